@@ -19,15 +19,19 @@ use crate::engine::ports::{Key, Prefix, Store as _};
 use crate::resource::{Account, AccountStep, Issuer, NamespacedName};
 use crate::store::{Records, StateDirectory};
 use crate::workspace::target::NameTarget;
-use crate::workspace::{Job, Request};
+use crate::workspace::{Job, Request, Targets};
 
 /// `certctl account`.
 pub(crate) fn account(verb: &AccountVerb, shell: &mut Shell) -> Result<ExitCode, CliError> {
     match verb {
         AccountVerb::Show(args) => on_one_thread(show(args, shell)),
-        AccountVerb::Register(args) => on_one_thread(work(args, AccountRequest::Registered, shell)),
-        AccountVerb::Update(args) => on_one_thread(work(args, AccountRequest::Updated, shell)),
-        AccountVerb::Deactivate(args) if !args.yes => {
+        AccountVerb::Register(args) => {
+            on_one_thread(work(args, AccountRequest::Registered, true, shell))
+        }
+        AccountVerb::Update(args) => {
+            on_one_thread(work(args, AccountRequest::Updated, true, shell))
+        }
+        AccountVerb::Deactivate(args) if !args.yes && !shell.output.can_ask() => {
             let message = "a deactivated account cannot be reactivated";
             Err(CliError::new(ExitCode::Usage, message).hinted(format_args!(
                 "certctl account deactivate {} --yes",
@@ -35,7 +39,7 @@ pub(crate) fn account(verb: &AccountVerb, shell: &mut Shell) -> Result<ExitCode,
             )))
         }
         AccountVerb::Deactivate(args) => {
-            on_one_thread(work(&args.issuer, AccountRequest::Deactivated, shell))
+            on_one_thread(work(&args.issuer, AccountRequest::Deactivated, args.yes, shell))
         }
     }
 }
@@ -152,6 +156,7 @@ fn chosen<'a>(
 async fn work(
     args: &AccountIssuerArgs,
     wish: AccountRequest,
+    yes: bool,
     shell: &mut Shell,
 ) -> Result<ExitCode, CliError> {
     shell.refuse_in_a_hook("account")?;
@@ -166,6 +171,9 @@ async fn work(
         let message = "several Issuers found: name the one whose account to deactivate";
         return Err(CliError::new(ExitCode::Usage, message));
     }
+    if let (AccountRequest::Deactivated, [issuer]) = (wish, issuers.as_slice()) {
+        shell.confirm(yes, &loss(issuer, &targets), "Deactivate the account?")?;
+    }
     workspace.make_writable()?;
     let job = Job::new("account", targets.secrets.clone());
     let done = Box::pin(workspace.settle_accounts(&issuers, wish, job)).await?;
@@ -174,6 +182,21 @@ async fn work(
         endings.push(tell(shell, issuer, wish, &done?));
     }
     Ok(exit::of_run(endings, shell.global.exit_code))
+}
+
+/// What a person must know before the account of an Issuer is deactivated.
+fn loss(issuer: &Issuer, targets: &Targets) -> String {
+    let (kind, name) = (issuer.kind, &issuer.metadata.name);
+    let server = escape(&issuer.acme.server);
+    let of_it = targets.tasks.iter().filter(|task| task.issuer.metadata == issuer.metadata);
+    let users: Vec<String> =
+        of_it.map(|task| task.certificate.metadata.key().to_string()).collect();
+    let users = if users.is_empty() {
+        String::new()
+    } else {
+        format!("\n  it issues {}; their files stay", users.join(", "))
+    };
+    format!("{kind} {name}: its account at {server} cannot be reactivated{users}")
 }
 
 fn tell(

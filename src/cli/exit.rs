@@ -55,6 +55,43 @@ impl ExitCode {
     }
 }
 
+/// Each code and its meaning, as the README, the manual and nothing else say it.
+pub const MEANINGS: [(&str, &str); 12] = [
+    ("0", "done, or nothing to do"),
+    (
+        "1",
+        "failed: none of the classes below, or several of them; a question answered with no; a bug",
+    ),
+    ("2", "usage"),
+    (
+        "3",
+        "a manifest, a reference or a precondition is wrong, and no CA was contacted; `check`: fix \
+         something here first",
+    ),
+    (
+        "4",
+        "domain validation failed, the DNS provider refuses the credentials, or an order has been \
+         pending for more than an hour; `check dns`, `check http`: it would fail",
+    ),
+    ("5", "the CA refused or is unreachable; `check acme`: it would refuse"),
+    ("6", "issued, but an output or hook failed; the next run retries it without a new order"),
+    ("7", "state directory: disk, permission, corrupt file"),
+    (
+        "8",
+        "attention needed: a certificate that is not READY or RENEWING, or none at all (`status` \
+         and `inspect`, with `--exit-code` only)",
+    ),
+    (
+        "10",
+        "something changed and nothing failed; `plan`: something would change (`--exit-code` only)",
+    ),
+    (
+        "75",
+        "deferred: something is due but waits for a backoff, a limit, a lock or a pending order",
+    ),
+    ("128+n", "ended by signal n: 130 by an interrupt, 143 by a request to terminate"),
+];
+
 impl ExitCode {
     /// The class of errors that it stands for, in one word, for programs.
     pub fn word(self) -> &'static str {
@@ -157,6 +194,15 @@ mod tests {
         ] {
             assert_eq!(code.number(), number, "{code:?}");
         }
+    }
+
+    #[test]
+    fn the_readme_has_the_meaning_of_each_code() {
+        let readme = include_str!("../../README.md");
+        let rows = readme.lines().skip_while(|line| *line != "| 0 | done, or nothing to do |");
+        let rows: Vec<&str> = rows.take_while(|line| line.starts_with('|')).collect();
+        let meanings = MEANINGS.map(|(code, meaning)| format!("| {code} | {meaning} |"));
+        assert_eq!(rows, meanings);
     }
 
     #[test]

@@ -20,7 +20,7 @@ use super::timer::Host;
 use crate::controller::alert;
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::engine::{Force, Goal, Task};
-use crate::manifest::{Loaded, Source};
+use crate::manifest::{Diagnostic, Loaded, Source};
 use crate::report::Report;
 use crate::resource::{CertificateRecord, FailureClass, NamespacedName};
 use crate::workspace::{Job, Request, Targets, Workspace, owes};
@@ -171,13 +171,15 @@ pub(crate) async fn work_on(
     let done = tasks.iter().map(|task| task.certificate.metadata.key()).collect();
     let owed = workspace.records().iter().any(|(_, record)| owes(record));
     let job = || Job::new(verb, secrets.clone());
-    let ended = Box::pin(run(shell, workspace, &tasks, job())).await?;
+    let mut ended = Box::pin(run(shell, workspace, &tasks, job())).await?;
     let lacking: BTreeSet<_> =
         ended.iter().filter(|end| lacks_something(end)).map(Report::key).collect();
     let failed: Vec<&Task> =
         tasks.iter().filter(|task| lacking.contains(&task.certificate.metadata.key())).collect();
     for unmet in workspace.unmet(&loaded, &secrets, &failed).await? {
-        shell.output.finding(&unmet);
+        if !note_place(&mut ended, &unmet) {
+            shell.output.finding(&unmet);
+        }
     }
     if has_errors && let Err(error) = Box::pin(workspace.alert_invalid(job())).await {
         tracing::warn!(%error, "the on-failure hook did not run");
@@ -209,6 +211,21 @@ pub(crate) async fn work_on(
 fn lacks_something(end: &Report) -> bool {
     let class = end.error.as_ref().map(|fault| fault.class);
     class == Some(FailureClass::Precondition) && end.details.is_due
+}
+
+/// Notes where it stands what made a certificate fail; whether one failed by this.
+fn note_place(ended: &mut [Report], unmet: &Diagnostic) -> bool {
+    let is_cause = |end: &&mut Report| {
+        end.error.as_ref().is_some_and(|fault| fault.message.contains(&unmet.message))
+    };
+    let Diagnostic { path, line, column, field, .. } = unmet;
+    let path = output::escape(&path.to_string_lossy()).into_owned();
+    let mut is_told = false;
+    for end in ended.iter_mut().filter(is_cause) {
+        end.details.place = Some(format!("{path}:{line}:{column} {field}"));
+        is_told = true;
+    }
+    is_told
 }
 
 /// With -v: logs unknown files among the documents of a certificate.
@@ -247,23 +264,15 @@ fn tell_empty(
         name if name == "-" => "standard input".to_owned(),
         name => output::escape(&name).into_owned(),
     });
-    let message = format!("no Certificate in {}", names.collect::<Vec<_>>().join(", "));
-    if empty.len() == request.sources.len() && request.names.is_empty() {
-        let error = CliError::new(ExitCode::Manifest, message);
-        return Err(error.hinted("certctl validate FILE lists its errors"));
-    }
     // A file with only an Issuer or a Secret is fine.
-    for path in empty.iter().filter(|path| !holds_anything(loaded, path)) {
-        let path = output::escape(&path.to_string_lossy()).into_owned();
-        shell.output.talk(Level::Warn, &format!("no Certificate, Issuer or Secret in {path}"));
+    for found in loaded.holding_nothing(&request.sources) {
+        shell.output.finding(&found);
+    }
+    if empty.len() == request.sources.len() && request.names.is_empty() {
+        let message = format!("no Certificate in {}", names.collect::<Vec<_>>().join(", "));
+        return Err(CliError::new(ExitCode::Manifest, message));
     }
     Ok(())
-}
-
-fn holds_anything(loaded: &Loaded, path: &Path) -> bool {
-    let issuers = loaded.issuers.iter().map(|issuer| &issuer.origin);
-    let mut origins = issuers.chain(loaded.secrets.iter().map(|secret| &secret.origin));
-    origins.any(|origin| origin.path.starts_with(path))
 }
 
 /// Logs once when a Certificate has moved to another file; the state records the path.

@@ -87,7 +87,7 @@ schema::output::documents! {
     OURS "Version", "`version`.": version::VersionDocument;
     OURS "Validation", "`validate`: what is wrong in the manifests.": Items<'_, Diagnostic>;
     OURS "Plan", "`plan`: what `issue` would do to each certificate.": Items<'_, Item>;
-    OURS "Result", "`issue`, `renew`, `deploy`, `revoke`, `rollback`: what was done.": Results;
+    OURS "Result", "`issue`, `renew`, `deploy`, `revoke`, `rollback`, `forget`: what was done.": Results;
     OURS "Account", "`account show ISSUER`.": AccountDocument<'_>;
     OURS "AccountList", "`account show`.": Items<'_, Object<AccountDocument<'_>>>;
     OURS "Inspection", "`inspect`: one certificate.": inspect::Report;
@@ -187,9 +187,30 @@ fn refuse_time(now: Timestamp) -> Result<(), CliError> {
     Err(CliError::new(ExitCode::Failed, message).hinted("set the clock"))
 }
 
+/// `--metrics-file` of a verb that changes nothing is refused; the variable and `config.toml` are for
+/// every verb.
+fn refuse_unused(verb: &Verb, shell: &Shell) -> Result<(), CliError> {
+    let writes = matches!(
+        verb,
+        Verb::Issue(_)
+            | Verb::Renew(_)
+            | Verb::Deploy(_)
+            | Verb::Revoke(_)
+            | Verb::Rollback(_)
+            | Verb::Forget(_)
+    );
+    let source = shell.matches.value_source("metrics_file");
+    if writes || source != Some(clap::parser::ValueSource::CommandLine) {
+        return Ok(());
+    }
+    let message = "--metrics-file is for issue, renew, deploy, revoke, rollback and forget";
+    Err(CliError::new(ExitCode::Usage, message).hinted("certctl status -o prometheus"))
+}
+
 fn start(verb: Verb, shell: &mut Shell) -> Result<ExitCode, CliError> {
     let is_routine = matches!(&verb, Verb::Issue(args) if args.targets.is_empty())
         && !shell.output.talks_to_terminal();
+    refuse_unused(&verb, shell)?;
     log::start(&shell.global, &shell.environment, &shell.output, is_routine)?;
     match verb {
         Verb::Version(args) => {
@@ -217,7 +238,9 @@ fn start(verb: Verb, shell: &mut Shell) -> Result<ExitCode, CliError> {
         Verb::Deploy(args) => {
             return issue::deploy(&args, shell).and_then(|code| print_results(code, shell));
         }
-        Verb::Forget(args) => return forget::forget(&args, shell),
+        Verb::Forget(args) => {
+            return forget::forget(&args, shell).and_then(|code| print_results(code, shell));
+        }
         Verb::Revoke(args) => {
             return revoke::revoke(&args, shell).and_then(|code| print_results(code, shell));
         }

@@ -52,6 +52,8 @@ pub struct Output {
     /// stderr goes to systemd's journal, which wants a priority before each line.
     has_priorities: bool,
     has_data: bool,
+    /// A person reads stderr and types on stdin.
+    can_ask: bool,
     now: fn() -> Timestamp,
 }
 
@@ -59,6 +61,7 @@ impl Output {
     /// The streams of this process.
     pub fn of_process(color: When, format: LogFormat, environment: &Environment) -> Self {
         let (stdout, stderr) = (io::stdout(), io::stderr());
+        let can_ask = io::stdin().is_terminal() && stderr.is_terminal();
         let talk_color = if format == LogFormat::Json { When::Never } else { color };
         Self {
             stdout: Stream::new(stdout.is_terminal(), color, environment, Box::new(stdout)),
@@ -66,6 +69,7 @@ impl Output {
             format,
             has_priorities: format == LogFormat::Auto && journal::reads_stderr(environment),
             has_data: false,
+            can_ask,
             now: || SystemClock.now(),
         }
     }
@@ -81,6 +85,7 @@ impl Output {
             format: LogFormat::Auto,
             has_priorities: false,
             has_data: false,
+            can_ask: false,
             now,
         }
     }
@@ -133,6 +138,28 @@ impl Output {
     /// Whether stderr is read by a program, an object to a line.
     pub fn talks_json(&self) -> bool {
         self.format == LogFormat::Json
+    }
+
+    /// Whether stdin and stderr are terminals, so that a question gets an answer.
+    pub fn can_ask(&self) -> bool {
+        self.can_ask
+    }
+
+    /// Asks on the terminal; the default and the end of stdin are a no.
+    pub fn ask(&mut self, question: &str) -> bool {
+        let question = format!("{question} [y/N] ");
+        if self.talks_json() {
+            self.talk(Level::Info, &question);
+        } else {
+            // There is no other place to report that stderr cannot be written.
+            drop(self.stderr.write(&question));
+        }
+        let mut answer = String::new();
+        let is_read = io::stdin().read_line(&mut answer).is_ok();
+        if is_read && !answer.ends_with('\n') {
+            drop(self.stderr.write("\n"));
+        }
+        is_read && matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")
     }
 
     fn say(&mut self, text: &str) {

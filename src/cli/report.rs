@@ -221,6 +221,7 @@ pub(crate) fn block(report: &Report, style: &Style) -> Option<Block> {
             let fault = report.error.as_ref()?;
             let found = of_failure(fault.failure.as_ref()?, &details.evidence, &name, style);
             let attempt = details.attempts.map(|attempts| format!("attempt {attempts}"));
+            let at = details.place.as_ref().and_then(|place| Row::new("at", place));
             let mut commands = found.commands;
             if !commands.contains(&status) {
                 commands.push(status);
@@ -229,7 +230,7 @@ pub(crate) fn block(report: &Report, style: &Style) -> Option<Block> {
                 word: "error",
                 title: found.title,
                 tags: [fault.class.word().to_owned()].into_iter().chain(attempt).collect(),
-                rows: found.rows.into_iter().chain(live).collect(),
+                rows: at.into_iter().chain(found.rows).chain(live).collect(),
                 commands,
                 next: next(next_attempt, &name, style),
                 ..block

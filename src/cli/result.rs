@@ -1,5 +1,5 @@
-//! The results of a run: the document that `issue`, `renew`, `deploy`, `revoke` and
-//! `rollback` print with -o json or -o yaml.
+//! The results of a run: the document that `issue`, `renew`, `deploy`, `revoke`, `rollback` and
+//! `forget` print with -o json or -o yaml.
 //!
 //! Contract: one item for each certificate of the run, changed or not, with the live certificate as
 //! in the state after the run.
@@ -18,6 +18,21 @@ pub struct Results {
     items: Vec<Report>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     revocations: Vec<Revoked>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    forgotten: Vec<Forgotten>,
+}
+
+/// A certificate that is no longer managed.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub(crate) struct Forgotten {
+    /// The Certificate, as `namespace/name`.
+    pub(crate) certificate: String,
+    /// The folder of its files, when they stay.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) folder: Option<String>,
+    /// The output folders in which copies of its key and certificate stay.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) copies: Vec<String>,
 }
 
 /// A certificate that was to be revoked.
@@ -33,6 +48,9 @@ pub(crate) struct Revoked {
     /// Why it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) message: Option<String>,
+    /// Where copies of it and its key stay in output folders.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) copies: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -53,7 +71,14 @@ impl Revoked {
         state: RevokedState,
     ) -> Self {
         let certificate = certificate.map(ToString::to_string);
-        Self { certificate, serial: serial.to_owned(), reason, state, message: None }
+        Self {
+            certificate,
+            serial: serial.to_owned(),
+            reason,
+            state,
+            message: None,
+            copies: Vec::new(),
+        }
     }
 }
 
@@ -73,6 +98,11 @@ impl Results {
             self.items.push(report.clone().with_state(record.as_ref(), files));
         }
         Ok(())
+    }
+
+    /// Adds a certificate that is no longer managed.
+    pub(crate) fn forgotten(&mut self, forgotten: Forgotten) {
+        self.forgotten.push(forgotten);
     }
 
     /// Adds a revocation.

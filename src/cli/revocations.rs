@@ -1,5 +1,7 @@
 //! Pending revocations: every run that writes performs and reports them.
 
+use std::path::PathBuf;
+
 use super::error::CliError;
 use super::exit;
 use super::message::{Level, Message};
@@ -8,7 +10,7 @@ use super::result::{Revoked, RevokedState};
 use super::shell::Shell;
 use crate::controller::EffectError;
 use crate::resource::{NamespacedName, Revocation};
-use crate::workspace::{Finished, Workspace};
+use crate::workspace::{Finished, Told, Workspace};
 
 /// Performs the pending revocations of one certificate, or of all known ones, and reports each
 /// result.
@@ -34,8 +36,10 @@ pub(crate) async fn finish(
                 continue;
             }
         };
-        endings
-            .extend(done.into_iter().map(|one| report(shell, &name, &one.revocation, &one.answer)));
+        for Told { revocation, answer } in done {
+            let copies = workspace.copies(&name, Some(&revocation.fingerprint));
+            endings.push(report(shell, &name, &revocation, &answer, &paths(&copies)));
+        }
         for revocation in owed {
             let serial = &revocation.serial;
             shell.results.revoked(Revoked::new(
@@ -63,13 +67,17 @@ fn report(
     name: &NamespacedName,
     revocation: &Revocation,
     answer: &Result<(), EffectError>,
+    copies: &[String],
 ) -> exit::Ending {
     let Revocation { serial, reason, .. } = revocation;
     let revoked = |state| Revoked::new(Some(name), serial, *reason, state);
     match answer {
         Ok(()) => {
-            shell.results.revoked(revoked(RevokedState::Revoked));
-            shell.output.talk(Level::Info, &format!("{name}: serial {serial} revoked ({reason})"));
+            let stays = stays_in(copies);
+            let text = format!("{name}: serial {serial} revoked ({reason}){stays}");
+            shell.output.talk(Level::Info, &text);
+            let revoked = revoked(RevokedState::Revoked);
+            shell.results.revoked(Revoked { copies: copies.to_vec(), ..revoked });
             exit::Ending::Changed
         }
         Err(error) => {
@@ -98,4 +106,17 @@ fn report(
             exit::Ending::Failed(class)
         }
     }
+}
+
+/// Paths, as they are printed.
+pub(super) fn paths(paths: &[PathBuf]) -> Vec<String> {
+    paths.iter().map(|path| escape(&path.to_string_lossy()).into_owned()).collect()
+}
+
+/// Where copies stay, to be put behind what was done.
+pub(super) fn stays_in(copies: &[String]) -> String {
+    if copies.is_empty() {
+        return String::new();
+    }
+    format!("; copies of its key and certificate stay in {}", copies.join(", "))
 }

@@ -12,9 +12,10 @@ use super::message::Level;
 use super::orphans;
 use super::output::escape;
 use super::result::{Revoked, RevokedState};
-use super::revocations::finish;
+use super::revocations::{finish, paths};
 use super::run::{code_of, conclude, on_one_thread, run};
 use super::shell::Shell;
+use super::status::verb::write_metrics;
 use super::targets::{known_names, open, targets};
 use crate::controller::RevocationRequest;
 use crate::controller::revocation::{Asked, RevocationError};
@@ -23,7 +24,7 @@ use crate::engine::{Force, Task};
 use crate::pki::{Chain, ChainError, PrivateKey};
 use crate::resource::{FailureClass, RevocationReason};
 use crate::workspace::target::Target;
-use crate::workspace::{AskError, ForeignRevocation, Job, Refusal, Request, Targets};
+use crate::workspace::{AskError, ForeignRevocation, Job, Refusal, Request, Targets, Workspace};
 
 /// Revokes the live certificate of a name, or the one in a file.
 pub(crate) fn revoke(args: &RevokeArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
@@ -51,6 +52,7 @@ async fn name(args: &RevokeArgs, shell: &mut Shell) -> Result<ExitCode, CliError
         return Err(CliError::new(ExitCode::Manifest, message)
             .hinted("certctl revoke FILE --key KEYFILE, which needs neither"));
     };
+    confirm(args, task, &workspace, shell).await?;
     workspace.make_writable()?;
     let at_once = args.now || args.no_issue;
     let wish = RevocationRequest {
@@ -112,7 +114,36 @@ async fn name(args: &RevokeArgs, shell: &mut Shell) -> Result<ExitCode, CliError
     endings.extend(owed);
     let done = [certificate].into();
     Box::pin(orphans::clean_up(shell, &mut workspace, &done, "revoke")).await?;
-    Ok(exit::of_run(endings, shell.global.exit_code))
+    let code = exit::of_run(endings, shell.global.exit_code);
+    Box::pin(write_metrics(shell, &mut workspace, code)).await?;
+    Ok(code)
+}
+
+/// Asks before the live certificate is revoked.
+async fn confirm(
+    args: &RevokeArgs,
+    task: &Task,
+    workspace: &Workspace,
+    shell: &mut Shell,
+) -> Result<(), CliError> {
+    let name = task.certificate.metadata.key();
+    let Some(leaf) = workspace.live_leaf(&name).await? else { return Ok(()) };
+    let when = if args.no_issue {
+        "at once, and not replaced"
+    } else if args.now {
+        "at once, before its replacement is there"
+    } else {
+        "when its replacement is deployed"
+    };
+    let (serial, reason) = (&leaf.serial, args.reason);
+    let copies = paths(&workspace.copies(&name, Some(&leaf.fingerprint)));
+    let copies = if copies.is_empty() {
+        String::new()
+    } else {
+        format!("\n  copies of its key and certificate are in {}", copies.join(", "))
+    };
+    let facts = format!("{name}: serial {serial} will be revoked ({reason}) {when}{copies}");
+    shell.confirm(args.yes, &facts, "Revoke it?")
 }
 
 /// Revokes the first certificate of a file, at the first of the Issuers' CAs that accepts.
@@ -148,8 +179,10 @@ async fn file(args: &RevokeArgs, path: &Path, shell: &mut Shell) -> Result<ExitC
         return Err(error.hinted(format_args!("certctl revoke {name}")));
     }
     let targets = targets(shell, &mut workspace, &Request::default())?;
-    workspace.make_writable()?;
     let (serial, reason) = (&leaf.serial, args.reason);
+    let facts = format!("{}: serial {serial} will be revoked ({reason})", path.display());
+    shell.confirm(args.yes, &facts, "Revoke it?")?;
+    workspace.make_writable()?;
     let foreign = ForeignRevocation { chain: &chain, key: key.as_ref(), reason };
     match workspace.revoke_foreign(&targets, &foreign).await? {
         Ok(server) => {

@@ -11,6 +11,7 @@ use super::config::Config;
 use super::environment::Environment;
 use super::error::CliError;
 use super::exit::ExitCode;
+use super::message::Level;
 use super::open_files;
 use super::output::Output;
 use super::result::Results;
@@ -94,6 +95,24 @@ impl Shell {
     /// Whether results are printed as JSON or YAML.
     pub(crate) fn wants_document(&self) -> bool {
         matches!(self.global.format(), Format::Json | Format::Yaml)
+    }
+
+    /// Asks for what cannot be undone, on a terminal and without `--yes`: an error unless the answer
+    /// is yes. `facts` are what a person must know to answer.
+    pub(crate) fn confirm(
+        &mut self,
+        yes: bool,
+        facts: &str,
+        question: &str,
+    ) -> Result<(), CliError> {
+        if yes || !self.output.can_ask() {
+            return Ok(());
+        }
+        self.output.talk(Level::Info, facts);
+        if self.output.ask(question) {
+            return Ok(());
+        }
+        Err(CliError::new(ExitCode::Failed, "not confirmed; nothing was changed"))
     }
 
     /// Refuses in a hook: it runs while its certificate is locked, and the verb would wait for that

@@ -1,7 +1,8 @@
 //! The workspace of a verb, and the errors in its manifests.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::count::count;
 use super::error::CliError;
@@ -70,10 +71,11 @@ pub(crate) fn refused(loaded: &Loaded) -> CliError {
     if warnings > 0 {
         found = format!("{found}, {}", count(warnings, "warning"));
     }
-    let place = match loaded.files.as_slice() {
-        [] => String::new(),
-        [file] => format!(" in {}", escape(&file.to_string_lossy())),
-        files => format!(" in {}", count(files.len(), "file")),
+    let files: BTreeSet<&PathBuf> = loaded.diagnostics.iter().map(|found| &found.path).collect();
+    let place = match files.first() {
+        None => String::new(),
+        Some(file) if files.len() == 1 => format!(" in {}", escape(&file.to_string_lossy())),
+        Some(_) => format!(" in {}", count(files.len(), "file")),
     };
     CliError::new(ExitCode::Manifest, format_args!("{found}{place}"))
 }

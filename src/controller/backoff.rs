@@ -60,14 +60,17 @@ pub fn next_attempt(record: &CertificateRecord) -> Option<Timestamp> {
 }
 
 /// When a certificate with this record is tried again: without a reason to issue it, such as after a
-/// renewal that was only requested, not before it is due.
+/// renewal that was only requested, not before it is due. An issuance that has begun waits for the
+/// CA's Retry-After only.
 pub fn next_try(
     snapshot: &Snapshot,
     record: &CertificateRecord,
     now: Timestamp,
 ) -> Option<Timestamp> {
-    let next = next_attempt(record)?;
-    if snapshot.is_issuing() { Some(next) } else { when_due(snapshot, record, next, now) }
+    if snapshot.is_issuing() {
+        return record.retry_after;
+    }
+    when_due(snapshot, record, next_attempt(record)?, now)
 }
 
 fn when_due(

@@ -167,8 +167,11 @@ pub fn absorb(
         }
         Outcome::Failed(error) => {
             snapshot.run.not_deployed.insert(step);
-            deployment.failed_attempts = deployment.failed_attempts.saturating_add(1);
-            deployment.last_failure_time = Some(now);
+            // A try by hand does not put off the one that is due without it.
+            if next_try(&deployment).is_none_or(|next| next <= now) {
+                deployment.failed_attempts = deployment.failed_attempts.saturating_add(1);
+                deployment.last_failure_time = Some(now);
+            }
             let message = format!("{target}: {error}");
             deployment.cause = Some(error.cause);
             Record::default().warning(now, Reason::DeployFailed, message)

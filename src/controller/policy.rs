@@ -11,7 +11,8 @@ use jiff::Timestamp;
 use super::renewal::{self, WindowError, go_time};
 use super::{Snapshot, revocation, rollback};
 use crate::resource::{
-    CertificateSpec, DnsName, KeyFacts, LeafFacts, Reason, Remedy, Repair, annotation,
+    CertificateRequest, CertificateSpec, DnsName, KeyFacts, LeafFacts, Reason, Remedy, Repair,
+    annotation,
 };
 
 /// Why a certificate does not match its spec.
@@ -277,8 +278,7 @@ fn certificate_is_not_the_one_of_the_current_request(
 }
 
 fn current_request_differs_from_the_spec(s: &Snapshot, _now: Timestamp) -> Option<Violation> {
-    let request = s.current_request.as_ref()?;
-    let fields = request_mismatches(&s.certificate.spec, &request.certificate_spec);
+    let fields = request_differences(s, s.current_request.as_ref()?);
     (!fields.is_empty()).then(|| {
         violation(
             Reason::RequestChanged,
@@ -364,6 +364,18 @@ pub fn key_mismatches(spec: &CertificateSpec, key: &KeyFacts) -> Vec<&'static st
     } else {
         Vec::new()
     }
+}
+
+/// The fields in which a request differs from what would be requested now. Not from cert-manager: a
+/// duration where there was none, of an issuer that sends it.
+pub fn request_differences(s: &Snapshot, request: &CertificateRequest) -> Vec<&'static str> {
+    let (wanted, requested) = (&s.certificate.spec, &request.certificate_spec);
+    let mut fields = request_mismatches(wanted, requested);
+    let is_new = wanted.duration.is_some() && requested.duration.is_none();
+    if is_new && s.issuer.acme.enable_duration_feature {
+        fields.push("spec.duration");
+    }
+    fields
 }
 
 /// The fields in which a request's spec differs from the current one, in cert-manager's order.

@@ -10,7 +10,7 @@
 
 use jiff::Timestamp;
 
-use super::policy::request_mismatches;
+use super::policy::request_differences;
 use super::{Change, Effect, IllegalOutcome, Outcome, Record, Snapshot, Step};
 use crate::resource::{
     CertificateRequest, CertificateRequestSpec, Condition, ConditionStatus, ConditionType,
@@ -28,7 +28,7 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
     if request.spec.public_key != key.public_key {
         return discard(request, now, "its key is not the next private key");
     }
-    let fields = request_mismatches(&snapshot.certificate.spec, &request.certificate_spec);
+    let fields = request_differences(snapshot, request);
     if !fields.is_empty() {
         return discard(request, now, &format!("fields changed: [{}]", fields.join(" ")));
     }

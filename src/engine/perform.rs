@@ -24,6 +24,7 @@ use crate::controller::{Effect, EffectError, Outcome};
 use crate::resource::{NamespacedName, PublishedPair, Token};
 
 pub(super) use deploy::check_target;
+pub use deploy::has_alert_hook;
 pub use issuer::{IssuerAccess, ProviderAccess};
 pub(super) use password::{changed_passwords, password};
 pub use world::{Dns01Options, Environment, StandIn, World, WorldOptions, dns_api};

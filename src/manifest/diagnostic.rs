@@ -107,6 +107,12 @@ impl Diagnostic {
         }
     }
 
+    /// The same as a warning with this code.
+    #[must_use]
+    pub fn as_warning(self, code: &'static str) -> Self {
+        Self { severity: Severity::Warning, blocks: Blocks::Nothing, code, ..self }
+    }
+
     /// Whether it is an error.
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error

@@ -20,6 +20,7 @@ use super::file::{ReadError, read_named, read_regular};
 use super::object::{Context, Object, Skipped, holds_secret, may_be_secret, objects};
 use super::secret::SecretManifest;
 use super::sink::Sink;
+use super::suggestion::nearest_by;
 use super::syntax::{Fault, explain};
 use super::text::{Document, MAX_BYTES, MAX_DOCUMENTS, Text, decode, documents};
 use super::tree::{Located, Span, TreeError, Value};
@@ -97,6 +98,11 @@ impl Loaded {
         self.diagnostics.iter().any(Diagnostic::is_error)
     }
 
+    /// All Certificates, those with errors too, as far as they could be read.
+    pub fn certificates(&self) -> impl Iterator<Item = &Certificate> {
+        self.certificates.iter().chain(&self.flawed)
+    }
+
     /// The usable Certificates under the isolating policy: each error blocks only the objects that
     /// it concerns. Of several Certificates with the same Secret, `owner` returns the one that may
     /// write it.
@@ -120,7 +126,7 @@ impl Loaded {
     /// A warning for each of these files, and each file when there is no other, that holds nothing
     /// that certctl reads.
     pub fn holding_nothing(&self, sources: &[Source]) -> Vec<Diagnostic> {
-        let certificates = self.certificates.iter().chain(&self.flawed).map(|one| &one.origin);
+        let certificates = self.certificates().map(|one| &one.origin);
         let issuers = self.issuers.iter().map(|one| &one.origin);
         let secrets = self.secrets.iter().map(|one| &one.origin);
         let origins: Vec<&Origin> = certificates.chain(issuers).chain(secrets).collect();
@@ -258,6 +264,9 @@ fn read_file(path: &Path, read: Read, options: &Options) -> (Loaded, Option<Meta
         }
         Err(error @ (ReadError::Io(_) | ReadError::NotRegular)) => {
             loaded.refuse(path, "E0001", format!("cannot read: {error}"));
+            if let Some(refusal) = loaded.diagnostics.last_mut() {
+                refusal.help = sibling(path).map(|other| format!("did you mean {other}?"));
+            }
             return (loaded, None);
         }
     };
@@ -273,6 +282,17 @@ fn read_file(path: &Path, read: Read, options: &Options) -> (Loaded, Option<Meta
         }
     }
     (loaded, Some(metadata))
+}
+
+/// The manifest beside a missing one with the most similar name.
+fn sibling(path: &Path) -> Option<String> {
+    let name = path.file_name().filter(|_| !path.exists())?.to_str()?;
+    let folder = path.parent()?;
+    let place = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let others = listing(place).ok()?;
+    let names = others.iter().filter_map(|other| other.file_name()?.to_str());
+    let other = nearest_by(name, names, |name| name)?;
+    Some(folder.join(other).display().to_string())
 }
 
 /// The manifests of a folder, by name.

@@ -22,8 +22,17 @@ use super::suggestion::nearest_by;
 use super::text::{Text, documents};
 use super::tree::{Node, Span, Value};
 
-/// Checks all references, and adds the diagnostics.
+/// Checks all references, and adds the diagnostics. Of several Certificates with the same Secret,
+/// the first by name owns it.
 pub fn check_references(loaded: &mut Loaded) {
+    check_owned_references(loaded, |conflict| conflict.certificates.iter().min().cloned());
+}
+
+/// The same, when more is known of the owners.
+pub fn check_owned_references(
+    loaded: &mut Loaded,
+    owner: impl Fn(&Conflict) -> Option<NamespacedName>,
+) {
     forget_repeated_issuers(loaded);
     let mut found = Vec::new();
     duplicates(loaded, &mut found);
@@ -59,7 +68,7 @@ pub fn check_references(loaded: &mut Loaded) {
         found.extend(sink.into_found());
     }
     loaded.blocked.extend(blocked);
-    conflicts(loaded, &mut found);
+    conflicts(loaded, &mut found, owner);
     loaded.diagnostics.extend(found);
 }
 
@@ -237,7 +246,11 @@ fn duplicates(loaded: &Loaded, found: &mut Vec<Diagnostic>) {
     }
 }
 
-fn conflicts(loaded: &mut Loaded, found: &mut Vec<Diagnostic>) {
+fn conflicts(
+    loaded: &mut Loaded,
+    found: &mut Vec<Diagnostic>,
+    owner: impl Fn(&Conflict) -> Option<NamespacedName>,
+) {
     let mut wanted: BTreeMap<NamespacedName, Vec<&Certificate>> = BTreeMap::new();
     for certificate in &loaded.certificates {
         let namespace = certificate.metadata.namespace.clone();
@@ -249,38 +262,42 @@ fn conflicts(loaded: &mut Loaded, found: &mut Vec<Diagnostic>) {
     }
     let mut conflicts = Vec::new();
     for (secret, certificates) in wanted {
-        let [first, later @ ..] = certificates.as_slice() else { continue };
-        if later.is_empty() {
+        if certificates.len() < 2 {
             continue;
         }
-        for certificate in later {
-            found.extend(wanted_twice(loaded, &secret, first, certificate));
+        let names = certificates.iter().map(|each| each.metadata.key()).collect();
+        let conflict = Conflict { secret, certificates: names };
+        let owner = owner(&conflict);
+        let owns = |each: &&Certificate| Some(each.metadata.key()) == owner;
+        if let Some(owner) = certificates.iter().copied().find(owns) {
+            for other in certificates.into_iter().filter(|each| !owns(each)) {
+                found.extend(wanted_twice(loaded, &conflict.secret, owner, other));
+            }
         }
-        let certificates = certificates.iter().map(|each| each.metadata.key()).collect();
-        conflicts.push(Conflict { secret, certificates });
+        conflicts.push(conflict);
     }
     loaded.conflicts.extend(conflicts);
 }
 
-/// The diagnostic at the secretName of a later Certificate.
+/// The diagnostic at the secretName of a Certificate that does not own the Secret.
 fn wanted_twice(
     loaded: &Loaded,
     secret: &NamespacedName,
-    first: &Certificate,
-    later: &Certificate,
+    owner: &Certificate,
+    other: &Certificate,
 ) -> Option<Diagnostic> {
-    let places = loaded.places.get(&place_key(&later.origin))?;
-    let id = ObjectId { kind: "Certificate".to_owned(), key: later.metadata.key() };
+    let places = loaded.places.get(&place_key(&other.origin))?;
+    let (owner_key, key) = (owner.metadata.key(), other.metadata.key());
     let message = format!(
-        "secretName `{}` belongs to Certificate {} already ({})",
+        "Certificates {owner_key} ({}) and {key} have the same secretName `{}`",
+        place(&owner.origin),
         secret.name,
-        first.metadata.key(),
-        place(&first.origin)
     );
-    let draft = Draft::error("E0205", places.secret_name, "spec.secretName", message)
-        .help("give it a secretName of its own");
+    let help = format!("it belongs to {owner_key}; give {key} a secretName of its own");
+    let id = ObjectId { kind: "Certificate".to_owned(), key };
+    let draft = Draft::error("E0205", places.secret_name, "spec.secretName", message).help(help);
     let content = content(loaded, places.file);
-    let text = Text::new(&later.origin.path, content);
+    let text = Text::new(&other.origin.path, content);
     let sink = Sink::new(&text, places.document, may_be_secret(content));
     Some(Diagnostic { blocks: Blocks::Object(id), ..sink.complete(draft) })
 }

@@ -141,6 +141,23 @@ impl Output {
         Some(SecretFiles(files))
     }
 
+    /// The sets in the folder of an output, live or not, each with its `tls.crt`.
+    pub fn sets(folder: &Path) -> Vec<(PathBuf, Option<Zeroizing<Vec<u8>>>)> {
+        let Ok(handle) = rustix::fs::open(folder, FOLDER, Mode::empty()) else { return Vec::new() };
+        let Ok(entries) = rustix::fs::Dir::read_from(&handle) else { return Vec::new() };
+        let mut sets = Vec::new();
+        for entry in entries.flatten() {
+            if let Ok(name) = entry.file_name().to_str()
+                && name.starts_with(REVISION_PREFIX)
+            {
+                let certificate = Self::bytes(&handle, name, "tls.crt").ok().flatten();
+                sets.push((folder.join(name), certificate));
+            }
+        }
+        sets.sort_by(|(one, _), (other, _)| one.cmp(other));
+        sets
+    }
+
     /// Which of these files servers do not find in the folder of an output, and which differ there.
     /// What cannot be looked at is not judged.
     pub fn lost(folder: &Path, files: &SecretFiles) -> (Vec<String>, Vec<String>) {

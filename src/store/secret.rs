@@ -71,8 +71,8 @@ pub(super) fn publish(
     Ok(())
 }
 
-/// Reads the live set, or the user's own files; `None` when there is neither.
-/// Damaged metadata is set aside where the mode allows it: the next run writes it again.
+/// Reads the live set, or the user's own files; `None` when there is neither. Damaged metadata is
+/// set aside where the mode allows it, and so counts as missing: the run writes it again.
 pub(super) fn published(
     folder: &Folder,
     mode: OpenMode,
@@ -93,15 +93,15 @@ pub(super) fn published(
         if let Some(now) = folder.linked_child(DATA)?
             && now.is_same(&data)?
         {
-            return match files {
+            match files {
                 Err(StoreError::Corrupt { path, why, .. }) if mode == OpenMode::ReadWrite => {
                     // A name that begins with a dot belongs to no set.
                     let aside = format!(".{}", SecretMetadata::FILE);
                     let kept_as = atomic::set_aside(&data, SecretMetadata::FILE, &aside)?;
-                    Err(StoreError::Corrupt { path, why, kept_as })
+                    tracing::warn!("{}", StoreError::Corrupt { path, why, kept_as });
                 }
-                files => files.map(Some),
-            };
+                files => return files.map(Some),
+            }
         }
     }
     Err(StoreError::Conflict { path: text(folder.path()) })
@@ -343,6 +343,10 @@ mod tests {
             for mode in [OpenMode::ReadOnly, OpenMode::ReadWrite] {
                 assert_eq!(tree(scratch.path()), before);
                 match super::published(&folder, mode) {
+                    Ok(found) if is_set_aside => {
+                        let rest = files(&[("tls.crt", "c"), ("tls.key", "k")]);
+                        assert_eq!((found, mode), (Some(rest), OpenMode::ReadWrite));
+                    }
                     Ok(found) => assert_eq!((found, expected), (Some(set.clone()), "read")),
                     Err(error) => assert!(error.to_string().contains(expected), "{error}"),
                 }

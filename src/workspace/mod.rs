@@ -14,6 +14,7 @@ pub mod target;
 pub mod view;
 
 mod accounts;
+mod copies;
 mod ledgers;
 mod one_off;
 mod open;

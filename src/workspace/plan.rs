@@ -12,7 +12,7 @@ use super::ledgers::Ledgers;
 use super::open::Workspace;
 use super::selection::Targets;
 use crate::controller::policy::{
-    first_trigger, key_mismatches, leaf_mismatches, request_mismatches,
+    first_trigger, key_mismatches, leaf_mismatches, request_differences,
 };
 use crate::controller::{Deferral, Effect, Snapshot, Step, deploy, formats, limit, renewal};
 use crate::engine::inputs::{names_of, solver_for};
@@ -169,12 +169,20 @@ fn is_zero(count: &usize) -> bool {
 }
 
 impl Workspace {
-    /// What a run at `now` would do with each of the targets, by namespace and name.
-    pub async fn plan(&self, targets: &Targets, now: Timestamp) -> Result<Vec<Item>, StoreError> {
+    /// What a run at `now` would do with each of the targets, by namespace and name; and those whose
+    /// state cannot be read.
+    pub async fn plan(&self, targets: &Targets, now: Timestamp) -> Result<Plan, StoreError> {
         let mut items = Vec::with_capacity(targets.tasks.len());
-        let mut ledgers = Ledgers::new();
+        let (mut ledgers, mut damaged) = (Ledgers::new(), Vec::new());
         for task in &targets.tasks {
-            let dry_run = Box::pin(dry_run(&self.state, task, &targets.secrets, now)).await?;
+            let dry_run = Box::pin(dry_run(&self.state, task, &targets.secrets, now)).await;
+            let dry_run = match dry_run {
+                Ok(dry_run) => dry_run,
+                Err(error) => {
+                    damaged.push((task.certificate.metadata.key(), error));
+                    continue;
+                }
+            };
             let mut item = Item::of(&dry_run, now);
             if item.orders > 0 {
                 let (known, ledger) = self.ledger(&mut ledgers, &dry_run.then.issuer, now).await?;
@@ -183,8 +191,16 @@ impl Workspace {
             items.push(item);
         }
         items.sort_by_key(Item::key);
-        Ok(items)
+        Ok(Plan { items, damaged })
     }
+}
+
+/// The plan of a run.
+#[derive(Debug)]
+pub struct Plan {
+    pub items: Vec<Item>,
+    /// The certificates whose state cannot be read, and why.
+    pub damaged: Vec<(NamespacedName, StoreError)>,
 }
 
 /// The action, and why.
@@ -414,7 +430,7 @@ fn differs(snapshot: &Snapshot) -> Vec<&'static str> {
     }
     match (&snapshot.current_request, snapshot.live_leaf()) {
         (Some(request), Some(_)) => {
-            fields.extend(request_mismatches(spec, &request.certificate_spec));
+            fields.extend(request_differences(snapshot, request));
         }
         (None, Some(leaf)) => fields.extend(leaf_mismatches(spec, leaf)),
         (Some(_) | None, None) => {}

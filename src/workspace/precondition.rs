@@ -25,12 +25,9 @@ struct Used<'a> {
 }
 
 impl Settings {
-    /// What all these manifests need and this machine lacks. Only a machine with a config
-    /// directory is looked at: any other is not where they are used.
+    /// What all these manifests need and this machine lacks. Without a config directory they may be
+    /// for another machine: then they are warnings.
     pub fn unmet(&self, loaded: &Loaded) -> Vec<Diagnostic> {
-        if !self.config_dir.as_ref().is_some_and(|path| path.is_dir()) {
-            return Vec::new();
-        }
         let is_usable = |kind: String, key| !loaded.blocked.contains(&ObjectId { kind, key });
         let used = loaded
             .issuers
@@ -46,7 +43,12 @@ impl Settings {
             .iter()
             .filter(|one| is_usable("Certificate".to_owned(), one.metadata.key()))
             .collect();
-        self.unmet_of(loaded, &self.secrets(loaded), &certificates, &used.collect::<Vec<_>>())
+        let used: Vec<Used<'_>> = used.collect();
+        let found = self.unmet_of(loaded, &self.secrets(loaded), &certificates, &used);
+        if self.config_dir.as_ref().is_some_and(|path| path.is_dir()) {
+            return found;
+        }
+        found.into_iter().map(|one| one.as_warning("W0402")).collect()
     }
 
     /// Where secrets come from.

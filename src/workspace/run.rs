@@ -17,7 +17,7 @@ use crate::controller::{Snapshot, alert};
 use crate::engine::ports::{Clock as _, Store as _, StoreError, SystemClock};
 use crate::engine::{
     Alert, Dns01Options, Ended, Ending, Engine, Observer, Options, Performer as _, StandIn, Task,
-    World, WorldOptions,
+    World, WorldOptions, has_alert_hook,
 };
 use crate::manifest::SecretSource;
 use crate::probe::{Resolver, ResolverError, ResolverOptions};
@@ -119,6 +119,9 @@ impl Workspace {
         job: Job,
         error: &StoreError,
     ) -> Result<(), RunError> {
+        if !has_alert_hook(&self.settings.below_config("hooks.d")) {
+            return Ok(());
+        }
         let world = self.world(&SystemClock, job).await?;
         let (_, shutdown) = watch::channel(None);
         let engine = Engine {

@@ -17,7 +17,7 @@ use super::target::TargetError;
 use crate::controller::trigger;
 use crate::engine::inputs::{input_digest, names_of, solver_for};
 use crate::engine::{Goal, Task};
-use crate::manifest::{self, Conflict, Diagnostic, Loaded, SecretSource, Source};
+use crate::manifest::{self, Blocks, Conflict, Diagnostic, Loaded, ObjectId, SecretSource, Source};
 use crate::resource::{
     Certificate, CertificateSpec, Issuer, IssuerKind, Metadata, NamespacedName, SecretFiles,
     SecretKeySelector, Settings, SolverKind,
@@ -72,9 +72,7 @@ impl Workspace {
         let named: BTreeSet<PathBuf> =
             self.manifests.load(&request.sources).files.into_iter().collect();
         let mut sources = request.sources.clone();
-        sources.extend(self.settings.files.iter().cloned());
-        let config = self.settings.config_dir.iter().filter(|path| path.is_dir());
-        sources.extend(config.cloned().map(Source::Directory));
+        sources.extend(self.configured());
         let mut orphans = Vec::new();
         if !is_named {
             let mut paths = BTreeSet::new();
@@ -91,12 +89,40 @@ impl Workspace {
         if request.has_edited_copies {
             manifest::prefer(&mut loaded, &named);
         }
-        manifest::check_references(&mut loaded);
+        manifest::check_owned_references(&mut loaded, |conflict| self.owner(conflict));
         let stops = |found: &Diagnostic| {
             found.is_error() && is_named && (named.contains(&found.path) || !found.path.exists())
         };
         let is_refused = loaded.diagnostics.iter().any(stops);
         Selection { loaded, named, orphans, is_refused }
+    }
+
+    /// The sources of every request: those of the settings, and the config directory.
+    fn configured(&self) -> Vec<Source> {
+        let config = self.settings.config_dir.iter().filter(|path| path.is_dir());
+        let files = self.settings.files.iter().cloned();
+        files.chain(config.cloned().map(Source::Directory)).collect()
+    }
+
+    /// The manifest of a certificate, file and line, if runs without arguments read it even when
+    /// the state does not know the certificate.
+    pub fn manifest_of(&mut self, name: &NamespacedName) -> Option<(PathBuf, usize)> {
+        let mut sources = self.configured();
+        let others = self.records.iter().filter(|(known, _)| known != name);
+        let recorded: BTreeSet<&PathBuf> = others
+            .flat_map(|(_, record)| record.manifest.iter().chain(&record.references))
+            .collect();
+        let there = recorded.into_iter().filter(|path| path.exists());
+        sources.extend(there.cloned().map(Source::File));
+        let loaded = self.manifests.load(&sources);
+        let mut certificates = loaded.certificates();
+        if let Some(found) = certificates.find(|one| one.metadata.key() == *name) {
+            return Some((found.origin.path.clone(), found.origin.line));
+        }
+        let id = ObjectId { kind: "Certificate".to_owned(), key: name.clone() };
+        let mut mistakes = loaded.diagnostics.iter();
+        let mistake = mistakes.find(|found| found.blocks == Blocks::Object(id.clone()))?;
+        Some((mistake.path.clone(), mistake.line))
     }
 
     /// The selected Certificates: those of the named files, or those of the names, or all.

@@ -79,7 +79,6 @@ const WITHOUT_A_DOCUMENT: &[&str] = &[
     "account update",
     "completion bash",
     "explain certificate",
-    "forget good",
     "man",
     "rehearse",
     "schema certificate",
@@ -148,6 +147,8 @@ fn what_is_printed_is_what_the_schema_says() {
     assert_eq!(revoked["items"][0]["ending"], "issued", "{revoked:#}");
     print(&["renew", "good"]);
     assert_eq!(print(&["rollback", "good"])["items"][0]["name"], "good");
+    let forgotten = print(&["forget", "new", "--anyway"]);
+    assert_eq!(forgotten["forgotten"][0]["certificate"], "default/new");
     let one_off = CertificateYaml::new("one-off");
     let path = world.write("one-off.yaml", &one_off).display().to_string();
     let key = world.path("one-off.key").display().to_string();

@@ -149,7 +149,7 @@ fn planned(world: &World) -> Vec<Item> {
         let request = Request::default();
         let selection = workspace.select(&request);
         let targets = workspace.targets(&request, selection).unwrap();
-        Box::pin(workspace.plan(&targets, SystemClock.now())).await.unwrap()
+        Box::pin(workspace.plan(&targets, SystemClock.now())).await.unwrap().items
     })
 }
 

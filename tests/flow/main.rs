@@ -43,6 +43,8 @@ mod json;
 #[cfg(test)]
 mod json_log;
 #[cfg(test)]
+mod lacks;
+#[cfg(test)]
 mod limits;
 #[cfg(test)]
 mod links;

@@ -1,5 +1,6 @@
 //! Which manifests a run is about, and what becomes of certificates without one.
 
+use std::fs;
 use std::io::Write as _;
 
 use crate::support::{CertificateYaml, World, finish};
@@ -47,20 +48,66 @@ fn what_is_forgotten_is_not_managed_any_more_and_its_files_stay() {
     let requests = world.ca.requests();
     world.issue().says_nothing();
     assert_eq!(world.ca.requests(), requests);
-    world.run(&["forget", "other", "--secret"]).ends_in(0);
+    world.run(&["forget", "other", "--secret", "--anyway"]).ends_in(0);
     assert_eq!(world.state().pair("other-tls"), None);
 }
 
 #[test]
-fn two_certificates_of_one_secret_leave_it_to_its_owner() {
-    let world = World::prepared(&[CertificateYaml::new("first")]);
-    world.issue().ends_in(0);
-    let text = CertificateYaml::new("second").to_string().replace("second-tls", "first-tls");
-    world.write("config/a-second.yaml", &text);
-    let leaf = world.state().published("first");
-    world.issue().ends_in(3).says("first-tls");
-    assert_eq!(world.state().published("first"), leaf);
-    assert_eq!(world.ca.issued(), 1);
+fn a_manifest_that_the_next_run_would_read_keeps_its_certificate_from_being_forgotten() {
+    let world = World::start();
+    let text = format!(
+        "{}---\n{}---\n{}",
+        world.issuer(),
+        CertificateYaml::new("web"),
+        CertificateYaml::new("mail")
+    );
+    let file = world.write("site/all.yaml", &text);
+    world.run(&["issue", file.to_str().unwrap()]).ends_in(0);
+    // The other's record has the path of the file.
+    let before = world.state().everything();
+    let line = 1 + text.lines().position(|line| line == "  name: web").unwrap();
+    let place = format!("{}:{line}", file.display());
+    world.run(&["forget", "web"]).ends_in(3).says(&place).says("--anyway");
+    world.write("site/all.yaml", &text.replace("dnsNames", "dnsName"));
+    world.run(&["forget", "web"]).ends_in(3).says(file.to_str().unwrap());
+    assert_eq!(world.state().everything(), before);
+    world.run(&["forget", "web", "mail", "--anyway"]).ends_in(0);
+    // No record has the path any more, and the config directory is empty.
+    world.issue().ends_in(3);
+}
+
+#[test]
+fn two_certificates_of_one_secret_are_both_named_and_the_owner_keeps_it() {
+    let second = |name: &str| {
+        CertificateYaml::new(name).to_string().replace(&format!("{name}-tls"), "one-tls")
+    };
+    // Neither file order nor the order of names decides when the state knows the owner.
+    for (owner, other, file) in [("one", "two", "a"), ("one", "alpha", "z"), ("one", "alpha", "a")]
+    {
+        let world = World::prepared(&[CertificateYaml::new("one")]);
+        world.issue().ends_in(0);
+        let path = world.write(&format!("config/{file}.yaml"), &second(other));
+        let leaf = world.state().published("one");
+        let said = format!("and default/{other} have the same secretName `one-tls`");
+        let run =
+            world.issue().ends_in(3).says(&format!("Certificates default/{owner} (")).says(&said);
+        assert!(run.stderr.contains(&format!("--> {}:", path.display())), "{}", run.stderr);
+        assert_eq!((world.state().published("one"), world.ca.issued()), (leaf, 1));
+        let status = world.run(&["status"]).stdout;
+        let shows = |name: &str, word: &str| {
+            status.lines().any(|line| line.starts_with(name) && line.contains(word))
+        };
+        assert!(shows(owner, "READY") && shows(other, "INVALID"), "{status}");
+    }
+    // Without a record the first by name is issued.
+    let world = World::prepared(&[CertificateYaml::new("one")]);
+    world.write("config/z.yaml", &second("alpha"));
+    let status = world.run(&["status"]).stdout;
+    assert!(
+        status.contains("alpha") && status.contains("INVALID") && status.contains("one"),
+        "{status}"
+    );
+    world.issue().ends_in(3).says("default/one have the same secretName");
 }
 
 #[test]
@@ -124,7 +171,8 @@ fn a_file_without_a_certificate_is_named() {
     let none = format!("error: no Certificate in {empty}, {issuer}\n");
     world.run(&["issue", &empty, &issuer]).ends_in(3).says(&none);
     let run = world.run(&["issue", &file, &empty, &issuer]).ends_in(0);
-    assert_eq!(run.stderr, format!("warning: no Certificate, Issuer or Secret in {empty}\n"));
+    let nothing = "no Certificate, Issuer, ClusterIssuer or Secret: nothing is in it";
+    assert_eq!(run.stderr, format!("warning[W0401]: {nothing}\n  --> {empty}\n"));
 }
 
 #[test]
@@ -165,6 +213,9 @@ fn what_was_never_issued_leaves_no_files_when_it_is_forgotten() {
         "{}",
         run.stderr
     );
+    let place = format!("{}:4", world.path("config/web.yaml").display());
+    world.run(&["forget", "web"]).ends_in(3).says(&place);
+    fs::remove_file(world.path("config/web.yaml")).unwrap();
     let run = world.run(&["forget", "web"]).ends_in(0);
     assert_eq!(run.stderr, "default/web forgotten\n");
 }

@@ -112,13 +112,20 @@ fn newer_metadata_of_a_secret_is_left_alone_and_nothing_is_ordered() {
 fn damaged_metadata_of_a_secret_is_set_aside_and_made_anew_without_an_order() {
     let world = issued();
     let good = fs::read_to_string(world.path(METADATA)).unwrap();
-    world.write(METADATA, "{\"vers");
-    let run = world.issue().ends_in(7);
-    assert!(run.stderr.contains("cannot be read"), "{}", run.stderr);
+    world.write("config/mail.yaml", &CertificateYaml::new("mail"));
     world.issue().ends_in(0);
+    world.write(METADATA, "{\"vers");
+    let status = world.run(&["status"]).ends_in(7).stdout;
+    let word = |name: &str, word: &str| {
+        status.lines().any(|line| line.starts_with(name) && line.contains(word))
+    };
+    assert!(word("web", "STATE DAMAGED") && word("mail", "READY"), "{status}");
+    let run = world.issue().ends_in(0);
+    assert!(run.stderr.contains("cannot be read"), "{}", run.stderr);
+    world.run(&["status", "--exit-code"]).ends_in(0);
     let live = "state/secrets/default/web-tls/..data/metadata.json";
     assert_eq!(fs::read_to_string(world.path(live)).unwrap(), good);
-    assert_eq!(world.sent(RequestKind::NewOrder), 1);
+    assert_eq!(world.sent(RequestKind::NewOrder), 2);
 }
 
 #[test]

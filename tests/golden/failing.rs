@@ -215,7 +215,7 @@ fn a_lock_that_somebody_holds() {
     scene.note("Another certctl is at work on it.");
     scene.run("certctl issue --lock-timeout 0s");
     scene.run("certctl renew web --lock-timeout 10ms");
-    scene.run("certctl forget web --lock-timeout 0s");
+    scene.run("certctl forget web --anyway --lock-timeout 0s");
     scene.world.ca.faults().clear();
     scene.note("What the other one said:").end_of(other);
     scene.end();

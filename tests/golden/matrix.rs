@@ -27,14 +27,14 @@ const VERBS: &[Row] = &[
     ("check http", "check", None, &[0, 1, 2, 3, 4]),
     ("rehearse", "rehearse", Some("rehearse"), &[0, 3, 4]),
     ("deploy", "deploy", Some("deploy"), &[0, 3, 6]),
-    ("revoke", "revoke", Some("revoke"), &[0, 2, 3, 5]),
+    ("revoke", "revoke", Some("revoke"), &[0, 1, 2, 3, 5]),
     ("rollback", "rollback", Some("rollback"), &[0, 2, 3, 10]),
     ("create certificaterequest", "create", None, &[0, 2, 3]),
     ("account show", "account", Some("account"), &[0, 1, 3]),
     ("account register", "account", Some("account"), &[0]),
     ("account update", "account", Some("account"), &[0]),
-    ("account deactivate", "account", Some("account"), &[0, 2, 3]),
-    ("forget", "forget", Some("forget"), &[0, 2, 3, 75]),
+    ("account deactivate", "account", Some("account"), &[0, 1, 2, 3]),
+    ("forget", "forget", Some("forget"), &[0, 1, 2, 3, 75]),
     ("timer print", "timer", None, &[0, 1, 2]),
     ("explain", "explain", None, &[0, 1, 2]),
     ("schema", "schema", None, &[0, 1, 2]),
@@ -59,6 +59,47 @@ const CODES: &[(u8, &str)] = &[
     (130, "exit-130"),
     (143, "exit-130"),
 ];
+
+/// Each word of `status`, and the scene in which a certificate really gets there.
+const STATES: &[(&str, &str)] = &[
+    ("STATE DAMAGED", "status-states"),
+    ("INVALID", "status-states"),
+    ("NO MANIFEST", "status-states"),
+    ("EXPIRED", "status-expired"),
+    ("REVOKED", "status-states"),
+    ("LINKS MISSING", "status-states"),
+    ("FILES DAMAGED", "damaged"),
+    ("OVERDUE", "status-overdue"),
+    ("ISSUING", "status-working"),
+    ("RENEWING", "status-working"),
+    ("DEFERRED", "status-states"),
+    ("FAILED", "status-states"),
+    ("WAITING", "status-states"),
+    ("PENDING DEPLOY", "status-states"),
+    ("READY", "status"),
+    ("PENDING", "status-states"),
+];
+
+#[test]
+fn every_state_of_status_has_its_scene() {
+    // The words of the table at the top of that file.
+    let source = include_str!("../../src/cli/status/verdict.rs");
+    let rows = source.lines().filter_map(|line| line.strip_prefix("//! | ")?.split_once(" | "));
+    let words = rows.flat_map(|(words, _)| words.split(", "));
+    let words: BTreeSet<&str> = words.filter(|word| !matches!(*word, "word" | "---")).collect();
+    assert_eq!(STATES.iter().map(|(word, _)| *word).collect::<BTreeSet<_>>(), words);
+    for (word, scene) in STATES {
+        let path = folder().join(scene).with_extension("txt");
+        let text = fs::read_to_string(path).unwrap();
+        let is_cell = |cell: &str| cell == *word || cell.ends_with(&format!(":{word}}}"));
+        let is_row = |line: &str| {
+            let is_heading = line.contains("EXPIRES");
+            !is_heading && line.split("   ").any(|cell| is_cell(cell.trim()))
+        };
+        let is_page = |line: &str| line.starts_with(&format!("Status: {word} - "));
+        assert!(text.lines().any(|line| is_row(line) || is_page(line)), "no {word} in {scene}");
+    }
+}
 
 /// Verb and exit code of each command line of certctl, by scene.
 fn shown() -> BTreeMap<String, BTreeSet<(String, u8)>> {

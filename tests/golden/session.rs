@@ -281,6 +281,18 @@ impl Watched {
         self.remarks += &["--- screen, when ", when, "\n", &last].concat();
     }
 
+    /// Types an answer when this question is on the screen.
+    #[track_caller]
+    pub(crate) fn answer(&mut self, question: &str, keys: &str) {
+        let mut left = PATIENCE;
+        while !self.terminal.screen().contains(question) {
+            assert!(!left.is_zero(), "never asked {question:?}; but:\n{}", self.terminal.screen());
+            thread::park_timeout(STEP);
+            left = left.saturating_sub(STEP);
+        }
+        self.terminal.types(keys);
+    }
+
     /// Sends it a signal.
     pub(crate) fn signal(&mut self, signal: Signal, when: &str) {
         self.remarks += &["--- ", name_of(signal), " when ", when, "\n"].concat();

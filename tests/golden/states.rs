@@ -3,6 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
+use certctl::engine::ports::{Clock as _, SystemClock};
 use certctl::rehearsal::{Fault, ProblemType, RequestKind, Rule};
 
 use crate::session::Session;
@@ -107,6 +108,21 @@ fn an_overdue_renewal_is_shown() {
     scene.run("certctl status --exit-code >/dev/null");
     scene.run("certctl status -o prometheus | grep '^certctl_certificate' | sed 's/{.*}//; /days\\|failure/d'");
     scene.note("The hook ran once for each stage.").run("cat told.txt");
+    scene.end();
+}
+
+#[test]
+fn an_expired_certificate_is_shown() {
+    let world = World::with(|ca| ca.leaf_lifetime = Duration::from_secs(10));
+    let mut scene = Session::within("status-expired", world);
+    scene.configured(&[("web", &web("web"))]);
+    scene.quietly("certctl issue");
+    let end = scene.world.state().published("web").not_after;
+    until("it is expired", || SystemClock.now() > end);
+    let seconds = "sed -E 's/[0-9]+s ago/<seconds> ago/g'";
+    scene.run(&format!("certctl status | {seconds}"));
+    scene.run("certctl status web | head -n 3");
+    scene.run("certctl status --exit-code >/dev/null");
     scene.end();
 }
 

@@ -4,7 +4,7 @@
 //! way is a matter of load, what is left in the end is not.
 
 use std::fs::{File, OpenOptions};
-use std::io::Read as _;
+use std::io::{Read as _, Write as _};
 use std::num::NonZeroU16;
 use std::os::unix::ffi::OsStrExt as _;
 use std::process::{Child, Command, Stdio};
@@ -19,6 +19,7 @@ use vt100::{Cell, Color, Parser};
 pub(crate) struct Terminal {
     parser: Arc<Mutex<Parser>>,
     reader: Option<JoinHandle<()>>,
+    keyboard: File,
     child: Child,
 }
 
@@ -40,6 +41,7 @@ impl Terminal {
         drop((command, other));
         let parser = Arc::new(Mutex::new(Parser::new(ROWS, COLUMNS, 0)));
         let screen = Arc::clone(&parser);
+        let keyboard = File::from(side.try_clone().unwrap());
         let reader = thread::spawn(move || {
             let (mut bytes, mut side) = ([0; 4096], File::from(side));
             // Linux ends with EIO, others with an end of file.
@@ -47,12 +49,17 @@ impl Terminal {
                 screen.lock().unwrap_or_else(PoisonError::into_inner).process(&bytes[..count]);
             }
         });
-        Self { parser, reader: Some(reader), child }
+        Self { parser, reader: Some(reader), keyboard, child }
     }
 
     /// The program.
     pub(crate) fn child(&self) -> &Child {
         &self.child
+    }
+
+    /// Types on it.
+    pub(crate) fn types(&mut self, keys: &str) {
+        self.keyboard.write_all(keys.as_bytes()).unwrap();
     }
 
     /// What is on the screen.

@@ -1,10 +1,12 @@
 //! What somebody in front of a terminal sees.
 
+use std::fs;
+
 use certctl::rehearsal::{Fault, ProblemType, RequestKind, Rule};
 use rustix::process::Signal;
 
 use crate::session::Session;
-use crate::support::until;
+use crate::support::{CertificateYaml, until};
 
 #[test]
 fn all_is_well() {
@@ -20,11 +22,40 @@ fn all_is_well() {
         "certctl renew web -q",
         "certctl deploy",
         "certctl account show",
-        "certctl revoke web",
-        "certctl forget web",
+        "certctl revoke web --yes",
+        "certctl forget web --anyway",
     ] {
         scene.on_terminal(line);
     }
+    scene.end();
+}
+
+#[test]
+fn what_cannot_be_undone_is_asked_for() {
+    let mut scene = Session::new("tty-questions");
+    let output = scene.world.path("out").display().to_string();
+    let web = CertificateYaml::new("web").annotation("certctl.io/output-dir", &output);
+    scene.configured(&[("web", &web)]);
+    scene.quietly("certctl issue");
+    for (line, question, keys) in [
+        ("certctl revoke web --no-issue", "Revoke it?", "\n"),
+        ("certctl revoke web", "Revoke it?", "yes\n"),
+        ("certctl account deactivate", "Deactivate the account?", "n\n"),
+        ("certctl account deactivate", "Deactivate the account?", "y\n"),
+    ] {
+        let mut watched = scene.watch(line);
+        watched.answer(question, keys);
+        scene.end_of_watched(watched);
+    }
+    scene.on_terminal("certctl forget web --secret");
+    fs::remove_file(scene.world.path("config/web.yaml")).unwrap();
+    // The end of a file is a no as well.
+    for keys in ["\u{4}", "y\n"] {
+        let mut watched = scene.watch("certctl forget web --secret");
+        watched.answer("Delete?", keys);
+        scene.end_of_watched(watched);
+    }
+    scene.run("ls -A out state/secrets/default");
     scene.end();
 }
 

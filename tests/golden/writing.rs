@@ -106,9 +106,13 @@ fn a_certificate_is_forgotten() {
     scene.run("certctl forget web");
     scene.run("certctl forget web");
     scene.run("ls state/secrets/default");
-    scene.world.write("config/web.yaml", &CertificateYaml::new("web"));
-    scene.note("Its manifest is back.").run("certctl issue");
+    let output = scene.world.path("out").display().to_string();
+    let web = CertificateYaml::new("web").annotation("certctl.io/output-dir", &output);
+    scene.world.write("config/web.yaml", &web);
+    scene.note("Its manifest is back, with an output.").run("certctl issue");
     scene.run("certctl forget web --secret");
+    scene.run("certctl forget web --secret --anyway -o json");
     scene.run("ls state/secrets/default");
+    scene.run("ls out");
     scene.end();
 }

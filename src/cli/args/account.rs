@@ -29,7 +29,7 @@ pub struct AccountDeactivateArgs {
     /// The Issuer or ClusterIssuer, as NAME or NAMESPACE/NAME.
     #[command(flatten)]
     pub issuer: AccountIssuerArgs,
-    /// Confirm: a CA never reactivates an account.
+    /// Confirm: a CA never reactivates an account. Without it, a question is asked on a terminal.
     #[arg(long)]
     pub yes: bool,
 }

@@ -91,6 +91,9 @@ pub struct RevokeArgs {
     /// Private key of the certificate in FILE, to sign with instead of an account key.
     #[arg(long, value_name = "KEYFILE")]
     pub key: Option<PathBuf>,
+    /// Revoke without a question, which is asked on a terminal only.
+    #[arg(long)]
+    pub yes: bool,
 }
 
 /// `certctl rollback`.
@@ -110,7 +113,13 @@ pub struct ForgetArgs {
     /// Certificates, as NAME or NAMESPACE/NAME.
     #[arg(value_name = "NAME", required = true)]
     pub names: Vec<OsString>,
-    /// Also delete the issued key and certificate.
+    /// Also delete the issued key and certificate; copies in output folders stay.
     #[arg(long)]
     pub secret: bool,
+    /// Forget it although its manifest is still there: the next `certctl issue` issues it anew.
+    #[arg(long)]
+    pub anyway: bool,
+    /// Delete with --secret without a question, which is asked on a terminal only.
+    #[arg(long)]
+    pub yes: bool,
 }

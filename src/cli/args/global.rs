@@ -98,7 +98,7 @@ pub struct GlobalArgs {
           value_parser = clap::value_parser!(u16).range(1..))]
     pub http01_check_port: u16,
     #[arg(
-        help = format!("DNS server for all lookups (repeat) [default: {RESOLVERS}]"),
+        help = format!("DNS server for all lookups of challenges (repeat); CAs and providers are found through the system [default: {RESOLVERS}]"),
         long,
         value_name = "HOST:PORT",
         env = "CERTCTL_RESOLVERS",

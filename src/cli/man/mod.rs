@@ -16,7 +16,7 @@ use clap_mangen::Man;
 
 use super::args::Arguments;
 use super::error::CliError;
-use super::exit::ExitCode;
+use super::exit::{ExitCode, MEANINGS};
 
 /// One page of the manual.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,12 +53,7 @@ pub fn pages() -> Vec<Page> {
         [include_str!("yaml-head.roff"), &fields::sections(), include_str!("yaml-tail.roff")];
     for (name, section, about, text) in [
         ("certctl.yaml", '5', "manifests of certctl", &*yaml.concat()),
-        (
-            "certctl-exit-codes",
-            '7',
-            "how certctl ends, as a number",
-            include_str!("exit-codes.roff"),
-        ),
+        ("certctl-exit-codes", '7', "how certctl ends, as a number", &*exit_codes()),
         (
             "certctl-hooks",
             '7',
@@ -70,6 +65,21 @@ pub fn pages() -> Vec<Page> {
         all.push(Page { file: format!("{name}.{section}"), text: head + text });
     }
     all
+}
+
+/// The text on the exit codes.
+fn exit_codes() -> String {
+    let mut text = ".SH DESCRIPTION\n".to_owned();
+    for (code, meaning) in MEANINGS {
+        // Words between backticks are bold.
+        let parts = escaped(meaning);
+        let parts = parts.split('`').enumerate();
+        let meaning: String = parts
+            .map(|(at, part)| if at % 2 == 0 { part.to_owned() } else { format!("\\fB{part}\\fR") })
+            .collect();
+        text.push_str(&[".TP\n.B ", code, "\n", &meaning, "\n"].concat());
+    }
+    text + include_str!("exit-codes.roff")
 }
 
 fn of_verbs(command: &Command, found: &mut Vec<Page>) {

@@ -13,13 +13,17 @@ use super::document::{self, Items};
 use super::error::CliError;
 use super::exit::{self, ExitCode};
 use super::issue::{nothing_found, tell_orphans};
+use super::message::Level;
+use super::output::escape;
 use super::run::on_one_thread;
 use super::shell::Shell;
 use super::targets::{open, request, targets};
 use crate::engine::Task;
 use crate::engine::ports::{Clock as _, SystemClock};
+use crate::manifest::Diagnostic;
 use crate::resource::FailureClass;
 use crate::workspace::Request;
+use crate::workspace::plan::{Item, Plan};
 
 /// Prints what `issue` would do with the same arguments.
 pub(crate) fn plan(args: &PlanArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
@@ -36,14 +40,24 @@ pub(crate) fn plan(args: &PlanArgs, shell: &mut Shell) -> Result<ExitCode, CliEr
         if targets.loaded.certificates.is_empty() && !targets.has_errors {
             return nothing_found(shell, workspace.records().len());
         }
+        if targets.tasks.is_empty() && !targets.has_errors {
+            shell.output.talk(Level::Info, "nothing to plan: no Certificate matches");
+        }
         let now = SystemClock.now();
-        let items = Box::pin(workspace.plan(&targets, now)).await?;
+        let Plan { items, damaged } = Box::pin(workspace.plan(&targets, now)).await?;
         let by_key = targets.tasks.iter().map(|task| (task.certificate.metadata.key(), task));
         let by_key: BTreeMap<_, &Task> = by_key.collect();
-        let active = items.iter().filter(|item| item.changes());
-        let tasks: Vec<&Task> =
-            active.filter_map(|item| by_key.get(&item.key()).copied()).collect();
-        let unmet = workspace.unmet(&targets.loaded, &targets.secrets, &tasks).await?;
+        let (active, idle): (Vec<&Item>, Vec<&Item>) =
+            items.iter().partition(|item| item.changes());
+        let tasks = |items: Vec<&Item>| -> Vec<&Task> {
+            items.into_iter().filter_map(|item| by_key.get(&item.key()).copied()).collect()
+        };
+        let (loaded, secrets) = (&targets.loaded, &targets.secrets);
+        let unmet = workspace.unmet(loaded, secrets, &tasks(active)).await?;
+        // What only a later run needs is no error of this one.
+        let later = workspace.unmet(loaded, secrets, &tasks(idle)).await?;
+        let later = later.into_iter().filter(|one| !unmet.contains(one));
+        let later: Vec<Diagnostic> = later.map(|one| one.as_warning("W0402")).collect();
         let text = match shell.global.format() {
             format @ (Format::Json | Format::Yaml) => {
                 document::text(&Items { items: &items }, format)?
@@ -54,12 +68,17 @@ pub(crate) fn plan(args: &PlanArgs, shell: &mut Shell) -> Result<ExitCode, CliEr
             }
         };
         shell.output.data(&text)?;
-        for one in &unmet {
+        for one in unmet.iter().chain(&later) {
             shell.output.finding(one);
         }
+        for (name, error) in &damaged {
+            let text = format!("{name}: {}", escape(&error.to_string()));
+            shell.output.talk(Level::Error, &text);
+        }
+        let unread = damaged.iter().map(|_| exit::Ending::Failed(FailureClass::State));
         let is_broken = targets.has_errors || !unmet.is_empty();
         let broken = is_broken.then_some(exit::Ending::Failed(FailureClass::Precondition));
         let changes = items.iter().filter(|item| item.changes()).map(|_| exit::Ending::Changed);
-        Ok(exit::of_run(changes.chain(broken), shell.global.exit_code))
+        Ok(exit::of_run(changes.chain(unread).chain(broken), shell.global.exit_code))
     })
 }

@@ -35,6 +35,9 @@ fn challenge_waits_for(challenge: &Challenge) -> Option<String> {
     let reason = match (phase, challenge.reason.as_str()) {
         // `action` says it already.
         (_, "") | (Phase::Accepted, _) => String::new(),
+        (Phase::Queued | Phase::Requeued, reason) => {
+            format!("; its last check found: {}", escape(reason))
+        }
         (_, reason) => format!(": {}", escape(reason)),
     };
     Some(format!("{} for {}: {action}{reason}", type_word(challenge), identifier(challenge)))

@@ -9,6 +9,7 @@ use std::fmt::Write as _;
 use jiff::Timestamp;
 
 use super::issuance::challenge_name;
+use super::verdict::undeployed;
 use crate::acme::{RequestCounts, RequestKind};
 use crate::cli::exit::ExitCode;
 use crate::resource::{Challenge, ConditionStatus, ConditionType, Failure, IssuerKind, Order};
@@ -28,6 +29,12 @@ pub(super) fn exposition(
     run: Option<&LastRun>,
     now: Timestamp,
 ) -> String {
+    let mut invalid = Family::new(
+        "certctl_invalid_manifests",
+        "How many Certificates, and documents that cannot be read, have a mistake",
+    );
+    let mistakes = views.iter().filter(|view| view.mistake.is_some()).count();
+    invalid.sample(&[], i64::try_from(mistakes).unwrap_or(i64::MAX));
     let views: Vec<&CertificateView> = views.iter().filter(|view| view.has_name()).collect();
     let views = views.as_slice();
     let mut text = String::new();
@@ -48,6 +55,7 @@ pub(super) fn exposition(
     }
     text.push_str(&challenges(views));
     text.push_str(&ready_issuers(issuers));
+    text.push_str(&invalid.text);
     if let Some(run) = run {
         text.push_str(&last_run(run, now));
     }
@@ -67,9 +75,13 @@ fn ready(views: &[&CertificateView]) -> String {
     );
     for view in views {
         let status = view.record.as_ref().map(|record| &record.status);
-        let found = status
-            .and_then(|status| status.condition(ConditionType::Ready))
-            .map_or(ConditionStatus::Unknown, |condition| condition.status);
+        let recorded = status.and_then(|status| status.condition(ConditionType::Ready));
+        let found = match (&view.mistake, recorded) {
+            // Nothing is renewed until its manifest is fixed.
+            (Some(_), _) => ConditionStatus::False,
+            (None, Some(condition)) => condition.status,
+            (None, None) => ConditionStatus::Unknown,
+        };
         for (condition, word) in CONDITIONS {
             let labels = [&[("condition", word.to_owned())], &certificate_labels(view)[..]];
             family.sample(&labels.concat(), i64::from(found == condition));
@@ -272,8 +284,8 @@ const NUMBERS: [(&str, &str, Number); 6] = [
     ),
     (
         "certctl_certificate_pending_deploy",
-        "1 while an output or a hook of the certificate in place has failed",
-        |view, _| i64::from(is_undeployed(view)),
+        "1 while an output or a hook of the certificate in place has failed, or its output is lost",
+        |view, _| i64::from(undeployed(view).is_some()),
     ),
     (
         "certctl_certificate_days_left",
@@ -287,11 +299,6 @@ const NUMBERS: [(&str, &str, Number); 6] = [
 
 fn last_failure(view: &CertificateView) -> Option<&Failure> {
     view.record.as_ref()?.last_failure.as_ref()
-}
-
-fn is_undeployed(view: &CertificateView) -> bool {
-    let steps = view.record.as_ref().map_or(&[][..], |record| &record.deployments);
-    steps.iter().any(|step| step.failed_attempts > 0)
 }
 
 const CONDITIONS: [(ConditionStatus, &str); 3] = [

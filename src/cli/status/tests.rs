@@ -192,6 +192,16 @@ fn metrics_have_the_names_of_cert_manager() {
 }
 
 #[test]
+fn a_lost_output_is_pending_in_the_metrics_as_in_the_verdict() {
+    let lost = CertificateView { lost_output: Some("output to /out: tls.crt".into()), ..ready() };
+    assert_eq!(Verdict::of(&lost, scene(Format::Text).now), Verdict::PendingDeploy);
+    let metrics = certificates(&[lost], false, &scene(Format::Prometheus)).unwrap();
+    let mut lines = metrics.lines();
+    let pending = lines.find(|line| line.starts_with("certctl_certificate_pending_deploy{"));
+    assert!(pending.unwrap().ends_with(" 1"), "{metrics}");
+}
+
+#[test]
 fn machines_read_objects_of_cert_manager() {
     let views = [ready(), issuing(), failed(), no_manifest()];
     let mut documents = certificates(&views, false, &scene(Format::Yaml)).unwrap();

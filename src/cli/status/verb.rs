@@ -7,6 +7,7 @@ use super::table::Width;
 use super::{LastRun, Noun, certificates, issuers, metrics, needs_attention, objects_of};
 use crate::cli::args::{Format, StatusArgs};
 use crate::cli::count::count;
+use crate::cli::environment::Source;
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::message::Level;
@@ -15,6 +16,7 @@ use crate::cli::run::on_one_thread;
 use crate::cli::shell::Shell;
 use crate::cli::targets::{open, targets};
 use crate::cli::time;
+use crate::engine::Task;
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::resource::NamespacedName;
 use crate::store;
@@ -55,14 +57,24 @@ pub(crate) fn status(args: &StatusArgs, shell: &mut Shell) -> Result<ExitCode, C
                     certificates(&chosen, !names.is_empty(), &scene)?
                 };
                 shell.output.data(&text)?;
-                if chosen.is_empty() && matches!(scene.format, Format::Text | Format::Wide) {
+                let is_empty = chosen.is_empty();
+                if is_empty && matches!(scene.format, Format::Text | Format::Wide) {
                     let message = nothing(workspace.settings());
                     shell.output.talk(Level::Info, &message);
                 }
-                if let Some(error) = unreadable(&chosen) {
+                if let Some(error) = unreadable(&chosen).or_else(|| unread(shell, is_empty)) {
                     return Err(error);
                 }
-                let attention = needs_attention(&chosen, scene.now);
+                let is_shown = |task: &&Task| {
+                    let key = task.certificate.metadata.key();
+                    chosen.iter().any(|view| view.key == key)
+                };
+                let tasks: Vec<&Task> = targets.tasks.iter().filter(is_shown).collect();
+                for unmet in workspace.unmet(&targets.loaded, &targets.secrets, &tasks).await? {
+                    shell.output.finding(&unmet.as_warning("W0402"));
+                }
+                // A table that a filter or a wrong folder empties must not look healthy.
+                let attention = is_empty || needs_attention(&chosen, scene.now);
                 return Ok(if shell.global.exit_code && attention {
                     ExitCode::Attention
                 } else {
@@ -77,6 +89,18 @@ pub(crate) fn status(args: &StatusArgs, shell: &mut Shell) -> Result<ExitCode, C
         shell.output.data(&text)?;
         Ok(ExitCode::Done)
     })
+}
+
+/// The error of an empty table whose config directory was named and is not there.
+fn unread(shell: &Shell, is_empty: bool) -> Option<CliError> {
+    let config = shell.environment.config_dir(shell.global.config_dir.as_deref()).ok()?;
+    let is_named = matches!(config.source, Source::Flag(_) | Source::Variable(_));
+    if !is_empty || !is_named || config.path.exists() {
+        return None;
+    }
+    let path = config.path.to_string_lossy();
+    let message = format!("there is no config directory {}", escape(&path));
+    Some(CliError::new(ExitCode::Manifest, message))
 }
 
 /// What was read of a table without rows, and what was not.

@@ -300,7 +300,7 @@ fn has_failed(view: &CertificateView) -> bool {
 }
 
 /// The first step of deployment that failed, else the output that is gone.
-fn undeployed(view: &CertificateView) -> Option<String> {
+pub(super) fn undeployed(view: &CertificateView) -> Option<String> {
     let deployments = view.record.as_ref().map_or(&[][..], |record| &record.deployments);
     let failed = deployments.iter().find(|deployment| deployment.failed_attempts > 0);
     let failed = failed.map(|failed| {

@@ -103,6 +103,23 @@ fn a_step_that_fails_is_tried_by_the_next_run_and_then_ever_later() {
 }
 
 #[test]
+fn a_try_by_hand_that_fails_does_not_put_off_the_next_one() {
+    let mut snapshot = deployed_nowhere();
+    let minutes = SignedDuration::from_mins;
+    for at in [0, 1] {
+        failed(&mut snapshot, DeployStep::Output, after(minutes(at)));
+    }
+    let next = |snapshot: &Snapshot| deploy::next_try(&snapshot.record.deployments[0]);
+    let before = next(&snapshot);
+    assert_eq!(before, Some(after(minutes(6))));
+    snapshot.run.deploy_now = true;
+    failed(&mut snapshot, DeployStep::Output, after(minutes(5)));
+    assert_eq!(next(&snapshot), before);
+    failed(&mut snapshot, DeployStep::Output, after(minutes(6)));
+    assert_eq!(next(&snapshot), Some(after(minutes(16))));
+}
+
+#[test]
 fn an_output_that_was_lost_is_written_again_and_what_comes_after_it_is_done_again() {
     let mut snapshot = deployed_nowhere();
     for step in [DeployStep::Output, DeployStep::Hook, DeployStep::Reload] {

@@ -179,3 +179,16 @@ fn fields_that_go_to_the_ca_are_compared_with_the_request() {
         assert_eq!(crate::controller::policy::request_mismatches(&wanted, &requested), none);
     }
 }
+
+#[test]
+fn a_duration_where_there_was_none_is_an_edit_for_an_issuer_that_sends_it() {
+    let mut snapshot = live();
+    snapshot.certificate.spec.duration = Some(GoDuration(hours(1)));
+    assert_eq!(trigger(&snapshot), None);
+    snapshot.issuer.acme.enable_duration_feature = true;
+    assert_eq!(trigger(&snapshot), Some(Reason::RequestChanged));
+    assert_eq!(readiness(&snapshot), Some(Reason::RequestChanged));
+    let request = snapshot.current_request.as_mut().unwrap();
+    request.certificate_spec.duration = snapshot.certificate.spec.duration;
+    assert_eq!(trigger(&snapshot), None);
+}

@@ -7,14 +7,14 @@ use serde_json::json;
 
 use super::error;
 use super::world::World;
-use crate::controller::{EffectError, Outcome};
+use crate::controller::{EffectError, Outcome, deploy};
 use crate::engine::gather::files_digest;
 use crate::engine::ports::{Alert, Clock, Store};
 use crate::engine::task::Task;
 use crate::manifest::{TrustError, Trusted};
 use crate::pki;
 use crate::program::{INHERITED, Limits, Program, Run};
-use crate::resource::{DeployTarget, LeafFacts, NamespacedName, SecretFiles};
+use crate::resource::{DeployStep, DeployTarget, LeafFacts, NamespacedName, SecretFiles};
 use crate::store::{Output, OutputError};
 
 impl<C: Clock, S: Store> World<'_, C, S> {
@@ -29,7 +29,15 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let files = self.store.published(&secret).await.map_err(|e| error::state(&e))?;
         let files = files.ok_or_else(|| error::local("nothing is published"))?;
         match target {
-            DeployTarget::Output { .. } => write_output(target, revision, &files, replaces)?,
+            DeployTarget::Output { .. } => {
+                // A hook that is missing is found before servers get new files.
+                let wanted = deploy::wanted(&task.settings());
+                let programs = wanted.iter().filter(|one| one.step() > DeployStep::Output);
+                for program in programs {
+                    check_target(program, &self.options.hooks_dir)?;
+                }
+                write_output(target, revision, &files, replaces)?;
+            }
             DeployTarget::Hook { name } => self.deploy_hook(task, name, revision, &files).await?,
             // Once for all certificates of the run: see `reload_program`.
             DeployTarget::Reload { .. } => {}
@@ -106,7 +114,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
 
     /// Whether there is an `on-failure` program.
     pub(super) fn has_alert_hook(&self) -> bool {
-        Program::is_there(&self.options.hooks_dir, PLACE, &[ON_FAILURE]).unwrap_or_default()
+        has_alert_hook(&self.options.hooks_dir)
     }
 
     /// Runs the operator's program for a failure.
@@ -152,8 +160,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         environment: Vec<(&'static str, String)>,
         input: &serde_json::Value,
     ) -> Result<(), EffectError> {
-        let program =
-            Program::find(&self.options.hooks_dir, PLACE, &[name]).map_err(error::precondition)?;
+        let program = hook(&self.options.hooks_dir, name)?;
         let input = format!("{input}\n").into_bytes();
         let arguments = vec![event.to_owned()];
         let run = Run { program: &program, arguments, environment, input };
@@ -177,9 +184,29 @@ pub(in crate::engine) fn check_target(
             })
         }
         DeployTarget::Hook { name } | DeployTarget::Reload { name } => {
-            Program::find(hooks_dir, PLACE, &[name]).map(drop).map_err(error::precondition)
+            hook(hooks_dir, name).map(drop)
         }
     }
+}
+
+/// Whether the folder of hooks has an `on-failure` program.
+pub fn has_alert_hook(hooks_dir: &Path) -> bool {
+    Program::is_there(hooks_dir, PLACE, &[ON_FAILURE]).unwrap_or_default()
+}
+
+/// The program of a hook, which may be run.
+fn hook(hooks_dir: &Path, name: &str) -> Result<Program, EffectError> {
+    let found = Program::find(hooks_dir, PLACE, &[name]);
+    found.map_err(|error| {
+        if Program::is_there(hooks_dir, PLACE, &[name]) == Ok(false) {
+            let path = hooks_dir.join(name);
+            let path = path.display();
+            return error::precondition(format!(
+                "there is no hook {path}: put an executable file there, or remove the annotation"
+            ));
+        }
+        error::precondition(error)
+    })
 }
 
 /// An output's error, with the command that fixes it.

@@ -68,6 +68,12 @@ impl<'a> IssuerAccess<'a> {
             error::precondition(format!("issuer \"{issuer}\", externalAccountBinding: {error}"))
         })?;
         let text = std::str::from_utf8(&bytes).unwrap_or_default().trim();
+        if text.is_empty() {
+            let (name, key) = (&eab.key_secret_ref.name, &eab.key_secret_ref.key);
+            return Err(error::precondition(format!(
+                "the secret \"{name}\", key \"{key}\" is empty"
+            )));
+        }
         let hmac_key = BASE64_URL_SAFE_NO_PAD.decode(text).map_err(|error| {
             error::precondition(format!(
                 "the secret \"{}\", key \"{}\" is not unpadded base64url: {error}",

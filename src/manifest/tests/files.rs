@@ -175,8 +175,8 @@ const REFERENCES: &[&str] = &[
     "E0207 76:17 no solver for 192.0.2.1: none of Issuer default/letsencrypt matches solvers are defined at references.yaml:3",
     "E0209 83:38 2001:db8::1 needs an http01 solver, and Issuer default/letsencrypt has only dns01 for it solvers are defined at references.yaml:3",
     "E0207 88:35 no solver for www.example.com: ClusterIssuer everywhere has no solvers solvers are defined at references.yaml:21",
-    "E0205 93:20 secretName `good` belongs to Certificate default/good already (references.yaml:33) \
-     give it a secretName of its own",
+    "E0205 93:20 Certificates default/good (references.yaml:33) and default/greedy have the same \
+     secretName `good` it belongs to default/good; give default/greedy a secretName of its own",
 ];
 
 #[test]

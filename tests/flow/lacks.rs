@@ -1,0 +1,155 @@
+//! What is missing is named before it does harm, by each verb that can see it.
+
+use std::fs;
+
+use certctl::rehearsal::RequestKind;
+
+use crate::support::{CertificateYaml, World};
+
+#[test]
+fn a_hook_that_goes_missing_is_seen_while_nothing_is_due_and_before_an_output_is_written() {
+    let world = World::start();
+    let output = world.path("out");
+    let web = CertificateYaml::new("web")
+        .annotation("certctl.io/output-dir", &output.display().to_string())
+        .annotation("certctl.io/deploy-hook", "install");
+    world.prepare(&[web]);
+    let hook = world.write_program("config/hooks.d/install", "exit 0");
+    world.issue().ends_in(0);
+    let written = fs::read(output.join("tls.crt")).unwrap();
+    fs::remove_file(&hook).unwrap();
+    let missing = format!("there is no hook {}: put an executable file there", hook.display());
+    let place = format!("--> {}:7:", world.path("config/web.yaml").display());
+    for words in [&["plan"][..], &["status"], &["status", "web"]] {
+        let run = world.run(words).ends_in(0).says("warning[W0402]: ").says(&missing);
+        assert!(run.stderr.contains(&place), "{}", run.stderr);
+    }
+    // The CA issues; the pair in place stays where servers read it until the hook is there.
+    fs::rename(&output, world.path("old")).unwrap();
+    let run = world.run(&["deploy", "web"]).ends_in(6).says(&missing);
+    assert!(!output.exists(), "{}", run.stderr);
+    world.write_program("config/hooks.d/install", "exit 0");
+    world.run(&["deploy", "web"]).ends_in(0);
+    assert_eq!(fs::read(output.join("tls.crt")).unwrap(), written);
+    assert_eq!(world.sent(RequestKind::NewOrder), 1);
+}
+
+#[test]
+fn an_empty_eab_secret_is_a_mistake_with_its_file_and_field() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    let binding = "externalAccountBinding:\n      keyID: kid\n      \
+                   keySecretRef: { name: eab, key: secret }";
+    let issuer = world.write("config/issuer.yaml", &world.issuer().field(binding));
+    for content in ["", "\n"] {
+        world.write_secret("eab", "secret", content);
+        let run = world.run(&["validate"]).ends_in(3).says("key \"secret\" is empty");
+        let place = format!("--> {}:", issuer.display());
+        assert!(run.stderr.contains(&place), "{}", run.stderr);
+        assert!(run.stderr.contains("externalAccountBinding.keySecretRef"), "{}", run.stderr);
+        world.run(&["issue", "web"]).ends_in(3).says("key \"secret\" is empty");
+    }
+    assert_eq!(world.sent(RequestKind::NewAccount), 0);
+}
+
+#[test]
+fn a_file_that_is_missing_or_empty_is_named_and_the_one_beside_it_is_suggested() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    world.write("site/web.yaml", &CertificateYaml::new("other"));
+    let run = world.run(&["issue", "site/web.yml"]).ends_in(3);
+    assert!(run.stderr.contains("did you mean site/web.yaml?"), "{}", run.stderr);
+    assert!(run.stderr.ends_with("error: 1 error in site/web.yml\n"), "{}", run.stderr);
+    world.write("empty.yaml", "");
+    let nothing =
+        "warning[W0401]: no Certificate, Issuer, ClusterIssuer or Secret: nothing is in it";
+    for verb in ["validate", "issue"] {
+        let run = world.run(&[verb, "empty.yaml"]).says(nothing);
+        assert!(run.stderr.contains("--> empty.yaml"), "{}", run.stderr);
+    }
+    world.run(&["issue", "empty.yaml"]).ends_in(3).says("no Certificate in empty.yaml");
+}
+
+#[test]
+fn a_filter_or_a_folder_that_leaves_nothing_to_show_does_not_look_healthy() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    world.issue().ends_in(0);
+    world.run(&["status", "--exit-code"]).ends_in(0);
+    for words in [["-n", "nope"], ["-l", "a=b"]] {
+        let status = |more: &[&str]| world.run(&[&["status"], &words[..], more].concat());
+        status(&[]).ends_in(0).says("no Certificate");
+        status(&["--exit-code"]).ends_in(8).says("no Certificate");
+        let plan = world.run(&[&["plan"], &words[..]].concat()).ends_in(0);
+        assert_eq!(plan.stderr, "nothing to plan: no Certificate matches\n");
+    }
+    let nowhere = world.path("nowhere").display().to_string();
+    let state = world.path("none").display().to_string();
+    let words = ["status", "--config-dir", &nowhere, "--state-dir", &state];
+    world.run(&words).ends_in(3).says(&format!("there is no config directory {nowhere}"));
+}
+
+#[test]
+fn a_verb_that_would_ignore_a_flag_refuses_it() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    let file = world.path("metrics.prom");
+    let flag = format!("--metrics-file={}", file.display());
+    world.issue().ends_in(0);
+    for verb in ["status", "plan", "validate", "version"] {
+        world.run(&[verb, &flag]).ends_in(2).says("--metrics-file is for issue, renew");
+    }
+    // A variable is for every verb.
+    let mut command = world.command(&["plan"]);
+    command.env("CERTCTL_METRICS_FILE", &file);
+    crate::support::finish(command.spawn().unwrap()).ends_in(0);
+    assert!(!file.exists());
+    for words in [&["revoke", "web"][..], &["forget", "web", "--anyway"]] {
+        world.run(&[words, &[&flag]].concat()).ends_in(0);
+        let written = fs::read_to_string(&file).unwrap();
+        assert!(written.contains("\ncertctl_last_run_exit_code 0\n"), "{words:?}: {written}");
+        fs::remove_file(&file).unwrap();
+    }
+}
+
+#[test]
+fn metrics_tell_of_a_manifest_with_a_mistake() {
+    let world = World::prepared(&[CertificateYaml::new("web"), CertificateYaml::new("mail")]);
+    world.issue().ends_in(0);
+    let broken = CertificateYaml::new("web").to_string().replace("dnsNames", "dnsName");
+    world.write("config/web.yaml", &broken);
+    let metrics = world.run(&["status", "-o", "prometheus"]).stdout;
+    let ready = |name: &str, condition: &str| {
+        let start = format!("certmanager_certificate_ready_status{{condition=\"{condition}\"");
+        let name = format!(",name=\"{name}\",");
+        let mut lines = metrics.lines();
+        let line = lines.find(|line| line.starts_with(&start) && line.contains(&name));
+        line.unwrap().rsplit(' ').next().unwrap().to_owned()
+    };
+    assert_eq!([ready("web", "True"), ready("web", "False")], ["0", "1"]);
+    assert_eq!([ready("mail", "True"), ready("mail", "False")], ["1", "0"]);
+    assert!(metrics.contains("\ncertctl_invalid_manifests 1\n"), "{metrics}");
+}
+
+#[test]
+fn a_secret_that_goes_missing_after_a_counted_failure_is_a_failure_and_no_wait() {
+    use certctl::rehearsal::{Fault, ProblemType, Rule};
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    let refusal =
+        Fault::Refuse { kind: ProblemType::Unauthorized, detail: "the answer was wrong".into() };
+    world.fault(Rule::always(refusal));
+    world.issue().ends_in(4);
+    let binding = "externalAccountBinding:\n      keyID: kid\n      \
+                   keySecretRef: { name: eab, key: secret }";
+    world.write("config/issuer.yaml", &world.issuer().field(binding));
+    world.run(&["renew", "web"]).ends_in(3).says("secret default/eab has no `secret`");
+    let table = world.run(&["status"]).stdout;
+    assert!(table.contains("FAILED") && !table.contains("DEFERRED"), "{table}");
+    let page = world.run(&["status", "web"]).stdout;
+    assert!(page.contains("Next attempt: the next run of certctl issue"), "{page}");
+}
+
+#[test]
+fn without_an_on_failure_hook_a_state_that_cannot_be_made_is_the_only_thing_said() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    let file = world.write("file", "");
+    let state = file.join("state").display().to_string();
+    let run = world.run(&["issue", "--state-dir", &state]).ends_in(7);
+    assert!(run.stderr.starts_with("error: ") && !run.stderr.contains("WARN"), "{}", run.stderr);
+}
