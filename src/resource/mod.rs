@@ -33,6 +33,7 @@ mod name;
 mod order;
 mod problem;
 mod queue;
+mod reach;
 mod response_code;
 mod revocation;
 mod rollback;
@@ -96,6 +97,7 @@ pub use order::{
 };
 pub use problem::{Problem, Subproblem};
 pub use queue::{Entry, Place, Queue};
+pub use reach::Reach;
 pub use response_code::response_code;
 pub use revocation::{BannedKey, BannedKeys, Revocation, RevocationReason, RevocationReasonError};
 pub use rollback::Rollback;
