@@ -26,19 +26,20 @@
 //! | module | may import |
 //! | --- | --- |
 //! | `resource` | |
+//! | `trust` | |
 //! | `controller` | `resource` |
 //! | `pki` | `resource` |
 //! | `acme` | `pki`, `resource` |
-//! | `manifest` | `pki`, `resource` |
-//! | `program` | `manifest`, `resource` |
-//! | `store` | `manifest`, `resource` |
-//! | `solver` | `pki`, `program`, `resource` |
+//! | `manifest` | `pki`, `resource`, `trust` |
+//! | `program` | `manifest`, `resource`, `trust` |
+//! | `store` | `resource`, `trust` |
+//! | `solver` | `pki`, `program`, `resource`, `trust` |
 //! | `probe` | `pki`, `resource` |
 //! | `rehearsal` | `pki`, `resource`, `solver` |
-//! | `engine` | `acme`, `controller`, `manifest`, `pki`, `probe`, `program`, `resource`, `solver`, `store` |
+//! | `engine` | `acme`, `controller`, `manifest`, `pki`, `probe`, `program`, `resource`, `solver`, `store`, `trust` |
 //! | `workspace` | `acme`, `controller`, `engine`, `manifest`, `pki`, `probe`, `resource`, `solver`, `store` |
 //! | `report` | `controller`, `engine`, `resource` |
-//! | `cli` | `acme`, `controller`, `engine`, `manifest`, `pki`, `probe`, `rehearsal`, `report`, `resource`, `solver`, `store`, `workspace` |
+//! | `cli` | `acme`, `controller`, `engine`, `manifest`, `pki`, `probe`, `rehearsal`, `report`, `resource`, `solver`, `store`, `trust`, `workspace` |
 //! | `main` | `cli` |
 
 // The data.
@@ -48,6 +49,9 @@ pub mod resource;
 pub mod controller;
 // Keys, CSRs and chains as values.
 pub mod pki;
+
+// Who can change a file.
+pub mod trust;
 
 // RFC 8555 on the wire.
 pub mod acme;

@@ -223,7 +223,9 @@ impl Client {
             if let Some(nonce) = answer.nonce.take() {
                 self.nonces.put(nonce);
             }
-            Directory::read(&answer)
+            let directory = Directory::read(&answer)?;
+            self.transport.learn(&directory);
+            Ok(directory)
         };
         self.directory.get(self.limits.directory_age, stale, fetch).await
     }

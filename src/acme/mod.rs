@@ -22,6 +22,7 @@ mod directory;
 mod eab;
 mod error;
 mod field;
+mod host;
 mod jws;
 mod key;
 mod limit;

@@ -15,11 +15,13 @@ use tokio::sync::{OnceCell, Semaphore};
 use tokio::time::{Instant, timeout};
 
 use super::answer::Answer;
+use super::directory::Directory;
 use super::error::{AcmeError, Distrust};
+use super::host::Hosts;
 use super::limit::Limits;
 use super::tls::Trust;
 use super::{field, retry_after};
-use crate::resource::causes;
+use crate::resource::{Reach, causes};
 
 /// The connection to one CA.
 #[derive(Debug)]
@@ -27,6 +29,7 @@ pub(super) struct Transport {
     trust: Trust,
     user_agent: String,
     is_local: bool,
+    hosts: Hosts,
     limits: Limits,
     client: OnceCell<reqwest::Client>,
     slots: Semaphore,
@@ -72,6 +75,7 @@ impl Transport {
             trust,
             user_agent,
             is_local: is_local(directory_url),
+            hosts: Hosts::new(directory_url),
             client: OnceCell::new(),
             // Tokio's semaphore serves first come, first served.
             slots: Semaphore::new(limits.requests_at_once.max(1)),
@@ -90,6 +94,11 @@ impl Transport {
     /// The same, by host, method and status.
     pub(super) fn counts(&self) -> RequestCounts {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Takes the hosts that a directory document names.
+    pub(super) fn learn(&self, directory: &Directory) {
+        self.hosts.learn(directory);
     }
 
     fn count(&self, method: &Method, url: &str, status: u16) {
@@ -117,6 +126,7 @@ impl Transport {
         expect: Expect,
     ) -> Result<Answer, AcmeError> {
         field::https(url, "request")?;
+        self.hosts.check(url)?;
         let client = self.client.get_or_try_init(async || self.build()).await?;
         let accept = match expect {
             Expect::Json => "application/json, application/problem+json",
@@ -153,6 +163,7 @@ impl Transport {
         expect: Expect,
     ) -> Result<Answer, AcmeError> {
         let mut response = request.send().await.map_err(|error| failure(url, error))?;
+        self.hosts.answered(url, response.remote_addr())?;
         let limit = match expect {
             Expect::Json => self.limits.json_bytes,
             Expect::Chain => self.limits.chain_bytes,
@@ -191,8 +202,7 @@ impl Transport {
 
 fn is_local(url: &str) -> bool {
     let Ok(url) = reqwest::Url::parse(url) else { return false };
-    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
-    host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
+    Reach::is_direct(url.host_str().unwrap_or_default())
 }
 
 fn failure(url: &str, error: reqwest::Error) -> AcmeError {

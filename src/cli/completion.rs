@@ -31,6 +31,7 @@ use jiff::Timestamp;
 
 use super::args::Arguments;
 use super::environment::Environment;
+use crate::resource::is_hidden;
 use candidate::{Asked, Scene};
 use known::Known;
 use line::Line;
@@ -144,7 +145,9 @@ fn lines(
     for candidate in found {
         let about = candidate.get_help().map(ToString::to_string);
         let about = about.as_deref().and_then(|about| about.lines().next());
-        let line = candidate.get_value().to_str().and_then(|value| write(value, about));
+        // A file's name with a line feed would be two candidates, and the second one unquoted.
+        let value = candidate.get_value().to_str().filter(|value| !value.contains(is_hidden));
+        let line = value.and_then(|value| write(value, about));
         if let Some(line) = line {
             text.push_str(&line);
             text.push('\n');

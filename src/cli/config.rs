@@ -34,10 +34,10 @@ pub struct Config {
 }
 
 impl Config {
-    /// Reads the file in a config directory; `is_root` requires files that only root can change.
-    pub fn read(directory: &Path, is_root: bool) -> Self {
+    /// Reads the file in a config directory.
+    pub fn read(directory: &Path) -> Self {
         let path = directory.join(FILE);
-        match file::text(&path, is_root) {
+        match file::text(&path) {
             Ok(None) => Self::default(),
             Ok(Some(text)) => Self::parse(path, &text),
             Err(mistake) => Self { path: Some(path), mistakes: vec![*mistake], ..Self::default() },

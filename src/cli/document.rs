@@ -15,6 +15,7 @@ use super::args::Format;
 use super::error::CliError;
 use super::exit::ExitCode;
 use super::yaml;
+use crate::resource::escape_json;
 
 /// Printed as an object with a kind of its own.
 pub(crate) trait Document: Serialize + JsonSchema {
@@ -64,7 +65,8 @@ fn encoded(object: &impl Serialize, format: Format) -> Result<String, CliError> 
     // Made into a value first, so that keys stand in the order of the alphabet.
     let value =
         serde_json::to_value(object).map_err(|error| CliError::new(ExitCode::Failed, error))?;
-    if format == Format::Yaml { yaml::document(&value) } else { Ok(format!("{value:#}\n")) }
+    let json = format!("{value:#}\n");
+    if format == Format::Yaml { yaml::document(&value) } else { Ok(escape_json(&json).into_owned()) }
 }
 
 impl<T: Document> Document for &T {

@@ -104,6 +104,8 @@ impl From<StoreError> for CliError {
             Some(format!("sudo -u '#{owner}' certctl …"))
         } else if let StoreError::TooOpen { path, .. } = &error {
             Some(format!("chmod go-rwx {path}"))
+        } else if let StoreError::Untrusted(error) = &error {
+            error.remedy()
         } else {
             matches!(error, StoreError::Version { .. }).then(|| "a newer certctl".to_owned())
         };

@@ -6,6 +6,7 @@
 //! priority. Values are escaped, and a line that cannot be written is dropped.
 //! `CERTCTL_LOG` holds a filter such as `certctl=info,certctl::acme=trace`; -v and -q override it.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use jiff::Timestamp;
@@ -13,7 +14,7 @@ use thiserror::Error;
 use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::EnvFilter;
-use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::format::{Writer, format};
 use tracing_subscriber::fmt::time::FormatTime;
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, MakeWriter};
 use tracing_subscriber::registry::LookupSpan;
@@ -23,6 +24,7 @@ use super::environment::Environment;
 use super::output::{AboveLines, LogFormat, Output, Paint, escape};
 use super::time::rfc3339;
 use crate::engine::ports::{Clock, SystemClock};
+use crate::resource::{defuse_commands, escape_json};
 
 /// Starts the log of this process. Called once, before the verb runs. In a routine run, by a
 /// scheduler, only what its end says is of interest: not that a request is repeated.
@@ -68,20 +70,21 @@ where
         .log_internal_errors(false)
         .with_writer(writer);
     match style.format {
-        LogFormat::Json => Box::new(
-            builder
-                .json()
-                .flatten_event(true)
-                .with_timer(Timer(now))
-                .with_current_span(false)
-                .finish(),
-        ),
+        LogFormat::Json => {
+            let builder = builder.json();
+            let format = format().json().flatten_event(true).with_timer(Timer(now));
+            Box::new(builder.event_format(Escaped(format.with_current_span(false), escape_json)).finish())
+        }
         LogFormat::Auto | LogFormat::Text | LogFormat::Github => {
             let has_priorities = style.has_priorities;
             let is_timed = !style.is_terminal && !has_priorities;
             let has_time = style.format == LogFormat::Text || is_timed;
             let now = has_time.then_some(now);
             let lines = Lines { now, color: style.color, has_priorities };
+            if style.format == LogFormat::Github {
+                let defuse = |line: &str| defuse_commands(line).into();
+                return Box::new(builder.event_format(Escaped(lines, defuse)).finish());
+            }
             Box::new(builder.event_format(lines).finish())
         }
     }
@@ -133,6 +136,27 @@ struct Timer(fn() -> Timestamp);
 impl FormatTime for Timer {
     fn format_time(&self, writer: &mut Writer<'_>) -> fmt::Result {
         writer.write_str(&rfc3339((self.0)()))
+    }
+}
+
+/// Lines of another form, with what the reader of that form would obey made harmless.
+struct Escaped<F>(F, for<'a> fn(&'a str) -> Cow<'a, str>);
+
+impl<S, N, F> FormatEvent<S, N> for Escaped<F>
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    N: for<'a> FormatFields<'a> + 'static,
+    F: FormatEvent<S, N>,
+{
+    fn format_event(
+        &self,
+        context: &FmtContext<'_, S, N>,
+        mut writer: Writer<'_>,
+        event: &Event<'_>,
+    ) -> fmt::Result {
+        let mut line = String::new();
+        self.0.format_event(context, Writer::new(&mut line), event)?;
+        writer.write_str(&(self.1)(&line))
     }
 }
 
@@ -278,6 +302,22 @@ mod tests {
         assert_eq!(logged(default_filter(), journal), numbered);
         let colored = Style { color: true, ..at_terminal };
         assert!(logged(default_filter(), colored).contains("\u{1b}[33mWARN\u{1b}[0m plain"));
+    }
+
+    #[test]
+    fn what_a_reader_would_obey_is_harmless() {
+        let said = || {
+            let why = "\u{1b}\u{7}\u{9b}\u{202e} ##[error]x";
+            tracing::warn!(target: "certctl::engine", why, "m");
+        };
+        for (format, wanted) in [
+            (LogFormat::Json, r#""why":"\u001b\u0007\u009b\u202e ##[error]x""#),
+            (LogFormat::Github, r#"why="\u{1b}\u{7}\u{9b}\u{202e} #\u{23}[error]x""#),
+        ] {
+            let style = Style { format, color: false, is_terminal: true, has_priorities: false };
+            let text = logged_by(said, default_filter(), style);
+            assert!(text.contains(wanted), "{text}");
+        }
     }
 
     #[test]

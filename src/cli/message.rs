@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use super::time::rfc3339;
 use crate::manifest::{Diagnostic, Severity};
+use crate::resource::{escape_json, escape_lines};
 
 /// The level, as in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,7 +104,7 @@ impl Message {
         object.insert("timestamp".to_owned(), rfc3339(now).into());
         object.insert("level".to_owned(), self.level.word().into());
         object.insert("message".to_owned(), self.line.clone().into());
-        Value::Object(object).to_string()
+        escape_json(&Value::Object(object).to_string()).into_owned()
     }
 }
 
@@ -133,7 +134,7 @@ pub fn annotation(diagnostic: &Diagnostic) -> String {
 
 /// Text behind the second `::`.
 fn data(text: &str) -> String {
-    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+    escape_lines(text).replace('%', "%25").replace('\n', "%0A")
 }
 
 /// The value of a property.
@@ -193,14 +194,14 @@ mod tests {
         );
         let about_file = Diagnostic {
             line: 0,
-            message: "a%\r\nb".into(),
+            message: "a%\r\nb\u{1b}\u{9b}\u{202e}".into(),
             field: String::new(),
             suggestion: None,
             help: None,
             severity: Severity::Warning,
             ..mistakes.into_iter().next().unwrap()
         };
-        let wanted = "::warning file=100%25%2Ca%3Ab.toml,title=E0303::a%25%0D%0Ab";
+        let wanted = "::warning file=100%25%2Ca%3Ab.toml,title=E0303::a%25\\r%0Ab\\u{1b}\\u{9b}\\u{202e}";
         assert_eq!(annotation(&about_file), wanted);
     }
 }

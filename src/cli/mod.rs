@@ -28,9 +28,11 @@ pub mod yaml;
 mod account;
 mod advice;
 mod check;
+mod core_dump;
 mod count;
 mod create;
 mod document;
+mod files;
 mod forget;
 #[cfg(test)]
 mod golden;
@@ -126,6 +128,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: Environme
         }
     };
     open_files::raise();
+    core_dump::prevent();
     let Parsed { arguments: Arguments { global, verb, .. }, environment, config, matches } = parsed;
     let output = Output::of_process(global.color, global.log_format, &environment);
     panic::talk_json(global.log_format == LogFormat::Json);

@@ -16,6 +16,7 @@ use super::journal;
 use super::message::{self, Level, Message};
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::manifest::Diagnostic;
+use crate::resource::defuse_commands;
 pub use crate::resource::escape;
 
 /// `--log-format`.
@@ -90,10 +91,14 @@ impl Output {
         }
     }
 
-    /// Writes data to stdout, as it is.
+    /// Writes data to stdout, as it is, but for what GitHub's runner would obey.
     pub fn data(&mut self, text: &str) -> io::Result<()> {
         self.has_data = true;
-        self.stdout.write(text)
+        match self.format {
+            // The runner reads both streams.
+            LogFormat::Github => self.stdout.write(&defuse_commands(text)),
+            LogFormat::Auto | LogFormat::Text | LogFormat::Json => self.stdout.write(text),
+        }
     }
 
     /// Whether data was written.
@@ -113,7 +118,8 @@ impl Output {
             LogFormat::Auto if self.has_priorities => {
                 self.say(&journal::with_priority(&message.text, message.level.priority()));
             }
-            LogFormat::Auto | LogFormat::Text | LogFormat::Github => self.say(&message.text),
+            LogFormat::Auto | LogFormat::Text => self.say(&message.text),
+            LogFormat::Github => self.say(&defuse_commands(&message.text)),
             LogFormat::Json => self.say(&message.json((self.now)())),
         }
     }

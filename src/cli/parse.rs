@@ -75,7 +75,7 @@ pub(crate) fn parse(words: &[OsString], environment: Environment) -> Result<Pars
     let directory = environment.config_dir(arguments.global.config_dir.as_deref());
     let config = directory.map_or_else(
         |_| Config::default(),
-        |directory| Config::read(&directory.path, environment.is_root()),
+        |directory| Config::read(&directory.path),
     );
     let in_force = config.in_force(&matches, &environment);
     if !in_force.is_empty() {
@@ -100,7 +100,7 @@ pub(crate) fn log_format(words: &[OsString], environment: &Environment) -> LogFo
     }
     let directory = scanned(words, "--config-dir").map(PathBuf::from);
     let directory = environment.config_dir(directory.as_deref()).ok();
-    let config = directory.map(|found| Config::read(&found.path, environment.is_root()));
+    let config = directory.map(|found| Config::read(&found.path));
     let entry = config.as_ref().and_then(|config| config.entry("log-format"));
     entry.and_then(|entry| entry.words.first()).and_then(|word| read(word)).unwrap_or_default()
 }

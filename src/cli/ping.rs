@@ -14,7 +14,7 @@ use super::message::Level;
 use super::output::escape;
 use super::shell::Shell;
 use crate::acme;
-use crate::resource::causes;
+use crate::resource::{Reach, causes};
 
 /// How long one ping takes at most.
 const TIMEOUT: Duration = Duration::from_secs(5);
@@ -80,6 +80,9 @@ async fn send(url: Url) -> Result<(), String> {
     let mut builder = reqwest::Client::builder()
         .user_agent(concat!("certctl/", env!("CARGO_PKG_VERSION")))
         .timeout(TIMEOUT);
+    if Reach::is_direct(&host) {
+        builder = builder.no_proxy();
+    }
     // reqwest has no default TLS here: without this it would refuse to build.
     builder = builder.tls_backend_preconfigured(acme::system_tls().map_err(|e| e.to_string())?);
     let client = builder.build().map_err(|error| causes(&error))?;

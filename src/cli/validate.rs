@@ -29,11 +29,7 @@ pub(crate) fn validate(args: &ValidateArgs, shell: &mut Shell) -> Result<ExitCod
         sources.push(Source::Directory(config.path));
     }
     let places: Vec<String> = sources.iter().filter_map(place).collect();
-    let options = manifest::Options {
-        check_trust: shell.environment.is_root(),
-        ..manifest::Options::default()
-    };
-    let mut loaded = manifest::load(&sources, &options);
+    let mut loaded = manifest::load(&sources, &manifest::Options::default());
     manifest::check_references(&mut loaded);
     let unmet = shell.settings_at(PathBuf::new())?.unmet(&loaded);
     loaded.diagnostics.extend(unmet);

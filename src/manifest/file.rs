@@ -1,12 +1,13 @@
 //! Reads a file of limited size: a regular one, without blocking, or a FIFO that the user named.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::Read as _;
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
 
-use rustix::fs::{Mode, OFlags, open};
 use zeroize::Zeroizing;
+
+use crate::trust::{TrustError, Walk};
 
 /// Why a file cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -20,35 +21,51 @@ pub enum ReadError {
     /// Larger than allowed.
     #[error("larger than {limit} bytes")]
     TooLarge { limit: usize },
+    /// Another user could have changed it.
+    #[error(transparent)]
+    Untrusted(TrustError),
+}
+
+impl From<TrustError> for ReadError {
+    fn from(error: TrustError) -> Self {
+        match error {
+            TrustError::Io { source, .. } => Self::Io(source),
+            TrustError::Owner { .. }
+            | TrustError::Writable { .. }
+            | TrustError::Open { .. }
+            | TrustError::Link { .. } => Self::Untrusted(error),
+        }
+    }
 }
 
 /// Reads a regular file of at most `limit` bytes, and returns its metadata too.
-///
-/// An ordinary open of a FIFO would block until a writer opens it: it is opened with O_NONBLOCK,
-/// and then rejected.
 pub(crate) fn read_regular(
+    walk: &Walk,
     path: &Path,
     limit: usize,
-) -> Result<(Zeroizing<Vec<u8>>, std::fs::Metadata), ReadError> {
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
-    let file = File::from(open(path, flags, Mode::empty()).map_err(std::io::Error::from)?);
-    let metadata = file.metadata()?;
-    if !metadata.is_file() {
-        return Err(ReadError::NotRegular);
-    }
-    Ok((read(file, limit)?, metadata))
+) -> Result<(Zeroizing<Vec<u8>>, Metadata), ReadError> {
+    checked(walk.file(path, false)?, limit, Metadata::is_file)
 }
 
 /// The same; a FIFO, such as that of `<(command)`, is read until its writers close it.
 pub(crate) fn read_named(
+    walk: &Walk,
     path: &Path,
     limit: usize,
-) -> Result<(Zeroizing<Vec<u8>>, std::fs::Metadata), ReadError> {
-    let metadata = std::fs::metadata(path)?;
-    if metadata.file_type().is_fifo() {
-        return Ok((read(File::open(path)?, limit)?, metadata));
+) -> Result<(Zeroizing<Vec<u8>>, Metadata), ReadError> {
+    checked(walk.file(path, true)?, limit, |found| found.is_file() || found.file_type().is_fifo())
+}
+
+fn checked(
+    file: File,
+    limit: usize,
+    is_fit: impl Fn(&Metadata) -> bool,
+) -> Result<(Zeroizing<Vec<u8>>, Metadata), ReadError> {
+    let metadata = file.metadata()?;
+    if !is_fit(&metadata) {
+        return Err(ReadError::NotRegular);
     }
-    read_regular(path, limit)
+    Ok((read(file, limit)?, metadata))
 }
 
 fn read(file: File, limit: usize) -> Result<Zeroizing<Vec<u8>>, ReadError> {
@@ -67,24 +84,24 @@ mod tests {
 
     #[test]
     fn only_regular_files_up_to_the_limit_are_read() {
-        let folder = tempfile::tempdir().unwrap();
+        let (folder, walk) = (tempfile::tempdir().unwrap(), Walk::trusting_us());
         let file = folder.path().join("a");
         std::io::Write::write_all(&mut File::create(&file).unwrap(), b"12345").unwrap();
-        assert_eq!(*read_regular(&file, 5).unwrap().0, b"12345");
-        assert!(matches!(read_regular(&file, 4), Err(ReadError::TooLarge { limit: 4 })));
-        assert!(matches!(read_regular(folder.path(), 5), Err(ReadError::NotRegular)));
+        assert_eq!(*read_regular(&walk, &file, 5).unwrap().0, b"12345");
+        assert!(matches!(read_regular(&walk, &file, 4), Err(ReadError::TooLarge { limit: 4 })));
+        assert!(matches!(read_regular(&walk, folder.path(), 5), Err(ReadError::NotRegular)));
         let fifo = folder.path().join("fifo");
         let status = std::process::Command::new("mkfifo").arg(&fifo).status().unwrap();
         assert!(status.success());
-        assert!(matches!(read_regular(&fifo, 5), Err(ReadError::NotRegular)));
+        assert!(matches!(read_regular(&walk, &fifo, 5), Err(ReadError::NotRegular)));
         let path = fifo.clone();
         let writer = std::thread::spawn(move || {
             let mut file = File::options().write(true).open(path).unwrap();
             std::io::Write::write_all(&mut file, b"12345").unwrap();
         });
-        assert_eq!(*read_named(&fifo, 5).unwrap().0, b"12345");
+        assert_eq!(*read_named(&walk, &fifo, 5).unwrap().0, b"12345");
         writer.join().unwrap();
-        assert_eq!(*read_named(&file, 5).unwrap().0, b"12345");
-        assert!(matches!(read_regular(&folder.path().join("none"), 5), Err(ReadError::Io(_))));
+        assert_eq!(*read_named(&walk, &file, 5).unwrap().0, b"12345");
+        assert!(matches!(read_regular(&walk, &folder.path().join("none"), 5), Err(ReadError::Io(_))));
     }
 }

@@ -5,13 +5,14 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::Metadata;
-use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use zeroize::Zeroizing;
 
 use crate::resource::{Certificate, Issuer, NamespacedName, Origin};
+use crate::trust::{TrustError, Walk, check_secret};
 
 use super::builder::parse;
 use super::certificate::Places;
@@ -24,7 +25,6 @@ use super::suggestion::nearest_by;
 use super::syntax::{Fault, explain};
 use super::text::{Document, MAX_BYTES, MAX_DOCUMENTS, Text, decode, documents};
 use super::tree::{Located, Span, TreeError, Value};
-use super::trust::check_trust;
 
 /// Where manifests come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,13 +42,11 @@ pub enum Source {
 pub struct Options {
     /// The namespace of objects that name none.
     pub default_namespace: String,
-    /// Whether only root may be able to change the files (see [`check_trust`]).
-    pub check_trust: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { default_namespace: "default".to_owned(), check_trust: false }
+        Self { default_namespace: "default".to_owned() }
     }
 }
 
@@ -200,10 +198,10 @@ impl Manifests {
         for source in sources {
             let numbers = match source {
                 Source::File(path) => vec![self.file(path, read_named)],
-                Source::Directory(path) => match listing(path) {
+                Source::Directory(path) => match checked_listing(path) {
                     Ok(files) => files.iter().map(|file| self.file(file, read_regular)).collect(),
                     Err(error) => {
-                        loaded.refuse(path, "E0001", format!("cannot read: {error}"));
+                        loaded.distrust(path, &error);
                         Vec::new()
                     }
                 },
@@ -250,12 +248,12 @@ impl Manifests {
 }
 
 /// How the bytes of a file are read.
-type Read = fn(&Path, usize) -> Result<(Zeroizing<Vec<u8>>, Metadata), ReadError>;
+type Read = fn(&Walk, &Path, usize) -> Result<(Zeroizing<Vec<u8>>, Metadata), ReadError>;
 
 /// The content of a file, and its metadata.
 fn read_file(path: &Path, read: Read, options: &Options) -> (Loaded, Option<Metadata>) {
     let mut loaded = Loaded::default();
-    let (bytes, metadata) = match read(path, MAX_BYTES) {
+    let (bytes, metadata) = match read(&Walk::trusting_us(), path, MAX_BYTES) {
         Ok(found) => found,
         Err(ReadError::TooLarge { .. }) => {
             let limit = MAX_BYTES / 1024;
@@ -269,17 +267,16 @@ fn read_file(path: &Path, read: Read, options: &Options) -> (Loaded, Option<Meta
             }
             return (loaded, None);
         }
-    };
-    // A pipe of the calling process comes from its user, as standard input does.
-    let is_inherited = ["/dev/fd", "/proc/self/fd"].iter().any(|fds| path.starts_with(fds));
-    let is_checked = options.check_trust && !(is_inherited && metadata.file_type().is_fifo());
-    let trust = if is_checked { check_trust(path, true) } else { Ok(()) };
-    match trust {
-        Ok(()) => loaded.read(path, &bytes, options),
-        Err(error) => {
-            let refusal = Diagnostic::about_file(path.to_path_buf(), "E0011", error.to_string());
-            loaded.diagnostics.push(Diagnostic { help: error.command(), ..refusal });
+        Err(ReadError::Untrusted(error)) => {
+            loaded.distrust(path, &error);
+            return (loaded, None);
         }
+    };
+    loaded.read(path, &bytes, options);
+    if metadata.is_file()
+        && let Err(error) = check_secret(path, metadata.mode())
+    {
+        loaded.refuse_secrets(&error);
     }
     (loaded, Some(metadata))
 }
@@ -293,6 +290,13 @@ fn sibling(path: &Path) -> Option<String> {
     let names = others.iter().filter_map(|other| other.file_name()?.to_str());
     let other = nearest_by(name, names, |name| name)?;
     Some(folder.join(other).display().to_string())
+}
+
+/// The manifests of a folder that no other user can change: in another, files could be added,
+/// removed and exchanged.
+fn checked_listing(folder: &Path) -> Result<Vec<PathBuf>, TrustError> {
+    Walk::trusting_us().folder(folder)?;
+    listing(folder).map_err(|source| TrustError::Io { path: folder.to_path_buf(), source })
 }
 
 /// The manifests of a folder, by name.
@@ -314,6 +318,34 @@ pub(crate) fn listing(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
 impl Loaded {
     fn refuse(&mut self, path: &Path, code: &'static str, message: String) {
         self.diagnostics.push(Diagnostic::about_file(path.to_path_buf(), code, message));
+    }
+
+    /// Secrets in a file that others may read are refused, as files of `secrets` are.
+    fn refuse_secrets(&mut self, error: &TrustError) {
+        let (open, harmless): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.secrets).into_iter().partition(|secret| !secret.data.is_empty());
+        self.secrets = harmless;
+        for secret in open {
+            let Origin { path, line, column } = &secret.origin;
+            let id = ObjectId { kind: "Secret".to_owned(), key: secret.key() };
+            self.diagnostics.push(Diagnostic {
+                line: *line,
+                column: *column,
+                end_column: *column,
+                help: error.remedy(),
+                blocks: Blocks::Object(id.clone()),
+                ..Diagnostic::about_file(path.clone(), "E0011", format!("a Secret, and {error}"))
+            });
+            self.blocked.insert(id);
+        }
+    }
+
+    fn distrust(&mut self, path: &Path, error: &TrustError) {
+        if let TrustError::Io { source, .. } = error {
+            return self.refuse(path, "E0001", format!("cannot read: {source}"));
+        }
+        let refusal = Diagnostic::about_file(path.to_path_buf(), "E0011", error.to_string());
+        self.diagnostics.push(Diagnostic { help: error.remedy(), ..refusal });
     }
 
     /// Adds the content of another file.

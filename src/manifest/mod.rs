@@ -37,7 +37,6 @@ mod syntax;
 mod tests;
 mod text;
 mod tree;
-mod trust;
 mod url;
 mod validity;
 
@@ -53,4 +52,3 @@ pub use secret::SecretManifest;
 pub use secret_source::{SecretError, SecretSource};
 pub use suggestion::nearest_by;
 pub(crate) use text::MAX_BYTES;
-pub use trust::{TrustError, Trusted, check_folder, check_secret, check_trust, quoted};

@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value as Json, json};
 
-use crate::resource::dns01::{Fault, FieldKind, SettingsField, SettingsTable};
-use crate::resource::{CnameStrategy, Dns01, Dns01Provider, SecretKeySelector};
+use crate::resource::dns01::{Fault, FieldKind, OWN_GROUP, SettingsField, SettingsTable};
+use crate::resource::{CnameStrategy, Dns01, Dns01Provider, Reach, SecretKeySelector};
 
-use super::diagnostic::short;
+use super::diagnostic::{Draft, short};
 use super::field::{Field, REQUIRED, one_of};
 use super::json::to_json;
 use super::name::{is_component, secret_ref, to_dns_name};
 use super::sink::Sink;
+use super::tree::Node;
 use super::url::https_fault;
 
 /// Reads `dns01`.
@@ -57,6 +58,13 @@ fn provider(
             return None;
         }
     };
+    if let Dns01Provider::Webhook(webhook) = &provider
+        && webhook.group_name == OWN_GROUP
+        && let Some(url) = field.node.get("config").and_then(|config| config.get("url"))
+        && let Some(text) = url.as_text()
+    {
+        warn_of_http(text, url, &format!("{}.config.url", field.path), sink);
+    }
     // A provider that a webhook names has its own settings in `config`.
     if let Dns01Provider::Webhook(webhook) = &mut provider
         && let Some((named, table)) = webhook.own_provider()
@@ -125,7 +133,11 @@ fn value(
         if row.is_required { field.filled_text(sink) } else { field.text(sink) }
     };
     match &row.kind {
-        FieldKind::Text => text(sink).map(Json::String),
+        FieldKind::Text => {
+            let text = text(sink)?;
+            warn_of_http(&text, field.node, &field.path, sink);
+            Some(Json::String(text))
+        }
         FieldKind::Word(words) => {
             let words: Vec<(&str, &str)> = words.iter().map(|word| (*word, *word)).collect();
             field.word(sink, &words).map(Json::from)
@@ -169,6 +181,20 @@ fn value(
             settings(table, &format!("{owner}.{}", row.name), field, sink).map(Json::Object)
         }
         FieldKind::Any | FieldKind::ClusterOnly => Some(to_json(field.node)),
+    }
+}
+
+/// Credentials are sent there in the clear, unless it is this machine.
+fn warn_of_http(text: &str, node: &Node, path: &str, sink: &mut Sink<'_>) {
+    let scheme = text.get(..7).filter(|scheme| scheme.eq_ignore_ascii_case("http://"));
+    let Some(rest) = scheme.and_then(|scheme| text.get(scheme.len()..)) else { return };
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let uri = format!("http://{authority}/").parse::<http::Uri>();
+    let reach = uri.ok().and_then(|uri| Reach::of_host(uri.host()?));
+    if !matches!(reach, Some(Reach::Host)) {
+        let message = "http: what is sent there, credentials too, can be read and changed on the way";
+        let draft = Draft::warning("W0306", node.span, path, message);
+        sink.add(Draft { help: Some("https://, or an address of this machine".to_owned()), ..draft });
     }
 }
 

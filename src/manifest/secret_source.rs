@@ -6,6 +6,7 @@
 //! are not read.
 
 use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 
 use thiserror::Error;
@@ -16,7 +17,7 @@ use crate::resource::{NamespacedName, is_dns_label, is_dns_subdomain};
 use super::file::{ReadError, read_regular};
 use super::name::is_secret_key;
 use super::secret::SecretManifest;
-use super::trust::{TrustError, check_secret, check_trust};
+use crate::trust::{TrustError, Walk, check_secret};
 
 /// The largest secret, in bytes: the limit of a cluster.
 const MAX_BYTES: usize = 1 << 20;
@@ -27,7 +28,6 @@ pub struct SecretSource {
     manifests: BTreeMap<NamespacedName, SecretManifest>,
     secrets: Option<PathBuf>,
     credentials: Option<PathBuf>,
-    is_root: bool,
 }
 
 /// Why a secret cannot be resolved.
@@ -54,16 +54,13 @@ pub enum SecretError {
 
 impl SecretSource {
     /// A source over manifests, the folder of secrets and systemd's credentials.
-    ///
-    /// `is_root`: whether files must belong to root (see [`check_trust`]).
     pub fn new(
         manifests: Vec<SecretManifest>,
         secrets: Option<PathBuf>,
         credentials: Option<PathBuf>,
-        is_root: bool,
     ) -> Self {
         let manifests = manifests.into_iter().map(|secret| (secret.key(), secret)).collect();
-        Self { manifests, secrets, credentials, is_root }
+        Self { manifests, secrets, credentials }
     }
 
     /// The bytes of one entry of a Secret.
@@ -101,19 +98,17 @@ impl SecretSource {
             .flat_map(|folder| {
                 [folder.join(namespace).join(name).join(key), folder.join(name).join(key)]
             })
-            .map(|path| (path, self.is_root))
-            // systemd creates this folder for the unit only: its owner is the unit's user.
-            .chain(self.credentials.iter().map(|c| (c.join(format!("{name}.{key}")), false)));
-        for (path, is_root) in paths {
-            match read_regular(&path, MAX_BYTES) {
+            .chain(self.credentials.iter().map(|c| c.join(format!("{name}.{key}"))));
+        for path in paths {
+            match read_regular(&Walk::trusting_us(), &path, MAX_BYTES) {
                 Ok((bytes, metadata)) => {
-                    check_secret(&path, &metadata)?;
-                    check_trust(&path, is_root)?;
+                    check_secret(&path, metadata.mode())?;
                     return Ok((without_newline(bytes), path));
                 }
                 Err(ReadError::Io(error)) if is_absent(&error) => {
                     tried.push(path.display().to_string());
                 }
+                Err(ReadError::Untrusted(error)) => return Err(error.into()),
                 Err(source) => return Err(SecretError::Read { path, source }),
             }
         }

@@ -14,7 +14,7 @@ use rustls::{ClientConfig, RootCertStore};
 use tokio::time::timeout;
 
 use super::{Fault, Resolver};
-use crate::resource::causes;
+use crate::resource::{Reach, causes};
 
 /// Sends the query to `url` and returns the answer's bytes.
 pub(super) async fn post(
@@ -94,8 +94,7 @@ fn tls() -> Result<ClientConfig, String> {
 }
 
 fn is_local(url: &Url) -> bool {
-    let host = url.host_str().unwrap_or_default();
-    address(host).is_some_and(|ip| ip.is_loopback())
+    Reach::is_direct(url.host_str().unwrap_or_default())
 }
 
 fn address(host: &str) -> Option<IpAddr> {

@@ -1,5 +1,9 @@
-//! A fetch that follows redirects as a CA does: at most 10, to http and https only, each target
-//! resolved by the one resolver.
+//! A fetch that follows redirects as a CA does: at most 10, to http and https and the ports of
+//! those only, each target resolved by the one resolver.
+//!
+//! A redirect is foreign text, and this host may reach what its author cannot: from a public
+//! address none leads to a private one, to this machine or to its link, and none ever leads to a
+//! cloud's metadata service.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -8,6 +12,7 @@ use reqwest::Url;
 
 use super::Resolver;
 use super::exchange::{Answer, NoAnswer, ask};
+use crate::resource::Reach;
 
 /// The path of a fetch; kept also when the fetch is cut off.
 #[derive(Debug, Default)]
@@ -18,7 +23,7 @@ pub(super) struct Trail {
     pub(super) warnings: Vec<String>,
 }
 
-/// Fetches `url`, first from `address`. `ports` are those to which CAs follow redirects.
+/// Fetches `url`, first from `address`. Redirects are followed to `ports` only.
 pub(super) async fn fetch(
     resolver: &Resolver,
     url: Url,
@@ -41,13 +46,33 @@ pub(super) async fn fetch(
         }
         trail.redirects.push(shorten(url.as_str()));
         if let Some(port) = url.port_or_known_default().filter(|port| !ports.contains(port)) {
-            let target = shorten(url.as_str());
-            trail.warnings.push(format!("redirect to {target}: CAs do not follow to port {port}"));
+            return Err(garbled(format!("CAs do not follow to port {port}")));
         }
         let addresses = addresses(resolver, &url).await.map_err(garbled)?;
+        let addresses = followed(answer.remote.ip(), addresses).map_err(garbled)?;
         answer = ask_first(&url, &addresses).await.map_err(garbled)?;
     }
     Ok(answer)
+}
+
+/// Those of the addresses to which a redirect from this one is followed.
+fn followed(from: IpAddr, mut addresses: Vec<IpAddr>) -> Result<Vec<IpAddr>, String> {
+    let is_followed = |to: &IpAddr| match (Reach::of(from), Reach::of(*to)) {
+        (_, Reach::Public)
+        | (Reach::Link, Reach::Link)
+        | (Reach::Host | Reach::Link | Reach::Private, Reach::Host | Reach::Private) => true,
+        (Reach::Public, Reach::Host | Reach::Link | Reach::Private)
+        | (Reach::Host | Reach::Private, Reach::Link) => false,
+    };
+    let refused = addresses.iter().copied().find(|to| !is_followed(to));
+    addresses.retain(is_followed);
+    match refused {
+        Some(to) if addresses.is_empty() => {
+            let (to_is, from_is) = (Reach::of(to).words(), Reach::of(from).words());
+            Err(format!("{to} is {to_is}; not followed from {from}, {from_is}"))
+        }
+        Some(_) | None => Ok(addresses),
+    }
 }
 
 /// The target, when the answer is a redirect that has one.
@@ -91,3 +116,33 @@ const MAX_REDIRECTS: usize = 10;
 const MAX_SHOWN_CHARS: usize = 300;
 /// For one address of a redirect's target; the whole fetch is limited by its caller.
 const PATIENCE: Duration = Duration::from_secs(4);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn from_a_public_address_no_redirect_leads_inside() {
+        let all = ["192.0.2.1", "10.0.0.1", "127.0.0.1", "169.254.169.254"];
+        let all = all.map(|text| text.parse::<IpAddr>().unwrap());
+        for (from, wanted) in [
+            ("192.0.2.9", vec![all[0]]),
+            ("10.0.0.9", vec![all[0], all[1], all[2]]),
+            ("127.0.0.1", vec![all[0], all[1], all[2]]),
+            ("169.254.0.1", all.to_vec()),
+        ] {
+            assert_eq!(followed(from.parse().unwrap(), all.to_vec()), Ok(wanted), "{from}");
+        }
+        let refused = |from: &str, to: &str| {
+            followed(from.parse().unwrap(), vec![to.parse().unwrap()]).unwrap_err()
+        };
+        assert_eq!(
+            [refused("192.0.2.9", "::ffff:10.0.0.1"), refused("10.0.0.9", "169.254.169.254")],
+            [
+                "::ffff:10.0.0.1 is a private address; not followed from 192.0.2.9, a public address",
+                "169.254.169.254 is a link-local or metadata address; not followed from 10.0.0.9, a \
+                 private address",
+            ]
+        );
+    }
+}

@@ -88,7 +88,7 @@ async fn check_address(
     let outcome = match fetched.await {
         Ok(Ok(answer)) => {
             trail.warnings.extend(answer.changed_host.as_deref().map(changed_host));
-            compare(&answer, key_authorization)
+            compare(&answer, key_authorization, !trail.redirects.is_empty())
         }
         Ok(Err(NoAnswer::Unreachable(why))) => AddressAnswer::Unreachable { why },
         Ok(Err(NoAnswer::Garbled(why))) => AddressAnswer::Broken { why },
@@ -111,14 +111,16 @@ fn changed_host(received: &str) -> String {
     )
 }
 
-fn compare(answer: &Answer, key_authorization: &str) -> AddressAnswer {
+/// What a redirect led to is not shown: it may be of a server that this host alone can reach.
+fn compare(answer: &Answer, key_authorization: &str, is_redirected: bool) -> AddressAnswer {
     let is_right = answer.status == 200
         && answer.body.len() <= MAX_BODY_BYTES
         && answer.body.trim_ascii_end() == key_authorization.as_bytes();
     if is_right {
         return AddressAnswer::Correct;
     }
-    let first_bytes = answer.body.escape_ascii().take(MAX_SHOWN_CHARS).map(char::from).collect();
+    let shown = if is_redirected { 0 } else { MAX_SHOWN_CHARS };
+    let first_bytes = answer.body.escape_ascii().take(shown).map(char::from).collect();
     AddressAnswer::Wrong { status: answer.status, first_bytes, remote: answer.remote }
 }
 

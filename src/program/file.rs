@@ -2,12 +2,11 @@
 //! writable by no other user.
 
 use std::fmt;
-use std::fs::Metadata;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::manifest::{check_trust, is_secret_key};
+use crate::manifest::is_secret_key;
 use crate::resource::escape;
+use crate::trust::{TrustError, Walk};
 
 /// A program in one of the operator's folders.
 #[derive(Debug)]
@@ -55,38 +54,28 @@ impl Program {
         self.path.parent().unwrap_or(&self.folder)
     }
 
-    /// Whether it may be run. Checked when the settings are read and before each run.
+    /// Whether it may be run: it is in the folder, also behind links, and no other user can change
+    /// it, a folder or a link on the way. Checked when the settings are read and before each run.
     pub(crate) fn check(&self) -> Result<(), String> {
         let (path, folder) = (self.path.display(), self.folder.display());
-        let real = self.path.canonicalize().map_err(|error| format!("{path}: {error}"))?;
-        let inside = self.folder.canonicalize().map_err(|error| format!("{folder}: {error}"))?;
-        if !real.starts_with(&inside) {
-            return Err(format!("{path} points outside {folder}, to {}", real.display()));
+        let words = |error: TrustError| match (&error, error.remedy()) {
+            (TrustError::Io { source, .. }, _) => format!("{path}: {source}"),
+            (_, Some(remedy)) => format!("{error}: {remedy}"),
+            (_, None) => error.to_string(),
+        };
+        let walk = Walk::trusting_us();
+        let inside = walk.folder(&self.folder).map_err(words)?.path;
+        let program = walk.look(&self.path).map_err(words)?;
+        if !program.path.starts_with(&inside) {
+            return Err(format!("{path} points outside {folder}, to {}", program.path.display()));
         }
-        let metadata = real.metadata().map_err(|error| format!("{path}: {error}"))?;
-        if !metadata.is_file() {
+        if !program.is_file {
             return Err(format!("{path} is not a regular file"));
         }
-        if metadata.mode() & 0o111 == 0 {
+        if program.mode & 0o111 == 0 {
             return Err(format!("{path} is not executable: chmod u+x {path}"));
         }
-        for (walk, top) in [(&self.path, &self.folder), (&real, &inside)] {
-            let steps = walk.ancestors().take_while(|step| step.starts_with(top));
-            for step in steps {
-                let metadata = step.symlink_metadata();
-                let metadata = metadata.map_err(|error| format!("{}: {error}", step.display()))?;
-                if is_open(&metadata) {
-                    let (step, mode) = (step.display(), metadata.mode() & 0o7777);
-                    let why = "can be written by others";
-                    return Err(format!("{step} {why} (mode {mode:04o}): chmod o-w {step}"));
-                }
-            }
-        }
-        let is_root = rustix::process::geteuid().is_root();
-        check_trust(&self.path, is_root).map_err(|error| match error.command() {
-            Some(command) => format!("{error}: {command}"),
-            None => error.to_string(),
-        })
+        Ok(())
     }
 }
 
@@ -94,13 +83,6 @@ impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.shown)
     }
-}
-
-/// Whether other users could replace the content. In a sticky folder they cannot replace files of
-/// others.
-fn is_open(metadata: &Metadata) -> bool {
-    let sticky = metadata.is_dir() && metadata.mode() & 0o1000 != 0;
-    !metadata.is_symlink() && metadata.mode() & 0o002 != 0 && !sticky
 }
 
 /// One path component: no `/`, no `..`, no leading `.` or `-`.

@@ -1,5 +1,12 @@
 //! Escapes foreign text: what a CA, a DNS server, a program or a file contains is printed in
 //! messages, on terminals and in logs, and must not control any of them.
+//!
+//! | where the text goes | function |
+//! | --- | --- |
+//! | one line of a message, a log or a table | [`escape`] |
+//! | a text of several lines | [`escape_lines`] |
+//! | JSON | [`escape_json`], over the JSON |
+//! | the log of a workflow of GitHub's | [`defuse_commands`], over what is said |
 
 use std::borrow::Cow;
 
@@ -20,6 +27,48 @@ pub fn escape(text: &str) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
+/// The same; the text may have several lines.
+pub fn escape_lines(text: &str) -> String {
+    text.split('\n').map(escape).collect::<Vec<_>>().join("\n")
+}
+
+/// JSON in which every hidden character beyond ASCII, and DEL, is written as `\u202e`: the same
+/// data, for a terminal too. JSON itself demands that of those below.
+pub fn escape_json(json: &str) -> Cow<'_, str> {
+    let is_raw = |c: char| c >= '\u{7f}' && is_hidden(c);
+    if !json.contains(is_raw) {
+        return Cow::Borrowed(json);
+    }
+    let mut escaped = String::with_capacity(json.len() + 8);
+    for character in json.chars() {
+        if is_raw(character) {
+            let mut units = [0; 2];
+            let units = character.encode_utf16(&mut units);
+            escaped.extend(units.iter().map(|unit| format!("\\u{unit:04x}")));
+        } else {
+            escaped.push(character);
+        }
+    }
+    Cow::Owned(escaped)
+}
+
+/// Text in which GitHub's workflow runner finds no command: it obeys `::` at the beginning of a
+/// line, also behind blanks, and `##[` anywhere.
+/// <https://docs.github.com/actions/reference/workflows-and-actions/workflow-commands>
+pub fn defuse_commands(text: &str) -> String {
+    let line = |line: &str| {
+        let line = line.replace("##[", "#\\u{23}[");
+        match line.trim_start().strip_prefix("::") {
+            Some(rest) => {
+                let blanks = line.len() - line.trim_start().len();
+                format!("{}\\u{{3a}}:{rest}", line.get(..blanks).unwrap_or_default())
+            }
+            None => line,
+        }
+    };
+    text.split('\n').map(line).collect::<Vec<_>>().join("\n")
+}
+
 /// Whether a character is invisible or changes the layout: control characters, line separators,
 /// bidirectional controls, and characters of no width.
 pub fn is_hidden(character: char) -> bool {
@@ -32,6 +81,26 @@ pub fn is_hidden(character: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_encoder_has_the_same_characters_made_visible() {
+        assert_eq!(escape_lines("a\u{1b}\r\nb\u{202e}"), "a\\u{1b}\\r\nb\\u{202e}");
+        let text = "\u{1b}\u{7}\u{7f}\u{9b}31m \u{202e}gnp\u{feff}\u{2028} ünï 🦀";
+        let json = serde_json::Value::from(text).to_string();
+        let escaped = escape_json(&json);
+        let wanted = r#""\u001b\u0007\u007f\u009b31m \u202egnp\ufeff\u2028 ünï 🦀""#;
+        assert_eq!(escaped, wanted);
+        assert_eq!(serde_json::from_str::<String>(&escaped).unwrap(), text);
+        assert_eq!(escape_json("{\n  \"a\": 1\n}"), "{\n  \"a\": 1\n}");
+        for (text, wanted) in [
+            ("error: a\n::error::b", "error: a\n\\u{3a}:error::b"),
+            ("  ::add-mask::x", "  \\u{3a}:add-mask::x"),
+            ("a ##[group]b", "a #\\u{23}[group]b"),
+            ("a ::b", "a ::b"),
+        ] {
+            assert_eq!(defuse_commands(text), wanted);
+        }
+    }
 
     #[test]
     fn what_could_steer_a_terminal_or_deceive_a_reader_is_made_visible() {

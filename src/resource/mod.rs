@@ -33,6 +33,7 @@ mod name;
 mod order;
 mod problem;
 mod queue;
+mod reach;
 mod response_code;
 mod revocation;
 mod rollback;
@@ -68,7 +69,7 @@ pub use deploy_target::{DeployStep, DeployTarget};
 pub use deployment::Deployment;
 pub(crate) use dns01::dns01_providers;
 pub use dns01::{CnameStrategy, Dns01, Dns01Provider};
-pub use escape::{escape, is_hidden};
+pub use escape::{defuse_commands, escape, escape_json, escape_lines, is_hidden};
 pub use event::{Event, EventType};
 pub use failure::{
     CaFailure, CaFault, Cause, CauseKind, ChallengeFailure, Doing, Failure, FailureClass,
@@ -96,6 +97,7 @@ pub use order::{
 };
 pub use problem::{Problem, Subproblem};
 pub use queue::{Entry, Place, Queue};
+pub use reach::Reach;
 pub use response_code::response_code;
 pub use revocation::{BannedKey, BannedKeys, Revocation, RevocationReason, RevocationReasonError};
 pub use rollback::Rollback;

@@ -37,12 +37,10 @@ impl StateDirectory {
     /// Opens a state directory.
     ///
     /// For writing, the tree is made with mode 0700, must belong to the calling user, be closed to
-    /// all others, be writable and have 1 MiB of space. For reading, root may open any user's.
+    /// all others, be writable and have 1 MiB of space. For reading, root may open any user's. No
+    /// other user may be able to change the way to it.
     pub fn open(path: &Path, mode: OpenMode) -> Result<Self, StoreError> {
-        if mode == OpenMode::ReadWrite {
-            opening::make_folders(path)?;
-        }
-        let root = Folder::open(path)?;
+        let root = opening::open_state(path, mode)?;
         let us = rustix::process::geteuid().as_raw();
         if let Some(root) = &root {
             let may = root.owner() == us || (mode == OpenMode::ReadOnly && us == 0);

@@ -87,16 +87,20 @@ impl Folder {
             Err(Errno::EXIST) => return Ok(false),
             Err(error) => return Err(io_error(&self.join(name), "create", error)),
         }
-        // The umask can only have removed bits; they are restored.
-        let stat = self.stat(name)?.ok_or_else(|| io_error(&self.join(name), "read", Errno::NOENT));
-        if Mode::from_raw_mode(stat?.st_mode) != Mode::RWXU {
-            rustix::fs::chmodat(&self.handle, name, Mode::RWXU, AtFlags::empty())
+        // The umask can only have removed bits; they are restored, through a handle: by its name,
+        // it could be another folder's mode by now.
+        let Some(made) = self.child(name)? else {
+            return Err(io_error(&self.join(name), "read", Errno::NOENT));
+        };
+        if made.mode()? != 0o700 {
+            rustix::fs::fchmod(&made, Mode::RWXU)
                 .map_err(|error| io_error(&self.join(name), "change the mode of", error))?;
         }
         Ok(true)
     }
 
-    fn of(handle: File, path: PathBuf, owner: Option<u32>) -> Result<Self, StoreError> {
+    /// An open folder, which must be of this owner if one is given.
+    pub(super) fn of(handle: File, path: PathBuf, owner: Option<u32>) -> Result<Self, StoreError> {
         let found = handle.metadata().map_err(|error| io_error(&path, "read", error))?.uid();
         let owner = owner.unwrap_or(found);
         if found != owner {
@@ -308,7 +312,7 @@ fn foreign(path: &Path, owner: u32, us: u32) -> StoreError {
     StoreError::ForeignOwner { path: text(path), owner, us }
 }
 
-fn not_a_folder(path: &Path) -> StoreError {
+pub(super) fn not_a_folder(path: &Path) -> StoreError {
     let path = text(path);
     StoreError::NotPlain { path, found: "a file or a symbolic link", expected: "a folder" }
 }

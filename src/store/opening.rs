@@ -1,14 +1,14 @@
 //! Checks and creates a state directory before anything is written, and before any network traffic.
 
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use rustix::fs::{Access, AtFlags, Mode};
-use rustix::io::Errno;
 
-use super::folder::{Folder, io_error};
+use super::folder::{Folder, io_error, not_a_folder};
 use crate::store::port::StoreError;
+use crate::trust::{TrustError, Trusted, Walk};
 
 /// What a state directory is opened for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,35 +22,37 @@ pub enum OpenMode {
 /// The free space required for a run, in bytes: a full disk must not cost an order.
 const LEAST_SPACE: u64 = 1 << 20;
 
-/// Makes a folder and the missing ones above it, with mode 0700, durably.
-pub(super) fn make_folders(path: &Path) -> Result<(), StoreError> {
-    let made = match rustix::fs::mkdir(path, Mode::RWXU) {
-        Err(Errno::NOENT) if above(path) != path => {
-            make_folders(above(path))?;
-            // Once only: in `/proc` and below a dangling link, this is ENOENT for ever.
-            rustix::fs::mkdir(path, Mode::RWXU)
+/// Opens the folder of a state; `None` when there is none and nothing is to be made.
+///
+/// Only root and this user may be able to change the way to it; as root and for reading, the owner
+/// of the state too. The folder itself is judged by the caller.
+pub(super) fn open_state(path: &Path, mode: OpenMode) -> Result<Option<Folder>, StoreError> {
+    let opened = match mode {
+        OpenMode::ReadWrite => {
+            Walk::trusting_us().up_to_the_end().made_folder(path, Mode::RWXU)
         }
-        made => made,
+        OpenMode::ReadOnly => match Walk::new(None).folder(path) {
+            Ok(found) => {
+                let us = Trusted::of_process();
+                let owner = rustix::fs::fstat(&found.handle).map(|stat| stat.st_uid);
+                let owner = owner.map_err(|error| io_error(path, "read", error))?;
+                let trusted = if us.is_root_only() { us.and(owner) } else { us };
+                Walk::new(Some(trusted)).up_to_the_end().folder(path)
+            }
+            Err(error) if error.is_missing() => return Ok(None),
+            Err(error) => Err(error),
+        },
     };
-    match made {
-        Ok(()) => {}
-        Err(Errno::EXIST) => return Ok(()),
-        Err(error) => return Err(io_error(path, "create", error)),
-    }
-    // The umask can only have removed bits; they are restored.
-    let metadata = std::fs::symlink_metadata(path).map_err(|e| io_error(path, "read", e))?;
-    if metadata.mode() & 0o7777 != 0o700 {
-        rustix::fs::chmod(path, Mode::RWXU)
-            .map_err(|error| io_error(path, "change the mode of", error))?;
-    }
-    Folder::open(above(path))?.map_or(Ok(()), |parent| parent.sync())
-}
-
-fn above(path: &Path) -> &Path {
-    match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        Some(_) => Path::new("."),
-        None => path,
+    let action = if mode == OpenMode::ReadWrite { "create" } else { "open" };
+    match opened {
+        Ok(found) => Folder::of(File::from(found.handle), path.to_owned(), None).map(Some),
+        Err(TrustError::Io { path, source }) => {
+            if source.kind() == io::ErrorKind::NotADirectory {
+                return Err(not_a_folder(&path));
+            }
+            Err(io_error(&path, action, source))
+        }
+        Err(error) => Err(StoreError::Untrusted(error)),
     }
 }
 
@@ -79,15 +81,21 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::{PermissionsExt as _, symlink};
 
+    use rustix::io::Errno;
+
     use super::*;
+
+    fn make(path: &Path) -> Result<(), StoreError> {
+        open_state(path, OpenMode::ReadWrite).map(drop)
+    }
 
     #[test]
     fn missing_folders_are_made_from_the_top_and_private() {
         let scratch = tempfile::tempdir().unwrap();
         let path = scratch.path().join("a/b/../c/d");
         fs::create_dir_all(scratch.path().join("a/b")).unwrap();
-        make_folders(&path).unwrap();
-        make_folders(&path).unwrap();
+        make(&path).unwrap();
+        make(&path).unwrap();
         for folder in ["a/c", "a/c/d"] {
             let mode = fs::metadata(scratch.path().join(folder)).unwrap().permissions().mode();
             assert_eq!(mode & 0o7777, 0o700, "{folder}");
@@ -97,19 +105,18 @@ mod tests {
     #[test]
     fn a_folder_that_cannot_be_made_is_an_error_with_its_path() {
         let scratch = tempfile::tempdir().unwrap();
-        let root = scratch.path();
+        let root = scratch.path().canonicalize().unwrap();
         symlink("nowhere", root.join("dangling")).unwrap();
         symlink("loop", root.join("loop")).unwrap();
-        fs::File::create(root.join("file")).unwrap();
-        for (path, place, error) in [
-            ("dangling/state", "dangling/state", Errno::NOENT),
-            ("dangling/a/b/state", "dangling/a", Errno::NOENT),
-            ("loop/state", "loop/state", Errno::LOOP),
-            ("file/a/state", "file/a/state", Errno::NOTDIR),
+        File::create(root.join("file")).unwrap();
+        for (path, expected) in [
+            ("dangling/state", io_error(&root.join("nowhere"), "create", Errno::NOENT)),
+            ("dangling", io_error(&root.join("nowhere"), "create", Errno::NOENT)),
+            ("loop/state", io_error(&root.join("loop"), "create", Errno::LOOP)),
+            ("file/a/state", not_a_folder(&root.join("file"))),
         ] {
-            let expected = io_error(&root.join(place), "create", error);
-            let failed = make_folders(&root.join(path)).unwrap_err();
-            assert_eq!(failed.to_string(), expected.to_string());
+            let failed = make(&root.join(path)).unwrap_err();
+            assert_eq!(failed.to_string(), expected.to_string(), "{path}");
         }
     }
 }

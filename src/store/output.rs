@@ -21,8 +21,8 @@ use zeroize::Zeroizing;
 use super::acl::{self, Acl};
 use super::removal;
 use super::set::{DATA, REVISION_PREFIX, stable_target};
-use crate::manifest::{TrustError, quoted};
 use crate::resource::{SecretFiles, SecretMetadata};
+use crate::trust::{TrustError, quoted};
 
 mod folder;
 
@@ -58,7 +58,7 @@ pub enum OutputError {
     Link { path: PathBuf },
     /// As root: another user can replace the folder.
     #[error(transparent)]
-    Trust(#[from] TrustError),
+    Trust(TrustError),
     /// New files inherit an ACL with other readers.
     #[error(
         "{} has a default ACL: the users and groups in it could read the private key",
@@ -79,11 +79,23 @@ pub enum OutputError {
     Newer { path: PathBuf, reason: String },
 }
 
+impl From<TrustError> for OutputError {
+    fn from(error: TrustError) -> Self {
+        match error {
+            TrustError::Io { path, source } => Self::Io { action: "open", path, source },
+            TrustError::Link { path } => Self::Link { path },
+            TrustError::Owner { .. } | TrustError::Writable { .. } | TrustError::Open { .. } => {
+                Self::Trust(error)
+            }
+        }
+    }
+}
+
 impl OutputError {
-    /// The command that fixes it.
-    pub fn command(&self) -> Option<String> {
+    /// What to do about it.
+    pub fn remedy(&self) -> Option<String> {
         if let Self::Trust(error) = self {
-            return error.command();
+            return error.remedy();
         }
         let Self::DefaultAcl { path } = self else { return None };
         Some(format!("setfacl -k {}", quoted(path)))

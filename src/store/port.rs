@@ -3,6 +3,7 @@
 use jiff::SignedDuration;
 use thiserror::Error;
 
+use crate::trust::TrustError;
 use crate::resource::envelope::{Document, Unreadable};
 use crate::resource::{Event, Issuance, NamespacedName, SecretFiles, SecretLinks};
 
@@ -269,6 +270,9 @@ pub enum StoreError {
         /// This process's uid.
         us: u32,
     },
+    /// Another user could exchange the state: a folder or link on the way to it is not ours.
+    #[error("{0}")]
+    Untrusted(TrustError),
     /// Another process wrote first.
     #[error("{path}: changed by another process meanwhile")]
     Conflict { path: String },

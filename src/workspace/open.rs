@@ -26,8 +26,7 @@ impl Workspace {
     /// Opens the state for reading, and reads its records; manifests are read on demand.
     pub async fn open(settings: Settings) -> Result<Self, StoreError> {
         let state = StateDirectory::open(&settings.state_dir, OpenMode::ReadOnly)?;
-        let options = Options { check_trust: settings.is_root, ..Options::default() };
-        let manifests = Manifests::new(options);
+        let manifests = Manifests::new(Options::default());
         let (records, damaged) = (Vec::new(), Vec::new());
         let requests = RefCell::default();
         let mut workspace = Self { settings, manifests, state, records, damaged, requests };

@@ -57,7 +57,6 @@ impl Settings {
             loaded.secrets.clone(),
             self.config_dir.as_ref().map(|path| path.join("secrets")),
             self.credentials_dir.clone(),
-            self.is_root,
         )
     }
 

@@ -214,7 +214,8 @@ fn as_root_an_output_below_another_users_folder_is_found_before_the_order() {
         chown(&www, Some(65_534), None).unwrap();
         let shown = www.canonicalize().unwrap().display().to_string();
         let why = format!(
-            "{shown} is owned by user 65534, not by root: chown root:root {shown}, or \
+            "{shown} is owned by user 65534 (mode 0755), not by root: look at what is in {shown}, \
+             user 65534 could have put anything there; then copy what is right to a new folder, or \
              certctl.io/output-owner: \"65534\""
         );
         world.issue().ends_in(3).says(&why);

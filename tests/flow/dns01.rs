@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::{OpenOptions, Permissions};
 use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::Command;
@@ -13,7 +14,7 @@ use certctl::rehearsal::{RequestKind, Resolver, TxtAnswer, ZoneWriter};
 use certctl::solver::dns01::{DnsProvider as _, TxtRecord};
 use futures_util::FutureExt as _;
 
-use crate::support::{CertificateYaml, Webhook, World, until};
+use crate::support::{CertificateYaml, Webhook, World, finish, until};
 
 /// A program in `solvers.d` that speaks cert-manager's ChallengePayload, and the service that it
 /// writes to: the world's name server, behind a pipe.
@@ -143,6 +144,26 @@ fn apex_and_wildcard_are_issued_by_a_ca_whose_resolver_keeps_the_first_values() 
     assert_eq!(webhook.actions(), ["Present", "Present", "CleanUp", "CleanUp"]);
     assert_eq!(world.sent(RequestKind::Challenge), 2);
     assert_eq!(world.dns.txt("_acme-challenge.example.test"), Vec::<String>::new());
+}
+
+/// A proxy would see the credentials of a webhook on this machine.
+#[test]
+fn a_webhook_on_this_machine_is_not_asked_through_a_proxy() {
+    let world = World::start();
+    let webhook = Webhook::start(world.dns.provider());
+    world.write("config/issuer.yaml", &world.issuer().solvers(&webhook.solver("")));
+    world.write("config/web.yaml", &CertificateYaml::new("web").for_names(&["*.example.test"]));
+    let proxy = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    proxy.set_nonblocking(true).unwrap();
+    let url = format!("http://{}", proxy.local_addr().unwrap());
+    let mut command = world.command(&["issue"]);
+    for name in ["http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"] {
+        command.env(name, &url);
+    }
+    finish(command.spawn().unwrap()).ends_in(0);
+    assert_eq!(webhook.actions(), ["Present", "CleanUp"]);
+    let connections = proxy.accept().map(drop).map_err(|error| error.kind());
+    assert_eq!(connections, Err(std::io::ErrorKind::WouldBlock));
 }
 
 #[test]

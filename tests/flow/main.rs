@@ -9,6 +9,8 @@ mod accounts;
 #[cfg(test)]
 mod adoption;
 #[cfg(test)]
+mod attackers;
+#[cfg(test)]
 mod canary;
 #[cfg(test)]
 mod challenges;

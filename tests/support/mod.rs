@@ -88,7 +88,12 @@ impl World {
     pub(crate) fn write(&self, below: &str, text: &(impl ToString + ?Sized)) -> PathBuf {
         let path = self.path(below);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        File::create(&path).unwrap().write_all(text.to_string().as_bytes()).unwrap();
+        let text = text.to_string();
+        File::create(&path).unwrap().write_all(text.as_bytes()).unwrap();
+        // Secrets that others may read are refused.
+        if text.contains("kind: Secret") {
+            std::fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
+        }
         path
     }
 

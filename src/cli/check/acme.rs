@@ -117,7 +117,7 @@ impl NoDirectory {
         };
         if error.is_no_directory(&issuer.acme.server) {
             let place = issuer.place_of_server();
-            let message = format!("{error}\nthis is no ACME directory; see {place}");
+            let message = format!("{error}; this is no ACME directory; see {place}");
             return Self { message, tls, class: FailureClass::Precondition };
         }
         let class = match error {
@@ -200,7 +200,8 @@ impl Findings {
         match &self.directory {
             Ok(_) => lines.push(("directory", server.clone())),
             Err(error) => {
-                lines.push(("directory", format!("{server}\nerror: {}", error.message)));
+                lines.push(("directory", server.clone()));
+                lines.push(("", format!("error: {}", error.message)));
             }
         }
         lines.push(("TLS", self.trust().to_owned()));

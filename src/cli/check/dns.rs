@@ -152,7 +152,10 @@ impl Findings {
         }
         page.extend(report.zone.clone().map(|zone| ("zone", zone)));
         page.push(("CAA", self.caa_line()));
-        page.extend(self.issuers.iter().map(|judged| ("issuer", judged.to_string())));
+        for judged in &self.issuers {
+            page.push(("issuer", judged.to_string()));
+            page.extend(judged.provider_line().map(|line| ("", line)));
+        }
         let further = self.further.iter().map(|(check, report)| section(Vec::new(), check, report));
         let sections: Vec<String> =
             std::iter::once(section(page, check, report)).chain(further).collect();

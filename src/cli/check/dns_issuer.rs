@@ -58,15 +58,19 @@ impl Judged {
     }
 }
 
+impl Judged {
+    /// What the solver's provider answers, in one line.
+    pub(super) fn provider_line(&self) -> Option<String> {
+        let Provider { name, readable, said, .. } = self.provider.as_ref()?;
+        let what = if *readable { "answers" } else { "does not work" };
+        Some(format!("provider {name} {what}: {said}"))
+    }
+}
+
 impl fmt::Display for Judged {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let wildcard = if self.wildcard { " (wildcard)" } else { "" };
-        write!(f, "{}{wildcard}: {}", self.issuer, self.caa)?;
-        if let Some(Provider { name, readable, said, .. }) = &self.provider {
-            let what = if *readable { "answers" } else { "does not work" };
-            write!(f, "\nprovider {name} {what}: {said}")?;
-        }
-        Ok(())
+        write!(f, "{}{wildcard}: {}", self.issuer, self.caa)
     }
 }
 

@@ -142,10 +142,13 @@ impl Findings {
                 };
                 format!("{}: {state}", addresses.join(", "))
             }
-            (Err(why), None) => format!("{why}\n{}", self.ways_out),
+            (Err(why), None) => why.clone(),
         };
         let mut page =
             vec![("name", self.name.clone()), ("addresses", addresses), ("listener", listener)];
+        if self.listener.is_err() && self.webroot.is_none() {
+            page.push(("", self.ways_out.to_owned()));
+        }
         if let Some((path, usable)) = &self.webroot {
             let usable = match usable {
                 Ok(()) => "can be written to".to_owned(),
@@ -155,7 +158,8 @@ impl Findings {
         }
         page.push(("verdict", self.verdict()));
         if !self.report.addresses.is_empty() {
-            page.push(("queried", self.report.to_string()));
+            page.push(("queried", self.report.summary()));
+            page.extend(self.report.details().into_iter().map(|line| ("", format!("  {line}"))));
         }
         lines(&page)
     }

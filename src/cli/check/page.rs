@@ -36,15 +36,12 @@ pub(super) fn code_of(failures: Vec<FailureClass>) -> ExitCode {
     exit::of_run(failures.into_iter().map(exit::Ending::Failed), false)
 }
 
-/// One line per label; further lines of a value are indented below it.
+/// One line per value, below each other where there is no label. A line feed in a value is foreign.
 pub(super) fn lines(lines: &[(&str, String)]) -> String {
     let mut text = String::new();
     for (label, value) in lines {
-        let mut label = format!("{label}:");
-        for part in value.lines() {
-            text = format!("{text}{label:<12}{}\n", escape(part));
-            label.clear();
-        }
+        let label = if label.is_empty() { String::new() } else { format!("{label}:") };
+        text = format!("{text}{label:<12}{}\n", escape(value));
     }
     text
 }

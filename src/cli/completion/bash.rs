@@ -76,16 +76,17 @@ impl Split {
         let piece = candidate.get(self.kept..)?;
         let mut text = String::new();
         for character in piece.chars() {
-            let is_special = match self.quote {
-                // bash puts the closing quote there.
-                Some('"') => matches!(character, '"' | '\\' | '$' | '`'),
-                Some(_) => false,
-                None => !character.is_alphanumeric() && !PLAIN.contains(character),
-            };
-            if is_special {
-                text.push('\\');
+            match (self.quote, character) {
+                // bash puts the closing quote there. History expansion heeds no backslash in it.
+                (Some('"'), '!') => text.push_str("\"'!'\""),
+                (Some('"'), '"' | '\\' | '$' | '`') => text.extend(['\\', character]),
+                // Nothing is special in it but its end.
+                (Some('\''), '\'') => text.push_str("'\\''"),
+                (None, _) if !character.is_alphanumeric() && !PLAIN.contains(character) => {
+                    text.extend(['\\', character]);
+                }
+                (Some(_) | None, _) => text.push(character),
             }
-            text.push(character);
         }
         if self.quote.is_none() && !is_open {
             text.push(' ');
@@ -138,6 +139,9 @@ mod tests {
             ("certctl my", "my folder/", true, "my\\ folder/"),
             ("certctl \"my", "my $folder", false, "my \\$folder"),
             ("certctl 'my", "my folder", false, "my folder"),
+            ("certctl 'a", "a'$(id)'b", false, "a'\\''$(id)'\\''b"),
+            ("certctl \"a", "a\"$(id)!b", false, "a\\\"\\$(id)\"'!'\"b"),
+            ("certctl a", "a'$(id)!`", false, "a\\'\\$\\(id\\)\\!\\` "),
             ("certctl ~/", "~/web.yaml", false, "~/web.yaml "),
             ("certctl -l a", "a;b", false, "a\\;b "),
         ] {

@@ -15,6 +15,7 @@ use crate::cli::status::Verdict;
 use crate::cli::time;
 use crate::engine::ports::{Key, Prefix, Store as _};
 use crate::manifest::{self, MAX_BYTES, Options, Source, listing, read_regular};
+use crate::trust::Walk;
 use crate::resource::{
     CertificateRecord, ConditionStatus, ConditionType, NamespacedName, Order, is_dns_subdomain,
 };
@@ -79,7 +80,7 @@ impl Known {
         let flag = |name: &str| line.value(name).map(|text| known.path(text));
         let config = environment.config_dir(flag("config_dir").as_deref()).ok();
         let config = config.map(|config| known.folder.join(config.path));
-        let file = config.as_deref().map(|path| Config::read(path, environment.is_root()));
+        let file = config.as_deref().map(|path| Config::read(path));
         let entry = |key: &str| file.as_ref().and_then(|file| file.entry(key));
         let configured =
             entry("state-dir").and_then(|entry| Some((entry.words.first()?, entry.line)));
@@ -282,7 +283,7 @@ impl Reader {
         if self.read > MOST_READ || !self.paths.insert(path.to_owned()) {
             return;
         }
-        let Ok((bytes, _)) = read_regular(path, MAX_BYTES) else { return };
+        let Ok((bytes, _)) = read_regular(&Walk::new(None), path, MAX_BYTES) else { return };
         self.read = self.read.saturating_add(bytes.len());
         if self.read > MOST_READ {
             return;

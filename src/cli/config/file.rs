@@ -3,24 +3,25 @@
 use std::io::{ErrorKind, Read as _};
 use std::path::Path;
 
-use crate::manifest::{Diagnostic, check_trust};
+use crate::manifest::Diagnostic;
+use crate::trust::{TrustError, Walk};
 
 /// The text; `None` when there is no such file.
-pub(super) fn text(path: &Path, is_root: bool) -> Result<Option<String>, Box<Diagnostic>> {
+pub(super) fn text(path: &Path) -> Result<Option<String>, Box<Diagnostic>> {
     let whole = |code, message: String| Diagnostic::about_file(path.to_path_buf(), code, message);
     let about = |code, message: String| Box::new(whole(code, message));
     let failed = |error: &std::io::Error| about("E0305", format!("cannot be read: {error}"));
-    let file = match std::fs::File::open(path) {
+    let file = match Walk::trusting_us().file(path, false) {
         Ok(file) => file,
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-            return Ok(None);
+        Err(TrustError::Io { source, .. }) => match source.kind() {
+            ErrorKind::NotFound | ErrorKind::NotADirectory => return Ok(None),
+            _ => return Err(failed(&source)),
+        },
+        Err(error) => {
+            let help = error.remedy();
+            return Err(Box::new(Diagnostic { help, ..*about("E0306", error.to_string()) }));
         }
-        Err(error) => return Err(failed(&error)),
     };
-    check_trust(path, is_root).map_err(|error| {
-        let help = error.command();
-        Box::new(Diagnostic { help, ..*about("E0306", error.to_string()) })
-    })?;
     let mut bytes = Vec::new();
     file.take(LIMIT + 1).read_to_end(&mut bytes).map_err(|error| failed(&error))?;
     if u64::try_from(bytes.len()).is_ok_and(|length| length > LIMIT) {

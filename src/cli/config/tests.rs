@@ -125,7 +125,7 @@ fn nothing_is_passed_over() {
 #[test]
 fn a_file_that_is_not_there_is_no_mistake_and_one_that_cannot_be_read_is() {
     let folder = tempfile::tempdir().unwrap();
-    let none = Config::read(&folder.path().join("none"), false);
+    let none = Config::read(&folder.path().join("none"));
     assert_eq!((none.path, none.mistakes.len()), (None, 0));
     let path = folder.path().join(FILE);
     let write = |bytes: &[u8]| {
@@ -137,15 +137,15 @@ fn a_file_that_is_not_there_is_no_mistake_and_one_that_cannot_be_read_is() {
         (&vec![b'#'; (64 << 10) + 1][..], "is longer than 65536 bytes", 0),
     ] {
         write(bytes);
-        let config = Config::read(folder.path(), false);
+        let config = Config::read(folder.path());
         let found: Vec<_> = config.mistakes.iter().map(|m| (m.headline(), m.line)).collect();
         assert_eq!(found, [(headline.to_owned(), line)]);
     }
     write(&vec![b'#'; 64 << 10]);
-    assert_eq!(Config::read(folder.path(), false).mistakes.len(), 0);
+    assert_eq!(Config::read(folder.path()).mistakes.len(), 0);
     std::fs::remove_file(&path).unwrap();
     std::fs::create_dir(&path).unwrap();
-    let config = Config::read(folder.path(), false);
+    let config = Config::read(folder.path());
     let found = config.mistakes.first().unwrap().headline();
     assert!(found.starts_with("cannot be read: "), "{found}");
 }

@@ -49,10 +49,7 @@ fn certificate(
 ) -> Result<(Certificate, Loaded), CliError> {
     let path = &args.from_certificate_file;
     let request = Request::paths(std::slice::from_ref(path))?;
-    let mut options = manifest::Options {
-        check_trust: shell.environment.is_root(),
-        ..manifest::Options::default()
-    };
+    let mut options = manifest::Options::default();
     if let Some(namespace) = shell.global.namespace() {
         namespace.clone_into(&mut options.default_namespace);
     }

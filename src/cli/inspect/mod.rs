@@ -53,7 +53,8 @@ pub(crate) fn inspect(args: &InspectArgs, shell: &mut Shell) -> Result<ExitCode,
             None
         } else {
             let settings = shell.settings_at(PathBuf::new())?;
-            Some(Network::new(settings.resolver(BTreeMap::new()).await?))
+            let resolver = settings.resolver(BTreeMap::new()).await?;
+            Some(Network::new(resolver, settings.http01_check_port))
         };
         let subject = Box::pin(source.open(&owners, network.as_ref(), shell)).await?;
         let roots = roots(subject.ca_bundle.as_deref());

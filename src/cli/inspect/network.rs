@@ -1,8 +1,11 @@
 //! What `inspect` fetches over the network: a server's certificates, a CRL, an OCSP response.
 //!
 //! Contract: 10 seconds for each, no redirects, at most 1 MiB, names looked up with the one
-//! resolver. What comes back is data that the caller verifies.
+//! resolver. What comes back is data that the caller verifies. The addresses of a CRL or of an OCSP
+//! server are foreign text: only the ports to which the self-check follows redirects are asked, no
+//! link-local and no metadata address, and no private one for the certificate of a public server.
 
+use std::cell::Cell;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,11 +18,16 @@ use tokio_rustls::TlsConnector;
 
 use crate::pki;
 use crate::probe::Resolver;
+use crate::resource::Reach;
 
 /// The network access.
 pub(super) struct Network {
     resolver: Resolver,
     patience: Duration,
+    /// The ports that are asked; all when `None`.
+    ports: Option<[u16; 3]>,
+    /// Whether the certificate came from a public address.
+    is_public: Cell<bool>,
 }
 
 /// Why a fetch failed.
@@ -37,20 +45,23 @@ pub(super) enum NetworkError {
     Status { status: u16 },
     #[error("the answer is longer than {max} bytes")]
     TooLarge { max: usize },
+    #[error("not asked: {reason}")]
+    Near { reason: String },
     #[error("not a usable URL: {reason}")]
     Url { reason: String },
 }
 
 impl Network {
     /// With the time limit of the contract.
-    pub(super) fn new(resolver: Resolver) -> Self {
-        Self { resolver, patience: PATIENCE }
+    pub(super) fn new(resolver: Resolver, check_port: u16) -> Self {
+        let ports = Some([80, 443, check_port]);
+        Self { resolver, patience: PATIENCE, ports, is_public: Cell::new(false) }
     }
 
     /// With a shorter time limit.
     #[cfg(test)]
     pub(super) fn hurried(resolver: Resolver, patience: Duration) -> Self {
-        Self { resolver, patience }
+        Self { resolver, patience, ports: None, is_public: Cell::new(false) }
     }
 
     /// The certificates that a TLS server shows for `host`, its own first.
@@ -96,6 +107,7 @@ impl Network {
             let connector = TlsConnector::from(Arc::clone(&configuration));
             let stream =
                 connector.connect(name.clone(), stream).await.map_err(|error| tls(&error))?;
+            self.is_public.set(Reach::of(address) == Reach::Public);
             let (_, connection) = stream.get_ref();
             let shown = connection.peer_certificates().unwrap_or_default();
             return Ok(shown.iter().map(|der| der.to_vec()).collect());
@@ -113,8 +125,14 @@ impl Network {
         let host = url.host_str().ok_or_else(|| bad("there is no host".to_owned()))?.to_owned();
         let port = url.port_or_known_default().unwrap_or(80);
         let bare = host.trim_start_matches('[').trim_end_matches(']');
+        if let Some(ports) = self.ports.filter(|ports| !ports.contains(&port)) {
+            let [_, _, check] = ports;
+            let reason = format!("port {port} is neither 80 nor 443 nor --http01-check-port ({check})");
+            return Err(NetworkError::Near { reason });
+        }
+        let addresses = self.asked(self.addresses(bare).await?)?;
         let addresses: Vec<SocketAddr> =
-            self.addresses(bare).await?.into_iter().map(|ip| SocketAddr::new(ip, port)).collect();
+            addresses.into_iter().map(|ip| SocketAddr::new(ip, port)).collect();
         // CRLs and OCSP responses are signed: the server does not matter.
         let tls = pki::unverified_client()
             .map_err(|error| NetworkError::Tls { reason: error.to_string() })?;
@@ -147,6 +165,24 @@ impl Network {
         Ok(body)
     }
 
+    /// Those of the addresses that are asked.
+    fn asked(&self, mut addresses: Vec<IpAddr>) -> Result<Vec<IpAddr>, NetworkError> {
+        let is_asked = |address: &IpAddr| match Reach::of(*address) {
+            Reach::Public => true,
+            Reach::Host | Reach::Private => !self.is_public.get(),
+            Reach::Link => false,
+        };
+        let refused = addresses.iter().copied().find(|address| !is_asked(address));
+        addresses.retain(is_asked);
+        match refused {
+            Some(address) if addresses.is_empty() => {
+                let reason = format!("{address} is {}", Reach::of(address).words());
+                Err(NetworkError::Near { reason })
+            }
+            Some(_) | None => Ok(addresses),
+        }
+    }
+
     async fn addresses(&self, host: &str) -> Result<Vec<IpAddr>, NetworkError> {
         if let Ok(address) = host.parse() {
             return Ok(vec![address]);
@@ -173,3 +209,31 @@ fn unreachable(error: reqwest::Error) -> NetworkError {
 
 const PATIENCE: Duration = Duration::from_secs(10);
 pub(super) const MAX_BYTES: usize = 1024 * 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::probe::ResolverOptions;
+
+    /// What a certificate names is not asked wherever it leads.
+    #[tokio::test]
+    async fn crl_and_ocsp_addresses_are_asked_as_redirects_are_followed() {
+        let servers = vec!["127.0.0.1:9".parse().unwrap()];
+        let resolver = Resolver::new(ResolverOptions { servers, ..ResolverOptions::default() });
+        let network = Network::new(resolver.unwrap(), 5002);
+        let near = |reason: &str| Err(NetworkError::Near { reason: reason.to_owned() });
+        let metadata = "169.254.169.254 is a link-local or metadata address";
+        for (url, is_public, wanted) in [
+            ("http://127.0.0.1:9/x", false, "port 9 is neither 80 nor 443 nor --http01-check-port (5002)"),
+            ("http://169.254.169.254/x", false, metadata),
+            ("http://169.254.169.254:443/x", true, metadata),
+            ("http://10.0.0.1/x", true, "10.0.0.1 is a private address"),
+            ("http://localhost/x", true, "127.0.0.1 is an address of this machine"),
+        ] {
+            network.is_public.set(is_public);
+            assert_eq!(network.fetch(url, None).await, near(wanted), "{url}");
+        }
+        network.is_public.set(false);
+        assert_eq!(network.asked(vec![Ipv4Addr::LOCALHOST.into()]).map(|all| all.len()), Ok(1));
+    }
+}

@@ -213,7 +213,7 @@ fn of_bytes(label: &str, bytes: &[u8], is_manifest: bool) -> Result<Subject, Cli
     if is_pem && !is_manifest {
         let bundle = Bundle::from_pem(text).map_err(|error| {
             if error == CertificateError::NotFound && text.contains("PRIVATE KEY-----") {
-                let file = manifest::quoted(Path::new(label));
+                let file = crate::trust::quoted(Path::new(label));
                 let hint =
                     format!("with its certificate: cat CERTIFICATE {file} | certctl inspect -");
                 return unread(label, &"it holds a private key and no certificate").hinted(hint);

@@ -7,8 +7,6 @@
 
 mod fields;
 
-use std::fs::File;
-use std::io::Write as _;
 use std::path::Path;
 
 use clap::{Command, CommandFactory as _};
@@ -16,7 +14,8 @@ use clap_mangen::Man;
 
 use super::args::Arguments;
 use super::error::CliError;
-use super::exit::{ExitCode, MEANINGS};
+use super::exit::MEANINGS;
+use super::files::put;
 
 /// One page of the manual.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -131,16 +130,9 @@ fn escaped(name: &str) -> String {
 
 /// Writes the pages into a folder, which is made when it is missing; returns how many.
 pub fn write(folder: &Path) -> Result<usize, CliError> {
-    let failed = |path: &Path, error: &std::io::Error| {
-        CliError::new(ExitCode::Manifest, format_args!("cannot write {}: {error}", path.display()))
-    };
-    std::fs::create_dir_all(folder).map_err(|error| failed(folder, &error))?;
     let pages = pages();
-    for page in &pages {
-        let path = folder.join(&page.file);
-        let written = File::create(&path).and_then(|mut f| f.write_all(page.text.as_bytes()));
-        written.map_err(|error| failed(&path, &error))?;
-    }
+    let files: Vec<_> = pages.iter().map(|page| (page.file.as_str(), page.text.as_str())).collect();
+    put(folder, &files)?;
     Ok(pages.len())
 }
 
@@ -156,6 +148,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use crate::cli::exit::ExitCode;
 
     #[test]
     fn the_pages_in_man_are_up_to_date() {

@@ -5,19 +5,18 @@
 
 mod host;
 
-use std::fs::File;
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::args::{TimerPrintArgs, TimerVerb};
 use super::environment::Source;
 use super::error::CliError;
+use super::files::put;
 use super::exit::ExitCode;
 use super::message::{Level, Message};
 use super::parse::{Origin, settings};
 use super::shell::Shell;
-use crate::manifest::check_trust;
 use crate::resource::escape;
+use crate::trust::{Trusted, Walk};
 
 pub(crate) use host::Host;
 
@@ -27,7 +26,7 @@ pub(super) fn timer(verb: &TimerVerb, shell: &mut Shell) -> Result<ExitCode, Cli
     let program = std::env::current_exe().map_err(|error| {
         CliError::new(ExitCode::Failed, format_args!("cannot find the path of certctl: {error}"))
     })?;
-    let program = program.to_str().filter(|path| !path.contains(|c: char| UNFIT.contains(c)));
+    let program = program.to_str().filter(|path| is_plain(path));
     let program = program.ok_or_else(|| {
         let message = "the path of certctl has characters that a scheduler interprets";
         CliError::new(ExitCode::Failed, message).hinted("install certctl in /usr/local/bin")
@@ -73,7 +72,8 @@ fn warnings(
     }
     // Another user may own the program that runs as that user; root and certctl hold the keys.
     let holds_keys = args.user.as_deref().is_none_or(|user| user == "root");
-    if let Some(error) = check_trust(Path::new(program), true).err().filter(|_| holds_keys) {
+    let seen = Walk::new(Some(Trusted::root())).look(Path::new(program));
+    if let Some(error) = seen.err().filter(|_| holds_keys) {
         let warning = format!(
             "{}: who can change it gets the rights and keys of every scheduled run",
             escape(&error.to_string())
@@ -142,21 +142,15 @@ fn printed(files: &[Unit]) -> String {
 }
 
 fn write(folder: &Path, files: &[Unit]) -> Result<(), CliError> {
-    let failed = |path: &Path, error: &std::io::Error| {
-        CliError::new(ExitCode::Manifest, format_args!("cannot write {}: {error}", path.display()))
-    };
-    std::fs::create_dir_all(folder).map_err(|error| failed(folder, &error))?;
-    for (place, text) in files {
-        let name = Path::new(place).file_name().map(PathBuf::from).unwrap_or_default();
-        let path = folder.join(name);
-        let written = File::create(&path).and_then(|mut file| file.write_all(text.as_bytes()));
-        written.map_err(|error| failed(&path, &error))?;
-    }
-    Ok(())
+    let named = |place: &'static str| place.rsplit('/').next().unwrap_or(place);
+    let files: Vec<_> = files.iter().map(|(place, text)| (named(place), text.as_str())).collect();
+    put(folder, &files)
 }
 
-/// Blanks divide words, and the others mean something to systemd, cron or XML.
-const UNFIT: &str = " \t\n%$\"'\\<>&;";
+/// Whether nothing in a path means anything to systemd, to cron and its shell, or in XML.
+fn is_plain(path: &str) -> bool {
+    path.chars().all(|c| c.is_ascii_alphanumeric() || "/._-+,:@=".contains(c))
+}
 
 const SYSTEMD: &[(&str, &str)] = &[
     ("/etc/systemd/system/certctl.service", include_str!("certctl.service")),
@@ -236,7 +230,7 @@ mod tests {
         let scratch = tempfile::tempdir().unwrap();
         let program = scratch.path().join("certctl");
         let open = std::fs::Permissions::from_mode(0o777);
-        File::create(&program).unwrap().set_permissions(open).unwrap();
+        std::fs::File::create(&program).unwrap().set_permissions(open).unwrap();
         let of = |line: &[&str], program: &Path, chosen: &[String]| {
             let line = [&["certctl", "timer", "print"], line].concat();
             let Verb::Timer(TimerVerb::Print(args)) = Arguments::try_parse_from(line).unwrap().verb
@@ -282,6 +276,16 @@ mod tests {
             );
             let advice = "--user NAME for your own user, or move the manifests to /etc/certctl";
             assert_eq!(found, [(warning, advice)]);
+        }
+    }
+
+    #[test]
+    fn a_path_that_a_scheduler_would_interpret_is_refused() {
+        for path in ["/usr/local/bin/certctl", "/opt/certctl-1.0+b/bin/certctl_x86:64@a,b=c"] {
+            assert!(is_plain(path), "{path}");
+        }
+        for c in " \t\n%$\"'\\<>&;`|()[]{}*?!#~^\u{202e}\u{1b}".chars() {
+            assert!(!is_plain(&format!("/opt/{c}/certctl")), "{c:?}");
         }
     }
 

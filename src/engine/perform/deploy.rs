@@ -11,11 +11,11 @@ use crate::controller::{EffectError, Outcome, deploy};
 use crate::engine::gather::files_digest;
 use crate::engine::ports::{Alert, Clock, Store};
 use crate::engine::task::Task;
-use crate::manifest::{TrustError, Trusted};
 use crate::pki;
 use crate::program::{INHERITED, Limits, Program, Run};
 use crate::resource::{DeployStep, DeployTarget, LeafFacts, NamespacedName, SecretFiles};
 use crate::store::{Output, OutputError};
+use crate::trust::TrustError;
 
 impl<C: Clock, S: Store> World<'_, C, S> {
     pub(super) async fn deploy(
@@ -180,7 +180,7 @@ pub(in crate::engine) fn check_target(
             let output = output_of(target);
             let output = output.map_err(|error| error::precondition(error.cause))?;
             output.map_or(Ok(()), |output| {
-                output.check().map_err(|error| error::precondition(with_command(&error)))
+                output.check().map_err(|error| error::precondition(with_remedy(&error)))
             })
         }
         DeployTarget::Hook { name } | DeployTarget::Reload { name } => {
@@ -209,14 +209,15 @@ fn hook(hooks_dir: &Path, name: &str) -> Result<Program, EffectError> {
     })
 }
 
-/// An output's error, with the command that fixes it.
-fn with_command(error: &OutputError) -> String {
-    match (error.command(), error) {
-        (
-            Some(command),
-            OutputError::Trust(TrustError::Owner { owner, trusted: Trusted::Root, .. }),
-        ) => format!("{error}: {command}, or certctl.io/output-owner: \"{owner}\""),
-        (Some(command), _) => format!("{error}: {command}"),
+/// An output's error, with what to do about it.
+fn with_remedy(error: &OutputError) -> String {
+    match (error.remedy(), error) {
+        (Some(remedy), OutputError::Trust(TrustError::Owner { owner, trusted, .. }))
+            if trusted.is_root_only() =>
+        {
+            format!("{error}: {remedy}, or certctl.io/output-owner: \"{owner}\"")
+        }
+        (Some(remedy), _) => format!("{error}: {remedy}"),
         (None, _) => error.to_string(),
     }
 }
@@ -272,7 +273,7 @@ fn write_output(
         }
         Ok(_) | Err(_) => Ok(()),
     };
-    output.write(revision, files, &may_replace).map_err(|error| error::local(with_command(&error)))
+    output.write(revision, files, &may_replace).map_err(|error| error::local(with_remedy(&error)))
 }
 
 fn leaf_of(files: &SecretFiles) -> Result<LeafFacts, EffectError> {

@@ -128,7 +128,7 @@ impl<'a> IssuerAccess<'a> {
 /// A secret's error, with the command that fixes it, if there is one.
 fn with_the_fix(error: &SecretError) -> String {
     let fix = match error {
-        SecretError::Loose(loose) => loose.command(),
+        SecretError::Loose(loose) => loose.remedy(),
         SecretError::Name { .. } | SecretError::Missing { .. } | SecretError::Read { .. } => None,
     };
     fix.map_or_else(|| error.to_string(), |fix| format!("{error}; to fix it: {fix}"))

@@ -1,5 +1,6 @@
 //! Files, folders, and references between the objects in them.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use super::super::*;
@@ -270,7 +271,7 @@ fn secrets_are_found_in_their_order_and_lose_one_newline() {
         "apiVersion: v1\nkind: Secret\nmetadata: {name: dns}\n\
          data: {m: bWFuaWZlc3Q=, o: b2xk}\nstringData: {o: \"new\\n\"}",
     );
-    let source = SecretSource::new(manifests.secrets, Some(secrets), Some(credentials), false);
+    let source = SecretSource::new(manifests.secrets, Some(secrets), Some(credentials));
     let dns = NamespacedName::new("default", "dns");
     for (key, bytes) in
         [("m", "manifest"), ("o", "new\n"), ("a", "own\n"), ("b", "any"), ("c", "unit")]
@@ -278,7 +279,7 @@ fn secrets_are_found_in_their_order_and_lose_one_newline() {
         assert_eq!(*source.resolve(&dns, key).unwrap(), bytes.as_bytes(), "{key}");
     }
     let loose = source.resolve(&dns, "loose").unwrap_err();
-    assert!(matches!(&loose, SecretError::Loose(error) if error.command().is_some()), "{loose}");
+    assert!(matches!(&loose, SecretError::Loose(error) if error.remedy().is_some()), "{loose}");
     let missing = source.resolve(&dns, "none").unwrap_err().to_string();
     let root = folder.path().display();
     assert_eq!(
@@ -294,4 +295,32 @@ fn secrets_are_found_in_their_order_and_lose_one_newline() {
         let found = source.resolve(&NamespacedName::new(namespace, name), key);
         assert!(matches!(found, Err(SecretError::Name { .. })), "{namespace} {name} {key}");
     }
+}
+
+/// As files of `secrets` are: with the command that fixes it.
+#[test]
+fn a_secret_in_a_manifest_that_others_may_read_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("all.yaml");
+    let of = |mode| {
+        write(
+            &path,
+            "apiVersion: v1\nkind: Secret\nmetadata: {name: dns}\nstringData: {token: x}\n---\n\
+             apiVersion: v1\nkind: Secret\nmetadata: {name: empty}\n",
+        );
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+        let loaded = load(&[Source::File(path.clone())], &Options::default());
+        let names: Vec<String> = loaded.secrets.iter().map(|one| one.name.clone()).collect();
+        (names, loaded.diagnostics)
+    };
+    for mode in [0o600, 0o400, 0o640] {
+        assert_eq!(of(mode), (vec!["dns".to_owned(), "empty".to_owned()], vec![]), "{mode:o}");
+    }
+    let (names, found) = of(0o644);
+    let shown = path.display();
+    assert_eq!(names, ["empty"]);
+    let [found] = found.as_slice() else { panic!("{found:?}") };
+    let help = format!("chmod g-w,o-rwx {shown}");
+    assert_eq!((found.code, found.line, found.help.as_deref()), ("E0011", 3, Some(&*help)));
+    assert_eq!(found.message, format!("a Secret, and {shown} is open to others (mode 0644)"));
 }

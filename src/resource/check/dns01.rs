@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::verdict::Verdict;
+use crate::resource::escape;
 
 /// The report of one pass of the DNS-01 self-check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -369,7 +370,9 @@ impl Dns01Report {
             for AnswerReport { address, said } in answers {
                 let address = address.as_deref().unwrap_or("-").to_owned();
                 let (answer, ttl, error) = cells(said);
-                rows.push([report.server.clone(), address, answer, ttl, error]);
+                // Names and values are what name servers say.
+                let row = [report.server.clone(), address, answer, ttl, error];
+                rows.push(row.map(|cell| escape(&cell).into_owned()));
             }
         }
         rows

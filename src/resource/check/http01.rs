@@ -52,7 +52,7 @@ pub enum AddressAnswer {
     Wrong {
         /// The HTTP status.
         status: u16,
-        /// The beginning of the body, escaped, at most 120 characters.
+        /// The beginning of the body, escaped, at most 120 characters; empty after a redirect.
         first_bytes: String,
         /// The server that responded after all redirects.
         remote: SocketAddr,
@@ -76,6 +76,14 @@ impl Http01Report {
     /// Why it failed, in one line; `None` when it passed.
     pub fn reason(&self) -> Option<&str> {
         self.verdict.reason()
+    }
+
+    /// The verdict, in one line.
+    pub fn summary(&self) -> String {
+        match &self.verdict {
+            Verdict::Passed => format!("{}: passed", self.url),
+            Verdict::Failed { reason } => format!("{}: {reason}", self.url),
+        }
     }
 
     /// Warnings, one per line.
@@ -162,10 +170,7 @@ impl Http01Report {
 
 impl fmt::Display for Http01Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.verdict {
-            Verdict::Passed => write!(f, "{}: passed", self.url)?,
-            Verdict::Failed { reason } => write!(f, "{}: {reason}", self.url)?,
-        }
+        f.write_str(&self.summary())?;
         self.details().iter().try_for_each(|line| write!(f, "\n  {line}"))
     }
 }
@@ -176,7 +181,11 @@ impl fmt::Display for AddressReport {
         match &self.outcome {
             AddressAnswer::Correct => write!(f, "correct")?,
             AddressAnswer::Wrong { status, first_bytes, remote } => {
-                write!(f, "wrong, status {status}, body \"{first_bytes}\" from {remote}")?;
+                write!(f, "wrong, status {status}")?;
+                if self.redirects.is_empty() {
+                    write!(f, ", body \"{first_bytes}\"")?;
+                }
+                write!(f, " from {remote}")?;
             }
             AddressAnswer::Broken { why } => write!(f, "wrong, {why}")?,
             AddressAnswer::Unreachable { why } => write!(f, "cannot be reached: {why}")?,

@@ -1,7 +1,8 @@
 //! A request to a provider's HTTP API and its whole answer, bounded in time, size and number.
 //!
 //! https only, except for this machine and where the operator wrote an http address. No redirects:
-//! they would carry credentials elsewhere. Requests answered with 429 or 503 are repeated when
+//! they would carry credentials elsewhere. No proxy stands between certctl and this machine, this
+//! link or a cloud's metadata service: it would see the credentials, and reach another machine. Requests answered with 429 or 503 are repeated when
 //! Retry-After is short; no others are.
 
 use std::time::Duration;
@@ -17,7 +18,7 @@ use zeroize::Zeroizing;
 use super::ProviderError;
 use super::error::shown;
 use super::redact;
-use crate::resource::causes;
+use crate::resource::{Reach, causes};
 
 /// The source of the TLS configuration; called once, for the first request.
 pub type Tls = Box<dyn Fn() -> Result<ClientConfig, String>>;
@@ -27,6 +28,8 @@ pub struct Api {
     user_agent: String,
     tls: Tls,
     client: OnceCell<reqwest::Client>,
+    /// Without a proxy.
+    direct: OnceCell<reqwest::Client>,
 }
 
 /// One request.
@@ -177,7 +180,7 @@ impl Reply {
 impl Api {
     /// Prepares; nothing is read or sent before the first request.
     pub fn new(user_agent: String, tls: Tls) -> Self {
-        Self { user_agent, tls, client: OnceCell::new() }
+        Self { user_agent, tls, client: OnceCell::new(), direct: OnceCell::new() }
     }
 
     /// The same, with other authorities.
@@ -219,14 +222,18 @@ impl Api {
             service: service.clone(),
             reason: format!("{} is no URL: {error}", shown(&call.url)),
         })?;
-        if url.scheme() != "https" && !call.plain && !is_local(&url) {
+        let host = url.host_str().unwrap_or_default();
+        let is_local = Reach::of_host(host) == Some(Reach::Host);
+        if url.scheme() != "https" && !call.plain && !is_local {
             let reason = "credentials are sent over https only".to_owned();
             return Err(ProviderError::Unreachable { service, reason });
         }
         let unreachable =
             |reason: String| ProviderError::Unreachable { service: service.clone(), reason };
-        let client =
-            self.client.get_or_try_init(async || self.build()).await.map_err(&unreachable)?;
+        let is_direct = Reach::is_direct(host);
+        let client = if is_direct { &self.direct } else { &self.client };
+        let client = client.get_or_try_init(async || self.build(is_direct)).await;
+        let client = client.map_err(&unreachable)?;
         let mut request = client.request(call.method.clone(), url).headers(call.headers.clone());
         if let Some(body) = &call.body {
             request = request.body(body.clone());
@@ -262,14 +269,17 @@ impl Api {
         answer
     }
 
-    fn build(&self) -> Result<reqwest::Client, String> {
-        let builder = reqwest::Client::builder()
+    fn build(&self, is_direct: bool) -> Result<reqwest::Client, String> {
+        let mut builder = reqwest::Client::builder()
             .tls_backend_preconfigured((self.tls)()?)
             .user_agent(&self.user_agent)
             .http1_only()
             .referer(false)
             .redirect(reqwest::redirect::Policy::none())
             .connect_timeout(CONNECT_TIMEOUT);
+        if is_direct {
+            builder = builder.no_proxy();
+        }
         builder.build().map_err(|error| causes(&error))
     }
 }
@@ -279,11 +289,6 @@ fn wait_after(reply: &Reply, tries: u32) -> Option<Duration> {
     let busy = matches!(reply.status, 429 | 503);
     let wait = reply.retry_after().unwrap_or(Duration::from_secs(1) * tries);
     (busy && tries < TRIES && wait <= LONGEST_WAIT).then_some(wait)
-}
-
-fn is_local(url: &Url) -> bool {
-    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
-    host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
 /// Host, and port when there is one.

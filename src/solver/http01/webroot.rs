@@ -1,7 +1,8 @@
 //! Webroot: tokens as files below a document root that another web server serves.
 //!
 //! The root itself may be reached through links; below it certctl follows none: it opens each
-//! folder relative to its parent. New folders are 0755 and stay, since other programs may use them;
+//! folder relative to its parent. The root may belong to the web server's user; no third user may
+//! be able to change the way to it. New folders are 0755 and stay, since other programs may use them;
 //! token files are 0644, created exclusively, and removed only while they hold our content.
 //!
 //! | file of the token | `put` | `remove` |
@@ -17,13 +18,14 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{
-    Access, AtFlags, CWD, FileType, Mode, OFlags, accessat, fchmod, fstat, mkdirat, openat,
+    Access, AtFlags, FileType, Mode, OFlags, accessat, fchmod, fstat, mkdirat, openat,
     unlinkat,
 };
 use rustix::io::Errno;
 use thiserror::Error;
 
 use crate::resource::Token;
+use crate::trust::{TrustError, Trusted, Walk};
 
 /// A document root.
 #[derive(Debug)]
@@ -35,9 +37,12 @@ pub struct Webroot {
 impl Webroot {
     /// Opens the document root, which must exist.
     pub fn open(path: &Path) -> Result<Self, WebrootError> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let opened = openat(CWD, path, flags, Mode::empty());
-        let directory = opened.map_err(|errno| io_error("open", path)(errno.into()))?;
+        let found = Walk::new(None).folder(path)?;
+        let owner = fstat(&found.handle).map_err(|errno| io_error("read", path)(errno.into()))?;
+        // The owner of the root decides anyway what is served from there, and so does a group that
+        // may write to it. A link that this owner made leads no further than to what is theirs too.
+        let trusted = Trusted::of_process().and(owner.st_uid).and_groups();
+        let directory = Walk::new(Some(trusted)).folder(path)?.handle;
         Ok(Self { path: path.to_owned(), directory })
     }
 
@@ -213,6 +218,26 @@ pub enum WebrootError {
     /// A link or a file in the place of a folder.
     #[error("{} is a link or no folder (links below the webroot are not followed)", path.display())]
     NotAFolder { path: PathBuf },
+    /// Another user could exchange the root.
+    #[error("{}", words(.0))]
+    Untrusted(TrustError),
+}
+
+impl From<TrustError> for WebrootError {
+    fn from(error: TrustError) -> Self {
+        match error {
+            TrustError::Io { path, source } => Self::Io { action: "open", path, source },
+            TrustError::Owner { .. }
+            | TrustError::Writable { .. }
+            | TrustError::Open { .. }
+            | TrustError::Link { .. } => Self::Untrusted(error),
+        }
+    }
+}
+
+/// The error with what to do about it.
+fn words(error: &TrustError) -> String {
+    error.remedy().map_or_else(|| error.to_string(), |remedy| format!("{error}: {remedy}"))
 }
 
 /// [`super::CHALLENGE_PATH`] in components.
@@ -236,7 +261,11 @@ mod tests {
 
     fn stage() -> Stage {
         let root = tempfile::tempdir().unwrap();
-        fs::create_dir(root.path().join("www")).unwrap();
+        let www = root.path().join("www");
+        fs::create_dir(&www).unwrap();
+        for folder in [root.path(), &www] {
+            fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).unwrap();
+        }
         let webroot = Webroot::open(&root.path().join("www")).unwrap();
         Stage { root, webroot, token: "tok".parse().unwrap() }
     }

@@ -1,20 +1,20 @@
-//! The path to an output's folder: opened from `/` on, one name at a time, each in the handle of
-//! the previous one.
+//! The path to an output's folder, walked by [`crate::trust`].
 //!
 //! Contract: as root, the checked folder is the one that is held open, so that the owner of a
 //! folder on the path cannot replace it after the check. No link is followed, and
 //! every folder belongs to root or to the output's owner, and only they can write to it (a sticky
 //! folder such as /tmp is fine). For other users, the system's permissions apply.
 
-use std::os::fd::{AsFd, OwnedFd};
-use std::path::{Component, Path, PathBuf};
+use std::ffi::OsString;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::{FOLDER, Output, OutputError};
-use crate::manifest::{Trusted, check_folder};
 use crate::store::acl::{self, Acl};
+use crate::trust::{Trusted, Walk};
 
 /// How much of the path exists.
 struct Way {
@@ -22,14 +22,15 @@ struct Way {
     handle: OwnedFd,
     path: PathBuf,
     /// The name of the output's own folder, if only that is missing.
-    missing: Option<String>,
+    missing: Option<OsString>,
+    walk: Walk,
 }
 
 impl Output {
     /// Checks whether keys can be put into the folder, by owners, modes, ACLs and what is there;
     /// changes nothing.
     pub fn check(&self) -> Result<(), OutputError> {
-        let Way { handle, path, missing } = self.walk()?;
+        let Way { handle, path, missing, .. } = self.walk()?;
         let access = Access::WRITE_OK | Access::EXEC_OK;
         rustix::fs::accessat(&handle, ".", access, AtFlags::EACCESS)
             .map_err(|error| failed("write to", &path, error))?;
@@ -42,7 +43,7 @@ impl Output {
 
     /// Opens the folder, and makes it when only it is missing.
     pub(super) fn open(&self) -> Result<OwnedFd, OutputError> {
-        let Way { handle, path, missing } = self.walk()?;
+        let Way { handle, path, missing, walk } = self.walk()?;
         let Some(name) = missing else { return Ok(handle) };
         let path = path.join(&name);
         let mode = Mode::from_raw_mode(0o755);
@@ -50,52 +51,23 @@ impl Output {
             .map_err(|error| failed("create", &path, error))?;
         let new = rustix::fs::openat(&handle, &name, FOLDER | OFlags::NOFOLLOW, Mode::empty())
             .map_err(|error| failed("open", &path, error))?;
-        self.judge(&new, &path)?;
+        walk.judge_handle(&path, &new)?;
         rustix::fs::fchmod(&new, mode).map_err(|error| failed("change", &path, error))?;
         Ok(new)
     }
 
+    /// As root, only root and the output's owner may be able to change the way, and no link is
+    /// followed. For other users, the system's permissions apply.
     fn walk(&self) -> Result<Way, OutputError> {
-        let is_root = rustix::process::geteuid().is_root();
-        let follow = if is_root { OFlags::NOFOLLOW } else { OFlags::empty() };
-        let mut path = PathBuf::from("/");
-        let mut handle = rustix::fs::open(&path, FOLDER, Mode::empty())
-            .map_err(|error| failed("open", &path, error))?;
-        self.judge(&handle, &path)?;
-        let parts = self
-            .folder
-            .components()
-            .filter_map(|part| if let Component::Normal(name) = part { Some(name) } else { None });
-        let mut parts = parts.peekable();
-        while let Some(part) = parts.next() {
-            let opened = rustix::fs::openat(&handle, part, FOLDER | follow, Mode::empty());
-            if let (Err(Errno::NOENT), None, Some(name)) = (&opened, parts.peek(), part.to_str()) {
-                check_acl(&handle, &path)?;
-                return Ok(Way { handle, path, missing: Some(name.to_owned()) });
-            }
-            path.push(part);
-            handle = match opened {
-                Err(Errno::LOOP | Errno::NOTDIR) if is_root => {
-                    return Err(OutputError::Link { path });
-                }
-                Err(error) => return Err(failed("open", &path, error)),
-                Ok(opened) => opened,
-            };
-            self.judge(&handle, &path)?;
-        }
-        check_acl(&handle, &path)?;
-        Ok(Way { handle, path, missing: None })
-    }
-}
-
-impl Output {
-    fn judge(&self, folder: impl AsFd, path: &Path) -> Result<(), OutputError> {
-        if !rustix::process::geteuid().is_root() {
-            return Ok(());
-        }
-        let stat = rustix::fs::fstat(folder).map_err(|error| failed("read", path, error))?;
-        let trusted = self.owner.map_or(Trusted::Root, Trusted::RootAnd);
-        Ok(check_folder(path, stat.st_uid, stat.st_mode, trusted)?)
+        let walk = if rustix::process::geteuid().is_root() {
+            let trusted = Trusted::root();
+            Walk::new(Some(self.owner.map_or(trusted, |user| trusted.and(user)))).without_links()
+        } else {
+            Walk::new(None)
+        };
+        let (found, missing) = walk.folder_or_parent(&self.folder)?;
+        check_acl(&found.handle, &found.path)?;
+        Ok(Way { handle: found.handle, path: found.path, missing, walk })
     }
 }
 

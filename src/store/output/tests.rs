@@ -136,18 +136,25 @@ fn as_root_a_folder_that_another_user_could_replace_is_refused() {
         let error = output.check().err()?;
         let written = output.write(1, &files("1", &PAIR), ANY).unwrap_err();
         assert_eq!(error.to_string(), written.to_string());
-        Some((error.to_string(), error.command().unwrap_or_default()))
+        Some((error.to_string(), error.remedy().unwrap_or_default()))
     };
     let shown = home.display().to_string();
     assert_eq!(found(&output), None);
     chown(&home, Some(65_534), None).unwrap();
-    let owned = format!("{shown} is owned by user 65534, not by root");
-    assert_eq!(found(&output), Some((owned, format!("chown root:root {shown}"))));
+    let owned = format!("{shown} is owned by user 65534 (mode 0755), not by root");
+    let remedy = format!(
+        "look at what is in {shown}, user 65534 could have put anything there; then copy what is \
+         right to a new folder"
+    );
+    assert_eq!(found(&output), Some((owned, remedy)));
     output.owner = Some(65_534);
     assert_eq!(found(&output), None);
     chmod(&home, 0o777);
-    let open = format!("{shown} can be written by others than root or user 65534 (mode 0777)");
-    assert_eq!(found(&output), Some((open, format!("chmod go-w {shown}"))));
+    let open = format!(
+        "{shown} of user 65534 can be written by others than root or user 65534 (mode 0777)"
+    );
+    let remedy = format!("chmod go-w {shown}, after a look at what is in it");
+    assert_eq!(found(&output), Some((open, remedy)));
     chmod(&home, 0o1777);
     assert_eq!(found(&output), None);
     let place = scratch.path().join("place");
@@ -179,7 +186,7 @@ mod acls {
             let error = output.check().unwrap_err();
             let written = output.write(1, &files("1", &PAIR), ANY).unwrap_err();
             assert_eq!(error.to_string(), written.to_string());
-            (error.to_string(), error.command().unwrap_or_default())
+            (error.to_string(), error.remedy().unwrap_or_default())
         };
         let expected = |folder: &Path| {
             let folder = folder.display();

@@ -14,6 +14,7 @@ use super::*;
 use crate::resource::Dns01Provider;
 use crate::resource::dns01::Webhook;
 use crate::solver::dns01::fake::in_context_at;
+use crate::trust::Trusted;
 
 const QUICK: Limits = Limits {
     time: Duration::from_millis(200),
@@ -295,6 +296,14 @@ fn only_what_is_the_operator_s_is_run() {
     symlink("nothing", at("dangling")).unwrap();
     fs::create_dir(at("folder")).unwrap();
     let path = |name: &str| at(name).display().to_string();
+    let us = rustix::process::geteuid().as_raw();
+    let loose = |name: &str, what: &str| {
+        let (path, trusted) = (path(name), Trusted::of_process());
+        format!(
+            "{path} of user {us} can be written by others than {trusted} (mode 0777): chmod go-w \
+             {path}, after a look at {what}"
+        )
+    };
     let cases = [
         ("fine", None),
         ("link", None),
@@ -316,23 +325,24 @@ fn only_what_is_the_operator_s_is_run() {
         ("text", Some(format!("{0} is not executable: chmod u+x {0}", path("text")))),
         (
             "open",
-            Some(format!("{0} can be written by others (mode 0777): chmod o-w {0}", path("open"))),
+            Some(loose("open", "what it says")),
         ),
     ];
     for (name, expected) in cases {
         assert_eq!(command_of(folder.path(), name).err(), expected, "{name}");
     }
     let open = solver_program(folder.path(), "shared.d", "one").err();
-    let expected =
-        format!("{0} can be written by others (mode 0777): chmod o-w {0}", path("shared.d"));
-    assert_eq!(open, Some(expected));
+    assert_eq!(open, Some(loose("shared.d", "what is in it")));
     assert_eq!(solver_program(folder.path(), "plain.d", "one").err(), None);
     if rustix::process::geteuid().is_root() {
         let other = rustix::fs::Uid::from_raw(1000);
         rustix::fs::chown(at("fine"), Some(other), None).unwrap();
         let owned = command_of(folder.path(), "fine").err();
-        let expected =
-            format!("{0} is owned by user 1000, not by root: chown root:root {0}", path("fine"));
+        let expected = format!(
+            "{0} is owned by user 1000 (mode 0755), not by root: look at {0}, user 1000 could have \
+             written anything; then put a new file with what is right in its place",
+            path("fine")
+        );
         assert_eq!(owned, Some(expected));
     }
 }
@@ -341,7 +351,7 @@ fn only_what_is_the_operator_s_is_run() {
 async fn a_program_that_was_replaced_is_not_run() {
     let folder = solvers(&[("one", "touch ran")]);
     let exec = exec(&folder, "one");
-    chmod(&folder.path().join("one"), 0o666);
+    chmod(&folder.path().join("one"), 0o644);
     let error = exec.present(&record("v")).await.unwrap_err().to_string();
     let path = folder.path().join("one");
     assert_eq!(error, format!("exec: {0} is not executable: chmod u+x {0}", path.display()));
