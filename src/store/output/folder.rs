@@ -52,6 +52,7 @@ impl Output {
             .map_err(|error| failed("open", &path, error))?;
         self.judge(&new, &path)?;
         rustix::fs::fchmod(&new, mode).map_err(|error| failed("change", &path, error))?;
+        rustix::fs::fsync(&handle).map_err(|error| failed("sync", &path, error))?;
         Ok(new)
     }
 
