@@ -9,7 +9,7 @@
 //! | Presenting | DNS-01: find the zone and the name of the TXT record, and record them | Presenting |
 //! | Presenting | present | presented → SelfChecking; failed → retry later; refused → nothing owed until then |
 //! | SelfChecking | check from outside, or wait as `waitInsteadOfSelfCheck` says | passed → Accepting |
-//! | Accepting | send "accept"; when it may have arrived already, read the authorization | Accepted |
+//! | Accepting | send "accept"; when it may have arrived already, read the authorization | Accepted; HTTP-01 of an earlier run to which it did not arrive → Presenting |
 //! | Accepted | nothing: the order's controller reads the order; read the authorization when others wait for the slot, or for the name | none: valid, or failed |
 //! | Accepting, Accepted | validation failed: the CA calls the challenge pending, with an `error` | SelfChecking, or Presenting when nothing in this run answers; not before the pause since the last accept is over |
 //! | none | clean up, if owed | |

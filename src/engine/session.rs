@@ -39,6 +39,8 @@ pub(crate) struct Session<'a, S: Store> {
     stored_record: Option<CertificateRecord>,
     /// Whether there are sets of files and none of them is live: then nothing is pruned.
     pub(super) is_lost: bool,
+    /// Whether a killed run left temporary files.
+    has_leftovers: bool,
     /// The wait for a lock that is needed to write.
     pub(super) lock_timeout: SignedDuration,
 }
@@ -75,6 +77,7 @@ impl<'a, S: Store> Session<'a, S> {
             links::live_files(store, &secret, stored_record.as_ref(), current_request.as_ref())
                 .await?;
         let links::LiveFiles { files, repair, is_lost } = live;
+        let has_leftovers = store.has_leftovers(&name, &secret)?;
         let settings = task.settings();
         let goes_back = matches!(task.goal, Goal::RollBack(_))
             || record.rollback.as_ref().is_some_and(Rollback::is_owed);
@@ -115,6 +118,7 @@ impl<'a, S: Store> Session<'a, S> {
             events: Vec::new(),
             stored_record,
             is_lost,
+            has_leftovers,
             lock_timeout: SignedDuration::ZERO,
         };
         session.load_orders(next).await?;
@@ -233,14 +237,19 @@ impl<'a, S: Store> Session<'a, S> {
         }
     }
 
-    /// Whether some documents have an older format.
+    /// Whether some documents have an older format, or a killed run left temporary files.
     pub(crate) fn is_outdated(&self) -> bool {
-        !self.outdated.is_empty()
+        !self.outdated.is_empty() || self.has_leftovers
     }
 
     /// Writes documents of an older format in the current one, once, under the lock. Each document
-    /// is replaced by one rename: the old one stays until the new one is durable.
+    /// is replaced by one rename: the old one stays until the new one is durable. What killed runs
+    /// left goes.
     pub(crate) async fn bring_up_to_date(&mut self) -> Result<(), StoreError> {
+        if std::mem::take(&mut self.has_leftovers) {
+            let secret = self.snapshot.certificate.secret_key();
+            self.store.remove_leftovers(&self.name, &secret)?;
+        }
         for change in std::mem::take(&mut self.outdated) {
             let is_shared = matches!(change, Change::Account(_));
             match self.write(change).await {

@@ -13,7 +13,7 @@ use super::route::Route;
 use super::world::World;
 
 /// One account.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Account {
     pub(super) key: PublicKey,
     pub(super) thumbprint: String,

@@ -44,7 +44,7 @@ impl ChallengeKind {
 }
 
 /// One challenge.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Challenge {
     pub(super) kind: ChallengeKind,
     pub(super) token: String,
@@ -55,7 +55,7 @@ pub(super) struct Challenge {
 }
 
 /// One authorization.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Authorization {
     pub(super) account: u64,
     /// As ordered, `*.` included.

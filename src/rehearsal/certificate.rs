@@ -13,7 +13,7 @@ use super::route::Route;
 use super::world::World;
 
 /// One certificate.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Issued {
     pub(super) account: u64,
     pub(super) der: Vec<u8>,

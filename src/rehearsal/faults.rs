@@ -21,6 +21,7 @@ use super::jws::FlatJws;
 use super::problem::{Problem, ProblemType};
 use super::reply::Reply;
 use super::route::Route;
+use super::testing::Moment;
 use super::world::World;
 use super::{Shared, lock};
 use crate::resource::{AuthorizationState, Identifier};
@@ -363,6 +364,8 @@ fn names_of(world: &World, route: Route) -> Option<Vec<String>> {
 pub struct Faults {
     rules: Arc<Mutex<Vec<Rule>>>,
     log: Arc<Mutex<Log>>,
+    /// `None` while nothing is noted.
+    pub(super) moments: Arc<Mutex<Option<Vec<Moment>>>>,
 }
 
 impl Faults {
@@ -415,6 +418,9 @@ impl Faults {
         let faults = self.draw(seen.kind, &seen.names, |fault| fault.stage() == Stage::Reply);
         seen.played.extend(faults.iter().map(Fault::name));
         let status = reply.status;
+        if let Some(moments) = &mut *lock(&self.moments) {
+            moments.push(Moment::now(shared, Some(seen.kind)));
+        }
         let response = spoil::reply(shared, reply, faults);
         lock(&self.log).push(seen.entry(Some(status), response.is_some()));
         response

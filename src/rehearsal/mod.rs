@@ -73,6 +73,8 @@ pub use problem::ProblemType;
 pub use records::Question;
 pub use resolver::{Lookup, Resolver, TxtAnswer, TxtLookup};
 #[cfg(feature = "testing")]
+pub use testing::Moment;
+#[cfg(feature = "testing")]
 pub use thread::CaThread;
 pub use zone_writer::ZoneWriter;
 

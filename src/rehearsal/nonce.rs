@@ -4,7 +4,7 @@ use std::collections::{HashSet, VecDeque};
 
 use super::random;
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Nonces {
     known: HashSet<String>,
     oldest: VecDeque<String>,

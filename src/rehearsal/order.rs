@@ -20,7 +20,7 @@ use super::world::World;
 use super::{Shared, random};
 
 /// One order.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Order {
     pub(super) account: u64,
     pub(super) created: Timestamp,

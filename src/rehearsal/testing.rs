@@ -6,10 +6,36 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use futures_util::FutureExt as _;
+use jiff::Timestamp;
 
 use super::faults::{Faults, LogEntry, RequestKind};
+use super::world::World;
 use super::zones::{MAX_ALIASES, Node, Zones, normal};
-use super::{Ca, CaHandle, NameServer, Resolver, lock};
+use super::{Ca, CaHandle, NameServer, Resolver, Shared, lock};
+use crate::resource::AuthorizationState;
+
+/// What a CA knew at a moment.
+#[derive(Clone, Debug)]
+pub struct Moment {
+    /// When it was; more precise than the CA's own dates.
+    pub time: Timestamp,
+    /// The request that was just answered; `None` when none was.
+    pub answered: Option<RequestKind>,
+    world: World,
+}
+
+impl Moment {
+    pub(super) fn now(shared: &Shared, answered: Option<RequestKind>) -> Self {
+        let world = lock(&shared.world).clone();
+        Self { time: (shared.options.clock)(), answered, world }
+    }
+
+    /// Whether a validation was under way, which belongs to no moment.
+    pub fn is_validating(&self) -> bool {
+        let mut challenges = self.world.authorizations.values().flat_map(|found| &found.challenges);
+        challenges.any(|challenge| challenge.status == AuthorizationState::Processing)
+    }
+}
 
 impl Ca {
     /// A handle for inspection, which does not keep the CA running.
@@ -52,6 +78,21 @@ impl CaHandle {
         let issued = world.certificates.values();
         let serial = |der: &[u8]| crate::pki::facts_of_der(der).ok().map(|leaf| leaf.serial);
         issued.filter_map(|issued| Some((serial(&issued.der)?, issued.revoked?))).collect()
+    }
+
+    /// Notes what the CA knows now, and after each answer from now on.
+    pub fn note_moments(&self) {
+        *lock(&self.faults().moments) = Some(vec![Moment::now(&self.shared, None)]);
+    }
+
+    /// The noted moments, oldest first; no more are noted.
+    pub fn moments(&self) -> Vec<Moment> {
+        lock(&self.faults().moments).take().unwrap_or_default()
+    }
+
+    /// Forgets what came after a moment.
+    pub fn go_back(&self, moment: &Moment) {
+        lock(&self.shared.world).clone_from(&moment.world);
     }
 
     /// The fault rules, which can be changed while the CA runs.

@@ -17,7 +17,7 @@ use super::problem::{Problem, ProblemType};
 use super::route::Route;
 
 /// The state of the CA.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct World {
     pub(super) nonces: Nonces,
     pub(super) accounts: BTreeMap<u64, Account>,

@@ -12,7 +12,7 @@ use jiff::SignedDuration;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use super::folder::{Folder, Guard, io_error, text};
+use super::folder::{Folder, Guard, TEMP_PREFIX, io_error, text};
 use super::layout::{self, Place};
 use super::lock::{self, Lease};
 use super::opening::{self, OpenMode};
@@ -125,7 +125,11 @@ impl StateDirectory {
                 self.durable().insert(folder.path().to_owned());
             }
         }
-        root.sync()
+        root.sync()?;
+        if let Err(error) = self.sweep_shared() {
+            tracing::warn!(%error, "what an interrupted run left is not removed");
+        }
+        Ok(())
     }
 
     fn durable(&self) -> MutexGuard<'_, HashSet<PathBuf>> {
@@ -217,21 +221,63 @@ impl StateDirectory {
 
     /// Removes what killed runs left in the folders that a lock guards.
     fn sweep(&self, lock: &Lock) -> Result<(), StoreError> {
-        let folders = match lock {
-            Lock::Certificate(name) => {
-                vec![layout::certificate(name)?, layout::requests(name)?, layout::orders(name)?]
+        guarded_by(lock)?.iter().try_for_each(|names| self.sweep_folder(names))
+    }
+
+    fn sweep_folder(&self, names: &[String]) -> Result<(), StoreError> {
+        self.find(names)?.map_or(Ok(()), |folder| folder.sweep())
+    }
+
+    fn has_temporaries(&self, names: &[String]) -> Result<bool, StoreError> {
+        let Some(folder) = self.find(names)? else { return Ok(false) };
+        Ok(folder.entries()?.iter().any(|name| name.starts_with(TEMP_PREFIX)))
+    }
+
+    /// Removes what killed runs left beside the certificates. What another process works on stays.
+    fn sweep_shared(&self) -> Result<(), StoreError> {
+        let accounts = self.folders(&[layout::ACCOUNTS.to_owned()])?.into_iter();
+        for lock in accounts.map(Lock::Account).chain([Lock::Scheduler]) {
+            // A folder of another name is not ours.
+            let Ok(folders) = guarded_by(&lock) else { continue };
+            for names in folders {
+                if self.has_temporaries(&names)?
+                    && let Some(_lease) = self.try_lock(&layout::lock(&lock)?)?
+                {
+                    self.sweep_folder(&names)?;
+                }
             }
-            Lock::Account(digest) => vec![layout::account(digest)?],
-            // The queue has one temporary file, which its next writer replaces.
-            Lock::Scheduler | Lock::Run(_) | Lock::Order(_) => Vec::new(),
-        };
-        for names in folders {
-            if let Some(folder) = self.find(&names)? {
-                folder.sweep()?;
+        }
+        let Some(locks) = self.find(&[layout::LOCKS.to_owned()])? else { return Ok(()) };
+        for name in locks.entries()? {
+            if name.starts_with(layout::ORDER_LOCK)
+                && let Some(lease) = lock::try_take(&locks, &name)?
+            {
+                drop(lease.removing(locks.duplicate()?, name));
             }
         }
         Ok(())
     }
+
+    fn try_lock(&self, place: &Place) -> Result<Option<Lease>, StoreError> {
+        lock::try_take(&self.make(&place.folders)?, &place.file)
+    }
+}
+
+/// The folders that are written under a lock.
+fn guarded_by(lock: &Lock) -> Result<Vec<Vec<String>>, StoreError> {
+    Ok(match lock {
+        Lock::Certificate(name) => folders_of(name)?.into(),
+        Lock::Account(digest) => vec![layout::account(digest)?],
+        // What all certificates share; the queue has one temporary file, which its next writer
+        // replaces.
+        Lock::Scheduler => vec![Vec::new()],
+        Lock::Run(_) | Lock::Order(_) => Vec::new(),
+    })
+}
+
+/// The folders of a certificate.
+fn folders_of(name: &NamespacedName) -> Result<[Vec<String>; 3], StoreError> {
+    Ok([layout::certificate(name)?, layout::requests(name)?, layout::orders(name)?])
 }
 
 impl Store for StateDirectory {
@@ -351,6 +397,27 @@ impl Store for StateDirectory {
             Some(root) => journal::issuances(&root),
             None => Ok(Vec::new()),
         }
+    }
+
+    fn has_leftovers(
+        &self,
+        certificate: &NamespacedName,
+        secret: &NamespacedName,
+    ) -> Result<bool, StoreError> {
+        if self.mode == OpenMode::ReadOnly {
+            return Ok(false);
+        }
+        let mut folders = folders_of(certificate)?.into_iter().chain([layout::secret(secret)?]);
+        folders.try_fold(false, |found, names| Ok(found || self.has_temporaries(&names)?))
+    }
+
+    fn remove_leftovers(
+        &self,
+        certificate: &NamespacedName,
+        secret: &NamespacedName,
+    ) -> Result<(), StoreError> {
+        self.sweep(&Lock::Certificate(certificate.clone()))?;
+        self.sweep_folder(&layout::secret(secret)?)
     }
 
     async fn publish(

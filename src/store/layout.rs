@@ -22,6 +22,9 @@ pub(super) const ISSUANCE_LOG: &str = "issuance.log";
 /// How the names of files begin that note a run of the operator's hook.
 pub(super) const ALERTED: &str = "alerted-";
 
+/// How the names of the locks of orders begin.
+pub(super) const ORDER_LOCK: &str = "order-";
+
 const BANNED_KEYS_FILE: &str = "banned-keys.json";
 pub(super) const SCHEDULER_FILE: &str = "scheduler.json";
 
@@ -82,7 +85,7 @@ pub(super) fn lock(lock: &Lock) -> Result<Place, StoreError> {
         // Not in its own folder: creating one would cost each first run an fsync.
         Lock::Run(number) => Place::new(vec![locks()], format!("run-{number}")),
         Lock::Order(digest) => {
-            Place::new(vec![locks()], format!("order-{}", digest_component(digest)?))
+            Place::new(vec![locks()], format!("{ORDER_LOCK}{}", digest_component(digest)?))
         }
     })
 }

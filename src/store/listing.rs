@@ -93,7 +93,7 @@ impl StateDirectory {
     }
 
     /// The names of the folders in a folder; other entries are skipped.
-    fn folders(&self, names: &[String]) -> Result<Vec<String>, StoreError> {
+    pub(super) fn folders(&self, names: &[String]) -> Result<Vec<String>, StoreError> {
         let Some(folder) = self.find(names)? else { return Ok(Vec::new()) };
         let mut found = Vec::new();
         for name in folder.entries()? {

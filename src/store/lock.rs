@@ -85,6 +85,11 @@ pub(super) async fn take(
     }
 }
 
+/// Takes the lock on a file unless it is held.
+pub(super) fn try_take(folder: &Folder, name: &str) -> Result<Option<Lease>, StoreError> {
+    attempt(folder, name, open(folder, name)?)
+}
+
 fn open(folder: &Folder, name: &str) -> Result<File, StoreError> {
     let file = folder.open_file(name, OFlags::RDWR | OFlags::CREATE)?;
     file.ok_or_else(|| io_error(&folder.join(name), "create", Errno::NOENT))

@@ -130,8 +130,11 @@ impl Output {
         for name in &names {
             self.link(&folder, &stable_target(name), name)?;
         }
+        let sync = || rustix::fs::fsync(&folder).map_err(|e| self.failed("sync", "", e));
+        // The name of the set before the link to it.
+        sync()?;
         self.link(&folder, &fresh, DATA)?;
-        rustix::fs::fsync(&folder).map_err(|e| self.failed("sync", "", e))?;
+        sync()?;
         // Files that others may read do not outlive the setting that allowed it.
         let before = live.filter(|before| Self::are_guarded_alike(&folder, before, &fresh));
         self.prune(&folder, &fresh, before.as_deref(), files)
@@ -340,7 +343,7 @@ impl Output {
         if there.is_ok_and(|there| there.to_bytes() == target.as_bytes()) {
             return Ok(());
         }
-        let temporary = format!(".certctl-{}-{name}", std::process::id());
+        let temporary = format!("{TEMPORARY}{}-{name}", std::process::id());
         // What a killed run of the same number left there is certctl's.
         match rustix::fs::unlinkat(folder, &temporary, AtFlags::empty()) {
             Ok(()) | Err(Errno::NOENT) => {}
@@ -372,9 +375,10 @@ impl Output {
                     path: self.folder.join(name),
                     source,
                 })?;
-            } else if !files.0.contains_key(name)
-                && rustix::fs::readlinkat(folder, name, Vec::new())
-                    .is_ok_and(|target| target.to_bytes() == stable_target(name).as_bytes())
+            } else if name.starts_with(TEMPORARY)
+                || !files.0.contains_key(name)
+                    && rustix::fs::readlinkat(folder, name, Vec::new())
+                        .is_ok_and(|target| target.to_bytes() == stable_target(name).as_bytes())
             {
                 rustix::fs::unlinkat(folder, name, AtFlags::empty())
                     .map_err(|e| self.failed("remove", name, e))?;
@@ -392,6 +396,8 @@ impl Output {
     }
 }
 
+/// How the temporary names of links begin.
+const TEMPORARY: &str = ".certctl-";
 /// The largest file that is read of an output, in bytes.
 const MAX_FILE: usize = 1 << 20;
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);

@@ -156,12 +156,31 @@ pub trait Store {
     /// Appends one line to `issuance.log`.
     fn log_issuance(&self, line: &str) -> impl Future<Output = Result<(), StoreError>>;
 
+    /// Whether a killed run left temporary files of this certificate or its Secret.
+    fn has_leftovers(
+        &self,
+        _certificate: &NamespacedName,
+        _secret: &NamespacedName,
+    ) -> Result<bool, StoreError> {
+        Ok(false)
+    }
+
+    /// Removes them. The caller holds the certificate's lock.
+    fn remove_leftovers(
+        &self,
+        _certificate: &NamespacedName,
+        _secret: &NamespacedName,
+    ) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     /// The lines of `issuance.log`, oldest first; those that cannot be read are left out.
     fn issuances(&self) -> impl Future<Output = Result<Vec<Issuance>, StoreError>>;
 
     /// Puts a set of files live in one step (DESIGN section 3). Publishing what is live already
-    /// does nothing. Of the older sets, the one that was live before stays, and `last_good`. In a
-    /// run that found sets and none of them live, all stay.
+    /// does nothing. Of the older sets, the one that was live before stays, and `last_good`; those
+    /// of other revisions stay when the live revision is written again. In a run that found sets and
+    /// none of them live, all stay.
     fn publish(
         &self,
         secret: &NamespacedName,

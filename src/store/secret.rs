@@ -2,8 +2,10 @@
 //!
 //! Contract: a process that opens `..data` once as a folder and reads through that handle sees one
 //! complete set. The rename of `..data`, made durable, is the commit point: before it the old set
-//! is live, after it the new one. The set that was live before stays until the next publish. What
-//! a killed run left half-made is never live, and goes with the next publish.
+//! is live, after it the new one. The set that was live before stays until the next publish, and a
+//! set of another revision until the next revision: writing the live one again, in other formats,
+//! leaves what a rollback needs. What a killed run left half-made is never live, and goes with the
+//! next revision at the latest.
 
 use rustix::fs::FileType;
 
@@ -40,10 +42,9 @@ pub(super) fn publish(
     let removes = !spared.everything && has_live(folder)?;
     adoption::settle(folder, revision, files)?;
     let live = live_name(folder)?;
-    if let Some(live) = &live
-        && live.starts_with(&format!("{REVISION_PREFIX}{revision}-"))
-        && is_live(folder, files)
-    {
+    let prefix = format!("{REVISION_PREFIX}{revision}-");
+    let is_of_revision = |set: &str| set.starts_with(&prefix);
+    if live.as_deref().is_some_and(is_of_revision) && is_live(folder, files) {
         // The run that made it live may have been killed before it synced, or removed old sets.
         link_names(folder, files)?;
         folder.sync()?;
@@ -52,7 +53,7 @@ pub(super) fn publish(
         }
         return Ok(());
     }
-    let fresh = make_revision(folder, revision, files)?;
+    let fresh = make_revision(folder, &prefix, files)?;
     let switched = link_names(folder, files)
         .and_then(|()| folder.sync())
         .and_then(|()| atomic::link(folder, &fresh, DATA));
@@ -66,7 +67,13 @@ pub(super) fn publish(
     folder.sync()?;
     if removes {
         remove_stale_names(folder, files);
-        prune(folder, &[Some(&fresh), live.as_deref(), spared.last_good]);
+        let is_rewritten = live.as_deref().is_some_and(is_of_revision);
+        prune(folder, |set| {
+            set == fresh
+                || Some(set) == live.as_deref()
+                || Some(set) == spared.last_good
+                || (is_rewritten && !is_of_revision(set))
+        });
     }
     Ok(())
 }
@@ -137,12 +144,8 @@ fn is_live(folder: &Folder, files: &SecretFiles) -> bool {
 }
 
 /// Writes a complete and durable set that is not live yet, and returns its folder's name.
-fn make_revision(
-    folder: &Folder,
-    revision: u32,
-    files: &SecretFiles,
-) -> Result<String, StoreError> {
-    let name = make_numbered(folder, &format!("{REVISION_PREFIX}{revision}-"))?;
+fn make_revision(folder: &Folder, prefix: &str, files: &SecretFiles) -> Result<String, StoreError> {
+    let name = make_numbered(folder, prefix)?;
     let fill = || {
         let Some(fresh) = folder.child(&name)? else {
             return Err(StoreError::Conflict { path: text(&folder.join(&name)) });
@@ -193,11 +196,11 @@ pub(super) fn remove_stale_names(folder: &Folder, files: &SecretFiles) {
     }
 }
 
-/// Removes all sets but these.
-fn prune(folder: &Folder, kept: &[Option<&str>]) {
+/// Removes all sets but those that are kept.
+fn prune(folder: &Folder, is_kept: impl Fn(&str) -> bool) {
     let prune = || -> Result<(), StoreError> {
         for name in folder.entries()? {
-            if name.starts_with(REVISION_PREFIX) && !kept.contains(&Some(&*name)) {
+            if name.starts_with(REVISION_PREFIX) && !is_kept(&name) {
                 folder.remove_any(&name)?;
             }
         }
@@ -307,6 +310,24 @@ mod tests {
         assert_eq!(folder.link_target(DATA).unwrap().as_deref(), Some("..revision-2-1"));
         publish(&folder, 3, &pair("two")).unwrap();
         assert_eq!(folder.link_target(DATA).unwrap().as_deref(), Some("..revision-3-0"));
+    }
+
+    #[test]
+    fn a_set_of_another_revision_stays_however_often_the_live_one_is_written_again() {
+        let scratch = tempfile::tempdir().unwrap();
+        let folder = folder(&scratch);
+        let sets = || -> Vec<String> {
+            let names = folder.entries().unwrap().into_iter();
+            names.filter(|name| name.starts_with(REVISION_PREFIX)).collect()
+        };
+        publish(&folder, 1, &pair("1")).unwrap();
+        publish(&folder, 2, &pair("2")).unwrap();
+        for text in ["other formats", "another password", "and another"] {
+            publish(&folder, 2, &pair(text)).unwrap();
+        }
+        assert_eq!(sets(), ["..revision-1-0", "..revision-2-0", "..revision-2-2"]);
+        publish(&folder, 3, &pair("3")).unwrap();
+        assert_eq!(sets(), ["..revision-2-0", "..revision-3-0"]);
     }
 
     #[test]

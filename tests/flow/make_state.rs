@@ -16,7 +16,8 @@ use base64::prelude::BASE64_STANDARD;
 use certctl::rehearsal::{CaOptions, Fault, ProblemType, RequestKind, Rule};
 
 use crate::dns01::Service;
-use crate::older_states::{self, WORLD, failure_times, status};
+use crate::older_states::{self, failure_times, status};
+use crate::support::fixture::{self, WORLD};
 use crate::support::{CertificateYaml, Run, World, finish};
 
 const PORT: u16 = 4;
@@ -147,7 +148,7 @@ fn make_state() {
     });
     issue_what_can_be_issued(&world);
     issue_what_cannot_be_issued(&world);
-    let fixture = older_states::fixture(&format);
+    let fixture = fixture::fixture(&format);
     for folder in ["state", "config", "out"] {
         let target = fixture.join(folder);
         drop(fs::remove_dir_all(&target));
@@ -155,16 +156,16 @@ fn make_state() {
     }
     // The program that wrote into the name server of that world.
     let program = fixture.join("config/solvers.d/acme.example.org/my-dns");
-    older_states::put(&program, b"#!/bin/sh\nexit 1\n");
+    fixture::put(&program, b"#!/bin/sh\nexit 1\n");
     drop(world);
     // A time of the recording must be in no document: it is told from the stored ones by that.
     std::thread::sleep(Duration::from_secs(2));
     // Recorded on a copy, as the present binary is asked.
-    let world = older_states::copied(&format);
+    let world = fixture::copied(&format);
     for (file, words) in older_states::RECORDED {
         let run = old(&world, words);
         assert_eq!(run.stderr, "");
-        older_states::put(&fixture.join(file), status(&world, &run.stdout).as_bytes());
+        fixture::put(&fixture.join(file), status(&world, &run.stdout).as_bytes());
     }
 }
 
@@ -191,7 +192,7 @@ fn check_in(world: &World, from: &Path, to: &Path) {
                 }
                 Err(error) => error.into_bytes(),
             };
-            older_states::put(&to, &bytes);
+            fixture::put(&to, &bytes);
             let mode = fs::metadata(&from).unwrap().permissions().mode();
             fs::set_permissions(&to, fs::Permissions::from_mode(mode)).unwrap();
         }

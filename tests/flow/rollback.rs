@@ -79,6 +79,29 @@ fn the_revision_before_is_live_again_until_it_is_renewed() {
 }
 
 #[test]
+fn the_revision_before_is_kept_when_the_live_one_is_written_in_other_formats() {
+    let (world, [first, second]) = renewed(&CertificateYaml::new("web"));
+    let stores = |password: &str| {
+        let stores = format!("keystores:\n    pkcs12: {{create: true, password: {password}}}");
+        CertificateYaml::new("web").field(&stores)
+    };
+    let formats = CertificateYaml::new("web").field("additionalOutputFormats: [{type: DER}]");
+    for edited in [stores("one"), stores("two"), formats] {
+        world.write("config/web.yaml", &edited);
+        world.issue().ends_in(0);
+        assert_eq!(world.state().published("web"), second);
+    }
+    world.run(&["rollback", "web"]).ends_in(0);
+    assert_eq!((revision(&world), world.state().published("web")), (Some(1), first));
+    // What was rolled back from is kept in the same way.
+    world.issue().ends_in(0);
+    world.write("config/web.yaml", &stores("three"));
+    world.issue().ends_in(0);
+    world.run(&["rollback", "web", "--to", "2"]).ends_in(0);
+    assert_eq!(world.state().published("web"), second);
+}
+
+#[test]
 fn a_renewal_that_went_wrong_is_not_repeated_at_once() {
     let days = |count: i64| SignedDuration::from_hours(24 * count);
     let early = Arc::new(AtomicBool::new(true));

@@ -1,6 +1,7 @@
 //! The world that the binary is driven in: the built-in CA, a name server, a port for HTTP-01,
 //! and folders for manifests and state that are gone afterwards.
 
+pub(crate) mod fixture;
 mod manifests;
 mod process;
 mod state;

@@ -9,7 +9,8 @@ use crate::controller::{
     Record, Run, Snapshot,
 };
 use crate::resource::{
-    AuthorizationState, CauseKind, Challenge, ChallengeState, Order, OrderState, Phase, Reason,
+    AuthorizationState, CauseKind, Challenge, ChallengeState, ChallengeType, Order, OrderState,
+    Phase, Reason,
 };
 
 /// How often "accept" is posted in one run.
@@ -276,6 +277,7 @@ pub(in crate::controller) fn authorization_seen(
         return settle(challenge, &ChallengeSeen { state, problem }, now);
     }
     let attempt = run.attempt(&challenge.spec.url);
+    let is_http01 = challenge.spec.kind == ChallengeType::Http01;
     let Some(pending) = challenge.pending_mut() else { return Record::default() };
     pending.authorization = state;
     let (is_out, is_counted) = (attempt.answer == Answer::Out, attempt.accept_tries > 0);
@@ -298,6 +300,10 @@ pub(in crate::controller) fn authorization_seen(
         // It was not seen for a turn. Another certificate with the same challenge may have taken
         // back what an earlier run presented.
         (Phase::SelfChecking, _) if attempt.answer == Answer::MayBeOut => {
+            pending.phase = Phase::Presenting;
+        }
+        // "accept" did not arrive. A power failure may have taken what the earlier run presented.
+        (Phase::Accepting, Some(_)) if is_http01 && attempt.answer == Answer::MayBeOut => {
             pending.phase = Phase::Presenting;
         }
         // Another request would get the same response, at once and forever.

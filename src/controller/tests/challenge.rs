@@ -706,11 +706,14 @@ fn what_an_authorization_says_of_an_unsure_accept() {
         (Pending, Valid, Phase::Accepted, Pending),
         (Valid, Valid, Phase::Final, Valid),
         (Invalid, Invalid, Phase::Final, Invalid),
+        // The response that the earlier run presented may be lost.
+        (Pending, Pending, Phase::Presenting, Pending),
     ];
     let effect = read_authorization(0);
     for (state, own, phase, kept) in cases {
         let mut snapshot = solving(&[Phase::Accepting]);
-        snapshot.run.attempt_mut(&challenge_url(0)).is_unsure = true;
+        let attempt = snapshot.run.attempt_mut(&challenge_url(0));
+        (attempt.is_unsure, attempt.answer) = (true, Answer::MayBeOut);
         let seen = authorization_seen(0, state, own.clone());
         let outcome = Outcome::Authorization(Box::new(seen));
         let (found, _) = absorbed(&mut snapshot.clone(), &effect, outcome);

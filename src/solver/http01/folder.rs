@@ -139,10 +139,11 @@ impl TokenFolder {
         Ok(())
     }
 
-    /// Removes a token; succeeds when it is already absent.
+    /// Removes a token, durably: that it is gone is recorded next. Succeeds when it is absent.
     pub fn remove(&self, token: &Token) -> Result<(), FolderError> {
         self.own().remove(token.as_str());
-        self.directories().try_for_each(|directory| directory.unlink(&file_name(token)))
+        self.directories().try_for_each(|directory| directory.unlink(&file_name(token)))?;
+        self.0.state.sync()
     }
 
     /// The listener's answer for `token`: the one that this process presented, else the one in a
@@ -258,6 +259,14 @@ impl Directory {
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let opened = openat(&self.handle, file, flags, Mode::RUSR | Mode::WUSR)?;
         File::from(opened).write_all(text)
+    }
+
+    fn sync(&self) -> Result<(), FolderError> {
+        rustix::fs::fsync(&self.handle).map_err(|errno| FolderError::Io {
+            action: "sync",
+            path: self.path.clone(),
+            source: errno.into(),
+        })
     }
 
     fn unlink(&self, file: &str) -> Result<(), FolderError> {

@@ -53,6 +53,7 @@ impl Output {
             .map_err(|error| failed("open", &path, error))?;
         walk.judge_handle(&path, &new)?;
         rustix::fs::fchmod(&new, mode).map_err(|error| failed("change", &path, error))?;
+        rustix::fs::fsync(&handle).map_err(|error| failed("sync", &path, error))?;
         Ok(new)
     }
 
