@@ -303,6 +303,47 @@ fn server_errors_with_answers_between_them_are_not_a_day_of_them() {
     }
 }
 
+/// The CA answers for the other authorization all the time.
+#[test]
+fn server_errors_of_one_authorization_among_answered_ones_count_after_a_day() {
+    let scene = Scene::new(&["a.example", "b.example"]);
+    scene.ca.borrow_mut().never_validates = true;
+    let start = scene.clock.now();
+    assert!(matches!(scene.run_freely(), Ending::Pending { .. }));
+    scene.ca.borrow_mut().broken.insert("https://ca.test/authorization/1".to_owned());
+    let mut counted = Vec::new();
+    for hour in 1..27 {
+        scene.clock.set(start + SignedDuration::from_hours(hour));
+        let Ending::Failed { failure, attempts, .. } = scene.run_freely() else {
+            panic!("hour {hour}");
+        };
+        assert_eq!(failure.doing, Doing::ReadAuthorization);
+        let words = failure.to_string().contains("server errors since 2026-01-02T04:04:");
+        assert_eq!(words, attempts.is_some(), "{hour}: {failure}");
+        counted.extend(attempts.map(|attempts| (hour, attempts)));
+        if attempts.is_some() {
+            break;
+        }
+    }
+    assert!(matches!(counted[..], [(25 | 26, 1)]), "{counted:?}");
+}
+
+/// The first of two for most of a day, then the second.
+#[test]
+fn an_authorization_that_answers_again_ends_its_server_errors() {
+    let scene = Scene::new(&["a.example", "b.example"]);
+    scene.ca.borrow_mut().never_validates = true;
+    let start = scene.clock.now();
+    assert!(matches!(scene.run_freely(), Ending::Pending { .. }));
+    for hour in 1..40 {
+        scene.clock.set(start + SignedDuration::from_hours(hour));
+        let url = format!("https://ca.test/authorization/{}", hour / 20);
+        scene.ca.borrow_mut().broken = [url].into();
+        let ending = scene.run_freely();
+        assert!(matches!(ending, Ending::Failed { attempts: None, .. }), "{hour}: {ending:?}");
+    }
+}
+
 /// What the CA of these tests publishes.
 const PUBLISHED: &[PublishedLimits] = &[PublishedLimits {
     host: "ca.test",

@@ -75,6 +75,22 @@ pub(crate) fn of_request(failed: &CaFailure, subject: &Subject<'_>) -> Option<Ad
     Some(advice(cause, remedy, Check::Acme, subject))
 }
 
+/// Advice on an order one of whose URLs gives no answer.
+pub(crate) fn of_unreachable_order(subject: &Subject<'_>) -> Advice {
+    let cause = "the CA's server, the network in between, or a wrong URL in the CA's answer";
+    let remedy = "the next run continues the order; one that gives no answer for a day is replaced. \
+                  To replace it now: certctl renew {certificate} --new-order";
+    advice(cause, remedy, Check::Acme, subject)
+}
+
+/// Advice on an order that says nothing to work on.
+pub(crate) fn of_stuck_order(certificate: &str) -> Advice {
+    let cause = "a fault of the CA: such an order cannot be worked on";
+    let remedy = "an order that stays like this for a day is replaced. To replace it now: certctl \
+                  renew {certificate} --new-order";
+    advice(cause, remedy, Check::None, &Subject { certificate, ..Subject::default() })
+}
+
 /// The difference of clocks that a failed request showed.
 pub(crate) fn of_clocks(failed: &CaFailure) -> Option<Advice> {
     let ahead = failed.clock_ahead?;

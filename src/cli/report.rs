@@ -195,7 +195,7 @@ pub(crate) fn block(report: &Report, style: &Style) -> Option<Block> {
             })
         }
         Ending::Pending => {
-            let mut found = findings::of_wait(&details.wait, &details.evidence);
+            let mut found = findings::of_wait(&details.wait, &details.evidence, &name);
             if found.rows.is_empty() {
                 found.rows.extend(Row::new("check", report.checks_text()));
             }

@@ -12,8 +12,9 @@ use jiff::{SignedDuration, Timestamp};
 use super::policy::first_trigger;
 use super::{Change, Effect, Outcome, Record, Snapshot};
 use crate::resource::{
-    AuthorizationState, CertificateRecord, Challenge, Condition, ConditionStatus, ConditionType,
-    FailedOrder, Failure, FailureClass, OrderPhase, OrderState, Reason, Waiting, rfc3339,
+    AuthorizationState, CauseKind, CertificateRecord, Challenge, Condition, ConditionStatus,
+    ConditionType, FailedOrder, Failure, FailureClass, OrderPhase, OrderState, Reason, Waiting,
+    rfc3339,
 };
 
 /// The first delay.
@@ -22,8 +23,8 @@ pub const MINIMUM: SignedDuration = SignedDuration::from_hours(1);
 pub const MAXIMUM: SignedDuration = SignedDuration::from_hours(32);
 /// The shortest delay, when the live certificate is about to expire.
 pub const SHORTEST: SignedDuration = SignedDuration::from_mins(5);
-/// How long a server error must come back before it counts.
-const LASTING: SignedDuration = SignedDuration::from_hours(24);
+/// How long an error must come back before the order is given up, or the failure counts.
+pub(super) const LASTING: SignedDuration = SignedDuration::from_hours(24);
 /// The longest Retry-After that the ACME client returns.
 pub const LONGEST_WISH: SignedDuration = SignedDuration::from_hours(7 * 24);
 
@@ -114,24 +115,49 @@ pub fn beside_a_wait(snapshot: &Snapshot, failure: Failure, until: Option<Timest
 }
 
 /// A server error of the CA that has come back for a day is a failure like any other: the class
-/// counts, and the failure says since when.
-pub fn lasting(record: &CertificateRecord, failure: Failure, now: Timestamp) -> Failure {
-    if !failure.is_server_error() {
-        return failure;
-    }
-    let before = record.last_failure.as_ref();
-    let before = before.filter(|last| last.is_server_error() && last.doing == failure.doing);
-    let since = before.and_then(|last| last.since).unwrap_or(now);
+/// counts, and the failure says since when. So is an order that could not be reached for a day,
+/// unless another one takes its place.
+pub fn lasting(snapshot: &Snapshot, failure: Failure, now: Timestamp) -> Failure {
+    let Some(since) = since(snapshot, &failure, now) else { return failure };
     let class = if since.duration_until(now) < LASTING { failure.class } else { FailureClass::Ca };
     Failure { class, since: Some(since), ..failure }
 }
 
-/// The change when the CA answers the request that it answered with a server error before: that
-/// error has not lasted. That there is no account does not answer the request for one.
-pub fn answered(record: &CertificateRecord, effect: &Effect, outcome: &Outcome) -> Option<Change> {
+/// Since when an error has come back: a server error of the CA, or that there is no answer at a URL
+/// of the order. `None` for other errors.
+pub(super) fn since(snapshot: &Snapshot, failure: &Failure, now: Timestamp) -> Option<Timestamp> {
+    let is_it = |other: &Failure| {
+        if failure.is_server_error() {
+            other.is_server_error() && other.doing == failure.doing
+        } else {
+            !other.is_server_error() && is_unreachable(snapshot, other)
+        }
+    };
+    if !failure.is_server_error() && !is_unreachable(snapshot, failure) {
+        return None;
+    }
+    let before = snapshot.record.last_failure.as_ref().filter(|last| is_it(last));
+    Some(before.and_then(|last| last.since).unwrap_or(now))
+}
+
+/// Whether a URL of the current order gave no answer.
+fn is_unreachable(snapshot: &Snapshot, failure: &Failure) -> bool {
+    let order = snapshot.current_order();
+    failure.cause.kind() == CauseKind::Transient
+        && order.zip(failure.cause.at_the_ca()).is_some_and(|(order, ca)| order.has_url(&ca.url))
+}
+
+/// The change when the CA answers the request that failed again and again: that error has not
+/// lasted. Others of the same kind answer for it once the order that it was for is gone. That there
+/// is no account does not answer the request for one.
+pub fn answered(snapshot: &Snapshot, effect: &Effect, outcome: &Outcome) -> Option<Change> {
+    let record = &snapshot.record;
     let last = record.last_failure.as_ref().filter(|last| last.since.is_some())?;
     let is_unanswered = matches!(outcome, Outcome::Failed(_) | Outcome::NoAccount);
-    if is_unanswered || last.doing != effect.doing() {
+    let failed = last.cause.at_the_ca().map_or("", |ca| ca.url.as_str());
+    let is_another = snapshot.current_order().is_some_and(|order| order.has_url(failed))
+        && effect.url() != Some(failed);
+    if is_unanswered || is_another || last.doing != effect.doing() {
         return None;
     }
     let last_failure = Some(Failure { since: None, ..last.clone() });

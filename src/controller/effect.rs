@@ -210,6 +210,39 @@ impl Effect {
         self.facts().2
     }
 
+    /// The URL at the CA that it is sent to, if that is one of an order.
+    pub fn url(&self) -> Option<&str> {
+        match self {
+            Self::ReadOrder { url, .. }
+            | Self::ReadAuthorization { url, .. }
+            | Self::Accept { url, .. }
+            | Self::Download { url, .. } => Some(url),
+            Self::Finalize { urls, .. } => Some(&urls.finalize_url),
+            Self::Prepare { .. }
+            | Self::GenerateKey { .. }
+            | Self::ReuseKey
+            | Self::BuildRequest
+            | Self::ObtainAccountKey
+            | Self::FindAccount
+            | Self::RegisterAccount { .. }
+            | Self::UpdateContacts { .. }
+            | Self::CreateOrder { .. }
+            | Self::Locate { .. }
+            | Self::Present { .. }
+            | Self::SelfCheck { .. }
+            | Self::CleanUp { .. }
+            | Self::Publish { .. }
+            | Self::PublishTemporary { .. }
+            | Self::Rewrite { .. }
+            | Self::Deploy { .. }
+            | Self::Revoke { .. }
+            | Self::SwitchBack { .. }
+            | Self::RestoreLinks { .. }
+            | Self::RestoreFiles { .. }
+            | Self::DeactivateAccount { .. } => None,
+        }
+    }
+
     /// Whether it works on the account itself, which needs exclusive access.
     pub fn needs_the_account(&self) -> bool {
         self.place() == Place::Account

@@ -140,6 +140,17 @@ pub fn absorb(
             });
         }
     }
+    let is_over = snapshot.run.error.is_some();
+    let record = absorb_one(snapshot, effect, outcome, now)?;
+    Ok(if is_over { record } else { order::replaced_if_unreachable(snapshot, record, now) })
+}
+
+fn absorb_one(
+    snapshot: &mut Snapshot,
+    effect: &Effect,
+    outcome: Outcome,
+    now: Timestamp,
+) -> Result<Record, IllegalOutcome> {
     match effect {
         Effect::Prepare { solving, .. } => {
             account::absorb_preparation(snapshot, *solving, &outcome)

@@ -15,8 +15,12 @@
 //! | Downloading | fetch, choose, verify | Issued |
 //!
 //! An order found expired or gone between runs is replaced at once and not counted; so is, once,
-//! one whose validation failed because a run was interrupted, and one whose account the CA has
-//! forgotten.
+//! one whose validation failed because a run was interrupted, or because the end of another run reset
+//! the CA's connection, and one whose account the CA has forgotten.
+//!
+//! URLs that the CA says anew are taken. An order one of whose URLs gives no answer for a day, and one
+//! that says nothing to work on for a day, is replaced once, uncounted, and is a failure the next
+//! time; so it is at once when it has expired (`unreachable.rs`).
 //!
 //! A CA may give several certificates the same order, which only one of them can finalize: the first
 //! that stores its URL, under the order's lock. The others store nothing, wait for that one's run,
@@ -25,6 +29,7 @@
 mod absorb;
 mod authorization;
 mod end;
+mod unreachable;
 
 use std::net::IpAddr;
 
@@ -35,15 +40,16 @@ use end::{failure_of, replaced, verdict};
 use super::run::FINALIZE_TRIES;
 use super::{Change, Deferral, Effect, OthersOrder, Record, Snapshot, Step, Wake};
 use crate::resource::{
-    Cause, CertificateRequest, Challenge, DnsName, Doing, Failure, FailureClass, Identifier,
-    Issuer, Order, OrderPhase, OrderSpec, OrderState, OrderUrls, Phase, Reason, SolverKind,
-    pick_solver,
+    Cause, CertificateRequest, Challenge, ChallengeType, CheckReport, DnsName, Doing, Failure,
+    FailureClass, Identifier, Issuer, Order, OrderPhase, OrderSpec, OrderState, OrderUrls, Phase,
+    Reason, SolverKind, pick_solver,
 };
 
 pub use absorb::absorb;
 pub use authorization::absorb_authorization;
 pub(super) use end::failed;
 pub use end::given_up;
+pub(super) use unreachable::replaced_if_unreachable;
 
 /// After this many polls of a pending order, each poll reads one authorization too, in turn: the
 /// pause between two polls has grown to more than a second, and most CAs decide within that time.
@@ -63,8 +69,7 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
     let Some(order) = snapshot.current_order() else {
         return new_order(snapshot, now);
     };
-    if was_cut_off(snapshot, order) {
-        let why = "the CA validated the challenge after the run that presented it was interrupted";
+    if let Some(why) = was_cut_off(snapshot, order) {
         let order = given_up(order, why, now);
         return Step::Record(Record::of(Change::Order(Box::new(order))));
     }
@@ -130,7 +135,7 @@ fn others_order(snapshot: &Snapshot, now: Timestamp) -> Option<Step> {
 }
 
 fn new_order(snapshot: &Snapshot, now: Timestamp) -> Step {
-    if snapshot.run.ordered {
+    if snapshot.run.ordered && !snapshot.current_order().is_some_and(gives_way) {
         let message = "the order was lost, and one run makes at most one newOrder".to_owned();
         let cause = Cause::Local { message };
         return Step::Fail(Failure::new(FailureClass::Ca, Doing::CreateOrder, cause));
@@ -241,15 +246,40 @@ fn solved_otherwise(snapshot: &Snapshot, order: &Order) -> Option<Identifier> {
     order.challenges.iter().find(differs).map(|challenge| challenge.spec.identifier.clone())
 }
 
-/// Whether the CA refused a challenge whose listener ended with an earlier run: that says
-/// nothing about the name. Another order replaces it, once; the next time it is a failure.
-fn was_cut_off(snapshot: &Snapshot, order: &Order) -> bool {
+/// Why the CA's refusal of a challenge says nothing about the name: its listener ended with an
+/// earlier run, or the end of another run reset the CA's connection. Another order replaces it, once;
+/// the next time it is a failure.
+fn was_cut_off(snapshot: &Snapshot, order: &Order) -> Option<&'static str> {
     let served_here = snapshot.settings.http01_webroot.is_none();
-    let refused = |c: &Challenge| c.is_failed() && snapshot.run.attempt(&c.spec.url).is_cut_off;
-    served_here
-        && !order.is_replacement
-        && order.failure_time().is_none()
-        && order.challenges.iter().any(refused)
+    if !served_here || order.is_replacement || order.failure_time().is_some() {
+        return None;
+    }
+    let mut refused = order.challenges.iter().filter(|challenge| challenge.is_failed());
+    refused.find_map(|challenge| {
+        if snapshot.run.attempt(&challenge.spec.url).is_cut_off {
+            let why = "the CA validated the challenge after the run that presented it was \
+                       interrupted";
+            return Some(why);
+        }
+        let why = "the CA's connection was refused although the self-check had passed, and another \
+                   run that shared the port ended meanwhile";
+        was_reset(snapshot, challenge).then_some(why)
+    })
+}
+
+/// Whether the end of another run may have reset the CA's connection.
+fn was_reset(snapshot: &Snapshot, challenge: &Challenge) -> bool {
+    let told = snapshot.run.attempt(&challenge.spec.url).told;
+    let has_ended = snapshot.run.listener_gone.zip(told).is_some_and(|(at, told)| at >= told.begun);
+    has_ended
+        && challenge.spec.kind == ChallengeType::Http01
+        && challenge.problem().is_some_and(|problem| problem.short_kind() == "connection")
+        && challenge.check().is_some_and(CheckReport::has_passed)
+}
+
+/// Whether an order of this run was given up, so that another one takes its place.
+fn gives_way(order: &Order) -> bool {
+    order.state == OrderState::Expired && order.failure_time().is_some() && !order.is_replacement
 }
 
 /// The order that goes on; `None` when a new one comes next.

@@ -44,6 +44,8 @@ pub struct Run {
     pub changed_passwords: BTreeSet<String>,
     /// How often the CSR was posted in this run.
     pub finalize_tries: u32,
+    /// When another run that shared the listener's port was last seen to have ended.
+    pub listener_gone: Option<Timestamp>,
     /// In this run, the CA took the CSR for the order.
     pub csr_is_taken: bool,
     /// How often another certificate had finalized the order: a CA may give several the same one.
@@ -218,6 +220,11 @@ impl Run {
     /// Another certificate finalized the order: another order is allowed.
     pub(super) fn note_others_order(&mut self) {
         self.others_orders += 1;
+        self.note_replaced_order();
+    }
+
+    /// Another order takes the place of the one of this run.
+    pub(super) fn note_replaced_order(&mut self) {
         self.ordered = false;
         self.order_was_seen = false;
         self.finalize_tries = 0;

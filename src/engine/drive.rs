@@ -384,6 +384,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
     async fn apply_events(&mut self) -> Result<(), StoreError> {
         self.hits_seen = self.engine.performer.hits();
         let snapshot = &mut self.session.snapshot;
+        snapshot.run.listener_gone = self.engine.performer.listener_gone();
         if let Some(order) = &snapshot.order {
             for challenge in &order.challenges {
                 if let Some(at) = self.engine.performer.last_hit(&challenge.spec.token) {

@@ -61,7 +61,8 @@ pub struct Failure {
     /// When it was recorded; `None` before that, and of a record of format 1 that had no time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Timestamp>,
-    /// When a server error of the CA came first that has come back ever since.
+    /// When a server error of the CA, or no answer at a URL of the order, came first that has come
+    /// back ever since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Timestamp>,
     /// The CA's Retry-After, counted from its response; the certificate's record stores it as a
@@ -129,7 +130,12 @@ impl fmt::Display for Failure {
             doing => write!(f, "{doing}: {}", self.cause)?,
         }
         if let Some(since) = self.since.filter(|_| self.counts()) {
-            write!(f, "; the CA has answered with server errors since {}", rfc3339(since))?;
+            let what = if self.is_server_error() {
+                "the CA has answered with server errors"
+            } else {
+                "this URL of the order has not answered"
+            };
+            write!(f, "; {what} since {}", rfc3339(since))?;
         }
         match self.besides.as_deref() {
             Some(Waiting { until, failure }) => {

@@ -154,6 +154,19 @@ impl OrderPhase {
         }
     }
 
+    /// The URLs of an order with work left at the CA.
+    pub fn urls_mut(&mut self) -> Option<&mut OrderUrls> {
+        match self {
+            Self::Authorizing(urls)
+            | Self::Solving(urls)
+            | Self::Refused { urls, .. }
+            | Self::Finalizing(urls)
+            | Self::Awaiting(urls)
+            | Self::Downloading { urls, .. } => Some(urls),
+            Self::Creating | Self::Issued { .. } | Self::Replaced { .. } | Self::Failed(_) => None,
+        }
+    }
+
     pub fn certificate_url(&self) -> Option<&str> {
         match self {
             Self::Downloading { certificate_url, .. } | Self::Issued { certificate_url, .. } => {
@@ -194,6 +207,30 @@ impl OrderPhase {
 }
 
 impl Order {
+    /// Whether this URL is one of the order, or of its authorizations and challenges.
+    pub fn has_url(&self, url: &str) -> bool {
+        let own = self.phase.urls().into_iter().flat_map(|urls| [&urls.url, &urls.finalize_url]);
+        let mut own = own.map(String::as_str).chain(self.phase.certificate_url());
+        own.any(|own| own == url)
+            || self.authorizations.iter().any(|authorization| authorization.url == url)
+            || self.challenges.iter().any(|challenge| challenge.spec.url == url)
+    }
+
+    /// Why nothing can be done with it, although the CA says no more than that it is under way.
+    pub fn stuck(&self) -> Option<&'static str> {
+        let is_being_solved =
+            matches!(self.phase, OrderPhase::Authorizing(_) | OrderPhase::Solving(_));
+        if !is_being_solved {
+            None
+        } else if self.state == OrderState::Processing {
+            Some("the CA says the order is processing, although no CSR was sent for it")
+        } else if self.authorizations.is_empty() {
+            Some("the CA says the order is pending, and names no authorizations of it")
+        } else {
+            None
+        }
+    }
+
     /// The challenges that still owe a clean-up.
     pub fn owes_clean_up(&self) -> bool {
         self.challenges.iter().any(Challenge::owes_clean_up)

@@ -18,16 +18,13 @@ pub(super) fn changed_in_request(
     first(fields)
 }
 
-/// An order: its spec, its challenges' specs, what was read of its authorizations, and each URL
-/// and the certificate once set. No list loses an entry.
+/// An order: its spec, its challenges' specs, what was read of its authorizations, its URL and the
+/// certificate once set. The CA may say other URLs anew.
 pub(super) fn changed_in_order(old: &Order, new: &Order) -> Option<String> {
     let fields = [
         ("spec", old.spec != new.spec),
         ("url", is_lost(old.url(), new.url())),
-        ("finalizeURL", is_lost(finalize_url(old), finalize_url(new))),
-        ("certificateURL", is_another(old.phase.certificate_url(), new.phase.certificate_url())),
         ("certificate", new.failed().is_none() && is_lost(old.certificate(), new.certificate())),
-        ("authorizations", new.authorizations.len() < old.authorizations.len()),
         ("challenges", new.challenges.len() < old.challenges.len()),
     ];
     first(fields).or_else(|| changed_in_authorizations(old, new)).or_else(|| {
@@ -38,19 +35,20 @@ pub(super) fn changed_in_order(old: &Order, new: &Order) -> Option<String> {
 }
 
 fn changed_in_authorizations(old: &Order, new: &Order) -> Option<String> {
-    let pairs = old.authorizations.iter().zip(&new.authorizations);
-    pairs.enumerate().find_map(|(index, (old, new))| {
+    let read = old.authorizations.iter().enumerate().filter(|(_, old)| old.identifier.is_some());
+    read.into_iter().find_map(|(index, old)| {
+        let Some(new) = new.authorizations.iter().find(|new| new.url == old.url) else {
+            return Some(format!("authorizations[{index}].url"));
+        };
         let field = changed_in_authorization(old, new)?;
         Some(format!("authorizations[{index}].{field}"))
     })
 }
 
 fn changed_in_authorization(old: &Authorization, new: &Authorization) -> Option<String> {
-    let has_been_read = old.identifier.is_some();
     first([
-        ("url", old.url != new.url),
         ("identifier", is_lost(old.identifier.as_ref(), new.identifier.as_ref())),
-        ("wildcard", has_been_read && old.wildcard != new.wildcard),
+        ("wildcard", old.wildcard != new.wildcard),
         ("initialState", is_lost(old.initial_state.as_ref(), new.initial_state.as_ref())),
         ("challenges", !old.challenges.is_empty() && old.challenges != new.challenges),
     ])
@@ -59,15 +57,6 @@ fn changed_in_authorization(old: &Authorization, new: &Authorization) -> Option<
 /// Whether a value that was set is gone or another one.
 fn is_lost<T: PartialEq + ?Sized>(old: Option<&T>, new: Option<&T>) -> bool {
     old.is_some() && old != new
-}
-
-/// A certificate's URL goes with an order that fails, or that the CA takes back.
-fn is_another(old: Option<&str>, new: Option<&str>) -> bool {
-    new.is_some() && is_lost(old, new)
-}
-
-fn finalize_url(order: &Order) -> Option<&String> {
-    order.phase.urls().map(|urls| &urls.finalize_url)
 }
 
 fn first<const N: usize>(fields: [(&str, bool); N]) -> Option<String> {
@@ -111,13 +100,13 @@ mod tests {
             (
                 "finalize",
                 |o| o.phase = issued(OrderUrls { finalize_url: "x".into(), ..urls() }, "c", "pem"),
-                Some("finalizeURL"),
+                None,
             ),
-            ("where", |o| o.phase = issued(urls(), "x", "pem"), Some("certificateURL")),
+            ("where", |o| o.phase = issued(urls(), "x", "pem"), None),
             ("chain", |o| o.phase = issued(urls(), "c", "x"), Some("certificate")),
             ("given up", |o| o.phase = OrderPhase::Failed(o.phase.failed()), None),
             ("no chain", |o| o.phase = OrderPhase::Awaiting(urls()), Some("certificate")),
-            ("no authorizations", |o| o.authorizations.clear(), Some("authorizations")),
+            ("no authorizations", |o| o.authorizations.clear(), Some("authorizations[0].url")),
             ("no challenges", |o| o.challenges.clear(), Some("challenges")),
             (
                 "solver",

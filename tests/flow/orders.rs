@@ -188,3 +188,15 @@ fn many_names_cost_two_requests_each_and_a_few_more() {
         assert!(sent <= most, "{count} names: {sent} requests");
     }
 }
+
+/// The CA answers everything but this.
+#[test]
+fn an_order_that_cannot_be_reached_is_continued_and_the_way_to_another_one_named() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    world.fault(Rule::always(Fault::CloseUnhandled).on(RequestKind::Order));
+    world.issue().ends_in(5).says("To replace it now: certctl renew web --new-order");
+    world.ca.faults().clear();
+    world.run(&["renew", "web", "--new-order"]).ends_in(0);
+    assert_eq!(world.sent(RequestKind::NewOrder), 2);
+    assert_eq!(world.state().record("web").status.failed_issuance_attempts, None);
+}

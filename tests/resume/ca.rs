@@ -31,6 +31,18 @@ pub(crate) struct Ca {
     pub(crate) is_slow: bool,
     /// Its orders are pending for ever, and say nothing of authorizations.
     pub(crate) names_no_authorizations: bool,
+    /// It calls an order processing that no CSR was sent for.
+    pub(crate) processes_early: bool,
+    /// The first order is processing for ever, although no CSR was sent for it.
+    pub(crate) stays_processing: bool,
+    /// The validation of an accepted challenge has no end.
+    pub(crate) never_validates: bool,
+    /// At how many more accepts its connection is reset.
+    pub(crate) resets: usize,
+    /// URLs at which it answers only that it failed.
+    pub(crate) broken: BTreeSet<String>,
+    /// What URL of an order it says wrong, and how often still.
+    pub(crate) misnamed: Option<(Misnamed, usize)>,
     /// It gives an order of the same names again until that is finalized, and an authorization of
     /// the same name until that is invalid.
     pub(crate) reuses: bool,
@@ -67,6 +79,18 @@ pub(crate) struct Ca {
     pub(crate) words: BTreeMap<Identifier, &'static str>,
 }
 
+/// A URL of an order.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Misnamed {
+    Order,
+    Authorization,
+    Finalize,
+    Certificate,
+}
+
+/// Where no server answers.
+pub(crate) const DEAD: &str = "https://dead.test/";
+
 /// How an order is shown that ran out of time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum TooOld {
@@ -93,6 +117,8 @@ pub(crate) struct CaAuthorization {
     problem: Option<Problem>,
     /// What the answer that was found when it was accepted makes of it at the next look.
     verdict: Option<bool>,
+    /// That is for a connection that was reset.
+    was_reset: bool,
 }
 
 type Answer = Result<Outcome, EffectError>;
@@ -110,6 +136,12 @@ impl Ca {
             proven: BTreeSet::new(),
             is_slow: false,
             names_no_authorizations: false,
+            processes_early: false,
+            stays_processing: false,
+            never_validates: false,
+            resets: 0,
+            broken: BTreeSet::new(),
+            misnamed: None,
             reuses: false,
             forgets_late: 0,
             given: Vec::new(),
@@ -179,6 +211,7 @@ impl Ca {
                 state: if proven { AuthorizationState::Valid } else { AuthorizationState::Pending },
                 problem: None,
                 verdict: None,
+                was_reset: false,
             });
         }
         let url = format!("https://ca.test/order/{}", self.orders.len());
@@ -192,7 +225,25 @@ impl Ca {
             expires: self.lifetime.map(|lifetime| now + lifetime),
             forgotten: false,
         });
-        self.order(&url)
+        let mut answer = self.order(&url);
+        if let Ok(Outcome::Order(seen)) = &mut answer
+            && self.misnames(&[Misnamed::Order, Misnamed::Authorization, Misnamed::Finalize])
+        {
+            match self.misnamed.unwrap().0 {
+                Misnamed::Order => seen.url = format!("{DEAD}order/{}", self.orders.len()),
+                Misnamed::Authorization => seen.authorizations[0] = format!("{DEAD}authorization"),
+                Misnamed::Finalize => seen.finalize_url = format!("{DEAD}finalize"),
+                Misnamed::Certificate => {}
+            }
+        }
+        answer
+    }
+
+    fn misnames(&mut self, these: &[Misnamed]) -> bool {
+        let Some((what, left)) = &mut self.misnamed else { return false };
+        let does = *left > 0 && these.contains(what);
+        *left -= usize::from(does);
+        does
     }
 
     /// The order of these names that it gives again.
@@ -235,7 +286,13 @@ impl Ca {
 
     /// What a look at an order shows; what was being worked on is done at the next look.
     pub(crate) fn read_order(&mut self, url: &str) -> Answer {
-        let answer = self.order(url);
+        let mut answer = self.order(url);
+        if let Ok(Outcome::Order(seen)) = &mut answer
+            && let Some(url) = &mut seen.certificate_url
+            && self.misnames(&[Misnamed::Certificate])
+        {
+            *url = format!("{DEAD}certificate");
+        }
         let settled = self.find(url)?;
         for index in self.orders[settled].authorizations.clone() {
             self.settle(index);
@@ -269,6 +326,11 @@ impl Ca {
         }
         authorization.problem = None;
         authorization.state = AuthorizationState::Processing;
+        if let Some(left) = self.resets.checked_sub(1) {
+            self.resets = left;
+            authorization.was_reset = true;
+        }
+        let answered = answered && !authorization.was_reset;
         authorization.verdict = Some(answered && !self.refused.contains(&authorization.identifier));
         Ok(Outcome::Accepted(ChallengeSeen {
             state: AuthorizationState::Processing,
@@ -326,6 +388,9 @@ impl Ca {
 
     fn settle(&mut self, index: usize) {
         let authorization = &mut self.authorizations[index];
+        if self.never_validates {
+            return;
+        }
         match authorization.verdict.take() {
             Some(true) => {
                 authorization.state = AuthorizationState::Valid;
@@ -333,7 +398,8 @@ impl Ca {
             }
             Some(false) => {
                 authorization.state = AuthorizationState::Invalid;
-                authorization.problem = Some(problem("unauthorized", 403));
+                let kind = if authorization.was_reset { "connection" } else { "unauthorized" };
+                authorization.problem = Some(problem(kind, 403));
             }
             None => {}
         }
@@ -351,7 +417,12 @@ impl Ca {
         } else if order.csr.is_some() {
             OrderState::Processing
         } else if states().all(|state| *state == AuthorizationState::Valid) {
-            OrderState::Ready
+            let is_stuck = self.stays_processing && index == 0;
+            if self.processes_early || is_stuck {
+                OrderState::Processing
+            } else {
+                OrderState::Ready
+            }
         } else {
             OrderState::Pending
         }

@@ -14,7 +14,7 @@ use certctl::engine::ports::{Clock as _, Store as _};
 use certctl::engine::{Alert, Performer, Task, look};
 use certctl::pki::{self, Chain, ChainError, PrivateKey};
 use certctl::resource::{
-    Account, AccountIdentity, AccountStep, CaFault, Cause, ChallengeSpec, ChallengeType,
+    Account, AccountIdentity, AccountStep, CaFailure, CaFault, Cause, ChallengeSpec, ChallengeType,
     CheckReport, Dns01Target, Http01Report, Issuance, KeyAlgorithm, LeafFacts, NamespacedName,
     Order, Phase, PublicKeyDigest, Verdict, annotations_of,
 };
@@ -23,7 +23,7 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::sync::{Notify, watch};
 use zeroize::Zeroizing;
 
-use super::ca::Ca;
+use super::ca::{Ca, DEAD};
 use super::disk::Disk;
 use super::fuse::Fuse;
 use super::time::Timeline;
@@ -48,6 +48,10 @@ pub(crate) struct Error {
     pub(crate) unreachable_names: Option<&'static str>,
     /// A secret that the manifests name cannot be read.
     pub(crate) secret_is_missing: bool,
+    /// Effects that take so many seconds: of which certificate, and how they begin.
+    pub(crate) slow: &'static [(&'static str, &'static str, i64)],
+    /// Another run that shared the listener's port is seen to end all the time.
+    pub(crate) others_end: bool,
     /// The effect of this number, counted from 0, never comes back, and a signal comes instead.
     pub(crate) stuck: Option<usize>,
 }
@@ -251,6 +255,14 @@ impl World {
             return Err(failed(fault, "the CA is down"));
         }
         ca.pass_time(self.clock.now());
+        if let Some(url) = effect.url() {
+            if url.starts_with(DEAD) {
+                return Err(failed_at(CaFault::Unreachable, url));
+            }
+            if ca.broken.contains(url) {
+                return Err(failed_at(CaFault::ServerError, url));
+            }
+        }
         let found = |url: String| Outcome::Account {
             url,
             contacts: account::contacts(&task.issuer),
@@ -397,6 +409,11 @@ impl Performer for World {
         self.check_intent(task, &effect).await;
         let effects = self.fuse.labels().iter().filter(|label| label.starts_with(EFFECT)).count();
         self.fuse.pass(format!("{EFFECT}{effect:?}")).await;
+        for (of, start, seconds) in self.error.slow {
+            if task.certificate.metadata.name == *of && format!("{effect:?}").starts_with(start) {
+                self.clock.sleep(SignedDuration::from_secs(*seconds)).await;
+            }
+        }
         if self.error.stuck == Some(effects) {
             self.signal.send_replace(Some(15));
             std::future::pending::<()>().await;
@@ -404,6 +421,10 @@ impl Performer for World {
         let outcome = Box::pin(self.do_it(task, &effect)).await;
         self.fuse.pass(format!("after {effect:?}")).await;
         outcome.unwrap_or_else(Outcome::Failed)
+    }
+
+    fn listener_gone(&self) -> Option<Timestamp> {
+        self.error.others_end.then(|| self.clock.now())
     }
 
     fn last_hit(&self, token: &str) -> Option<Timestamp> {
@@ -448,6 +469,12 @@ fn place(challenge: &ChallengeSpec) -> Dns01Target {
 
 fn lost() -> EffectError {
     failed(CaFault::Unreachable, "the reply is lost")
+}
+
+fn failed_at(fault: CaFault, url: &str) -> EffectError {
+    let (url, message) = (url.to_owned(), "no".to_owned());
+    let failed = CaFailure { fault, url, problem: None, message, clock_ahead: None };
+    EffectError::new(Cause::Ca(failed))
 }
 
 fn failed(fault: CaFault, message: &str) -> EffectError {

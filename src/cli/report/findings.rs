@@ -50,8 +50,12 @@ pub(crate) fn of_failure(
     }
     let subject = Subject { certificate, issuer: &evidence.issuer, ..Subject::default() };
     let mut found = Findings { title: failure.to_string(), ..Findings::default() };
+    // It is told since when a URL of the order has not answered, and when the CA has failed.
+    let is_of_order = failure.since.is_some() && !failure.is_server_error();
+    let of_order = is_of_order.then(|| advice::of_unreachable_order(&subject));
     let of_request = at_the_ca.and_then(|failed| advice::of_request(failed, &subject));
-    found.advise(of_request.or_else(|| advice::of_class(failure.class, &subject)));
+    let advice = of_request.or(of_order).or_else(|| advice::of_class(failure.class, &subject));
+    found.advise(advice);
     found
 }
 
@@ -63,7 +67,7 @@ pub(crate) fn problem_of(order: &Order) -> Option<&Problem> {
 }
 
 /// What an order that is under way waits for.
-pub(super) fn of_wait(why: &str, evidence: &Evidence) -> Findings {
+pub(super) fn of_wait(why: &str, evidence: &Evidence, certificate: &str) -> Findings {
     let challenges = evidence.order.iter().flat_map(|order| &order.challenges);
     let waits = |c: &&Challenge| match c.phase() {
         Some(Phase::Presenting | Phase::SelfChecking | Phase::Accepting) => true,
@@ -72,7 +76,11 @@ pub(super) fn of_wait(why: &str, evidence: &Evidence) -> Findings {
     };
     let groups = groups(challenges.filter(waits), by_wait);
     let [group, others @ ..] = groups.as_slice() else {
-        return Findings { title: why.to_owned(), ..Findings::default() };
+        let mut found = Findings { title: why.to_owned(), ..Findings::default() };
+        if evidence.order.as_deref().is_some_and(|order| order.stuck().is_some()) {
+            found.advise(Some(advice::of_stuck_order(certificate)));
+        }
+        return found;
     };
     let Some(first) = group.first() else { return Findings::default() };
     let more = match group.len() {

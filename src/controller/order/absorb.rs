@@ -5,6 +5,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::end::{end_challenges, fail, given_up};
+use super::unreachable::end_of_stuck;
 use crate::controller::run::FINALIZE_TRIES;
 use crate::controller::{
     Change, Effect, EffectError, IllegalOutcome, OrderSeen, OthersOrder, Outcome, Poll, Record,
@@ -19,7 +20,7 @@ use crate::resource::{
 const DOWNLOAD_TRIES: u32 = 12;
 
 /// How often one run orders anew because another certificate had finalized its order.
-const OTHERS_ORDERS: u32 = 64;
+const OTHERS_ORDERS: u32 = 16;
 /// After so many newOrders that gave an order which another certificate had finalized, the pause
 /// before the next, 1.28 s, grows no more.
 const LONGEST_PAUSE: u32 = 8;
@@ -69,6 +70,9 @@ pub fn absorb(
             }
             let newly_valid = settle_authorizations(&mut order, &seen);
             follow(&mut order, *seen, effect);
+            if let Some(ended) = end_of_stuck(snapshot, &order, now) {
+                order = ended;
+            }
             let mut record = Record::of(Change::Order(Box::new(order)));
             for message in newly_valid {
                 record = record.normal(now, Reason::DomainVerified, message);
@@ -221,11 +225,18 @@ fn follow(order: &mut Order, seen: OrderSeen, effect: &Effect) {
         problem,
         ..
     } = seen;
-    let urls = order.phase.urls().cloned().unwrap_or(OrderUrls { url, finalize_url });
-    order.expires = expires.or(order.expires);
-    if order.authorizations.is_empty() {
-        order.authorizations = authorizations.into_iter().map(unread).collect();
+    // URLs that the CA says anew are taken, except the one by which the order is known.
+    let urls = match order.phase.urls() {
+        Some(known) if finalize_url.is_empty() => known.clone(),
+        Some(known) => OrderUrls { finalize_url, ..known.clone() },
+        None => OrderUrls { url, finalize_url },
+    };
+    if let Some(known) = order.phase.urls_mut() {
+        known.clone_from(&urls);
     }
+    order.expires = expires.or(order.expires);
+    let had_none = order.authorizations.is_empty();
+    take_authorizations(order, authorizations);
     if state.is_failure() {
         order.reason = match &problem {
             Some(problem) => problem.to_string(),
@@ -243,10 +254,19 @@ fn follow(order: &mut Order, seen: OrderSeen, effect: &Effect) {
             OrderState::Pending | OrderState::Unknown | OrderState::Other(_),
             OrderPhase::Finalizing(_),
         ) if matches!(effect, Effect::Finalize { .. }) => OrderPhase::Awaiting(urls),
+        (
+            OrderState::Pending | OrderState::Unknown | OrderState::Other(_),
+            OrderPhase::Solving(_),
+        ) if had_none && !order.authorizations.is_empty() => OrderPhase::Authorizing(urls),
         (OrderState::Pending | OrderState::Unknown | OrderState::Other(_), phase) => phase.clone(),
         (OrderState::Ready, _) => OrderPhase::Finalizing(urls),
+        // No CSR was sent: there is nothing of ours to wait for.
+        (OrderState::Processing, OrderPhase::Creating | OrderPhase::Authorizing(_)) => {
+            OrderPhase::Authorizing(urls)
+        }
+        (OrderState::Processing, OrderPhase::Solving(_)) => OrderPhase::Solving(urls),
         (OrderState::Processing, _) => OrderPhase::Awaiting(urls),
-        (OrderState::Valid, _) => match known.or(certificate_url) {
+        (OrderState::Valid, _) => match certificate_url.or(known) {
             Some(certificate_url) => OrderPhase::Downloading { urls, certificate_url },
             None => OrderPhase::Awaiting(urls),
         },
@@ -260,6 +280,20 @@ fn follow(order: &mut Order, seen: OrderSeen, effect: &Effect) {
         }
     };
     order.state = state;
+}
+
+/// What was read of an authorization stays; the others are those that the CA says now.
+fn take_authorizations(order: &mut Order, said: Vec<String>) {
+    let has_unread = order.authorizations.iter().any(|known| known.identifier.is_none());
+    if said.is_empty() || !(has_unread || order.authorizations.is_empty()) {
+        return;
+    }
+    order.authorizations.retain(|known| known.identifier.is_some() || said.contains(&known.url));
+    for url in said {
+        if order.authorizations.iter().all(|known| known.url != url) {
+            order.authorizations.push(unread(url));
+        }
+    }
 }
 
 fn unread(url: String) -> Authorization {

@@ -277,7 +277,7 @@ fn a_server_error_counts_when_it_has_come_back_for_a_day() {
     ];
     for (hour, fault, since, counts) in story {
         let now = after(hours(hour));
-        let found = backoff::lasting(&snapshot.record, broken(fault), now);
+        let found = backoff::lasting(&snapshot, broken(fault), now);
         assert_eq!(
             (found.since, found.counts()),
             (since.map(|h| after(hours(h))), counts),

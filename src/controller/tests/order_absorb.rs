@@ -31,8 +31,10 @@ fn what_the_ca_says_names_the_next_phase() {
         ("creating", create_order(), other(), "authorizing"),
         ("authorizing", read_order(), OrderState::Pending, "authorizing"),
         ("authorizing", read_order(), OrderState::Invalid, "failed"),
-        ("solving", read_order(), OrderState::Pending, "solving"),
-        ("solving", read_order(), other(), "solving"),
+        // It had no authorizations before.
+        ("solving", read_order(), OrderState::Pending, "authorizing"),
+        ("solving", read_order(), other(), "authorizing"),
+        ("solving", read_order(), OrderState::Processing, "solving"),
         ("solving", read_order(), OrderState::Ready, "finalizing"),
         ("solving", read_order(), OrderState::Invalid, "refused"),
         ("refused", read_order(), OrderState::Invalid, "refused"),
@@ -187,7 +189,7 @@ fn an_order_that_is_new_and_finalized_is_asked_for_again_a_little_later() {
         // A CA that never gives another one is at fault.
         snapshot.run.others_orders = 64;
         let found = seen(&snapshot, &create_order(), state.clone());
-        assert!(matches!(found.phase.word(), "awaiting" | "downloading"), "{found:?}");
+        assert!(matches!(found.phase.word(), "authorizing" | "downloading"), "{found:?}");
     }
 }
 

@@ -140,7 +140,7 @@ impl<'a, C: Clock, S: Store, P: Performer, O: Observer> Drive<'a, C, S, P, O> {
         self.in_flight.retain(|other| other != effect);
         let now = self.engine.clock.now();
         let is_done = outcome == Outcome::Done;
-        if let Some(change) = backoff::answered(&self.session.snapshot.record, effect, &outcome) {
+        if let Some(change) = backoff::answered(&self.session.snapshot, effect, &outcome) {
             self.session.apply(Record::of(change));
         }
         match absorb(&mut self.session.snapshot, effect, outcome, now) {

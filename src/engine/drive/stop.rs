@@ -25,7 +25,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         if let Err(error) = self.add_failed_validations(now).await {
             tracing::warn!(certificate = %self.session.name, %error, "failed validations not noted");
         }
-        let failure = backoff::lasting(&self.session.snapshot.record, failure, now);
+        let failure = backoff::lasting(&self.session.snapshot, failure, now);
         let mut record = backoff::record_failure(&self.session.snapshot, &failure, now);
         if !failure.counts() {
             self.park().await;
@@ -103,7 +103,10 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         let refused = waiting.clone().find(|c| run.attempt(&c.spec.url).gives_up());
         let explained = refused.or_else(|| waiting.clone().find(|c| !c.reason.is_empty()));
         let why = explained.or(waiting.clone().next()).or(order.challenges.first()).map_or_else(
-            || format!("the CA says the order is {}", order.state.as_str()),
+            || match order.stuck() {
+                Some(why) => why.to_owned(),
+                None => format!("the CA says the order is {}", order.state.as_str()),
+            },
             |challenge| {
                 let star = if challenge.spec.wildcard { "*." } else { "" };
                 let reason = match challenge.reason.as_str() {
