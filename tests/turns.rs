@@ -163,3 +163,32 @@ fn a_killed_run_holds_nothing_and_its_successor_queues() {
     let orders = scene.orders_of("hopeless");
     assert!(orders[0].challenges.iter().all(|c| c.phase() == Some(Phase::Queued)));
 }
+
+/// The run that was alone looks at the queue of all runs from then on: its slot goes to the other
+/// run's challenge, which is older and came to the queue later, and comes back.
+#[test]
+fn one_that_waits_notices_a_run_that_came_later() {
+    let options = Options { max_concurrent_challenges: 1, ..options() };
+    let scene = Scene::new(&["a.example"]);
+    // `a1` has the slot from the beginning, `a3` waits from 1 s on, and `a2` comes after 3 s; each
+    // later step of `a1` is written at once, so that it wakes no other.
+    let slow = || Error {
+        slow: &[
+            ("a3", "GenerateKey", 1),
+            ("a2", "ReadAuthorization", 3),
+            ("a1", "SelfCheck", 5),
+            ("a1", "Accept", 1),
+            ("a1", "ReadOrder", 1),
+            ("a1", "CleanUp", 1),
+            ("a1", "Finalize", 1),
+            ("a1", "Download", 1),
+            ("a1", "Publish", 1),
+        ],
+        ..Error::default()
+    };
+    let runs: [&[Task]; 2] = [&[good("a1"), good("a3")], &[good("a2")]];
+    let ended = scene.run_together(&runs, options, slow);
+    assert!(ended.iter().flatten().all(is_issued), "{ended:?}");
+    let passed = scene.clock.passed();
+    assert!(passed < SignedDuration::from_secs(60), "{passed:?}");
+}
