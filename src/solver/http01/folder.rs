@@ -7,6 +7,9 @@
 //! another user, or in which others can write, is not used, and a file of another user is not
 //! believed. Without a runtime folder the port is not shared at all: `socket.rs`.
 //!
+//! In the runtime folder, an empty file `.PORT-PID` shows that the process has a token presented for
+//! its listener on that port: other runs that share the port answer until it is gone.
+//!
 //! One file per token, 0600, named after the token (or its SHA-256 when the token is longer than
 //! 200 characters), in the same envelope as other stored documents. All access is relative to a
 //! handle of the directory and follows no link. A file is written in place: the CA requests a token
@@ -26,6 +29,7 @@ use rustix::fs::{
     AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, fstat, mkdirat, openat, stat, unlinkat,
 };
 use rustix::io::Errno;
+use rustix::process::{Pid, getpid, test_kill_process};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -67,6 +71,8 @@ struct Inner {
     state: Directory,
     runtime: Option<Directory>,
     own: Mutex<BTreeMap<String, PresentedToken>>,
+    /// Of the listeners of this process.
+    ports: Mutex<BTreeSet<u16>>,
 }
 
 #[derive(Debug)]
@@ -111,7 +117,7 @@ impl TokenFolder {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let handle = openat(CWD, path, flags, Mode::empty()).map_err(failed("open"))?;
         let state = Directory { path: path.to_owned(), handle, is_guarded: false };
-        Ok(Self(Arc::new(Inner { state, runtime, own: Mutex::default() })))
+        Ok(Self(Arc::new(Inner { state, runtime, own: Mutex::default(), ports: Mutex::default() })))
     }
 
     /// Whether processes of other states answer for its tokens too.
@@ -129,13 +135,22 @@ impl TokenFolder {
         for directory in self.directories() {
             directory.put(token, &presented)?;
         }
+        let is_first = self.own().is_empty();
         self.own().insert(token.to_string(), presented);
+        if is_first {
+            self.ports().iter().for_each(|port| self.mark(*port));
+        }
         Ok(())
     }
 
     /// Removes a token; succeeds when it is already absent.
     pub fn remove(&self, token: &Token) -> Result<(), FolderError> {
         self.own().remove(token.as_str());
+        if self.own().is_empty()
+            && let Some(runtime) = &self.0.runtime
+        {
+            self.ports().iter().try_for_each(|port| runtime.unlink(&mark_of(*port)))?;
+        }
         self.directories().try_for_each(|directory| directory.unlink(&file_name(token)))
     }
 
@@ -146,19 +161,46 @@ impl TokenFolder {
         own.or_else(|| self.directories().find_map(|directory| directory.get(token).ok().flatten()))
     }
 
-    /// Whether another run has presented a token, as far as the runtime folder shows.
-    pub(super) fn holds_others(&self) -> bool {
+    /// A listener on this port answers for the tokens from now on.
+    pub(super) fn serve(&self, port: u16) {
+        let is_new = self.ports().insert(port);
+        if is_new && !self.own().is_empty() {
+            self.mark(port);
+        }
+    }
+
+    /// Whether another live process that listens on this port has a token presented, as far as the
+    /// runtime folder shows.
+    pub(super) fn holds_others(&self, port: u16) -> bool {
         let Some(runtime) = &self.0.runtime else { return false };
-        let own: BTreeSet<String> =
-            self.own().keys().filter_map(|token| Some(file_name(&token.parse().ok()?))).collect();
-        let names = Dir::read_from(&runtime.handle).into_iter().flatten().flatten();
-        let mut names =
-            names.filter_map(|entry| entry.file_name().to_str().ok().map(str::to_owned));
-        names.any(|name| !name.starts_with('.') && !own.contains(&name))
+        let entries = Dir::read_from(&runtime.handle).into_iter().flatten().flatten();
+        let mut pids = entries.filter_map(|entry| {
+            let name = entry.file_name().to_str().ok()?;
+            let (of, pid) = name.strip_prefix('.')?.split_once('-')?;
+            Pid::from_raw(pid.parse().ok()?).filter(|_| of.parse() == Ok(port))
+        });
+        pids.any(|pid| pid != getpid() && is_alive(pid))
+    }
+
+    /// Notes in the runtime folder that this process has a token presented.
+    fn mark(&self, port: u16) {
+        let Some(runtime) = &self.0.runtime else { return };
+        // Without the mark, a run that ends does not wait for this one.
+        if let Err(error) = runtime
+            .unlink(&mark_of(port))
+            .map_err(io::Error::other)
+            .and_then(|()| runtime.create(&mark_of(port), b""))
+        {
+            tracing::debug!(%error, "the runtime folder does not show that a token is presented");
+        }
     }
 
     fn directories(&self) -> impl Iterator<Item = &Directory> {
         [&self.0.state].into_iter().chain(&self.0.runtime)
+    }
+
+    fn ports(&self) -> std::sync::MutexGuard<'_, BTreeSet<u16>> {
+        self.0.ports.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn own(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, PresentedToken>> {
@@ -263,6 +305,16 @@ fn private_folder(parent: impl AsFd, path: &Path, mode: Mode, uid: u32) -> Optio
 
 fn is_private(found: &Stat, uid: u32) -> bool {
     found.st_uid == uid && found.st_mode & WRITABLE_BY_OTHERS == 0
+}
+
+/// The file in the runtime folder that shows for which port this process has a token presented.
+fn mark_of(port: u16) -> String {
+    format!(".{port}-{}", getpid().as_raw_nonzero())
+}
+
+/// Whether a process is there; one of another user cannot be signalled.
+fn is_alive(pid: Pid) -> bool {
+    !matches!(test_kill_process(pid), Err(Errno::SRCH))
 }
 
 /// Tokens contain no dot, so the two kinds of names cannot collide.
@@ -411,11 +463,8 @@ mod tests {
 
     /// Two states of one host, with the runtime folder below `run`.
     fn two_states(run: &Path) -> [TokenFolder; 2] {
-        let uid = rustix::process::geteuid().as_raw();
-        ["one", "two"].map(|state| {
-            let path = run.parent().unwrap().join(state);
-            TokenFolder::with(&path, runtime_folder(run, uid)).unwrap()
-        })
+        let folder = |state| TokenFolder::open_beside(&run.parent().unwrap().join(state), run);
+        ["one", "two"].map(|state| folder(state).unwrap())
     }
 
     #[test]
@@ -427,10 +476,8 @@ mod tests {
         assert!(one.is_shared() && two.is_shared());
         one.put(&token("tok"), "tok.abc").unwrap();
         assert_eq!(two.find(&token("tok")), Some(presented("tok", "tok.abc")));
-        assert_eq!((one.holds_others(), two.holds_others()), (false, true));
         one.remove(&token("tok")).unwrap();
         assert_eq!(two.find(&token("tok")), None);
-        assert_eq!((one.holds_others(), two.holds_others()), (false, false));
         assert_eq!(fs::read_dir(run.join("certctl/http01")).unwrap().count(), 0);
     }
 

@@ -72,7 +72,6 @@ mod found {
     use std::fs::{self, File};
     use std::io::{BufRead, BufReader};
     use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
-    use std::os::unix::fs::MetadataExt as _;
     use std::path::{Path, PathBuf};
 
     use super::{Holder, answers_for};
@@ -116,8 +115,7 @@ mod found {
             let is_certctl = pid != std::process::id() && own_name.as_ref() == Some(&name);
             // The files of another user's process are hidden, its name and its user are not.
             let is_holder = has_socket.unwrap_or_else(|| {
-                let user = process.metadata().map(|found| found.uid().to_string());
-                is_certctl && user.is_ok_and(|user| users.contains(&user))
+                is_certctl && user_of(&process.path()).is_some_and(|user| users.contains(&user))
             });
             if is_holder {
                 holders.push(Holder { name, pid, is_certctl });
@@ -130,6 +128,13 @@ mod found {
     fn name_of(process: &Path) -> Option<String> {
         let name = fs::read_to_string(process.join("comm")).ok()?;
         Some(name.trim_end().to_owned())
+    }
+
+    /// Its real user; of a process without core dumps, all files belong to root.
+    fn user_of(process: &Path) -> Option<String> {
+        let status = fs::read_to_string(process.join("status")).ok()?;
+        let users = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
+        users.split_whitespace().next().map(str::to_owned)
     }
 
     /// The sockets that a process has open; None when that cannot be seen.
