@@ -3,6 +3,8 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "test code outside of test functions")]
 
 mod bind_support;
+#[path = "bind/caching.rs"]
+mod caching;
 #[path = "bind/check.rs"]
 mod check;
 #[path = "bind/issuing.rs"]

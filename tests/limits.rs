@@ -152,6 +152,10 @@ fn a_run_that_is_killed_in_a_pause_is_continued() {
     let orders = scene.ca.borrow().orders.len();
     // A killed run may have made an order whose URL was not stored.
     assert!((CERTIFICATES..=CERTIFICATES + killed).contains(&orders), "{orders}");
+    // These may begin one more window.
+    let (passed, ideal) = (scene.clock.passed(), window * 6);
+    assert!(passed <= ideal + ideal / 10, "{passed:?}");
+    assert_eq!(alerts(&scene), 0);
 }
 
 /// What names a domain or a set of names holds back the certificates that have them.

@@ -10,6 +10,7 @@ mod pebble_support;
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
+use std::process::Stdio;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use base64::Engine as _;
@@ -216,6 +217,39 @@ fn an_external_account_is_bound() {
 }
 
 /// A manifest whose account key is one of the fixtures, as cert-manager keeps it.
+/// Two states at once, each with a certificate of three names, and one port for HTTP-01.
+fn two_states(rounds: usize) {
+    installed();
+    let _turn = beside_others();
+    let ca = Ca::start(&Options::default());
+    let works = [Work::new(&ca, CERTCTL), Work::new(&ca, CERTCTL)];
+    for round in 0..rounds {
+        let start = |number: usize| {
+            let certificate = (format!("web-{round}"), names(&format!("of-{number}-{round}"), 3));
+            works[number].manifest("web.yaml", &Issuer::default(), &[certificate]);
+            let mut command = works[number].command("web.yaml");
+            command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+        };
+        for child in [start(0), start(1)] {
+            let output = child.wait_with_output().unwrap();
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.code(), Some(0), "{round}: {said}");
+        }
+    }
+    assert_eq!(ca.said("set INVALID"), 0);
+}
+
+#[test]
+fn two_states_at_once_are_issued_for_and_nothing_is_refused() {
+    two_states(3);
+}
+
+#[test]
+#[ignore = "a series of minutes; tests/run --all starts it"]
+fn series_of_two_states() {
+    two_states(20);
+}
+
 fn with_account_key<'a>(ca: &'a Ca, key: &str) -> Work<'a> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/account-keys");
     let pem = std::fs::read(format!("{folder}/{key}.pem")).unwrap();

@@ -5,15 +5,17 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "test code outside of test functions")]
 
+#[expect(dead_code, unused_imports, reason = "tests/bind.rs uses the rest")]
+mod bind_support;
 #[expect(dead_code, unused_imports, reason = "step-ca takes Pebble's place")]
 mod pebble_support;
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -21,6 +23,7 @@ use base64::engine::general_purpose::STANDARD;
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, KeyUsagePurpose};
 use serde_json::{Value, json};
 
+use bind_support::{Bind, Role};
 use certctl::rehearsal::NameServer;
 use pebble_support::{Server, block_on, client, find, free_port, not_tested};
 
@@ -40,11 +43,11 @@ struct StepCa {
 
 impl StepCa {
     /// Starts it and waits until it answers; other ports are tried when it does not get its own.
-    fn start(program: &Path, dns: &NameServer) -> Self {
+    fn start(program: &Path, dns: SocketAddr) -> Self {
         (0..3).find_map(|_| Self::try_start(program, dns)).unwrap_or_else(|| panic!("no step-ca"))
     }
 
-    fn try_start(program: &Path, dns: &NameServer) -> Option<Self> {
+    fn try_start(program: &Path, dns: SocketAddr) -> Option<Self> {
         let (port, http_port) = (free_port(), free_port());
         let folder = tempfile::tempdir().unwrap();
         let root = write_hierarchy(folder.path());
@@ -61,11 +64,7 @@ impl StepCa {
         });
         write(&place("ca.json"), &config.to_string());
         let mut command = Command::new(program);
-        command.arg(place("ca.json")).args([
-            "--resolver",
-            &dns.address().to_string(),
-            "--insecure",
-        ]);
+        command.arg(place("ca.json")).args(["--resolver", &dns.to_string(), "--insecure"]);
         command.args(["--acme-http-port", &http_port.to_string()]);
         command.env_clear().env("HOME", folder.path()).env("STEPPATH", folder.path());
         let server = Server::start(&mut command, &place("log"));
@@ -117,15 +116,15 @@ fn write(path: &Path, text: &str) {
     options.open(path).unwrap().write_all(text.as_bytes()).unwrap();
 }
 
-/// Starts `certctl issue` for the name, which asks this DNS server.
-fn issue(folder: &Path, ca: &StepCa, dns: &NameServer) -> Child {
+/// `certctl issue` for these names, which asks this DNS server.
+fn issue(folder: &Path, ca: &StepCa, dns: SocketAddr, solver: &str, names: &str) -> Command {
     let manifest = format!(
         "apiVersion: cert-manager.io/v1\nkind: Issuer\nmetadata: {{ name: step }}\nspec:\n  acme:\n    \
          server: {}\n    caBundle: {}\n    privateKeySecretRef: {{ name: account }}\n    \
-         solvers: [ http01: {{ ingress: {{}} }} ]\n---\napiVersion: cert-manager.io/v1\n\
+         solvers: [ {solver} ]\n---\napiVersion: cert-manager.io/v1\n\
          kind: Certificate\nmetadata: {{ name: web }}\nspec:\n  secretName: web-tls\n  \
          issuerRef: {{ name: step }}\n  privateKey: {{ algorithm: ECDSA, size: 256 }}\n  \
-         dnsNames: [ {NAME} ]\n",
+         dnsNames: [ {names} ]\n",
         ca.directory_url(),
         STANDARD.encode(&ca.root),
     );
@@ -134,11 +133,11 @@ fn issue(folder: &Path, ca: &StepCa, dns: &NameServer) -> Child {
     let mut command = Command::new(env!("CARGO_BIN_EXE_certctl"));
     command.current_dir(folder).env_clear().env("HOME", folder);
     command.args(["issue", "-v", "./web.yaml", "--state-dir", "state", "--config-dir", "config"]);
-    command.args(["--resolver", &dns.address().to_string(), "--timeout", "3m"]);
+    command.args(["--resolver", &dns.to_string(), "--timeout", "3m"]);
     command.args(["--http01-listen", &format!("127.0.0.1:{port}")]);
     command.args(["--http01-check-port", &port.to_string()]);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command.spawn().unwrap()
+    command
 }
 
 /// The challenge of the only order in the state, as it is on disk.
@@ -163,9 +162,10 @@ fn a_listener_that_step_ca_finds_late_is_issued_for_in_the_same_run() {
         NameServer::start(BTreeMap::from([(NAME.to_owned(), vec![address])])).unwrap()
     };
     let (its_dns, our_dns) = (leads_to(2), leads_to(1));
-    let ca = StepCa::start(&program, &its_dns);
+    let ca = StepCa::start(&program, its_dns.address());
     let folder = tempfile::tempdir().unwrap();
-    let mut child = issue(folder.path(), &ca, &our_dns);
+    let solver = "http01: { ingress: {} }";
+    let mut child = issue(folder.path(), &ca, our_dns.address(), solver, NAME).spawn().unwrap();
     let left = || challenge(folder.path())?.pointer("/state/pending/problem/detail").cloned();
     let mut tries = 12_000;
     while left().is_none() && child.try_wait().unwrap().is_none() && tries > 0 {
@@ -184,4 +184,39 @@ fn a_listener_that_step_ca_finds_late_is_issued_for_in_the_same_run() {
     let chain = std::fs::read_to_string(chain).unwrap();
     let leaf = certctl::pki::Chain::from_pem(&chain).unwrap().leaf().clone();
     assert_eq!(leaf.dns_names, [NAME]);
+}
+
+/// The CA and certctl ask one resolver, which remembers what it has seen: also that a name is absent.
+fn apex_and_wildcard(rounds: usize) {
+    let Some(program) = find("step-ca") else {
+        not_tested("there is no step-ca, which is built with Go");
+        return;
+    };
+    let primary = Bind::start();
+    let forwarder = Bind::start_as(Role::Forwarder(primary.address.port()));
+    let ca = StepCa::start(&program, forwarder.address);
+    let solver = format!("dns01: {{ rfc2136: {{ nameserver: '{}' }} }}", primary.address);
+    for round in 0..rounds {
+        let folder = tempfile::tempdir().unwrap();
+        let names = format!("apex-{round}.cached.test, '*.apex-{round}.cached.test'");
+        let mut command = issue(folder.path(), &ca, forwarder.address, &solver, &names);
+        let port = primary.address.port().to_string();
+        command.env("CERTCTL_DNS01_AUTHORITATIVE_PORT", port);
+        let output = command.args(["--self-check-interval", "1s"]).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{round}: {said}\n{}", ca.server.log());
+        let orders = folder.path().join("state/certificates/default/web/orders");
+        assert_eq!(std::fs::read_dir(orders).unwrap().count(), 1, "{round}: {said}");
+    }
+}
+
+#[test]
+fn apex_and_wildcard_are_issued_where_the_resolver_caches() {
+    apex_and_wildcard(3);
+}
+
+#[test]
+#[ignore = "a series of minutes; tests/run --all starts it"]
+fn series_of_apex_and_wildcard() {
+    apex_and_wildcard(10);
 }

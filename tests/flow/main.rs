@@ -91,6 +91,7 @@ mod support;
 mod talk;
 #[cfg(test)]
 mod temporary;
+mod two_states;
 #[cfg(test)]
 mod versions;
 #[cfg(test)]

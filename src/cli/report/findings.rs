@@ -50,12 +50,9 @@ pub(crate) fn of_failure(
     }
     let subject = Subject { certificate, issuer: &evidence.issuer, ..Subject::default() };
     let mut found = Findings { title: failure.to_string(), ..Findings::default() };
-    let is_of_order = |failed: &CaFailure| {
-        let order = evidence.order.as_deref();
-        failure.since.is_some() && order.is_some_and(|order| order.has_url(&failed.url))
-    };
-    let of_order = at_the_ca.filter(|failed| is_of_order(failed));
-    let of_order = of_order.map(|_| advice::of_unreachable_order(&subject));
+    // It is told since when a URL of the order has not answered, and when the CA has failed.
+    let is_of_order = failure.since.is_some() && !failure.is_server_error();
+    let of_order = is_of_order.then(|| advice::of_unreachable_order(&subject));
     let of_request = at_the_ca.and_then(|failed| advice::of_request(failed, &subject));
     let advice = of_request.or(of_order).or_else(|| advice::of_class(failure.class, &subject));
     found.advise(advice);

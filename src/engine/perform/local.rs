@@ -218,6 +218,9 @@ impl<C: Clock, S: Store> World<'_, C, S> {
             webroot.remove(&token, &challenge.key).map_err(error::local)?;
         }
         self.hits.forget(&token);
+        // Other clean-ups of this moment come before.
+        tokio::task::yield_now().await;
+        self.tokens.sync().map_err(error::local)?;
         Ok(Outcome::CleanedUp)
     }
 }

@@ -7,6 +7,8 @@
 //! another user, or in which others can write, is not used, and a file of another user is not
 //! believed. Without a runtime folder the port is not shared at all: `socket.rs`.
 //!
+//! Beside the tokens, the runtime folder shows which processes have one presented: `presence.rs`.
+//!
 //! One file per token, 0600, named after the token (or its SHA-256 when the token is longer than
 //! 200 characters), in the same envelope as other stored documents. All access is relative to a
 //! handle of the directory and follows no link. A file is written in place: the CA requests a token
@@ -14,16 +16,17 @@
 //! token replaces it. A file of a newer version stays. After a power failure a file may be missing;
 //! the next run presents it again.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use aws_lc_rs::digest;
 use rustix::fs::{
-    AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, fstat, linkat, mkdirat, openat, stat, unlinkat,
+    AtFlags, CWD, FileType, Mode, OFlags, fstat, linkat, mkdirat, openat, stat, unlinkat,
 };
 use rustix::io::Errno;
 use schemars::JsonSchema;
@@ -31,7 +34,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
 
-use super::presence::{Presence, Present};
+use super::presence::{Presence, WRITABLE_BY_OTHERS, is_private, private_folder};
 use crate::resource::envelope::{self, Document, Unreadable};
 use crate::resource::{Token, hex};
 
@@ -66,9 +69,13 @@ pub struct TokenFolder(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     state: Directory,
-    /// For processes of other states on this host, with the runs that listen.
-    runtime: Option<(Directory, Presence)>,
+    /// For processes of other states on this host.
+    runtime: Option<Directory>,
     own: Mutex<BTreeMap<String, PresentedToken>>,
+    /// Of the listeners of this process.
+    ports: Mutex<BTreeMap<u16, Presence>>,
+    /// Whether no removal can come back after a power failure.
+    is_synced: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -98,7 +105,7 @@ impl TokenFolder {
         Self::with(path, runtime_folder(base, rustix::process::geteuid().as_raw()))
     }
 
-    fn with(path: &Path, runtime: Option<(Directory, Presence)>) -> Result<Self, FolderError> {
+    fn with(path: &Path, runtime: Option<Directory>) -> Result<Self, FolderError> {
         let failed = |action| {
             move |errno: Errno| FolderError::Io {
                 action,
@@ -113,7 +120,8 @@ impl TokenFolder {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let handle = openat(CWD, path, flags, Mode::empty()).map_err(failed("open"))?;
         let state = Directory { path: path.to_owned(), handle, is_guarded: false };
-        Ok(Self(Arc::new(Inner { state, runtime, own: Mutex::default() })))
+        let (own, ports, is_synced) = (Mutex::default(), Mutex::default(), AtomicBool::new(true));
+        Ok(Self(Arc::new(Inner { state, runtime, own, ports, is_synced })))
     }
 
     /// Whether processes of other states answer for its tokens too.
@@ -130,20 +138,27 @@ impl TokenFolder {
         };
         let Inner { state, runtime, .. } = &*self.0;
         let is_new = state.put(token, &presented)?;
-        if let Some((runtime, _)) = runtime
+        if let Some(runtime) = runtime
             && !(is_new && runtime.link(token, state))
         {
             runtime.put(token, &presented)?;
         }
+        let is_first = self.own().is_empty();
         self.own().insert(token.to_string(), presented);
+        if is_first {
+            self.show(|presence| presence.enter());
+        }
         Ok(())
     }
 
-    /// Removes a token, durably: that it is gone is recorded next. Succeeds when it is absent.
+    /// Removes a token; succeeds when it is absent. It is gone for good after [`Self::sync`].
     pub fn remove(&self, token: &Token) -> Result<(), FolderError> {
         self.own().remove(token.as_str());
-        self.directories().try_for_each(|directory| directory.unlink(&file_name(token)))?;
-        self.0.state.sync()
+        if self.own().is_empty() {
+            self.show(|presence| presence.leave());
+        }
+        self.0.is_synced.store(false, Ordering::Relaxed);
+        self.directories().try_for_each(|directory| directory.unlink(&file_name(token)))
     }
 
     /// The listener's answer for `token`: the one that this process presented, else the one in a
@@ -153,35 +168,49 @@ impl TokenFolder {
         own.or_else(|| self.directories().find_map(|directory| directory.get(token).ok().flatten()))
     }
 
-    /// Whether another run has presented a token, as far as the runtime folder shows.
-    pub(super) fn holds_others(&self) -> bool {
-        let Some((runtime, _)) = &self.0.runtime else { return false };
-        let own: BTreeSet<String> =
-            self.own().keys().filter_map(|token| Some(file_name(&token.parse().ok()?))).collect();
-        let names = Dir::read_from(&runtime.handle).into_iter().flatten().flatten();
-        let mut names =
-            names.filter_map(|entry| entry.file_name().to_str().ok().map(str::to_owned));
-        names.any(|name| !name.starts_with('.') && !own.contains(&name))
-    }
-
-    /// Enters a listener, so that other runs on this host learn when it goes.
-    pub(super) fn enter(&self) -> Option<Present> {
-        let (directory, presence) = self.0.runtime.as_ref()?;
-        let entered = presence.enter();
-        if let Err(errno) = &entered {
-            tracing::warn!(%errno, path = %directory.path.display(), "other runs do not see this one");
+    /// Makes the removals so far durable, once: that they are done is recorded next.
+    pub fn sync(&self) -> Result<(), FolderError> {
+        if self.0.is_synced.swap(true, Ordering::Relaxed) {
+            return Ok(());
         }
-        entered.ok()
+        self.0.state.sync()
     }
 
-    /// Whether a listener of another run has gone since the last call.
+    /// A listener on this port answers for the tokens from now on.
+    pub(super) fn serve(&self, port: u16) {
+        let Some(runtime) = &self.0.runtime else { return };
+        let Some(presence) = Presence::open(&runtime.handle, port) else { return };
+        self.ports().entry(port).or_insert(presence);
+        if !self.own().is_empty() {
+            self.show(|presence| presence.enter());
+        }
+    }
+
+    /// Whether another process that shares this port has a token presented.
+    pub(super) fn holds_others(&self, port: u16) -> bool {
+        self.ports().get(&port).is_some_and(Presence::has_others)
+    }
+
+    /// Whether another process that shares a port has taken its tokens back since the last call.
     pub fn has_one_gone(&self) -> bool {
-        self.0.runtime.as_ref().is_some_and(|(_, presence)| presence.has_one_gone())
+        self.ports().values_mut().any(Presence::has_one_gone)
+    }
+
+    fn show(&self, what: impl Fn(&Presence) -> Result<(), Errno>) {
+        for (port, presence) in &*self.ports() {
+            // Otherwise a run that ends does not wait for this one.
+            if let Err(errno) = what(presence) {
+                tracing::debug!(port, %errno, "other runs do not see whether a token is presented");
+            }
+        }
     }
 
     fn directories(&self) -> impl Iterator<Item = &Directory> {
-        let runtime = self.0.runtime.iter().map(|(directory, _)| directory);
-        [&self.0.state].into_iter().chain(runtime)
+        [&self.0.state].into_iter().chain(&self.0.runtime)
+    }
+
+    fn ports(&self) -> std::sync::MutexGuard<'_, BTreeMap<u16, Presence>> {
+        self.0.ports.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn own(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, PresentedToken>> {
@@ -283,34 +312,14 @@ impl Directory {
 
 /// `certctl/http01` below `base`, created when it is missing; None when another user could write
 /// there, or this one cannot.
-fn runtime_folder(base: &Path, uid: u32) -> Option<(Directory, Presence)> {
+fn runtime_folder(base: &Path, uid: u32) -> Option<Directory> {
     let found = stat(base).ok()?;
     if found.st_uid != 0 && !is_private(&found, uid) || found.st_mode & WRITABLE_BY_OTHERS != 0 {
         return None;
     }
     let outer = private_folder(CWD, &base.join("certctl"), Mode::from_raw_mode(0o755), uid)?;
     let handle = private_folder(&outer, Path::new("http01"), Mode::RWXU, uid)?;
-    let presence = Presence::open(&handle, uid)?;
-    Some((Directory { path: base.join("certctl/http01"), handle, is_guarded: true }, presence))
-}
-
-pub(super) fn private_folder(
-    parent: impl AsFd,
-    path: &Path,
-    mode: Mode,
-    uid: u32,
-) -> Option<OwnedFd> {
-    match mkdirat(&parent, path, mode) {
-        Ok(()) | Err(Errno::EXIST) => {}
-        Err(_) => return None,
-    }
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let opened = openat(&parent, path, flags, Mode::empty()).ok()?;
-    is_private(&fstat(&opened).ok()?, uid).then_some(opened)
-}
-
-fn is_private(found: &Stat, uid: u32) -> bool {
-    found.st_uid == uid && found.st_mode & WRITABLE_BY_OTHERS == 0
+    Some(Directory { path: base.join("certctl/http01"), handle, is_guarded: true })
 }
 
 /// Tokens contain no dot, so the two kinds of names cannot collide.
@@ -340,7 +349,6 @@ pub enum FolderError {
 
 /// Emptied at every boot.
 const RUN: &str = if cfg!(target_os = "macos") { "/var/run" } else { "/run" };
-const WRITABLE_BY_OTHERS: u32 = 0o022;
 /// File systems allow 255 bytes; this leaves space for a backup tool's suffix.
 const MAX_NAME_BYTES: usize = 200;
 /// Far above the size of a token and a key authorization.
@@ -459,11 +467,8 @@ mod tests {
 
     /// Two states of one host, with the runtime folder below `run`.
     fn two_states(run: &Path) -> [TokenFolder; 2] {
-        let uid = rustix::process::geteuid().as_raw();
-        ["one", "two"].map(|state| {
-            let path = run.parent().unwrap().join(state);
-            TokenFolder::with(&path, runtime_folder(run, uid)).unwrap()
-        })
+        let folder = |state| TokenFolder::open_beside(&run.parent().unwrap().join(state), run);
+        ["one", "two"].map(|state| folder(state).unwrap())
     }
 
     #[test]
@@ -475,13 +480,9 @@ mod tests {
         assert!(one.is_shared() && two.is_shared());
         one.put(&token("tok"), "tok.abc").unwrap();
         assert_eq!(two.find(&token("tok")), Some(presented("tok", "tok.abc")));
-        assert_eq!((one.holds_others(), two.holds_others()), (false, true));
         one.remove(&token("tok")).unwrap();
         assert_eq!(two.find(&token("tok")), None);
-        assert_eq!((one.holds_others(), two.holds_others()), (false, false));
-        let left = fs::read_dir(run.join("certctl/http01")).unwrap();
-        let left: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
-        assert_eq!(left, [".listeners"]);
+        assert_eq!(fs::read_dir(run.join("certctl/http01")).unwrap().count(), 0);
     }
 
     #[test]

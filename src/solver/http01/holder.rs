@@ -47,11 +47,6 @@ pub(super) fn others_of_us(address: SocketAddr) -> Vec<Holder> {
     found::other_holders(address).into_iter().filter(|holder| holder.is_certctl).collect()
 }
 
-/// The numbers of the sockets that listen on `address`.
-pub(super) fn sockets_on(address: SocketAddr) -> impl Iterator<Item = String> {
-    found::sockets(address).into_iter().map(|(number, _)| number)
-}
-
 /// A process that listens on `address` and is no certctl.
 pub(super) fn stranger_on(address: SocketAddr) -> Option<Holder> {
     let is_stranger = |holder: &Holder| !holder.is_certctl && holder.pid != std::process::id();
@@ -87,8 +82,7 @@ mod found {
         holders_of(sockets(address).into_iter().filter(|(inode, _)| !own.contains(inode)).collect())
     }
 
-    /// The listening sockets on `address`, with their users.
-    pub(super) fn sockets(address: SocketAddr) -> Vec<(String, String)> {
+    fn sockets(address: SocketAddr) -> Vec<(String, String)> {
         let tables = ["/proc/net/tcp", "/proc/net/tcp6"].into_iter();
         tables
             .filter_map(|table| File::open(table).ok())
@@ -213,10 +207,6 @@ mod found {
     }
 
     pub(super) fn other_holders(_address: SocketAddr) -> Vec<Holder> {
-        Vec::new()
-    }
-
-    pub(super) fn sockets(_address: SocketAddr) -> Vec<(String, String)> {
         Vec::new()
     }
 }

@@ -68,7 +68,8 @@ impl Listener {
             let address = socket.local_addr().map_err(refused)?;
             sockets.push((address, socket));
         }
-        let (bound, sockets): (_, Vec<TcpListener>) = sockets.into_iter().unzip();
+        let (bound, sockets): (Vec<SocketAddr>, Vec<TcpListener>) = sockets.into_iter().unzip();
+        bound.iter().for_each(|address| folder.serve(address.port()));
         let responder =
             Responder { folder: folder.clone(), hits: hits.clone(), connections: Arc::default() };
         let (stop, stopped) = watch::channel(());
@@ -76,10 +77,8 @@ impl Listener {
         let failed = |source| ListenError::Thread { source };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(failed)?;
-        let present = folder.enter();
         let run = move || {
             runtime.block_on(responder.serve_all(sockets, stopped));
-            drop(present);
             drop(has_ended);
         };
         thread::Builder::new().name("http01".into()).spawn(run).map_err(failed)?;
@@ -91,7 +90,7 @@ impl Listener {
     /// wait, and closes.
     pub async fn close(self, folder: &TokenFolder, limit: Duration) {
         let end = tokio::time::Instant::now() + limit;
-        while folder.holds_others() && self.is_shared() && tokio::time::Instant::now() < end {
+        while self.is_needed(folder) && tokio::time::Instant::now() < end {
             tokio::time::sleep(PAUSE_FOR_OTHERS).await;
         }
         let Self { addresses: _, stop, ended } = self;
@@ -100,9 +99,9 @@ impl Listener {
         drop(ended.await);
     }
 
-    /// Whether another socket listens on its addresses.
-    fn is_shared(&self) -> bool {
-        self.addresses.iter().any(|address| holder::sockets_on(*address).count() > 1)
+    /// Whether others that share a port have tokens presented.
+    fn is_needed(&self, folder: &TokenFolder) -> bool {
+        self.addresses.iter().any(|address| folder.holds_others(address.port()))
     }
 
     /// The other certctl processes that listen on its addresses.
@@ -384,23 +383,39 @@ mod tests {
             TokenFolder::open_beside(&root.path().join(name), &root.path().join("run")).unwrap()
         };
         std::fs::create_dir(root.path().join("run")).unwrap();
-        let (ours, others) = (folder("ours"), folder("others"));
+        let folder = folder("ours");
         let hits = Hits::new(|| Timestamp::UNIX_EPOCH);
         let any = ["127.0.0.1:0".parse().unwrap()];
-        let listener = Listener::bind(&any, vec![], &ours, &hits).unwrap();
-        let other = Listener::bind(listener.addresses(), vec![], &others, &hits).unwrap();
-        others.put(&"tok".parse().unwrap(), "tok.abc").unwrap();
-        let (hour, zero) = (Duration::from_secs(3600), Duration::ZERO);
-        let mut closing = Box::pin(listener.close(&ours, hour));
+        let bind = || {
+            let listener = Listener::bind(&any, vec![], &folder, &hits).unwrap();
+            let port = listener.addresses()[0].port();
+            (listener, port)
+        };
+        let mark = |port: u16, pid: u32| {
+            let folder = root.path().join(format!("run/certctl/http01/.{port}"));
+            std::fs::create_dir_all(folder).unwrap();
+            let mark = root.path().join(format!("run/certctl/http01/.{port}/{pid}"));
+            std::fs::File::create(&mark).unwrap();
+            mark
+        };
+        let hour = Duration::from_secs(3600);
+        let (listener, port) = bind();
+        let others = mark(port, std::os::unix::process::parent_id());
+        let mut closing = Box::pin(listener.close(&folder, hour));
         let early = tokio::time::timeout(PAUSE_FOR_OTHERS * 3, &mut closing).await;
         assert!(early.is_err(), "it has not waited");
-        others.remove(&"tok".parse().unwrap()).unwrap();
+        std::fs::remove_file(others).unwrap();
         closing.await;
-        // Nor does it wait where no other process could be asked in its place.
-        others.put(&"tok".parse().unwrap(), "tok.abc").unwrap();
-        other.close(&ours, zero).await;
-        let alone = Listener::bind(&any, vec![], &ours, &hits).unwrap();
-        alone.close(&ours, hour).await;
+        // Not for others at another port, nor for a process that is gone, nor for itself.
+        let (listener, port) = bind();
+        mark(port ^ 1, std::os::unix::process::parent_id());
+        mark(port, i32::MAX.unsigned_abs());
+        folder.put(&"tok".parse().unwrap(), "tok.abc").unwrap();
+        let own = root.path().join(format!("run/certctl/http01/.{port}/{}", std::process::id()));
+        assert!(own.exists());
+        listener.close(&folder, hour).await;
+        folder.remove(&"tok".parse().unwrap()).unwrap();
+        assert!(!own.exists());
     }
 
     #[tokio::test]

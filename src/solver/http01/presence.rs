@@ -1,151 +1,172 @@
-//! The runs that listen on this host: each listener has a file in the folder `.listeners` of the
-//! runtime folder, named by its process. So a run learns without a look at every socket of the host
-//! that another one has come or gone.
+//! The runs that share a port: the runtime folder has a folder `.PORT` for each, in which an empty
+//! file named by its process shows that a run has a token presented there. So a run learns, without
+//! a look at every socket of the host, which others need its answers and that one has ended.
 
-use std::collections::BTreeSet;
+use std::collections::HashSet;
 use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::path::Path;
 
-use rustix::fs::{AtFlags, Dir, Mode, OFlags, fstat, openat, unlinkat};
+use rustix::fs::{AtFlags, Dir, Mode, OFlags, Stat, fstat, mkdirat, openat, unlinkat};
 use rustix::io::Errno;
-use rustix::process::{Pid, test_kill_process};
+use rustix::process::{Pid, getpid, test_kill_process};
 
-use super::folder::private_folder;
-
-/// The folder of the runs that listen.
+/// The runs that share one port.
 #[derive(Debug)]
 pub(super) struct Presence {
-    folder: Arc<OwnedFd>,
-    seen: Mutex<Seen>,
-}
-
-/// What the folder was when it was last looked at.
-#[derive(Debug, Default)]
-struct Seen {
-    /// When it last changed: seconds and nanoseconds.
+    folder: OwnedFd,
+    /// When the folder had last changed as it was looked at: seconds and nanoseconds.
     changed: Option<(i64, u64)>,
-    /// The files of processes that live.
-    names: BTreeSet<String>,
-}
-
-/// The file of one listener; it goes with it.
-#[derive(Debug)]
-pub(super) struct Present {
-    folder: Arc<OwnedFd>,
-    name: String,
+    /// The others that had a token presented then.
+    others: HashSet<Pid>,
 }
 
 impl Presence {
-    /// Opens the folder, below a runtime folder.
-    pub(super) fn open(runtime: impl AsFd, uid: u32) -> Option<Self> {
-        let folder = private_folder(runtime, FOLDER.as_ref(), Mode::RWXU, uid)?;
-        Some(Self { folder: Arc::new(folder), seen: Mutex::default() })
+    /// Opens the folder of a port, below the runtime folder.
+    pub(super) fn open(runtime: impl AsFd, port: u16) -> Option<Self> {
+        let uid = rustix::process::geteuid().as_raw();
+        let path = format!(".{port}");
+        let folder = private_folder(runtime, path.as_ref(), Mode::RWXU, uid)?;
+        let mut presence = Self { folder, changed: None, others: HashSet::new() };
+        presence.has_one_gone();
+        Some(presence)
     }
 
-    /// Enters a listener of this process. Files that killed processes left go.
-    pub(super) fn enter(&self) -> Result<Present, Errno> {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        for name in names(&self.folder).iter().filter(|name| !lives(name)) {
-            unlink(&self.folder, name);
+    /// Shows that this process has a token presented. Files that killed processes left go.
+    pub(super) fn enter(&self) -> Result<(), Errno> {
+        for name in self.names().filter(|pid| !lives(*pid)) {
+            unlink(&self.folder, name)?;
         }
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let name = format!("{}-{number}", std::process::id());
+        let own = getpid().as_raw_nonzero().to_string();
         // It may be there: an earlier process had the same number.
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        drop(File::from(openat(&self.folder, &name, flags, Mode::RUSR | Mode::WUSR)?));
-        Ok(Present { folder: Arc::clone(&self.folder), name })
+        openat(&self.folder, own, flags, Mode::RUSR | Mode::WUSR).map(|file| drop(File::from(file)))
     }
 
-    /// Whether a listener has gone since the last call. One that came and went in between is one.
-    pub(super) fn has_one_gone(&self) -> bool {
-        let changed = fstat(&*self.folder).ok().map(|stat| (stat.st_mtime, stat.st_mtime_nsec));
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_alone = seen.names.len() <= 1;
+    /// This process has no token presented any more.
+    pub(super) fn leave(&self) -> Result<(), Errno> {
+        unlink(&self.folder, getpid())
+    }
+
+    /// Whether another process that lives has a token presented.
+    pub(super) fn has_others(&self) -> bool {
+        self.others().next().is_some()
+    }
+
+    /// Whether another process has taken its tokens back, or was killed, since the last call.
+    pub(super) fn has_one_gone(&mut self) -> bool {
+        let changed = fstat(&self.folder).ok().map(|stat| (stat.st_mtime, stat.st_mtime_nsec));
         // A process that is killed leaves its file.
-        if changed == seen.changed && (is_alone || seen.names.iter().all(|name| lives(name))) {
+        if changed == self.changed && self.others.iter().all(|pid| lives(*pid)) {
             return false;
         }
-        let names: BTreeSet<_> =
-            names(&self.folder).into_iter().filter(|name| lives(name)).collect();
-        let has_come = names.len() > seen.names.len() && names.is_superset(&seen.names);
-        let is_first = seen.changed.is_none();
-        *seen = Seen { changed, names };
-        !has_come && !is_first
+        let others: HashSet<Pid> = self.others().collect();
+        let has_gone = !others.is_superset(&self.others);
+        (self.changed, self.others) = (changed, others);
+        has_gone
+    }
+
+    fn others(&self) -> impl Iterator<Item = Pid> {
+        self.names().filter(|pid| *pid != getpid() && lives(*pid))
+    }
+
+    fn names(&self) -> impl Iterator<Item = Pid> {
+        let entries = Dir::read_from(&self.folder).into_iter().flatten().flatten();
+        entries.filter_map(|entry| Pid::from_raw(entry.file_name().to_str().ok()?.parse().ok()?))
     }
 }
 
-impl Drop for Present {
-    fn drop(&mut self) {
-        unlink(&self.folder, &self.name);
+/// Opens a folder, made if it is missing, in which only this user can write.
+pub(super) fn private_folder(
+    parent: impl AsFd,
+    path: &Path,
+    mode: Mode,
+    uid: u32,
+) -> Option<OwnedFd> {
+    match mkdirat(&parent, path, mode) {
+        Ok(()) | Err(Errno::EXIST) => {}
+        Err(_) => return None,
+    }
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let opened = openat(&parent, path, flags, Mode::empty()).ok()?;
+    is_private(&fstat(&opened).ok()?, uid).then_some(opened)
+}
+
+pub(super) fn is_private(found: &Stat, uid: u32) -> bool {
+    found.st_uid == uid && found.st_mode & WRITABLE_BY_OTHERS == 0
+}
+
+/// Whether a process is there; one of another user cannot be signalled.
+fn lives(pid: Pid) -> bool {
+    !matches!(test_kill_process(pid), Err(Errno::SRCH))
+}
+
+fn unlink(folder: &OwnedFd, pid: Pid) -> Result<(), Errno> {
+    match unlinkat(folder, pid.as_raw_nonzero().to_string(), AtFlags::empty()) {
+        Ok(()) | Err(Errno::NOENT) => Ok(()),
+        Err(errno) => Err(errno),
     }
 }
 
-fn names(folder: &OwnedFd) -> Vec<String> {
-    let entries = Dir::read_from(folder).into_iter().flatten().flatten();
-    let names = entries.filter_map(|entry| entry.file_name().to_str().ok().map(str::to_owned));
-    names.filter(|name| !name.starts_with('.')).collect()
-}
-
-/// Whether the process of a file lives.
-fn lives(name: &str) -> bool {
-    let number = name.split_once('-').and_then(|(pid, _)| pid.parse().ok());
-    let pid = number.and_then(Pid::from_raw);
-    pid.is_some_and(|pid| test_kill_process(pid) != Err(Errno::SRCH))
-}
-
-fn unlink(folder: &OwnedFd, name: &str) {
-    if let Err(errno) = unlinkat(folder, name, AtFlags::empty())
-        && errno != Errno::NOENT
-    {
-        tracing::debug!(name, %errno, "the file of a listener stays");
-    }
-}
-
-const FOLDER: &str = ".listeners";
+pub(super) const WRITABLE_BY_OTHERS: u32 = 0o022;
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::MetadataExt as _;
-    use std::path::Path;
-
     use super::*;
 
-    fn open(root: &Path) -> Presence {
-        let folder = File::open(root).unwrap();
-        Presence::open(&folder, rustix::process::geteuid().as_raw()).unwrap()
+    struct Stage {
+        root: tempfile::TempDir,
+        presence: Presence,
+    }
+
+    fn stage() -> Stage {
+        let root = tempfile::tempdir().unwrap();
+        let presence = Presence::open(File::open(root.path()).unwrap(), 80).unwrap();
+        presence.enter().unwrap();
+        Stage { root, presence }
+    }
+
+    impl Stage {
+        /// As another process, which has this number, does it.
+        fn enter(&self, pid: u32) -> std::path::PathBuf {
+            let path = self.root.path().join(format!(".80/{pid}"));
+            File::create(&path).unwrap();
+            path
+        }
     }
 
     #[test]
-    fn a_listener_that_goes_is_noticed_and_one_that_comes_is_not_one_that_went() {
-        let root = tempfile::tempdir().unwrap();
-        let (one, two) = (open(root.path()), open(root.path()));
-        let _own = one.enter().unwrap();
-        assert!(!one.has_one_gone(), "the first look");
-        let other = two.enter().unwrap();
-        assert!(!one.has_one_gone(), "one has come");
-        assert!(!one.has_one_gone(), "nothing has happened");
-        drop(other);
-        assert!(one.has_one_gone());
-        assert!(!one.has_one_gone(), "it is told once");
+    fn a_run_that_takes_its_tokens_back_is_noticed_once() {
+        let mut stage = stage();
+        assert!(!stage.presence.has_others() && !stage.presence.has_one_gone());
+        let other = stage.enter(std::os::unix::process::parent_id());
+        assert!(stage.presence.has_others() && !stage.presence.has_one_gone());
+        std::fs::remove_file(other).unwrap();
+        assert!(!stage.presence.has_others() && stage.presence.has_one_gone());
+        assert!(!stage.presence.has_one_gone());
     }
 
     #[test]
-    fn what_a_killed_process_left_counts_as_gone_and_is_taken_away() {
-        let root = tempfile::tempdir().unwrap();
-        let presence = open(root.path());
+    fn a_killed_run_is_noticed_and_the_next_one_removes_its_file() {
+        let mut stage = stage();
         let mut child = std::process::Command::new("sleep").arg("600").spawn().unwrap();
-        let folder = root.path().join(FOLDER);
-        File::create(folder.join(format!("{}-0", child.id()))).unwrap();
-        let _own = presence.enter().unwrap();
-        assert!(!presence.has_one_gone(), "the first look");
-        let before = std::fs::metadata(&folder).unwrap().mtime_nsec();
+        let file = stage.enter(child.id());
+        assert!(stage.presence.has_others() && !stage.presence.has_one_gone());
         child.kill().unwrap();
         child.wait().unwrap();
-        assert!(presence.has_one_gone());
-        assert_eq!(std::fs::metadata(&folder).unwrap().mtime_nsec(), before);
-        let _again = presence.enter().unwrap();
-        assert_eq!(names(&presence.folder).len(), 2);
+        assert!(!stage.presence.has_others() && stage.presence.has_one_gone());
+        stage.presence.enter().unwrap();
+        assert!(!file.exists());
+    }
+
+    #[test]
+    fn a_run_at_another_port_is_none_of_them() {
+        let mut stage = stage();
+        let other = Presence::open(File::open(stage.root.path()).unwrap(), 81).unwrap();
+        let file = stage.root.path().join(format!(".81/{}", std::os::unix::process::parent_id()));
+        File::create(&file).unwrap();
+        assert!(other.has_others() && !stage.presence.has_others());
+        std::fs::remove_file(file).unwrap();
+        assert!(!stage.presence.has_one_gone());
     }
 }
