@@ -18,7 +18,7 @@ use jiff::Timestamp;
 
 use super::{
     Change, Deferral, Effect, EffectError, IllegalOutcome, Outcome, Record, Snapshot, Step, Wake,
-    deploy, formats, limit, order,
+    formats, limit, order,
 };
 use crate::resource::{
     Account, AccountIdentity, AccountStep, Cause, Doing, Failure, Issuer, OrderPhase, Reason,
@@ -42,7 +42,7 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
     }
     if !snapshot.run.prepared || (solving && !snapshot.run.prepared_to_solve) {
         let contents = formats::contents(snapshot);
-        let targets = deploy::wanted(&snapshot.settings);
+        let targets = snapshot.settings.deploy_targets();
         return Step::Act(vec![Effect::Prepare { solving, contents, targets }]);
     }
     if *phase != OrderPhase::Creating {

@@ -44,24 +44,11 @@ pub fn reload(snapshot: &Snapshot, now: Timestamp) -> Option<String> {
     }
 }
 
-/// The targets of the settings, in order.
-pub fn wanted(settings: &Settings) -> Vec<DeployTarget> {
-    let output = settings.output_dir.clone().map(|folder| DeployTarget::Output {
-        folder,
-        owner: settings.output_owner.clone(),
-        group: settings.output_group.clone(),
-        mode: settings.output_mode,
-    });
-    let hook = settings.deploy_hook.clone().map(|name| DeployTarget::Hook { name });
-    let reload = settings.reload.clone().map(|name| DeployTarget::Reload { name });
-    [output, hook, reload].into_iter().flatten().collect()
-}
-
 /// The first step not done for the live files.
 pub fn owed(snapshot: &Snapshot) -> Option<DeployTarget> {
     let pair = snapshot.secret.as_ref()?;
     let (Some(Ok(_)), Some(Ok(_))) = (&pair.key, &pair.certificate) else { return None };
-    wanted(&snapshot.settings).into_iter().find(|target| {
+    snapshot.settings.deploy_targets().into_iter().find(|target| {
         let done = known(snapshot, target).and_then(|known| known.files.as_ref());
         let is_done = match &snapshot.files_digest {
             Some(live) => done == Some(live),
@@ -124,7 +111,7 @@ pub fn tries(snapshot: &Snapshot) -> (Option<Timestamp>, Option<Timestamp>) {
 
 /// The step of these settings.
 pub fn target(settings: &Settings, step: DeployStep) -> Option<DeployTarget> {
-    wanted(settings).into_iter().find(|target| target.step() == step)
+    settings.deploy_targets().into_iter().find(|target| target.step() == step)
 }
 
 /// Records that a step succeeded, or why it failed.
@@ -135,7 +122,7 @@ pub fn absorb(
     outcome: Outcome,
     now: Timestamp,
 ) -> Result<Record, IllegalOutcome> {
-    let wanted = wanted(&snapshot.settings);
+    let wanted = snapshot.settings.deploy_targets();
     let Some(target) = wanted.iter().find(|target| target.step() == step) else {
         return Err(IllegalOutcome::new("nothing to deploy", &outcome));
     };

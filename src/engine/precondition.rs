@@ -7,7 +7,6 @@ use std::path::Path;
 
 use super::perform::{IssuerAccess, ProviderAccess, check_target, password};
 use crate::acme::AccountKey;
-use crate::controller::deploy;
 use crate::manifest::{SecretError, SecretSource};
 use crate::resource::{
     Certificate, DeployTarget, Issuer, SecretKeySelector, Settings, SolverKind, keystore,
@@ -56,7 +55,7 @@ pub fn of_certificate(
         }
     }
     let settings = certificate.settings.or(&issuer.settings);
-    for target in deploy::wanted(&settings) {
+    for target in settings.deploy_targets() {
         if let Err(error) = check_target(&target, hooks_dir) {
             let own = &certificate.settings;
             let (name, is_own) = match &target {

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::DeployTarget;
+
 /// The `certctl.io/` annotations, one field each. On an Issuer they are the defaults of its
 /// Certificates; an empty list or `None` means "not set".
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,6 +45,19 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// Where each certificate is deployed, in order.
+    pub fn deploy_targets(&self) -> Vec<DeployTarget> {
+        let output = self.output_dir.clone().map(|folder| DeployTarget::Output {
+            folder,
+            owner: self.output_owner.clone(),
+            group: self.output_group.clone(),
+            mode: self.output_mode,
+        });
+        let hook = self.deploy_hook.clone().map(|name| DeployTarget::Hook { name });
+        let reload = self.reload.clone().map(|name| DeployTarget::Reload { name });
+        [output, hook, reload].into_iter().flatten().collect()
+    }
+
     /// These settings, with `defaults` where nothing is set here.
     #[must_use]
     pub fn or(&self, defaults: &Self) -> Self {

@@ -298,7 +298,8 @@ fn make_folder(at: &OwnedFd, name: &OsStr, mode: Mode) -> Result<Stat, Errno> {
     if stat.st_uid == rustix::process::geteuid().as_raw() {
         fchmod(&made, mode)?;
     }
-    let parent = openat(at, ".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
+    let parent =
+        openat(at, ".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
     // A folder that can be searched and not read cannot be synchronized.
     parent.map_or(Ok(()), |parent| fsync(&parent))?;
     fstat(&made)

@@ -285,7 +285,7 @@ impl Course {
         let is_deployed = match self.action {
             // The new pair is deployed afterwards.
             Action::Issue | Action::Renew | Action::Rollback => {
-                !deploy::wanted(&dry_run.snapshot.settings).is_empty()
+                !dry_run.snapshot.settings.deploy_targets().is_empty()
             }
             Action::Wait | Action::Adopt | Action::Rewrite => !dry_run.deploys.is_empty(),
             Action::Relink | Action::Restore | Action::Deploy | Action::Nothing => false,

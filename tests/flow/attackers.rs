@@ -46,7 +46,8 @@ impl Swapper {
         symlink(good, theirs.join("way")).unwrap();
         give(&theirs, THEM);
         give(&theirs.join("way"), THEM);
-        let script = "cd \"$0\"; while :; do ln -s \"$1\" a; mv -T a way; ln -s \"$2\" b; mv -T b way; done";
+        let script =
+            "cd \"$0\"; while :; do ln -s \"$1\" a; mv -T a way; ln -s \"$2\" b; mv -T b way; done";
         let mut command = Command::new("/bin/sh");
         command.args(["-c", script]).args([theirs.as_path(), good, evil]);
         command.uid(THEM).gid(THEM).process_group(0);
@@ -229,7 +230,10 @@ fn a_webroot_behind_another_users_link_is_not_written_to() {
     give(&theirs, THEM);
     give(&theirs.join("www"), THEM);
     let root = theirs.join("www").display().to_string();
-    world.write("config/web.yaml", &CertificateYaml::new("web").annotation("certctl.io/http01-webroot", &root));
+    world.write(
+        "config/web.yaml",
+        &CertificateYaml::new("web").annotation("certctl.io/http01-webroot", &root),
+    );
     world.issue().ends_in(3).says("is owned by user 65534");
     assert_eq!(fs::read_dir(&place).unwrap().count(), 0);
 }

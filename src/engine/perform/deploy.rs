@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::error;
 use super::world::World;
-use crate::controller::{EffectError, Outcome, deploy};
+use crate::controller::{EffectError, Outcome};
 use crate::engine::gather::files_digest;
 use crate::engine::ports::{Alert, Clock, Store};
 use crate::engine::task::Task;
@@ -31,7 +31,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         match target {
             DeployTarget::Output { .. } => {
                 // A hook that is missing is found before servers get new files.
-                let wanted = deploy::wanted(&task.settings());
+                let wanted = task.settings().deploy_targets();
                 let programs = wanted.iter().filter(|one| one.step() > DeployStep::Output);
                 for program in programs {
                     check_target(program, &self.options.hooks_dir)?;

@@ -18,8 +18,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{
-    Access, AtFlags, FileType, Mode, OFlags, accessat, fchmod, fstat, mkdirat, openat,
-    unlinkat,
+    Access, AtFlags, FileType, Mode, OFlags, accessat, fchmod, fstat, mkdirat, openat, unlinkat,
 };
 use rustix::io::Errno;
 use thiserror::Error;
