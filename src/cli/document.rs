@@ -66,7 +66,11 @@ fn encoded(object: &impl Serialize, format: Format) -> Result<String, CliError> 
     let value =
         serde_json::to_value(object).map_err(|error| CliError::new(ExitCode::Failed, error))?;
     let json = format!("{value:#}\n");
-    if format == Format::Yaml { yaml::document(&value) } else { Ok(escape_json(&json).into_owned()) }
+    if format == Format::Yaml {
+        yaml::document(&value)
+    } else {
+        Ok(escape_json(&json).into_owned())
+    }
 }
 
 impl<T: Document> Document for &T {

@@ -73,7 +73,11 @@ where
         LogFormat::Json => {
             let builder = builder.json();
             let format = format().json().flatten_event(true).with_timer(Timer(now));
-            Box::new(builder.event_format(Escaped(format.with_current_span(false), escape_json)).finish())
+            Box::new(
+                builder
+                    .event_format(Escaped(format.with_current_span(false), escape_json))
+                    .finish(),
+            )
         }
         LogFormat::Auto | LogFormat::Text | LogFormat::Github => {
             let has_priorities = style.has_priorities;

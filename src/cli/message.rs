@@ -201,7 +201,8 @@ mod tests {
             severity: Severity::Warning,
             ..mistakes.into_iter().next().unwrap()
         };
-        let wanted = "::warning file=100%25%2Ca%3Ab.toml,title=E0303::a%25\\r%0Ab\\u{1b}\\u{9b}\\u{202e}";
+        let wanted =
+            "::warning file=100%25%2Ca%3Ab.toml,title=E0303::a%25\\r%0Ab\\u{1b}\\u{9b}\\u{202e}";
         assert_eq!(annotation(&about_file), wanted);
     }
 }

@@ -73,10 +73,8 @@ pub(crate) fn parse(words: &[OsString], environment: Environment) -> Result<Pars
     let mut matches = command.clone().try_get_matches_from(words)?;
     let mut arguments = Arguments::from_arg_matches(&matches)?;
     let directory = environment.config_dir(arguments.global.config_dir.as_deref());
-    let config = directory.map_or_else(
-        |_| Config::default(),
-        |directory| Config::read(&directory.path),
-    );
+    let config =
+        directory.map_or_else(|_| Config::default(), |directory| Config::read(&directory.path));
     let in_force = config.in_force(&matches, &environment);
     if !in_force.is_empty() {
         matches = Config::defaults(command, &in_force).try_get_matches_from(words)?;

@@ -102,6 +102,9 @@ mod tests {
         assert_eq!(*read_named(&walk, &fifo, 5).unwrap().0, b"12345");
         writer.join().unwrap();
         assert_eq!(*read_named(&walk, &file, 5).unwrap().0, b"12345");
-        assert!(matches!(read_regular(&walk, &folder.path().join("none"), 5), Err(ReadError::Io(_))));
+        assert!(matches!(
+            read_regular(&walk, &folder.path().join("none"), 5),
+            Err(ReadError::Io(_))
+        ));
     }
 }

@@ -302,8 +302,9 @@ impl Loaded {
 
     /// Secrets in a file that others may read are refused, as files of `secrets` are.
     fn refuse_secrets(&mut self, error: &TrustError) {
-        let (open, harmless): (Vec<_>, Vec<_>) =
-            std::mem::take(&mut self.secrets).into_iter().partition(|secret| !secret.data.is_empty());
+        let (open, harmless): (Vec<_>, Vec<_>) = std::mem::take(&mut self.secrets)
+            .into_iter()
+            .partition(|secret| !secret.data.is_empty());
         self.secrets = harmless;
         for secret in open {
             let Origin { path, line, column } = &secret.origin;

@@ -28,9 +28,7 @@ const LEAST_SPACE: u64 = 1 << 20;
 /// of the state too. The folder itself is judged by the caller.
 pub(super) fn open_state(path: &Path, mode: OpenMode) -> Result<Option<Folder>, StoreError> {
     let opened = match mode {
-        OpenMode::ReadWrite => {
-            Walk::trusting_us().up_to_the_end().made_folder(path, Mode::RWXU)
-        }
+        OpenMode::ReadWrite => Walk::trusting_us().up_to_the_end().made_folder(path, Mode::RWXU),
         OpenMode::ReadOnly => match Walk::new(None).folder(path) {
             Ok(found) => {
                 let us = Trusted::of_process();

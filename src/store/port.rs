@@ -3,9 +3,9 @@
 use jiff::SignedDuration;
 use thiserror::Error;
 
-use crate::trust::TrustError;
 use crate::resource::envelope::{Document, Unreadable};
 use crate::resource::{Event, Issuance, NamespacedName, SecretFiles, SecretLinks};
+use crate::trust::TrustError;
 
 /// The identity of a stored document. Only the store knows its file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -242,6 +242,22 @@ fn a_file_is_replaced_and_no_link_is_written_through() {
     assert_eq!(fs::read_dir(root.join("a")).unwrap().count(), 2);
 }
 
+/// Another user can rename a folder of ours in their folder, to where one was just made.
+#[test]
+fn a_folder_that_holds_something_is_not_the_one_just_made() {
+    let (_scratch, root) = tree();
+    let fresh = |path: &str| {
+        let folder = Walk::new(None).folder(&root.join(path)).unwrap();
+        is_fresh(&folder.handle).unwrap()
+    };
+    fs::create_dir(root.join("new")).unwrap();
+    assert_eq!([fresh("new"), fresh("a"), fresh("a/b")], [true, false, false]);
+    if is_root() {
+        chown(root.join("new"), Some(OTHER), None).unwrap();
+        assert!(!fresh("new"));
+    }
+}
+
 /// `certctl validate -f <(command)`, and a file that the shell has opened.
 #[test]
 fn a_descriptor_of_this_process_is_the_callers_choice() {

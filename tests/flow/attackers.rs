@@ -46,7 +46,8 @@ impl Swapper {
         symlink(good, theirs.join("way")).unwrap();
         give(&theirs, THEM);
         give(&theirs.join("way"), THEM);
-        let script = "cd \"$0\"; while :; do ln -s \"$1\" a; mv -T a way; ln -s \"$2\" b; mv -T b way; done";
+        let script =
+            "cd \"$0\"; while :; do ln -s \"$1\" a; mv -T a way; ln -s \"$2\" b; mv -T b way; done";
         let mut command = Command::new("/bin/sh");
         command.args(["-c", script]).args([theirs.as_path(), good, evil]);
         command.uid(THEM).gid(THEM).process_group(0);
@@ -137,15 +138,20 @@ fn a_users_config_folder_that_others_can_write_is_refused() {
     fs::create_dir(&state).unwrap();
     fs::set_permissions(&state, Permissions::from_mode(0o700)).unwrap();
     give(&state, SERVICE);
-    run_as(&world, SERVICE, &["plan"]).ends_in(9);
+    run_as(&world, SERVICE, &["plan"]).ends_in(0);
     fs::set_permissions(&config, Permissions::from_mode(0o777)).unwrap();
     let shown = config.display().to_string();
-    run_as(&world, SERVICE, &["plan"]).ends_in(3).says("error[E0011]").says(&format!(
+    let why = format!(
         "{shown} of user 65533 can be written by others than root or user 65533 (mode 0777)"
-    ));
+    );
+    // A config.toml could be put there at any time.
+    run_as(&world, SERVICE, &["plan"]).ends_in(3).says("error[E0306]").says(&why);
+    let path = world.path("config").display().to_string();
+    let words = ["plan", "--config-dir", "/nowhere", path.as_str()];
+    run_as(&world, SERVICE, &words).ends_in(3).says("error[E0011]").says(&why);
     // What another user put there is refused for its owner also where adding files is all they can.
     fs::set_permissions(&config, Permissions::from_mode(0o1777)).unwrap();
-    run_as(&world, SERVICE, &["plan"]).ends_in(9);
+    run_as(&world, SERVICE, &["plan"]).ends_in(0);
     world.write("config/added.yaml", &CertificateYaml::new("added"));
     give(&world.path("config/added.yaml"), THEM);
     run_as(&world, SERVICE, &["plan"]).says("is owned by user 65534").says("error[E0011]");
@@ -229,7 +235,10 @@ fn a_webroot_behind_another_users_link_is_not_written_to() {
     give(&theirs, THEM);
     give(&theirs.join("www"), THEM);
     let root = theirs.join("www").display().to_string();
-    world.write("config/web.yaml", &CertificateYaml::new("web").annotation("certctl.io/http01-webroot", &root));
+    world.write(
+        "config/web.yaml",
+        &CertificateYaml::new("web").annotation("certctl.io/http01-webroot", &root),
+    );
     world.issue().ends_in(3).says("is owned by user 65534");
     assert_eq!(fs::read_dir(&place).unwrap().count(), 0);
 }

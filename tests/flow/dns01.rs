@@ -157,7 +157,8 @@ fn a_webhook_on_this_machine_is_not_asked_through_a_proxy() {
     proxy.set_nonblocking(true).unwrap();
     let url = format!("http://{}", proxy.local_addr().unwrap());
     let mut command = world.command(&["issue"]);
-    for name in ["http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"] {
+    for name in ["http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"]
+    {
         command.env(name, &url);
     }
     finish(command.spawn().unwrap()).ends_in(0);
@@ -265,7 +266,7 @@ fn a_signal_takes_the_value_back_and_a_timeout_leaves_it() {
     until("the value is out", || !asked(&world).is_empty());
     let pid = rustix::process::Pid::from_raw(run.id().try_into().unwrap()).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
-    crate::support::finish(run).ends_in(143);
+    finish(run).ends_in(143);
     assert!(asked(&world)[1].starts_with("cleanup "), "{:?}", asked(&world));
 
     let world = in_vain();

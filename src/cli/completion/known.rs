@@ -15,11 +15,11 @@ use crate::cli::status::Verdict;
 use crate::cli::time;
 use crate::engine::ports::{Key, Prefix, Store as _};
 use crate::manifest::{self, MAX_BYTES, Options, Source, listing, read_regular};
-use crate::trust::Walk;
 use crate::resource::{
     CertificateRecord, ConditionStatus, ConditionType, NamespacedName, Order, is_dns_subdomain,
 };
 use crate::store::{OpenMode, Records, StateDirectory};
+use crate::trust::Walk;
 use crate::workspace::target::Target;
 
 /// How many bytes of manifests are read at one TAB: some two thousand Certificates, and a tenth of a

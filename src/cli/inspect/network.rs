@@ -127,7 +127,8 @@ impl Network {
         let bare = host.trim_start_matches('[').trim_end_matches(']');
         if let Some(ports) = self.ports.filter(|ports| !ports.contains(&port)) {
             let [_, _, check] = ports;
-            let reason = format!("port {port} is neither 80 nor 443 nor --http01-check-port ({check})");
+            let reason =
+                format!("port {port} is neither 80 nor 443 nor --http01-check-port ({check})");
             return Err(NetworkError::Near { reason });
         }
         let addresses = self.asked(self.addresses(bare).await?)?;
@@ -224,7 +225,11 @@ mod tests {
         let near = |reason: &str| Err(NetworkError::Near { reason: reason.to_owned() });
         let metadata = "169.254.169.254 is a link-local or metadata address";
         for (url, is_public, wanted) in [
-            ("http://127.0.0.1:9/x", false, "port 9 is neither 80 nor 443 nor --http01-check-port (5002)"),
+            (
+                "http://127.0.0.1:9/x",
+                false,
+                "port 9 is neither 80 nor 443 nor --http01-check-port (5002)",
+            ),
             ("http://169.254.169.254/x", false, metadata),
             ("http://169.254.169.254:443/x", true, metadata),
             ("http://10.0.0.1/x", true, "10.0.0.1 is a private address"),

@@ -199,10 +199,8 @@ async fn a_redirect_to_another_port_is_not_followed() {
     let shown = target.clone();
     let server = WebServer::start(move |_| Some(moved(&target))).await;
     let report = check(&["127.0.0.1"], server.address.port()).await;
-    let why = format!(
-        "redirect to \"{shown}\": CAs do not follow to port {}",
-        other.address.port()
-    );
+    let why =
+        format!("redirect to \"{shown}\": CAs do not follow to port {}", other.address.port());
     assert_eq!(report.addresses[0].outcome, AddressAnswer::Broken { why });
     assert!(!*asked.lock().unwrap());
 }

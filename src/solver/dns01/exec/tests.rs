@@ -323,10 +323,7 @@ fn only_what_is_the_operator_s_is_run() {
         ),
         ("folder", Some(format!("{} is not a regular file", path("folder")))),
         ("text", Some(format!("{0} is not executable: chmod u+x {0}", path("text")))),
-        (
-            "open",
-            Some(loose("open", "what it says")),
-        ),
+        ("open", Some(loose("open", "what it says"))),
     ];
     for (name, expected) in cases {
         assert_eq!(command_of(folder.path(), name).err(), expected, "{name}");
