@@ -203,7 +203,11 @@ fn bash_puts_the_words_on_the_line() {
 fn a_name_of_a_file_runs_no_command_in_any_quotes() {
     let place = Place::new();
     let work = place.folder.path().join("work");
-    for name in ["q'$(touch ran)'`touch ran`;x.yaml", "q\"$(touch ran)`touch ran`!x.yaml", "q\ntouch ran.yaml"] {
+    for name in [
+        "q'$(touch ran)'`touch ran`;x.yaml",
+        "q\"$(touch ran)`touch ran`!x.yaml",
+        "q\ntouch ran.yaml",
+    ] {
         fs::File::create(work.join(name)).unwrap();
         for quote in ["", "'", "\""] {
             let line = format!("certctl validate {quote}q");

@@ -293,24 +293,24 @@ fn make_folder(at: &OwnedFd, name: &OsStr, mode: Mode) -> Result<Stat, Errno> {
         Err(error) => return Err(error),
     }
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let made = match openat(at, name, flags, Mode::empty()) {
+    let folder = match openat(at, name, flags, Mode::empty()) {
         // The umask has taken our own access. By name the mode goes to what is there; it is ours,
         // and in a folder that was checked no other user can exchange that.
         Err(Errno::ACCESS) => {
             chmodat(at, name, mode, AtFlags::empty())?;
             openat(at, name, flags, Mode::empty())?
         }
-        made => made?,
+        opened => opened?,
     };
-    let stat = fstat(&made)?;
+    let stat = fstat(&folder)?;
     if stat.st_uid == rustix::process::geteuid().as_raw() {
-        fchmod(&made, mode)?;
+        fchmod(&folder, mode)?;
     }
     let parent =
         openat(at, ".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
     // A folder that can be searched and not read cannot be synchronized.
     parent.map_or(Ok(()), |parent| fsync(&parent))?;
-    fstat(&made)
+    fstat(&folder)
 }
 
 /// Whether an open folder can be the one that this process has just made. In another user's folder
