@@ -198,6 +198,36 @@ fn bash_puts_the_words_on_the_line() {
     assert_eq!(said(&without.unwrap()), "", "certctl is not there");
 }
 
+/// bash reads the line again when it runs it.
+#[test]
+fn a_name_of_a_file_runs_no_command_in_any_quotes() {
+    let place = Place::new();
+    let work = place.folder.path().join("work");
+    for name in [
+        "q'$(touch ran)'`touch ran`;x.yaml",
+        "q\"$(touch ran)`touch ran`!x.yaml",
+        "q\ntouch ran.yaml",
+    ] {
+        fs::File::create(work.join(name)).unwrap();
+        for quote in ["", "'", "\""] {
+            let line = format!("certctl validate {quote}q");
+            let reply = said(&place.bash(&line).output().unwrap()).to_owned();
+            let reply = reply.strip_prefix('[').and_then(|reply| reply.strip_suffix("]\n"));
+            let Some(reply) = reply else {
+                assert!(name.contains('\n'), "{name}: nothing offered");
+                continue;
+            };
+            // The word as it stands on the line, with the quote that bash closes.
+            let mut command = place.surround("bash");
+            let script = format!("printf %s {quote}{reply}{quote}");
+            let run = command.args(["--norc", "-c", &script]).output().unwrap();
+            assert_eq!(said(&run), name, "{script}");
+            assert!(!work.join("ran").exists(), "{script}");
+        }
+        fs::remove_file(work.join(name)).unwrap();
+    }
+}
+
 #[cfg(feature = "real-servers")]
 mod other_shells {
     use super::{Place, completions, said};

@@ -55,6 +55,25 @@ fn every_example_is_valid_and_complete_by_itself() {
     assert_eq!(quickstart.issuers.len(), 1);
 }
 
+/// At another port, any user of the host could listen between two runs and answer challenges.
+#[test]
+fn no_example_puts_the_listener_on_a_port_that_any_user_may_take() {
+    let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/README.md");
+    let mut ports = 0;
+    for path in manifests(&examples()).into_iter().chain([PathBuf::from(readme)]) {
+        let text = std::fs::read_to_string(&path).unwrap();
+        // The README's first rehearsal, which no CA outside of this host ever asks, has 5002.
+        let addresses = text.split("127.0.0.1:").skip(1).filter(|rest| !rest.starts_with("5002"));
+        for rest in addresses {
+            let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+            let port: u16 = digits.parse().unwrap();
+            assert!(port < 1024, "{}: {port}", path.display());
+            ports += 1;
+        }
+    }
+    assert!(ports >= 5, "{ports}");
+}
+
 #[test]
 fn each_family_of_dns_providers_has_an_issuer_and_a_cluster_issuer() {
     let mut providers = BTreeSet::new();

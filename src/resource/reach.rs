@@ -57,12 +57,12 @@ impl Reach {
 }
 
 fn of_v4(address: Ipv4Addr) -> Reach {
-    let [a, b, _, _] = address.octets();
-    if a == 0 || address.is_loopback() {
+    let [first, second, _, _] = address.octets();
+    if first == 0 || address.is_loopback() {
         Reach::Host
     } else if address.is_link_local() || METADATA_V4.contains(&address) {
         Reach::Link
-    } else if address.is_private() || (a == 100 && (64..128).contains(&b)) {
+    } else if address.is_private() || (first == 100 && (64..128).contains(&second)) {
         Reach::Private
     } else {
         Reach::Public
@@ -70,21 +70,37 @@ fn of_v4(address: Ipv4Addr) -> Reach {
 }
 
 fn of_v6(address: Ipv6Addr) -> Reach {
-    let [a, b, c, d, e, f, g, h] = address.segments();
-    let embedded = || {
-        let [[a, b], [c, d]] = [g, h].map(u16::to_be_bytes);
-        of_v4(Ipv4Addr::new(a, b, c, d))
+    let bits = address.to_bits();
+    let is_in = |network: Ipv6Addr, prefix: u32| {
+        let shift = 128_u32.saturating_sub(prefix);
+        bits.checked_shr(shift) == network.to_bits().checked_shr(shift)
     };
-    match [a, b, c, d, e, f] {
-        [0, 0, 0, 0, 0, 0] if g == 0 && h <= 1 => Reach::Host,
-        // Mapped and compatible addresses, and those of NAT64 (RFC 6052).
-        [0, 0, 0, 0, 0, 0 | 0xffff] | [0x64, 0xff9b, 0, 0, 0, 0] => embedded(),
-        _ if a & 0xffc0 == 0xfe80 || address == METADATA_V6 => Reach::Link,
-        _ if a & 0xfe00 == 0xfc00 || a & 0xffc0 == 0xfec0 => Reach::Private,
-        _ => Reach::Public,
+    if address.is_loopback() || address.is_unspecified() {
+        return Reach::Host;
+    }
+    if EMBEDDING.iter().any(|network| is_in(*network, 96)) {
+        let [.., a, b, c, d] = address.octets();
+        return of_v4(Ipv4Addr::new(a, b, c, d));
+    }
+    let link = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 0);
+    let (unique, site) =
+        (Ipv6Addr::new(0xfc00, 0, 0, 0, 0, 0, 0, 0), Ipv6Addr::new(0xfec0, 0, 0, 0, 0, 0, 0, 0));
+    if is_in(link, 10) || address == METADATA_V6 {
+        Reach::Link
+    } else if is_in(unique, 7) || is_in(site, 10) {
+        Reach::Private
+    } else {
+        Reach::Public
     }
 }
 
+/// Networks of addresses that end in an IPv4 address: compatible and mapped ones, and those of
+/// NAT64 (RFC 6052).
+const EMBEDDING: [Ipv6Addr; 3] = [
+    Ipv6Addr::UNSPECIFIED,
+    Ipv6Addr::new(0, 0, 0, 0, 0, 0xffff, 0, 0),
+    Ipv6Addr::new(0x64, 0xff9b, 0, 0, 0, 0, 0, 0),
+];
 const HOST_NAMES: [&str; 3] = ["localhost.localdomain", "ip6-localhost", "ip6-loopback"];
 /// Of Google's cloud; the others have addresses only.
 const METADATA_NAMES: [&str; 3] = ["metadata", "metadata.google.internal", "metadata.goog"];

@@ -87,13 +87,11 @@ impl Folder {
             Err(Errno::EXIST) => return Ok(false),
             Err(error) => return Err(io_error(&self.join(name), "create", error)),
         }
-        // The umask can only have removed bits; they are restored, through a handle: by its name,
-        // it could be another folder's mode by now.
-        let Some(made) = self.child(name)? else {
-            return Err(io_error(&self.join(name), "read", Errno::NOENT));
-        };
-        if made.mode()? != 0o700 {
-            rustix::fs::fchmod(&made, Mode::RWXU)
+        // The umask can only have removed bits; they are restored. This folder is ours, and only
+        // this user can write to it, so what has the name is what was made.
+        let stat = self.stat(name)?.ok_or_else(|| io_error(&self.join(name), "read", Errno::NOENT));
+        if Mode::from_raw_mode(stat?.st_mode) != Mode::RWXU {
+            rustix::fs::chmodat(&self.handle, name, Mode::RWXU, AtFlags::empty())
                 .map_err(|error| io_error(&self.join(name), "change the mode of", error))?;
         }
         Ok(true)

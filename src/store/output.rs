@@ -22,7 +22,7 @@ use super::acl::{self, Acl};
 use super::removal;
 use super::set::{DATA, REVISION_PREFIX, stable_target};
 use crate::resource::{SecretFiles, SecretMetadata};
-use crate::trust::{TrustError, quoted};
+use crate::trust::{TrustError, is_fresh, quoted};
 
 mod folder;
 
@@ -300,9 +300,8 @@ impl Output {
     ) -> Result<(), OutputError> {
         let set = rustix::fs::openat(folder, fresh, FOLDER | OFlags::NOFOLLOW, Mode::empty())
             .map_err(|e| self.failed("open", fresh, e))?;
-        let owner = rustix::fs::fstat(&set).map_err(|e| self.failed("read", fresh, e))?.st_uid;
-        if owner != rustix::process::geteuid().as_raw() {
-            return Err(self.foreign(fresh, "another user's folder"));
+        if !is_fresh(&set).map_err(|e| self.failed("read", fresh, e))? {
+            return Err(self.foreign(fresh, "another folder than the one just made"));
         }
         for name in names {
             let Some(bytes) = files.0.get(*name) else { continue };

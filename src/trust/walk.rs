@@ -8,8 +8,8 @@ use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{
-    AtFlags, CWD, FileType, Mode, OFlags, Stat, fchmod, fstat, fsync, mkdirat, openat, readlinkat,
-    renameat, statat, unlinkat,
+    AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, chmodat, fchmod, fstat, fsync, mkdirat,
+    openat, readlinkat, renameat, statat, unlinkat,
 };
 use rustix::io::Errno;
 
@@ -293,16 +293,37 @@ fn make_folder(at: &OwnedFd, name: &OsStr, mode: Mode) -> Result<Stat, Errno> {
         Err(error) => return Err(error),
     }
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let made = openat(at, name, flags, Mode::empty())?;
-    let stat = fstat(&made)?;
+    let folder = match openat(at, name, flags, Mode::empty()) {
+        // The umask has taken our own access. By name the mode goes to what is there; it is ours,
+        // and in a folder that was checked no other user can exchange that.
+        Err(Errno::ACCESS) => {
+            chmodat(at, name, mode, AtFlags::empty())?;
+            openat(at, name, flags, Mode::empty())?
+        }
+        opened => opened?,
+    };
+    let stat = fstat(&folder)?;
     if stat.st_uid == rustix::process::geteuid().as_raw() {
-        fchmod(&made, mode)?;
+        fchmod(&folder, mode)?;
     }
     let parent =
         openat(at, ".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
     // A folder that can be searched and not read cannot be synchronized.
     parent.map_or(Ok(()), |parent| fsync(&parent))?;
-    fstat(&made)
+    fstat(&folder)
+}
+
+/// Whether an open folder can be the one that this process has just made. In another user's folder
+/// that user can put a folder of ours in its place, by a rename: one that holds something is never
+/// given another owner or mode, nor a file.
+pub fn is_fresh(folder: impl AsFd) -> Result<bool, Errno> {
+    let is_ours = fstat(&folder)?.st_uid == rustix::process::geteuid().as_raw();
+    for entry in Dir::read_from(folder)? {
+        if !matches!(entry?.file_name().to_bytes(), b"." | b"..") {
+            return Ok(false);
+        }
+    }
+    Ok(is_ours)
 }
 
 /// Whether the entries of this folder are the descriptors of this process.

@@ -61,7 +61,9 @@ pub(crate) fn opened(world: &World, words: &[&str], folder: &Path) -> BTreeMap<P
     strace(world, words, &["-o", file.to_str().unwrap(), "-e", "trace=open,openat"]).ends_in(0);
     let mut opened = BTreeMap::new();
     for line in std::fs::read_to_string(file).unwrap().lines() {
-        let path = line.split('"').nth(1).map(PathBuf::from).unwrap_or_default();
+        // The path of the folder's handle, and the name.
+        let below = line.split(['<', '>']).nth(1).unwrap_or_default();
+        let path = Path::new(below).join(line.split('"').nth(1).unwrap_or_default());
         if path.parent() == Some(folder) && path.extension().is_some_and(|end| end == "yaml") {
             *opened.entry(path).or_default() += 1;
         }

@@ -45,3 +45,21 @@ pub(super) fn lines(lines: &[(&str, String)]) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a CA says on a line of its own could be a command of a workflow.
+    #[test]
+    fn a_line_feed_in_a_value_begins_no_line() {
+        let page = lines(&[
+            ("terms", "https://ca.test/\n::error::forged\r\u{1b}[2J".to_owned()),
+            ("", "of ours".to_owned()),
+        ]);
+        assert_eq!(
+            page,
+            "terms:      https://ca.test/\\n::error::forged\\r\\u{1b}[2J\n            of ours\n"
+        );
+    }
+}

@@ -80,7 +80,7 @@ impl Known {
         let flag = |name: &str| line.value(name).map(|text| known.path(text));
         let config = environment.config_dir(flag("config_dir").as_deref()).ok();
         let config = config.map(|config| known.folder.join(config.path));
-        let file = config.as_deref().map(|path| Config::read(path));
+        let file = config.as_deref().map(Config::read);
         let entry = |key: &str| file.as_ref().and_then(|file| file.entry(key));
         let configured =
             entry("state-dir").and_then(|entry| Some((entry.words.first()?, entry.line)));

@@ -13,10 +13,10 @@ pub(super) fn text(path: &Path) -> Result<Option<String>, Box<Diagnostic>> {
     let failed = |error: &std::io::Error| about("E0305", format!("cannot be read: {error}"));
     let file = match Walk::trusting_us().file(path, false) {
         Ok(file) => file,
-        Err(TrustError::Io { source, .. }) => match source.kind() {
-            ErrorKind::NotFound | ErrorKind::NotADirectory => return Ok(None),
-            _ => return Err(failed(&source)),
-        },
+        Err(TrustError::Io { source, .. }) => {
+            let is_absent = matches!(source.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory);
+            return if is_absent { Ok(None) } else { Err(failed(&source)) };
+        }
         Err(error) => {
             let help = error.remedy();
             return Err(Box::new(Diagnostic { help, ..*about("E0306", error.to_string()) }));

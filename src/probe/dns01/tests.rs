@@ -241,3 +241,24 @@ async fn the_table_shows_the_answer_of_each_server() {
     let found = report.to_string().replace(&lab.port.to_string(), "12345");
     assert_eq!(found, include_str!("tests/table.txt").trim_end());
 }
+
+/// A label of an NS record may hold any byte.
+#[test]
+fn what_a_name_server_is_called_stays_in_its_cell() {
+    let report = Dns01Report {
+        domain: "example.com".to_owned(),
+        name: "_acme-challenge.example.com".to_owned(),
+        aliases: Aliases::default(),
+        zone: None,
+        written: None,
+        servers: vec![NameServerReport {
+            server: "ns\n::error::x\u{1b}[2J".to_owned(),
+            answers: vec![],
+        }],
+        notes: vec![],
+        verdict: crate::resource::Verdict::Passed,
+    };
+    let table = report.table();
+    assert_eq!(table.lines().count(), 2, "{table}");
+    assert!(table.contains("\n  ns\\n::error::x\\u{1b}[2J  "), "{table}");
+}

@@ -24,7 +24,7 @@ use rustix::io::Errno;
 use thiserror::Error;
 
 use crate::resource::Token;
-use crate::trust::{TrustError, Trusted, Walk};
+use crate::trust::{TrustError, Trusted, Walk, is_fresh};
 
 /// A document root.
 #[derive(Debug)]
@@ -120,7 +120,7 @@ impl Webroot {
                 Err(Errno::NOTDIR | Errno::LOOP) => return Err(WebrootError::NotAFolder { path }),
                 Err(errno) => return Err(io_error("open", &path)(errno.into())),
             }
-            if is_new {
+            if is_new && is_fresh(&folder).map_err(|errno| io_error("read", &path)(errno.into()))? {
                 // The umask may have removed permissions that the web server needs.
                 let widened = fchmod(&folder, FOLDER_MODE);
                 widened.map_err(|errno| io_error("make", &path)(errno.into()))?;

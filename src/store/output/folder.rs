@@ -14,7 +14,7 @@ use rustix::io::Errno;
 
 use super::{FOLDER, Output, OutputError};
 use crate::store::acl::{self, Acl};
-use crate::trust::{Trusted, Walk};
+use crate::trust::{Trusted, Walk, is_fresh};
 
 /// How much of the path exists.
 struct Way {
@@ -52,6 +52,12 @@ impl Output {
         let new = rustix::fs::openat(&handle, &name, FOLDER | OFlags::NOFOLLOW, Mode::empty())
             .map_err(|error| failed("open", &path, error))?;
         walk.judge_handle(&path, &new)?;
+        if !is_fresh(&new).map_err(|error| failed("read", &path, error))? {
+            return Err(OutputError::Foreign {
+                path,
+                found: "another folder than the one just made",
+            });
+        }
         rustix::fs::fchmod(&new, mode).map_err(|error| failed("change", &path, error))?;
         rustix::fs::fsync(&handle).map_err(|error| failed("sync", &path, error))?;
         Ok(new)
