@@ -13,6 +13,7 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 use super::folder::{Folder, Guard, TEMP_PREFIX, io_error, text};
+use super::hook_lock::{self, HookTurn};
 use super::layout::{self, Place};
 use super::lock::{self, Lease};
 use super::opening::{self, OpenMode};
@@ -251,7 +252,7 @@ impl StateDirectory {
         }
         let Some(locks) = self.find(&[layout::LOCKS.to_owned()])? else { return Ok(()) };
         for name in locks.entries()? {
-            if name.starts_with(layout::ORDER_LOCK)
+            if [layout::ORDER_LOCK, layout::HOOK_LOCK].iter().any(|start| name.starts_with(start))
                 && let Some(lease) = lock::try_take(&locks, &name)?
             {
                 drop(lease.removing(locks.duplicate()?, name));
@@ -399,6 +400,16 @@ impl Store for StateDirectory {
             Some(root) => journal::issuances(&root),
             None => Ok(Vec::new()),
         }
+    }
+
+    fn check_issuance(&self, certificates: usize) -> Result<(), StoreError> {
+        let root = self.writable_root()?;
+        opening::check_space_for(root, certificates)?;
+        journal::check_log(root)
+    }
+
+    fn hook_turn(&self, digest: &str, runs: impl Fn(i32) -> bool) -> Result<HookTurn, StoreError> {
+        hook_lock::take(self.make(&[layout::LOCKS.to_owned()])?, digest, runs)
     }
 
     fn has_leftovers(

@@ -22,6 +22,8 @@ pub(super) const ISSUANCE_LOG: &str = "issuance.log";
 /// How the names of files begin that note a run of the operator's hook.
 pub(super) const ALERTED: &str = "alerted-";
 
+/// How the names of the locks of hooks begin.
+pub(super) const HOOK_LOCK: &str = "hook-";
 /// How the names of the locks of orders begin.
 pub(super) const ORDER_LOCK: &str = "order-";
 

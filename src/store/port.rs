@@ -3,6 +3,7 @@
 use jiff::SignedDuration;
 use thiserror::Error;
 
+use super::hook_lock::HookTurn;
 use crate::resource::envelope::{Document, Unreadable};
 use crate::resource::{Event, Issuance, NamespacedName, SecretFiles, SecretLinks};
 
@@ -154,6 +155,22 @@ pub trait Store {
 
     /// Appends one line to `issuance.log`.
     fn log_issuance(&self, line: &str) -> impl Future<Output = Result<(), StoreError>>;
+
+    /// Whether this many certificates that are being issued can be stored, with their lines in the
+    /// log of issuances.
+    fn check_issuance(&self, _certificates: usize) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    /// Takes the lock of a hook's run, named by a digest, unless the hook of an ended run still runs:
+    /// `runs` says whether its first process does.
+    fn hook_turn(
+        &self,
+        _digest: &str,
+        _runs: impl Fn(i32) -> bool,
+    ) -> Result<HookTurn, StoreError> {
+        Ok(HookTurn::Free(None))
+    }
 
     /// Whether a killed run left temporary files of this certificate or its Secret.
     fn has_leftovers(

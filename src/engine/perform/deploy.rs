@@ -1,6 +1,7 @@
 //! Effects of deployment: outputs, hooks, reloads.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use jiff::Timestamp;
 use serde_json::json;
@@ -9,13 +10,14 @@ use super::error;
 use super::world::World;
 use crate::controller::{EffectError, Outcome};
 use crate::engine::gather::files_digest;
+use crate::engine::inputs::digest_of;
 use crate::engine::ports::{Alert, Clock, Store};
 use crate::engine::task::Task;
 use crate::manifest::{TrustError, Trusted};
 use crate::pki;
-use crate::program::{INHERITED, Limits, Program, Run};
+use crate::program::{INHERITED, Limits, Program, Run, end_group, is_running};
 use crate::resource::{DeployTarget, LeafFacts, NamespacedName, SecretFiles};
-use crate::store::{Output, OutputError};
+use crate::store::{HookLock, HookTurn, Output, OutputError};
 
 impl<C: Clock, S: Store> World<'_, C, S> {
     pub(super) async fn deploy(
@@ -79,7 +81,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
             ("CERTCTL_NOT_AFTER", not_after),
             ("CERTCTL_DNS_NAMES", [names, addresses].concat().join(" ")),
         ]);
-        self.run_hook(name, "deploy", environment, &input).await
+        self.run_hook(name, ("deploy", &certificate.to_string()), environment, &input).await
     }
 
     /// Runs the program that makes servers reload the deployed files.
@@ -101,7 +103,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let mut environment = self.inherited("reload");
         let words: Vec<String> = certificates.iter().map(ToString::to_string).collect();
         environment.push(("CERTCTL_CERTIFICATES", words.join(" ")));
-        self.run_hook(name, "reload", environment, &input).await
+        self.run_hook(name, ("reload", name), environment, &input).await
     }
 
     /// Whether there is an `on-failure` program.
@@ -136,7 +138,8 @@ impl<C: Clock, S: Store> World<'_, C, S> {
             ("CERTCTL_STAGE", stage.number().to_string()),
             ("CERTCTL_STAGE_NAME", stage.name().to_owned()),
         ]);
-        self.run_hook(ON_FAILURE, ON_FAILURE, environment, &input).await
+        let of = certificate.to_string();
+        self.run_hook(ON_FAILURE, (ON_FAILURE, &of), environment, &input).await
     }
 
     fn inherited(&self, event: &'static str) -> Vec<(&'static str, String)> {
@@ -148,7 +151,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     async fn run_hook(
         &self,
         name: &str,
-        event: &str,
+        (event, of): (&str, &str),
         environment: Vec<(&'static str, String)>,
         input: &serde_json::Value,
     ) -> Result<(), EffectError> {
@@ -156,10 +159,45 @@ impl<C: Clock, S: Store> World<'_, C, S> {
             Program::find(&self.options.hooks_dir, PLACE, &[name]).map_err(error::precondition)?;
         let input = format!("{input}\n").into_bytes();
         let arguments = vec![event.to_owned()];
-        let run = Run { program: &program, arguments, environment, input };
         // A hook that needs longer starts a service of its own.
         let limits = Limits::within(self.options.hook_timeout);
-        run.to_the_end(&limits).await.map_err(|error| error::program(&error))
+        let lock = self.hook_turn(name, &digest_of(format!("{event} {of}").as_bytes())).await?;
+        let file = lock.as_ref().map(HookLock::file);
+        let run = Run { program: &program, arguments, environment, input, lock: file };
+        let ended = run.to_the_end(&limits).await.map_err(|error| error::program(&error));
+        if let Some(lock) = lock {
+            lock.done();
+        }
+        ended
+    }
+
+    /// Waits until the same hook of a run that was killed has ended, at most as long as a hook may
+    /// take, and then ends it: two never run side by side.
+    async fn hook_turn(&self, name: &str, digest: &str) -> Result<Option<HookLock>, EffectError> {
+        let mut running = None;
+        let free = async {
+            loop {
+                match self.store.hook_turn(digest, is_running).map_err(|e| error::state(&e))? {
+                    HookTurn::Free(lock) => return Ok(lock),
+                    HookTurn::Runs(process) => running = process,
+                }
+                tokio::time::sleep(HOOK_PAUSE).await;
+            }
+        };
+        if let Ok(lock) = tokio::time::timeout(self.options.hook_timeout, free).await {
+            return lock;
+        }
+        if let Some(process) = running {
+            tracing::warn!(hook = name, process, "a hook of an interrupted run is ended");
+            end_group(process).await;
+        }
+        let turn = self.store.hook_turn(digest, is_running).map_err(|e| error::state(&e))?;
+        match turn {
+            HookTurn::Free(lock) => Ok(lock),
+            HookTurn::Runs(_) => {
+                Err(error::local(format!("hook {name} of an interrupted run still runs")))
+            }
+        }
     }
 }
 
@@ -253,6 +291,8 @@ fn leaf_of(files: &SecretFiles) -> Result<LeafFacts, EffectError> {
     pki::leaf_facts(&String::from_utf8_lossy(bytes)).map_err(error::local)
 }
 
+/// How often it is looked whether a hook has ended.
+const HOOK_PAUSE: Duration = Duration::from_millis(50);
 const PLACE: &str = "hooks.d";
 const ON_FAILURE: &str = "on-failure";
 const API_VERSION: &str = "certctl.io/v1";

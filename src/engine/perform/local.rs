@@ -40,6 +40,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         contents: &SecretContents,
         targets: &[DeployTarget],
     ) -> Result<Outcome, EffectError> {
+        self.can_be_stored(task)?;
         self.access(task).external_account_binding()?;
         self.formats_can_be_made(task, contents)?;
         targets.iter().try_for_each(|target| check_target(target, &self.options.hooks_dir))?;
@@ -79,6 +80,17 @@ impl<C: Clock, S: Store> World<'_, C, S> {
             }
         }
         Ok(Outcome::Prepared)
+    }
+
+    /// Checks the space for this certificate and those that are being issued beside it.
+    fn can_be_stored(&self, task: &Task) -> Result<(), EffectError> {
+        let name = task.certificate.metadata.key();
+        let mut issuing = self.issuing.borrow_mut();
+        issuing.insert(name.clone());
+        self.store.check_issuance(issuing.len()).map_err(|error| {
+            issuing.remove(&name);
+            error::state(&error)
+        })
     }
 
     /// Opens the listener for this certificate's challenges, once per run. A port that another
