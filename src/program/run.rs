@@ -59,13 +59,19 @@ pub(crate) async fn end_stopped() {
         }
     };
     if tokio::time::timeout(GRACE, gone).await.is_err() {
-        groups.into_iter().for_each(|pid| kill(pid, Signal::KILL));
+        kill_all(groups);
     }
 }
 
 /// The same, at once.
 pub(crate) fn kill_stopped() {
-    std::mem::take(&mut *stopped()).into_iter().for_each(|pid| kill(pid, Signal::KILL));
+    kill_all(std::mem::take(&mut *stopped()));
+}
+
+fn kill_all(groups: Vec<Pid>) {
+    for pid in groups {
+        kill(pid, Signal::KILL);
+    }
 }
 
 /// Ends the processes of a program that an earlier process of certctl started.

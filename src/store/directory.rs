@@ -13,13 +13,12 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 use super::folder::{Folder, Guard, TEMP_PREFIX, io_error, text};
-use super::hook_lock::{self, HookTurn};
 use super::layout::{self, Place};
 use super::lock::{self, Lease};
 use super::opening::{self, OpenMode};
-use super::{atomic, journal, links, rollback, secret};
+use super::{atomic, hook_lock, journal, links, rollback, secret};
 use crate::resource::{DataLink, Event, Issuance, NamespacedName, SecretFiles, SecretLinks, hex};
-use crate::store::port::{Etag, KeptSet, Key, Lock, Prefix, Store, StoreError, Stored};
+use crate::store::port::{Etag, HookTurn, KeptSet, Key, Lock, Prefix, Store, StoreError, Stored};
 
 /// An open state directory.
 #[derive(Debug)]
@@ -409,7 +408,12 @@ impl Store for StateDirectory {
     }
 
     fn hook_turn(&self, digest: &str, runs: impl Fn(i32) -> bool) -> Result<HookTurn, StoreError> {
-        hook_lock::take(self.make(&[layout::LOCKS.to_owned()])?, digest, runs)
+        hook_lock::take(&self.make(&[layout::LOCKS.to_owned()])?, digest, runs)
+    }
+
+    fn hook_ended(&self, digest: &str) -> Result<(), StoreError> {
+        let Some(folder) = self.find(&[layout::LOCKS.to_owned()])? else { return Ok(()) };
+        folder.remove(&layout::hook_lock(digest)).map(drop)
     }
 
     fn has_leftovers(

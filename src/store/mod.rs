@@ -69,7 +69,6 @@ mod secret;
 mod set;
 
 pub use directory::StateDirectory;
-pub use hook_lock::{HookLock, HookTurn};
 pub use lock::Lease;
 pub use opening::OpenMode;
 pub use output::{Output, OutputError};

@@ -1,9 +1,10 @@
 //! The seam of the store: what is stored, and how it is read and written.
 
+use std::fs::File;
+
 use jiff::SignedDuration;
 use thiserror::Error;
 
-use super::hook_lock::HookTurn;
 use crate::resource::envelope::{Document, Unreadable};
 use crate::resource::{Event, Issuance, NamespacedName, SecretFiles, SecretLinks};
 
@@ -69,6 +70,15 @@ pub struct KeptSet {
     /// Whether it is the live one.
     pub is_live: bool,
     pub files: Result<SecretFiles, StoreError>,
+}
+
+/// Whether a hook may be started.
+#[derive(Debug)]
+pub enum HookTurn {
+    /// It may, with this locked file, which it inherits; without one where nothing outlives certctl.
+    Free(Option<File>),
+    /// It runs already: the number of its first process, as far as it is known.
+    Runs(Option<i32>),
 }
 
 /// What can be locked. Order: certificate, then account or scheduler, then run;
@@ -170,6 +180,11 @@ pub trait Store {
         _runs: impl Fn(i32) -> bool,
     ) -> Result<HookTurn, StoreError> {
         Ok(HookTurn::Free(None))
+    }
+
+    /// Gives the lock of a hook's run up, once the hook has ended.
+    fn hook_ended(&self, _digest: &str) -> Result<(), StoreError> {
+        Ok(())
     }
 
     /// Whether a killed run left temporary files of this certificate or its Secret.

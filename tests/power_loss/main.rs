@@ -391,7 +391,7 @@ fn cut_again(
     let mut states = Vec::new();
     each_state(scene, state, &second, bound, |again, moment, state| {
         let orders = again.orders.min(cut.orders);
-        states.push((Cut { orders, is_over: cut.is_over || again.is_over }, moment, state));
+        states.push((Cut { orders, is_over: cut.is_over }, moment, state));
     });
     let mut random = Random(2);
     let picked = (0..SECONDS_EACH).map(|_| random.below(states.len()));

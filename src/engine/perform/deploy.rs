@@ -1,5 +1,6 @@
 //! Effects of deployment: outputs, hooks, reloads.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -11,13 +12,13 @@ use super::world::World;
 use crate::controller::{EffectError, Outcome};
 use crate::engine::gather::files_digest;
 use crate::engine::inputs::digest_of;
-use crate::engine::ports::{Alert, Clock, Store};
+use crate::engine::ports::{Alert, Clock, HookTurn, Store};
 use crate::engine::task::Task;
 use crate::manifest::{TrustError, Trusted};
 use crate::pki;
 use crate::program::{INHERITED, Limits, Program, Run, end_group, is_running};
 use crate::resource::{DeployTarget, LeafFacts, NamespacedName, SecretFiles};
-use crate::store::{HookLock, HookTurn, Output, OutputError};
+use crate::store::{Output, OutputError};
 
 impl<C: Clock, S: Store> World<'_, C, S> {
     pub(super) async fn deploy(
@@ -161,19 +162,19 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let arguments = vec![event.to_owned()];
         // A hook that needs longer starts a service of its own.
         let limits = Limits::within(self.options.hook_timeout);
-        let lock = self.hook_turn(name, &digest_of(format!("{event} {of}").as_bytes())).await?;
-        let file = lock.as_ref().map(HookLock::file);
-        let run = Run { program: &program, arguments, environment, input, lock: file };
+        let digest = digest_of(format!("{event} {of}").as_bytes());
+        let lock = self.hook_turn(name, &digest).await?;
+        let run = Run { program: &program, arguments, environment, input, lock: lock.as_ref() };
         let ended = run.to_the_end(&limits).await.map_err(|error| error::program(&error));
-        if let Some(lock) = lock {
-            lock.done();
+        if let Err(error) = self.store.hook_ended(&digest) {
+            tracing::warn!(%error, "the lock of a hook is left");
         }
         ended
     }
 
     /// Waits until the same hook of a run that was killed has ended, at most as long as a hook may
     /// take, and then ends it: two never run side by side.
-    async fn hook_turn(&self, name: &str, digest: &str) -> Result<Option<HookLock>, EffectError> {
+    async fn hook_turn(&self, name: &str, digest: &str) -> Result<Option<File>, EffectError> {
         let mut running = None;
         let free = async {
             loop {
