@@ -264,9 +264,9 @@ fn token_of(challenge: &ChallengeSpec) -> Result<Token, EffectError> {
     challenge.token.parse().map_err(error::local)
 }
 
+/// How many certificates at most are taken to be issued at a time, as `--parallel` is by default.
+const AT_ONCE: usize = 256;
 /// How often, and how long each time, a run waits for the port that another certctl holds.
-/// How many certificates at most are taken to be issued at a time.
-const AT_ONCE: usize = 64;
 const PORT_WAITS: u32 = 120;
 const PORT_PAUSE: Duration = Duration::from_secs(1);
 /// How long a self-check waits for earlier ones.
