@@ -14,7 +14,7 @@ const COUNT: usize = 120;
 
 /// `issue` under a limit that `ulimit` sets.
 fn limited(world: &World, limit: &str) -> Run {
-    let present = world.command(&["issue"]);
+    let present = world.command(&["issue", "--timeout", "1m"]);
     let mut shell = Command::new("/bin/sh");
     shell.arg("-c").arg(format!("ulimit {limit} && exec \"$0\" \"$@\""));
     shell.arg(present.get_program()).args(present.get_args());
