@@ -42,7 +42,10 @@ pub(crate) fn issue(args: &IssueArgs, shell: &mut Shell) -> Result<ExitCode, Cli
 /// Runs pending outputs and hooks, without waiting for a backoff.
 pub(crate) fn deploy(args: &DeployArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
     let request = Request::names(&args.names)?;
-    begin(shell, &request, "deploy", false, only_deploy)
+    let again = args.again;
+    begin(shell, &request, "deploy", false, |task| {
+        task.goal = if again { Goal::DeployAgain } else { Goal::Deploy };
+    })
 }
 
 /// Limits a task to outputs and hooks.

@@ -9,7 +9,7 @@ use super::exit::{self, ExitCode};
 use super::progress::Progress;
 use super::report::{self, Style};
 use super::shell::Shell;
-use crate::engine::{Observer, Task};
+use crate::engine::{Observer, Task, kill_stopped_programs};
 use crate::report::{Ending, Report};
 use crate::resource::FailureClass;
 use crate::store::StateDirectory;
@@ -63,6 +63,7 @@ async fn watch_signals(sender: tokio::sync::watch::Sender<Option<i32>>) {
             _ = hangup.recv() => 1,
         };
         if sender.borrow().is_some() {
+            kill_stopped_programs();
             std::process::exit(128 + number);
         }
         // The receiver is gone when the run has just ended.

@@ -56,7 +56,8 @@ pub fn owed(snapshot: &Snapshot) -> Option<DeployTarget> {
             None => false,
         };
         let is_lost = target.step() == DeployStep::Output && snapshot.lost_output.is_some();
-        (!is_done || is_lost) && !snapshot.run.deployed.contains(&target.step())
+        let is_owed = !is_done || is_lost || snapshot.run.deploy_again;
+        is_owed && !snapshot.run.deployed.contains(&target.step())
     })
 }
 

@@ -74,6 +74,8 @@ pub struct Run {
     pub allow_untrusted: bool,
     /// Deploy, ignoring the wait after earlier failures (`deploy`, and `issue NAME`).
     pub deploy_now: bool,
+    /// Deploy what is deployed already, too (`deploy --again`).
+    pub deploy_again: bool,
     /// What was deployed in this run.
     pub deployed: BTreeSet<DeployStep>,
     /// The same as text, with deployments of a pair that another one replaced.

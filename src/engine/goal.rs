@@ -14,6 +14,8 @@ pub enum Goal {
     CleanUp,
     /// The live files are deployed, ignoring the wait after earlier failures.
     Deploy,
+    /// They are deployed once more, also where they are deployed already.
+    DeployAgain,
     /// This revocation is recorded; without one, the revocations that are owed and due are done.
     Revoke(Option<RevocationRequest>),
     /// This revision is live again; the previous one when none is given.
@@ -54,7 +56,7 @@ impl Goal {
         match self {
             Self::Issue => CONTROLLERS,
             Self::CleanUp => &[],
-            Self::Deploy => &[("deploy", deploy::decide)],
+            Self::Deploy | Self::DeployAgain => &[("deploy", deploy::decide)],
             Self::Revoke(Some(_)) => &[("revocation", revocation::decide_request)],
             Self::Revoke(None) => &[("revocation", revocation::decide)],
             Self::RollBack(_) => {

@@ -29,6 +29,7 @@ use futures_util::stream::FuturesUnordered;
 use jiff::Timestamp;
 
 use crate::controller::{Intervals, Snapshot};
+use crate::program;
 
 pub use dry_run::{DryRun, dry_run};
 pub use ending::{Ended, Ending, Evidence, Issued, Undeployed};
@@ -72,6 +73,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Engine<'_, C, S, P, O> {
         }
         Box::pin(drive::reload(self, &shared.reloads, &mut ended)).await;
         Box::pin(drive::alert(self, tasks, &ended)).await;
+        program::end_stopped().await;
         ended
     }
 
@@ -91,6 +93,11 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Engine<'_, C, S, P, O> {
         let (ended, snapshot) = Box::pin(drive::reach(self, &shared, task)).await?;
         Ok((ended.ending, snapshot))
     }
+}
+
+/// Kills the programs that a signal stopped, and that do not end.
+pub fn kill_stopped_programs() {
+    program::kill_stopped();
 }
 
 /// The snapshot of a task's certificate, for read-only verbs; nothing is written.

@@ -13,7 +13,9 @@ use crate::controller::alert::Stage;
 use crate::controller::{Effect, EffectError, Outcome};
 use crate::resource::{Event, NamespacedName, PublishedPair};
 
-pub use crate::store::port::{Etag, KeptSet, Key, Lock, Prefix, Store, StoreError, Stored};
+pub use crate::store::port::{
+    Etag, HookTurn, KeptSet, Key, Lock, Prefix, Store, StoreError, Stored,
+};
 
 /// The source of the time.
 ///

@@ -13,7 +13,7 @@ use thiserror::Error;
 
 pub(crate) use escape::shown;
 pub(crate) use file::{Program, is_component};
-pub(crate) use run::{Limits, Run};
+pub(crate) use run::{Limits, Run, end_group, end_stopped, is_running, kill_stopped};
 
 /// Why a program failed. Its output is one line, cut and escaped.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

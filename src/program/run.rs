@@ -2,16 +2,19 @@
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
+use std::fs::File;
 use std::io::{Error, ErrorKind};
+use std::os::unix::fs::FileExt as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::pin::Pin;
 use std::process::{ExitStatus, Stdio};
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::{FusedFuture, FutureExt as _, join3};
 use rustix::fs::Mode;
-use rustix::process::{Pid, Signal, kill_process_group, umask};
+use rustix::io::{FdFlags, fcntl_setfd};
+use rustix::process::{Pid, Signal, getpgid, kill_process_group, test_kill_process_group, umask};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{Child, ChildStdin, Command};
 
@@ -31,7 +34,7 @@ pub(crate) struct Limits {
 impl Limits {
     /// This limit for the whole run; a program that is stopped gets five seconds to clean up.
     pub(crate) const fn within(time: Duration) -> Self {
-        Self { time, grace: Duration::from_secs(5), linger: Duration::from_secs(1) }
+        Self { time, grace: GRACE, linger: Duration::from_secs(1) }
     }
 }
 
@@ -41,6 +44,56 @@ pub(crate) struct Run<'a> {
     pub(crate) arguments: Vec<String>,
     pub(crate) environment: Vec<(&'static str, String)>,
     pub(crate) input: Vec<u8>,
+    /// A locked file. The program inherits it, so that the lock is held as long as one of its
+    /// processes runs; the number of its first process is written into it.
+    pub(crate) lock: Option<&'a File>,
+}
+
+/// Kills the programs that were stopped because a run ended, and are still there after the grace.
+pub(crate) async fn end_stopped() {
+    let groups = std::mem::take(&mut *stopped());
+    let is_there = |pid: &Pid| test_kill_process_group(*pid).is_ok();
+    let gone = async {
+        while groups.iter().any(is_there) {
+            tokio::time::sleep(BUSY_WAIT).await;
+        }
+    };
+    if tokio::time::timeout(GRACE, gone).await.is_err() {
+        kill_all(groups);
+    }
+}
+
+/// The same, at once.
+pub(crate) fn kill_stopped() {
+    kill_all(std::mem::take(&mut *stopped()));
+}
+
+fn kill_all(groups: Vec<Pid>) {
+    for pid in groups {
+        kill(pid, Signal::KILL);
+    }
+}
+
+/// Ends the processes of a program that an earlier process of certctl started.
+pub(crate) async fn end_group(number: i32) {
+    let Some(pid) = Pid::from_raw(number) else { return };
+    kill(pid, Signal::TERM);
+    stopped().push(pid);
+    end_stopped().await;
+}
+
+/// Whether this is the first process of a program that still runs.
+pub(crate) fn is_running(number: i32) -> bool {
+    Pid::from_raw(number).is_some_and(|pid| getpgid(Some(pid)) == Ok(pid))
+}
+
+fn stopped() -> MutexGuard<'static, Vec<Pid>> {
+    STOPPED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn kill(group: Pid, signal: Signal) {
+    // The group may have ended already.
+    kill_process_group(group, signal).ok();
 }
 
 impl Run<'_> {
@@ -54,6 +107,10 @@ impl Run<'_> {
             ProgramError::Unusable { reason }
         })?;
         let group = Group(child.id().and_then(|id| Pid::from_raw(id.cast_signed())));
+        if let (Some(lock), Some(number)) = (self.lock, child.id()) {
+            // Without it, the next run waits for the program and does not end it.
+            lock.write_all_at(format!("{number:010}\n").as_bytes(), 0).ok();
+        }
         let said = Notice::default();
         let talk = join3(
             write(child.stdin.take(), &self.input),
@@ -114,7 +171,10 @@ impl Run<'_> {
         // The umask belongs to the whole process, and a stricter one is harmless meanwhile.
         let guard = UMASK.lock();
         let before = umask(Mode::from_raw_mode(0o077));
+        let inherit = |flags| self.lock.map_or(Ok(()), |lock| fcntl_setfd(lock, flags));
+        inherit(FdFlags::empty())?;
         let child = command.spawn();
+        inherit(FdFlags::CLOEXEC)?;
         umask(before);
         drop(guard);
         child
@@ -211,14 +271,14 @@ fn words_of(status: ExitStatus) -> String {
     }
 }
 
-/// The processes of a run; they are killed when the wait for them ends.
+/// The processes of a run. When the wait for them ends early, they are asked to end, and
+/// [`end_stopped`] kills those that do not.
 struct Group(Option<Pid>);
 
 impl Group {
     fn signal(&self, signal: Signal) {
         if let Some(pid) = self.0 {
-            // The group may have ended already.
-            kill_process_group(pid, signal).ok();
+            kill(pid, signal);
         }
     }
 
@@ -229,11 +289,18 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        self.signal(Signal::TERM);
+        if let Some(pid) = self.0 {
+            kill(pid, Signal::TERM);
+            stopped().push(pid);
+        }
     }
 }
 
 static UMASK: Mutex<()> = Mutex::new(());
+/// The groups that were asked to end when a run ended.
+static STOPPED: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
+/// From SIGTERM to SIGKILL.
+const GRACE: Duration = Duration::from_secs(5);
 const LAST_LINES: usize = 3;
 /// Bytes of each output that are kept.
 const KEPT: usize = 64 << 10;

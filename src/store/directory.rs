@@ -16,9 +16,9 @@ use super::folder::{Folder, Guard, TEMP_PREFIX, io_error, text};
 use super::layout::{self, Place};
 use super::lock::{self, Lease};
 use super::opening::{self, OpenMode};
-use super::{atomic, journal, links, rollback, secret};
+use super::{atomic, hook_lock, journal, links, rollback, secret};
 use crate::resource::{DataLink, Event, Issuance, NamespacedName, SecretFiles, SecretLinks, hex};
-use crate::store::port::{Etag, KeptSet, Key, Lock, Prefix, Store, StoreError, Stored};
+use crate::store::port::{Etag, HookTurn, KeptSet, Key, Lock, Prefix, Store, StoreError, Stored};
 
 /// An open state directory.
 #[derive(Debug)]
@@ -249,7 +249,7 @@ impl StateDirectory {
         }
         let Some(locks) = self.find(&[layout::LOCKS.to_owned()])? else { return Ok(()) };
         for name in locks.entries()? {
-            if name.starts_with(layout::ORDER_LOCK)
+            if [layout::ORDER_LOCK, layout::HOOK_LOCK].iter().any(|start| name.starts_with(start))
                 && let Some(lease) = lock::try_take(&locks, &name)?
             {
                 drop(lease.removing(locks.duplicate()?, name));
@@ -397,6 +397,21 @@ impl Store for StateDirectory {
             Some(root) => journal::issuances(&root),
             None => Ok(Vec::new()),
         }
+    }
+
+    fn check_issuance(&self, certificates: usize) -> Result<(), StoreError> {
+        let root = self.writable_root()?;
+        opening::check_space_for(root, certificates)?;
+        journal::check_log(root)
+    }
+
+    fn hook_turn(&self, digest: &str, runs: impl Fn(i32) -> bool) -> Result<HookTurn, StoreError> {
+        hook_lock::take(&self.make(&[layout::LOCKS.to_owned()])?, digest, runs)
+    }
+
+    fn hook_ended(&self, digest: &str) -> Result<(), StoreError> {
+        let Some(folder) = self.find(&[layout::LOCKS.to_owned()])? else { return Ok(()) };
+        folder.remove(&layout::hook_lock(digest)).map(drop)
     }
 
     fn has_leftovers(

@@ -62,6 +62,14 @@ pub(super) fn last_events(folder: &Folder, count: usize) -> Result<Vec<Event>, S
     Ok(events.into())
 }
 
+/// Whether a line can be appended to `issuance.log`: found out before there is an order.
+pub(super) fn check_log(root: &Folder) -> Result<(), StoreError> {
+    match root.kind(ISSUANCE_LOG)? {
+        None => Ok(()),
+        Some(_) => open(root, ISSUANCE_LOG).map(drop),
+    }
+}
+
 /// Appends one line to `issuance.log`, durably.
 pub(super) fn log_issuance(root: &Folder, line: &str) -> Result<(), StoreError> {
     let line = format!("{}\n", escape(line));

@@ -22,6 +22,14 @@ pub(super) const ISSUANCE_LOG: &str = "issuance.log";
 /// How the names of files begin that note a run of the operator's hook.
 pub(super) const ALERTED: &str = "alerted-";
 
+/// How the names of the locks of hooks begin.
+pub(super) const HOOK_LOCK: &str = "hook-";
+
+/// The lock of a hook's run.
+pub(super) fn hook_lock(digest: &str) -> String {
+    format!("{HOOK_LOCK}{digest}")
+}
+
 /// How the names of the locks of orders begin.
 pub(super) const ORDER_LOCK: &str = "order-";
 

@@ -90,7 +90,7 @@ pub(super) fn try_take(folder: &Folder, name: &str) -> Result<Option<Lease>, Sto
     attempt(folder, name, open(folder, name)?)
 }
 
-fn open(folder: &Folder, name: &str) -> Result<File, StoreError> {
+pub(super) fn open(folder: &Folder, name: &str) -> Result<File, StoreError> {
     let file = folder.open_file(name, OFlags::RDWR | OFlags::CREATE)?;
     file.ok_or_else(|| io_error(&folder.join(name), "create", Errno::NOENT))
 }
@@ -98,22 +98,28 @@ fn open(folder: &Folder, name: &str) -> Result<File, StoreError> {
 /// Locks an open lock file; `None` when another holder has it, or when it is no longer the one
 /// under its name.
 fn attempt(folder: &Folder, name: &str, file: File) -> Result<Option<Lease>, StoreError> {
+    if !has_taken(folder, name, &file)? {
+        return Ok(None);
+    }
     let path = folder.join(name);
-    match file.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => return Ok(None),
-        Err(TryLockError::Error(error)) => return Err(io_error(&path, "lock", error)),
-    }
-    let ours = rustix::fs::fstat(&file).map_err(|error| io_error(&path, "read", error))?;
-    match folder.stat(name)? {
-        Some(there) if (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino) => {}
-        Some(_) | None => return Ok(None),
-    }
     give_mode(&file, 0o600).map_err(|error| io_error(&path, "change the mode of", error))?;
     let fence = read_line(&file).map_or(0, |(fence, _)| fence).saturating_add(1);
     let line = format!("{fence:020} {:010}\n", std::process::id());
     file.write_all_at(line.as_bytes(), 0).map_err(|error| io_error(&path, "write", error))?;
     Ok(Some(Lease { _file: file, fence, fleeting: None }))
+}
+
+/// Locks an open file, unless it is held, or no longer the one under its name.
+pub(super) fn has_taken(folder: &Folder, name: &str, file: &File) -> Result<bool, StoreError> {
+    let path = folder.join(name);
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => return Ok(false),
+        Err(TryLockError::Error(error)) => return Err(io_error(&path, "lock", error)),
+    }
+    let ours = rustix::fs::fstat(file).map_err(|error| io_error(&path, "read", error))?;
+    let there = folder.stat(name)?;
+    Ok(there.is_some_and(|there| (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino)))
 }
 
 /// Who holds the lock on a file now; `None` when no process does. For readers: the probe is a

@@ -25,6 +25,7 @@
 //!   locks/accounts/<digest>
 //!   locks/scheduler
 //!   locks/run-<n>                     kernel locks; never removed
+//!   locks/order-<digest>, hook-<digest> removed when they are given back, or by the next run
 //! ```
 //!
 //! Contract:
@@ -49,6 +50,7 @@ mod acl;
 mod adoption;
 mod directory;
 mod folder;
+mod hook_lock;
 mod immutable;
 mod journal;
 mod layout;

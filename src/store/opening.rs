@@ -21,6 +21,10 @@ pub enum OpenMode {
 
 /// The free space required for a run, in bytes: a full disk must not cost an order.
 const LEAST_SPACE: u64 = 1 << 20;
+/// What an issuance writes, in bytes: some twenty files and folders of a block each, and both sets.
+const SPACE_EACH: u64 = 128 << 10;
+/// What must be left beside that.
+const SPACE_LEFT: u64 = 256 << 10;
 
 /// Opens the folder of a state; `None` when there is none and nothing is to be made.
 ///
@@ -60,15 +64,30 @@ pub(super) fn check_writable(folder: &Folder) -> Result<(), StoreError> {
         .map_err(|error| io_error(folder.path(), "write", error))
 }
 
-/// Checks the free space.
+/// Checks the free space for a run.
 pub(super) fn check_space(folder: &Folder) -> Result<(), StoreError> {
+    check_bytes(folder, LEAST_SPACE)
+}
+
+/// Checks the free space for this many certificates that are being issued.
+pub(super) fn check_space_for(folder: &Folder, certificates: usize) -> Result<(), StoreError> {
+    let certificates = u64::try_from(certificates).unwrap_or(u64::MAX);
+    check_bytes(folder, SPACE_EACH.saturating_mul(certificates).saturating_add(SPACE_LEFT))
+}
+
+fn check_bytes(folder: &Folder, least: u64) -> Result<(), StoreError> {
     let Ok(space) = rustix::fs::fstatvfs(folder) else { return Ok(()) };
     // Blocks reserved for root are available to root.
     let is_root = rustix::process::geteuid().is_root();
     let blocks = if is_root { space.f_bfree } else { space.f_bavail };
     // A file system that counts no blocks says nothing about its space.
-    if space.f_blocks > 0 && blocks.saturating_mul(space.f_frsize) < LEAST_SPACE {
-        let why = io::Error::new(io::ErrorKind::StorageFull, "less than 1 MiB of space left");
+    if space.f_blocks > 0 && blocks.saturating_mul(space.f_frsize) < least {
+        let size = match least {
+            LEAST_SPACE => "1 MiB".to_owned(),
+            least => format!("{} KiB", least >> 10),
+        };
+        let why = format!("less than {size} of space left");
+        let why = io::Error::new(io::ErrorKind::StorageFull, why);
         return Err(io_error(folder.path(), "write", why));
     }
     Ok(())

@@ -126,6 +126,7 @@ impl Output {
                 reason,
             })?;
         }
+        self.sweep(&folder)?;
         let fresh = self.make_set(&folder, revision, files, &names)?;
         for name in &names {
             self.link(&folder, &stable_target(name), name)?;
@@ -343,19 +344,29 @@ impl Output {
             return Ok(());
         }
         let temporary = format!("{TEMPORARY}{}-{name}", std::process::id());
-        // What a killed run of the same number left there is certctl's.
-        match rustix::fs::unlinkat(folder, &temporary, AtFlags::empty()) {
-            Ok(()) | Err(Errno::NOENT) => {}
-            Err(error) => return Err(self.failed("remove", &temporary, error)),
-        }
         rustix::fs::symlinkat(target, folder, &temporary)
             .map_err(|e| self.failed("create", &temporary, e))?;
         rustix::fs::renameat(folder, &temporary, folder, name)
             .map_err(|e| self.failed("replace", name, e))
     }
 
-    /// Removes certctl's obsolete files: older sets, links to removed files, and what killed runs
-    /// left.
+    /// Removes the links that killed runs left half made. What follows makes that durable.
+    fn sweep(&self, folder: &OwnedFd) -> Result<(), OutputError> {
+        let failed = |error| self.failed("list", "", error);
+        for entry in rustix::fs::Dir::read_from(folder).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            if let Ok(name) = entry.file_name().to_str()
+                && name.starts_with(TEMPORARY)
+                && rustix::fs::readlinkat(folder, name, Vec::new()).is_ok()
+            {
+                rustix::fs::unlinkat(folder, name, AtFlags::empty())
+                    .map_err(|e| self.failed("remove", name, e))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes certctl's obsolete files: older sets and links to removed files.
     fn prune(
         &self,
         folder: &OwnedFd,
@@ -374,10 +385,9 @@ impl Output {
                     path: self.folder.join(name),
                     source,
                 })?;
-            } else if name.starts_with(TEMPORARY)
-                || !files.0.contains_key(name)
-                    && rustix::fs::readlinkat(folder, name, Vec::new())
-                        .is_ok_and(|target| target.to_bytes() == stable_target(name).as_bytes())
+            } else if !files.0.contains_key(name)
+                && rustix::fs::readlinkat(folder, name, Vec::new())
+                    .is_ok_and(|target| target.to_bytes() == stable_target(name).as_bytes())
             {
                 rustix::fs::unlinkat(folder, name, AtFlags::empty())
                     .map_err(|e| self.failed("remove", name, e))?;

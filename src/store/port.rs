@@ -1,5 +1,7 @@
 //! The seam of the store: what is stored, and how it is read and written.
 
+use std::fs::File;
+
 use jiff::SignedDuration;
 use thiserror::Error;
 
@@ -69,6 +71,15 @@ pub struct KeptSet {
     /// Whether it is the live one.
     pub is_live: bool,
     pub files: Result<SecretFiles, StoreError>,
+}
+
+/// Whether a hook may be started.
+#[derive(Debug)]
+pub enum HookTurn {
+    /// It may, with this locked file, which it inherits; without one where nothing outlives certctl.
+    Free(Option<File>),
+    /// It runs already: the number of its first process, as far as it is known.
+    Runs(Option<i32>),
 }
 
 /// What can be locked. Order: certificate, then account or scheduler, then run;
@@ -155,6 +166,27 @@ pub trait Store {
 
     /// Appends one line to `issuance.log`.
     fn log_issuance(&self, line: &str) -> impl Future<Output = Result<(), StoreError>>;
+
+    /// Whether this many certificates that are being issued can be stored, with their lines in the
+    /// log of issuances.
+    fn check_issuance(&self, _certificates: usize) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    /// Takes the lock of a hook's run, named by a digest, unless the hook of an ended run still runs:
+    /// `runs` says whether its first process does.
+    fn hook_turn(
+        &self,
+        _digest: &str,
+        _runs: impl Fn(i32) -> bool,
+    ) -> Result<HookTurn, StoreError> {
+        Ok(HookTurn::Free(None))
+    }
+
+    /// Gives the lock of a hook's run up, once the hook has ended.
+    fn hook_ended(&self, _digest: &str) -> Result<(), StoreError> {
+        Ok(())
+    }
 
     /// Whether a killed run left temporary files of this certificate or its Secret.
     fn has_leftovers(

@@ -389,6 +389,28 @@ fn an_output_that_has_lost_a_link_or_a_file_is_noticed_and_served_again() {
 }
 
 #[test]
+fn what_is_deployed_is_deployed_again_when_asked_for() {
+    let world = World::start();
+    world.prepare(&[web(&world)]);
+    hook(&world, "install", "echo installed >> $W/steps");
+    hook(&world, "reload", "echo reloaded >> $W/steps");
+    world.issue().ends_in(0);
+    let requests = world.ca.requests();
+    let set = || fs::read_link(world.path("out/..data")).unwrap();
+    let before = set();
+    world.run(&["deploy"]).ends_in(0);
+    assert_eq!((read(&world, "steps").as_str(), set() == before), ("installed\nreloaded\n", true));
+    for count in 2..4 {
+        let last = set();
+        world.run(&["deploy", "--again", "web"]).ends_in(0);
+        assert_eq!(read(&world, "steps"), "installed\nreloaded\n".repeat(count));
+        assert!(set() != last);
+    }
+    world.issue().says_nothing();
+    assert_eq!(world.ca.requests(), requests);
+}
+
+#[test]
 fn a_fixed_hook_is_run_at_once_for_a_named_certificate_and_what_was_not_tried_is_not_told_as_tried()
 {
     let world = World::start();

@@ -36,6 +36,8 @@ mod inherited;
 #[cfg(test)]
 mod inspect;
 #[cfg(test)]
+mod interrupted;
+#[cfg(test)]
 mod issuing;
 #[cfg(test)]
 #[cfg(feature = "real-servers")]

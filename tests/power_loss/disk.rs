@@ -184,9 +184,9 @@ impl Disk {
                     .map(|_| choices.iter().map(|choice| random.below(choice.ways())).collect()),
             );
         }
-        let mut seen = HashSet::new();
+        let mut known = HashSet::new();
         let states = drawn.into_iter().map(|ways| self.state(&choices, &ways));
-        states.filter(|state| seen.insert(digest(state))).collect()
+        states.filter(|state| known.insert(digest(state))).collect()
     }
 
     fn choices(&self) -> Vec<Choice> {

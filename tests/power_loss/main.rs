@@ -303,7 +303,8 @@ impl Bound {
 /// Every state of every cut, each once.
 fn sweep(scene: fn() -> Scene) {
     if !trace::is_there() {
-        assert!(!cfg!(feature = "real-servers"), "strace is missing");
+        let is_required = cfg!(feature = "real-servers");
+        assert!(!is_required, "strace is missing");
         drop(writeln!(std::io::stderr(), "NOT TESTED: power loss, for want of strace"));
         return;
     }
@@ -391,7 +392,7 @@ fn cut_again(
     let mut states = Vec::new();
     each_state(scene, state, &second, bound, |again, moment, state| {
         let orders = again.orders.min(cut.orders);
-        states.push((Cut { orders, is_over: cut.is_over || again.is_over }, moment, state));
+        states.push((Cut { orders, is_over: cut.is_over }, moment, state));
     });
     let mut random = Random(2);
     let picked = (0..SECONDS_EACH).map(|_| random.below(states.len()));
@@ -423,16 +424,17 @@ impl Drop for Blame<'_> {
         let mut told = format!("{:?}, {cut:?}, the CA last answered {answered:?}:\n", scene.words);
         for (path, entry) in *state {
             let path = path.strip_prefix(scene.world.path("")).unwrap().display();
-            told += &match entry {
-                Entry::Folder(mode) => format!("  {path}/ {mode:o}\n"),
-                Entry::Link(target) => format!("  {path} -> {}\n", target.display()),
+            let line = match entry {
+                Entry::Folder(mode) => format!("{path}/ {mode:o}"),
+                Entry::Link(target) => format!("{path} -> {}", target.display()),
                 Entry::File(mode, bytes) => {
                     let was = scene.base.get(&scene.world.path("").join(path.to_string()));
                     let is_new = if was == Some(entry) { "" } else { ", new" };
                     let is_torn = if bytes.contains(&0) { ", zeros" } else { "" };
-                    format!("  {path} {mode:o}, {} bytes{is_new}{is_torn}\n", bytes.len())
+                    format!("{path} {mode:o}, {} bytes{is_new}{is_torn}", bytes.len())
                 }
             };
+            told.extend(["  ", &line, "\n"]);
         }
         drop(std::io::stderr().write_all(told.as_bytes()));
     }

@@ -70,6 +70,9 @@ pub struct DeployArgs {
     /// Certificates, as NAME or NAMESPACE/NAME.
     #[arg(value_name = "NAME")]
     pub names: Vec<OsString>,
+    /// Write all outputs and run all hooks and reloads again, not only those that are pending.
+    #[arg(long)]
+    pub again: bool,
 }
 
 /// `certctl revoke`.

@@ -215,6 +215,14 @@ fn a_second_failure_of_one_input_notes_it_once() {
 }
 
 #[test]
+fn the_failure_of_an_edited_input_ends_what_the_edit_let_through() {
+    let mut snapshot = solving(&[]);
+    snapshot.record.attempted_inputs = vec!["before".to_owned()];
+    let record = record_failure(&snapshot, &failure(FailureClass::Ca), now());
+    assert_eq!(written_record(&record).attempted_inputs, ["before", "input"]);
+}
+
+#[test]
 fn a_failure_that_does_not_count_leaves_the_issuance_open() {
     let uncounted = [
         FailureClass::Precondition,

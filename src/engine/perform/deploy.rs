@@ -1,6 +1,8 @@
 //! Effects of deployment: outputs, hooks, reloads.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use jiff::Timestamp;
 use serde_json::json;
@@ -9,10 +11,11 @@ use super::error;
 use super::world::World;
 use crate::controller::{EffectError, Outcome};
 use crate::engine::gather::files_digest;
-use crate::engine::ports::{Alert, Clock, Store};
+use crate::engine::inputs::digest_of;
+use crate::engine::ports::{Alert, Clock, HookTurn, Store};
 use crate::engine::task::Task;
 use crate::pki;
-use crate::program::{INHERITED, Limits, Program, Run};
+use crate::program::{INHERITED, Limits, Program, Run, end_group, is_running};
 use crate::resource::{DeployStep, DeployTarget, LeafFacts, NamespacedName, SecretFiles};
 use crate::store::{Output, OutputError};
 use crate::trust::TrustError;
@@ -87,7 +90,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
             ("CERTCTL_NOT_AFTER", not_after),
             ("CERTCTL_DNS_NAMES", [names, addresses].concat().join(" ")),
         ]);
-        self.run_hook(name, "deploy", environment, &input).await
+        self.run_hook(name, ("deploy", &certificate.to_string()), environment, &input).await
     }
 
     /// Runs the program that makes servers reload the deployed files.
@@ -109,7 +112,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let mut environment = self.inherited("reload");
         let words: Vec<String> = certificates.iter().map(ToString::to_string).collect();
         environment.push(("CERTCTL_CERTIFICATES", words.join(" ")));
-        self.run_hook(name, "reload", environment, &input).await
+        self.run_hook(name, ("reload", name), environment, &input).await
     }
 
     /// Whether there is an `on-failure` program.
@@ -144,7 +147,8 @@ impl<C: Clock, S: Store> World<'_, C, S> {
             ("CERTCTL_STAGE", stage.number().to_string()),
             ("CERTCTL_STAGE_NAME", stage.name().to_owned()),
         ]);
-        self.run_hook(ON_FAILURE, ON_FAILURE, environment, &input).await
+        let of = certificate.to_string();
+        self.run_hook(ON_FAILURE, (ON_FAILURE, &of), environment, &input).await
     }
 
     fn inherited(&self, event: &'static str) -> Vec<(&'static str, String)> {
@@ -156,17 +160,52 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     async fn run_hook(
         &self,
         name: &str,
-        event: &str,
+        (event, of): (&str, &str),
         environment: Vec<(&'static str, String)>,
         input: &serde_json::Value,
     ) -> Result<(), EffectError> {
         let program = hook(&self.options.hooks_dir, name)?;
         let input = format!("{input}\n").into_bytes();
         let arguments = vec![event.to_owned()];
-        let run = Run { program: &program, arguments, environment, input };
         // A hook that needs longer starts a service of its own.
         let limits = Limits::within(self.options.hook_timeout);
-        run.to_the_end(&limits).await.map_err(|error| error::program(&error))
+        let digest = digest_of(format!("{event} {of}").as_bytes());
+        let lock = self.hook_turn(name, &digest).await?;
+        let run = Run { program: &program, arguments, environment, input, lock: lock.as_ref() };
+        let ended = run.to_the_end(&limits).await.map_err(|error| error::program(&error));
+        if let Err(error) = self.store.hook_ended(&digest) {
+            tracing::warn!(%error, "the lock of a hook is left");
+        }
+        ended
+    }
+
+    /// Waits until the same hook of a run that was killed has ended, at most as long as a hook may
+    /// take, and then ends it: two never run side by side.
+    async fn hook_turn(&self, name: &str, digest: &str) -> Result<Option<File>, EffectError> {
+        let mut running = None;
+        let free = async {
+            loop {
+                match self.store.hook_turn(digest, is_running).map_err(|e| error::state(&e))? {
+                    HookTurn::Free(lock) => return Ok(lock),
+                    HookTurn::Runs(process) => running = process,
+                }
+                tokio::time::sleep(HOOK_PAUSE).await;
+            }
+        };
+        if let Ok(lock) = tokio::time::timeout(self.options.hook_timeout, free).await {
+            return lock;
+        }
+        if let Some(process) = running {
+            tracing::warn!(hook = name, process, "a hook of an interrupted run is ended");
+            end_group(process).await;
+        }
+        let turn = self.store.hook_turn(digest, is_running).map_err(|e| error::state(&e))?;
+        match turn {
+            HookTurn::Free(lock) => Ok(lock),
+            HookTurn::Runs(_) => {
+                Err(error::local(format!("hook {name} of an interrupted run still runs")))
+            }
+        }
     }
 }
 
@@ -281,6 +320,8 @@ fn leaf_of(files: &SecretFiles) -> Result<LeafFacts, EffectError> {
     pki::leaf_facts(&String::from_utf8_lossy(bytes)).map_err(error::local)
 }
 
+/// How often it is looked whether a hook has ended.
+const HOOK_PAUSE: Duration = Duration::from_millis(50);
 const PLACE: &str = "hooks.d";
 const ON_FAILURE: &str = "on-failure";
 const API_VERSION: &str = "certctl.io/v1";

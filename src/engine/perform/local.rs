@@ -40,6 +40,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         contents: &SecretContents,
         targets: &[DeployTarget],
     ) -> Result<Outcome, EffectError> {
+        self.can_be_stored(task)?;
         self.access(task).external_account_binding()?;
         self.formats_can_be_made(task, contents)?;
         targets.iter().try_for_each(|target| check_target(target, &self.options.hooks_dir))?;
@@ -79,6 +80,18 @@ impl<C: Clock, S: Store> World<'_, C, S> {
             }
         }
         Ok(Outcome::Prepared)
+    }
+
+    /// Checks the space for this certificate and those that are being issued beside it.
+    fn can_be_stored(&self, task: &Task) -> Result<(), EffectError> {
+        let name = task.certificate.metadata.key();
+        let mut issuing = self.issuing.borrow_mut();
+        issuing.insert(name.clone());
+        // Those that failed since are among them; more than these are never at work at once.
+        self.store.check_issuance(issuing.len().min(AT_ONCE)).map_err(|error| {
+            issuing.remove(&name);
+            error::state(&error)
+        })
     }
 
     /// Opens the listener for this certificate's challenges, once per run. A port that another
@@ -254,6 +267,8 @@ fn token_of(challenge: &ChallengeSpec) -> Result<Token, EffectError> {
     challenge.token.parse().map_err(error::local)
 }
 
+/// How many certificates at most are taken to be issued at a time, as `--parallel` is by default.
+const AT_ONCE: usize = 256;
 /// How often, and how long each time, a run waits for the port that another certctl holds.
 const PORT_WAITS: u32 = 120;
 const PORT_PAUSE: Duration = Duration::from_secs(1);

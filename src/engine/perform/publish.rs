@@ -32,6 +32,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let leaf = self.put_live(task, certificate, revision, contents).await?;
         let line = self.issuance(task, &leaf, (revision, account, renewal));
         self.store.log_issuance(&line).await.map_err(|e| error::state(&e))?;
+        self.issuing.borrow_mut().remove(&task.certificate.metadata.key());
         Ok(Outcome::Published(Box::new(leaf)))
     }
 

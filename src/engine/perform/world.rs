@@ -1,7 +1,7 @@
 //! What all performers of a run share: connections, listeners and lookups made so far.
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -91,6 +91,8 @@ pub struct World<'a, C, S> {
     pub(super) clients: RefCell<HashMap<ClientKey, Arc<Client>>>,
     pub(super) account_keys: RefCell<HashMap<String, Rc<AccountKey>>>,
     turns: RefCell<HashMap<NamespacedName, Rc<Mutex<()>>>>,
+    /// The certificates that take space while they are issued.
+    pub(super) issuing: RefCell<BTreeSet<NamespacedName>>,
     pub(super) checks: Semaphore,
 }
 
@@ -124,6 +126,7 @@ impl<'a, C: Clock, S: Store> World<'a, C, S> {
             clients: RefCell::default(),
             account_keys: RefCell::default(),
             turns: RefCell::default(),
+            issuing: RefCell::default(),
             checks: Semaphore::new(CHECKS_AT_ONCE),
         }
     }

@@ -113,7 +113,7 @@ impl Exec {
             ("CERTCTL_ZONE", zone),
             ("CERTCTL_VALUE", record.value.clone()),
         ]);
-        let run = Run { program: &self.program, arguments, environment, input };
+        let run = Run { program: &self.program, arguments, environment, input, lock: None };
         run.to_the_end(&self.limits).await.map_err(ended)
     }
 }

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr};
 
+use rustix::process::{Resource, getrlimit};
 use tokio::task::AbortHandle;
 
 /// The open connections, oldest first. Dropping the table closes them all.
@@ -15,11 +16,11 @@ pub(super) struct Connections {
 }
 
 impl Connections {
-    /// Adds a connection, and closes another when there are more than [`MAX_CONNECTIONS`].
+    /// Adds a connection, and closes another when there are more than the limit.
     pub(super) fn admit(&mut self, peer: IpAddr, task: AbortHandle) {
         self.open.retain(|(_, task)| !task.is_finished());
         self.open.push((network(peer), task));
-        if self.open.len() > MAX_CONNECTIONS {
+        if self.open.len() > limit(getrlimit(Resource::Nofile).current) {
             self.drop_one();
         }
     }
@@ -47,6 +48,12 @@ impl Drop for Connections {
             task.abort();
         }
     }
+}
+
+/// How many connections there may be: visitors must not take the files that a run needs.
+fn limit(files: Option<u64>) -> usize {
+    let share = files.and_then(|files| usize::try_from(files / 8).ok());
+    share.unwrap_or(MAX_CONNECTIONS).clamp(4, MAX_CONNECTIONS)
 }
 
 /// The index of the oldest connection of the peer with the most connections; on a tie, of the peer
@@ -78,6 +85,12 @@ pub(super) const MAX_CONNECTIONS: usize = 128;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_low_limit_of_open_files_leaves_fewer_to_visitors() {
+        let limits = [None, Some(1 << 20), Some(1024), Some(256), Some(48), Some(3)];
+        assert_eq!(limits.map(limit), [128, 128, 128, 32, 6, 4]);
+    }
 
     #[test]
     fn the_oldest_of_the_busiest_peer_goes_first() {

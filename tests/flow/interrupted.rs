@@ -1,0 +1,176 @@
+//! What a run that was ended or killed leaves, and what must be there before an order.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::Path;
+use std::process::{Child, Command};
+
+use certctl::rehearsal::RequestKind;
+use certctl::store::atomic;
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+
+use crate::support::{CertificateYaml, World, finish, until};
+
+/// A world with a deploy hook that says when two of its processes run at once, and its run up to the
+/// moment when the hook is started. `first` is what the first one does.
+fn interrupted_in_a_hook(first: &str) -> (World, Child) {
+    let world = World::start();
+    let web = CertificateYaml::new("web").annotation("certctl.io/deploy-hook", "install");
+    world.prepare(&[web]);
+    let folder = world.path("").display().to_string();
+    let script = format!(
+        "cd {folder}\n\
+         for p in $(cat pids 2>/dev/null); do kill -0 $p 2>/dev/null && echo twice >> twice; done\n\
+         echo $$ >> pids\n\
+         [ $(wc -l < pids) -gt 1 ] && exit\n\
+         {first}\n"
+    );
+    world.write_program("config/hooks.d/install", &script);
+    let run = world.start_certctl(&["issue"]);
+    until("the hook runs", || !hooks(&world).is_empty());
+    (world, run)
+}
+
+/// The processes of the hook, oldest first.
+fn hooks(world: &World) -> Vec<Pid> {
+    let pids = fs::read_to_string(world.path("pids")).unwrap_or_default();
+    // The last line may be in the making.
+    let lines = pids.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+    lines.map(|line| Pid::from_raw(line.trim().parse().unwrap()).unwrap()).collect()
+}
+
+fn is_there(process: Pid) -> bool {
+    test_kill_process(process).is_ok()
+}
+
+#[test]
+fn a_hook_that_ignores_term_does_not_outlive_a_run_that_a_signal_ends() {
+    let (world, run) = interrupted_in_a_hook("trap '' TERM; echo >> ready; exec sleep 600");
+    until("the signal is ignored", || world.path("ready").exists());
+    let certctl = Pid::from_raw(run.id().cast_signed()).unwrap();
+    kill_process(certctl, Signal::TERM).unwrap();
+    assert_eq!(finish(run).code, Some(143));
+    let hook = hooks(&world)[0];
+    until("the hook is gone", || !is_there(hook));
+    world.issue().ends_in(0);
+    assert_eq!((hooks(&world).len(), world.path("twice").exists()), (2, false));
+}
+
+#[test]
+fn a_hook_of_a_killed_run_is_waited_for_and_ended_before_it_is_run_again() {
+    let (world, mut run) = interrupted_in_a_hook("exec sleep 600");
+    run.kill().unwrap();
+    finish(run);
+    let hook = hooks(&world)[0];
+    assert!(is_there(hook), "it outlives a killed certctl");
+    world.run(&["issue", "--hook-timeout", "1s"]).ends_in(0).says("is ended");
+    assert_eq!((hooks(&world).len(), world.path("twice").exists()), (2, false));
+    assert!(!is_there(hook));
+    assert_eq!(world.sent(RequestKind::NewOrder), 1);
+    world.issue().says_nothing();
+    // What a hook leaves in the background keeps no run waiting.
+    let folder = world.path("").display().to_string();
+    let script = format!("sleep 600 & echo $! > {folder}/left; echo done >> {folder}/done");
+    world.write_program("config/hooks.d/install", &script);
+    for _ in 0..2 {
+        world.run(&["renew", "web"]).ends_in(0);
+        let left = fs::read_to_string(world.path("left")).unwrap();
+        kill_process(Pid::from_raw(left.trim().parse().unwrap()).unwrap(), Signal::KILL).unwrap();
+    }
+    assert_eq!(fs::read_to_string(world.path("done")).unwrap(), "done\ndone\n");
+    let locks = fs::read_dir(world.state().path("locks")).unwrap();
+    let left = locks
+        .filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().starts_with("hook-"));
+    assert_eq!(left.count(), 0);
+}
+
+/// An empty file, private as certctl's are.
+fn leave(path: &Path) {
+    atomic::write(path, b"", 0o600).unwrap();
+}
+
+#[test]
+fn what_a_killed_run_left_goes_with_the_next_run_though_nothing_is_due() {
+    let world = World::start();
+    let out = world.path("out").display().to_string();
+    world.prepare(&[CertificateYaml::new("web").annotation("certctl.io/output-dir", &out)]);
+    world.issue().ends_in(0);
+    let state = world.state();
+    let before = state.everything();
+    let digest = fs::read_dir(state.path("accounts")).unwrap().next().unwrap().unwrap().file_name();
+    let account = format!("accounts/{}", digest.to_str().unwrap());
+    for folder in [
+        "",
+        "certificates/default/web",
+        "certificates/default/web/orders",
+        "certificates/default/web/requests",
+        "secrets/default/web-tls",
+        &account,
+    ] {
+        leave(&state.path(folder).join(".tmp-1-1-x"));
+    }
+    for lock in ["order-1f", "hook-1f"] {
+        leave(&state.path("locks").join(lock));
+    }
+    world.issue().says_nothing();
+    let paths = |all: &std::collections::BTreeMap<std::path::PathBuf, _>| -> Vec<_> {
+        all.keys().cloned().collect()
+    };
+    assert_eq!(paths(&state.everything()), paths(&before));
+    // In an output, with what is written there next.
+    symlink("..data/tls.key", world.path("out/.certctl-1-tls.key")).unwrap();
+    world.run(&["renew", "web"]).ends_in(0);
+    assert!(world.path("out/.certctl-1-tls.key").symlink_metadata().is_err());
+}
+
+#[test]
+fn a_log_of_issuances_that_cannot_be_written_is_found_before_an_order() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    world.issue().ends_in(0);
+    let log = world.state().path("issuance.log");
+    fs::set_permissions(&log, fs::Permissions::from_mode(0o644)).unwrap();
+    world.run(&["renew", "web"]).ends_in(7).says("issuance.log");
+    fs::remove_file(&log).unwrap();
+    fs::create_dir(&log).unwrap();
+    world.run(&["renew", "web"]).ends_in(7).says("issuance.log");
+    assert_eq!(world.sent(RequestKind::NewOrder), 1);
+    fs::remove_dir(&log).unwrap();
+    world.run(&["renew", "web"]).ends_in(0);
+}
+
+/// A small disk needs root; without it nothing is to be found here.
+#[test]
+fn as_root_a_disk_that_is_too_small_for_all_certificates_costs_no_order_of_those_that_do_not_fit() {
+    let world = World::start();
+    let certificates: Vec<_> =
+        (0..50).map(|number| CertificateYaml::new(&format!("c{number}"))).collect();
+    world.prepare(&certificates);
+    let state = world.path("state");
+    fs::create_dir(&state).unwrap();
+    let mount = |words: &[&str]| {
+        let mut command = Command::new("mount");
+        command.args(words).arg(&state);
+        command.output().is_ok_and(|output| output.status.success())
+    };
+    if !mount(&["-t", "tmpfs", "-o", "size=1200k,mode=0700", "tmpfs"]) {
+        return;
+    }
+    let unmount = Unmount(&state);
+    for _ in 0..3 {
+        world.issue();
+    }
+    let (orders, issued) = (world.sent(RequestKind::NewOrder), world.ca.issued());
+    assert!(issued > 0 && orders == issued, "{orders} orders, {issued} issued");
+    assert!(mount(&["-o", "remount,size=64m"]));
+    world.issue().ends_in(0);
+    assert_eq!((world.sent(RequestKind::NewOrder), world.ca.issued()), (50, 50));
+    drop(unmount);
+}
+
+struct Unmount<'a>(&'a Path);
+
+impl Drop for Unmount<'_> {
+    fn drop(&mut self) {
+        Command::new("umount").arg("-l").arg(self.0).status().unwrap();
+    }
+}
