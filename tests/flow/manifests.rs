@@ -23,7 +23,7 @@ fn a_certificate_whose_manifest_is_gone_stays_and_is_reported() {
     let (world, file) = issued_from_a_file();
     prepare_another(&world);
     world.issue().ends_in(0);
-    std::fs::remove_file(&file).unwrap();
+    fs::remove_file(&file).unwrap();
     let before = (world.state().everything(), world.ca.requests());
     world.issue().ends_in(0).says("certctl forget").says(file.to_str().unwrap());
     assert_eq!((world.state().everything(), world.ca.requests()), before);
@@ -32,7 +32,7 @@ fn a_certificate_whose_manifest_is_gone_stays_and_is_reported() {
 #[test]
 fn no_manifest_at_all_is_an_error_while_certificates_are_known() {
     let (world, file) = issued_from_a_file();
-    std::fs::remove_file(&file).unwrap();
+    fs::remove_file(&file).unwrap();
     world.issue().ends_in(3).says("1 certificate known from earlier runs, without a manifest");
     world.state().published("web");
 }
@@ -179,7 +179,7 @@ fn a_file_without_a_certificate_is_named() {
 fn a_certificate_that_moved_to_another_file_is_reported_once() {
     let (world, file) = issued_from_a_file();
     let there = world.path("site/there.yaml");
-    std::fs::rename(&file, &there).unwrap();
+    fs::rename(&file, &there).unwrap();
     let words = ["issue", there.to_str().unwrap()];
     let moved =
         format!("web its manifest is {} now, no longer {}", there.display(), file.display());
@@ -188,9 +188,21 @@ fn a_certificate_that_moved_to_another_file_is_reported_once() {
 }
 
 #[test]
+fn a_manifest_that_moved_within_the_config_directory_is_not_gone() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    world.issue().ends_in(0);
+    fs::rename(world.path("config/web.yaml"), world.path("config/site.yaml")).unwrap();
+    for verb in ["plan", "issue"] {
+        let run = world.run(&[verb]).ends_in(0);
+        assert!(!run.stderr.contains("no longer exists"), "{}", run.stderr);
+    }
+    world.issue().says_nothing();
+}
+
+#[test]
 fn a_manifest_with_a_mistake_is_another_thing_than_none() {
     let (world, file) = issued_from_a_file();
-    let text = std::fs::read_to_string(&file).unwrap().replace("dnsNames", "dnsName");
+    let text = fs::read_to_string(&file).unwrap().replace("dnsNames", "dnsName");
     world.write("site/web.yaml", &text);
     let table = world.run(&["status"]).ends_in(0).stdout;
     assert!(table.contains("INVALID"), "{table}");
@@ -223,7 +235,7 @@ fn what_was_never_issued_leaves_no_files_when_it_is_forgotten() {
 #[test]
 fn a_folder_of_that_name_is_no_obstacle_to_a_verb_that_takes_names() {
     let world = World::prepared(&[CertificateYaml::new("web")]);
-    std::fs::create_dir(world.path("web")).unwrap();
+    fs::create_dir(world.path("web")).unwrap();
     world.run(&["issue"]).ends_in(0);
     for words in [&["renew", "web"][..], &["deploy", "web"], &["rollback", "web"]] {
         world.run(words).ends_in(0);
@@ -236,7 +248,7 @@ fn a_folder_of_that_name_is_no_obstacle_to_a_verb_that_takes_names() {
     world.write("d/other.yaml", &CertificateYaml::new("other"));
     let plan = world.run(&["plan", "d"]).ends_in(0);
     assert!(plan.stdout.contains("other.example.test"), "{}", plan.stdout);
-    let pem = std::fs::read_to_string(world.path("state/secrets/default/web-tls/tls.crt")).unwrap();
+    let pem = fs::read_to_string(world.path("state/secrets/default/web-tls/tls.crt")).unwrap();
     world.write("c.pem", &pem);
     world.run(&["inspect", "c.pem", "--offline"]).ends_in(0);
     world.run(&["revoke", "c.pem"]).ends_in(2).says("c.pem is the live certificate of default/web");
@@ -256,7 +268,7 @@ fn a_manifest_may_come_through_a_pipe() {
     let made = std::process::Command::new("mkfifo").arg(&fifo).status().unwrap();
     assert!(made.success());
     let writer = std::thread::spawn(move || {
-        let mut file = std::fs::File::options().write(true).open(fifo).unwrap();
+        let mut file = fs::File::options().write(true).open(fifo).unwrap();
         file.write_all(manifest.as_bytes()).unwrap();
     });
     world.run(&["plan", "./fifo"]).ends_in(0);

@@ -7,14 +7,14 @@ use serde_json::json;
 
 use super::error;
 use super::world::World;
-use crate::controller::{EffectError, Outcome, deploy};
+use crate::controller::{EffectError, Outcome};
 use crate::engine::gather::files_digest;
 use crate::engine::ports::{Alert, Clock, Store};
 use crate::engine::task::Task;
 use crate::manifest::{TrustError, Trusted};
 use crate::pki;
 use crate::program::{INHERITED, Limits, Program, Run};
-use crate::resource::{DeployStep, DeployTarget, LeafFacts, NamespacedName, SecretFiles};
+use crate::resource::{DeployTarget, LeafFacts, NamespacedName, SecretFiles};
 use crate::store::{Output, OutputError};
 
 impl<C: Clock, S: Store> World<'_, C, S> {
@@ -31,10 +31,9 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         match target {
             DeployTarget::Output { .. } => {
                 // A hook that is missing is found before servers get new files.
-                let wanted = deploy::wanted(&task.settings());
-                let programs = wanted.iter().filter(|one| one.step() > DeployStep::Output);
-                for program in programs {
-                    check_target(program, &self.options.hooks_dir)?;
+                let settings = task.settings();
+                for name in settings.deploy_hook.iter().chain(&settings.reload) {
+                    hook(&self.options.hooks_dir, name)?;
                 }
                 write_output(target, revision, &files, replaces)?;
             }
