@@ -183,7 +183,7 @@ fn the_hook_is_not_there_or_cannot_be_run() {
     let web = CertificateYaml::new("web").annotation("certctl.io/reload", "nginx");
     let world = World::prepared(&[web]);
     let file = world.path("config/hooks.d/nginx").display().to_string();
-    world.issue().ends_in(3).says("metadata.annotations.certctl.io/reload: ").says(&file);
+    world.issue().ends_in(3).says(" metadata.annotations.certctl.io/reload\n").says(&file);
     world.write("config/hooks.d/nginx", "#!/bin/sh\n");
     for (mode, command) in [(0o644, "chmod u+x"), (0o777, "chmod go-w")] {
         chmod(Path::new(&file), mode);
@@ -248,6 +248,10 @@ fn the_server_is_not_the_directory_of_the_ca() {
 #[test]
 fn all_mistakes_come_in_one_go_and_none_twice() {
     let world = World::prepared(&[]);
+    let sum = |count: &str, file: &str| {
+        let path = world.path(&format!("config/{file}.yaml"));
+        format!("error: {count} in {}\n", path.display())
+    };
     // Three mistakes: a wrong field, a name without a solver, and an issuer that is not there.
     let web = CertificateYaml::new("web").field("colour: red").issued_by("cb");
     let run = |text: &str, args: &[&str]| {
@@ -255,18 +259,18 @@ fn all_mistakes_come_in_one_go_and_none_twice() {
         world.run(&[&["validate"], args].concat())
     };
     let found = run(&web.to_string(), &[]).ends_in(3).says("unknown field `colour`");
-    found.says("issuer `cb` not found").says("error: 2 errors in 2 files");
+    found.says("issuer `cb` not found").says(&sum("2 errors", "web"));
     let wild = CertificateYaml::new("web").for_names(&["*.example.test"]).field("colour: red");
     let found = run(&wild.to_string(), &[]).ends_in(3).says("needs a dns01 solver");
-    found.says("error: 2 errors in 2 files");
+    found.says(&sum("2 errors", "web"));
     // A wrong name is left out, which is no second mistake.
     let wrong = CertificateYaml::new("web").for_names(&["a..b"]);
-    run(&wrong.to_string(), &[]).ends_in(3).says("error: 1 error in 2 files");
+    run(&wrong.to_string(), &[]).ends_in(3).says(&sum("1 error", "web"));
     // Nor is a reference to an issuer whose kind is misspelt.
     let issuer = world.issuer().to_string().replace("kind: Issuer", "kind: issuer");
     world.write("config/issuer.yaml", &issuer);
     let found = run(&CertificateYaml::new("web").to_string(), &[]).ends_in(3);
-    found.says("did you mean `Issuer`?").says("error: 1 error in 2 files");
+    found.says("did you mean `Issuer`?").says(&sum("1 error", "issuer"));
     world.issue().ends_in(3).says("error[E0107]");
     assert_eq!(world.ca.requests(), 0);
 }

@@ -188,6 +188,12 @@ pub(crate) async fn work_on(
         tracing::warn!(%error, "the on-failure hook did not run");
     }
     Box::pin(orphans::clean_up(shell, workspace, &done, verb)).await?;
+    if verb == "deploy" && !request.is_empty() {
+        for end in ended.iter().filter(|end| end.error.is_none() && end.not_after.is_none()) {
+            let text = format!("{}: nothing is issued yet", end.key());
+            shell.output.talk(Level::Info, &text);
+        }
+    }
     let now = SystemClock.now();
     let mut code = conclude(shell, workspace.state(), &ended, has_errors, now).await?;
     let revoked = if owed {

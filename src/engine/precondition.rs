@@ -26,8 +26,11 @@ pub struct Unmet {
 
 impl Unmet {
     fn new(of_issuer: bool, path: &str, message: &dyn fmt::Display) -> Self {
-        let path = path.split(' ').map(str::to_owned).collect();
-        Self { of_issuer, path, secret: None, message: message.to_string() }
+        let path: Vec<String> = path.split(' ').map(str::to_owned).collect();
+        let message = message.to_string();
+        // A cause that begins with the field: it is said with the place.
+        let own = message.strip_prefix(&path.join(".")).and_then(|rest| rest.strip_prefix(": "));
+        Self { of_issuer, secret: None, message: own.unwrap_or(&message).to_owned(), path }
     }
 
     fn at_secret(self, name: &str) -> Self {

@@ -276,13 +276,13 @@ pub enum StoreError {
         source: std::io::Error,
     },
     /// A damaged file; it was renamed, not overwritten.
-    #[error("{path}: cannot be read ({why}); kept as {kept_as}")]
+    #[error("{path}: cannot be read ({why}){}", kept(path, kept_as))]
     Corrupt {
         /// The original path.
         path: String,
         /// The error.
         why: String,
-        /// The new path.
+        /// The new path; the original one when nothing may be written.
         kept_as: String,
     },
     #[error(
@@ -342,6 +342,11 @@ pub enum StoreError {
         /// The holder: `process 1234`, or `another process`.
         holder: String,
     },
+}
+
+/// Where a damaged file is now, if it was renamed.
+fn kept(path: &str, kept_as: &str) -> String {
+    if path == kept_as { String::new() } else { format!("; kept as {kept_as}") }
 }
 
 impl StoreError {

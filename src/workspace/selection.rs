@@ -165,7 +165,11 @@ impl Workspace {
         of: Selection,
         is_asked: impl Fn(&Certificate, &BTreeSet<PathBuf>) -> bool,
     ) -> Targets {
-        let Selection { loaded, named, orphans, .. } = of;
+        let Selection { loaded, named, mut orphans, .. } = of;
+        // The manifest of one that moved to another file is not gone.
+        let found: BTreeSet<NamespacedName> =
+            loaded.certificates().map(|certificate| certificate.metadata.key()).collect();
+        orphans.retain(|(name, _)| !found.contains(name));
         let secrets = self.settings.secrets(&loaded);
         let is_meant = |certificate: &&Certificate| {
             let Metadata { namespace, labels, .. } = &certificate.metadata;

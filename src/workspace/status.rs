@@ -35,9 +35,11 @@ impl Workspace {
     ) -> Result<Vec<CertificateView>, StoreError> {
         let keys = targets.tasks.iter().map(|task| task.certificate.metadata.key());
         let (mut views, with_manifest) = (BTreeMap::new(), keys.collect::<BTreeSet<_>>());
+        let selected = self.selected(targets);
+        let is_selected =
+            |key: &NamespacedName| selected.as_ref().is_none_or(|selected| selected.contains(key));
         for (key, record) in &self.records {
-            if self.is_here(key) && !with_manifest.contains(key) && self.settings.selector.is_none()
-            {
+            if self.is_here(key) && !with_manifest.contains(key) && is_selected(key) {
                 let mistake = mistake(targets, key, record);
                 let view = self.without_manifest(key.clone(), record.clone(), mistake, now).await;
                 views.insert(key.clone(), view.unwrap_or_else(|error| damaged(key, &error)));
@@ -47,20 +49,34 @@ impl Workspace {
         for task in &targets.tasks {
             let key = task.certificate.metadata.key();
             let view = Box::pin(self.with_manifest(task, &mut ledgers, now)).await;
-            views.insert(key.clone(), view.unwrap_or_else(|error| damaged(&key, &error)));
+            let view = view.unwrap_or_else(|error| CertificateView {
+                certificate: Some(task.certificate.clone()),
+                issuer: Some(task.issuer.clone()),
+                ..damaged(&key, &error)
+            });
+            views.insert(key, view);
         }
         for (key, why) in &self.damaged {
-            if self.is_here(key) && self.settings.selector.is_none() {
+            if self.is_here(key) && is_selected(key) {
                 let view = views.entry(key.clone());
                 let view = view.or_insert_with(|| CertificateView::unknown(key.clone()));
                 view.damage = Some(why.clone());
             }
         }
         let mut views: Vec<CertificateView> = views.into_values().collect();
-        if self.settings.selector.is_none() {
-            views.extend(self.invalid(targets, &views));
-        }
+        let mut invalid = self.invalid(targets, &views);
+        invalid.retain(|view| is_selected(&view.key));
+        views.extend(invalid);
         Ok(views)
+    }
+
+    /// The Certificates with labels that the selector matches, those with mistakes too; `None`
+    /// without a selector. The state knows no labels.
+    fn selected(&self, targets: &Targets) -> Option<BTreeSet<NamespacedName>> {
+        let selector = self.settings.selector.as_ref()?;
+        let certificates = targets.loaded.certificates();
+        let matching = certificates.filter(|one| selector.matches(&one.metadata.labels));
+        Some(matching.map(|one| one.metadata.key()).collect())
     }
 
     /// Whether it is in the namespace of `-n`.

@@ -147,10 +147,8 @@ fn what_is_printed_is_what_the_schema_says() {
     assert_eq!(revoked["items"][0]["ending"], "issued", "{revoked:#}");
     print(&["renew", "good"]);
     assert_eq!(print(&["rollback", "good"])["items"][0]["name"], "good");
-    let forgotten = print(&["forget", "new", "--anyway"]);
-    assert_eq!(forgotten["forgotten"][0]["certificate"], "default/new");
-    let one_off = CertificateYaml::new("one-off");
-    let path = world.write("one-off.yaml", &one_off).display().to_string();
+    assert_eq!(print(&["forget", "new", "--anyway"])["forgotten"][0]["certificate"], "default/new");
+    let path = world.write("one-off.yaml", &CertificateYaml::new("one-off")).display().to_string();
     let key = world.path("one-off.key").display().to_string();
     let create = ["create", "certificaterequest", "one-off", "--output-key-file", &key];
     let request = print(&[&create[..], &["--from-certificate-file", &path]].concat());

@@ -153,3 +153,43 @@ fn without_an_on_failure_hook_a_state_that_cannot_be_made_is_the_only_thing_said
     let run = world.run(&["issue", "--state-dir", &state]).ends_in(7);
     assert!(run.stderr.starts_with("error: ") && !run.stderr.contains("WARN"), "{}", run.stderr);
 }
+
+#[test]
+fn a_selector_shows_the_certificates_with_mistakes_that_it_matches() {
+    let labelled = |name: &str, label: &str| {
+        let yaml = CertificateYaml::new(name).to_string();
+        yaml.replacen("metadata:\n", &format!("metadata:\n  labels: {{ team: {label} }}\n"), 1)
+    };
+    let world = World::prepared(&[]);
+    for (name, team) in [("web", "a"), ("mail", "b"), ("damaged", "a")] {
+        world.write(&format!("config/{name}.yaml"), &labelled(name, team));
+    }
+    world.issue().ends_in(0);
+    world.write("state/certificates/default/damaged/status.json", "{");
+    for name in ["web", "never"] {
+        let broken =
+            labelled(name, "a").replace("issuerRef:\n    name: ca", "issuerRef:\n    name: no");
+        world.write(&format!("config/{name}.yaml"), &broken);
+    }
+    let rows = |words: &[&str]| {
+        let table = world.run(&[&["status"], words].concat()).stdout;
+        let row = |line: &str| {
+            let mut cells = line.split("   ").map(str::trim).filter(|cell| !cell.is_empty());
+            [cells.next().unwrap().to_owned(), cells.next().unwrap().to_owned()]
+        };
+        table.lines().skip(1).map(row).collect::<Vec<_>>()
+    };
+    let shown = rows(&["-l", "team=a"]);
+    let wanted = [["damaged", "STATE DAMAGED"], ["web", "INVALID"], ["never", "INVALID"]];
+    assert_eq!(shown, wanted.map(|row| row.map(str::to_owned)));
+    assert_eq!(rows(&["-l", "team=b"]), [["mail", "READY"].map(str::to_owned)]);
+    world.run(&["status", "-l", "team=c", "--exit-code"]).ends_in(8);
+}
+
+#[test]
+fn a_named_certificate_that_was_never_issued_is_said_to_have_nothing_to_deploy() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    let run = world.run(&["deploy", "web"]).ends_in(0);
+    assert_eq!(run.stderr, "default/web: nothing is issued yet\n");
+    world.run(&["deploy"]).says_nothing();
+}

@@ -188,6 +188,18 @@ fn a_certificate_that_moved_to_another_file_is_reported_once() {
 }
 
 #[test]
+fn a_manifest_that_moved_within_the_config_directory_is_not_gone() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    world.issue().ends_in(0);
+    fs::rename(world.path("config/web.yaml"), world.path("config/site.yaml")).unwrap();
+    for verb in ["plan", "issue"] {
+        let run = world.run(&[verb]).ends_in(0);
+        assert!(!run.stderr.contains("no longer exists"), "{}", run.stderr);
+    }
+    world.issue().says_nothing();
+}
+
+#[test]
 fn a_manifest_with_a_mistake_is_another_thing_than_none() {
     let (world, file) = issued_from_a_file();
     let text = fs::read_to_string(&file).unwrap().replace("dnsNames", "dnsName");

@@ -116,10 +116,10 @@ fn damaged_metadata_of_a_secret_is_set_aside_and_made_anew_without_an_order() {
     world.issue().ends_in(0);
     world.write(METADATA, "{\"vers");
     let status = world.run(&["status"]).ends_in(7).stdout;
-    let word = |name: &str, word: &str| {
-        status.lines().any(|line| line.starts_with(name) && line.contains(word))
+    let shows = |name: &str, verdict: &str| {
+        status.lines().any(|line| line.starts_with(name) && line.contains(verdict))
     };
-    assert!(word("web", "STATE DAMAGED") && word("mail", "READY"), "{status}");
+    assert!(shows("web", "STATE DAMAGED") && shows("mail", "READY"), "{status}");
     let run = world.issue().ends_in(0);
     assert!(run.stderr.contains("cannot be read"), "{}", run.stderr);
     world.run(&["status", "--exit-code"]).ends_in(0);

@@ -16,7 +16,7 @@ use crate::engine::ports::{Alert, Clock, HookTurn, Store};
 use crate::engine::task::Task;
 use crate::pki;
 use crate::program::{INHERITED, Limits, Program, Run, end_group, is_running};
-use crate::resource::{DeployStep, DeployTarget, LeafFacts, NamespacedName, SecretFiles};
+use crate::resource::{DeployTarget, LeafFacts, NamespacedName, SecretFiles};
 use crate::store::{Output, OutputError};
 use crate::trust::TrustError;
 
@@ -34,10 +34,9 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         match target {
             DeployTarget::Output { .. } => {
                 // A hook that is missing is found before servers get new files.
-                let wanted = task.settings().deploy_targets();
-                let programs = wanted.iter().filter(|one| one.step() > DeployStep::Output);
-                for program in programs {
-                    check_target(program, &self.options.hooks_dir)?;
+                let settings = task.settings();
+                for name in settings.deploy_hook.iter().chain(&settings.reload) {
+                    hook(&self.options.hooks_dir, name)?;
                 }
                 write_output(target, revision, &files, replaces)?;
             }
