@@ -32,9 +32,7 @@ impl<C: Clock, S: Store> Performer for World<'_, C, S> {
     async fn perform(&self, task: &Task, effect: Effect) -> Outcome {
         let turn = self.turn(&task.certificate.metadata.key());
         let _turn = if effect.goes_to_the_ca() { Some(turn.lock().await) } else { None };
-        if matches!(effect, Effect::Accept { .. } | Effect::ReadAuthorization { .. }) {
-            self.look_at_sockets().await;
-        }
+        self.look_at_sockets(&effect).await;
         let done = match effect {
             Effect::Prepare { solving, contents, targets } => {
                 self.prepare(task, solving, &contents, &targets).await

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use tokio::sync::{Mutex, Semaphore};
 
 use crate::acme::{self, AccountKey, Client, Limits, RequestCounts};
-use crate::controller::EffectError;
+use crate::controller::{Effect, EffectError};
 use crate::engine::ports::{Clock, Store};
 use crate::engine::task::Task;
 use crate::manifest::SecretSource;
@@ -159,8 +159,10 @@ impl<'a, C: Clock, S: Store> World<'a, C, S> {
 
     /// Notes when a socket that shared a port with a listener of this run is gone: the kernel resets
     /// the connections that wait there, also those of the CA for this run's challenges.
-    pub(super) async fn look_at_sockets(&self) {
-        if !self.tokens.is_shared() {
+    /// It looks before the CA is asked to validate, and when it has.
+    pub(super) async fn look_at_sockets(&self, effect: &Effect) {
+        let is_time = matches!(effect, Effect::Accept { .. } | Effect::ReadAuthorization { .. });
+        if !is_time || !self.tokens.is_shared() {
             return;
         }
         let listeners = self.listeners.lock().await;

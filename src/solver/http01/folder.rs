@@ -138,7 +138,9 @@ impl TokenFolder {
         let is_first = self.own().is_empty();
         self.own().insert(token.to_string(), presented);
         if is_first {
-            self.ports().iter().for_each(|port| self.mark(*port));
+            for port in self.ports().iter() {
+                self.mark(*port);
+            }
         }
         Ok(())
     }

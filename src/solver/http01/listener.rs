@@ -70,7 +70,9 @@ impl Listener {
             sockets.push((address, socket));
         }
         let (bound, sockets): (Vec<SocketAddr>, Vec<TcpListener>) = sockets.into_iter().unzip();
-        bound.iter().for_each(|address| folder.serve(address.port()));
+        for address in &bound {
+            folder.serve(address.port());
+        }
         let responder =
             Responder { folder: folder.clone(), hits: hits.clone(), connections: Arc::default() };
         let (stop, stopped) = watch::channel(());
@@ -403,7 +405,7 @@ mod tests {
             std::fs::File::create(&mark).unwrap();
             mark
         };
-        let hour = Duration::from_secs(3600);
+        let hour = Duration::from_hours(1);
         let (listener, port) = bind();
         let others = mark(port, std::os::unix::process::parent_id());
         let mut closing = Box::pin(listener.close(&folder, hour));
