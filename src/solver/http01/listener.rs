@@ -352,7 +352,7 @@ mod tests {
             folder.put(&"tok".parse().unwrap(), "tok.abc").unwrap();
             let address = (std::net::Ipv4Addr::LOCALHOST, listener.addresses()[0].port());
             let request = get("GET", "/.well-known/acme-challenge/tok");
-            // Without a pause in between: nobody has accepted them when it is closed.
+            // Without a pause in between: some are not accepted yet when it is closed.
             let mut waiting = Vec::new();
             for _ in 0..20 {
                 let mut stream = std::net::TcpStream::connect(address).unwrap();
