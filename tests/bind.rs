@@ -1,6 +1,12 @@
 //! `rfc2136` against BIND 9: the provider alone, and the binary with a Pebble that queries BIND.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "test code outside of test functions")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::wildcard_enum_match_arm,
+    reason = "test code outside of test functions"
+)]
 
 mod bind_support;
 #[path = "bind/caching.rs"]

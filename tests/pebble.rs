@@ -222,15 +222,15 @@ fn two_states(rounds: usize) {
     installed();
     let _turn = beside_others();
     let ca = Ca::start(&Options::default());
-    let works = [Work::new(&ca, CERTCTL), Work::new(&ca, CERTCTL)];
+    let works = ["one", "two"].map(|label| (Work::new(&ca, CERTCTL), label));
     for round in 0..rounds {
-        let start = |number: usize| {
-            let certificate = (format!("web-{round}"), names(&format!("of-{number}-{round}"), 3));
-            works[number].manifest("web.yaml", &Issuer::default(), &[certificate]);
-            let mut command = works[number].command("web.yaml");
+        let start = |(work, label): (&Work<'_>, &str)| {
+            let certificate = (format!("web-{round}"), names(&format!("{label}-{round}"), 3));
+            work.manifest("web.yaml", &Issuer::default(), &[certificate]);
+            let mut command = work.command("web.yaml");
             command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
         };
-        for child in [start(0), start(1)] {
+        for child in works.each_ref().map(|(work, label)| start((work, label))) {
             let output = child.wait_with_output().unwrap();
             let said = String::from_utf8_lossy(&output.stderr);
             assert_eq!(output.status.code(), Some(0), "{round}: {said}");

@@ -16,6 +16,8 @@
 #[path = "resume/mod.rs"]
 mod resume;
 
+use std::slice::from_ref;
+
 use certctl::engine::Ending;
 use certctl::engine::ports::Clock as _;
 use jiff::SignedDuration;
@@ -144,7 +146,7 @@ fn reset(times: usize, others_end: bool) -> (Ending, usize) {
     let scene = Scene::new(&NAMES);
     scene.ca.borrow_mut().resets = times;
     let error = || Error { others_end, ..Error::default() };
-    let ended = scene.run_together(&[&[scene.task.clone()]], options(), error);
+    let ended = scene.run_together(&[from_ref(&scene.task)], options(), error);
     let orders = scene.ca.borrow().orders.len();
     (ended.into_iter().flatten().next().unwrap().ending, orders)
 }

@@ -26,11 +26,7 @@ struct Case {
 }
 
 impl Case {
-    fn names(self, number: usize) -> Vec<String> {
-        vec![format!("own-{number}.example.test"), SHARED.to_owned()]
-    }
-
-    /// Issues all at once, and one more at the end; the stderr of a failed run.
+    /// Issues all at once, and one more at the end.
     fn run(self, bind: &Bind) {
         let name_server = self.over_dns.then_some(bind.address);
         let ca = Ca::start(&Options {
@@ -66,15 +62,14 @@ impl Case {
     }
 
     fn issue(self, work: &Work<'_>, certificates: std::ops::Range<usize>, processes: usize) {
-        let key = key_of("HMACSHA256");
         let mut children = Vec::new();
         for process in 0..processes {
             let (file, issuer) = (format!("{process}.yaml"), Issuer::default());
             let these = certificates.clone().skip(process).step_by(processes);
-            let these: Vec<_> = these.map(|n| (format!("c{n}"), self.names(n))).collect();
+            let these: Vec<_> = these.map(|n| (format!("c{n}"), names(n))).collect();
             work.manifest(&file, &issuer, &these);
             if self.over_dns {
-                let solvers = self.solver(work, &key);
+                let solvers = solver(work);
                 let text = std::fs::read_to_string(work.path(&file)).unwrap();
                 let text = text.replace("[ http01: { ingress: {} } ]", &solvers);
                 let secret = "apiVersion: v1\nkind: Secret\nmetadata: { name: tsig }\n";
@@ -95,14 +90,6 @@ impl Case {
         for number in certificates {
             assert!(work.secret(&format!("c{number}"), "tls.crt").is_some(), "{self:?}: {number}");
         }
-    }
-
-    fn solver(self, work: &Work<'_>, key: &str) -> String {
-        let server = work.name_server().unwrap();
-        format!(
-            "[ dns01: {{ rfc2136: {{ nameserver: '{server}', tsigKeyName: {key}, tsigAlgorithm: \
-             HMACSHA256, tsigSecretSecretRef: {{ name: tsig, key: secret }} }} }} ]"
-        )
     }
 
     fn journals(self, work: &Work<'_>) -> BTreeMap<String, Vec<Event>> {
@@ -130,6 +117,18 @@ impl Case {
         }
         urls
     }
+}
+
+fn names(number: usize) -> Vec<String> {
+    vec![format!("own-{number}.example.test"), SHARED.to_owned()]
+}
+
+fn solver(work: &Work<'_>) -> String {
+    let (server, key) = (work.name_server().unwrap(), key_of("HMACSHA256"));
+    format!(
+        "[ dns01: {{ rfc2136: {{ nameserver: '{server}', tsigKeyName: {key}, tsigAlgorithm: \
+         HMACSHA256, tsigSecretSecretRef: {{ name: tsig, key: secret }} }} }} ]"
+    )
 }
 
 /// How many TXT records BIND has added for a name.

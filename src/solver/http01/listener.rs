@@ -69,7 +69,9 @@ impl Listener {
             sockets.push((address, socket));
         }
         let (bound, sockets): (Vec<SocketAddr>, Vec<TcpListener>) = sockets.into_iter().unzip();
-        bound.iter().for_each(|address| folder.serve(address.port()));
+        for address in &bound {
+            folder.serve(address.port());
+        }
         let responder =
             Responder { folder: folder.clone(), hits: hits.clone(), connections: Arc::default() };
         let (stop, stopped) = watch::channel(());
@@ -343,7 +345,7 @@ mod tests {
             folder.put(&"tok".parse().unwrap(), "tok.abc").unwrap();
             let address = (std::net::Ipv4Addr::LOCALHOST, listener.addresses()[0].port());
             let request = get("GET", "/.well-known/acme-challenge/tok");
-            // Without a pause in between: nobody has accepted them when it is closed.
+            // Without a pause in between: some are not accepted yet when it is closed.
             let mut waiting = Vec::new();
             for _ in 0..20 {
                 let mut stream = std::net::TcpStream::connect(address).unwrap();
@@ -398,7 +400,7 @@ mod tests {
             std::fs::File::create(&mark).unwrap();
             mark
         };
-        let hour = Duration::from_secs(3600);
+        let hour = Duration::from_hours(1);
         let (listener, port) = bind();
         let others = mark(port, std::os::unix::process::parent_id());
         let mut closing = Box::pin(listener.close(&folder, hour));
