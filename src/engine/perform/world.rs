@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use tokio::sync::{Mutex, Semaphore};
 
 use crate::acme::{self, AccountKey, Client, Limits, RequestCounts};
-use crate::controller::{Effect, EffectError};
+use crate::controller::EffectError;
 use crate::engine::ports::{Clock, Store};
 use crate::engine::task::Task;
 use crate::manifest::SecretSource;

@@ -146,7 +146,7 @@ impl TokenFolder {
         let is_first = self.own().is_empty();
         self.own().insert(token.to_string(), presented);
         if is_first {
-            self.show(|presence| presence.enter());
+            self.show(Presence::enter);
         }
         Ok(())
     }
@@ -155,7 +155,7 @@ impl TokenFolder {
     pub fn remove(&self, token: &Token) -> Result<(), FolderError> {
         self.own().remove(token.as_str());
         if self.own().is_empty() {
-            self.show(|presence| presence.leave());
+            self.show(Presence::leave);
         }
         self.0.is_synced.store(false, Ordering::Relaxed);
         self.directories().try_for_each(|directory| directory.unlink(&file_name(token)))
@@ -182,7 +182,7 @@ impl TokenFolder {
         let Some(presence) = Presence::open(&runtime.handle, port) else { return };
         self.ports().entry(port).or_insert(presence);
         if !self.own().is_empty() {
-            self.show(|presence| presence.enter());
+            self.show(Presence::enter);
         }
     }
 
