@@ -52,6 +52,9 @@ pub(crate) struct Run<'a> {
 /// Kills the programs that were stopped because a run ended, and are still there after the grace.
 pub(crate) async fn end_stopped() {
     let groups = std::mem::take(&mut *stopped());
+    if groups.is_empty() {
+        return;
+    }
     let is_there = |pid: &Pid| test_kill_process_group(*pid).is_ok();
     let gone = async {
         while groups.iter().any(is_there) {
