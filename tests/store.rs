@@ -329,16 +329,18 @@ fn temporaries_of_killed_runs_are_swept_under_the_lock() {
     futures(use_everything(&state));
     let folders = ["certificates/default/web", "certificates/default/web/orders", "accounts/ab"];
     let temp = |folder: &str| path.join(folder).join(".tmp-1-1-status.json");
+    let zero = SignedDuration::ZERO;
+    let account = futures(state.lock(&Lock::Account("ab".into()), zero)).unwrap();
     for folder in folders {
         File::create(temp(folder)).unwrap();
     }
     let here = || folders.map(|folder| temp(folder).exists());
     drop(writer(&path));
-    assert_eq!(here(), [true, true, true], "opening holds no lock");
-    let zero = SignedDuration::ZERO;
+    assert_eq!(here(), [true, true, true], "another process works on the account");
+    drop(account);
+    drop(writer(&path));
+    assert_eq!(here(), [true, true, false]);
     drop(futures(state.lock(&Lock::Certificate(web()), zero)).unwrap());
-    assert_eq!(here(), [false, false, true]);
-    drop(futures(state.lock(&Lock::Account("ab".into()), zero)).unwrap());
     assert_eq!(here(), [false, false, false]);
 }
 
