@@ -179,7 +179,10 @@ impl Workspace {
         let key = task.certificate.metadata.key();
         let is_known = self.records.iter().any(|(known, _)| *known == key);
         let snapshot = look(&self.state, task, intervals, now).await?;
-        let record = readiness::refreshed(&snapshot, now);
+        let mut record = readiness::refreshed(&snapshot, now);
+        // What the manifest no longer asks for cannot be pending.
+        let wanted = snapshot.settings.deploy_targets();
+        record.deployments.retain(|known| wanted.contains(&known.target));
         let secret = task.certificate.secret_key();
         let output = deploy::target(&snapshot.settings, DeployStep::Output);
         let lost = output.zip(snapshot.lost_output.as_ref());

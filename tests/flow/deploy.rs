@@ -129,6 +129,19 @@ fn a_failed_hook_leaves_the_certificate_issued_and_is_retried() {
 }
 
 #[test]
+fn a_failed_step_that_is_no_longer_asked_for_is_not_pending() {
+    let world = World::start();
+    let web = CertificateYaml::new("web");
+    world.prepare(&[web.clone().annotation("certctl.io/deploy-hook", "install")]);
+    hook(&world, "install", "exit 7");
+    world.run(&["issue"]).ends_in(6);
+    world.prepare(&[web]);
+    world.run(&["issue"]).ends_in(0);
+    let status = world.run(&["status", "--exit-code"]).ends_in(0);
+    assert!(status.stdout.contains(" READY "), "{}", status.stdout);
+}
+
+#[test]
 fn what_stands_in_the_way_of_an_output_stays() {
     let world = World::start();
     world.prepare(&[web(&world)]);
