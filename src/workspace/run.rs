@@ -105,7 +105,9 @@ impl Workspace {
             shutdown,
         };
         let ended = Box::pin(engine.run(tasks)).await;
-        world.stop_listening(engine.shutdown.borrow().is_some()).await;
+        // A borrow across the wait would block the signal that ends it.
+        let is_interrupted = engine.shutdown.borrow().is_some();
+        world.stop_listening(is_interrupted).await;
         tracing::debug!(requests = world.requests(), "run ended");
         self.requests.replace(world.request_counts());
         Ok(ended)
