@@ -1,8 +1,9 @@
 //! What a run that was ended or killed leaves, and what must be there before an order.
 
-use std::fs;
-use std::os::unix::fs::{PermissionsExt as _, symlink};
-use std::path::Path;
+use std::fs::{self, DirBuilder, File};
+use std::io::Write as _;
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _, symlink};
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 
 use certctl::rehearsal::RequestKind;
@@ -113,9 +114,8 @@ fn what_a_killed_run_left_goes_with_the_next_run_though_nothing_is_due() {
         leave(&state.path("locks").join(lock));
     }
     world.issue().says_nothing();
-    let paths = |all: &std::collections::BTreeMap<std::path::PathBuf, _>| -> Vec<_> {
-        all.keys().cloned().collect()
-    };
+    let paths =
+        |all: &std::collections::BTreeMap<PathBuf, _>| -> Vec<_> { all.keys().cloned().collect() };
     assert_eq!(paths(&state.everything()), paths(&before));
     // In an output, with what is written there next.
     symlink("..data/tls.key", world.path("out/.certctl-1-tls.key")).unwrap();
@@ -138,7 +138,42 @@ fn a_log_of_issuances_that_cannot_be_written_is_found_before_an_order() {
     world.run(&["renew", "web"]).ends_in(0);
 }
 
-/// A small disk needs root; without it nothing is to be found here.
+/// Shows in the runtime folder that this process has a token presented at a port.
+fn present_at(port: u16) -> Option<PathBuf> {
+    let user = rustix::process::geteuid();
+    let run = if user.is_root() { "/run".to_owned() } else { format!("/run/user/{user}") };
+    let outer = Path::new(&run).join("certctl");
+    DirBuilder::new().mode(0o755).create(&outer).ok();
+    let folder = outer.join("http01").join(format!(".{port}"));
+    DirBuilder::new().mode(0o700).recursive(true).create(&folder).ok()?;
+    let file = folder.join(std::process::id().to_string());
+    File::create(&file).ok()?;
+    Some(file)
+}
+
+/// At its end, a run waits for another one that has a token presented at the port they share.
+#[test]
+fn a_signal_while_a_run_waits_for_others_at_its_end_does_not_block_it() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    let Some(other) = present_at(world.port.number()) else {
+        return not_run("there is no runtime folder");
+    };
+    let mut run = world.start_certctl(&["issue"]);
+    let live = world.state().path("secrets/default/web-tls/tls.crt");
+    let lock = world.state().path("locks/certificates/default/web");
+    let is_free = || File::open(&lock).is_ok_and(|lock| lock.try_lock().is_ok());
+    until("it is issued", || live.exists() && is_free());
+    kill_process(Pid::from_child(&run), Signal::TERM).unwrap();
+    fs::remove_file(other).unwrap();
+    until("it ends", || run.try_wait().unwrap().is_some());
+    finish(run).ends_in(0);
+}
+
+/// Said past the harness, which would keep it to itself.
+fn not_run(why: &str) {
+    writeln!(std::io::stderr(), "NOT RUN: {why}").ok();
+}
+
 #[test]
 fn as_root_a_disk_that_is_too_small_for_all_certificates_costs_no_order_of_those_that_do_not_fit() {
     let world = World::start();
@@ -153,7 +188,7 @@ fn as_root_a_disk_that_is_too_small_for_all_certificates_costs_no_order_of_those
         command.output().is_ok_and(|output| output.status.success())
     };
     if !mount(&["-t", "tmpfs", "-o", "size=1200k,mode=0700", "tmpfs"]) {
-        return;
+        return not_run("a small disk needs root");
     }
     let unmount = Unmount(&state);
     for _ in 0..3 {
