@@ -44,13 +44,13 @@ pub(crate) fn deploy(args: &DeployArgs, shell: &mut Shell) -> Result<ExitCode, C
     let request = Request::names(&args.names)?;
     let again = args.again;
     begin(shell, &request, "deploy", false, |task| {
-        task.goal = if again { Goal::DeployAgain } else { Goal::Deploy };
+        task.goal = Goal::Deploy { again };
     })
 }
 
 /// Limits a task to outputs and hooks.
 pub(crate) fn only_deploy(task: &mut Task) {
-    task.goal = Goal::Deploy;
+    task.goal = Goal::Deploy { again: false };
 }
 
 /// Issues certificates now, without a trigger and despite a backoff.
@@ -170,7 +170,7 @@ pub(crate) async fn work_on(
         return Err(error.into());
     }
     tell_strays(workspace, &tasks)?;
-    tell_moves(&tasks, workspace.records());
+    tell_moves(&tasks, workspace);
     let done = tasks.iter().map(|task| task.certificate.metadata.key()).collect();
     let owed = workspace.records().iter().any(|(_, record)| owes(record));
     let job = || Job::new(verb, secrets.clone());
@@ -285,11 +285,10 @@ fn tell_empty(
 }
 
 /// Logs once when a Certificate has moved to another file; the state records the path.
-fn tell_moves(tasks: &[Task], records: &[(NamespacedName, CertificateRecord)]) {
+fn tell_moves(tasks: &[Task], workspace: &Workspace) {
     for task in tasks {
         let certificate = task.certificate.metadata.key();
-        let record = records.iter().find(|(name, _)| *name == certificate);
-        let before = record.and_then(|(_, record)| record.manifest.as_ref());
+        let before = workspace.record(&certificate).and_then(|record| record.manifest.as_ref());
         if let (Some(before), Some(now)) = (before, &task.manifest)
             && before != now
         {

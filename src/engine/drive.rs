@@ -84,12 +84,9 @@ pub(super) async fn reach<C: Clock, S: Store, P: Performer, O: Observer>(
     let lock = match task.goal {
         // Its lock is taken around its effects: see `AccountTurn`.
         Goal::Account(_) => None,
-        Goal::Issue
-        | Goal::CleanUp
-        | Goal::Deploy
-        | Goal::DeployAgain
-        | Goal::Revoke(_)
-        | Goal::RollBack(_) => Some(Lock::Certificate(session.name.clone())),
+        Goal::Issue | Goal::CleanUp | Goal::Deploy { .. } | Goal::Revoke(_) | Goal::RollBack(_) => {
+            Some(Lock::Certificate(session.name.clone()))
+        }
     };
     drop(session);
     let locked = async {
@@ -113,8 +110,7 @@ pub(super) async fn reach<C: Clock, S: Store, P: Performer, O: Observer>(
     let (ending, is_new) = drive.all_passes(limited).await?;
     let evidence = Evidence::of(&drive.session.snapshot, &ending);
     let mut ended = Ended { is_new, evidence, ..ended_with(ending) };
-    let deploys = matches!(task.goal, Goal::Issue | Goal::Deploy | Goal::DeployAgain);
-    if deploys || task.goal == Goal::CleanUp {
+    if matches!(task.goal, Goal::Issue | Goal::Deploy { .. } | Goal::CleanUp) {
         drive.reload_or_report(&mut ended, limited).await?;
     }
     let run = &mut drive.session.snapshot.run;
@@ -189,10 +185,10 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
                 self.revision_before = self.session.snapshot.record.status.revision;
             }
             Goal::CleanUp => self.leave_order(challenge::withdrawn).await,
-            Goal::Deploy | Goal::DeployAgain => {
+            Goal::Deploy { again } => {
                 compare_passwords(self.engine, self.task, &mut self.session);
                 self.session.snapshot.run.deploy_now = true;
-                self.session.snapshot.run.deploy_again = self.task.goal == Goal::DeployAgain;
+                self.session.snapshot.run.deploy_again = *again;
             }
             Goal::Revoke(Some(wish)) => {
                 let secret = self.session.snapshot.certificate.secret_key();

@@ -13,9 +13,10 @@ pub enum Goal {
     /// The challenges of earlier runs are cleaned up.
     CleanUp,
     /// The live files are deployed, ignoring the wait after earlier failures.
-    Deploy,
-    /// They are deployed once more, also where they are deployed already.
-    DeployAgain,
+    Deploy {
+        /// Also where they are deployed already.
+        again: bool,
+    },
     /// This revocation is recorded; without one, the revocations that are owed and due are done.
     Revoke(Option<RevocationRequest>),
     /// This revision is live again; the previous one when none is given.
@@ -56,7 +57,7 @@ impl Goal {
         match self {
             Self::Issue => CONTROLLERS,
             Self::CleanUp => &[],
-            Self::Deploy | Self::DeployAgain => &[("deploy", deploy::decide)],
+            Self::Deploy { .. } => &[("deploy", deploy::decide)],
             Self::Revoke(Some(_)) => &[("revocation", revocation::decide_request)],
             Self::Revoke(None) => &[("revocation", revocation::decide)],
             Self::RollBack(_) => {

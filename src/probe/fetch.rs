@@ -56,23 +56,11 @@ pub(super) async fn fetch(
 }
 
 /// Those of the addresses to which a redirect from this one is followed.
-fn followed(from: IpAddr, mut addresses: Vec<IpAddr>) -> Result<Vec<IpAddr>, String> {
-    let is_followed = |to: &IpAddr| match (Reach::of(from), Reach::of(*to)) {
-        (_, Reach::Public)
-        | (Reach::Link, Reach::Link)
-        | (Reach::Host | Reach::Link | Reach::Private, Reach::Host | Reach::Private) => true,
-        (Reach::Public, Reach::Host | Reach::Link | Reach::Private)
-        | (Reach::Host | Reach::Private, Reach::Link) => false,
-    };
-    let refused = addresses.iter().copied().find(|to| !is_followed(to));
-    addresses.retain(is_followed);
-    match refused {
-        Some(to) if addresses.is_empty() => {
-            let (to_is, from_is) = (Reach::of(to).words(), Reach::of(from).words());
-            Err(format!("{to} is {to_is}; not followed from {from}, {from_is}"))
-        }
-        Some(_) | None => Ok(addresses),
-    }
+fn followed(from: IpAddr, addresses: Vec<IpAddr>) -> Result<Vec<IpAddr>, String> {
+    Reach::of(from).leads_to(addresses).map_err(|to| {
+        let (to_is, from_is) = (Reach::of(to).words(), Reach::of(from).words());
+        format!("{to} is {to_is}; not followed from {from}, {from_is}")
+    })
 }
 
 /// The target, when the answer is a redirect that has one.

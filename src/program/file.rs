@@ -58,10 +58,11 @@ impl Program {
     /// it, a folder or a link on the way. Checked when the settings are read and before each run.
     pub(crate) fn check(&self) -> Result<(), String> {
         let (path, folder) = (self.path.display(), self.folder.display());
-        let words = |error: TrustError| match (&error, error.remedy()) {
-            (TrustError::Io { source, .. }, _) => format!("{path}: {source}"),
-            (_, Some(remedy)) => format!("{error}: {remedy}"),
-            (_, None) => error.to_string(),
+        let words = |error: TrustError| {
+            if let TrustError::Io { source, .. } = &error {
+                return format!("{path}: {source}");
+            }
+            error.with_remedy()
         };
         let walk = Walk::trusting_us();
         let inside = walk.folder(&self.folder).map_err(words)?.path;

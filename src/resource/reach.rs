@@ -45,6 +45,25 @@ impl Reach {
         matches!(Self::of_host(host), Some(Self::Host | Self::Link))
     }
 
+    /// Those of the addresses to which foreign text from this reach may send a request; when that is
+    /// none of them, the first one. From a public address none leads inside, and none ever leads to
+    /// another link or a cloud's metadata service.
+    pub fn leads_to(self, mut addresses: Vec<IpAddr>) -> Result<Vec<IpAddr>, IpAddr> {
+        let is_allowed = |to: &IpAddr| match (self, Self::of(*to)) {
+            (_, Self::Public)
+            | (Self::Link, Self::Link)
+            | (Self::Host | Self::Link | Self::Private, Self::Host | Self::Private) => true,
+            (Self::Public, Self::Host | Self::Link | Self::Private)
+            | (Self::Host | Self::Private, Self::Link) => false,
+        };
+        let refused = addresses.iter().copied().find(|to| !is_allowed(to));
+        addresses.retain(is_allowed);
+        match refused {
+            Some(to) if addresses.is_empty() => Err(to),
+            Some(_) | None => Ok(addresses),
+        }
+    }
+
     /// In words, for messages.
     pub fn words(self) -> &'static str {
         match self {

@@ -8,7 +8,7 @@ use rustix::fs::{Access, AtFlags, Mode};
 
 use super::folder::{Folder, io_error, not_a_folder};
 use crate::store::port::StoreError;
-use crate::trust::{TrustError, Trusted, Walk};
+use crate::trust::{TrustError, Trusted, Walk, owner_of};
 
 /// What a state directory is opened for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,11 +33,9 @@ const SPACE_LEFT: u64 = 256 << 10;
 pub(super) fn open_state(path: &Path, mode: OpenMode) -> Result<Option<Folder>, StoreError> {
     let opened = match mode {
         OpenMode::ReadWrite => Walk::trusting_us().up_to_the_end().made_folder(path, Mode::RWXU),
-        OpenMode::ReadOnly => match Walk::new(None).folder(path) {
-            Ok(found) => {
+        OpenMode::ReadOnly => match owner_of(path) {
+            Ok(owner) => {
                 let us = Trusted::of_process();
-                let owner = rustix::fs::fstat(&found.handle).map(|stat| stat.st_uid);
-                let owner = owner.map_err(|error| io_error(path, "read", error))?;
                 let trusted = if us.is_root_only() { us.and(owner) } else { us };
                 Walk::new(Some(trusted)).up_to_the_end().folder(path)
             }

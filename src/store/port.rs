@@ -169,42 +169,28 @@ pub trait Store {
 
     /// Whether this many certificates that are being issued can be stored, with their lines in the
     /// log of issuances.
-    fn check_issuance(&self, _certificates: usize) -> Result<(), StoreError> {
-        Ok(())
-    }
+    fn check_issuance(&self, certificates: usize) -> Result<(), StoreError>;
 
     /// Takes the lock of a hook's run, named by a digest, unless the hook of an ended run still runs:
     /// `runs` says whether its first process does.
-    fn hook_turn(
-        &self,
-        _digest: &str,
-        _runs: impl Fn(i32) -> bool,
-    ) -> Result<HookTurn, StoreError> {
-        Ok(HookTurn::Free(None))
-    }
+    fn hook_turn(&self, digest: &str, runs: impl Fn(i32) -> bool) -> Result<HookTurn, StoreError>;
 
     /// Gives the lock of a hook's run up, once the hook has ended.
-    fn hook_ended(&self, _digest: &str) -> Result<(), StoreError> {
-        Ok(())
-    }
+    fn hook_ended(&self, digest: &str) -> Result<(), StoreError>;
 
     /// Whether a killed run left temporary files of this certificate or its Secret.
     fn has_leftovers(
         &self,
-        _certificate: &NamespacedName,
-        _secret: &NamespacedName,
-    ) -> Result<bool, StoreError> {
-        Ok(false)
-    }
+        certificate: &NamespacedName,
+        secret: &NamespacedName,
+    ) -> Result<bool, StoreError>;
 
     /// Removes them. The caller holds the certificate's lock.
     fn remove_leftovers(
         &self,
-        _certificate: &NamespacedName,
-        _secret: &NamespacedName,
-    ) -> Result<(), StoreError> {
-        Ok(())
-    }
+        certificate: &NamespacedName,
+        secret: &NamespacedName,
+    ) -> Result<(), StoreError>;
 
     /// The lines of `issuance.log`, oldest first; those that cannot be read are left out.
     fn issuances(&self) -> impl Future<Output = Result<Vec<Issuance>, StoreError>>;

@@ -12,4 +12,4 @@ mod tests;
 mod walk;
 
 pub use rule::{TrustError, Trusted, check_secret, quoted};
-pub use walk::{Folder, Seen, Walk, is_fresh};
+pub use walk::{Folder, Seen, Walk, is_fresh, owner_of};

@@ -313,6 +313,13 @@ fn make_folder(at: &OwnedFd, name: &OsStr, mode: Mode) -> Result<Stat, Errno> {
     fstat(&folder)
 }
 
+/// The owner of the folder at the end of a path, however it is reached.
+pub fn owner_of(path: &Path) -> Result<u32, TrustError> {
+    let found = Walk::new(None).folder(path)?;
+    let stat = fstat(&found.handle).map_err(|error| failed(path, error))?;
+    Ok(stat.st_uid)
+}
+
 /// Whether an open folder can be the one that this process has just made. In another user's folder
 /// that user can put a folder of ours in its place, by a rename: one that holds something is never
 /// given another owner or mode, nor a file.

@@ -8,7 +8,7 @@ use super::open::Workspace;
 use crate::engine::ports::StoreError;
 use crate::engine::{live_files, published_pair};
 use crate::pki::Chain;
-use crate::resource::{CertificateRecord, DeployTarget, LeafFacts, NamespacedName};
+use crate::resource::{DeployTarget, LeafFacts, NamespacedName};
 use crate::store::Output;
 
 impl Workspace {
@@ -35,11 +35,6 @@ impl Workspace {
         let secret = NamespacedName::new(&name.namespace, &record.secret_name);
         let live = live_files(&self.state, &secret, Some(record), None).await?;
         Ok(live.files.and_then(|files| published_pair(&files).certificate?.ok()))
-    }
-
-    /// The record of a certificate, if it can be read.
-    pub fn record(&self, name: &NamespacedName) -> Option<&CertificateRecord> {
-        self.records.iter().find(|(known, _)| known == name).map(|(_, record)| record)
     }
 }
 

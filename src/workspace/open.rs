@@ -15,6 +15,7 @@ pub struct Workspace {
     pub(super) settings: Settings,
     pub(super) manifests: Manifests,
     pub(super) state: StateDirectory,
+    /// By namespace and name.
     pub(super) records: Vec<(NamespacedName, CertificateRecord)>,
     /// The certificates whose record cannot be read, and why.
     pub(super) damaged: Vec<(NamespacedName, String)>,
@@ -50,6 +51,7 @@ impl Workspace {
                 Err(error) => self.damaged.push((name, error.to_string())),
             }
         }
+        self.records.sort_by(|(one, _), (other, _)| one.cmp(other));
         Ok(())
     }
 
@@ -76,6 +78,12 @@ impl Workspace {
     /// The state.
     pub fn state(&self) -> &StateDirectory {
         &self.state
+    }
+
+    /// The record of a certificate, if it can be read.
+    pub fn record(&self, name: &NamespacedName) -> Option<&CertificateRecord> {
+        let found = self.records.binary_search_by(|(known, _)| known.cmp(name)).ok()?;
+        self.records.get(found).map(|(_, record)| record)
     }
 
     /// The certificates in the state whose records can be read.

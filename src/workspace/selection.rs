@@ -188,8 +188,7 @@ impl Workspace {
     /// Of several Certificates with the same Secret, the one that owns it.
     fn owner(&self, conflict: &Conflict) -> Option<NamespacedName> {
         let claim = |name| {
-            let record = self.records.iter().find(|(known, _)| known == name);
-            let record = record.map(|(_, record)| record);
+            let record = self.record(name);
             let owns = record.is_some_and(|record| record.secret_name == conflict.secret.name);
             trigger::Claim { name, since: record.map(|record| record.creation_timestamp), owns }
         };

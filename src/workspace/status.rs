@@ -8,9 +8,7 @@ use super::ledgers::Ledgers;
 use super::open::Workspace;
 use super::selection::Targets;
 use super::view::{CertificateView, IssuerView, Mistake};
-use crate::controller::{
-    Intervals, Snapshot, alert, backoff, deploy, limit, readiness, revocation,
-};
+use crate::controller::{Intervals, Snapshot, alert, backoff, limit, readiness, revocation};
 use crate::engine::inputs::account_id;
 use crate::engine::ports::{Lock, StoreError};
 use crate::engine::{Task, live_files, look, published_pair};
@@ -177,14 +175,14 @@ impl Workspace {
     ) -> Result<CertificateView, StoreError> {
         let intervals = Intervals { self_check: SignedDuration::ZERO };
         let key = task.certificate.metadata.key();
-        let is_known = self.records.iter().any(|(known, _)| *known == key);
+        let is_known = self.record(&key).is_some();
         let snapshot = look(&self.state, task, intervals, now).await?;
         let mut record = readiness::refreshed(&snapshot, now);
         // What the manifest no longer asks for cannot be pending.
         let wanted = snapshot.settings.deploy_targets();
         record.deployments.retain(|known| wanted.contains(&known.target));
         let secret = task.certificate.secret_key();
-        let output = deploy::target(&snapshot.settings, DeployStep::Output);
+        let output = wanted.iter().find(|target| target.step() == DeployStep::Output);
         let lost = output.zip(snapshot.lost_output.as_ref());
         let leaf = snapshot.secret.as_ref().and_then(|pair| pair.certificate.clone());
         let (held_until, limit) = self.held(&snapshot, ledgers, now).await?;

@@ -32,6 +32,16 @@ fn web(world: &World) -> CertificateYaml {
         .annotation("certctl.io/reload", "reload")
 }
 
+/// A world in which `web` is deployed; its hooks write into `steps`.
+fn deployed() -> World {
+    let world = World::start();
+    world.prepare(&[web(&world)]);
+    hook(&world, "install", "echo installed >> $W/steps");
+    hook(&world, "reload", "echo reloaded >> $W/steps");
+    world.issue().ends_in(0);
+    world
+}
+
 #[test]
 fn an_issued_pair_is_written_out_and_its_hooks_run_once() {
     let world = World::start();
@@ -363,11 +373,7 @@ type Damage<'d> = &'d dyn Fn() -> std::io::Result<()>;
 
 #[test]
 fn an_output_that_has_lost_a_link_or_a_file_is_noticed_and_served_again() {
-    let world = World::start();
-    world.prepare(&[web(&world)]);
-    hook(&world, "install", "echo installed >> $W/steps");
-    hook(&world, "reload", "echo reloaded >> $W/steps");
-    world.issue().ends_in(0);
+    let world = deployed();
     let requests = world.ca.requests();
     let out = world.path("out");
     let live = || out.join(fs::read_link(out.join("..data")).unwrap());
@@ -403,11 +409,7 @@ fn an_output_that_has_lost_a_link_or_a_file_is_noticed_and_served_again() {
 
 #[test]
 fn what_is_deployed_is_deployed_again_when_asked_for() {
-    let world = World::start();
-    world.prepare(&[web(&world)]);
-    hook(&world, "install", "echo installed >> $W/steps");
-    hook(&world, "reload", "echo reloaded >> $W/steps");
-    world.issue().ends_in(0);
+    let world = deployed();
     let requests = world.ca.requests();
     let set = || fs::read_link(world.path("out/..data")).unwrap();
     let before = set();

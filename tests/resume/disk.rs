@@ -4,7 +4,9 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use certctl::engine::ports::{Etag, KeptSet, Key, Lock, Prefix, Store, StoreError, Stored};
+use certctl::engine::ports::{
+    Etag, HookTurn, KeptSet, Key, Lock, Prefix, Store, StoreError, Stored,
+};
 use certctl::pki;
 use certctl::resource::{DataLink, Event, Issuance, NamespacedName, SecretFiles, SecretLinks};
 use jiff::SignedDuration;
@@ -157,6 +159,27 @@ impl Store for Disk {
         self.fuse.pass("before log".to_owned()).await;
         self.memory.borrow_mut().issuances.push(line.to_owned());
         self.fuse.pass("after log".to_owned()).await;
+        Ok(())
+    }
+
+    fn check_issuance(&self, _: usize) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn hook_turn(&self, _: &str, _: impl Fn(i32) -> bool) -> Result<HookTurn, StoreError> {
+        // No program outlives a run in memory.
+        Ok(HookTurn::Free(None))
+    }
+
+    fn hook_ended(&self, _: &str) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn has_leftovers(&self, _: &NamespacedName, _: &NamespacedName) -> Result<bool, StoreError> {
+        Ok(false)
+    }
+
+    fn remove_leftovers(&self, _: &NamespacedName, _: &NamespacedName) -> Result<(), StoreError> {
         Ok(())
     }
 

@@ -89,7 +89,7 @@ fn with_other_contacts() -> Scene {
 
 #[test]
 fn a_deployment() {
-    let (state, scene) = reached(with_a_hook, &Goal::Deploy);
+    let (state, scene) = reached(with_a_hook, &Goal::Deploy { again: false });
     assert!(state.deployed);
     assert_eq!(scene.ca.borrow().deployments, 1);
 }

@@ -167,21 +167,12 @@ impl Network {
     }
 
     /// Those of the addresses that are asked.
-    fn asked(&self, mut addresses: Vec<IpAddr>) -> Result<Vec<IpAddr>, NetworkError> {
-        let is_asked = |address: &IpAddr| match Reach::of(*address) {
-            Reach::Public => true,
-            Reach::Host | Reach::Private => !self.is_public.get(),
-            Reach::Link => false,
-        };
-        let refused = addresses.iter().copied().find(|address| !is_asked(address));
-        addresses.retain(is_asked);
-        match refused {
-            Some(address) if addresses.is_empty() => {
-                let reason = format!("{address} is {}", Reach::of(address).words());
-                Err(NetworkError::Near { reason })
-            }
-            Some(_) | None => Ok(addresses),
-        }
+    fn asked(&self, addresses: Vec<IpAddr>) -> Result<Vec<IpAddr>, NetworkError> {
+        let from = if self.is_public.get() { Reach::Public } else { Reach::Private };
+        from.leads_to(addresses).map_err(|to| {
+            let reason = format!("{to} is {}", Reach::of(to).words());
+            NetworkError::Near { reason }
+        })
     }
 
     async fn addresses(&self, host: &str) -> Result<Vec<IpAddr>, NetworkError> {

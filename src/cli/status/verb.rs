@@ -1,5 +1,6 @@
 //! The verb `status`, and the metrics that a run writes.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::scene::Scene;
@@ -65,10 +66,8 @@ pub(crate) fn status(args: &StatusArgs, shell: &mut Shell) -> Result<ExitCode, C
                 if let Some(error) = unreadable(&chosen).or_else(|| unread(shell, is_empty)) {
                     return Err(error);
                 }
-                let is_shown = |task: &&Task| {
-                    let key = task.certificate.metadata.key();
-                    chosen.iter().any(|view| view.key == key)
-                };
+                let shown: BTreeSet<_> = chosen.iter().map(|view| &view.key).collect();
+                let is_shown = |task: &&Task| shown.contains(&task.certificate.metadata.key());
                 let tasks: Vec<&Task> = targets.tasks.iter().filter(is_shown).collect();
                 for unmet in workspace.unmet(&targets.loaded, &targets.secrets, &tasks).await? {
                     shell.output.finding(&unmet.as_warning("W0402"));

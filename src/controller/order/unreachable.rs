@@ -16,17 +16,10 @@ pub(in crate::controller) fn replaced_if_unreachable(
 ) -> Record {
     let Some((doing, error)) = &snapshot.run.error else { return record };
     let failure = error.failure(*doing);
-    let changed = record.changes.iter().find_map(|change| match change {
-        Change::Order(order) => Some(&**order),
-        Change::Certificate(_)
-        | Change::Request(_)
-        | Change::DropRequest(_)
-        | Change::NextKey(..)
-        | Change::DropNextKey
-        | Change::AccountKey(..)
-        | Change::Account(_)
-        | Change::Ban(_) => None,
-    });
+    let changed = record
+        .changes
+        .iter()
+        .find_map(|change| if let Change::Order(order) = change { Some(&**order) } else { None });
     let Some(order) = changed.or_else(|| snapshot.current_order()) else { return record };
     let Some(since) = backoff::since(snapshot, &failure, now) else { return record };
     if snapshot.run.ordered || !order.phase.is_open() {

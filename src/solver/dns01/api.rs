@@ -2,8 +2,8 @@
 //!
 //! https only, except for this machine and where the operator wrote an http address. No redirects:
 //! they would carry credentials elsewhere. No proxy stands between certctl and this machine, this
-//! link or a cloud's metadata service: it would see the credentials, and reach another machine. Requests answered with 429 or 503 are repeated when
-//! Retry-After is short; no others are.
+//! link or a cloud's metadata service: it would see the credentials, and reach another machine.
+//! Requests answered with 429 or 503 are repeated when Retry-After is short; no others are.
 
 use std::time::Duration;
 

@@ -125,7 +125,7 @@ impl TokenFolder {
     }
 
     /// Whether processes of other states answer for its tokens too.
-    pub fn is_shared(&self) -> bool {
+    pub(super) fn is_shared(&self) -> bool {
         self.0.runtime.is_some()
     }
 

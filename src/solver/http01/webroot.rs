@@ -1,9 +1,9 @@
 //! Webroot: tokens as files below a document root that another web server serves.
 //!
 //! The root itself may be reached through links; below it certctl follows none: it opens each
-//! folder relative to its parent. The root may belong to the web server's user; no third user may
-//! be able to change the way to it. New folders are 0755 and stay, since other programs may use them;
-//! token files are 0644, created exclusively, and removed only while they hold our content.
+//! folder relative to its parent. The root may belong to the web server's user; no third
+//! user may be able to change the way to it. New folders are 0755 and stay, since other programs may
+//! use them; token files are 0644, created exclusively, and removed only while they hold our content.
 //!
 //! | file of the token | `put` | `remove` |
 //! | --- | --- | --- |
@@ -24,7 +24,7 @@ use rustix::io::Errno;
 use thiserror::Error;
 
 use crate::resource::Token;
-use crate::trust::{TrustError, Trusted, Walk, is_fresh};
+use crate::trust::{TrustError, Trusted, Walk, is_fresh, owner_of};
 
 /// A document root.
 #[derive(Debug)]
@@ -36,11 +36,10 @@ pub struct Webroot {
 impl Webroot {
     /// Opens the document root, which must exist.
     pub fn open(path: &Path) -> Result<Self, WebrootError> {
-        let found = Walk::new(None).folder(path)?;
-        let owner = fstat(&found.handle).map_err(|errno| io_error("read", path)(errno.into()))?;
+        let owner = owner_of(path)?;
         // The owner of the root decides anyway what is served from there, and so does a group that
         // may write to it. A link that this owner made leads no further than to what is theirs too.
-        let trusted = Trusted::of_process().and(owner.st_uid).and_groups();
+        let trusted = Trusted::of_process().and(owner).and_groups();
         let directory = Walk::new(Some(trusted)).folder(path)?.handle;
         Ok(Self { path: path.to_owned(), directory })
     }
@@ -218,7 +217,7 @@ pub enum WebrootError {
     #[error("{} is a link or no folder (links below the webroot are not followed)", path.display())]
     NotAFolder { path: PathBuf },
     /// Another user could exchange the root.
-    #[error("{}", words(.0))]
+    #[error("{}", .0.with_remedy())]
     Untrusted(TrustError),
 }
 
@@ -232,11 +231,6 @@ impl From<TrustError> for WebrootError {
             | TrustError::Link { .. } => Self::Untrusted(error),
         }
     }
-}
-
-/// The error with what to do about it.
-fn words(error: &TrustError) -> String {
-    error.remedy().map_or_else(|| error.to_string(), |remedy| format!("{error}: {remedy}"))
 }
 
 /// [`super::CHALLENGE_PATH`] in components.
