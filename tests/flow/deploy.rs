@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
 use std::path::Path;
+use std::time::Duration;
 
 use certctl::rehearsal::RequestKind;
 use certctl::resource::DeployStep;
@@ -366,6 +367,19 @@ fn the_operator_hears_of_a_failure_once_and_again_after_a_success() {
     fs::remove_file(world.path("fine")).unwrap();
     world.run(&["renew", "web"]).ends_in(6);
     assert_eq!(read(&world, "words").lines().count(), 2, "a new failure");
+}
+
+/// The CA's certificates begin an hour before they are issued: this one is overdue at once.
+#[test]
+fn the_operator_hears_of_a_state_that_cannot_be_written() {
+    let world = World::with(|ca| ca.leaf_lifetime = Duration::from_hours(4));
+    world.prepare(&[CertificateYaml::new("web").field("renewBefore: 4h50m")]);
+    world.issue().ends_in(0);
+    hook(&world, "on-failure", "echo $CERTCTL_STAGE_NAME >> $W/stages");
+    // Others can read keys in it: nothing is written into it.
+    fs::set_permissions(world.path("state"), fs::Permissions::from_mode(0o755)).unwrap();
+    world.issue().ends_in(7);
+    assert_eq!(read(&world, "stages"), "overdue\n");
 }
 
 /// Something that happens to an output.

@@ -179,27 +179,33 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     }
 
     /// Waits until the same hook of a run that was killed has ended, at most as long as a hook may
-    /// take, and then ends it: two never run side by side.
+    /// take, and then ends it: two never run side by side. Where the state cannot be written, that
+    /// cannot be known: a full disk must not keep `on-failure` from telling of it.
     async fn hook_turn(&self, name: &str, digest: &str) -> Result<Option<File>, EffectError> {
+        let turn = || {
+            self.store.hook_turn(digest, is_running).unwrap_or_else(|error| {
+                tracing::debug!(hook = name, %error, "it runs without a lock");
+                HookTurn::Free(None)
+            })
+        };
         let mut running = None;
         let free = async {
             loop {
-                match self.store.hook_turn(digest, is_running).map_err(|e| error::state(&e))? {
-                    HookTurn::Free(lock) => return Ok(lock),
+                match turn() {
+                    HookTurn::Free(lock) => return lock,
                     HookTurn::Runs(process) => running = process,
                 }
                 tokio::time::sleep(HOOK_PAUSE).await;
             }
         };
         if let Ok(lock) = tokio::time::timeout(self.options.hook_timeout, free).await {
-            return lock;
+            return Ok(lock);
         }
         if let Some(process) = running {
             tracing::warn!(hook = name, process, "a hook of an interrupted run is ended");
             end_group(process).await;
         }
-        let turn = self.store.hook_turn(digest, is_running).map_err(|e| error::state(&e))?;
-        match turn {
+        match turn() {
             HookTurn::Free(lock) => Ok(lock),
             HookTurn::Runs(_) => {
                 Err(error::local(format!("hook {name} of an interrupted run still runs")))
