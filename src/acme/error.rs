@@ -4,6 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 use rustls::pki_types::UnixTime;
 use thiserror::Error;
 
+use super::directory::Directory;
 use crate::resource::{Problem, escape};
 
 /// Why an operation at the CA has no usable answer.
@@ -211,6 +212,13 @@ impl AcmeError {
     /// Whether the problem document's type ends in `kind`, such as `accountDoesNotExist`.
     pub fn is_problem(&self, kind: &str) -> bool {
         self.problem().is_some_and(|problem| problem.short_kind() == kind)
+    }
+
+    /// Whether the CA itself refused a new order: the error came from newOrder, and not from the
+    /// directory or the nonce before it. Its status and problem type say why.
+    pub fn is_refusal_of_order(&self, directory: &Directory) -> bool {
+        self.status().is_some_and(|status| status >= 400)
+            && self.url() == Some(directory.new_order.as_str())
     }
 
     /// The URL it happened at.
