@@ -2,12 +2,16 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use jiff::Timestamp;
 use serde::Deserialize;
+
+use crate::resource::Identifier;
 
 use super::Shared;
 use super::csr;
 use super::jws::{Signed, Signer};
 use super::problem::{Problem, ProblemType};
+use super::renewal_info::SuggestedRenewal;
 use super::reply::{Content, Reply};
 use super::route::Route;
 use super::world::World;
@@ -16,11 +20,18 @@ use super::world::World;
 #[derive(Clone, Debug)]
 pub(super) struct Issued {
     pub(super) account: u64,
+    pub(super) identifiers: Vec<Identifier>,
+    pub(super) not_before: Timestamp,
+    pub(super) not_after: Timestamp,
     pub(super) der: Vec<u8>,
     /// In PEM, one chain per root; the first is the default.
     pub(super) chains: Vec<String>,
     /// The reason code, once revoked.
     pub(super) revoked: Option<u8>,
+    /// The newest order that named it in `replaces`.
+    pub(super) replaced_by: Option<u64>,
+    /// What a test suggests instead of the usual renewal.
+    pub(super) renewal: Option<SuggestedRenewal>,
 }
 
 /// One of the certificate's chains; the others are linked as alternates.

@@ -8,6 +8,7 @@
 //! ```text
 //! request → [server] body cap ─ faults before ─ [route] → [jws] → directory | account | order
 //!             | authorization | challenge → [validate] | finalize → [issue] | certificate
+//!             | renewal info
 //!             → reply ─ faults on it ─ [server] → answer, or a closed connection
 //! ```
 
@@ -36,6 +37,7 @@ mod problem;
 mod random;
 mod records;
 mod redirect;
+mod renewal_info;
 mod reply;
 mod resolver;
 mod route;
@@ -71,6 +73,7 @@ pub use name_server::NameServer;
 pub use options::{CaOptions, Clock, Reuse};
 pub use problem::ProblemType;
 pub use records::Question;
+pub use renewal_info::SuggestedRenewal;
 pub use resolver::{Lookup, Resolver, TxtAnswer, TxtLookup};
 #[cfg(feature = "testing")]
 pub use testing::Moment;
