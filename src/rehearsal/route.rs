@@ -17,6 +17,8 @@ pub(super) enum Route {
     /// The certificate, and which of its chains.
     Certificate(u64, usize),
     Revoke,
+    /// Of the certificate that the path names.
+    RenewalInfo,
     Terms,
     Unknown,
 }
@@ -34,6 +36,7 @@ impl Route {
             ["new-account"] => Self::NewAccount,
             ["new-order"] => Self::NewOrder,
             ["revoke-cert"] => Self::Revoke,
+            ["renewal-info"] | ["renewal-info", _] => Self::RenewalInfo,
             ["terms"] => Self::Terms,
             ["account", id] => Self::Account(id.parse().ok()?),
             ["order", id] => Self::Order(id.parse().ok()?),
@@ -56,6 +59,7 @@ impl Route {
             Self::NewAccount => "/new-account".into(),
             Self::NewOrder => "/new-order".into(),
             Self::Revoke => "/revoke-cert".into(),
+            Self::RenewalInfo => "/renewal-info".into(),
             Self::Terms => "/terms".into(),
             Self::Account(id) => format!("/account/{id}"),
             Self::Order(id) => format!("/order/{id}"),
@@ -81,6 +85,7 @@ mod tests {
             Route::NewAccount,
             Route::NewOrder,
             Route::Revoke,
+            Route::RenewalInfo,
             Route::Terms,
             Route::Account(1),
             Route::Order(2),
@@ -94,6 +99,7 @@ mod tests {
         for route in routes {
             assert_eq!(Route::parse(&route.path()), route);
         }
+        assert_eq!(Route::parse("/renewal-info/aYhba4.AIdlQyE"), Route::RenewalInfo);
         for path in ["/", "/order", "/order/x", "/order/1/2", "/challenge/1/tls-alpn-01", "/a/1"] {
             assert_eq!(Route::parse(path), Route::Unknown, "{path}");
         }

@@ -8,11 +8,13 @@ use std::sync::atomic::Ordering;
 use futures_util::FutureExt as _;
 use jiff::Timestamp;
 
+use super::certificate::SuggestedRenewal;
 use super::faults::{Faults, LogEntry, RequestKind};
+use super::route::Route;
 use super::world::World;
 use super::zones::{MAX_ALIASES, Node, Zones, normal};
 use super::{Ca, CaHandle, NameServer, Resolver, Shared, lock};
-use crate::resource::AuthorizationState;
+use crate::resource::{AuthorizationState, OrderState};
 
 /// What a CA knew at a moment.
 #[derive(Clone, Debug)]
@@ -78,6 +80,26 @@ impl CaHandle {
         let issued = world.certificates.values();
         let serial = |der: &[u8]| crate::pki::facts_of_der(der).ok().map(|leaf| leaf.serial);
         issued.filter_map(|issued| Some((serial(&issued.der)?, issued.revoked?))).collect()
+    }
+
+    /// Suggests another renewal of the certificate with this identifier (RFC 9773 section 4.1);
+    /// `None` for the usual one. False when there is no such certificate.
+    pub fn suggest_renewal(&self, certificate_id: &str, renewal: Option<SuggestedRenewal>) -> bool {
+        let mut world = lock(&self.shared.world);
+        let Some(issued) = world.certificate_mut(certificate_id) else { return false };
+        issued.renewal = renewal;
+        true
+    }
+
+    /// The identifiers of the certificates that orders replace, with the URLs and states of these
+    /// orders, oldest first.
+    pub fn replacements(&self) -> Vec<(String, String, OrderState)> {
+        let world = lock(&self.shared.world);
+        let orders = world.orders.iter().filter_map(|(id, order)| {
+            let url = self.shared.url(Route::Order(*id));
+            Some((order.replaces.clone()?, url, order.status.clone()))
+        });
+        orders.collect()
     }
 
     /// Notes what the CA knows now, and after each answer from now on.
