@@ -359,7 +359,7 @@ fn a_profile_is_asked_for_and_an_unknown_one_is_refused() {
 
     work.manifest("none.yaml", &issuer("none-such"), &[one("none")]);
     let run = work.issue("none.yaml");
-    assert_eq!(run.code, Some(5), "{}", run.stderr);
+    assert_eq!(run.code, Some(3), "{}", run.stderr);
     assert!(run.stderr.contains("none-such"), "{}", run.stderr);
     assert_eq!(ca.said("Added order"), 1);
 }

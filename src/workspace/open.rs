@@ -7,6 +7,7 @@ use crate::acme::RequestCounts;
 use crate::engine::ports::StoreError;
 use crate::manifest::{Manifests, Options};
 use crate::resource::{CertificateRecord, NamespacedName};
+use crate::engine::RefusedProfiles;
 use crate::store::{OpenMode, Records, StateDirectory};
 
 /// The state and its records, and the manifests read so far.
@@ -21,6 +22,8 @@ pub struct Workspace {
     pub(super) damaged: Vec<(NamespacedName, String)>,
     /// What the last run sent to CAs.
     pub(super) requests: RefCell<RequestCounts>,
+    /// The profiles that the last run found missing at their CA.
+    pub(super) refused_profiles: RefCell<RefusedProfiles>,
 }
 
 impl Workspace {
@@ -29,8 +32,15 @@ impl Workspace {
         let state = StateDirectory::open(&settings.state_dir, OpenMode::ReadOnly)?;
         let manifests = Manifests::new(Options::default());
         let (records, damaged) = (Vec::new(), Vec::new());
-        let requests = RefCell::default();
-        let mut workspace = Self { settings, manifests, state, records, damaged, requests };
+        let mut workspace = Self {
+            settings,
+            manifests,
+            state,
+            records,
+            damaged,
+            requests: RefCell::default(),
+            refused_profiles: RefCell::default(),
+        };
         workspace.read_records().await?;
         Ok(workspace)
     }

@@ -257,7 +257,11 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         if let Some(profile) = &new.profile {
             let directory = self.client(task)?.directory().await;
             let directory = directory.map_err(|e| error::ca(&e))?;
-            offers_profile(directory.profiles.as_ref(), profile)?;
+            offers_profile(directory.profiles.as_ref(), profile).map_err(|message| {
+                let refused = (task.issuer.acme.server.clone(), profile.clone());
+                self.refused_profiles.borrow_mut().insert(refused, message.clone());
+                error::precondition(message)
+            })?;
         }
         let (session, _) = self.session(task, account).await?;
         order_seen(session.new_order(new).await)
@@ -357,17 +361,13 @@ fn usable(answer: &AccountAnswer) -> Result<(), EffectError> {
 fn offers_profile(
     profiles: Option<&std::collections::BTreeMap<String, String>>,
     wanted: &str,
-) -> Result<(), EffectError> {
+) -> Result<(), String> {
     match profiles {
-        None => Err(error::refused(format!(
-            "the CA has no profiles, and the issuer requests \"{wanted}\""
-        ))),
+        None => Err(format!("the CA has no profiles, and the issuer requests \"{wanted}\"")),
         Some(profiles) if !profiles.contains_key(wanted) => {
             let known: Vec<&str> = profiles.keys().map(String::as_str).collect();
-            Err(error::refused(format!(
-                "the CA has no profile \"{wanted}\"; it has: {}",
-                known.join(", ")
-            )))
+            let known = known.join(", ");
+            Err(format!("the CA has no profile \"{wanted}\"; it has: {known}"))
         }
         Some(_) => Ok(()),
     }
