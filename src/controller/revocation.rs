@@ -136,14 +136,12 @@ pub fn decide(snapshot: &Snapshot, _: Timestamp) -> Step {
         return Step::Settled;
     }
     let Some(due) = due(snapshot) else { return Step::Settled };
-    let Some(url) = snapshot.account.as_ref().and_then(|account| account.url.clone()) else {
-        return Step::Fail(Failure::of(Doing::Nothing, snapshot.not_registered()));
-    };
+    let account = snapshot.account.as_ref().and_then(|account| account.url.clone());
     Step::Act(vec![Effect::Revoke {
         certificate: due.certificate.clone(),
         fingerprint: due.fingerprint.clone(),
         reason: due.reason,
-        signer: RevocationSigner::Account(url),
+        signer: account.map_or(RevocationSigner::OwnKey, RevocationSigner::Account),
     }])
 }
 

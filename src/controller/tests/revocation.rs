@@ -71,15 +71,17 @@ fn nothing_is_revoked_where_nothing_is_issued() {
 #[test]
 fn an_owed_revocation_is_sent_to_the_ca_once_in_a_run() {
     let mut begun = asked(RevocationReason::Superseded, true);
-    assert!(matches!(revocation::decide(&begun, now()), Step::Fail(_)), "no account can sign it");
-    begun.account = Some(account());
     let owed = begun.record.revocations[0].clone();
-    let effect = Effect::Revoke {
+    let signed_by = |signer| Effect::Revoke {
         certificate: "PEM".to_owned(),
         fingerprint: owed.fingerprint.clone(),
         reason: owed.reason,
-        signer: RevocationSigner::Account(ACCOUNT.to_owned()),
+        signer,
     };
+    let by_itself = Step::Act(vec![signed_by(RevocationSigner::OwnKey)]);
+    assert_eq!(revocation::decide(&begun, now()), by_itself, "there is no account");
+    begun.account = Some(account());
+    let effect = signed_by(RevocationSigner::Account(ACCOUNT.to_owned()));
     assert_eq!(revocation::decide(&begun, now()), Step::Act(vec![effect.clone()]));
     let outcomes = [
         (Outcome::Done, None, Some(now())),
