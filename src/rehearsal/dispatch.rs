@@ -10,7 +10,7 @@ use super::jws;
 use super::problem::Problem;
 use super::reply::Reply;
 use super::route::Route;
-use super::{Shared, account, authorization, certificate, challenge, directory, finalize};
+use super::{Shared, account, authorization, certificate, challenge, crl, directory, finalize};
 use super::{lock, order};
 
 /// A request with its whole body.
@@ -42,7 +42,7 @@ pub(super) async fn answer(shared: &Arc<Shared>, received: Received) -> Option<R
 
 /// Executes the request.
 fn handle(shared: &Arc<Shared>, received: &Received, route: Route) -> Result<Reply, Problem> {
-    let is_public = matches!(route, Route::Directory | Route::NewNonce | Route::Terms);
+    let is_public = matches!(route, Route::Directory | Route::NewNonce | Route::Crl | Route::Terms);
     let allowed: &[Method] = if is_public { &[Method::GET, Method::HEAD] } else { &[Method::POST] };
     if route == Route::Unknown {
         Err(Problem::not_found("resource"))
@@ -62,6 +62,8 @@ fn public(shared: &Shared, route: Route, is_head: bool) -> Reply {
         directory::new_nonce(is_head)
     } else if route == Route::Terms {
         directory::terms()
+    } else if route == Route::Crl {
+        crl::crl(shared)
     } else {
         directory::directory(shared)
     }
@@ -87,7 +89,7 @@ fn signed(shared: &Arc<Shared>, received: &Received, route: Route) -> Result<Rep
             certificate::certificate(shared, world, id, chain, &opened)
         }
         Route::Revoke => certificate::revoke(world, &opened),
-        Route::Directory | Route::NewNonce | Route::Terms | Route::Unknown => {
+        Route::Directory | Route::NewNonce | Route::Crl | Route::Terms | Route::Unknown => {
             Err(Problem::not_found("resource"))
         }
     }

@@ -295,6 +295,7 @@ impl RequestKind {
             Route::Finalize(_) => Self::Finalize,
             Route::Certificate(..) => Self::Certificate,
             Route::Revoke => Self::Revoke,
+            Route::Crl => Self::Crl,
             Route::Terms | Route::Unknown => Self::Other,
         }
     }

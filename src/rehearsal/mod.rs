@@ -16,6 +16,7 @@ mod answer;
 mod authorization;
 mod certificate;
 mod challenge;
+mod crl;
 mod csr;
 mod directory;
 mod dispatch;

@@ -17,6 +17,7 @@ pub(super) enum Route {
     /// The certificate, and which of its chains.
     Certificate(u64, usize),
     Revoke,
+    Crl,
     Terms,
     Unknown,
 }
@@ -34,6 +35,7 @@ impl Route {
             ["new-account"] => Self::NewAccount,
             ["new-order"] => Self::NewOrder,
             ["revoke-cert"] => Self::Revoke,
+            ["crl"] => Self::Crl,
             ["terms"] => Self::Terms,
             ["account", id] => Self::Account(id.parse().ok()?),
             ["order", id] => Self::Order(id.parse().ok()?),
@@ -56,6 +58,7 @@ impl Route {
             Self::NewAccount => "/new-account".into(),
             Self::NewOrder => "/new-order".into(),
             Self::Revoke => "/revoke-cert".into(),
+            Self::Crl => "/crl".into(),
             Self::Terms => "/terms".into(),
             Self::Account(id) => format!("/account/{id}"),
             Self::Order(id) => format!("/order/{id}"),
@@ -81,6 +84,7 @@ mod tests {
             Route::NewAccount,
             Route::NewOrder,
             Route::Revoke,
+            Route::Crl,
             Route::Terms,
             Route::Account(1),
             Route::Order(2),

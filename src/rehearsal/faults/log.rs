@@ -17,6 +17,7 @@ pub enum RequestKind {
     Finalize,
     Certificate,
     Revoke,
+    Crl,
     /// The terms of service, and every path that is unknown.
     Other,
 }
