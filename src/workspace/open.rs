@@ -4,10 +4,10 @@ use std::cell::RefCell;
 
 use super::settings::Settings;
 use crate::acme::RequestCounts;
+use crate::engine::RefusedProfiles;
 use crate::engine::ports::StoreError;
 use crate::manifest::{Manifests, Options};
 use crate::resource::{CertificateRecord, NamespacedName};
-use crate::engine::RefusedProfiles;
 use crate::store::{OpenMode, Records, StateDirectory};
 
 /// The state and its records, and the manifests read so far.

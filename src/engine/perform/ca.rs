@@ -23,8 +23,8 @@ use crate::engine::task::Task;
 use crate::manifest::SecretError;
 use crate::pki::{self, ChainError};
 use crate::resource::{
-    AccountIdentity, AccountStep, Cause, CauseKind, Identifier, OfferedChallenge, OrderUrls, PublicKeyDigest,
-    RevocationReason, SecretKeySelector,
+    AccountIdentity, AccountStep, Cause, CauseKind, Identifier, OfferedChallenge, OrderUrls,
+    PublicKeyDigest, RevocationReason, SecretKeySelector,
 };
 use crate::store::Records;
 
