@@ -7,6 +7,8 @@
 //! | lies in none | at the first start of a window after it |
 //! | no window starts before the certificate's end | an error, and at the desired time all the same |
 
+use std::borrow::Cow;
+
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, Unit};
 use thiserror::Error;
@@ -38,9 +40,10 @@ fn in_a_window(spec: &CertificateSpec, leaf: &LeafFacts, due: Timestamp) -> Opti
 }
 
 /// When a renewal of the live leaf is due: see [`renewal_time`]. One that was due at the time of a
-/// rollback to this leaf is due when a third of the lifetime that was left then is left.
+/// rollback to this leaf is due when a third of the lifetime that was left then is left. Without
+/// renewBefore and its percentage, one of the [`SHORT_LIVED`] profile is due at half its lifetime.
 pub fn due(snapshot: &Snapshot, leaf: &LeafFacts) -> Option<RenewalTime> {
-    let spec = &snapshot.certificate.spec;
+    let spec = &short_lived(snapshot);
     let natural = renewal_time(spec, leaf)?;
     let Some(back_since) = rollback::in_force(snapshot).map(|rollback| rollback.asked_at) else {
         return Some(natural);
@@ -51,6 +54,20 @@ pub fn due(snapshot: &Snapshot, leaf: &LeafFacts) -> Option<RenewalTime> {
     let left = back_since.duration_until(leaf.not_after);
     in_a_window(spec, leaf, leaf.not_after.checked_sub(left / 3).ok()?)
 }
+
+/// The spec, with the default of its profile.
+fn short_lived(snapshot: &Snapshot) -> Cow<'_, CertificateSpec> {
+    let spec = &snapshot.certificate.spec;
+    let is_short_lived = snapshot.issued_profile.as_deref() == Some(SHORT_LIVED);
+    if !is_short_lived || spec.renew_before_percentage.is_some() {
+        return Cow::Borrowed(spec);
+    }
+    Cow::Owned(CertificateSpec { renew_before_percentage: Some(50), ..spec.clone() })
+}
+
+/// Let's Encrypt's profile for certificates of six days. A third of that is too short to correct
+/// what fails.
+const SHORT_LIVED: &str = "shortlived";
 
 /// When a renewal is due.
 #[derive(Clone, Debug, PartialEq, Eq)]

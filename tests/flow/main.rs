@@ -22,6 +22,8 @@ mod crds;
 #[cfg(test)]
 mod create;
 #[cfg(test)]
+mod crl;
+#[cfg(test)]
 mod deploy;
 #[cfg(test)]
 mod dns01;
