@@ -100,7 +100,7 @@ pub struct Acme {
     /// ACME profile; empty for none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub profile: String,
-    /// ARI or None; parsed, not acted on yet.
+    /// ARI when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub renewal_information_source: Option<RenewalInformationSource>,
     /// The solvers, in the order written.

@@ -346,7 +346,7 @@ impl Item {
             order: order.map(|order| order.name.clone()),
             clean_ups: dry_run.clean_ups,
             not_after: leaf.map(|leaf| leaf.not_after),
-            renewal_time: leaf.and_then(|leaf| renewal::due(snapshot, leaf)).map(|due| due.time),
+            renewal_time: leaf.and_then(|leaf| renewal::due(snapshot, leaf, now)).map(|due| due.time),
         }
     }
 
@@ -359,7 +359,7 @@ impl Item {
         now: Timestamp,
     ) {
         let names = limit::names(snapshot);
-        let spending = limit::spending(snapshot, &names);
+        let spending = limit::spending(snapshot, &names, now);
         if let Some(refusal) = known.refusal(&names, spending.renews, now) {
             let why = words(snapshot, &Deferral::RetryAfter);
             self.wait = Some(Wait { until: Some(refusal.until), why });

@@ -223,7 +223,7 @@ impl Workspace {
         }
         let (known, ledger) = self.ledger(ledgers, &snapshot.issuer, now).await?;
         let names = limit::names(snapshot);
-        let spending = limit::spending(snapshot, &names);
+        let spending = limit::spending(snapshot, &names, now);
         if let Some(refusal) = known.refusal(&names, spending.renews, now) {
             return Ok((Some(refusal.until), None));
         }
