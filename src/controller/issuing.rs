@@ -140,7 +140,8 @@ fn published_record(
     status.next_private_key_secret_name = None;
     status.remove_condition(ConditionType::Issuing);
     let is_early = status.acme.ari.as_ref().is_some_and(|known| known.made_due);
-    status.acme.ari = renewal_information::of_new_leaf(leaf, is_early, now);
+    let is_offered = !snapshot.run.lacks_renewal_information;
+    status.acme.ari = renewal_information::of_new_leaf(leaf, is_early, is_offered, now);
     after.secret = Some(published_pair(snapshot, leaf));
     after.current_request.clone_from(&snapshot.next_request);
     after.next_request = None;

@@ -21,9 +21,7 @@ use jiff::{SignedDuration, Timestamp, Unit};
 use thiserror::Error;
 
 use super::{Snapshot, rollback};
-use crate::resource::{
-    CertificateSpec, Cron, LeafFacts, RenewalInformationSource, RenewalPolicy, RenewalWindow,
-};
+use crate::resource::{CertificateSpec, Cron, LeafFacts, RenewalPolicy, RenewalWindow};
 
 /// When a renewal is due without the CA's renewal information: [`renew_before`] ahead of the leaf's
 /// end, floored to the second, then moved into `spec.renewal.windows`. `None` when renewal is
@@ -103,10 +101,10 @@ struct Suggestion {
 /// rollback, or when it is not to be asked. An instant that had passed when the CA named it is that
 /// time, unless a clock that was ahead told it.
 fn suggestion(snapshot: &Snapshot, leaf: &LeafFacts, now: Timestamp) -> Option<Suggestion> {
-    if snapshot.issuer.acme.renewal_information_source == Some(RenewalInformationSource::None) {
+    let known = snapshot.record.renewal_information(leaf)?;
+    if !snapshot.issuer.acme.asks_when_to_renew() {
         return None;
     }
-    let known = snapshot.record.renewal_information(leaf)?;
     let window = known.suggested_window.as_ref()?;
     if rollback::in_force(snapshot).is_some_and(|rollback| window.told_at <= rollback.asked_at) {
         return None;

@@ -26,8 +26,7 @@ use super::{
     Step, readiness, revocation,
 };
 use crate::resource::{
-    CauseKind, LeafFacts, NoWindow, Reason, RenewalInformation, RenewalInformationSource,
-    RenewalPolicy, SuggestedWindow, rfc3339,
+    CauseKind, LeafFacts, NoWindow, Reason, RenewalInformation, RenewalPolicy, SuggestedWindow, rfc3339,
 };
 
 /// Without a Retry-After, and after a failed question (RFC 9773 section 4.3).
@@ -81,7 +80,7 @@ fn is_wanted(snapshot: &Snapshot) -> bool {
     let record = &snapshot.record;
     let issued_by = record.status.revision.and_then(|live| record.directory_urls.get(&live));
     let renewal = snapshot.certificate.spec.renewal.as_ref();
-    acme.renewal_information_source != Some(RenewalInformationSource::None)
+    acme.asks_when_to_renew()
         && renewal.and_then(|renewal| renewal.policy) != Some(RenewalPolicy::Disabled)
         && issued_by == Some(&acme.server)
 }
@@ -149,16 +148,31 @@ pub fn absorb(
 }
 
 /// What is known of the certificate that goes live: the CA is not asked about it in this run.
-pub fn of_new_leaf(leaf: &LeafFacts, is_early: bool, now: Timestamp) -> Option<RenewalInformation> {
-    let certificate_id = leaf.certificate_id.clone().filter(|_| is_early)?;
-    Some(RenewalInformation {
+/// `is_early`: only ARI made its renewal due; `is_offered`: the directory has renewalInfo.
+pub fn of_new_leaf(
+    leaf: &LeafFacts,
+    is_early: bool,
+    is_offered: bool,
+    now: Timestamp,
+) -> Option<RenewalInformation> {
+    let certificate_id = leaf.certificate_id.clone().filter(|_| is_early || !is_offered)?;
+    let known = RenewalInformation {
+        next_check: now,
         certificate_id,
         suggested_window: None,
         last_checked: None,
-        next_check: now,
         last_error: None,
         made_due: false,
-        follows_early_renewal: true,
+        follows_early_renewal: is_early,
+    };
+    if is_offered {
+        return Some(known);
+    }
+    Some(RenewalInformation {
+        next_check: next_check(&known.certificate_id, now, LONGEST),
+        last_checked: Some(now),
+        last_error: Some(NoWindow::NotOffered),
+        ..known
     })
 }
 

@@ -395,6 +395,8 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         self.hits_seen = self.engine.performer.hits();
         let snapshot = &mut self.session.snapshot;
         snapshot.run.listener_gone = self.engine.performer.listener_gone();
+        snapshot.run.lacks_renewal_information =
+            self.engine.performer.lacks_renewal_information(self.task);
         if let Some(order) = &snapshot.order {
             for challenge in &order.challenges {
                 if let Some(at) = self.engine.performer.last_hit(&challenge.spec.token) {

@@ -141,6 +141,10 @@ impl<C: Clock, S: Store> Performer for World<'_, C, S> {
         self.listener_gone.get()
     }
 
+    fn lacks_renewal_information(&self, task: &Task) -> bool {
+        self.without_renewal_info.borrow().contains(&task.issuer.acme.server)
+    }
+
     fn hits(&self) -> u64 {
         self.hits.total()
     }

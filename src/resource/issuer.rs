@@ -108,6 +108,13 @@ pub struct Acme {
     pub solvers: Vec<Solver>,
 }
 
+impl Acme {
+    /// Whether the CA is asked when to renew.
+    pub fn asks_when_to_renew(&self) -> bool {
+        self.renewal_information_source != Some(RenewalInformationSource::None)
+    }
+}
+
 /// Whether the certificates of an ACME server are for tests: no client trusts them.
 pub fn is_staging(directory_url: &str) -> bool {
     STAGING.contains(&host_of(directory_url))

@@ -48,6 +48,14 @@ pub struct RenewalInformation {
     pub follows_early_renewal: bool,
 }
 
+impl RenewalInformation {
+    /// Whether there is something to show: a CA that offers none is nothing to look at.
+    pub fn is_worth_showing(&self) -> bool {
+        self.suggested_window.is_some()
+            || !matches!(self.last_error, None | Some(NoWindow::NotOffered))
+    }
+}
+
 /// A usable answer of the CA, and what was made of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

@@ -3,9 +3,7 @@
 use jiff::Timestamp;
 
 use crate::controller::{Change, EffectError, Record, Snapshot};
-use crate::resource::{
-    CaFault, Cause, Identifier, Order, Problem, Reason, RenewalInformationSource,
-};
+use crate::resource::{CaFault, Cause, Identifier, Order, Problem, Reason};
 
 /// The identifier of the live certificate, if the CA, the account and a name of the order are its
 /// own (RFC 9773 section 5).
@@ -20,7 +18,7 @@ pub(super) fn replaced_by(snapshot: &Snapshot, identifiers: &[Identifier]) -> Op
         }
         Identifier::Ip(address) => leaf.ip_addresses.contains(address),
     };
-    let is_asked = issuer.renewal_information_source != Some(RenewalInformationSource::None);
+    let is_asked = issuer.asks_when_to_renew();
     let is_theirs = issued_by == Some(&issuer.server)
         && account.is_some()
         && account == snapshot.issued_account.as_ref();

@@ -470,8 +470,8 @@ fn only_a_renewal_that_the_ca_asks_for_and_that_names_it_is_exempt_from_limits()
 
 #[test]
 fn a_new_certificate_inherits_no_window() {
-    assert_eq!(of_new_leaf(&identified("new"), false, now()), None);
-    assert_eq!(of_new_leaf(&leaf("new"), true, now()), None);
+    assert_eq!(of_new_leaf(&identified("new"), false, true, now()), None);
+    assert_eq!(of_new_leaf(&leaf("new"), true, false, now()), None);
     let expected = RenewalInformation {
         certificate_id: ID.to_owned(),
         suggested_window: None,
@@ -481,7 +481,17 @@ fn a_new_certificate_inherits_no_window() {
         made_due: false,
         follows_early_renewal: true,
     };
-    assert_eq!(of_new_leaf(&identified("new"), true, now()), Some(expected));
+    assert_eq!(of_new_leaf(&identified("new"), true, true, now()), Some(expected.clone()));
+    // A CA that offers none is asked again in a day.
+    let part = SignedDuration::from_secs((hours(6).as_secs() * 0xf908_c22c) >> 32);
+    let expected = RenewalInformation {
+        last_checked: Some(now()),
+        next_check: after(hours(24) + part),
+        last_error: Some(NoWindow::NotOffered),
+        follows_early_renewal: false,
+        ..expected
+    };
+    assert_eq!(of_new_leaf(&identified("new"), false, false, now()), Some(expected));
     // Early is what only ARI made due.
     let early = knowing(&asked_for(), -9, -8);
     for (snapshot, at, made_due) in

@@ -296,6 +296,11 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     ) -> Result<pki::Chain, EffectError> {
         let (session, _) = self.session(task, account).await?;
         let downloaded = session.certificate(url).await.map_err(|e| error::ca(&e))?;
+        // It is cached.
+        let directory = self.client(task)?.directory().await.map_err(|e| error::ca(&e))?;
+        if directory.renewal_info.is_none() {
+            self.without_renewal_info.borrow_mut().insert(task.issuer.acme.server.clone());
+        }
         let invalid = |error: &dyn std::fmt::Display| {
             error::unusable(format!("Invalid certificate retrieved from ACME server: {error}"))
         };
