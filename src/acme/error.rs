@@ -4,7 +4,6 @@ use jiff::{SignedDuration, Timestamp};
 use rustls::pki_types::UnixTime;
 use thiserror::Error;
 
-use super::directory::Directory;
 use crate::resource::{Problem, escape};
 
 /// Why an operation at the CA has no usable answer.
@@ -216,9 +215,8 @@ impl AcmeError {
 
     /// Whether the CA itself refused a new order: the error came from newOrder, and not from the
     /// directory or the nonce before it. Its status and problem type say why.
-    pub fn is_refusal_of_order(&self, directory: &Directory) -> bool {
-        self.status().is_some_and(|status| status >= 400)
-            && self.url() == Some(directory.new_order.as_str())
+    pub fn is_refusal_of_order(&self, new_order_url: &str) -> bool {
+        self.status().is_some_and(|status| status >= 400) && self.url() == Some(new_order_url)
     }
 
     /// The URL it happened at.

@@ -11,7 +11,7 @@ use super::problem::Problem;
 use super::reply::Reply;
 use super::route::Route;
 use super::{Shared, account, authorization, certificate, challenge, directory, finalize};
-use super::{lock, order, renewal_info};
+use super::{lock, order};
 
 /// A request with its whole body.
 #[derive(Debug)]
@@ -64,7 +64,7 @@ fn public(shared: &Shared, received: &Received, route: Route) -> Result<Reply, P
     } else if route == Route::Terms {
         directory::terms()
     } else if route == Route::RenewalInfo {
-        renewal_info::renewal_info(shared, &received.path)?
+        certificate::renewal_info(shared, &received.path)?
     } else {
         directory::directory(shared)
     })

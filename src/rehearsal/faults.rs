@@ -15,11 +15,11 @@ use jiff::Timestamp;
 use rcgen::PublicKeyData;
 use serde_json::Value;
 
+use super::certificate;
 use super::dispatch::Received;
 use super::issue::{Hierarchy, Issuance, Leaf};
 use super::jws::FlatJws;
 use super::problem::{Problem, ProblemType};
-use super::renewal_info;
 use super::reply::Reply;
 use super::route::Route;
 use super::testing::Moment;
@@ -354,7 +354,7 @@ fn names_of(world: &World, route: Route, path: &str) -> Option<Vec<String>> {
     } else if let Route::Certificate(id, _) = route {
         &world.certificates.get(&id)?.identifiers
     } else if route == Route::RenewalInfo {
-        &world.certificate(renewal_info::id_of(path))?.identifiers
+        &world.certificate(certificate::id_in(path))?.identifiers
     } else if let Route::Authorization(id) | Route::Challenge(id, _) = route {
         return Some(vec![world.authorizations.get(&id)?.identifier.to_string()]);
     } else {

@@ -37,7 +37,6 @@ mod problem;
 mod random;
 mod records;
 mod redirect;
-mod renewal_info;
 mod reply;
 mod resolver;
 mod route;
@@ -66,6 +65,7 @@ use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio::task::{JoinHandle, JoinSet};
 
+pub use certificate::SuggestedRenewal;
 pub use faults::Faults;
 #[cfg(feature = "testing")]
 pub use faults::{Fault, LogEntry, RequestKind, Rule, WrongCertificate};
@@ -73,7 +73,6 @@ pub use name_server::NameServer;
 pub use options::{CaOptions, Clock, Reuse};
 pub use problem::ProblemType;
 pub use records::Question;
-pub use renewal_info::SuggestedRenewal;
 pub use resolver::{Lookup, Resolver, TxtAnswer, TxtLookup};
 #[cfg(feature = "testing")]
 pub use testing::Moment;

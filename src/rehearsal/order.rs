@@ -10,11 +10,11 @@ use tokio::time::Instant;
 use crate::resource::{AuthorizationState, Identifier, OrderState};
 
 use super::authorization::Authorization;
+use super::certificate;
 use super::identifier::{self, WireIdentifier};
 use super::jws::Signed;
 use super::options::Reuse;
 use super::problem::{Problem, ProblemType, with_some};
-use super::renewal_info;
 use super::reply::Reply;
 use super::route::Route;
 use super::world::World;
@@ -71,7 +71,7 @@ pub(super) fn new_order(
     // A CA without renewal information ignores the field.
     let replaces = wanted.replaces.filter(|_| shared.options.renewal_info);
     if let Some(predecessor) = &replaces {
-        renewal_info::check_replaces(world, account, predecessor, &identifiers, now)?;
+        certificate::check_replaces(world, account, predecessor, &identifiers, now)?;
     }
     if shared.options.reuse >= Reuse::Orders
         && let Some(id) = world.open_order(account, &identifiers, wanted.profile.as_deref(), now)

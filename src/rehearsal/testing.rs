@@ -8,8 +8,8 @@ use std::sync::atomic::Ordering;
 use futures_util::FutureExt as _;
 use jiff::Timestamp;
 
+use super::certificate::SuggestedRenewal;
 use super::faults::{Faults, LogEntry, RequestKind};
-use super::renewal_info::SuggestedRenewal;
 use super::route::Route;
 use super::world::World;
 use super::zones::{MAX_ALIASES, Node, Zones, normal};
