@@ -136,6 +136,23 @@ fn a_revoked_certificate_is_revoked_and_its_replacement_is_not() {
 }
 
 #[test]
+fn without_its_account_a_certificate_is_revoked_by_its_own_key() {
+    installed();
+    let _turn = beside_others();
+    let ca = Ca::start(&Options::default());
+    let work = Work::new(&ca, CERTCTL);
+    work.manifest("web.yaml", &Issuer::default(), &[("web".to_owned(), names("own-key", 1))]);
+    assert_done(&work.issue("web.yaml"));
+    let pem = work.secret("web", "tls.crt").unwrap();
+    let serial = certctl::pki::Chain::from_pem(&pem).unwrap().leaf().serial.clone();
+    std::fs::remove_dir_all(work.path("state/accounts")).unwrap();
+    assert_done(&work.run(&["revoke", "web", "--no-issue"]));
+    assert_eq!(ca.status_of(&serial), "Revoked");
+    let registrations = ca.requests().iter().filter(|line| *line == "POST /sign-me-up").count();
+    assert_eq!(registrations, 1);
+}
+
+#[test]
 fn inspect_shows_of_an_issued_certificate_what_openssl_reads_in_it() {
     installed();
     let _turn = beside_others();
@@ -412,7 +429,7 @@ fn a_profile_is_asked_for_and_an_unknown_one_is_refused() {
 
     work.manifest("none.yaml", &issuer("none-such"), &[one("none")]);
     let run = work.issue("none.yaml");
-    assert_eq!(run.code, Some(5), "{}", run.stderr);
+    assert_eq!(run.code, Some(3), "{}", run.stderr);
     assert!(run.stderr.contains("none-such"), "{}", run.stderr);
     assert_eq!(ca.said("Added order"), 1);
 }

@@ -65,7 +65,7 @@ pub const MEANINGS: [(&str, &str); 12] = [
     ("2", "usage"),
     (
         "3",
-        "a manifest, a reference or a precondition is wrong, and no CA was contacted; `check`: fix \
+        "a manifest, a reference or a precondition is wrong, and nothing was ordered; `check`: fix \
          something here first",
     ),
     (

@@ -12,6 +12,7 @@ use super::orphans;
 use super::output;
 use super::ping::{Moment, ping};
 use super::revocations;
+use super::revoked;
 use super::run::{conclude, endings_of, on_one_thread, run};
 use super::shell::Shell;
 use super::status::verb::write_metrics;
@@ -174,7 +175,12 @@ pub(crate) async fn work_on(
     let done = tasks.iter().map(|task| task.certificate.metadata.key()).collect();
     let owed = workspace.records().iter().any(|(_, record)| owes(record));
     let job = || Job::new(verb, secrets.clone());
-    let mut ended = Box::pin(run(shell, workspace, &tasks, job())).await?;
+    let mut ended = if verb == "issue" {
+        let samples = request.is_empty();
+        Box::pin(revoked::issue(shell, workspace, &tasks, samples, job)).await?
+    } else {
+        Box::pin(run(shell, workspace, &tasks, job())).await?
+    };
     let lacking: BTreeSet<_> =
         ended.iter().filter(|end| lacks_something(end)).map(Report::key).collect();
     let failed: Vec<&Task> =

@@ -48,6 +48,7 @@ mod report;
 mod result;
 mod revocations;
 mod revoke;
+mod revoked;
 mod rollback;
 mod run;
 mod scratch;

@@ -51,6 +51,18 @@ pub(crate) async fn run_with<O: Observer>(
     Ok(ended?.into_iter().map(Report::of).collect())
 }
 
+/// Awaits what can end at any time without loss; `None` when a signal ended it.
+pub(crate) async fn unless_signalled<T>(work: impl Future<Output = T>) -> Option<T> {
+    let (sender, mut shutdown) = tokio::sync::watch::channel(None);
+    let signals = tokio::spawn(watch_signals(sender));
+    let done = tokio::select! {
+        done = work => Some(done),
+        _ = shutdown.wait_for(Option::is_some) => None,
+    };
+    signals.abort();
+    done
+}
+
 /// The first signal stops the run cleanly, the second at once.
 async fn watch_signals(sender: tokio::sync::watch::Sender<Option<i32>>) {
     use tokio::signal::unix::{SignalKind, signal};

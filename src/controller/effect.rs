@@ -188,8 +188,11 @@ pub struct SecretContents {
 /// Who signs a revocation (RFC 8555 section 7.6).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RevocationSigner {
-    /// The account with this URL.
+    /// The account with this URL; the certificate's own key, where that account is not there any
+    /// more or the CA does not take it.
     Account(String),
+    /// The certificate's own key, in a set of its Secret: no account is known.
+    OwnKey,
     /// The certificate's own key, in PEM.
     Certificate(Secret),
 }

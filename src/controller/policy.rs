@@ -159,7 +159,9 @@ fn certificate_is_revoked(s: &Snapshot, _now: Timestamp) -> Option<Violation> {
     let leaf = usable(s)?.1;
     let revocation = revocation::of(&s.record, &leaf.fingerprint)?;
     let reason = revocation.reason;
-    let message = if revocation.revoked_at.is_some() {
+    let message = if revocation.was_found() {
+        format!("Issuing certificate as the CA has revoked it ({reason})")
+    } else if revocation.revoked_at.is_some() {
         format!("Issuing certificate as it is revoked ({reason})")
     } else {
         format!("Issuing certificate as its revocation was requested ({reason})")

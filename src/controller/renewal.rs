@@ -16,6 +16,8 @@
 //! | lies in none | at the first start of a window after it |
 //! | no window starts before the certificate's end | an error, and at the desired time all the same |
 
+use std::borrow::Cow;
+
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, Unit};
 use thiserror::Error;
@@ -57,9 +59,10 @@ fn in_a_window(spec: &CertificateSpec, leaf: &LeafFacts, due: Timestamp) -> Opti
 }
 
 /// When a renewal of the live leaf is due: see the tables. One that was due at the time of a
-/// rollback to this leaf is due when a third of the lifetime that was left then is left.
+/// rollback to this leaf is due when a third of the lifetime that was left then is left. Without
+/// renewBefore and its percentage, one of the [`SHORT_LIVED`] profile is due at half its lifetime.
 pub fn due(snapshot: &Snapshot, leaf: &LeafFacts, now: Timestamp) -> Option<RenewalTime> {
-    let spec = &snapshot.certificate.spec;
+    let spec = &short_lived(snapshot);
     let natural = before_the_end(spec, leaf)?;
     let suggestion = suggestion(snapshot, leaf, now);
     let desired = match rollback::in_force(snapshot).map(|rollback| rollback.asked_at) {
@@ -68,8 +71,8 @@ pub fn due(snapshot: &Snapshot, leaf: &LeafFacts, now: Timestamp) -> Option<Rene
             suggestion.map_or(own, |suggestion| suggestion.at.min(own))
         }
         None => suggestion.map_or(natural, |suggestion| {
-            let is_capped =
-                !suggestion.is_current || own_renew_before(spec, lifetime(leaf)).is_some();
+            let own = own_renew_before(&snapshot.certificate.spec, lifetime(leaf));
+            let is_capped = !suggestion.is_current || own.is_some();
             if is_capped { suggestion.at.min(natural) } else { suggestion.at }
         }),
     };
@@ -122,12 +125,26 @@ fn suggestion(snapshot: &Snapshot, leaf: &LeafFacts, now: Timestamp) -> Option<S
 
 /// Whether only the CA's renewal information makes a renewal of the live leaf due.
 pub fn is_early(snapshot: &Snapshot, now: Timestamp) -> bool {
-    let spec = &snapshot.certificate.spec;
+    let spec = &short_lived(snapshot);
     snapshot.live_leaf().is_some_and(|leaf| {
         suggestion(snapshot, leaf, now).is_some_and(|suggestion| suggestion.at <= now)
             && before_the_end(spec, leaf).is_some_and(|natural| now < natural)
     })
 }
+
+/// The spec, with the default of its profile.
+fn short_lived(snapshot: &Snapshot) -> Cow<'_, CertificateSpec> {
+    let spec = &snapshot.certificate.spec;
+    let is_short_lived = snapshot.issued_profile.as_deref() == Some(SHORT_LIVED);
+    if !is_short_lived || spec.renew_before_percentage.is_some() {
+        return Cow::Borrowed(spec);
+    }
+    Cow::Owned(CertificateSpec { renew_before_percentage: Some(50), ..spec.clone() })
+}
+
+/// Let's Encrypt's profile for certificates of six days. A third of that is too short to correct
+/// what fails.
+const SHORT_LIVED: &str = "shortlived";
 
 /// When a renewal is due.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,8 +8,12 @@
 //! | owed | that certificate | none: it is replaced first |
 //! | owed | another, not deployed yet | none: servers may still use the old one |
 //! | owed | another, deployed | revoke |
+//!
+//! A CA revokes by itself, too: that is found in its CRL ([`found`]), and the certificate is
+//! replaced. CRLs are looked at once a day for a sample of the certificates ([`is_sampled`]), and
+//! for one that its CA suddenly wants to be renewed now ([`renewal_information_says_now`]).
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use thiserror::Error;
 
@@ -35,6 +39,18 @@ pub enum Asked {
     Already(Revocation),
     /// The revocation of another, replaced certificate is still owed: it comes first.
     Earlier(Revocation),
+}
+
+/// A live certificate that its CA has revoked, as the CRL says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FoundRevocation {
+    /// Serial number, lower-case hexadecimal.
+    pub serial: String,
+    /// SHA-256 over the DER, lower-case hexadecimal.
+    pub fingerprint: String,
+    pub reason: RevocationReason,
+    /// When the CA revoked it.
+    pub at: Timestamp,
 }
 
 /// Why nothing can be revoked.
@@ -136,14 +152,12 @@ pub fn decide(snapshot: &Snapshot, _: Timestamp) -> Step {
         return Step::Settled;
     }
     let Some(due) = due(snapshot) else { return Step::Settled };
-    let Some(url) = snapshot.account.as_ref().and_then(|account| account.url.clone()) else {
-        return Step::Fail(Failure::of(Doing::Nothing, snapshot.not_registered()));
-    };
+    let account = snapshot.account.as_ref().and_then(|account| account.url.clone());
     Step::Act(vec![Effect::Revoke {
         certificate: due.certificate.clone(),
         fingerprint: due.fingerprint.clone(),
         reason: due.reason,
-        signer: RevocationSigner::Account(url),
+        signer: account.map_or(RevocationSigner::OwnKey, RevocationSigner::Account),
     }])
 }
 
@@ -170,11 +184,103 @@ fn due(snapshot: &Snapshot) -> Option<&Revocation> {
     })
 }
 
-/// The record with a revocation that is owed from now on; it replaces an earlier request for the
-/// same certificate.
+/// Records what the CA did by itself, unless it is known, or the certificate is not live any more. A
+/// compromised key is banned first.
+pub fn found(snapshot: &Snapshot, found: &FoundRevocation, now: Timestamp) -> Record {
+    let leaf = issued(snapshot).filter(|leaf| leaf.fingerprint == found.fingerprint);
+    let known = of(&snapshot.record, &found.fingerprint);
+    let (Some(leaf), None | Some(Revocation { revoked_at: None, .. })) = (leaf, known) else {
+        return Record::default();
+    };
+    let FoundRevocation { serial, fingerprint, reason, at } = found.clone();
+    let message = format!("The CA has revoked the certificate with serial {serial}: {reason}");
+    // Before it was found, whatever the clocks say: see `Revocation::was_found`.
+    let before = now.checked_sub(SignedDuration::from_secs(1)).unwrap_or(now);
+    let revocation = Revocation {
+        serial,
+        fingerprint,
+        reason,
+        asked_at: now,
+        at_once: false,
+        without_replacement: known.is_some_and(|known| known.without_replacement),
+        certificate: String::new(),
+        revoked_at: Some(at.min(before)),
+        refusal: None,
+    };
+    let record = with(&snapshot.record, revocation);
+    let mut record = Record::of(Change::Certificate(Box::new(record)));
+    if reason == RevocationReason::KeyCompromise && !snapshot.banned_keys.contains(&leaf.public_key)
+    {
+        let key = BannedKey { public_key: leaf.public_key.clone(), since: now };
+        record.changes.insert(0, Change::Ban(key));
+    }
+    record.warning(now, Reason::Revoked, message)
+}
+
+/// Whether the CA wants the certificate to be replaced at once, long before that is due: so it
+/// announces a revocation.
+pub fn renewal_information_says_now(_record: &CertificateRecord, _now: Timestamp) -> bool {
+    false
+}
+
+/// Whether a certificate belongs to the sample whose CRLs are looked at now, of so many: each is at
+/// least once in a week. `last` is the time of the last look.
+pub fn is_sampled(
+    fingerprint: &str,
+    count: usize,
+    last: Option<Timestamp>,
+    now: Timestamp,
+) -> bool {
+    if count <= ALL {
+        return true;
+    }
+    let digits = fingerprint.get(..12).and_then(|digits| i64::from_str_radix(digits, 16).ok());
+    // Its own moment in each period: a look is due when one has passed since the last.
+    let turn = |at: Timestamp| {
+        at.as_second().saturating_add(digits.unwrap_or_default() % PERIOD).div_euclid(PERIOD)
+    };
+    let last = last.or_else(|| now.checked_sub(LOOK_EVERY).ok());
+    last.is_none_or(|last| turn(last) < turn(now))
+}
+
+/// Whether a kept CRL, which holds until `next_update`, is not fetched again yet; `is_urgent`: for a
+/// certificate that the CA wants to be replaced.
+pub fn is_fresh(
+    written: Timestamp,
+    next_update: Option<Timestamp>,
+    is_urgent: bool,
+    now: Timestamp,
+) -> bool {
+    let after = |span| written.saturating_add(span).unwrap_or(Timestamp::MAX);
+    let (least, most) = (after(KEPT_AT_LEAST), after(KEPT_AT_MOST));
+    let until = if is_urgent { least } else { next_update.unwrap_or(least).clamp(least, most) };
+    written <= now && now < until
+}
+
+/// So few certificates are all in the sample.
+const ALL: usize = 100;
+/// In so many seconds each certificate has one turn; with the time between two looks, and runs that
+/// are late, that is less than a week.
+const PERIOD: i64 = 5 * 24 * 3600;
+/// How long from one look at the CRLs of a sample to the next.
+pub const LOOK_EVERY: SignedDuration = SignedDuration::from_hours(24);
+/// The same, when a CRL could not be had.
+pub const LOOK_AGAIN: SignedDuration = SignedDuration::from_hours(6);
+/// How long a CRL is kept at least.
+const KEPT_AT_LEAST: SignedDuration = SignedDuration::from_hours(1);
+/// How long a CRL is kept at most.
+pub const KEPT_AT_MOST: SignedDuration = SignedDuration::from_hours(7 * 24);
+
+/// The record with a revocation that is owed from now on.
 fn asked(record: &CertificateRecord, revocation: Revocation) -> Record {
     let (time, reason) = (revocation.asked_at, revocation.reason);
     let message = format!("Revocation of serial {} requested: {reason}", revocation.serial);
+    let record = with(record, revocation);
+    Record::of(Change::Certificate(Box::new(record))).normal(time, Reason::Revoked, message)
+}
+
+/// The record with a revocation, which replaces an earlier one of the same certificate.
+fn with(record: &CertificateRecord, revocation: Revocation) -> CertificateRecord {
     let mut record = record.clone();
     record.revocations.retain(|known| known.fingerprint != revocation.fingerprint);
     while record.revocations.len() >= KEPT
@@ -183,7 +289,7 @@ fn asked(record: &CertificateRecord, revocation: Revocation) -> Record {
         record.revocations.remove(oldest);
     }
     record.revocations.push(revocation);
-    Record::of(Change::Certificate(Box::new(record))).normal(time, Reason::Revoked, message)
+    record
 }
 
 /// Records the CA's response. With an unreachable CA, the revocation stays owed.

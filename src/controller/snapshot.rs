@@ -90,13 +90,15 @@ impl Snapshot {
         self.record.next_revision()
     }
 
-    /// The order for the next request, made by the current account at the current CA.
+    /// The order for the next request, made by the current account at the current CA for the
+    /// current profile.
     pub fn current_order(&self) -> Option<&Order> {
         let request = self.next_request.as_ref()?;
         let account_url = self.account.as_ref().and_then(|account| account.url.as_deref());
         self.order.as_ref().filter(|order| {
             order.spec.request == request.spec.request
                 && order.spec.directory_url == self.issuer.acme.server
+                && order.spec.profile == self.issuer.acme.profile
                 && Some(order.spec.account_url.as_str()) == account_url
         })
     }

@@ -39,7 +39,7 @@ use wait::Woken;
 use crate::controller::renewal_information::Question;
 use crate::controller::{
     Change, Deferral, Effect, Record, RevocationRequest, Slot, Snapshot, Step, Wake, Wish,
-    challenge, first_step, renewal_information, step_of,
+    challenge, first_step, renewal_information, revocation, step_of,
 };
 use crate::resource::{Order, OrderPhase, Phase};
 
@@ -185,6 +185,10 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
                 self.session.resume();
                 if self.engine.options.ignore_limits {
                     self.session.forget_retry_after();
+                }
+                if let Some(found) = &self.task.revoked {
+                    let now = self.engine.clock.now();
+                    self.session.apply(revocation::found(&self.session.snapshot, found, now));
                 }
                 if let Some(force) = self.task.force {
                     self.session.force(force, self.engine.clock.now());

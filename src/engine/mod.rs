@@ -38,8 +38,8 @@ pub use gather::published_pair;
 pub use goal::{AccountRequest, Goal};
 pub use links::{LiveFiles, live_files};
 pub use perform::{
-    Dns01Options, Environment, IssuerAccess, ProviderAccess, StandIn, World, WorldOptions, dns_api,
-    has_alert_hook,
+    Dns01Options, Environment, IssuerAccess, ProviderAccess, RefusedProfiles, StandIn, World,
+    WorldOptions, dns_api, has_alert_hook,
 };
 pub use ports::{Alert, Observer, Performer};
 use ports::{Clock, Store};

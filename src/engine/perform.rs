@@ -27,7 +27,9 @@ pub(super) use deploy::check_target;
 pub use deploy::has_alert_hook;
 pub use issuer::{IssuerAccess, ProviderAccess};
 pub(super) use password::{changed_passwords, password};
-pub use world::{Dns01Options, Environment, StandIn, World, WorldOptions, dns_api};
+pub use world::{
+    Dns01Options, Environment, RefusedProfiles, StandIn, World, WorldOptions, dns_api,
+};
 
 impl<C: Clock, S: Store> Performer for World<'_, C, S> {
     async fn perform(&self, task: &Task, effect: Effect) -> Outcome {

@@ -33,6 +33,11 @@ impl Unmet {
         Self { of_issuer, secret: None, message: own.unwrap_or(&message).to_owned(), path }
     }
 
+    /// The profile that the CA does not have.
+    pub fn profile(message: &str) -> Self {
+        Self::new(true, "spec acme profile", &message)
+    }
+
     fn at_secret(self, name: &str) -> Self {
         Self { secret: Some(name.to_owned()), ..self }
     }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::goal::Goal;
+use crate::controller::revocation::FoundRevocation;
 use crate::resource::{Certificate, Issuer, SecretFiles, Settings};
 
 /// One certificate to work on.
@@ -21,6 +22,8 @@ pub struct Task {
     /// Issue now, overriding the trigger and the backoff (`renew`).
     pub force: Option<Force>,
     pub goal: Goal,
+    /// Set when its CA has revoked the live certificate by itself.
+    pub revoked: Option<FoundRevocation>,
     /// The pair in a `kind: Secret` manifest of that name, for adoption.
     pub secret: Option<SecretFiles>,
     /// Digest over everything whose edit may bypass the backoff.

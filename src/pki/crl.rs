@@ -1,5 +1,7 @@
 //! Certificate revocation lists (RFC 5280 section 5), verified before use.
 
+use std::collections::HashMap;
+
 use jiff::Timestamp;
 use x509_parser::certificate::X509Certificate;
 use x509_parser::extensions::{DistributionPointName, IssuingDistributionPoint, ParsedExtension};
@@ -13,9 +15,67 @@ use super::revocation::{Revocation, RevocationDoubt, check_dates, reason_word};
 use super::signing::{self, Verdict};
 use super::{certificate, verify::MAX_SKEW};
 
-/// The status of `leaf` in the CRL in `answer`, DER or PEM, fetched from `url`, at `now`. The CRL
-/// must be signed by `issuer`, be valid at `now`, and cover this distribution point (RFC 5280
-/// section 6.3.3).
+/// A CRL that was verified.
+#[derive(Debug)]
+pub struct RevocationList {
+    /// By the serial number, big-endian and without leading zeros.
+    revoked: HashMap<Vec<u8>, (Timestamp, Option<&'static str>)>,
+    /// When it was made.
+    pub this_update: Timestamp,
+    /// Until when it holds.
+    pub next_update: Option<Timestamp>,
+    /// At which time it was read.
+    now: Timestamp,
+}
+
+impl RevocationList {
+    /// The CRL in `answer`, DER or PEM, fetched from `url`, at `now`. It must be signed by `issuer`,
+    /// be valid at `now`, and cover this distribution point, for certificates of CAs or for others
+    /// (RFC 5280 section 6.3.3).
+    pub fn read(
+        answer: &[u8],
+        url: &str,
+        is_ca: bool,
+        issuer: &[u8],
+        now: Timestamp,
+    ) -> Result<Self, RevocationDoubt> {
+        let unwrapped = unwrap(answer)?;
+        let (rest, list) =
+            CertificateRevocationList::from_der(&unwrapped).map_err(RevocationDoubt::damaged)?;
+        if !rest.is_empty() {
+            let reason = format!("{} bytes after its end", rest.len());
+            return Err(RevocationDoubt::Damaged { reason });
+        }
+        let issuer = certificate::parse(issuer).map_err(RevocationDoubt::damaged)?;
+        check_signature(&list, &issuer)?;
+        let this_update = timestamp(list.last_update())?;
+        let next_update = list.next_update().map(timestamp).transpose()?;
+        check_dates(this_update, next_update, now)?;
+        check_scope(&list, url, is_ca)?;
+        let mut revoked = HashMap::new();
+        for entry in list.iter_revoked_certificates() {
+            let reason = entry.reason_code().and_then(|(_, code)| reason_word(code.0));
+            let at = timestamp(entry.revocation_date)?;
+            revoked.entry(entry.serial().to_bytes_be()).or_insert((at, reason));
+        }
+        Ok(Self { revoked, this_update, next_update, now })
+    }
+
+    /// The status of a certificate of that issuer.
+    pub fn status(&self, leaf: &[u8]) -> Result<Revocation, RevocationDoubt> {
+        let leaf = certificate::parse(leaf).map_err(RevocationDoubt::damaged)?;
+        let Self { this_update, next_update, .. } = *self;
+        match self.revoked.get(&leaf.tbs_certificate.serial.to_bytes_be()) {
+            None => Ok(Revocation::Good { this_update, next_update }),
+            Some((at, _)) if at.duration_since(self.now) > MAX_SKEW => {
+                Err(RevocationDoubt::NotYetValid { this_update: *at })
+            }
+            Some((at, reason)) => Ok(Revocation::Revoked { at: *at, reason: *reason }),
+        }
+    }
+}
+
+/// The status of `leaf` in a CRL: see [`RevocationList::read`].
 pub fn check_crl(
     answer: &[u8],
     url: &str,
@@ -23,30 +83,8 @@ pub fn check_crl(
     issuer: &[u8],
     now: Timestamp,
 ) -> Result<Revocation, RevocationDoubt> {
-    let unwrapped = unwrap(answer)?;
-    let (rest, list) =
-        CertificateRevocationList::from_der(&unwrapped).map_err(RevocationDoubt::damaged)?;
-    if !rest.is_empty() {
-        return Err(RevocationDoubt::damaged(format!("{} bytes after its end", rest.len())));
-    }
-    let leaf = certificate::parse(leaf).map_err(RevocationDoubt::damaged)?;
-    let issuer = certificate::parse(issuer).map_err(RevocationDoubt::damaged)?;
-    check_signature(&list, &issuer)?;
-    let this_update = timestamp(list.last_update())?;
-    let next_update = list.next_update().map(timestamp).transpose()?;
-    check_dates(this_update, next_update, now)?;
-    check_scope(&list, url, leaf.is_ca())?;
-    let serial = &leaf.tbs_certificate.serial;
-    let Some(entry) = list.iter_revoked_certificates().find(|entry| entry.serial() == serial)
-    else {
-        return Ok(Revocation::Good { this_update, next_update });
-    };
-    let at = timestamp(entry.revocation_date)?;
-    if at.duration_since(now) > MAX_SKEW {
-        return Err(RevocationDoubt::NotYetValid { this_update: at });
-    }
-    let reason = entry.reason_code().and_then(|(_, code)| reason_word(code.0));
-    Ok(Revocation::Revoked { at, reason })
+    let is_ca = certificate::parse(leaf).map_err(RevocationDoubt::damaged)?.is_ca();
+    RevocationList::read(answer, url, is_ca, issuer, now)?.status(leaf)
 }
 
 /// RFC 5280 section 4.2.1.13 requires DER; some servers send PEM.

@@ -41,7 +41,7 @@ pub use certificate::{
 pub use chain::{Chain, MAX_CERTIFICATES};
 pub use chain_error::ChainError;
 pub use chain_view::{ChainEntry, ChainProblem, chain_entries, issuer_of};
-pub use crl::check_crl;
+pub use crl::{RevocationList, check_crl};
 pub use csr::{Csr, build_csr};
 pub use csr_error::CsrError;
 #[cfg(feature = "testing")]

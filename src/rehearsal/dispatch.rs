@@ -10,7 +10,7 @@ use super::jws;
 use super::problem::Problem;
 use super::reply::Reply;
 use super::route::Route;
-use super::{Shared, account, authorization, certificate, challenge, directory, finalize};
+use super::{Shared, account, authorization, certificate, challenge, crl, directory, finalize};
 use super::{lock, order};
 
 /// A request with its whole body.
@@ -42,8 +42,10 @@ pub(super) async fn answer(shared: &Arc<Shared>, received: Received) -> Option<R
 
 /// Executes the request.
 fn handle(shared: &Arc<Shared>, received: &Received, route: Route) -> Result<Reply, Problem> {
-    let is_public =
-        matches!(route, Route::Directory | Route::NewNonce | Route::RenewalInfo | Route::Terms);
+    let is_public = matches!(
+        route,
+        Route::Directory | Route::NewNonce | Route::RenewalInfo | Route::Crl | Route::Terms
+    );
     let allowed: &[Method] = if is_public { &[Method::GET, Method::HEAD] } else { &[Method::POST] };
     if route == Route::Unknown {
         Err(Problem::not_found("resource"))
@@ -65,6 +67,8 @@ fn public(shared: &Shared, received: &Received, route: Route) -> Result<Reply, P
         directory::terms()
     } else if route == Route::RenewalInfo {
         certificate::renewal_info(shared, &received.path)?
+    } else if route == Route::Crl {
+        crl::crl(shared)
     } else {
         directory::directory(shared)
     })
@@ -90,9 +94,12 @@ fn signed(shared: &Arc<Shared>, received: &Received, route: Route) -> Result<Rep
             certificate::certificate(shared, world, id, chain, &opened)
         }
         Route::Revoke => certificate::revoke(world, &opened),
-        Route::Directory | Route::NewNonce | Route::RenewalInfo | Route::Terms | Route::Unknown => {
-            Err(Problem::not_found("resource"))
-        }
+        Route::Directory
+        | Route::NewNonce
+        | Route::RenewalInfo
+        | Route::Crl
+        | Route::Terms
+        | Route::Unknown => Err(Problem::not_found("resource")),
     }
 }
 

@@ -297,6 +297,7 @@ impl RequestKind {
             Route::Certificate(..) => Self::Certificate,
             Route::Revoke => Self::Revoke,
             Route::RenewalInfo => Self::RenewalInfo,
+            Route::Crl => Self::Crl,
             Route::Terms | Route::Unknown => Self::Other,
         }
     }

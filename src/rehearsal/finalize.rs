@@ -17,6 +17,7 @@ use super::jws::Signed;
 use super::order;
 use super::problem::{Problem, ProblemType};
 use super::reply::Reply;
+use super::route::Route;
 use super::world::World;
 
 #[derive(Debug, Deserialize)]
@@ -58,6 +59,7 @@ pub(super) fn finalize(
         common_name: csr.common_name.filter(|name| names.contains(&name.to_ascii_lowercase())),
         not_before,
         not_after: bounds.1.unwrap_or_else(|| super::after(now, shared.options.leaf_lifetime)),
+        crl: shared.options.crl_lifetime.map(|_| shared.url(Route::Crl)),
     };
     let faults = &shared.options.faults;
     let (der, chains) = match faults.issue(&shared.hierarchy, &names, &csr.key, &leaf, now) {

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use rcgen::{
-    BasicConstraints, Certificate, CertificateParams, DistinguishedName, DnType,
-    ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose, PublicKeyData, SanType,
-    SerialNumber, date_time_ymd,
+    BasicConstraints, Certificate, CertificateParams, CertificateRevocationListParams,
+    CrlDistributionPoint, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer,
+    KeyPair, KeyUsagePurpose, PublicKeyData, SanType, SerialNumber, date_time_ymd,
 };
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 
@@ -30,6 +30,8 @@ pub(super) struct Leaf {
     pub(super) common_name: Option<String>,
     pub(super) not_before: Timestamp,
     pub(super) not_after: Timestamp,
+    /// The URL of the CRL, if there is one.
+    pub(super) crl: Option<String>,
 }
 
 /// A certificate in DER, and the chains that begin with it in PEM, one per root.
@@ -85,6 +87,14 @@ impl Hierarchy {
         params_of(leaf)?.signed_by(key, &self.issuer)
     }
 
+    /// Signs a CRL, in DER.
+    pub(super) fn sign_crl(
+        &self,
+        params: &CertificateRevocationListParams,
+    ) -> Result<Vec<u8>, rcgen::Error> {
+        Ok(params.signed_by(&self.issuer)?.der().to_vec())
+    }
+
     /// The chains that begin with this leaf, in PEM: one per root.
     pub(super) fn chains(&self, leaf: &str) -> Vec<String> {
         self.intermediates
@@ -105,13 +115,17 @@ fn params_of(leaf: &Leaf) -> Result<CertificateParams, rcgen::Error> {
             Identifier::Ip(address) => SanType::IpAddress(*address),
         });
     }
-    let time = |at: Timestamp| {
-        let since_epoch = u64::try_from(at.as_second()).unwrap_or_default();
-        date_time_ymd(1970, 1, 1) + Duration::from_secs(since_epoch.min(END_OF_TIME))
-    };
-    params.not_before = time(leaf.not_before);
-    params.not_after = time(leaf.not_after);
+    params.not_before = date_time_ymd(1970, 1, 1) + since_epoch(leaf.not_before);
+    params.not_after = date_time_ymd(1970, 1, 1) + since_epoch(leaf.not_after);
+    params.crl_distribution_points =
+        leaf.crl.iter().map(|url| CrlDistributionPoint { uris: vec![url.clone()] }).collect();
     Ok(params)
+}
+
+/// A time, as far as X.509 goes.
+pub(super) fn since_epoch(at: Timestamp) -> Duration {
+    let seconds = u64::try_from(at.as_second()).unwrap_or_default();
+    Duration::from_secs(seconds.min(END_OF_TIME))
 }
 
 fn leaf_params(mut params: CertificateParams) -> CertificateParams {

@@ -17,6 +17,7 @@ mod answer;
 mod authorization;
 mod certificate;
 mod challenge;
+mod crl;
 mod csr;
 mod directory;
 mod dispatch;

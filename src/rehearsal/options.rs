@@ -39,6 +39,8 @@ pub struct CaOptions {
     pub validation_timeout: Duration,
     /// Lifetime of leaf certificates whose order has no `notAfter`.
     pub leaf_lifetime: Duration,
+    /// How long the CRL holds; `None` when the CA has none, and its certificates name none.
+    pub crl_lifetime: Option<Duration>,
     /// Lifetime of an order.
     pub order_lifetime: Duration,
     /// Lifetime of a valid authorization.
@@ -84,6 +86,7 @@ impl CaOptions {
             http01_port: 80,
             validation_timeout: Duration::from_secs(10),
             leaf_lifetime: days(90),
+            crl_lifetime: None,
             order_lifetime: days(7),
             authorization_lifetime: days(30),
             reuse: Reuse::Nothing,

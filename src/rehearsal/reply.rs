@@ -22,6 +22,7 @@ pub(super) enum Content {
     Json(Value),
     Problem(Value),
     Chain(String),
+    Crl(Vec<u8>),
     #[cfg(feature = "testing")]
     Html(String),
     Text(&'static str),
@@ -34,6 +35,7 @@ impl Content {
             Self::Json(_) => Some("application/json"),
             Self::Problem(_) => Some("application/problem+json"),
             Self::Chain(_) => Some("application/pem-certificate-chain"),
+            Self::Crl(_) => Some("application/pkix-crl"),
             #[cfg(feature = "testing")]
             Self::Html(_) => Some("text/html; charset=utf-8"),
             Self::Text(_) => Some("text/plain; charset=utf-8"),
@@ -47,6 +49,7 @@ impl Content {
             #[cfg(feature = "testing")]
             Self::Html(text) => text.into_bytes(),
             Self::Chain(text) => text.into_bytes(),
+            Self::Crl(der) => der,
             Self::Text(text) => text.as_bytes().to_vec(),
         }
     }

@@ -19,6 +19,7 @@ pub(super) enum Route {
     Revoke,
     /// Of the certificate that the path names.
     RenewalInfo,
+    Crl,
     Terms,
     Unknown,
 }
@@ -37,6 +38,7 @@ impl Route {
             ["new-order"] => Self::NewOrder,
             ["revoke-cert"] => Self::Revoke,
             ["renewal-info"] | ["renewal-info", _] => Self::RenewalInfo,
+            ["crl"] => Self::Crl,
             ["terms"] => Self::Terms,
             ["account", id] => Self::Account(id.parse().ok()?),
             ["order", id] => Self::Order(id.parse().ok()?),
@@ -60,6 +62,7 @@ impl Route {
             Self::NewOrder => "/new-order".into(),
             Self::Revoke => "/revoke-cert".into(),
             Self::RenewalInfo => "/renewal-info".into(),
+            Self::Crl => "/crl".into(),
             Self::Terms => "/terms".into(),
             Self::Account(id) => format!("/account/{id}"),
             Self::Order(id) => format!("/order/{id}"),
@@ -86,6 +89,7 @@ mod tests {
             Route::NewOrder,
             Route::Revoke,
             Route::RenewalInfo,
+            Route::Crl,
             Route::Terms,
             Route::Account(1),
             Route::Order(2),

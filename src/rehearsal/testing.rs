@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use jiff::Timestamp;
@@ -13,7 +14,7 @@ use super::faults::{Faults, LogEntry, RequestKind};
 use super::route::Route;
 use super::world::World;
 use super::zones::{MAX_ALIASES, Node, Zones, normal};
-use super::{Ca, CaHandle, NameServer, Resolver, Shared, lock};
+use super::{Ca, CaHandle, NameServer, Resolver, Shared, crl, lock};
 use crate::resource::{AuthorizationState, OrderState};
 
 /// What a CA knew at a moment.
@@ -100,6 +101,24 @@ impl CaHandle {
             Some((order.replaces.clone()?, url, order.status.clone()))
         });
         orders.collect()
+    }
+
+    /// The CA revokes a certificate by itself, with this reason code.
+    pub fn revoke(&self, serial: &str, reason: u8) {
+        let mut world = lock(&self.shared.world);
+        let found = world.certificates.values_mut().find(|issued| {
+            crate::pki::facts_of_der(&issued.der).is_ok_and(|leaf| leaf.serial == serial)
+        });
+        if let Some(issued) = found {
+            issued.revoked = Some(reason);
+        }
+    }
+
+    /// The CRL in PEM, as it would be served if it held so long.
+    pub fn crl_pem(&self, lifetime: Duration) -> String {
+        let list = crl::list(&self.shared, &lock(&self.shared.world), lifetime);
+        let list = list.unwrap_or_default();
+        der::pem::encode_string("X509 CRL", der::pem::LineEnding::LF, &list).unwrap_or_default()
     }
 
     /// Notes what the CA knows now, and after each answer from now on.

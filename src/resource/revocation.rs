@@ -113,7 +113,7 @@ pub struct RevocationReasonError {
     pub word: String,
 }
 
-/// A requested revocation: owed until the CA has responded.
+/// A revocation: requested, and owed until the CA has responded; or found at the CA.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Revocation {
@@ -122,7 +122,8 @@ pub struct Revocation {
     /// SHA-256 over the DER, lower-case hexadecimal.
     pub fingerprint: String,
     pub reason: RevocationReason,
-    /// When it was requested.
+    /// When it was requested; later than `revokedAt`: when it was found that the CA had revoked the
+    /// certificate by itself.
     pub asked_at: Timestamp,
     /// Whether to revoke at once, not only after the replacement is deployed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -133,7 +134,7 @@ pub struct Revocation {
     /// The certificate in PEM, as long as the revocation is owed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub certificate: String,
-    /// When the CA confirmed the revocation.
+    /// When the CA confirmed the revocation, or made it by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revoked_at: Option<Timestamp>,
     /// Why the CA refuses.
@@ -145,6 +146,11 @@ impl Revocation {
     /// Whether the CA has not responded yet.
     pub fn is_owed(&self) -> bool {
         self.revoked_at.is_none() && self.refusal.is_none()
+    }
+
+    /// Whether the CA revoked the certificate by itself, and certctl found that.
+    pub fn was_found(&self) -> bool {
+        self.revoked_at.is_some_and(|at| at < self.asked_at)
     }
 }
 

@@ -150,7 +150,7 @@ impl StateDirectory {
     }
 
     /// The folder with this path, created durably if it is missing.
-    fn make(&self, names: &[String]) -> Result<Folder, StoreError> {
+    pub(super) fn make(&self, names: &[String]) -> Result<Folder, StoreError> {
         let mut folder = self.writable_root()?.duplicate()?;
         for name in names {
             folder.make_child(name)?;

@@ -13,6 +13,7 @@ pub(super) const ACCOUNTS: &str = "accounts";
 pub(super) const SECRETS: &str = "secrets";
 pub(super) const HTTP01: &str = "http01";
 pub(super) const LOCKS: &str = "locks";
+pub(super) const CRLS: &str = "crls";
 pub(super) const REQUESTS: &str = "requests";
 pub(super) const ORDERS: &str = "orders";
 pub(super) const STATUS_FILE: &str = "status.json";
@@ -96,6 +97,17 @@ pub(super) fn lock(lock: &Lock) -> Result<Place, StoreError> {
             Place::new(vec![locks()], format!("{ORDER_LOCK}{}", digest_component(digest)?))
         }
     })
+}
+
+/// The file of the CRL whose URL has this digest.
+pub(super) fn crl(digest: &str) -> Result<Place, StoreError> {
+    let file = format!("{}.der", digest_component(digest)?);
+    Ok(Place::new(vec![CRLS.to_owned()], file))
+}
+
+/// The file that notes when CRLs were looked at.
+pub(super) fn crl_looks() -> Place {
+    Place::new(vec![CRLS.to_owned()], "looks")
 }
 
 /// The name of a lock in messages.
@@ -236,8 +248,9 @@ mod tests {
                 document(&Key::AccountKey(bad.into())).is_ok(),
                 lock(&Lock::Account(bad.into())).is_ok(),
                 lock(&Lock::Order(bad.into())).is_ok(),
+                crl(bad).is_ok(),
             ];
-            assert_eq!(found, [false; 4], "{bad:?}");
+            assert_eq!(found, [false; 5], "{bad:?}");
         }
         for bad in ["", ".", "..", "..data", ".tmp-1", "a/b", "../x", "a\n"] {
             assert!(check_secret_file(bad).is_err(), "{bad:?}");

@@ -18,6 +18,8 @@
 //!     ..revision-7-0/{tls.crt,…}      files of revision 7, first try; the previous one stays too
 //!     ..adopted-0/                    files that were here before certctl, kept
 //!   http01/                           presented tokens
+//!   crls/<digest>.der                 the CRL of a URL; not synced, and fetched again when it is gone
+//!   crls/looks                        when CRLs were looked at, and will be next; not synced
 //!   issuance.log                      append-only, synced
 //!   scheduler.json                    Queue; only for living processes, and so not synced
 //!   scheduler.json.next               its temporary
@@ -31,7 +33,7 @@
 //! Contract:
 //! - Every file is 0600 in folders of 0700 from its first moment, whatever the umask. A document
 //!   or key that others can read, that is a link, or that another user owns is refused.
-//! - A write that returned is durable, but for `scheduler.json`; a reader sees the old file or the
+//! - A write that returned is durable, but for `scheduler.json` and `crls/`; a reader sees the old file or the
 //!   new one ([`atomic`]).
 //! - JSON documents carry a version. An unknown one is refused and never rewritten; a damaged
 //!   document is renamed to `<name>.corrupt-<n>`, never overwritten ([`Records`]). `metadata.json`
@@ -48,6 +50,7 @@ pub mod port;
 
 mod acl;
 mod adoption;
+mod crls;
 mod directory;
 mod folder;
 mod hook_lock;
@@ -68,6 +71,7 @@ pub(crate) mod samples;
 mod secret;
 mod set;
 
+pub use crls::Looks;
 pub use directory::StateDirectory;
 pub use lock::Lease;
 pub use opening::OpenMode;

@@ -22,6 +22,7 @@ mod orphans;
 mod owners;
 mod precondition;
 mod revocations;
+mod revoked;
 mod rollback;
 mod selection;
 mod status;

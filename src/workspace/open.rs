@@ -4,6 +4,7 @@ use std::cell::RefCell;
 
 use super::settings::Settings;
 use crate::acme::RequestCounts;
+use crate::engine::RefusedProfiles;
 use crate::engine::ports::StoreError;
 use crate::manifest::{Manifests, Options};
 use crate::resource::{CertificateRecord, NamespacedName};
@@ -21,6 +22,8 @@ pub struct Workspace {
     pub(super) damaged: Vec<(NamespacedName, String)>,
     /// What the last run sent to CAs.
     pub(super) requests: RefCell<RequestCounts>,
+    /// The profiles that the last run found missing at their CA.
+    pub(super) refused_profiles: RefCell<RefusedProfiles>,
 }
 
 impl Workspace {
@@ -29,8 +32,15 @@ impl Workspace {
         let state = StateDirectory::open(&settings.state_dir, OpenMode::ReadOnly)?;
         let manifests = Manifests::new(Options::default());
         let (records, damaged) = (Vec::new(), Vec::new());
-        let requests = RefCell::default();
-        let mut workspace = Self { settings, manifests, state, records, damaged, requests };
+        let mut workspace = Self {
+            settings,
+            manifests,
+            state,
+            records,
+            damaged,
+            requests: RefCell::default(),
+            refused_profiles: RefCell::default(),
+        };
         workspace.read_records().await?;
         Ok(workspace)
     }

@@ -167,6 +167,9 @@ pub struct Issuer {
     pub name: String,
     /// The directory URL.
     pub server: String,
+    /// The ACME profile that it requests.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub profile: String,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
@@ -350,6 +353,7 @@ impl Item {
                 kind: snapshot.issuer.kind,
                 name: snapshot.issuer.metadata.name.clone(),
                 server: snapshot.issuer.acme.server.clone(),
+                profile: snapshot.issuer.acme.profile.clone(),
             },
             orders: u32::from(issues && order.is_none()),
             limits: Vec::new(),

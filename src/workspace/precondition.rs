@@ -17,11 +17,13 @@ use crate::probe::{Resolver, ResolverOptions};
 use crate::resource::{AccountIdentity, Certificate, Issuer};
 use crate::store::Records;
 
-/// An issuer, the solvers of it that are used, and whether the state has its account key.
+/// An issuer, the solvers of it that are used, whether the state has its account key, and why its
+/// CA does not have its profile.
 struct Used<'a> {
     issuer: &'a Issuer,
     solvers: Vec<usize>,
     has_account_key: bool,
+    refused_profile: Option<String>,
 }
 
 impl Settings {
@@ -37,6 +39,7 @@ impl Settings {
             issuer,
             solvers: (0..issuer.acme.solvers.len()).collect(),
             has_account_key: false,
+            refused_profile: None,
         });
         let certificates: Vec<&Certificate> = loaded
             .certificates
@@ -87,7 +90,7 @@ impl Settings {
         let resolver = Resolver::new(ResolverOptions { servers, ..ResolverOptions::default() });
         if let Ok(resolver) = resolver {
             let resolver = Rc::new(resolver);
-            for Used { issuer, solvers, has_account_key } in issuers {
+            for Used { issuer, solvers, has_account_key, refused_profile } in issuers {
                 let reached = ProviderAccess {
                     environment: &|name| (self.environment)(name),
                     solvers_dir: &solvers_dir,
@@ -96,7 +99,9 @@ impl Settings {
                 };
                 let cluster_resource_namespace = &self.cluster_resource_namespace;
                 let access = IssuerAccess { issuer, secrets, cluster_resource_namespace };
-                add(None, issuer, of_issuer(access, solvers, &reached, *has_account_key));
+                let mut unmet = of_issuer(access, solvers, &reached, *has_account_key);
+                unmet.extend(refused_profile.as_ref().map(|message| Unmet::profile(message)));
+                add(None, issuer, unmet);
             }
         }
         for certificate in certificates {
@@ -135,7 +140,11 @@ impl Workspace {
             }
             let id = account_id(&AccountIdentity::of(issuer));
             let has_account_key = Records::new(&self.state).account_key(&id).await?.is_some();
-            used.push(Used { issuer, solvers: chosen.collect(), has_account_key });
+            let acme = &issuer.acme;
+            let profile = (acme.server.clone(), acme.profile.clone());
+            let refused_profile = self.refused_profiles.borrow().get(&profile).cloned();
+            let solvers = chosen.collect();
+            used.push(Used { issuer, solvers, has_account_key, refused_profile });
         }
         let certificates: Vec<&Certificate> = tasks.iter().map(|task| &task.certificate).collect();
         Ok(self.settings.unmet_of(loaded, secrets, &certificates, &used))

@@ -110,6 +110,7 @@ impl Workspace {
         world.stop_listening(is_interrupted).await;
         tracing::debug!(requests = world.requests(), "run ended");
         self.requests.replace(world.request_counts());
+        self.refused_profiles.replace(world.refused_profiles());
         Ok(ended)
     }
 

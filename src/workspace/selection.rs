@@ -221,6 +221,7 @@ impl Workspace {
             allow_untrusted: false,
             force: None,
             goal: Goal::Issue,
+            revoked: None,
             secret: pair_to_adopt(certificate, loaded),
         })
     }
@@ -245,6 +246,7 @@ impl Workspace {
             allow_untrusted: false,
             force: None,
             goal: Goal::Issue,
+            revoked: None,
             secret: None,
             input_digest: String::new(),
         }

@@ -15,7 +15,7 @@ const COUNT: usize = 50;
 /// Everything that can be seen of a file without changing it, and its content. The time of the last
 /// access is left out: reading is allowed.
 #[derive(Debug, PartialEq, Eq)]
-struct Trace {
+pub(crate) struct Trace {
     inode: u64,
     links: u64,
     mode: u32,
@@ -52,7 +52,7 @@ fn traces(path: &Path, all: &mut BTreeMap<PathBuf, Trace>) {
 }
 
 /// Everything below the world's folder: manifests, state, outputs, home.
-fn everything(world: &World) -> BTreeMap<PathBuf, Trace> {
+pub(crate) fn everything(world: &World) -> BTreeMap<PathBuf, Trace> {
     let mut all = BTreeMap::new();
     traces(&world.path(""), &mut all);
     all

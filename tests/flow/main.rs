@@ -22,6 +22,8 @@ mod crds;
 #[cfg(test)]
 mod create;
 #[cfg(test)]
+mod crl;
+#[cfg(test)]
 mod deploy;
 #[cfg(test)]
 mod dns01;
@@ -78,6 +80,8 @@ mod plan;
 mod refused_dns;
 #[cfg(test)]
 mod rehearse;
+#[cfg(test)]
+mod renewal_information;
 #[cfg(test)]
 mod revoke;
 #[cfg(test)]

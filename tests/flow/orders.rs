@@ -76,11 +76,18 @@ fn a_profile_is_asked_for_by_name_and_must_exist() {
     });
     world.write("config/web.yaml", &CertificateYaml::new("web"));
     world.write("config/issuer.yaml", &world.issuer().field("profile: shrot"));
-    world.issue().ends_in(5).says("it has: short");
+    for run in [world.issue(), world.run(&["issue", "web"])] {
+        let run = run.ends_in(3).says("the CA has no profile \"shrot\"; it has: short");
+        let place = format!("{}:", world.path("config/issuer.yaml").display());
+        assert!(run.stderr.contains(&place), "{}", run.stderr);
+        assert!(run.stderr.contains("spec.acme.profile"), "{}", run.stderr);
+    }
     assert_eq!(world.sent(RequestKind::NewOrder), 0);
+    assert_eq!(world.state().record("web").status.failed_issuance_attempts, None);
     world.write("config/issuer.yaml", &world.issuer().field("profile: short"));
     world.issue().ends_in(0);
     assert_eq!(world.state().orders("web").pop().unwrap().spec.profile, "short");
+    assert_eq!(world.sent(RequestKind::NewOrder), 1);
 }
 
 #[test]

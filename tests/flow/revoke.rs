@@ -167,19 +167,57 @@ fn what_is_not_deployed_yet_is_not_revoked() {
 #[test]
 fn a_refusal_is_reported_once_and_recorded() {
     let world = issued();
-    world.next_fault(
-        RequestKind::Revoke,
-        Fault::Problem {
-            status: 403,
-            kind: ProblemType::Unauthorized,
-            detail: "not yours".to_owned(),
-            retry_after: None,
-        },
-    );
+    let refusal = Fault::Problem {
+        status: 403,
+        kind: ProblemType::Unauthorized,
+        detail: "not yours".to_owned(),
+        retry_after: None,
+    };
+    world.fault(Rule::always(refusal).on(RequestKind::Revoke));
     world.run(&["revoke", "web"]).ends_in(5).says("not yours").says("not retried");
     world.issue().says_nothing();
     let status = world.run(&["status", "web"]).ends_in(0).stdout;
     assert!(status.contains("unspecified: refused by the CA: "), "{status}");
+}
+
+#[test]
+fn without_its_account_a_certificate_is_revoked_by_its_own_key() {
+    let unknown = || Fault::Problem {
+        status: 400,
+        kind: ProblemType::AccountDoesNotExist,
+        detail: "no account has this URL".to_owned(),
+        retry_after: None,
+    };
+    let no_account = |world: &World| {
+        std::fs::remove_dir_all(world.path("state/accounts")).unwrap();
+    };
+    let no_key = |world: &World| {
+        let accounts = std::fs::read_dir(world.path("state/accounts")).unwrap();
+        for account in accounts.map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()) {
+            std::fs::remove_file(account.join("key.pem")).unwrap();
+        }
+    };
+    let forgotten = |world: &World| world.next_fault(RequestKind::Revoke, unknown());
+    let lost: [(&str, &dyn Fn(&World)); 3] =
+        [("account", &no_account), ("key", &no_key), ("at the CA", &forgotten)];
+    for (what, lose) in lost {
+        let world = issued();
+        let old = world.state().published("web");
+        lose(&world);
+        let before = world.ca.requests();
+        world.run(&["revoke", "web", "--no-issue", "--reason", "keyCompromise"]).ends_in(0);
+        assert_eq!(world.ca.revoked_serials(), [(old.serial, 1)], "{what}");
+        assert_eq!(world.ca.created(RequestKind::NewAccount), 1, "{what}");
+        let sent = effects(&world, before);
+        assert!(sent.iter().all(|kind| *kind == RequestKind::Revoke), "{what}: {sent:?}");
+    }
+    // Another account orders the replacement; it may not revoke what the lost one ordered.
+    let world = issued();
+    let old = world.state().published("web");
+    no_account(&world);
+    world.run(&["revoke", "web"]).ends_in(0).says(&format!("serial {} revoked", old.serial));
+    assert_eq!(world.ca.revoked_serials(), [(old.serial, 0)]);
+    assert_eq!(world.ca.issued(), 2);
 }
 
 #[test]

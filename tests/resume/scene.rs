@@ -423,6 +423,7 @@ pub(crate) fn task(name: &str, names: &[&str]) -> Task {
         is_named: false,
         allow_untrusted: false,
         goal: Goal::Issue,
+        revoked: None,
         secret: None,
         input_digest: "1".to_owned(),
     }

@@ -5,7 +5,6 @@
 //! revoked it, does it match the Certificate. A check that cannot be made is "unknown", never
 //! "good".
 
-mod network;
 mod report;
 mod source;
 #[cfg(test)]
@@ -27,8 +26,8 @@ use super::run::on_one_thread;
 use super::shell::Shell;
 use super::targets::{known_names, open, targets};
 use crate::engine::ports::{Clock as _, SystemClock};
+use crate::probe::Network;
 use crate::workspace::{Owners, Request};
-use network::Network;
 pub(in crate::cli) use report::Report;
 use report::Roots;
 use source::{Source, Subject};

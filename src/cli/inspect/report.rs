@@ -5,7 +5,6 @@ use rustls::RootCertStore;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::network::Network;
 use super::source::Subject;
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
@@ -13,6 +12,7 @@ use crate::controller::policy::leaf_mismatches;
 use crate::pki::{
     self, CertificateDetails, ChainEntry, KeyMatch, Revocation, chain_entries, issuer_of,
 };
+use crate::probe::Network;
 use crate::resource::SuggestedWindow;
 
 /// One certificate.

@@ -4,13 +4,13 @@ use std::ffi::{OsStr, OsString};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use super::network::Network;
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::output::escape;
 use crate::cli::shell::Shell;
 use crate::manifest::{self, SecretManifest};
 use crate::pki::{Bundle, CertificateError};
+use crate::probe::Network;
 use crate::resource::{CertificateSpec, NamespacedName, RenewalInformation, SecretFiles};
 use crate::workspace::Owners;
 use crate::workspace::target::{NameTarget, Target};

@@ -21,7 +21,7 @@ use super::*;
 use crate::pki::ocsp_answer::{Says, answer};
 use crate::pki::test_ca::{Ca, leaf};
 use crate::pki::{Bundle, KeyMatch, PrivateKey, Revocation};
-use crate::probe::{Resolver, ResolverOptions};
+use crate::probe::{MAX_BYTES, Resolver, ResolverOptions};
 use crate::resource::{CertificateSpec, KeyAlgorithm, LeafFacts};
 
 /// A web server on a loopback port that has one response to every request.
@@ -214,7 +214,7 @@ async fn whatever_is_no_valid_answer_is_unknown() {
         ("error", "2031-01-02", "answers with HTTP status 500"),
         ("redirect", "2031-01-02", "answers with HTTP status 302"),
         ("page", "2031-01-02", "the answer is damaged"),
-        ("too long", "2031-01-02", "longer than 1048576 bytes"),
+        ("too long", "2031-01-02", "longer than 4194304 bytes"),
     ] {
         let scene = Scene::new().await;
         let answer = match what {
@@ -223,7 +223,7 @@ async fn whatever_is_no_valid_answer_is_unknown() {
             "error" => fixed(500, 3),
             "redirect" => fixed(302, 3),
             "page" => fixed(200, 3),
-            "too long" => fixed(200, network::MAX_BYTES + 1),
+            "too long" => fixed(200, MAX_BYTES + 1),
             _ => made(&scene, &scene.ca),
         };
         let (crl, ocsp) = checked((&scene.ca, &scene.chain), scene.socket, answer, now).await;

@@ -96,6 +96,9 @@ fn block(item: &Item, now: Timestamp) -> String {
     if orders || item.action == Action::Wait {
         let issuer = &item.issuer;
         line("issuer", &format!("{} {}, {}", issuer.kind, issuer.name, issuer.server));
+        if !issuer.profile.is_empty() {
+            line("profile", &issuer.profile);
+        }
         for (solver, names) in by_solver(item) {
             line("proof", &format!("{solver}: {}", names.join(", ")));
         }

@@ -32,6 +32,7 @@ fn item(name: &str, action: Action) -> Item {
             kind: IssuerKind::Issuer,
             name: "le".to_owned(),
             server: "https://ca.test/directory".to_owned(),
+            profile: "shortlived".to_owned(),
         },
         orders: 0,
         limits: Vec::new(),
@@ -90,6 +91,7 @@ changed: issue, deploy
   differs   spec.dnsNames
   names     + b.example, - c.example
   issuer    Issuer le, https://ca.test/directory
+  profile   shortlived
   proof     http-01: a.example, b.example
   proof     dns-01 cloudflare: *.a.example
   cost      1 new order
@@ -98,6 +100,7 @@ waiting: wait
   why       DoesNotExist: there is no \\u{1b} Secret
   waits     backing off after 3 failures, until 2026-11-21T05:12:09Z (in 2h)
   issuer    Issuer le, https://ca.test/directory
+  profile   shortlived
   proof     http-01: a.example, b.example
   proof     dns-01 cloudflare: *.a.example
 
@@ -107,6 +110,7 @@ web: deploy
 prod/late: renew
   why       Renewing
   issuer    Issuer le, https://ca.test/directory
+  profile   shortlived
   proof     http-01: a.example, b.example
   proof     dns-01 cloudflare: *.a.example
   cost      continues the pending order late-2-1
@@ -145,7 +149,12 @@ fn programs_get_one_versioned_object() {
             ],
             "added": ["b.example"],
             "removed": ["c.example"],
-            "issuer": { "kind": "Issuer", "name": "le", "server": "https://ca.test/directory" },
+            "issuer": {
+                "kind": "Issuer",
+                "name": "le",
+                "server": "https://ca.test/directory",
+                "profile": "shortlived",
+            },
             "orders": 1,
             "notAfter": "2027-01-20T03:12:09Z",
             "renewalTime": "2026-12-21T03:12:09Z",

@@ -102,6 +102,10 @@ fn revocations(view: &CertificateView, scene: &Scene) -> Vec<String> {
     all.map(|revocation| {
         let Revocation { serial, reason, asked_at, .. } = revocation;
         let state = match (revocation.revoked_at, &revocation.refusal) {
+            (Some(at), _) if revocation.was_found() => {
+                let (at, found) = (scene.time(at), scene.time(*asked_at));
+                format!("revoked by the CA itself at {at}, found at {found}")
+            }
             (Some(at), _) => format!("revoked at {}", scene.time(at)),
             (None, Some(why)) => format!("refused by the CA: {why}"),
             (None, None) => format!("pending since {}", scene.time(*asked_at)),

@@ -43,6 +43,28 @@ fn a_renewal_is_due_when_the_spec_says_so_and_else_after_two_thirds() {
 }
 
 #[test]
+fn a_short_lived_certificate_is_renewed_at_half_its_life_unless_the_spec_says_when() {
+    let days = |count: i64| hours(count * 24);
+    let mut snapshot = live();
+    for (profile, before, percentage, expected) in [
+        (Some("shortlived"), None, None, days(44)),
+        (Some("shortlived"), Some(days(10)), None, days(79)),
+        (Some("shortlived"), None, Some(10), days(80)),
+        (Some("shortlived"), Some(days(91)), None, days(44)),
+        (Some("classic"), None, None, days(59)),
+        (Some(""), None, None, days(59)),
+        (None, None, None, days(59)),
+    ] {
+        snapshot.issued_profile = profile.map(str::to_owned);
+        snapshot.certificate.spec.renew_before = before.map(GoDuration);
+        snapshot.certificate.spec.renew_before_percentage = percentage;
+        let found = renewal::due(&snapshot, &leaf("live"), now());
+        let what = format!("{profile:?} {before:?} {percentage:?}");
+        assert_eq!(found.map(|due| due.time), Some(after(expected)), "{what}");
+    }
+}
+
+#[test]
 fn a_renewal_time_has_no_fraction_and_never_rounds_up() {
     let mut leaf = leaf("live");
     leaf.not_before = Timestamp::from_second(0).unwrap();

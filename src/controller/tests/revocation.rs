@@ -1,12 +1,15 @@
 //! Revocations: the request, and what the CA receives.
 
-use super::fixture::{ACCOUNT, account, error, live, now};
-use crate::controller::revocation::{self, Asked, RevocationError};
+use jiff::{SignedDuration, Timestamp};
+
+use super::fixture::{ACCOUNT, account, error, leaf, live, now};
+use crate::controller::policy::first_trigger;
+use crate::controller::revocation::{self, Asked, FoundRevocation, RevocationError};
 use crate::controller::{
     Change, Effect, EffectError, Outcome, Record, RevocationRequest, RevocationSigner, Snapshot,
     Step, Wish, absorb,
 };
-use crate::resource::{CauseKind, RevocationReason};
+use crate::resource::{CauseKind, Reason, RevocationReason, hex};
 
 /// The user requests that the live certificate be revoked.
 fn wishing(reason: RevocationReason, at_once: bool) -> Snapshot {
@@ -18,6 +21,10 @@ fn wishing(reason: RevocationReason, at_once: bool) -> Snapshot {
         certificate: Some("PEM".to_owned()),
     }));
     snapshot
+}
+
+fn digest_of(bytes: &[u8]) -> String {
+    hex(aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, bytes).as_ref())
 }
 
 fn apply(snapshot: &mut Snapshot, record: Record) {
@@ -57,6 +64,111 @@ fn a_wish_is_written_down_once_and_a_compromised_key_is_banned_before() {
     }
 }
 
+fn found(reason: RevocationReason) -> FoundRevocation {
+    let leaf = leaf("live");
+    let at = now() - SignedDuration::from_hours(5);
+    FoundRevocation { serial: leaf.serial, fingerprint: leaf.fingerprint, reason, at }
+}
+
+#[test]
+fn what_the_ca_revoked_by_itself_is_issued_again_and_a_compromised_key_is_banned_before() {
+    for (reason, banned) in
+        [(RevocationReason::Superseded, 0), (RevocationReason::KeyCompromise, 1)]
+    {
+        let mut snapshot = live();
+        let found = found(reason);
+        let record = revocation::found(&snapshot, &found, now());
+        let bans_first = matches!(record.changes.first(), Some(Change::Ban(_)));
+        assert_eq!((bans_first, record.changes.len()), (banned == 1, banned + 1));
+        assert_eq!(record.events.len(), 1);
+        apply(&mut snapshot, record);
+        assert_eq!(snapshot.banned_keys.keys.len(), banned);
+        let known = snapshot.record.revocations[0].clone();
+        assert_eq!((known.was_found(), known.is_owed(), known.reason), (true, false, reason));
+        assert_eq!(known.revoked_at, Some(found.at));
+        let due = first_trigger(&snapshot, now()).unwrap();
+        let expected = if banned == 1 { Reason::BannedKey } else { Reason::Revoked };
+        assert_eq!(due.reason, expected, "{}", due.message);
+        assert!(!revocation::ends_here(&snapshot), "it is replaced");
+        assert_eq!(revocation::decide(&snapshot, now()), Step::Settled, "the CA has done it");
+        // Once more, it is known.
+        assert_eq!(revocation::found(&snapshot, &found, now()), Record::default());
+    }
+}
+
+#[test]
+fn a_found_revocation_settles_the_one_that_was_owed_and_concerns_the_live_certificate_only() {
+    let mut snapshot = asked(RevocationReason::Superseded, true);
+    snapshot.record.revocations[0].without_replacement = true;
+    let record = revocation::found(&snapshot, &found(RevocationReason::Superseded), now());
+    apply(&mut snapshot, record);
+    let all = &snapshot.record.revocations;
+    assert_eq!((all.len(), all[0].is_owed(), all[0].certificate.as_str()), (1, false, ""));
+    assert!(revocation::ends_here(&snapshot), "the user wants no other");
+    let other = FoundRevocation {
+        fingerprint: "other".to_owned(),
+        ..found(RevocationReason::KeyCompromise)
+    };
+    assert_eq!(revocation::found(&live(), &other, now()), Record::default());
+    // Whatever the CA's clock says, it was revoked before that was found.
+    let future = FoundRevocation {
+        at: now() + SignedDuration::from_hours(1),
+        ..found(RevocationReason::Superseded)
+    };
+    let mut snapshot = live();
+    let record = revocation::found(&snapshot, &future, now());
+    apply(&mut snapshot, record);
+    assert!(snapshot.record.revocations[0].was_found());
+}
+
+#[test]
+fn each_of_many_certificates_is_in_a_sample_once_a_week_and_few_are_in_each() {
+    let fingerprints: Vec<String> = (0..2000_u32).map(|n| digest_of(&n.to_be_bytes())).collect();
+    assert!(fingerprints.iter().all(|one| revocation::is_sampled(one, 100, Some(now()), now())));
+    let day = SignedDuration::from_hours(24);
+    // Each look is up to an hour late.
+    let looks: Vec<Timestamp> =
+        (0..8).map(|n| now() + (day + SignedDuration::from_mins(59)) * n).collect();
+    let sampled = |one: &String, look: &[Timestamp]| {
+        revocation::is_sampled(one, fingerprints.len(), Some(look[0]), look[1])
+    };
+    let week: Vec<&[Timestamp]> = looks.windows(2).take(6).collect();
+    for look in &week {
+        let count = fingerprints.iter().filter(|one| sampled(one, look)).count();
+        assert!((300..=550).contains(&count), "{count}");
+    }
+    for one in &fingerprints {
+        assert!(week.iter().any(|look| sampled(one, look)), "{one}");
+    }
+    let first = fingerprints.iter().filter(|one| revocation::is_sampled(one, 2000, None, now()));
+    assert!((300..=500).contains(&first.count()));
+    // The same moment, the same answer: no chance is in it.
+    assert!(!revocation::is_sampled(&fingerprints[0], 2000, Some(now()), now()));
+}
+
+#[test]
+fn a_crl_is_kept_until_its_next_update_within_an_hour_and_a_week() {
+    let hours = SignedDuration::from_hours;
+    let written = now();
+    for (next_update, is_urgent, age, expected) in [
+        (Some(hours(48)), false, hours(47), true),
+        (Some(hours(48)), false, hours(48), false),
+        (Some(hours(400)), false, hours(167), true),
+        (Some(hours(400)), false, hours(168), false),
+        (Some(SignedDuration::ZERO), false, SignedDuration::from_mins(59), true),
+        (None, false, SignedDuration::from_mins(59), true),
+        (None, false, hours(1), false),
+        (Some(hours(48)), true, SignedDuration::from_mins(59), true),
+        (Some(hours(48)), true, hours(1), false),
+        // Written by a clock that was wrong.
+        (Some(hours(48)), false, -hours(1), false),
+    ] {
+        let until = next_update.map(|span| written + span);
+        let found = revocation::is_fresh(written, until, is_urgent, written + age);
+        assert_eq!(found, expected, "{next_update:?} {is_urgent} {age:?}");
+    }
+}
+
 #[test]
 fn nothing_is_revoked_where_nothing_is_issued() {
     let mut snapshot = wishing(RevocationReason::Superseded, true);
@@ -71,15 +183,17 @@ fn nothing_is_revoked_where_nothing_is_issued() {
 #[test]
 fn an_owed_revocation_is_sent_to_the_ca_once_in_a_run() {
     let mut begun = asked(RevocationReason::Superseded, true);
-    assert!(matches!(revocation::decide(&begun, now()), Step::Fail(_)), "no account can sign it");
-    begun.account = Some(account());
     let owed = begun.record.revocations[0].clone();
-    let effect = Effect::Revoke {
+    let signed_by = |signer| Effect::Revoke {
         certificate: "PEM".to_owned(),
         fingerprint: owed.fingerprint.clone(),
         reason: owed.reason,
-        signer: RevocationSigner::Account(ACCOUNT.to_owned()),
+        signer,
     };
+    let by_itself = Step::Act(vec![signed_by(RevocationSigner::OwnKey)]);
+    assert_eq!(revocation::decide(&begun, now()), by_itself, "there is no account");
+    begun.account = Some(account());
+    let effect = signed_by(RevocationSigner::Account(ACCOUNT.to_owned()));
     assert_eq!(revocation::decide(&begun, now()), Step::Act(vec![effect.clone()]));
     let outcomes = [
         (Outcome::Done, None, Some(now())),

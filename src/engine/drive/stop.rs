@@ -214,6 +214,7 @@ pub(super) fn nothing_to_do<C: Clock, S: Store, P: Performer, O: Observer>(
     let snapshot = &session.snapshot;
     let asked = task.force.is_some()
         || task.allow_untrusted
+        || task.revoked.is_some()
         || task.goal != Goal::Issue
         || engine.options.ignore_limits;
     let goes_back = snapshot.record.rollback.as_ref().is_some_and(Rollback::is_owed);

@@ -25,8 +25,8 @@ use crate::engine::task::Task;
 use crate::manifest::SecretError;
 use crate::pki::{self, ChainError};
 use crate::resource::{
-    AccountIdentity, AccountStep, Cause, Identifier, OfferedChallenge, OrderUrls, PublicKeyDigest,
-    RevocationReason, SecretKeySelector,
+    AccountIdentity, AccountStep, Cause, CauseKind, Identifier, OfferedChallenge, OrderUrls,
+    PublicKeyDigest, RevocationReason, SecretKeySelector,
 };
 use crate::store::Records;
 
@@ -75,7 +75,8 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         order_seen(session.finalize(&urls.url, &urls.finalize_url, &csr).await)
     }
 
-    /// Revokes a certificate. One that is revoked already is no error.
+    /// Revokes a certificate. One that is revoked already is no error. Without the account that
+    /// may do it, its own key signs: RFC 8555 section 7.6 lets it.
     pub(super) async fn revoke(
         &self,
         task: &Task,
@@ -90,17 +91,53 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         })?;
         let der = chain.certificates().first().map_or(&[][..], Vec::as_slice);
         let client = self.client(task)?;
+        let by_key = async |key: &pki::PrivateKey| {
+            client.revoke_by_key(key, der, reason.code()).await.map_err(|e| error::ca(&e))
+        };
+        let by_account = async |url: &str| {
+            let key = self.account_key(task).await?;
+            let done = client.revoke(&key, url, der, reason.code()).await;
+            done.map_err(|error| error::ca(&error))
+        };
         let done = match signer {
             RevocationSigner::Certificate(key) => {
                 let key = pki::PrivateKey::from_pem(&key.0).map_err(error::precondition)?;
-                client.revoke_by_key(&key, der, reason.code()).await
+                by_key(&key).await
             }
-            RevocationSigner::Account(url) => {
-                let key = self.account_key(task).await?;
-                client.revoke(&key, url, der, reason.code()).await
-            }
+            RevocationSigner::Account(url) => by_account(url).await,
+            RevocationSigner::OwnKey => Err(error::precondition(format!(
+                "no account is known at {}, and the certificate's own key is gone",
+                task.issuer.acme.server
+            ))),
         };
-        done.map(|()| Outcome::Done).map_err(|error| error::ca(&error))
+        let done = match done {
+            Err(error) if is_for_want_of_an_account(&error) => {
+                match self.own_key(task, &chain.leaf().public_key).await? {
+                    Some(key) => by_key(&key).await,
+                    None => Err(error),
+                }
+            }
+            done => done,
+        };
+        done.map(|()| Outcome::Done)
+    }
+
+    /// The private key of this public key, when the Secret or one of its kept sets has it.
+    async fn own_key(
+        &self,
+        task: &Task,
+        public_key: &PublicKeyDigest,
+    ) -> Result<Option<pki::PrivateKey>, EffectError> {
+        let secret = task.certificate.secret_key();
+        let live = self.store.published(&secret).await.map_err(|e| error::state(&e))?;
+        let kept = self.store.sets(&secret).await.map_err(|e| error::state(&e))?;
+        let kept = kept.into_iter().filter_map(|set| set.files.ok());
+        let keys = live.into_iter().chain(kept).filter_map(|files| {
+            let pem = files.0.get("tls.key")?;
+            pki::PrivateKey::from_pem(std::str::from_utf8(pem).ok()?).ok()
+        });
+        let mut keys = keys.filter(|key| key.facts().public_key == *public_key);
+        Ok(keys.next())
     }
 
     /// Deactivates the account of the task's issuer.
@@ -260,7 +297,11 @@ impl<C: Clock, S: Store> World<'_, C, S> {
             let directory = self.client(task)?.directory().await;
             let directory = directory.map_err(|e| error::ca(&e))?;
             if let Some(profile) = &new.profile {
-                offers_profile(directory.profiles.as_ref(), profile)?;
+                offers_profile(directory.profiles.as_ref(), profile).map_err(|message| {
+                    let refused = (task.issuer.acme.server.clone(), profile.clone());
+                    self.refused_profiles.borrow_mut().insert(refused, message.clone());
+                    error::precondition(message)
+                })?;
             }
             new.replaces.take_if(|_| directory.renewal_info.is_none());
         }
@@ -345,6 +386,13 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     }
 }
 
+/// Whether another signer may revoke: the account is gone, here or at the CA, or it is not the one
+/// that ordered the certificate.
+fn is_for_want_of_an_account(error: &EffectError) -> bool {
+    let unauthorized = error.problem().is_some_and(|one| one.short_kind() == "unauthorized");
+    error.kind() == CauseKind::Precondition || error.cause.is_unknown_account() || unauthorized
+}
+
 /// The account as the CA returned it; with the contacts, if they were sent.
 async fn account_seen(
     client: &Client,
@@ -385,17 +433,13 @@ fn usable(answer: &AccountAnswer) -> Result<(), EffectError> {
 fn offers_profile(
     profiles: Option<&std::collections::BTreeMap<String, String>>,
     wanted: &str,
-) -> Result<(), EffectError> {
+) -> Result<(), String> {
     match profiles {
-        None => Err(error::refused(format!(
-            "the CA has no profiles, and the issuer requests \"{wanted}\""
-        ))),
+        None => Err(format!("the CA has no profiles, and the issuer requests \"{wanted}\"")),
         Some(profiles) if !profiles.contains_key(wanted) => {
             let known: Vec<&str> = profiles.keys().map(String::as_str).collect();
-            Err(error::refused(format!(
-                "the CA has no profile \"{wanted}\"; it has: {}",
-                known.join(", ")
-            )))
+            let known = known.join(", ");
+            Err(format!("the CA has no profile \"{wanted}\"; it has: {known}"))
         }
         Some(_) => Ok(()),
     }

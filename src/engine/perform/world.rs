@@ -1,7 +1,7 @@
 //! What all performers of a run share: connections, listeners and lookups made so far.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -95,8 +95,12 @@ pub struct World<'a, C, S> {
     turns: RefCell<HashMap<NamespacedName, Rc<Mutex<()>>>>,
     /// The certificates that take space while they are issued.
     pub(super) issuing: RefCell<BTreeSet<NamespacedName>>,
+    pub(super) refused_profiles: RefCell<RefusedProfiles>,
     pub(super) checks: Semaphore,
 }
+
+/// Why a CA's directory does not have a profile, by directory URL and profile.
+pub type RefusedProfiles = BTreeMap<(String, String), String>;
 
 /// Two issuers share a client when these match: directory URL, bundle, skipTLSVerify.
 type ClientKey = (String, Option<String>, bool);
@@ -130,6 +134,7 @@ impl<'a, C: Clock, S: Store> World<'a, C, S> {
             account_keys: RefCell::default(),
             turns: RefCell::default(),
             issuing: RefCell::default(),
+            refused_profiles: RefCell::default(),
             checks: Semaphore::new(CHECKS_AT_ONCE),
         }
     }
@@ -149,6 +154,11 @@ impl<'a, C: Clock, S: Store> World<'a, C, S> {
             }
         }
         all
+    }
+
+    /// The profiles that an issuer requests and its CA does not have, as found so far.
+    pub fn refused_profiles(&self) -> RefusedProfiles {
+        self.refused_profiles.borrow().clone()
     }
 
     /// Ends the listeners, once the other runs that share their ports have their answers. A run that

@@ -19,6 +19,7 @@ pub enum RequestKind {
     Revoke,
     /// Of RFC 9773.
     RenewalInfo,
+    Crl,
     /// The terms of service, and every path that is unknown.
     Other,
 }

@@ -1,9 +1,10 @@
-//! What `inspect` fetches over the network: a server's certificates, a CRL, an OCSP response.
+//! What a certificate names: a server's certificates, a CRL, an OCSP response.
 //!
-//! Contract: 10 seconds for each, no redirects, at most 1 MiB, names looked up with the one
+//! Contract: 10 seconds for each, no redirects, at most 4 MiB, names looked up with the one
 //! resolver. What comes back is data that the caller verifies. The addresses of a CRL or of an OCSP
-//! server are foreign text: only the ports to which the self-check follows redirects are asked, no
-//! link-local and no metadata address, and no private one for the certificate of a public server.
+//! server are foreign text: only the ports to which the self-check follows redirects are asked and
+//! the CA's own servers, no link-local and no metadata address, and no private one for the
+//! certificate of a public server.
 
 use std::cell::Cell;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -16,23 +17,26 @@ use thiserror::Error;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
+use super::Resolver;
 use crate::pki;
-use crate::probe::Resolver;
 use crate::resource::Reach;
 
 /// The network access.
-pub(super) struct Network {
+#[derive(Debug)]
+pub struct Network {
     resolver: Resolver,
     patience: Duration,
     /// The ports that are asked; all when `None`.
     ports: Option<[u16; 3]>,
+    /// The hosts and ports that are asked all the same.
+    servers: Vec<(String, u16)>,
     /// Whether the certificate came from a public address.
     is_public: Cell<bool>,
 }
 
 /// Why a fetch failed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub(super) enum NetworkError {
+pub enum NetworkError {
     #[error("no answer within {seconds} s")]
     Timeout { seconds: u64 },
     #[error("name lookup failed: {reason}")]
@@ -53,28 +57,38 @@ pub(super) enum NetworkError {
 
 impl Network {
     /// With the time limit of the contract.
-    pub(super) fn new(resolver: Resolver, check_port: u16) -> Self {
+    pub fn new(resolver: Resolver, check_port: u16) -> Self {
         let ports = Some([80, 443, check_port]);
-        Self { resolver, patience: PATIENCE, ports, is_public: Cell::new(false) }
+        Self {
+            resolver,
+            patience: PATIENCE,
+            ports,
+            servers: Vec::new(),
+            is_public: Cell::new(false),
+        }
+    }
+
+    /// These servers are asked whatever their ports are: certctl asks them anyway.
+    #[must_use]
+    pub fn with_servers<'a>(mut self, urls: impl Iterator<Item = &'a str>) -> Self {
+        let urls = urls.filter_map(|url| Url::parse(url).ok());
+        self.servers = urls.filter_map(|url| origin(&url)).collect();
+        self
     }
 
     /// With a shorter time limit.
     #[cfg(test)]
-    pub(super) fn hurried(resolver: Resolver, patience: Duration) -> Self {
-        Self { resolver, patience, ports: None, is_public: Cell::new(false) }
+    pub fn hurried(resolver: Resolver, patience: Duration) -> Self {
+        Self { patience, ports: None, ..Self::new(resolver, 80) }
     }
 
     /// The certificates that a TLS server shows for `host`, its own first.
-    pub(super) async fn certificates(
-        &self,
-        host: &str,
-        port: u16,
-    ) -> Result<Vec<Vec<u8>>, NetworkError> {
+    pub async fn certificates(&self, host: &str, port: u16) -> Result<Vec<Vec<u8>>, NetworkError> {
         self.in_time(self.handshake(host, port)).await
     }
 
     /// Fetches a URL; `ocsp_request` is posted when there is one.
-    pub(super) async fn fetch(
+    pub async fn fetch(
         &self,
         url: &str,
         ocsp_request: Option<Vec<u8>>,
@@ -122,10 +136,11 @@ impl Network {
     ) -> Result<Vec<u8>, NetworkError> {
         let bad = |reason: String| NetworkError::Url { reason };
         let url = Url::parse(url).map_err(|error| bad(error.to_string()))?;
-        let host = url.host_str().ok_or_else(|| bad("there is no host".to_owned()))?.to_owned();
-        let port = url.port_or_known_default().unwrap_or(80);
+        let origin = origin(&url).ok_or_else(|| bad("there is no host".to_owned()))?;
+        let is_asked = self.servers.contains(&origin);
+        let (host, port) = origin;
         let bare = host.trim_start_matches('[').trim_end_matches(']');
-        if let Some(ports) = self.ports.filter(|ports| !ports.contains(&port)) {
+        if let Some(ports) = self.ports.filter(|ports| !is_asked && !ports.contains(&port)) {
             let [_, _, check] = ports;
             let reason =
                 format!("port {port} is neither 80 nor 443 nor --http01-check-port ({check})");
@@ -189,6 +204,11 @@ impl Network {
     }
 }
 
+/// Host and port.
+fn origin(url: &Url) -> Option<(String, u16)> {
+    Some((url.host_str()?.to_owned(), url.port_or_known_default().unwrap_or(80)))
+}
+
 /// The deepest cause says what happened; those around it say only that it was a request.
 fn unreachable(error: reqwest::Error) -> NetworkError {
     let error = error.without_url();
@@ -200,7 +220,8 @@ fn unreachable(error: reqwest::Error) -> NetworkError {
 }
 
 const PATIENCE: Duration = Duration::from_secs(10);
-pub(super) const MAX_BYTES: usize = 1024 * 1024;
+/// As much as the state keeps of one file.
+pub const MAX_BYTES: usize = 4 * 1024 * 1024;
 
 #[cfg(test)]
 mod tests {
@@ -213,6 +234,8 @@ mod tests {
         let servers = vec!["127.0.0.1:9".parse().unwrap()];
         let resolver = Resolver::new(ResolverOptions { servers, ..ResolverOptions::default() });
         let network = Network::new(resolver.unwrap(), 5002);
+        let network =
+            network.with_servers(["https://127.0.0.1:8/dir", "http://10.0.0.1:8"].into_iter());
         let near = |reason: &str| Err(NetworkError::Near { reason: reason.to_owned() });
         let metadata = "169.254.169.254 is a link-local or metadata address";
         for (url, is_public, wanted) in [
@@ -221,6 +244,7 @@ mod tests {
                 false,
                 "port 9 is neither 80 nor 443 nor --http01-check-port (5002)",
             ),
+            ("http://10.0.0.1:8/x", true, "10.0.0.1 is a private address"),
             ("http://169.254.169.254/x", false, metadata),
             ("http://169.254.169.254:443/x", true, metadata),
             ("http://10.0.0.1/x", true, "10.0.0.1 is a private address"),

@@ -1,0 +1,269 @@
+//! Certificates that their CA has revoked by itself, as its CRLs say.
+//!
+//! | a CRL is looked at for | when | fetched |
+//! | --- | --- | --- |
+//! | a certificate that the CA suddenly wants to be renewed now | in every run | unless the kept one is of the last hour |
+//! | a sample of the certificates older than a day | once a day | unless the kept one holds, at most 7 days |
+//!
+//! Contract: a CRL is fetched once, whatever number of certificates names it, a few at a time and
+//! within a minute together, under the rules of [`Network`]. One that cannot be had, or is not
+//! believed, is a debug log and another try later, never an error. The runs in between ask nothing
+//! and write nothing.
+
+use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use jiff::{SignedDuration, Timestamp};
+
+use super::open::Workspace;
+use super::run::RunError;
+use crate::controller::revocation::{
+    self, FoundRevocation, KEPT_AT_MOST, LOOK_AGAIN, LOOK_EVERY, is_fresh, is_sampled,
+    renewal_information_says_now,
+};
+use crate::engine::Task;
+use crate::engine::inputs::digest_of;
+use crate::engine::ports::Store as _;
+use crate::pki::{CertificateDetails, Chain, Revocation, RevocationDoubt, RevocationList};
+use crate::probe::Network;
+use crate::resource::{LeafFacts, NamespacedName};
+use crate::store::Looks;
+
+/// A live certificate that names a CRL.
+struct Named {
+    certificate: NamespacedName,
+    leaf: LeafFacts,
+    der: Vec<u8>,
+    issuer: Vec<u8>,
+    /// Its CA wants it to be renewed now.
+    is_urgent: bool,
+}
+
+/// What a CRL says of the certificates that name it.
+#[derive(Default)]
+struct Seen {
+    revoked: Vec<(NamespacedName, FoundRevocation)>,
+    /// The CRL was to be fetched, and there is no good one.
+    is_missing: bool,
+}
+
+impl Workspace {
+    /// Whether the CA suddenly wants the certificate of a task to be renewed now.
+    pub fn is_called_back(&self, task: &Task, now: Timestamp) -> bool {
+        let record = self.record(&task.certificate.metadata.key());
+        record.is_some_and(|record| renewal_information_says_now(record, now))
+    }
+
+    /// Those certificates of the tasks that their CA has revoked by itself; `samples`: these are all
+    /// certificates, and a sample is looked at when that is due.
+    pub async fn find_revoked(
+        &self,
+        tasks: &[Task],
+        samples: bool,
+        now: Timestamp,
+    ) -> Vec<(NamespacedName, FoundRevocation)> {
+        Box::pin(self.look(tasks, samples, now)).await.unwrap_or_else(|error| {
+            tracing::debug!(%error, "no CRL was looked at");
+            Vec::new()
+        })
+    }
+
+    async fn look(
+        &self,
+        tasks: &[Task],
+        samples: bool,
+        now: Timestamp,
+    ) -> Result<Vec<(NamespacedName, FoundRevocation)>, RunError> {
+        let samples =
+            samples && self.settings.namespace.is_none() && self.settings.selector.is_none();
+        let looks = if samples { self.state.looks()? } else { None };
+        // A clock that was wrong does not end the looks.
+        let is_early = |looks: Looks| looks.done <= now && now < looks.next;
+        let is_due = samples && !looks.is_some_and(is_early);
+        let chosen = self.chosen(tasks, is_due, looks.map(|looks| looks.done), now);
+        if chosen.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut by_url: BTreeMap<String, Vec<Named>> = BTreeMap::new();
+        for (task, is_urgent) in chosen {
+            if let Some((url, named)) = self.named(task, is_urgent).await {
+                by_url.entry(url).or_default().push(named);
+            }
+        }
+        let mut seen = Seen::default();
+        if !by_url.is_empty() {
+            let resolver = self.settings.resolver(BTreeMap::new()).await?;
+            let network = Network::new(resolver, self.settings.http01_check_port)
+                .with_servers(tasks.iter().map(|task| task.issuer.acme.server.as_str()));
+            seen = self.read_lists(&network, by_url, now).await;
+        }
+        if is_due {
+            self.note_looks(looks, seen.is_missing, now)?;
+        }
+        Ok(seen.revoked)
+    }
+
+    /// The tasks whose certificate's CRL is looked at, and whether that is urgent.
+    fn chosen<'a>(
+        &self,
+        tasks: &'a [Task],
+        is_due: bool,
+        last: Option<Timestamp>,
+        now: Timestamp,
+    ) -> Vec<(&'a Task, bool)> {
+        let mut chosen = Vec::new();
+        for task in tasks {
+            let Some(record) = self.record(&task.certificate.metadata.key()) else { continue };
+            let status = &record.status;
+            let (Some(fingerprint), Some(begin), Some(end)) =
+                (&record.issued_fingerprint, status.not_before, status.not_after)
+            else {
+                continue;
+            };
+            let is_urgent = renewal_information_says_now(record, now);
+            let is_old = begin.duration_until(now) >= LOOK_EVERY;
+            let is_next = is_due && is_old && is_sampled(fingerprint, tasks.len(), last, now);
+            let is_known = revocation::of(record, fingerprint).is_some();
+            if now < end && !is_known && (is_urgent || is_next) {
+                chosen.push((task, is_urgent));
+            }
+        }
+        chosen
+    }
+
+    /// The live certificate of a task, and the first CRL that it names.
+    async fn named(&self, task: &Task, is_urgent: bool) -> Option<(String, Named)> {
+        let files = self.state.published(&task.certificate.secret_key()).await.ok()??;
+        let pem = std::str::from_utf8(files.0.get("tls.crt")?).ok()?;
+        let chain = Chain::from_pem(pem).ok()?;
+        let [der, issuer, ..] = chain.certificates() else { return None };
+        let is_web = |url: &String| {
+            let scheme = url.split_once(':').map(|(scheme, _)| scheme.to_ascii_lowercase());
+            scheme.is_some_and(|scheme| scheme == "http" || scheme == "https")
+        };
+        let url = CertificateDetails::read(der).ok()?.crl_urls.into_iter().find(is_web)?;
+        let certificate = task.certificate.metadata.key();
+        let (leaf, der, issuer) = (chain.leaf().clone(), der.clone(), issuer.clone());
+        Some((url, Named { certificate, leaf, der, issuer, is_urgent }))
+    }
+
+    /// What all these CRLs say, within a minute.
+    async fn read_lists(
+        &self,
+        network: &Network,
+        by_url: BTreeMap<String, Vec<Named>>,
+        now: Timestamp,
+    ) -> Seen {
+        let (mut all, mut left) = (Seen::default(), by_url.len());
+        let end = tokio::time::Instant::now() + PATIENCE;
+        let lists = by_url
+            .into_iter()
+            .map(async |(url, named)| self.read_list(network, &url, &named, now).await);
+        let mut lists = std::pin::pin!(futures_util::stream::iter(lists).buffer_unordered(AT_ONCE));
+        while let Ok(Some(seen)) = tokio::time::timeout_at(end, lists.next()).await {
+            all.revoked.extend(seen.revoked);
+            all.is_missing |= seen.is_missing;
+            left = left.saturating_sub(1);
+        }
+        Seen { is_missing: all.is_missing || left > 0, ..all }
+    }
+
+    /// What one CRL says: the kept one, or the one that its CA has now.
+    async fn read_list(
+        &self,
+        network: &Network,
+        url: &str,
+        named: &[Named],
+        now: Timestamp,
+    ) -> Seen {
+        let digest = digest_of(url.as_bytes());
+        let is_urgent = named.iter().any(|one| one.is_urgent);
+        let kept = self.state.kept_crl(&digest).ok().flatten();
+        let kept =
+            kept.and_then(|(bytes, at)| Some((at, revoked_by(&bytes, url, named, now).ok()?)));
+        let fresh = |at: Timestamp, until| is_fresh(at, until, is_urgent, now);
+        let kept = match kept {
+            Some((at, (revoked, until))) if fresh(at, until) => {
+                return Seen { revoked, is_missing: false };
+            }
+            kept => kept.map(|(_, (revoked, _))| revoked),
+        };
+        let refused = match network.fetch(url, None).await {
+            Ok(bytes) => match revoked_by(&bytes, url, named, now) {
+                Ok((revoked, _)) => {
+                    if let Err(error) = self.state.keep_crl(&digest, &bytes) {
+                        tracing::debug!(url, %error, "the CRL is not kept");
+                    }
+                    return Seen { revoked, is_missing: false };
+                }
+                Err(doubt) => doubt.to_string(),
+            },
+            Err(error) => error.to_string(),
+        };
+        tracing::debug!(url, error = refused, "there is no CRL to believe; another try later");
+        // The kept one is outdated here, and not in itself.
+        Seen { revoked: kept.unwrap_or_default(), is_missing: true }
+    }
+
+    fn note_looks(
+        &self,
+        before: Option<Looks>,
+        is_missing: bool,
+        now: Timestamp,
+    ) -> Result<(), RunError> {
+        let pause = if is_missing { LOOK_AGAIN } else { LOOK_EVERY };
+        let next = now.saturating_add(pause).unwrap_or(Timestamp::MAX);
+        let ago = |span: SignedDuration| now.saturating_sub(span).unwrap_or(Timestamp::MIN);
+        // What was missed stays in the sample.
+        let missed = || before.map_or_else(|| ago(LOOK_EVERY), |before| before.done.min(now));
+        let done = if is_missing { missed() } else { now };
+        Ok(self.state.note_looks(Looks { done, next }, ago(KEPT_AT_MOST))?)
+    }
+}
+
+/// The certificates that a CRL revokes, and until when it holds, if it is one of an issuer of them.
+type Judged = (Vec<(NamespacedName, FoundRevocation)>, Option<Timestamp>);
+
+fn revoked_by(
+    answer: &[u8],
+    url: &str,
+    named: &[Named],
+    now: Timestamp,
+) -> Result<Judged, RevocationDoubt> {
+    let mut lists: HashMap<&[u8], Result<RevocationList, RevocationDoubt>> = HashMap::new();
+    let mut revoked = Vec::new();
+    for Named { certificate, leaf, der, issuer, .. } in named {
+        let list = lists
+            .entry(issuer)
+            .or_insert_with(|| RevocationList::read(answer, url, false, issuer, now));
+        let Ok(Revocation::Revoked { at, reason }) =
+            list.as_ref().map_or(Err(()), |list| list.status(der).map_err(drop))
+        else {
+            continue;
+        };
+        let found = FoundRevocation {
+            serial: leaf.serial.clone(),
+            fingerprint: leaf.fingerprint.clone(),
+            reason: reason.and_then(|word| word.parse().ok()).unwrap_or_default(),
+            at,
+        };
+        revoked.push((certificate.clone(), found));
+    }
+    let (mut until, mut doubt) = (None, None);
+    for list in lists.into_values() {
+        match list {
+            Ok(list) => until = Some(list.next_update),
+            Err(error) => doubt = Some(error),
+        }
+    }
+    match (until, doubt) {
+        (None, Some(doubt)) => Err(doubt),
+        (until, _) => Ok((revoked, until.flatten())),
+    }
+}
+
+/// So many CRLs are fetched at once.
+const AT_ONCE: usize = 4;
+/// The time for all of them.
+const PATIENCE: Duration = Duration::from_mins(1);
