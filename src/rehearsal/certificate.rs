@@ -1,16 +1,18 @@
 //! Certificates: download (RFC 8555 section 7.4.2) and revocation (section 7.6).
 
+use std::time::Duration;
+
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::Deserialize;
 
-use super::Shared;
 use super::csr;
 use super::jws::{Signed, Signer};
 use super::problem::{Problem, ProblemType};
 use super::reply::{Content, Reply};
 use super::route::Route;
 use super::world::World;
+use super::{Shared, after, crl, lock};
 
 /// One certificate.
 #[derive(Clone, Debug)]
@@ -85,4 +87,22 @@ pub(super) fn revoke(world: &mut World, signed: &Signed) -> Result<Reply, Proble
     }
     found.revoked = Some(wanted.reason);
     Ok(Reply::new(200, Content::Empty))
+}
+
+/// The CRL, when this CA has one.
+pub(super) fn crl(shared: &Shared) -> Reply {
+    let Some(lifetime) = shared.options.crl_lifetime else {
+        return Problem::not_found("CRL").into();
+    };
+    match signed_crl(shared, lifetime) {
+        Ok(der) => Reply::new(200, Content::Crl(der)),
+        Err(error) => Problem::internal(error).into(),
+    }
+}
+
+/// The CRL in DER, which holds for so long from now.
+pub(super) fn signed_crl(shared: &Shared, lifetime: Duration) -> Result<Vec<u8>, rcgen::Error> {
+    let (now, world) = (shared.now(), lock(&shared.world));
+    let revoked = world.revoked();
+    crl::list(&shared.hierarchy, revoked.into_iter(), now, after(now, lifetime))
 }

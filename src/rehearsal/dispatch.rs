@@ -10,7 +10,7 @@ use super::jws;
 use super::problem::Problem;
 use super::reply::Reply;
 use super::route::Route;
-use super::{Shared, account, authorization, certificate, challenge, crl, directory, finalize};
+use super::{Shared, account, authorization, certificate, challenge, directory, finalize};
 use super::{lock, order};
 
 /// A request with its whole body.
@@ -63,7 +63,7 @@ fn public(shared: &Shared, route: Route, is_head: bool) -> Reply {
     } else if route == Route::Terms {
         directory::terms()
     } else if route == Route::Crl {
-        crl::crl(shared)
+        certificate::crl(shared)
     } else {
         directory::directory(shared)
     }

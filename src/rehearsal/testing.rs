@@ -9,10 +9,11 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use jiff::Timestamp;
 
+use super::certificate::signed_crl;
 use super::faults::{Faults, LogEntry, RequestKind};
 use super::world::World;
 use super::zones::{MAX_ALIASES, Node, Zones, normal};
-use super::{Ca, CaHandle, NameServer, Resolver, Shared, crl, lock};
+use super::{Ca, CaHandle, NameServer, Resolver, Shared, lock};
 use crate::resource::AuthorizationState;
 
 /// What a CA knew at a moment.
@@ -75,10 +76,7 @@ impl CaHandle {
     /// The serial numbers of the certificates that are revoked, in lower-case hexadecimal as in
     /// `LeafFacts`, with their reason codes; in the order of issuance.
     pub fn revoked_serials(&self) -> Vec<(String, u8)> {
-        let world = lock(&self.shared.world);
-        let issued = world.certificates.values();
-        let serial = |der: &[u8]| crate::pki::facts_of_der(der).ok().map(|leaf| leaf.serial);
-        issued.filter_map(|issued| Some((serial(&issued.der)?, issued.revoked?))).collect()
+        lock(&self.shared.world).revoked()
     }
 
     /// The CA revokes a certificate by itself, with this reason code.
@@ -94,8 +92,7 @@ impl CaHandle {
 
     /// The CRL in PEM, as it would be served if it held so long.
     pub fn crl_pem(&self, lifetime: Duration) -> String {
-        let list = crl::list(&self.shared, &lock(&self.shared.world), lifetime);
-        let list = list.unwrap_or_default();
+        let list = signed_crl(&self.shared, lifetime).unwrap_or_default();
         der::pem::encode_string("X509 CRL", der::pem::LineEnding::LF, &list).unwrap_or_default()
     }
 
