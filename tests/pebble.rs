@@ -11,16 +11,19 @@ mod pebble_support;
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::process::Stdio;
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::Duration;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD as STANDARD;
+use certctl::acme;
 use certctl::engine::ports::{Clock as _, SystemClock};
+use certctl::resource::Identifier;
 use jiff::SignedDuration;
 use openssl_fields::{agree, list};
 use serde_json::{Value, json};
 
-use pebble_support::{Ca, Dns, Issuer, Options, Run, Work, installed, not_tested};
+use pebble_support::{Ca, Dns, Issuer, Options, Run, Work, block_on, installed, not_tested};
 
 const CERTCTL: &str = env!("CARGO_BIN_EXE_certctl");
 
@@ -48,6 +51,56 @@ fn one_twenty_five_and_a_hundred_names_are_issued() {
         assert_done(&work.issue("web.yaml"));
         assert_eq!(Leaf::of(&work, &name).names, names);
     }
+}
+
+#[test]
+fn pebble_says_when_to_renew_a_certificate_and_who_may_replace_it() {
+    installed();
+    let _turn = beside_others();
+    let ca = Ca::start(&Options::default());
+    let work = Work::new(&ca, CERTCTL);
+    work.manifest("web.yaml", &Issuer::default(), &[("web".to_owned(), names("renewed", 1))]);
+    assert_done(&work.issue("web.yaml"));
+    let pem = work.secret("web", "tls.crt").unwrap();
+    let leaf = certctl::pki::leaf_facts(&pem).unwrap();
+    let id = leaf.certificate_id.unwrap();
+    let endpoint = acme::Endpoint {
+        directory_url: ca.directory_url(),
+        ca_bundle: Some(ca.bundle().to_owned()),
+        skip_tls_verify: false,
+        user_agent: "certctl-tests".to_owned(),
+    };
+    let client = acme::Client::new(endpoint, acme::Limits::default()).unwrap();
+    let asked = block_on(client.renewal_info(&id)).unwrap();
+    assert!(leaf.not_before < asked.start && asked.end < leaf.not_after, "{asked:?}");
+    let (start, end) = ("2026-01-02T03:04:05Z", "2026-01-03T03:04:05Z");
+    let page = "https://ca.test/why";
+    let window = json!({ "start": start, "end": end });
+    let answer = json!({ "suggestedWindow": window, "explanationURL": page });
+    ca.set_renewal_info(&pem, &answer);
+    let expected = acme::RenewalInfo {
+        start: start.parse().unwrap(),
+        end: end.parse().unwrap(),
+        explanation_url: Some(page.to_owned()),
+        retry_after: asked.retry_after,
+    };
+    assert_eq!(block_on(client.renewal_info(&id)), Ok(expected));
+    assert_eq!(asked.retry_after, Some(Duration::from_hours(6)));
+
+    // Another account than the one that ordered it.
+    let key = acme::AccountKey::generate().unwrap();
+    let account = block_on(client.register(&key, &[], None)).unwrap();
+    let session = acme::Session::new(Arc::clone(&client), key, account.url);
+    let order = acme::NewOrder {
+        identifiers: vec![Identifier::Dns(leaf.dns_names[0].parse().unwrap())],
+        profile: None,
+        not_after: None,
+        replaces: Some(id),
+    };
+    let error = block_on(session.new_order(&order)).unwrap_err();
+    let directory = block_on(client.directory()).unwrap();
+    assert!(error.is_refusal_of_order(&directory.new_order), "{error}");
+    assert!(error.is_problem("unauthorized"), "{error}");
 }
 
 #[test]

@@ -49,10 +49,9 @@ fn certificates() -> Vec<CertificateYaml> {
     (0..CERTIFICATES).map(certificate).collect()
 }
 
-/// A file with these certificates and an Issuer whose challenges hold their slots for a while.
+/// A file with these certificates and their Issuer.
 fn manifest(world: &World, file: &str, certificates: &[&CertificateYaml]) -> PathBuf {
-    let solvers = "    - http01:\n        ingress: {}\n      waitInsteadOfSelfCheck: 1s\n";
-    let mut text = world.issuer().solvers(solvers).to_string();
+    let mut text = world.issuer().to_string();
     for certificate in certificates {
         write!(text, "---\n{certificate}").unwrap();
     }
@@ -79,9 +78,11 @@ fn count(queue: &Queue, place: Place) -> usize {
     queue.runs.values().flatten().filter(|entry| entry.place == place).count()
 }
 
-/// Issues all certificates in as many processes side by side as there are files.
+/// Issues all certificates in as many processes side by side. No name is found until every slot is
+/// held, so that the cap is reached however slow the machine is.
 fn issue(processes: usize) {
     let world = World::start();
+    world.dns.remove("*.example.test");
     let certificates = certificates();
     let mut children = Vec::new();
     for process in 0..processes {
@@ -89,6 +90,8 @@ fn issue(processes: usize) {
         let path = manifest(&world, &format!("{process}.yaml"), &mine);
         children.push(world.start_certctl(&["issue", path.to_str().unwrap()]));
     }
+    until("all slots are held", || count(&queue(&world), Place::Granted) == CAP);
+    world.dns.set("*.example.test", vec!["127.0.0.1".parse().unwrap()]);
     for child in children {
         finish(child).ends_in(0);
     }
@@ -97,8 +100,6 @@ fn issue(processes: usize) {
     }
     let found = check(&journals(&world, &certificates), CAP);
     assert_eq!(found.violations, [].into(), "{found:?}");
-    // A slot is in the journal from the write that makes use of it, so that the last may be missed.
-    assert!((CAP - 5..=CAP).contains(&found.peak), "{} of {} at once", found.peak, found.starts);
     assert_eq!(queue(&world), Queue::default());
 }
 

@@ -18,6 +18,8 @@ pub(super) struct Answer {
     /// The targets of `Link: …; rel="alternate"`, verbatim.
     pub(super) alternates: Vec<String>,
     pub(super) retry_after: Option<SignedDuration>,
+    /// Retry-After as it was sent, also when it is zero, past or far off.
+    pub(super) sent_retry_after: Option<SignedDuration>,
     /// The Replay-Nonce header, when it holds a nonce (RFC 8555 section 6.5.1).
     pub(super) nonce: Option<String>,
     pub(super) body: Bytes,
@@ -27,6 +29,7 @@ impl Answer {
     /// Extracts all headers that the client uses.
     pub(super) fn new(url: &str, status: u16, headers: &HeaderMap, body: Bytes) -> Self {
         let header = |name| headers.get(name).and_then(|value| value.to_str().ok());
+        let sent = header(RETRY_AFTER).and_then(|value| retry_after::read(value, header(DATE)));
         Self {
             url: url.to_owned(),
             status,
@@ -37,7 +40,8 @@ impl Answer {
                 .filter_map(|value| value.to_str().ok())
                 .flat_map(link::alternates)
                 .collect(),
-            retry_after: header(RETRY_AFTER).and_then(|v| retry_after::parse(v, header(DATE))),
+            retry_after: sent.and_then(retry_after::bounded),
+            sent_retry_after: sent,
             nonce: headers
                 .get("Replay-Nonce")
                 .and_then(|value| value.to_str().ok())

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use http::Method;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
+use tokio::sync::Semaphore;
 
 use super::answer::Answer;
 use super::directory::{Cache, Directory};
@@ -37,11 +38,13 @@ pub struct Endpoint {
 /// To be used on one thread, on tokio's current-thread runtime.
 #[derive(Debug)]
 pub struct Client {
-    directory_url: String,
-    transport: Transport,
+    pub(super) directory_url: String,
+    pub(super) transport: Transport,
     directory: Cache,
     nonces: NoncePool,
-    limits: Limits,
+    /// The places of those who ask for renewal information.
+    pub(super) renewal_infos: Semaphore,
+    pub(super) limits: Limits,
 }
 
 /// Whether a request may be repeated when the result of the first is unknown.
@@ -70,6 +73,7 @@ impl Client {
             transport,
             directory: Cache::default(),
             nonces: NoncePool::new(limits.nonces),
+            renewal_infos: Semaphore::new(limits.renewal_infos_at_once.max(1)),
             limits,
         }))
     }

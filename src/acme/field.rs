@@ -51,13 +51,23 @@ pub(super) fn urls(value: &Value, field: &str) -> Result<Vec<String>, AcmeError>
     texts(value, field).iter().map(|found| https(found, field)).collect()
 }
 
+/// An optional URL of a page for people; what is no http or https URL is ignored.
+pub(super) fn page(value: &Value, field: &str) -> Option<String> {
+    let found = text(value, field);
+    is_url(found, &["https", "http"]).then(|| found.to_owned())
+}
+
+/// Whether it is a URL of one of these schemes, with a host.
+fn is_url(found: &str, schemes: &[&str]) -> bool {
+    found.len() <= LONGEST_URL
+        && found.bytes().all(|b| b.is_ascii_graphic())
+        && reqwest::Url::parse(found)
+            .is_ok_and(|url| schemes.contains(&url.scheme()) && url.has_host())
+}
+
 /// Rejects anything but an https URL with a host. `what` names it in the error.
 pub(super) fn https(found: &str, what: &str) -> Result<String, AcmeError> {
-    let parsed = reqwest::Url::parse(found).ok();
-    let fine = found.len() <= LONGEST_URL
-        && found.bytes().all(|b| b.is_ascii_graphic())
-        && parsed.is_some_and(|url| url.scheme() == "https" && url.has_host());
-    if fine {
+    if is_url(found, &["https"]) {
         Ok(found.to_owned())
     } else {
         let url = found.chars().take(LONGEST_URL).collect();

@@ -15,6 +15,10 @@ pub struct Limits {
     pub chain_bytes: usize,
     /// Requests at the same time.
     pub requests_at_once: usize,
+    /// For one renewal information as a whole, the directory and all its requests included.
+    pub renewal_info_timeout: Duration,
+    /// Renewal informations at the same time, besides the other requests.
+    pub renewal_infos_at_once: usize,
     /// How many nonces may circulate before a request waits for the answer to another one, which
     /// brings the next nonce, instead of calling newNonce. It also limits the number of signed
     /// requests in flight.
@@ -39,6 +43,8 @@ impl Default for Limits {
             json_bytes: 1 << 20,
             chain_bytes: 256 << 10,
             requests_at_once: 8,
+            renewal_info_timeout: Duration::from_secs(10),
+            renewal_infos_at_once: 8,
             nonces: 2,
             bad_nonce_tries: 21,
             retry_waits: [1, 4, 16].map(Duration::from_secs).to_vec(),

@@ -9,7 +9,8 @@
 //! [`PrivateKey`](crate::pki::PrivateKey): an account's, or a certificate's own for its revocation.
 //! All requests share one transport and one pool of nonces. Problem documents and identifiers are
 //! decoded by `instant-acme`. The other objects are read here, because the crate's types know
-//! neither `expires` nor future states and challenges, and its functions hide Retry-After and Link.
+//! neither `expires` nor future states and challenges, and its functions hide Retry-After and Link;
+//! its type of renewal information takes a second library of times.
 //! Texts of the CA are untrusted: code that displays them calls [`crate::resource::escape`] first,
 //! as the `Display` of [`AcmeError`] does.
 
@@ -31,6 +32,7 @@ mod nonce;
 mod order;
 pub mod preferred_chain;
 mod problem;
+mod renewal_info;
 mod retry_after;
 mod revocation;
 mod session;
@@ -50,6 +52,7 @@ pub use error::{AcmeError, Distrust};
 pub use key::AccountKey;
 pub use limit::Limits;
 pub use order::{NewOrder, OrderView};
+pub use renewal_info::RenewalInfo;
 pub use session::Session;
 pub use tls::system_tls;
 pub use transport::{RequestCounts, RequestKind};

@@ -19,6 +19,8 @@ pub struct NewOrder {
     pub profile: Option<String>,
     /// The requested end of validity.
     pub not_after: Option<Timestamp>,
+    /// The identifier of the certificate that the order replaces (RFC 9773 section 5).
+    pub replaces: Option<String>,
 }
 
 /// An order as the CA described it.
@@ -34,6 +36,8 @@ pub struct OrderView {
     pub finalize_url: Option<String>,
     /// The certificate URL.
     pub certificate_url: Option<String>,
+    /// The certificate that the order replaces; `None` too when the CA ignored the field.
+    pub replaces: Option<String>,
     /// When the CA deletes the order.
     pub expires: Option<Timestamp>,
     pub problem: Option<Problem>,
@@ -60,6 +64,9 @@ pub(super) fn read_new(answer: &Answer, asked: &[Identifier]) -> Result<OrderVie
     }
     Ok(view)
 }
+
+/// An identifier of a certificate with a longer key identifier than any digest.
+const LONGEST_ID: usize = 256;
 
 /// However few names an order has.
 const MOST_AUTHORIZATIONS: usize = 100;
@@ -89,6 +96,9 @@ pub(super) fn read(answer: &Answer, url: &str) -> Result<OrderView, AcmeError> {
         authorizations,
         finalize_url: field::optional_url(&value, "finalize")?,
         certificate_url: field::optional_url(&value, "certificate")?,
+        replaces: Some(field::text(&value, "replaces"))
+            .filter(|id| (1..=LONGEST_ID).contains(&id.len()))
+            .map(str::to_owned),
         expires: field::time(&value, "expires"),
         problem: value.get("error").and_then(|error| problem::parse(error, None)),
         retry_after: answer.retry_after,
@@ -105,6 +115,9 @@ pub(super) fn payload(new: &NewOrder) -> Value {
     }
     if let Some(not_after) = new.not_after {
         payload.insert("notAfter".to_owned(), json!(not_after.to_string()));
+    }
+    if let Some(replaces) = &new.replaces {
+        payload.insert("replaces".to_owned(), json!(replaces));
     }
     Value::Object(payload)
 }

@@ -48,6 +48,8 @@ pub struct RequestKind {
     /// Of the URL, without the port.
     pub host: String,
     pub method: String,
+    /// Whether it was a question about renewal (RFC 9773), not part of an issuance.
+    pub is_renewal_info: bool,
     /// The HTTP status; 999, as cert-manager has it, when there was no answer.
     pub status: u16,
 }
@@ -61,6 +63,9 @@ pub(super) enum Expect {
     Json,
     /// A PEM chain.
     Chain,
+    /// The JSON object of RFC 9773. Its requests take no slot of the others: the client limits
+    /// their number and their time.
+    RenewalInfo,
 }
 
 impl Transport {
@@ -101,15 +106,6 @@ impl Transport {
         self.hosts.learn(directory);
     }
 
-    fn count(&self, method: &Method, url: &str, status: u16) {
-        let host = reqwest::Url::parse(url).ok();
-        let host = host.as_ref().and_then(reqwest::Url::host_str).unwrap_or_default();
-        let kind = RequestKind { host: host.to_owned(), method: method.to_string(), status };
-        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = counts.entry(kind).or_default();
-        *count = count.saturating_add(1);
-    }
-
     /// The CA's time, by the `Date` of the last answer that had one.
     pub(super) fn server_time(&self) -> Option<Timestamp> {
         let (date, came) = (*self.date.lock().unwrap_or_else(PoisonError::into_inner))?;
@@ -129,23 +125,27 @@ impl Transport {
         self.hosts.check(url)?;
         let client = self.client.get_or_try_init(async || self.build()).await?;
         let accept = match expect {
-            Expect::Json => "application/json, application/problem+json",
+            Expect::Json | Expect::RenewalInfo => "application/json, application/problem+json",
             Expect::Chain => "application/pem-certificate-chain, application/problem+json",
         };
         let mut request = client.request(method.clone(), url).header(header::ACCEPT, accept);
         if let Some(body) = body {
             request = request.header(header::CONTENT_TYPE, "application/jose+json").body(body);
         }
-        let slot = self.slots.acquire().await.map_err(|_| transport(url, "closed"))?;
-        self.requests.fetch_add(1, Ordering::Relaxed);
+        let slot = match expect {
+            Expect::Json | Expect::Chain => {
+                Some(self.slots.acquire().await.map_err(|_| transport(url, "closed"))?)
+            }
+            Expect::RenewalInfo => None,
+        };
+        let mut sent = Sent::new(self, &method, url, expect);
         let started = Instant::now();
         let exchange = self.send(request, url, expect);
         let answer = timeout(self.limits.request_timeout, exchange)
             .await
             .unwrap_or_else(|_| Err(AcmeError::Timeout { url: url.to_owned() }));
         drop(slot);
-        let status = answer.as_ref().map_or(UNANSWERED, |answer| answer.status);
-        self.count(&method, url, status);
+        sent.kind.status = answer.as_ref().map_or(UNANSWERED, |answer| answer.status);
         let ms = started.elapsed().as_millis();
         match &answer {
             Ok(answer) => {
@@ -165,7 +165,7 @@ impl Transport {
         let mut response = request.send().await.map_err(|error| failure(url, error))?;
         self.hosts.answered(url, response.remote_addr())?;
         let limit = match expect {
-            Expect::Json => self.limits.json_bytes,
+            Expect::Json | Expect::RenewalInfo => self.limits.json_bytes,
             Expect::Chain => self.limits.chain_bytes,
         };
         let mut body = Vec::new();
@@ -197,6 +197,35 @@ impl Transport {
             builder = builder.no_proxy();
         }
         builder.build().map_err(|error| AcmeError::Tls { why: causes(&error) })
+    }
+}
+
+/// A request under way; dropping it counts it, also without an answer.
+struct Sent<'a> {
+    transport: &'a Transport,
+    kind: RequestKind,
+}
+
+impl<'a> Sent<'a> {
+    fn new(transport: &'a Transport, method: &Method, url: &str, expect: Expect) -> Self {
+        transport.requests.fetch_add(1, Ordering::Relaxed);
+        let host = reqwest::Url::parse(url).ok();
+        let host = host.as_ref().and_then(reqwest::Url::host_str).unwrap_or_default();
+        let kind = RequestKind {
+            host: host.to_owned(),
+            method: method.to_string(),
+            is_renewal_info: expect == Expect::RenewalInfo,
+            status: UNANSWERED,
+        };
+        Self { transport, kind }
+    }
+}
+
+impl Drop for Sent<'_> {
+    fn drop(&mut self) {
+        let mut counts = self.transport.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = counts.entry(self.kind.clone()).or_default();
+        *count = count.saturating_add(1);
     }
 }
 

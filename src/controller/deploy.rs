@@ -139,7 +139,9 @@ pub fn absorb(
             if record.last_failure.is_none() {
                 record.alerted = 0;
             }
-            let mut before = snapshot.record.deployments.iter();
+            // Only an output that was written has files.
+            let before = snapshot.record.deployments.iter();
+            let mut before = before.filter(|known| known.files.is_some());
             let stays = before.find_map(|known| moved_from(&known.target, target));
             let stays = stays.map_or_else(String::new, |folder| {
                 format!("; what was written to {folder} before stays there")

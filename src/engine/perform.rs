@@ -80,7 +80,7 @@ impl<C: Clock, S: Store> Performer for World<'_, C, S> {
             }
             Effect::CreateOrder { account, identifiers, profile, not_after } => {
                 let profile = Some(profile).filter(|profile| !profile.is_empty());
-                let order = NewOrder { identifiers, profile, not_after };
+                let order = NewOrder { identifiers, profile, not_after, replaces: None };
                 self.create_order(task, &account, &order).await
             }
             Effect::ReadOrder { account, url } => self.read_order(task, &account, &url).await,

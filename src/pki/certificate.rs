@@ -1,8 +1,10 @@
 //! Reads one X.509 certificate (RFC 5280).
 
+use base64::prelude::{BASE64_URL_SAFE_NO_PAD, Engine as _};
 use jiff::Timestamp;
 use thiserror::Error;
 use x509_parser::certificate::X509Certificate;
+use x509_parser::extensions::ParsedExtension;
 use x509_parser::prelude::FromDer;
 use x509_parser::public_key::PublicKey;
 use x509_parser::time::ASN1Time;
@@ -99,6 +101,7 @@ pub(super) fn facts(
         public_key: public_key_digest(certificate.public_key().raw),
         fingerprint: hex(digest_of(der).as_ref()),
         serial: serial(certificate.raw_serial()),
+        certificate_id: certificate_id(certificate),
         common_name: names::common_name(certificate.subject()),
         dns_names: names.dns,
         ip_addresses: names.ip,
@@ -121,6 +124,20 @@ fn serial(raw: &[u8]) -> String {
         [0, rest @ ..] if !rest.is_empty() => hex(rest),
         all => hex(all),
     }
+}
+
+/// The serial number keeps that byte here: RFC 9773 section 4.1 takes the content of the DER.
+fn certificate_id(certificate: &X509Certificate<'_>) -> Option<String> {
+    let key_id = certificate.iter_extensions().find_map(|extension| {
+        let ParsedExtension::AuthorityKeyIdentifier(authority) = extension.parsed_extension()
+        else {
+            return None;
+        };
+        authority.key_identifier.as_ref().map(|id| id.0).filter(|id| !id.is_empty())
+    })?;
+    let [key_id, serial] =
+        [key_id, certificate.raw_serial()].map(|bytes| BASE64_URL_SAFE_NO_PAD.encode(bytes));
+    Some(format!("{key_id}.{serial}"))
 }
 
 fn timestamp(time: &ASN1Time) -> Result<Timestamp, CertificateError> {
@@ -160,3 +177,34 @@ pub const MAX_CHAIN_BYTES: usize = 256 * 1024;
 /// The longest DER that is read as one certificate: cert-manager's cap for a leaf, enough for a
 /// hundred names of maximum length.
 pub const MAX_CERTIFICATE_BYTES: usize = 36_500;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pki::PrivateKey;
+    use crate::pki::test_ca::{self, Ca};
+    use crate::resource::KeyAlgorithm;
+
+    /// RFC 9773 appendix A.
+    const EXAMPLE: &str = "-----BEGIN CERTIFICATE-----
+MIIBQzCB66ADAgECAgUAh2VDITAKBggqhkjOPQQDAjAVMRMwEQYDVQQDEwpFeGFt
+cGxlIENBMCIYDzAwMDEwMTAxMDAwMDAwWhgPMDAwMTAxMDEwMDAwMDBaMBYxFDAS
+BgNVBAMTC2V4YW1wbGUuY29tMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEeBZu
+7cbpAYNXZLbbh8rNIzuOoqOOtmxA1v7cRm//AwyMwWxyHz4zfwmBhcSrf47NUAFf
+qzLQ2PPQxdTXREYEnKMjMCEwHwYDVR0jBBgwFoAUaYhba4dGQEHhs3uEe6CuLN4B
+yNQwCgYIKoZIzj0EAwIDRwAwRAIge09+S5TZAlw5tgtiVvuERV6cT4mfutXIlwTb
++FYN/8oCIClDsqBklhB9KAelFiYt9+6FDj3z4KGVelYM5MdsO3pK
+-----END CERTIFICATE-----
+";
+
+    #[test]
+    fn a_certificate_has_the_identifier_of_renewal_information() {
+        let example = leaf_facts(EXAMPLE).unwrap();
+        assert_eq!(example.serial, "87654321");
+        assert_eq!(example.certificate_id.as_deref(), Some("aYhba4dGQEHhs3uEe6CuLN4ByNQ.AIdlQyE"));
+        let ca = Ca::root("Root", KeyAlgorithm::Ecdsa, 256);
+        let key = PrivateKey::generate(KeyAlgorithm::Ecdsa, 256).unwrap();
+        let without = ca.sign(&test_ca::leaf("", &["a.example"]), &key);
+        assert_eq!(leaf_facts(&without).unwrap().certificate_id, None);
+    }
+}

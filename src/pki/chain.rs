@@ -116,6 +116,7 @@ mod tests {
                 aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, &first.der).as_ref(),
             ),
             serial: "8a01".to_owned(),
+            certificate_id: None,
             common_name: "A.example".to_owned(),
             dns_names: vec!["A.example".to_owned()],
             ip_addresses: vec!["192.0.2.1".parse().unwrap(), "2001:db8::1".parse().unwrap()],

@@ -126,6 +126,7 @@ mod tests {
                 public_key: key.facts().public_key.clone(),
                 fingerprint: leaf.fingerprint.clone(),
                 serial: leaf.serial.clone(),
+                certificate_id: leaf.certificate_id.clone(),
                 common_name: "a.example".to_owned(),
                 dns_names: vec!["a.example".to_owned(), "*.b.example".to_owned()],
                 ip_addresses: spec.ip_addresses.clone(),

@@ -21,16 +21,15 @@ pub(super) fn directory(shared: &Shared) -> Reply {
             ("profiles", (!options.profiles.is_empty()).then(|| json!(options.profiles))),
         ],
     );
-    Reply::json(
-        200,
-        json!({
-            "newNonce": url(Route::NewNonce),
-            "newAccount": url(Route::NewAccount),
-            "newOrder": url(Route::NewOrder),
-            "revokeCert": url(Route::Revoke),
-            "meta": meta,
-        }),
-    )
+    let document = json!({
+        "newNonce": url(Route::NewNonce),
+        "newAccount": url(Route::NewAccount),
+        "newOrder": url(Route::NewOrder),
+        "revokeCert": url(Route::Revoke),
+        "meta": meta,
+    });
+    let renewal_info = options.renewal_info.then(|| url(Route::RenewalInfo).into());
+    Reply::json(200, with_some(document, [("renewalInfo", renewal_info)]))
 }
 
 /// RFC 8555 section 7.2: 200 for HEAD, 204 for GET; the nonce itself is added to every answer.

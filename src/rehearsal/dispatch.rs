@@ -42,7 +42,10 @@ pub(super) async fn answer(shared: &Arc<Shared>, received: Received) -> Option<R
 
 /// Executes the request.
 fn handle(shared: &Arc<Shared>, received: &Received, route: Route) -> Result<Reply, Problem> {
-    let is_public = matches!(route, Route::Directory | Route::NewNonce | Route::Crl | Route::Terms);
+    let is_public = matches!(
+        route,
+        Route::Directory | Route::NewNonce | Route::RenewalInfo | Route::Crl | Route::Terms
+    );
     let allowed: &[Method] = if is_public { &[Method::GET, Method::HEAD] } else { &[Method::POST] };
     if route == Route::Unknown {
         Err(Problem::not_found("resource"))
@@ -50,23 +53,25 @@ fn handle(shared: &Arc<Shared>, received: &Received, route: Route) -> Result<Rep
         let detail = format!("{} is not allowed here", received.method);
         Err(Problem::malformed(detail).with_status(405))
     } else if is_public {
-        Ok(public(shared, route, received.method == Method::HEAD))
+        public(shared, received, route)
     } else {
         signed(shared, received, route)
     }
 }
 
 /// A request that needs no signature.
-fn public(shared: &Shared, route: Route, is_head: bool) -> Reply {
-    if route == Route::NewNonce {
-        directory::new_nonce(is_head)
+fn public(shared: &Shared, received: &Received, route: Route) -> Result<Reply, Problem> {
+    Ok(if route == Route::NewNonce {
+        directory::new_nonce(received.method == Method::HEAD)
     } else if route == Route::Terms {
         directory::terms()
+    } else if route == Route::RenewalInfo {
+        certificate::renewal_info(shared, &received.path)?
     } else if route == Route::Crl {
         certificate::crl(shared)
     } else {
         directory::directory(shared)
-    }
+    })
 }
 
 /// A request that needs a signature.
@@ -89,9 +94,12 @@ fn signed(shared: &Arc<Shared>, received: &Received, route: Route) -> Result<Rep
             certificate::certificate(shared, world, id, chain, &opened)
         }
         Route::Revoke => certificate::revoke(world, &opened),
-        Route::Directory | Route::NewNonce | Route::Crl | Route::Terms | Route::Unknown => {
-            Err(Problem::not_found("resource"))
-        }
+        Route::Directory
+        | Route::NewNonce
+        | Route::RenewalInfo
+        | Route::Crl
+        | Route::Terms
+        | Route::Unknown => Err(Problem::not_found("resource")),
     }
 }
 

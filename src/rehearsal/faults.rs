@@ -15,6 +15,7 @@ use jiff::Timestamp;
 use rcgen::PublicKeyData;
 use serde_json::Value;
 
+use super::certificate;
 use super::dispatch::Received;
 use super::issue::{Hierarchy, Issuance, Leaf};
 use super::jws::FlatJws;
@@ -295,6 +296,7 @@ impl RequestKind {
             Route::Finalize(_) => Self::Finalize,
             Route::Certificate(..) => Self::Certificate,
             Route::Revoke => Self::Revoke,
+            Route::RenewalInfo => Self::RenewalInfo,
             Route::Crl => Self::Crl,
             Route::Terms | Route::Unknown => Self::Other,
         }
@@ -324,7 +326,7 @@ impl Seen {
         let names = if route == Route::NewOrder {
             ordered_names(&received.body)
         } else {
-            names_of(&lock(&shared.world), route)
+            names_of(&lock(&shared.world), route, &received.path)
         };
         let names = names.unwrap_or_default();
         Self {
@@ -347,17 +349,19 @@ fn ordered_names(body: &[u8]) -> Option<Vec<String>> {
 }
 
 /// The names of an existing resource.
-fn names_of(world: &World, route: Route) -> Option<Vec<String>> {
-    let order = if let Route::Order(id) | Route::Finalize(id) = route {
-        world.orders.get(&id)?
+fn names_of(world: &World, route: Route, path: &str) -> Option<Vec<String>> {
+    let identifiers = if let Route::Order(id) | Route::Finalize(id) = route {
+        &world.orders.get(&id)?.identifiers
     } else if let Route::Certificate(id, _) = route {
-        world.orders.values().find(|order| order.certificate == Some(id))?
+        &world.certificates.get(&id)?.identifiers
+    } else if route == Route::RenewalInfo {
+        &world.certificate(certificate::id_in(path))?.identifiers
     } else if let Route::Authorization(id) | Route::Challenge(id, _) = route {
         return Some(vec![world.authorizations.get(&id)?.identifier.to_string()]);
     } else {
         return None;
     };
-    Some(order.identifiers.iter().map(Identifier::to_string).collect())
+    Some(identifiers.iter().map(Identifier::to_string).collect())
 }
 
 /// The rules of one CA; clones share them, so they can be changed while it runs.

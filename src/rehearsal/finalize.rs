@@ -55,7 +55,7 @@ pub(super) fn finalize(
     let now = shared.now();
     let not_before = bounds.0.unwrap_or_else(|| super::before(now, BACKDATED));
     let leaf = Leaf {
-        identifiers: wanted,
+        identifiers: wanted.clone(),
         common_name: csr.common_name.filter(|name| names.contains(&name.to_ascii_lowercase())),
         not_before,
         not_after: bounds.1.unwrap_or_else(|| super::after(now, shared.options.leaf_lifetime)),
@@ -70,8 +70,18 @@ pub(super) fn finalize(
             .map(|signed| (signed.der().to_vec(), shared.hierarchy.chains(&signed.pem()))),
     }
     .map_err(Problem::internal)?;
-    let certificate = world.next_id();
-    world.certificates.insert(certificate, Issued { account, der, chains, revoked: None });
+    let issued = Issued {
+        account,
+        identifiers: wanted,
+        not_before: leaf.not_before,
+        not_after: leaf.not_after,
+        der,
+        chains,
+        revoked: None,
+        replaced_by: None,
+        renewal: None,
+    };
+    let certificate = world.add_certificate(issued);
     let (polls, retry_after) = faults.slow_finalize(&names).unwrap_or_default();
     let found = world.order_of(account, id)?;
     found.status = OrderState::Processing;

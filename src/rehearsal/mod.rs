@@ -8,6 +8,7 @@
 //! ```text
 //! request → [server] body cap ─ faults before ─ [route] → [jws] → directory | account | order
 //!             | authorization | challenge → [validate] | finalize → [issue] | certificate
+//!             | renewal info
 //!             → reply ─ faults on it ─ [server] → answer, or a closed connection
 //! ```
 
@@ -65,6 +66,7 @@ use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio::task::{JoinHandle, JoinSet};
 
+pub use certificate::SuggestedRenewal;
 pub use faults::Faults;
 #[cfg(feature = "testing")]
 pub use faults::{Fault, LogEntry, RequestKind, Rule, WrongCertificate};

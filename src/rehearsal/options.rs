@@ -55,6 +55,8 @@ pub struct CaOptions {
     pub external_account_keys: BTreeMap<String, Vec<u8>>,
     /// The signature algorithms of requests that are accepted, as JWS calls them.
     pub signature_algorithms: Vec<String>,
+    /// Whether there is renewal information (RFC 9773), and newOrder honours `replaces`.
+    pub renewal_info: bool,
     /// Whether there is a second root, and so an alternate chain.
     pub alternate_root: bool,
     /// How long a finalized order stays `processing`, in real time; zero for not at all.
@@ -67,7 +69,7 @@ pub struct CaOptions {
     /// Maximum number of orders, and of accounts.
     pub max_orders: usize,
     /// How many orders an account may create within how long; more are refused with 429 and a
-    /// Retry-After.
+    /// Retry-After. Replacements (RFC 9773 section 5) are exempt, as at Let's Encrypt.
     pub order_limit: Option<(usize, SignedDuration)>,
     /// Fault rules; the caller can change them later through a clone.
     pub faults: Faults,
@@ -94,6 +96,7 @@ impl CaOptions {
             signature_algorithms: ["ES256", "ES384", "ES512", "EdDSA", "RS256"]
                 .map(str::to_owned)
                 .to_vec(),
+            renewal_info: false,
             alternate_root: false,
             finalize_delay: Duration::ZERO,
             retry_after: None,

@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use crate::resource::{AuthorizationState, Identifier, OrderState};
 
 use super::authorization::Authorization;
+use super::certificate;
 use super::identifier::{self, WireIdentifier};
 use super::jws::Signed;
 use super::options::Reuse;
@@ -30,6 +31,8 @@ pub(super) struct Order {
     pub(super) not_before: Option<Timestamp>,
     pub(super) not_after: Option<Timestamp>,
     pub(super) profile: Option<String>,
+    /// The certificate that it replaces (RFC 9773 section 5).
+    pub(super) replaces: Option<String>,
     pub(super) authorizations: Vec<u64>,
     /// Already signed; visible once the order is valid.
     pub(super) certificate: Option<u64>,
@@ -48,6 +51,7 @@ struct NewOrder {
     not_before: Option<Timestamp>,
     not_after: Option<Timestamp>,
     profile: Option<String>,
+    replaces: Option<String>,
 }
 
 /// newOrder: 201, with one authorization per identifier.
@@ -64,6 +68,11 @@ pub(super) fn new_order(
     if wanted.not_after.is_some_and(|end| end <= wanted.not_before.unwrap_or(now).max(now)) {
         return Err(Problem::malformed("notAfter is not in the future"));
     }
+    // A CA without renewal information ignores the field.
+    let replaces = wanted.replaces.filter(|_| shared.options.renewal_info);
+    if let Some(predecessor) = &replaces {
+        certificate::check_replaces(world, account, predecessor, &identifiers, now)?;
+    }
     if shared.options.reuse >= Reuse::Orders
         && let Some(id) = world.open_order(account, &identifiers, wanted.profile.as_deref(), now)
     {
@@ -72,7 +81,9 @@ pub(super) fn new_order(
     if world.orders.len() >= shared.options.max_orders {
         return Err(Problem::new(ProblemType::RateLimited, "this CA has no more orders"));
     }
-    if let Some(wait) = over_the_limit(shared, world, account, now) {
+    if replaces.is_none()
+        && let Some(wait) = over_the_limit(shared, world, account, now)
+    {
         let problem =
             Problem::new(ProblemType::RateLimited, "too many new orders from this account");
         return Ok(Reply::from(problem).retry_after(Some(wait.to_string())));
@@ -83,6 +94,10 @@ pub(super) fn new_order(
         .map(|subject| authorize(shared, world, account, subject, now, expires))
         .collect();
     let id = world.next_id();
+    let predecessor = replaces.as_deref().and_then(|name| world.certificate_mut(name));
+    if let Some(predecessor) = predecessor {
+        predecessor.replaced_by = Some(id);
+    }
     world.orders.insert(
         id,
         Order {
@@ -94,6 +109,7 @@ pub(super) fn new_order(
             not_before: wanted.not_before,
             not_after: wanted.not_after,
             profile: wanted.profile,
+            replaces,
             authorizations,
             certificate: None,
             issued_at: None,
@@ -107,7 +123,8 @@ pub(super) fn new_order(
 /// How many seconds the account has to wait for another order.
 fn over_the_limit(shared: &Shared, world: &World, account: u64, now: Timestamp) -> Option<i64> {
     let (most, window) = shared.options.order_limit?;
-    let orders = world.orders.values().filter(|order| order.account == account);
+    let counts = |order: &&Order| order.account == account && order.replaces.is_none();
+    let orders = world.orders.values().filter(counts);
     let mut ends: Vec<_> = orders.filter_map(|o| o.created.checked_add(window).ok()).collect();
     ends.retain(|end| *end > now);
     ends.sort_unstable();
@@ -174,6 +191,7 @@ fn to_json(shared: &Shared, world: &World, id: u64, order: &Order) -> Value {
             ("notBefore", order.not_before.map(|time| time.to_string().into())),
             ("notAfter", order.not_after.map(|time| time.to_string().into())),
             ("profile", order.profile.clone().map(Value::from)),
+            ("replaces", order.replaces.clone().map(Value::from)),
             ("error", world.error_of(order).map(|error| error.to_json())),
             ("certificate", certificate.map(Value::from)),
         ],

@@ -4,11 +4,13 @@ use std::fmt;
 
 use serde_json::{Value, json};
 
-/// The error types of RFC 8555 section 6.7, plus `invalidProfile` of the profiles extension.
+/// The error types of RFC 8555 section 6.7, plus `invalidProfile` of the profiles extension and
+/// `alreadyReplaced` of RFC 9773.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 // The variants are named as in RFC 8555 section 6.7.
 pub enum ProblemType {
     AccountDoesNotExist,
+    AlreadyReplaced,
     AlreadyRevoked,
     BadCsr,
     BadNonce,
@@ -40,6 +42,7 @@ impl ProblemType {
     fn parts(self) -> (&'static str, u16) {
         match self {
             Self::AccountDoesNotExist => ("accountDoesNotExist", 400),
+            Self::AlreadyReplaced => ("alreadyReplaced", 409),
             Self::AlreadyRevoked => ("alreadyRevoked", 400),
             Self::BadCsr => ("badCSR", 400),
             Self::BadNonce => ("badNonce", 400),

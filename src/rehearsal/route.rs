@@ -17,6 +17,8 @@ pub(super) enum Route {
     /// The certificate, and which of its chains.
     Certificate(u64, usize),
     Revoke,
+    /// Of the certificate that the path names.
+    RenewalInfo,
     Crl,
     Terms,
     Unknown,
@@ -35,6 +37,7 @@ impl Route {
             ["new-account"] => Self::NewAccount,
             ["new-order"] => Self::NewOrder,
             ["revoke-cert"] => Self::Revoke,
+            ["renewal-info"] | ["renewal-info", _] => Self::RenewalInfo,
             ["crl"] => Self::Crl,
             ["terms"] => Self::Terms,
             ["account", id] => Self::Account(id.parse().ok()?),
@@ -58,6 +61,7 @@ impl Route {
             Self::NewAccount => "/new-account".into(),
             Self::NewOrder => "/new-order".into(),
             Self::Revoke => "/revoke-cert".into(),
+            Self::RenewalInfo => "/renewal-info".into(),
             Self::Crl => "/crl".into(),
             Self::Terms => "/terms".into(),
             Self::Account(id) => format!("/account/{id}"),
@@ -84,6 +88,7 @@ mod tests {
             Route::NewAccount,
             Route::NewOrder,
             Route::Revoke,
+            Route::RenewalInfo,
             Route::Crl,
             Route::Terms,
             Route::Account(1),
@@ -98,6 +103,7 @@ mod tests {
         for route in routes {
             assert_eq!(Route::parse(&route.path()), route);
         }
+        assert_eq!(Route::parse("/renewal-info/aYhba4.AIdlQyE"), Route::RenewalInfo);
         for path in ["/", "/order", "/order/x", "/order/1/2", "/challenge/1/tls-alpn-01", "/a/1"] {
             assert_eq!(Route::parse(path), Route::Unknown, "{path}");
         }

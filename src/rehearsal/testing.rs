@@ -9,12 +9,13 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use jiff::Timestamp;
 
-use super::certificate::signed_crl;
+use super::certificate::{SuggestedRenewal, signed_crl};
 use super::faults::{Faults, LogEntry, RequestKind};
+use super::route::Route;
 use super::world::World;
 use super::zones::{MAX_ALIASES, Node, Zones, normal};
 use super::{Ca, CaHandle, NameServer, Resolver, Shared, lock};
-use crate::resource::AuthorizationState;
+use crate::resource::{AuthorizationState, OrderState};
 
 /// What a CA knew at a moment.
 #[derive(Clone, Debug)]
@@ -77,6 +78,26 @@ impl CaHandle {
     /// `LeafFacts`, with their reason codes; in the order of issuance.
     pub fn revoked_serials(&self) -> Vec<(String, u8)> {
         lock(&self.shared.world).revoked()
+    }
+
+    /// Suggests another renewal of the certificate with this identifier (RFC 9773 section 4.1);
+    /// `None` for the usual one. False when there is no such certificate.
+    pub fn suggest_renewal(&self, certificate_id: &str, renewal: Option<SuggestedRenewal>) -> bool {
+        let mut world = lock(&self.shared.world);
+        let Some(issued) = world.certificate_mut(certificate_id) else { return false };
+        issued.renewal = renewal;
+        true
+    }
+
+    /// The identifiers of the certificates that orders replace, with the URLs and states of these
+    /// orders, oldest first.
+    pub fn replacements(&self) -> Vec<(String, String, OrderState)> {
+        let world = lock(&self.shared.world);
+        let orders = world.orders.iter().filter_map(|(id, order)| {
+            let url = self.shared.url(Route::Order(*id));
+            Some((order.replaces.clone()?, url, order.status.clone()))
+        });
+        orders.collect()
     }
 
     /// The CA revokes a certificate by itself, with this reason code.

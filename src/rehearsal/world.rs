@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use jiff::Timestamp;
 use tokio::time::Instant;
 
+use crate::pki::facts_of_der;
 use crate::resource::{AuthorizationState, Identifier, OrderState};
 
 use super::account::Account;
@@ -25,6 +26,8 @@ pub(super) struct World {
     pub(super) orders: BTreeMap<u64, Order>,
     pub(super) authorizations: BTreeMap<u64, Authorization>,
     pub(super) certificates: BTreeMap<u64, Issued>,
+    /// By the identifiers of RFC 9773 section 4.1.
+    certificate_ids: HashMap<String, u64>,
     last_id: u64,
 }
 
@@ -38,9 +41,28 @@ impl World {
     /// The serial numbers of the certificates that are revoked, in lower-case hexadecimal as in
     /// `LeafFacts`, with their reason codes; in the order of issuance.
     pub(super) fn revoked(&self) -> Vec<(String, u8)> {
-        let serial = |der: &[u8]| Some(crate::pki::facts_of_der(der).ok()?.serial);
+        let serial = |der: &[u8]| Some(facts_of_der(der).ok()?.serial);
         let issued = self.certificates.values();
         issued.filter_map(|issued| Some((serial(&issued.der)?, issued.revoked?))).collect()
+    }
+
+    pub(super) fn add_certificate(&mut self, issued: Issued) -> u64 {
+        let id = self.next_id();
+        let facts = facts_of_der(&issued.der).ok();
+        if let Some(name) = facts.and_then(|facts| facts.certificate_id) {
+            self.certificate_ids.insert(name, id);
+        }
+        self.certificates.insert(id, issued);
+        id
+    }
+
+    /// The certificate with this identifier (RFC 9773 section 4.1).
+    pub(super) fn certificate(&self, certificate_id: &str) -> Option<&Issued> {
+        self.certificates.get(self.certificate_ids.get(certificate_id)?)
+    }
+
+    pub(super) fn certificate_mut(&mut self, certificate_id: &str) -> Option<&mut Issued> {
+        self.certificates.get_mut(self.certificate_ids.get(certificate_id)?)
     }
 
     pub(super) fn account(&self, id: u64) -> Result<&Account, Problem> {

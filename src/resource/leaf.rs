@@ -17,6 +17,9 @@ pub struct LeafFacts {
     pub fingerprint: String,
     /// Serial number, lower-case hexadecimal without colons.
     pub serial: String,
+    /// What the CA knows it by in `renewalInfo` and `replaces` (RFC 9773 section 4.1); `None`
+    /// without an authority key identifier.
+    pub certificate_id: Option<String>,
     /// Subject CN, empty when there is none.
     pub common_name: String,
     /// SANs of type dNSName, as written.

@@ -1,6 +1,6 @@
 //! `crls/`: the CRLs that the issued certificates name, and when they were last looked at.
 //!
-//! Contract: whoever reads a CRL verifies it. What is lost is fetched again, so nothing is synced;
+//! Contract: its reader verifies a CRL. What is lost is fetched again, so nothing is synced;
 //! of two runs that write the same file one wins.
 
 use jiff::Timestamp;

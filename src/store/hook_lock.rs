@@ -1,4 +1,4 @@
-//! The lock of a hook's run, which outlives a killed certctl as the hook does.
+//! The lock of a hook's or exec solver's run, which outlives a killed certctl as the program does.
 //!
 //! The processes of the hook inherit the locked file, and its first process is noted in it. Contract:
 //! while that one runs, the lock is not given to another run; what the hook left running in the

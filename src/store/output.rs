@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{Read as _, Write as _};
+use std::io::{ErrorKind, Read as _, Write as _};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
@@ -94,11 +94,18 @@ impl From<TrustError> for OutputError {
 impl OutputError {
     /// What to do about it.
     pub fn remedy(&self) -> Option<String> {
-        if let Self::Trust(error) = self {
-            return error.remedy();
+        match self {
+            Self::Trust(error) => error.remedy(),
+            Self::DefaultAcl { path } => Some(format!("setfacl -k {}", quoted(path))),
+            Self::Io { action: "open", path, source } if source.kind() == ErrorKind::NotFound => {
+                Some(format!("mkdir {}", quoted(path)))
+            }
+            Self::Io { .. }
+            | Self::Foreign { .. }
+            | Self::Link { .. }
+            | Self::AccessAcl { .. }
+            | Self::Newer { .. } => None,
         }
-        let Self::DefaultAcl { path } = self else { return None };
-        Some(format!("setfacl -k {}", quoted(path)))
     }
 }
 

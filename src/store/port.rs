@@ -171,7 +171,7 @@ pub trait Store {
     /// log of issuances.
     fn check_issuance(&self, certificates: usize) -> Result<(), StoreError>;
 
-    /// Takes the lock of a hook's run, named by a digest, unless the hook of an ended run still runs:
+    /// Takes the lock of a hook's or solver's run, named by a digest, unless that of an ended run runs:
     /// `runs` says whether its first process does.
     fn hook_turn(&self, digest: &str, runs: impl Fn(i32) -> bool) -> Result<HookTurn, StoreError>;
 

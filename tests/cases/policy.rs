@@ -106,6 +106,7 @@ fn leaf_of(value: &Value, base: Timestamp) -> LeafFacts {
         public_key: PublicKeyDigest("key".to_owned()),
         fingerprint: String::new(),
         serial: String::new(),
+        certificate_id: None,
         common_name: text(&value["commonName"]) + &text(&value["cn"]),
         dns_names: strings("dns"),
         ip_addresses: strings("ip").iter().map(|ip| ip.parse().unwrap()).collect(),

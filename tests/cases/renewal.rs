@@ -99,6 +99,7 @@ fn leaf(not_before: Timestamp, not_after: Timestamp) -> LeafFacts {
         public_key: PublicKeyDigest(String::new()),
         fingerprint: String::new(),
         serial: String::new(),
+        certificate_id: None,
         common_name: String::new(),
         dns_names: Vec::new(),
         ip_addresses: Vec::new(),

@@ -45,13 +45,17 @@ fn a_pair_in_a_secret_of_the_manifests_is_taken_over_once_and_without_an_order()
     assert!(run.stderr.contains(told), "{}", run.stderr);
     assert_eq!((world.ca.requests(), world.state().issuances()), (0, 0));
     let live = |file: &str| fs::read(world.path(&format!("state/secrets/default/web-tls/{file}")));
-    assert_eq!((live("tls.crt").unwrap(), live("tls.key").unwrap()), (crt, key));
+    assert_eq!((live("tls.crt").unwrap(), live("tls.key").unwrap()), (crt.clone(), key.clone()));
     assert_eq!(world.state().readiness("web"), Reason::Ready);
     assert_eq!(world.state().record("web").status.revision, None);
     assert_eq!(events(&world).matches("\"Adopted\"").count(), 1, "{}", events(&world));
     let before = world.state().everything();
     world.issue().says_nothing();
     assert_eq!((world.ca.requests(), world.state().everything()), (0, before));
+    world.run(&["renew", "web"]).ends_in(0);
+    assert_eq!(world.state().record("web").status.revision, Some(1));
+    world.run(&["rollback", "web"]).ends_in(0);
+    assert_eq!((live("tls.crt").unwrap(), live("tls.key").unwrap()), (crt, key));
 }
 
 #[test]
@@ -60,8 +64,8 @@ fn plain_files_in_the_folder_of_the_secret_are_taken_over_without_an_order() {
     let world = World::prepared(&[CertificateYaml::new("web")]);
     world.run(&["status"]);
     fs::create_dir_all(world.path("state/secrets/default/web-tls")).unwrap();
-    for (file, bytes) in [("tls.crt", crt), ("tls.key", key)] {
-        let text = String::from_utf8(bytes).unwrap();
+    for (file, bytes) in [("tls.crt", &crt), ("tls.key", &key)] {
+        let text = String::from_utf8(bytes.clone()).unwrap();
         world.write(&format!("state/secrets/default/web-tls/{file}"), &text);
     }
     for private in ["state", "state/secrets", "state/secrets/default"] {
@@ -73,6 +77,11 @@ fn plain_files_in_the_folder_of_the_secret_are_taken_over_without_an_order() {
     assert_eq!(world.ca.requests(), 0);
     assert_eq!(world.state().readiness("web"), Reason::Ready);
     assert_eq!(events(&world).matches("\"Adopted\"").count(), 1, "{}", events(&world));
+    world.run(&["renew", "web"]).ends_in(0);
+    assert_eq!(world.state().record("web").status.revision, Some(1));
+    world.run(&["rollback", "web"]).ends_in(0);
+    let live = |file: &str| fs::read(world.path(&format!("state/secrets/default/web-tls/{file}")));
+    assert_eq!((live("tls.crt").unwrap(), live("tls.key").unwrap()), (crt, key));
 }
 
 fn set_mode(world: &World, below: &str, mode: u32) {

@@ -85,6 +85,64 @@ fn a_hook_of_a_killed_run_is_waited_for_and_ended_before_it_is_run_again() {
     assert_eq!(left.count(), 0);
 }
 
+/// A world with an exec solver that writes nothing, and its run up to the moment when the solver is
+/// started. The first solver ignores TERM until the gate opens; the others note whether it runs, and
+/// fail.
+fn interrupted_in_a_solver() -> (World, Child) {
+    let world = World::start();
+    let folder = world.path("").display().to_string();
+    let gate = world.path("gate");
+    assert!(Command::new("mkfifo").arg(&gate).status().unwrap().success());
+    let script = format!(
+        "cd {folder}\n\
+         [ -e runs ] && echo >> twice\n\
+         echo $$ >> pids\n\
+         [ $(wc -l < pids) -gt 1 ] && exit 1\n\
+         trap '' TERM; echo >> runs; read line < gate; rm runs\n"
+    );
+    world.write_program("config/solvers.d/slow", &script);
+    let solver = "    - dns01:\n        webhook:\n          groupName: certctl.io\n          \
+                  solverName: exec\n          config: {command: slow}\n";
+    world.write("config/issuer.yaml", &world.issuer().solvers(solver));
+    world.write("config/web.yaml", &CertificateYaml::new("web").for_names(&["*.example.test"]));
+    let run = world.start_certctl(&["issue"]);
+    until("the solver runs", || world.path("runs").exists());
+    (world, run)
+}
+
+#[test]
+fn a_solver_that_ignores_term_does_not_outlive_a_run_that_a_signal_ends() {
+    let (world, run) = interrupted_in_a_solver();
+    kill_process(Pid::from_child(&run), Signal::TERM).unwrap();
+    assert_eq!(finish(run).code, Some(143));
+    let solver = hooks(&world)[0];
+    until("the solver is gone", || !is_there(solver));
+}
+
+#[test]
+fn a_solver_of_a_killed_run_is_waited_for_before_it_is_run_again() {
+    let (world, mut run) = interrupted_in_a_solver();
+    run.kill().unwrap();
+    finish(run);
+    let solver = hooks(&world)[0];
+    assert!(is_there(solver), "it outlives a killed certctl");
+    let log = world.path("log");
+    let mut command = world.command(&["issue", "-v"]);
+    command.stderr(File::create(&log).unwrap());
+    let mut run = command.spawn().unwrap();
+    let waits = || fs::read_to_string(&log).unwrap().contains("waits for a program of another run");
+    until("the solver is waited for", || waits() || world.path("twice").exists());
+    assert!(is_there(solver), "it has not been ended");
+    // Open for both, so that it waits for no reader.
+    let mut gate = File::options().read(true).write(true).open(world.path("gate")).unwrap();
+    writeln!(gate).unwrap();
+    until("the run ends", || run.try_wait().unwrap().is_some());
+    assert_eq!(finish(run).code, Some(4));
+    let said = fs::read_to_string(&log).unwrap();
+    assert!(said.contains("solvers.d/slow answered exit code 1"), "{said}");
+    assert!(!world.path("twice").exists());
+}
+
 /// An empty file, private as certctl's are.
 fn leave(path: &Path) {
     atomic::write(path, b"", 0o600).unwrap();

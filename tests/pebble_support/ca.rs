@@ -139,6 +139,14 @@ impl Ca {
         answer["Status"].as_str().unwrap().to_owned()
     }
 
+    /// Makes it answer so when it is asked about the renewal of this certificate (PEM).
+    pub(crate) fn set_renewal_info(&self, certificate: &str, answer: &Value) {
+        let url = format!("https://127.0.0.1:{}/set-renewal-info/", self.management);
+        let body = json!({ "Certificate": certificate, "ARIResponse": answer.to_string() });
+        let request = client(Some(&self.bundle)).post(&url).body(body.to_string()).send();
+        block_on(request).unwrap().error_for_status().unwrap();
+    }
+
     /// The certificate of one of its issuing roots, in PEM.
     pub(crate) fn root(&self, index: u8) -> String {
         block_on(self.get(&self.root_url(index))).unwrap()

@@ -20,8 +20,9 @@ pub(crate) enum Violation {
     OutOfTurn(String),
 }
 
-/// How long after a name is free at the latest the next one that wants it may start.
-const LATE: SignedDuration = SignedDuration::from_secs(5);
+/// How long after a name is free at the latest the next one that wants it may start: far longer
+/// than a busy machine needs.
+const LATE: SignedDuration = SignedDuration::from_secs(30);
 
 /// What the journals tell.
 #[derive(Debug, Default, PartialEq)]
@@ -51,6 +52,8 @@ pub(crate) fn check(journals: &BTreeMap<String, Vec<Event>>, cap: usize) -> Foun
     let mut ages: BTreeMap<&String, Timestamp> = BTreeMap::new();
     let mut waiting: BTreeMap<(String, String), Waiting> = BTreeMap::new();
     let mut freed: BTreeMap<String, Timestamp> = BTreeMap::new();
+    // Without a slot, and still at their names.
+    let mut requeued: BTreeSet<(String, String)> = BTreeSet::new();
     // Since when each was in the queue is told when it starts.
     let starts = all.iter().filter(|(_, event)| event.reason == Reason::Started);
     let mut entered: BTreeMap<(&str, &str), Timestamp> = BTreeMap::new();
@@ -63,7 +66,9 @@ pub(crate) fn check(journals: &BTreeMap<String, Vec<Event>>, cap: usize) -> Foun
     let mut started: Vec<(Timestamp, String, Timestamp)> = Vec::new();
     for (of, event) in all {
         if started.last().is_some_and(|(time, ..)| *time != event.time) {
-            let overtaken = overtaken(&started, &waiting, &entered, &held, &freed, cap);
+            let names = busy(&held, &requeued);
+            let overtaken =
+                overtaken(&started, &waiting, &entered, held.len(), &names, &freed, cap);
             found.violations.extend(overtaken);
             started.clear();
         }
@@ -80,6 +85,7 @@ pub(crate) fn check(journals: &BTreeMap<String, Vec<Event>>, cap: usize) -> Foun
                 let name = bracketed(&event.message);
                 let who = (of.clone(), name.clone());
                 found.starts += 1;
+                requeued.remove(&who);
                 if held.iter().any(|(other, busy)| *busy == name && other != of) {
                     found.violations.insert(Violation::Twice(name.clone()));
                 }
@@ -96,20 +102,35 @@ pub(crate) fn check(journals: &BTreeMap<String, Vec<Event>>, cap: usize) -> Foun
             }
             Reason::Released | Reason::Requeued => {
                 let name = bracketed(&event.message);
-                if !held.remove(&(of.clone(), name.clone())) {
+                let who = (of.clone(), name.clone());
+                if !held.remove(&who) {
                     found.violations.insert(Violation::OutOfTurn(name.clone()));
+                }
+                if event.reason == Reason::Requeued {
+                    requeued.insert(who);
+                } else {
+                    requeued.remove(&who);
                 }
                 freed.insert(name, event.time);
             }
             _ => {}
         }
     }
-    found.violations.extend(overtaken(&started, &waiting, &entered, &held, &freed, cap));
+    let names = busy(&held, &requeued);
+    let overtaken = overtaken(&started, &waiting, &entered, held.len(), &names, &freed, cap);
+    found.violations.extend(overtaken);
     found.violations.extend(held.into_iter().map(|(_, name)| Violation::Kept(name)));
     found
 }
 
-/// The name at the end of `… (name)`.
+/// The names at which no other may be presented.
+fn busy(
+    held: &BTreeSet<(String, String)>,
+    requeued: &BTreeSet<(String, String)>,
+) -> BTreeSet<String> {
+    held.iter().chain(requeued).map(|(_, name)| name.clone()).collect()
+}
+
 /// The challenges that overtook another when they started: the other is older, was in the queue
 /// before, its name is free, and no slot is left for it. Another run's challenge may start while
 /// slots are kept for those that are older: each run starts its own.
@@ -117,11 +138,11 @@ fn overtaken(
     started: &[(Timestamp, String, Timestamp)],
     waiting: &BTreeMap<(String, String), Waiting>,
     entered: &BTreeMap<(&str, &str), Timestamp>,
-    held: &BTreeSet<(String, String)>,
+    held: usize,
+    busy: &BTreeSet<String>,
     freed: &BTreeMap<String, Timestamp>,
     cap: usize,
 ) -> Vec<Violation> {
-    let busy = |name: &String| held.iter().any(|(_, held)| held == name);
     let mut found = Vec::new();
     for (time, who, age) in started {
         let mut older = BTreeMap::new();
@@ -129,11 +150,11 @@ fn overtaken(
             let was_busy = freed.get(&other.name).is_some_and(|at| *at > *time - LATE);
             let queued = entered.get(&(of.as_str(), name.as_str()));
             let was_there = queued.is_some_and(|since| since < time);
-            if other.age < *age && was_there && !busy(&other.name) && !was_busy {
+            if other.age < *age && was_there && !busy.contains(&other.name) && !was_busy {
                 older.insert(name, of);
             }
         }
-        if held.len() + older.len() > cap {
+        if held + older.len() > cap {
             let overtook =
                 |whom: &&String| Violation::Overtook { who: who.clone(), whom: (*whom).clone() };
             found.extend(older.values().map(overtook));
@@ -142,6 +163,7 @@ fn overtaken(
     found
 }
 
+/// The name at the end of `… (name)`.
 fn bracketed(message: &str) -> String {
     bracketed_in(message).to_owned()
 }

@@ -3,6 +3,7 @@
 mod fake;
 mod faults;
 mod operations;
+mod renewal_info;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -27,7 +28,12 @@ fn dns(name: &str) -> Identifier {
 }
 
 fn asked() -> NewOrder {
-    NewOrder { identifiers: vec![dns("a.test"), dns("*.b.test")], profile: None, not_after: None }
+    NewOrder {
+        identifiers: vec![dns("a.test"), dns("*.b.test")],
+        profile: None,
+        not_after: None,
+        replaces: None,
+    }
 }
 
 fn order_json(fake: &Fake, status: &str) -> Value {
@@ -101,6 +107,7 @@ fn view(fake: &Fake, state: OrderState) -> OrderView {
         authorizations: vec![fake.url("/authz/1"), fake.url("/authz/2")],
         finalize_url: Some(fake.url("/order/1/finalize")),
         certificate_url: None,
+        replaces: None,
         expires: Some("2026-11-27T00:00:00Z".parse().unwrap()),
         problem: None,
         retry_after: None,

@@ -129,13 +129,17 @@ fn last_run(run: &LastRun, now: Timestamp) -> String {
         "certmanager_http_acme_client_request_count",
         "The requests of the last run to ACME servers; status 999: no answer",
     );
-    for (RequestKind { host, method, status }, count) in &run.requests {
-        let labels = [
+    for (RequestKind { host, method, is_renewal_info, status }, count) in &run.requests {
+        let mut labels = Vec::new();
+        if *is_renewal_info {
+            labels.push(("action", "get_renewal_info".to_owned()));
+        }
+        labels.extend([
             ("host", host.clone()),
             ("method", method.clone()),
             ("scheme", "https".to_owned()),
             ("status", status.to_string()),
-        ];
+        ]);
         requests.sample(&labels, i64::try_from(*count).unwrap_or(i64::MAX));
     }
     time.text + &code.text + &requests.text
@@ -407,9 +411,16 @@ mod tests {
         let kind = |method: &str, status| RequestKind {
             host: "acme.example".to_owned(),
             method: method.to_owned(),
+            is_renewal_info: false,
             status,
         };
-        let requests = [(kind("GET", 200), 2), (kind("POST", 429), 1), (kind("POST", 999), 3)];
+        let renewal_info = RequestKind { is_renewal_info: true, ..kind("GET", 200) };
+        let requests = [
+            (kind("GET", 200), 2),
+            (renewal_info, 5),
+            (kind("POST", 429), 1),
+            (kind("POST", 999), 3),
+        ];
         let run = LastRun { code: ExitCode::Ca, requests: requests.into() };
         let samples = parse(&last_run(&run, now));
         let of = |family: &str| -> Vec<(String, f64)> {
@@ -419,9 +430,13 @@ mod tests {
         };
         assert_eq!(of("certctl_last_run_exit_code"), [(String::new(), 5.0)]);
         assert_eq!(of("certctl_last_run_timestamp_seconds"), [(String::new(), 1_795_230_729.0)]);
-        let expected = [("GET", 200, 2.0), ("POST", 429, 1.0), ("POST", 999, 3.0)].map(
-            |(method, status, count)| (format!("acme.example {method} https {status}"), count),
-        );
+        let expected = [
+            ("acme.example GET https 200", 2.0),
+            ("get_renewal_info acme.example GET https 200", 5.0),
+            ("acme.example POST https 429", 1.0),
+            ("acme.example POST https 999", 3.0),
+        ]
+        .map(|(words, count)| (words.to_owned(), count));
         assert_eq!(of("certmanager_http_acme_client_request_count"), expected);
         assert!(exposition(&[], &[], None, now).lines().all(|line| !line.contains("last_run")));
     }

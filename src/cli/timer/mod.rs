@@ -57,7 +57,7 @@ fn user_of(args: &TimerPrintArgs) -> &str {
 fn warnings(
     args: &TimerPrintArgs,
     program: &str,
-    chosen: &[String],
+    chosen: &Chosen,
     mine: Option<&Path>,
 ) -> Vec<(String, &'static str)> {
     let mut warnings = Vec::new();
@@ -80,22 +80,32 @@ fn warnings(
         );
         warnings.push((warning, "install certctl as root, in /usr/local/bin, and print again"));
     }
-    if !chosen.is_empty() {
-        let warning = format!("the scheduled runs will not have {}", chosen.join(", "));
-        warnings.push((warning, "set it in config.toml or in the printed files"));
+    let advised = [
+        (&chosen.folders, "add it to the printed files"),
+        (&chosen.settings, "set it in config.toml or in the printed files"),
+    ];
+    for (names, advice) in advised.into_iter().filter(|(names, _)| !names.is_empty()) {
+        let warning = format!("the scheduled runs will not have {}", names.join(", "));
+        warnings.push((warning, advice));
     }
     warnings
 }
 
 /// The flags and variables that change what `issue` does, and that a scheduler does not pass on.
-fn chosen_here(shell: &Shell) -> Vec<String> {
+struct Chosen {
+    /// Those of folders, which `config.toml` cannot set.
+    folders: Vec<String>,
+    settings: Vec<String>,
+}
+
+fn chosen_here(shell: &Shell) -> Chosen {
     const LOOKS: &[&str] = &["color", "progress", "output", "quiet", "verbose", "log-format"];
     let Shell { global, environment, .. } = shell;
     let directories = [
         environment.config_dir(global.config_dir.as_deref()),
         environment.state_dir(global.state_dir.as_deref()),
     ];
-    let directories = directories.into_iter().flatten().filter_map(|found| match found.source {
+    let folders = directories.into_iter().flatten().filter_map(|found| match found.source {
         Source::Flag(name) | Source::Variable(name) => Some(name.to_owned()),
         Source::Systemd(_) | Source::Config { .. } | Source::Root | Source::User => None,
     });
@@ -106,7 +116,7 @@ fn chosen_here(shell: &Shell) -> Vec<String> {
         Origin::Variable(name) => Some(name),
         Origin::Config(_) | Origin::Default => None,
     });
-    directories.chain(settings).collect()
+    Chosen { folders: folders.collect(), settings: settings.collect() }
 }
 
 /// Where a file belongs, and what is in it.
@@ -231,32 +241,39 @@ mod tests {
         let program = scratch.path().join("certctl");
         let open = std::fs::Permissions::from_mode(0o777);
         std::fs::File::create(&program).unwrap().set_permissions(open).unwrap();
-        let of = |line: &[&str], program: &Path, chosen: &[String]| {
+        let of = |line: &[&str], program: &Path, chosen: &Chosen| {
             let line = [&["certctl", "timer", "print"], line].concat();
             let Verb::Timer(TimerVerb::Print(args)) = Arguments::try_parse_from(line).unwrap().verb
             else {
                 panic!()
             };
             let found = warnings(&args, program.to_str().unwrap(), chosen, None);
-            found.into_iter().map(|(warning, _)| warning).collect::<Vec<_>>()
+            let said = found.into_iter().map(|(warning, advice)| format!("{warning}: {advice}"));
+            said.collect::<Vec<_>>()
         };
+        let none = Chosen { folders: Vec::new(), settings: Vec::new() };
         for (line, wanted) in [
             (&["--cron"][..], true),
             (&["--systemd"], true),
             (&["--cron", "--user", "root"], true),
             (&["--cron", "--user", "acme"], false),
         ] {
-            let found = of(line, &program, &[]);
+            let found = of(line, &program, &none);
             assert_eq!(
                 found.iter().any(|text| text.contains("keys")),
                 wanted,
                 "{line:?} {found:?}"
             );
         }
-        let chosen = ["--state-dir", "CERTCTL_RESOLVERS"].map(str::to_owned);
-        let wanted = "the scheduled runs will not have --state-dir, CERTCTL_RESOLVERS";
-        assert_eq!(of(&["--cron"], Path::new("/"), &chosen), [wanted]);
-        assert!(of(&["--cron"], Path::new("/"), &[]).is_empty());
+        let folders = vec!["--state-dir".to_owned()];
+        let chosen = Chosen { folders, settings: vec!["CERTCTL_RESOLVERS".to_owned()] };
+        let wanted = [
+            "the scheduled runs will not have --state-dir: add it to the printed files",
+            "the scheduled runs will not have CERTCTL_RESOLVERS: set it in config.toml or in the \
+             printed files",
+        ];
+        assert_eq!(of(&["--cron"], Path::new("/"), &chosen), wanted);
+        assert!(of(&["--cron"], Path::new("/"), &none).is_empty());
     }
 
     #[test]
@@ -269,7 +286,12 @@ mod tests {
                 panic!()
             };
             let mine = Path::new("/home/me/.config/certctl");
-            let found = warnings(&args, "/", &[], Some(mine));
+            let found = warnings(
+                &args,
+                "/",
+                &Chosen { folders: Vec::new(), settings: Vec::new() },
+                Some(mine),
+            );
             let warning = format!(
                 "the scheduled runs are of {user}, who reads /etc/certctl and not \
                  /home/me/.config/certctl"

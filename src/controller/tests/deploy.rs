@@ -103,6 +103,26 @@ fn a_step_that_fails_is_tried_by_the_next_run_and_then_ever_later() {
 }
 
 #[test]
+fn files_stay_only_where_they_were_written() {
+    let moved = |snapshot: &mut Snapshot| {
+        snapshot.settings.output_dir = Some("/srv/tls".to_owned());
+        let outcome = Outcome::Deployed { files: "live".to_owned() };
+        let record = deploy::absorb(&mut snapshot.clone(), DeployStep::Output, outcome, now());
+        record.unwrap().events[0].message.clone()
+    };
+    let said = "Done: output to /srv/tls mode 0640";
+    let mut snapshot = deployed_nowhere();
+    failed(&mut snapshot, DeployStep::Output, now());
+    assert_eq!(moved(&mut snapshot), said);
+    let mut snapshot = deployed_nowhere();
+    done(&mut snapshot, DeployStep::Output, "live");
+    assert_eq!(
+        moved(&mut snapshot),
+        format!("{said}; what was written to /etc/tls before stays there")
+    );
+}
+
+#[test]
 fn a_try_by_hand_that_fails_does_not_put_off_the_next_one() {
     let mut snapshot = deployed_nowhere();
     let minutes = SignedDuration::from_mins;

@@ -202,6 +202,7 @@ pub(super) fn leaf(digest: &str) -> LeafFacts {
         public_key: PublicKeyDigest(digest.to_owned()),
         fingerprint: format!("fingerprint of {digest}"),
         serial: "01".to_owned(),
+        certificate_id: None,
         common_name: String::new(),
         dns_names: vec!["a.example".to_owned()],
         ip_addresses: Vec::new(),

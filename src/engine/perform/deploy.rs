@@ -168,47 +168,70 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let arguments = vec![event.to_owned()];
         // A hook that needs longer starts a service of its own.
         let limits = Limits::within(self.options.hook_timeout);
-        let digest = digest_of(format!("{event} {of}").as_bytes());
-        let lock = self.hook_turn(name, &digest).await?;
-        let run = Run { program: &program, arguments, environment, input, lock: lock.as_ref() };
-        let ended = run.to_the_end(&limits).await.map_err(|error| error::program(&error));
+        self.in_turn(&program, &format!("{event} {of}"), limits.time, async |lock| {
+            let run = Run { program: &program, arguments, environment, input, lock };
+            run.to_the_end(&limits).await.map_err(|error| error::program(&error))
+        })
+        .await
+    }
+
+    /// Runs a program with the lock of what it does, which its processes inherit.
+    pub(super) async fn in_turn(
+        &self,
+        program: &Program,
+        what: &str,
+        limit: Duration,
+        run: impl AsyncFnOnce(Option<&File>) -> Result<(), EffectError>,
+    ) -> Result<(), EffectError> {
+        let digest = digest_of(what.as_bytes());
+        let lock = self.turn_of(program, &digest, limit).await?;
+        let ended = run(lock.as_ref()).await;
         if let Err(error) = self.store.hook_ended(&digest) {
-            tracing::warn!(%error, "the lock of a hook is left");
+            tracing::warn!(%error, "the lock of a program is left");
         }
         ended
     }
 
-    /// Waits until the same hook of a run that was killed has ended, at most as long as a hook may
+    /// Waits until the same program of a run that was killed has ended, at most as long as it may
     /// take, and then ends it: two never run side by side. Where the state cannot be written, that
     /// cannot be known: a full disk must not keep `on-failure` from telling of it.
-    async fn hook_turn(&self, name: &str, digest: &str) -> Result<Option<File>, EffectError> {
+    async fn turn_of(
+        &self,
+        program: &Program,
+        digest: &str,
+        limit: Duration,
+    ) -> Result<Option<File>, EffectError> {
         let turn = || {
             self.store.hook_turn(digest, is_running).unwrap_or_else(|error| {
-                tracing::debug!(hook = name, %error, "it runs without a lock");
+                tracing::debug!(%program, %error, "it runs without a lock");
                 HookTurn::Free(None)
             })
         };
         let mut running = None;
         let free = async {
+            let mut is_first = true;
             loop {
                 match turn() {
                     HookTurn::Free(lock) => return lock,
                     HookTurn::Runs(process) => running = process,
                 }
+                if std::mem::take(&mut is_first) {
+                    tracing::info!(%program, process = running, "waits for a program of another run");
+                }
                 tokio::time::sleep(HOOK_PAUSE).await;
             }
         };
-        if let Ok(lock) = tokio::time::timeout(self.options.hook_timeout, free).await {
+        if let Ok(lock) = tokio::time::timeout(limit, free).await {
             return Ok(lock);
         }
         if let Some(process) = running {
-            tracing::warn!(hook = name, process, "a hook of an interrupted run is ended");
+            tracing::warn!(%program, process, "a program of an interrupted run is ended");
             end_group(process).await;
         }
         match turn() {
             HookTurn::Free(lock) => Ok(lock),
             HookTurn::Runs(_) => {
-                Err(error::local(format!("hook {name} of an interrupted run still runs")))
+                Err(error::local(format!("{program} of an interrupted run still runs")))
             }
         }
     }
@@ -325,7 +348,7 @@ fn leaf_of(files: &SecretFiles) -> Result<LeafFacts, EffectError> {
     pki::leaf_facts(&String::from_utf8_lossy(bytes)).map_err(error::local)
 }
 
-/// How often it is looked whether a hook has ended.
+/// How often it is looked whether a program has ended.
 const HOOK_PAUSE: Duration = Duration::from_millis(50);
 const PLACE: &str = "hooks.d";
 const ON_FAILURE: &str = "on-failure";

@@ -1,5 +1,6 @@
 //! Effects of DNS-01 challenges: find the zone, add the TXT record, query it, remove it.
 
+use std::fs::File;
 use std::rc::Rc;
 
 use aws_lc_rs::digest;
@@ -17,7 +18,7 @@ use crate::resource::{
     ChallengeSpec, CheckReport, CnameStrategy, Dns01, Dns01Provider, Dns01Target, Identifier,
     SolverKind,
 };
-use crate::solver::dns01::{DnsProvider, TxtRecord};
+use crate::solver::dns01::{Action, DnsProvider, TxtRecord};
 
 impl<C: Clock, S: Store> World<'_, C, S> {
     /// The provider of a solver, with validated settings and its credentials.
@@ -122,10 +123,32 @@ impl<C: Clock, S: Store> World<'_, C, S> {
                  more. It is taken back once they are there again"
             )));
         };
-        let provider = self.provider(task, settings)?;
         let record = record_of(challenge, target)?;
-        provider.clean_up(&record).await.map_err(|error| error::provider(&error))?;
+        self.write_record(task, settings, Action::CleanUp, &record).await?;
         Ok(Outcome::CleanedUp)
+    }
+
+    /// Adds the value to those at its name, or removes it. A program that does it may be left from a
+    /// run that was killed.
+    pub(super) async fn write_record(
+        &self,
+        task: &Task,
+        settings: &Dns01Provider,
+        action: Action,
+        record: &TxtRecord,
+    ) -> Result<(), EffectError> {
+        let provider = self.provider(task, settings)?;
+        let written = async |lock: Option<&File>| match (provider.as_program(), action) {
+            (Some(solver), _) => solver.run(action, record, lock).await,
+            (None, Action::Present) => provider.present(record).await,
+            (None, Action::CleanUp) => provider.clean_up(record).await,
+        };
+        let written = async |lock: Option<&File>| {
+            written(lock).await.map_err(|error| error::provider(&error))
+        };
+        let Some(solver) = provider.as_program() else { return written(None).await };
+        let of = format!("solver {} {}", record.name, record.value);
+        self.in_turn(solver.program(), &of, solver.limit(), written).await
     }
 }
 

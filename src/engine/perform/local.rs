@@ -18,6 +18,7 @@ use crate::resource::{
     Cause, ChallengeSpec, ChallengeType, CheckReport, DeployTarget, Dns01Target, KeyAlgorithm,
     SolverKind, Token,
 };
+use crate::solver::dns01::Action;
 use crate::solver::http01::{ListenError, Listener, Webroot, answers_for};
 use crate::store::Records;
 
@@ -181,8 +182,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     ) -> Result<Outcome, EffectError> {
         if let (SolverKind::Dns01(dns01), Some(target)) = (&challenge.solver.kind, target) {
             let record = record_of(challenge, target)?;
-            let provider = self.provider(task, &dns01.provider)?;
-            provider.present(&record).await.map_err(|error| error::provider(&error))?;
+            self.write_record(task, &dns01.provider, Action::Present, &record).await?;
             return Ok(Outcome::Presented);
         }
         let token = token_of(challenge)?;

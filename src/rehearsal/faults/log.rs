@@ -17,6 +17,8 @@ pub enum RequestKind {
     Finalize,
     Certificate,
     Revoke,
+    /// Of RFC 9773.
+    RenewalInfo,
     Crl,
     /// The terms of service, and every path that is unknown.
     Other,

@@ -7,6 +7,7 @@ mod faults;
 mod flow;
 mod name_server;
 mod orders;
+mod renewal_info;
 mod requests;
 mod validation;
 mod web;

@@ -15,10 +15,14 @@
 //! `CERTCTL_ZONE` (with a trailing dot), `CERTCTL_VALUE`; the working directory is that of the
 //! program. Exit code 0 is success; otherwise the last lines of standard error are the reason. Exit
 //! code 75 means that an early retry may help, every other code that it will not.
+//!
+//! For one value, two runs of the program never overlap, not even when the first one is left from a
+//! certctl that was killed: the caller of [`Exec::run`] holds a lock, which the program inherits.
 
 #[cfg(test)]
 mod tests;
 
+use std::fs::File;
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -75,7 +79,7 @@ enum Mode {
 
 /// See the module.
 #[derive(Debug)]
-struct Exec {
+pub struct Exec {
     program: Program,
     mode: Mode,
     payload: Payload,
@@ -93,7 +97,23 @@ impl Exec {
         Self { program, mode, payload, environment: inherited.collect(), limits: LIMITS }
     }
 
-    async fn run(&self, action: Action, record: &TxtRecord) -> Result<(), ProviderError> {
+    /// The program.
+    pub(crate) fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// How long one run may take.
+    pub(crate) fn limit(&self) -> Duration {
+        self.limits.time
+    }
+
+    /// Runs the program. For `lock` see [`Run::lock`].
+    pub(crate) async fn run(
+        &self,
+        action: Action,
+        record: &TxtRecord,
+        lock: Option<&File>,
+    ) -> Result<(), ProviderError> {
         self.program.check().map_err(fault)?;
         let (name, zone) = (rooted(&record.name), rooted(&record.zone));
         let mut arguments = vec![action.in_arguments().to_owned()];
@@ -113,18 +133,22 @@ impl Exec {
             ("CERTCTL_ZONE", zone),
             ("CERTCTL_VALUE", record.value.clone()),
         ]);
-        let run = Run { program: &self.program, arguments, environment, input, lock: None };
+        let run = Run { program: &self.program, arguments, environment, input, lock };
         run.to_the_end(&self.limits).await.map_err(ended)
     }
 }
 
 impl DnsProvider for Exec {
     fn present<'a>(&'a self, record: &'a TxtRecord) -> ProviderFuture<'a> {
-        Box::pin(self.run(Action::Present, record))
+        Box::pin(self.run(Action::Present, record, None))
     }
 
     fn clean_up<'a>(&'a self, record: &'a TxtRecord) -> ProviderFuture<'a> {
-        Box::pin(self.run(Action::CleanUp, record))
+        Box::pin(self.run(Action::CleanUp, record, None))
+    }
+
+    fn as_program(&self) -> Option<&Exec> {
+        Some(self)
     }
 
     /// No read-only operation exists, so the check does not run the program.

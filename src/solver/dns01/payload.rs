@@ -7,7 +7,7 @@ use super::{Context, TxtRecord};
 
 /// The requested action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Action {
+pub(crate) enum Action {
     /// Add the value.
     Present,
     /// Remove the value.

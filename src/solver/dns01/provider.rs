@@ -2,7 +2,7 @@
 
 use futures_util::future::LocalBoxFuture;
 
-use super::ProviderError;
+use super::{Exec, ProviderError};
 
 /// A TXT value and where it belongs. Names are in lower case, without a trailing dot.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,6 +35,11 @@ pub trait DnsProvider {
     /// Whether the zone must be looked up in the DNS before a value is written.
     fn needs_zone(&self) -> bool {
         true
+    }
+
+    /// The client itself, when it runs a program of the operator's, which may outlive certctl.
+    fn as_program(&self) -> Option<&Exec> {
+        None
     }
 
     /// Checks that the credentials can read the zone that would hold `name`; returns a one-line

@@ -1,0 +1,80 @@
+//! Renewal information (RFC 9773): when the CA wants a certificate to be renewed.
+
+use std::time::Duration;
+
+use http::Method;
+use jiff::Timestamp;
+use serde::Deserialize;
+use tokio::time::{Instant, timeout_at};
+
+use super::answer::Answer;
+use super::client::Client;
+use super::error::AcmeError;
+use super::field;
+use super::transport::Expect;
+
+/// What the CA says about the renewal of one certificate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RenewalInfo {
+    /// The start of the suggested window.
+    pub start: Timestamp,
+    /// Its end, which is after the start.
+    pub end: Timestamp,
+    /// A page that says why the window is there.
+    pub explanation_url: Option<String>,
+    /// Retry-After as the CA sent it, zero when it is past; neither raised nor capped.
+    pub retry_after: Option<Duration>,
+}
+
+impl Client {
+    /// Asks when to renew the certificate with this identifier (RFC 9773 section 4). Not signed,
+    /// never repeated, and beside the requests of orders.
+    ///
+    /// # Errors
+    /// `Unsupported` when the directory has no renewalInfo, `Timeout` when it took longer than
+    /// [`Limits::renewal_info_timeout`](super::Limits), `Malformed` when a field is wrong.
+    pub async fn renewal_info(&self, certificate_id: &str) -> Result<RenewalInfo, AcmeError> {
+        let _place = self.renewal_infos.acquire().await;
+        let deadline = Instant::now() + self.limits.renewal_info_timeout;
+        let late = |url: &str| AcmeError::Timeout { url: url.to_owned() };
+        let directory = timeout_at(deadline, self.directory())
+            .await
+            .map_err(|_| late(&self.directory_url))??;
+        let base = directory.renewal_info.as_deref().ok_or_else(|| AcmeError::Unsupported {
+            what: "renewal information: the CA's directory has no renewalInfo".to_owned(),
+        })?;
+        let url = format!("{}/{certificate_id}", base.trim_end_matches('/'));
+        let request = self.transport.exchange(Method::GET, &url, None, Expect::RenewalInfo);
+        let answer = timeout_at(deadline, request).await.map_err(|_| late(&url))??;
+        read(&answer.success()?)
+    }
+}
+
+fn read(answer: &Answer) -> Result<RenewalInfo, AcmeError> {
+    let value = answer.json()?;
+    let Document { suggested_window: Window { start, end } } = Document::deserialize(&value)
+        .map_err(|error| answer.malformed(format!("the renewal information: {error}")))?;
+    if end <= start {
+        let why = format!("the renewal window ends at {end}, not after its start at {start}");
+        return Err(answer.malformed(why));
+    }
+    Ok(RenewalInfo {
+        start,
+        end,
+        explanation_url: field::page(&value, "explanationURL"),
+        retry_after: answer.sent_retry_after.map(|wait| wait.try_into().unwrap_or_default()),
+    })
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Document {
+    suggested_window: Window,
+}
+
+#[derive(Deserialize)]
+#[serde(expecting = "a window with start and end")]
+struct Window {
+    start: Timestamp,
+    end: Timestamp,
+}
