@@ -51,6 +51,12 @@ pub enum Effect {
         /// Empty for none.
         profile: String,
         not_after: Option<Timestamp>,
+        /// The certificate that the order replaces, to be named to a CA that has renewalInfo.
+        replaces: Option<String>,
+    },
+    /// GET of the renewal information of a certificate.
+    AskForRenewalInformation {
+        certificate_id: String,
     },
     /// POST-as-GET of the order.
     ReadOrder {
@@ -116,6 +122,8 @@ pub enum Effect {
         account: String,
         /// Whether it has the names of the live certificate.
         renewal: bool,
+        /// Whether the CA's limits do not apply to it: ARI asked for it.
+        exempt: bool,
     },
     /// Publish the next key with a temporary certificate.
     PublishTemporary {
@@ -230,6 +238,7 @@ impl Effect {
             | Self::RegisterAccount { .. }
             | Self::UpdateContacts { .. }
             | Self::CreateOrder { .. }
+            | Self::AskForRenewalInformation { .. }
             | Self::Locate { .. }
             | Self::Present { .. }
             | Self::SelfCheck { .. }
@@ -298,6 +307,9 @@ impl Effect {
             Self::Download { .. } => (Ca, "fetching the certificate", Doing::Download),
             Self::Publish { .. } | Self::PublishTemporary { .. } | Self::Rewrite { .. } => {
                 (Here, "publishing", Doing::WriteSecret)
+            }
+            Self::AskForRenewalInformation { .. } => {
+                (Outside, "asking when to renew", Doing::Nothing)
             }
             Self::Deploy { .. } => (Outside, "deploying", Doing::Nothing),
             Self::Revoke { .. } => (Outside, "revoking", Doing::Nothing),

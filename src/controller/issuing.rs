@@ -24,13 +24,13 @@ use jiff::Timestamp;
 
 use super::policy::{TEMPORARY, first_violation};
 use super::{Change, Effect, IllegalOutcome, Outcome, Record, SecretContents, Snapshot, Step};
-use super::{formats, limit, readiness};
+use super::{formats, limit, readiness, renewal_information};
 use crate::resource::{
     Condition, ConditionStatus, ConditionType, LeafFacts, Order, PublishedPair, Reason,
 };
 
 /// See the table above.
-pub fn decide(snapshot: &Snapshot, _now: Timestamp) -> Step {
+pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
     let Some((order, certificate)) = issued(snapshot).filter(|_| snapshot.is_issuing()) else {
         return Step::Settled;
     };
@@ -40,6 +40,7 @@ pub fn decide(snapshot: &Snapshot, _now: Timestamp) -> Step {
         contents: formats::contents(snapshot),
         account: order.spec.account_url.clone(),
         renewal: limit::renews(snapshot, &limit::names(snapshot)),
+        exempt: limit::is_asked_for(snapshot, order.replaces.as_deref(), now),
     }])
 }
 
@@ -100,7 +101,11 @@ pub fn absorb(
         Change::DropNextKey,
     ];
     snapshot.run.published = true;
-    snapshot.issued_profile = issued(snapshot).map(|(order, _)| order.spec.profile.clone());
+    if let Some((order, _)) = issued(snapshot) {
+        let spec = order.spec.clone();
+        snapshot.issued_profile = Some(spec.profile);
+        snapshot.issued_account = Some(spec.account_url);
+    }
     now_live(snapshot, &leaf);
     Ok(Record { changes, events: Vec::new() }.normal(
         now,
@@ -134,6 +139,9 @@ fn published_record(
     status.last_failure_time = None;
     status.next_private_key_secret_name = None;
     status.remove_condition(ConditionType::Issuing);
+    let is_early = status.acme.ari.as_ref().is_some_and(|known| known.made_due);
+    let is_offered = !snapshot.run.lacks_renewal_information;
+    status.acme.ari = renewal_information::of_new_leaf(leaf, is_early, is_offered, now);
     after.secret = Some(published_pair(snapshot, leaf));
     after.current_request.clone_from(&snapshot.next_request);
     after.next_request = None;

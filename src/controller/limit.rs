@@ -70,9 +70,23 @@ pub fn failed(snapshot: &Snapshot) -> Vec<String> {
 }
 
 /// What the order for these names would spend of the CA's published limits.
-pub fn spending<'a>(snapshot: &Snapshot, names: &'a [String]) -> Spending<'a> {
+pub fn spending<'a>(snapshot: &Snapshot, names: &'a [String], now: Timestamp) -> Spending<'a> {
     let registers = snapshot.account.as_ref().is_none_or(|account| account.url.is_none());
-    Spending { names, renews: renews(snapshot, names), registers }
+    let replaces = match order::continued(snapshot, now) {
+        Some(order) => order.replaces.clone(),
+        None => order::replaced_by(snapshot),
+    };
+    let exempt = is_asked_for(snapshot, replaces.as_deref(), now);
+    Spending { names, renews: renews(snapshot, names), registers, exempt }
+}
+
+/// Whether the CA asks for the renewal of the certificate that an order replaces: its limits do not
+/// apply to that order. The certificate may not be live any more.
+pub(super) fn is_asked_for(snapshot: &Snapshot, replaces: Option<&str>, now: Timestamp) -> bool {
+    let known = snapshot.record.status.acme.ari.as_ref();
+    let known = known.filter(|known| Some(known.certificate_id.as_str()) == replaces);
+    let window = known.and_then(|known| known.suggested_window.as_ref());
+    window.is_some_and(|window| window.renew_at <= now)
 }
 
 /// Whether the order renews the live certificate: this CA issued it, for the same names.

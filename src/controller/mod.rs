@@ -19,6 +19,7 @@ pub mod order;
 pub mod policy;
 pub mod readiness;
 pub mod renewal;
+pub mod renewal_information;
 pub mod requestmanager;
 pub mod revocation;
 pub mod rollback;
@@ -43,7 +44,7 @@ pub use secret::Secret;
 pub use snapshot::{Intervals, Snapshot};
 pub use step::{
     AuthorizationSeen, ChallengeSeen, Change, Deferral, EffectError, IllegalOutcome, OrderSeen,
-    Outcome, Record, Step, Wake,
+    Outcome, Record, RenewalInformationSeen, Step, Wake,
 };
 
 /// A controller's `decide`.
@@ -182,6 +183,9 @@ fn absorb_one(
             issuing::absorb(snapshot, outcome, now)
         }
         Effect::Rewrite { .. } => formats::absorb(snapshot, &outcome, now),
+        Effect::AskForRenewalInformation { certificate_id } => {
+            renewal_information::absorb(snapshot, certificate_id, outcome, now)
+        }
         Effect::Deploy { target, .. } => deploy::absorb(snapshot, target.step(), outcome, now),
         Effect::Revoke { fingerprint, .. } => {
             revocation::absorb(snapshot, fingerprint, outcome, now)

@@ -14,6 +14,9 @@
 //! | Awaiting | read the order | valid → Downloading; ready → Finalizing |
 //! | Downloading | fetch, choose, verify | Issued |
 //!
+//! A new order names the live certificate as the one that it replaces (RFC 9773 section 5). When the
+//! CA refuses it, it is asked for once more without that, uncounted.
+//!
 //! An order found expired or gone between runs is replaced at once and not counted; so is, once,
 //! one whose validation failed because a run was interrupted, or because the end of another run reset
 //! the CA's connection, and one whose account the CA has forgotten.
@@ -29,6 +32,7 @@
 mod absorb;
 mod authorization;
 mod end;
+mod replaces;
 mod unreachable;
 
 use std::net::IpAddr;
@@ -87,6 +91,7 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
             identifiers: order.spec.identifiers.clone(),
             profile: order.spec.profile.clone(),
             not_after: order.spec.not_after,
+            replaces: order.replaces.clone(),
         }]),
         OrderPhase::Authorizing(urls)
         | OrderPhase::Solving(urls)
@@ -166,6 +171,7 @@ fn new_order(snapshot: &Snapshot, now: Timestamp) -> Step {
         expires: None,
         authorizations: Vec::new(),
         challenges: Vec::new(),
+        replaces: replaced_by(snapshot),
         is_replacement: snapshot.current_order().is_some_and(|o| o.state == OrderState::Expired),
     };
     let mut record = snapshot.record.clone();
@@ -173,6 +179,11 @@ fn new_order(snapshot: &Snapshot, now: Timestamp) -> Step {
     let event = format!("Created Order resource {}/{}", metadata.namespace, order.name);
     let changes = vec![Change::Order(Box::new(order)), Change::Certificate(Box::new(record))];
     Step::Record(Record { changes, events: Vec::new() }.normal(now, Reason::OrderCreated, event))
+}
+
+/// The certificate that a new order would replace.
+pub(super) fn replaced_by(snapshot: &Snapshot) -> Option<String> {
+    replaces::replaced_by(snapshot, &identifiers(snapshot))
 }
 
 /// The identifiers of the order: names sorted, then addresses sorted; the CN among them.

@@ -311,7 +311,7 @@ fn certificate_differs_from_the_spec(s: &Snapshot, _now: Timestamp) -> Option<Vi
 
 fn renewal_is_due(s: &Snapshot, now: Timestamp) -> Option<Violation> {
     let leaf = usable(s)?.1;
-    let due = renewal::due(s, leaf)?;
+    let due = renewal::due(s, leaf, now)?;
     if now < due.time {
         return None;
     }
@@ -320,7 +320,12 @@ fn renewal_is_due(s: &Snapshot, now: Timestamp) -> Option<Violation> {
     }
     // The recorded time, if there is one.
     let time = go_time(s.record.status.renewal_time.unwrap_or(due.time));
-    let message = format!("Renewing certificate as renewal was scheduled at {time}");
+    let asks = if due.is_suggested {
+        ", as the CA's renewal information (ARI) suggests"
+    } else {
+        ""
+    };
+    let message = format!("Renewing certificate as renewal was scheduled at {time}{asks}");
     Some(violation(Reason::Renewing, message))
 }
 
@@ -331,15 +336,15 @@ pub fn renewal_outside_windows(time: Option<Timestamp>) -> Violation {
     violation(Reason::Renewing, message)
 }
 
-fn renewal_lies_in_no_window(s: &Snapshot, _now: Timestamp) -> Option<Violation> {
-    let error = window_error(s)?;
+fn renewal_lies_in_no_window(s: &Snapshot, now: Timestamp) -> Option<Violation> {
+    let error = window_error(s, now)?;
     let message = format!("Could not calculate renewal time: {error}");
     Some(violation(Reason::WindowError, message))
 }
 
 /// Why no window allows the renewal of the live certificate.
-pub fn window_error(s: &Snapshot) -> Option<WindowError> {
-    renewal::due(s, usable(s)?.1)?.window_error
+pub fn window_error(s: &Snapshot, now: Timestamp) -> Option<WindowError> {
+    renewal::due(s, usable(s)?.1, now)?.window_error
 }
 
 fn certificate_has_expired(s: &Snapshot, now: Timestamp) -> Option<Violation> {

@@ -35,7 +35,7 @@ pub fn refreshed(snapshot: &Snapshot, now: Timestamp) -> CertificateRecord {
     record.status.not_before = leaf.map(|leaf| leaf.not_before);
     record.status.not_after = leaf.map(|leaf| leaf.not_after);
     record.status.renewal_time =
-        leaf.and_then(|leaf| renewal::due(snapshot, leaf)).map(|due| due.time);
+        leaf.and_then(|leaf| renewal::due(snapshot, leaf, now)).map(|due| due.time);
     record.status.set_condition(ready(snapshot, now));
     record
 }

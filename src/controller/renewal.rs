@@ -1,5 +1,14 @@
-//! When a certificate is renewed: `renewBefore` ahead of its end, then moved into the maintenance
-//! windows of `spec.renewal.windows`; otherwise after a rollback.
+//! When a certificate is renewed: `renewBefore` ahead of its end, or when the CA suggests (ARI), then
+//! moved into the maintenance windows of `spec.renewal.windows`; otherwise after a rollback.
+//!
+//! | the CA's window | the desired time |
+//! | --- | --- |
+//! | none | `renewBefore` ahead of the end; a third of the lifetime by default |
+//! | the last question brought it | the instant chosen in it |
+//! | the same, and the manifest has renewBefore or renewBeforePercentage | the earlier of the two |
+//! | the last question failed | the earlier of the two |
+//! | told after a rollback | the earlier of the instant and the rollback's time |
+//! | of a certificate that ARI alone had renewed | the instant, but a third of the lifetime from its start at the earliest |
 //!
 //! | the desired time | the renewal |
 //! | --- | --- |
@@ -16,15 +25,23 @@ use thiserror::Error;
 use super::{Snapshot, rollback};
 use crate::resource::{CertificateSpec, Cron, LeafFacts, RenewalPolicy, RenewalWindow};
 
-/// When a renewal is due: [`renew_before`] ahead of the leaf's end, floored to the second, then
-/// moved into `spec.renewal.windows`. `None` when renewal is disabled.
+/// When a renewal is due without the CA's renewal information: [`renew_before`] ahead of the leaf's
+/// end, floored to the second, then moved into `spec.renewal.windows`. `None` when renewal is
+/// disabled.
 pub fn renewal_time(spec: &CertificateSpec, leaf: &LeafFacts) -> Option<RenewalTime> {
+    in_a_window(spec, leaf, before_the_end(spec, leaf)?)
+}
+
+fn before_the_end(spec: &CertificateSpec, leaf: &LeafFacts) -> Option<Timestamp> {
     let renewal = spec.renewal.as_ref();
     if renewal.and_then(|renewal| renewal.policy) == Some(RenewalPolicy::Disabled) {
         return None;
     }
-    let lifetime = leaf.not_before.duration_until(leaf.not_after);
-    in_a_window(spec, leaf, leaf.not_after.checked_sub(renew_before(spec, lifetime)).ok()?)
+    leaf.not_after.checked_sub(renew_before(spec, lifetime(leaf))).ok()
+}
+
+fn lifetime(leaf: &LeafFacts) -> SignedDuration {
+    leaf.not_before.duration_until(leaf.not_after)
 }
 
 fn in_a_window(spec: &CertificateSpec, leaf: &LeafFacts, due: Timestamp) -> Option<RenewalTime> {
@@ -33,26 +50,86 @@ fn in_a_window(spec: &CertificateSpec, leaf: &LeafFacts, due: Timestamp) -> Opti
     let windows = spec.renewal.as_ref().map(|renewal| renewal.windows.as_slice());
     let windows = windows.unwrap_or_default();
     Some(match fit(desired, leaf.not_before, leaf.not_after, windows) {
-        Ok(time) => RenewalTime { time, window_error: None },
+        Ok(time) => RenewalTime { time, window_error: None, is_suggested: false },
         // An expired certificate helps no maintenance window.
-        Err(error) => RenewalTime { time: desired, window_error: Some(error) },
+        Err(error) => {
+            RenewalTime { time: desired, window_error: Some(error), is_suggested: false }
+        }
     })
 }
 
-/// When a renewal of the live leaf is due: see [`renewal_time`]. One that was due at the time of a
+/// When a renewal of the live leaf is due: see the tables. One that was due at the time of a
 /// rollback to this leaf is due when a third of the lifetime that was left then is left. Without
 /// renewBefore and its percentage, one of the [`SHORT_LIVED`] profile is due at half its lifetime.
-pub fn due(snapshot: &Snapshot, leaf: &LeafFacts) -> Option<RenewalTime> {
+pub fn due(snapshot: &Snapshot, leaf: &LeafFacts, now: Timestamp) -> Option<RenewalTime> {
     let spec = &short_lived(snapshot);
-    let natural = renewal_time(spec, leaf)?;
-    let Some(back_since) = rollback::in_force(snapshot).map(|rollback| rollback.asked_at) else {
-        return Some(natural);
+    let natural = before_the_end(spec, leaf)?;
+    let suggestion = suggestion(snapshot, leaf, now);
+    let desired = match rollback::in_force(snapshot).map(|rollback| rollback.asked_at) {
+        Some(back_since) => {
+            let own = after_rollback(spec, leaf, (natural, back_since))?;
+            suggestion.map_or(own, |suggestion| suggestion.at.min(own))
+        }
+        None => suggestion.map_or(natural, |suggestion| {
+            let own = own_renew_before(&snapshot.certificate.spec, lifetime(leaf));
+            let is_capped = !suggestion.is_current || own.is_some();
+            if is_capped { suggestion.at.min(natural) } else { suggestion.at }
+        }),
     };
-    if natural.time > back_since {
+    let is_suggested = suggestion.is_some_and(|suggestion| suggestion.at == desired);
+    Some(RenewalTime { is_suggested, ..in_a_window(spec, leaf, desired)? })
+}
+
+fn after_rollback(
+    spec: &CertificateSpec,
+    leaf: &LeafFacts,
+    (natural, back_since): (Timestamp, Timestamp),
+) -> Option<Timestamp> {
+    if in_a_window(spec, leaf, natural)?.time > back_since {
         return Some(natural);
     }
     let left = back_since.duration_until(leaf.not_after);
-    in_a_window(spec, leaf, leaf.not_after.checked_sub(left / 3).ok()?)
+    leaf.not_after.checked_sub(left / 3).ok()
+}
+
+/// When the CA suggests to renew the live leaf.
+#[derive(Clone, Copy)]
+struct Suggestion {
+    at: Timestamp,
+    /// The last question brought it.
+    is_current: bool,
+}
+
+/// When the CA suggests to renew this leaf; `None` when it has not said, when it said so before a
+/// rollback, or when it is not to be asked. An instant that had passed when the CA named it is that
+/// time, unless a clock that was ahead told it.
+fn suggestion(snapshot: &Snapshot, leaf: &LeafFacts, now: Timestamp) -> Option<Suggestion> {
+    let known = snapshot.record.renewal_information(leaf)?;
+    if !snapshot.issuer.acme.asks_when_to_renew() {
+        return None;
+    }
+    let window = known.suggested_window.as_ref()?;
+    if rollback::in_force(snapshot).is_some_and(|rollback| window.told_at <= rollback.asked_at) {
+        return None;
+    }
+    let told_at = if window.told_at <= now { window.told_at } else { Timestamp::MIN };
+    // Without this, a CA that names a time in the past for every certificate has each run renew.
+    let earliest = if known.follows_early_renewal {
+        leaf.not_before.checked_add(lifetime(leaf) / 3).unwrap_or(Timestamp::MAX)
+    } else {
+        Timestamp::MIN
+    };
+    let at = window.renew_at.max(earliest).max(told_at);
+    Some(Suggestion { at, is_current: known.last_error.is_none() })
+}
+
+/// Whether only the CA's renewal information makes a renewal of the live leaf due.
+pub fn is_early(snapshot: &Snapshot, now: Timestamp) -> bool {
+    let spec = &short_lived(snapshot);
+    snapshot.live_leaf().is_some_and(|leaf| {
+        suggestion(snapshot, leaf, now).is_some_and(|suggestion| suggestion.at <= now)
+            && before_the_end(spec, leaf).is_some_and(|natural| now < natural)
+    })
 }
 
 /// The spec, with the default of its profile.
@@ -75,16 +152,22 @@ pub struct RenewalTime {
     pub time: Timestamp,
     /// Why it lies in none of the windows.
     pub window_error: Option<WindowError>,
+    /// The CA suggests it.
+    pub is_suggested: bool,
 }
 
 /// How long before expiry the renewal of a certificate with this `lifetime` is due:
 /// renewBefore if that is shorter, else the percentage of the lifetime, else a third of it.
 pub fn renew_before(spec: &CertificateSpec, lifetime: SignedDuration) -> SignedDuration {
+    own_renew_before(spec, lifetime).unwrap_or(lifetime / 3)
+}
+
+/// The same, if the manifest says so.
+fn own_renew_before(spec: &CertificateSpec, lifetime: SignedDuration) -> Option<SignedDuration> {
     spec.renew_before
         .map(|before| before.0)
         .filter(|before| before.is_positive() && *before < lifetime)
         .or_else(|| percentage_of(lifetime, spec.renew_before_percentage?))
-        .unwrap_or(lifetime / 3)
 }
 
 fn percentage_of(lifetime: SignedDuration, percentage: i32) -> Option<SignedDuration> {

@@ -46,6 +46,8 @@ pub struct Run {
     pub finalize_tries: u32,
     /// When another run that shared the listener's port was last seen to have ended.
     pub listener_gone: Option<Timestamp>,
+    /// The directory of the CA that issues has no renewalInfo.
+    pub lacks_renewal_information: bool,
     /// In this run, the CA took the CSR for the order.
     pub csr_is_taken: bool,
     /// How often another certificate had finalized the order: a CA may give several the same one.

@@ -32,6 +32,8 @@ pub struct Snapshot {
     /// The ACME profile of the order that the live revision was issued by; `None` when that order
     /// is not kept.
     pub issued_profile: Option<String>,
+    /// The account of that order.
+    pub issued_account: Option<String>,
     /// The request of the next revision.
     pub next_request: Option<CertificateRequest>,
     /// The next private key; `Err` when it cannot be decoded.

@@ -160,6 +160,10 @@ pub enum Outcome {
     Order(Box<OrderSeen>),
     /// `CreateOrder`: the order, by its URL, that a run of another certificate works on.
     HeldOrder(String),
+    /// `AskForRenewalInformation`: what the CA says.
+    RenewalInformation(Box<RenewalInformationSeen>),
+    /// `AskForRenewalInformation`: the CA's directory has no renewalInfo.
+    NoRenewalInformation,
     /// `ReadAuthorization`: the authorization.
     Authorization(Box<AuthorizationSeen>),
     /// `Locate`: the zone and name.
@@ -210,6 +214,8 @@ impl Outcome {
             Self::NoAccount => "no account",
             Self::Order(_) => "order",
             Self::HeldOrder(_) => "another certificate's order",
+            Self::RenewalInformation(_) => "renewal information",
+            Self::NoRenewalInformation => "no renewal information",
             Self::Authorization(_) => "authorization",
             Self::Located(_) => "located",
             Self::Presented => "presented",
@@ -243,6 +249,18 @@ pub struct OrderSeen {
     pub expires: Option<Timestamp>,
     pub problem: Option<Problem>,
     /// The CA's Retry-After before the next read.
+    pub retry_after: Option<SignedDuration>,
+}
+
+/// The renewal information of a certificate, as the CA returned it (RFC 9773 section 4.2).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RenewalInformationSeen {
+    /// The window for the renewal.
+    pub start: Timestamp,
+    pub end: Timestamp,
+    /// A page that explains the window.
+    pub explanation_url: Option<String>,
+    /// The CA's Retry-After.
     pub retry_after: Option<SignedDuration>,
 }
 

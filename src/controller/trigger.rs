@@ -17,7 +17,7 @@ use std::fmt;
 use jiff::Timestamp;
 
 use super::policy::{Violation, first_trigger, window_error};
-use super::{Change, Deferral, Record, Snapshot, Step, Wake, backoff, revocation};
+use super::{Change, Deferral, Record, Snapshot, Step, Wake, backoff, renewal, revocation};
 use crate::resource::{
     Cause, CertificateRecord, Condition, ConditionStatus, ConditionType, Doing, Failure,
     NamespacedName, PublishedPair, Reason, is_staging,
@@ -52,8 +52,12 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
         return Step::Wait { until: Some(until), wake: Wake::Time, why };
     }
     let is_renewal = violation.reason == Reason::Renewing;
-    let record = triggered(&snapshot.record, violation, now);
-    Step::Record(match window_error(snapshot).filter(|_| is_renewal) {
+    let mut record = snapshot.record.clone();
+    if is_renewal && let Some(known) = &mut record.status.acme.ari {
+        known.made_due = renewal::is_early(snapshot, now);
+    }
+    let record = triggered(&record, violation, now);
+    Step::Record(match window_error(snapshot, now).filter(|_| is_renewal) {
         Some(error) => outside_windows(record, error, now),
         None => record,
     })

@@ -3,6 +3,7 @@
 mod account;
 mod adopt;
 mod alert;
+mod ask;
 mod claim;
 mod pace;
 mod reload;
@@ -27,6 +28,7 @@ use super::{gather, notice};
 use account::{AccountTurn, needs_the_account};
 pub(super) use adopt::pair_of_the_manifests;
 pub(super) use alert::alert;
+pub(super) use ask::{Answer, ask};
 pub(super) use reload::reload;
 pub(super) use shared::Shared;
 use state::Drive;
@@ -34,31 +36,38 @@ pub(super) use stop::state_failure;
 use stop::{deferred, nothing_to_do, unchanged};
 use wait::Woken;
 
+use crate::controller::renewal_information::Question;
 use crate::controller::{
     Change, Deferral, Effect, Record, RevocationRequest, Slot, Snapshot, Step, Wake, Wish,
-    challenge, first_step, revocation, step_of,
+    challenge, first_step, renewal_information, revocation, step_of,
 };
 use crate::resource::{Order, OrderPhase, Phase};
 
 /// How long a run that is ending waits for clean-ups.
 const CLEAN_UP: SignedDuration = SignedDuration::from_secs(30);
 
-/// Works on one certificate until its goal is reached, waits or has failed.
+/// Works on one certificate until its goal is reached, waits or has failed. Returns what the CA may
+/// be asked about it when nothing is due.
 pub(super) async fn certificate<C: Clock, S: Store, P: Performer, O: Observer>(
     engine: &Engine<'_, C, S, P, O>,
     shared: &Shared<'_, C, S>,
     task: &Task,
-) -> Ended {
+) -> (Ended, Option<Question>) {
     let certificate = task.certificate.metadata.key();
     let ended_with = |ending| Ended::new(certificate.clone(), ending);
-    let ended = match reach(engine, shared, task).await {
-        Ok((ended, _)) => ended,
-        Err(StoreError::Locked { holder, .. }) => ended_with(Ending::Locked { holder }),
-        Err(error) => ended_with(state_failure(&error)),
+    let (ended, question) = match reach(engine, shared, task).await {
+        Ok((ended, snapshot)) => {
+            let is_idle = task.goal == Goal::Issue && matches!(ended.ending, Ending::Unchanged { .. });
+            let now = engine.clock.now();
+            let question = is_idle.then(|| renewal_information::question(&snapshot, now)).flatten();
+            (ended, question)
+        }
+        Err(StoreError::Locked { holder, .. }) => (ended_with(Ending::Locked { holder }), None),
+        Err(error) => (ended_with(state_failure(&error)), None),
     };
     shared.paces.leave(&certificate);
     shared.schedule.leave(&certificate, None).await;
-    ended
+    (ended, question)
 }
 
 /// Decides without a lock first: a certificate that is not due costs no lock and no write.
@@ -390,6 +399,8 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         self.hits_seen = self.engine.performer.hits();
         let snapshot = &mut self.session.snapshot;
         snapshot.run.listener_gone = self.engine.performer.listener_gone();
+        snapshot.run.lacks_renewal_information =
+            self.engine.performer.lacks_renewal_information(self.task);
         if let Some(order) = &snapshot.order {
             for challenge in &order.challenges {
                 if let Some(at) = self.engine.performer.last_hit(&challenge.spec.token) {

@@ -19,6 +19,7 @@ mod pace;
 mod perform;
 pub mod ports;
 pub mod precondition;
+mod questions;
 mod run;
 mod schedule;
 mod session;
@@ -42,39 +43,78 @@ pub use perform::{
 };
 pub use ports::{Alert, Observer, Performer};
 use ports::{Clock, Store};
+use drive::Answer;
+use questions::{Asked, Questions};
 pub use run::{Engine, Options};
 pub use task::{Force, Task};
 
 impl<C: Clock, S: Store, P: Performer, O: Observer> Engine<'_, C, S, P, O> {
-    /// Works on these tasks if they are due. Returns one entry for each, in the order in which they
-    /// ended.
+    /// Works on these tasks if they are due, and asks the CAs about some that are not. Returns one
+    /// entry for each, in the order in which they ended.
     pub async fn run(&self, tasks: &[Task]) -> Vec<Ended> {
         let shared = drive::Shared::new(self.clock, self.store, &self.options);
         let mut waiting = tasks.iter();
         let mut running = FuturesUnordered::new();
+        let mut asking = FuturesUnordered::new();
+        let mut questions = Questions::new(tasks.len());
+        let mut asked_to_renew = Vec::new();
+        let mut asks_until = None;
         let mut ended = Vec::with_capacity(tasks.len());
+        let end = |end: Ended, ended: &mut Vec<Ended>| {
+            self.observer.ended(&end);
+            ended.push(end);
+        };
         loop {
             while running.len() < self.options.parallel.max(1) {
-                let Some(task) = waiting.next() else { break };
+                let Some(task) = asked_to_renew.pop().or_else(|| waiting.next()) else { break };
                 if let Some(signal) = *self.shutdown.borrow() {
                     let certificate = task.certificate.metadata.key();
                     ended.push(Ended::new(certificate, Ending::Interrupted { signal }));
                     continue;
                 }
-                running.push(drive::certificate(self, &shared, task));
+                let work = drive::certificate(self, &shared, task);
+                running.push(async move { (task, work.await) });
             }
-            match running.next().await {
-                Some(end) => {
-                    self.observer.ended(&end);
-                    ended.push(end);
+            // Only now those that wait longest are known.
+            while waiting.as_slice().is_empty()
+                && asking.len() < questions::AT_ONCE
+                && self.may_ask(&mut asks_until)
+                && let Some(asked) = questions.next()
+            {
+                asking.push(drive::ask(self, asked));
+            }
+            tokio::select! {
+                biased;
+                Some((task, (one, question))) = running.next() => match question {
+                    Some(question) => questions.add(Asked { task, ended: one, question }),
+                    None => end(one, &mut ended),
+                },
+                Some((asked, answer)) = asking.next() => {
+                    if let Answer::Due = answer {
+                        asked_to_renew.push(asked.task);
+                        continue;
+                    }
+                    if let Answer::Unreachable = answer {
+                        questions.note_failure(asked.task);
+                    }
+                    end(asked.ended, &mut ended);
                 }
-                None => break,
+                else => break,
             }
         }
+        questions.end().for_each(|one| end(one, &mut ended));
         Box::pin(drive::reload(self, &shared.reloads, &mut ended)).await;
         Box::pin(drive::alert(self, tasks, &ended)).await;
         program::end_stopped().await;
         ended
+    }
+
+    /// Whether the run asks about more certificates: for as long as one certificate may take, from
+    /// the first question on.
+    fn may_ask(&self, until: &mut Option<Timestamp>) -> bool {
+        let now = self.clock.now();
+        let ends = || now.saturating_add(self.options.timeout).unwrap_or(Timestamp::MAX);
+        now <= *until.get_or_insert_with(ends) && self.shutdown.borrow().is_none()
     }
 
     /// Runs the operator's hook for tasks that cannot be worked on, because the state cannot be

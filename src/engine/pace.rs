@@ -49,7 +49,7 @@ impl Pace {
         now: Timestamp,
     ) -> Option<Hold> {
         let names = limit::names(snapshot);
-        let spending = limit::spending(snapshot, &names);
+        let spending = limit::spending(snapshot, &names, now);
         self.is_slow = self.known.is_slow(now);
         if let Some(refusal) = self.known.refusal(&names, spending.renews, now) {
             let until = Some(refusal.until);

@@ -52,8 +52,9 @@ impl<C: Clock, S: Store> Performer for World<'_, C, S> {
             Effect::CleanUp { challenge, target, .. } => {
                 self.clean_up(task, &challenge, target.as_ref()).await
             }
-            Effect::Publish { certificate, revision, contents, account, renewal } => {
-                self.publish(task, &certificate, &contents, (revision, &account, renewal)).await
+            Effect::Publish { certificate, revision, contents, account, renewal, exempt } => {
+                let issued = publish::Issued { revision, account: &account, renewal, exempt };
+                self.publish(task, &certificate, &contents, issued).await
             }
             Effect::PublishTemporary { revision, contents } => {
                 self.publish_temporary(task, revision, &contents).await
@@ -78,10 +79,13 @@ impl<C: Clock, S: Store> Performer for World<'_, C, S> {
             Effect::UpdateContacts { account, contacts } => {
                 self.update_contacts(task, &account, contacts).await
             }
-            Effect::CreateOrder { account, identifiers, profile, not_after } => {
+            Effect::AskForRenewalInformation { certificate_id } => {
+                self.ask_for_renewal_information(task, &certificate_id).await
+            }
+            Effect::CreateOrder { account, identifiers, profile, not_after, replaces } => {
                 let profile = Some(profile).filter(|profile| !profile.is_empty());
-                let order = NewOrder { identifiers, profile, not_after, replaces: None };
-                self.create_order(task, &account, &order).await
+                let order = NewOrder { identifiers, profile, not_after, replaces };
+                self.create_order(task, &account, order).await
             }
             Effect::ReadOrder { account, url } => self.read_order(task, &account, &url).await,
             Effect::ReadAuthorization { account, url } => {
@@ -137,6 +141,10 @@ impl<C: Clock, S: Store> Performer for World<'_, C, S> {
             self.listener_gone.set(Some(self.clock.now()));
         }
         self.listener_gone.get()
+    }
+
+    fn lacks_renewal_information(&self, task: &Task) -> bool {
+        self.without_renewal_info.borrow().contains(&task.issuer.acme.server)
     }
 
     fn hits(&self) -> u64 {

@@ -58,6 +58,11 @@ pub trait Performer {
         None
     }
 
+    /// Whether this run has seen that the directory of a task's CA has no renewalInfo.
+    fn lacks_renewal_information(&self, _task: &Task) -> bool {
+        false
+    }
+
     /// The number of requests to the responder.
     fn hits(&self) -> u64;
 

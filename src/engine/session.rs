@@ -100,6 +100,7 @@ impl<'a, S: Store> Session<'a, S> {
                 sets: sets.iter().map(links::decoded).collect(),
                 current_request,
                 issued_profile: None,
+                issued_account: None,
                 next_request,
                 next_key,
                 account: None,
@@ -135,6 +136,7 @@ impl<'a, S: Store> Session<'a, S> {
                 && order.certificate().is_some()
             {
                 self.snapshot.issued_profile = Some(order.spec.profile.clone());
+                self.snapshot.issued_account = Some(order.spec.account_url.clone());
             }
             if kept.is_outdated {
                 self.outdated.push(Change::Order(Box::new(order.clone())));

@@ -84,14 +84,8 @@ fn read_acme(field: &Field<'_>, sink: &mut Sink<'_>) -> Option<(Acme, usize)> {
     let binding = fields.take("externalAccountBinding");
     let external_account_binding = binding.and_then(|field| account_binding(&field, sink));
     let profile = fields.take("profile").and_then(|field| field.text(sink));
-    let renewal_information_source = fields.take("renewalInformationSource").and_then(|field| {
-        let source = field.word(sink, SOURCES);
-        if source == Some(RenewalInformationSource::Ari) {
-            let message = "certctl ignores this: it does not ask for renewal information (ARI) yet";
-            sink.add(Draft::warning("W0305", field.span(), field.path.clone(), message));
-        }
-        source
-    });
+    let source = fields.take("renewalInformationSource");
+    let renewal_information_source = source.and_then(|field| field.word(sink, SOURCES));
     let solvers = fields.take("solvers").map(|field| solvers(&field, sink)).unwrap_or_default();
     fields.finish(sink);
     let acme = Acme {

@@ -29,10 +29,10 @@ pub(crate) trait Document: Serialize + DeserializeOwned {
 }
 
 /// 2: the digests of attempted inputs cover the fields of the spec that go to the CA; a failure
-/// has a typed cause, and the target of a deployment is structured.
+/// has a typed cause, and the target of a deployment is structured. 3: renewal information.
 impl Document for CertificateRecord {
     const KIND: &'static str = "Certificate";
-    const VERSION: u64 = 2;
+    const VERSION: u64 = 3;
 
     /// Digests with another definition equal none of the current ones, and each would read as an
     /// edit that bypasses the backoff. Without them the backoff continues, until the next attempt
@@ -120,9 +120,10 @@ impl Document for CertificateRequest {
 
 /// 2: a problem has the algorithms that the CA accepts; an order has its number; it and its
 /// challenges have their phase with what belongs to that, such as a challenge's last self-check.
+/// 3: an order names the certificate that it replaces.
 impl Document for Order {
     const KIND: &'static str = "Order";
-    const VERSION: u64 = 2;
+    const VERSION: u64 = 3;
 
     fn upgrade(from: u64, document: &mut Value) {
         if from < 2
@@ -500,7 +501,7 @@ mod tests {
     #[test]
     fn a_newer_version_is_distinguished_from_damage() {
         for (text, version) in [
-            ("{\"version\":3,\"kind\":\"Order\",\"document\":{\"new\":1},\"sum\":\"ab\"}", 3),
+            ("{\"version\":4,\"kind\":\"Order\",\"document\":{\"new\":1},\"sum\":\"ab\"}", 4),
             ("{\"version\":0}", 0),
             ("{\"sum\":[[]],\"version\":18446744073709551615}", u64::MAX),
         ] {
@@ -669,8 +670,8 @@ mod tests {
         let record = samples::record();
         let with = CertificateRecord { attempted_inputs: vec!["ab12".into()], ..record.clone() };
         let now = seal(&with).unwrap();
-        assert_eq!(open::<CertificateRecord>(&now), Ok((with, 2)));
-        let old = String::from_utf8(now).unwrap().replacen("\"version\": 2", "\"version\": 1", 1);
+        assert_eq!(open::<CertificateRecord>(&now), Ok((with, 3)));
+        let old = String::from_utf8(now).unwrap().replacen("\"version\": 3", "\"version\": 1", 1);
         let expected = CertificateRecord { attempted_inputs: Vec::new(), ..record };
         assert_eq!(open::<CertificateRecord>(old.as_bytes()), Ok((expected, 1)));
     }

@@ -100,12 +100,19 @@ pub struct Acme {
     /// ACME profile; empty for none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub profile: String,
-    /// ARI or None; parsed, not acted on yet.
+    /// ARI when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub renewal_information_source: Option<RenewalInformationSource>,
     /// The solvers, in the order written.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub solvers: Vec<Solver>,
+}
+
+impl Acme {
+    /// Whether the CA is asked when to renew.
+    pub fn asks_when_to_renew(&self) -> bool {
+        self.renewal_information_source != Some(RenewalInformationSource::None)
+    }
 }
 
 /// Whether the certificates of an ACME server are for tests: no client trusts them.

@@ -85,9 +85,12 @@ pub struct Issuance {
     /// Whether the certificate renewed one for the same names.
     #[serde(default)]
     pub renewal: bool,
+    /// Whether the CA's limits did not apply to it: ARI (RFC 9773) asked for the renewal.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub exempt: bool,
 }
 
-/// What an order spends. A renewal announced by ARI (RFC 9773) spends nothing and needs no ledger.
+/// What an order spends.
 #[derive(Clone, Copy, Debug)]
 pub struct Spending<'a> {
     /// The names, sorted.
@@ -96,6 +99,8 @@ pub struct Spending<'a> {
     pub renews: bool,
     /// The account is not registered yet.
     pub registers: bool,
+    /// ARI (RFC 9773) asks for the renewal: it spends nothing.
+    pub exempt: bool,
 }
 
 /// How far one limit is used.
@@ -176,7 +181,8 @@ impl Ledger {
         for line in log.iter().filter(|line| host_of(&line.account) == host) {
             let mut names = line.names.clone();
             names.sort_unstable();
-            let spending = Spending { names: &names, renews: line.renewal, registers: false };
+            let (renews, exempt) = (line.renewal, line.exempt);
+            let spending = Spending { names: &names, renews, registers: false, exempt };
             let is_ours = Some(line.account.as_str()) == account;
             for (limit, of) in ledger.keys(spending) {
                 if line.time <= now && (is_ours || limit != Limit::Orders) {
@@ -193,6 +199,9 @@ impl Ledger {
 
     /// How far the limits are used that an order would spend, or that refuse it, at `now`.
     pub fn spent(&self, spending: Spending<'_>, now: Timestamp) -> Vec<Spent> {
+        if spending.exempt {
+            return Vec::new();
+        }
         let names = spending.names.iter();
         let failed = names.map(|name| (Limit::FailedValidations, base_of(name).to_owned()));
         let failed = failed.filter(|key| self.full.contains_key(key));
@@ -223,7 +232,10 @@ impl Ledger {
 
     /// The limits that an order spends.
     fn keys(&self, spending: Spending<'_>) -> Vec<(Limit, String)> {
-        let Spending { names, renews, registers } = spending;
+        let Spending { names, renews, registers, exempt } = spending;
+        if exempt {
+            return Vec::new();
+        }
         let mut keys = vec![(Limit::CertificatesPerSet, names.join(" "))];
         if !renews && !self.issued.contains(names) {
             keys.push((Limit::Orders, String::new()));
@@ -301,6 +313,7 @@ mod tests {
             uid: 0,
             verb: "issue".to_owned(),
             renewal: false,
+            exempt: false,
         }
     }
 
@@ -312,7 +325,7 @@ mod tests {
     fn words(ledger: &Ledger, names: &[&str], renews: bool, now: Timestamp) -> Vec<String> {
         let mut names: Vec<String> = names.iter().map(ToString::to_string).collect();
         names.sort_unstable();
-        let spending = Spending { names: &names, renews, registers: false };
+        let spending = Spending { names: &names, renews, registers: false, exempt: false };
         ledger.spent(spending, now).iter().map(ToString::to_string).collect()
     }
 
@@ -351,7 +364,7 @@ mod tests {
     fn a_bucket_refills_evenly() {
         let log: Vec<_> = (0..5).map(|n| line(n, &["example.com"], ACCOUNT)).collect();
         let names = ["example.com".to_owned()];
-        let spending = Spending { names: &names, renews: true, registers: false };
+        let spending = Spending { names: &names, renews: true, registers: false, exempt: false };
         let full = |now| {
             let usage = ledger(&log, now).spent(spending, now).remove(0);
             (usage.used, usage.fits_at)
@@ -390,7 +403,7 @@ mod tests {
         let published = PublishedLimits::of(PUBLISHED, SERVER).unwrap();
         let mut ledger = Ledger::new(published, None, &accounts, &[], &known, at(10));
         let names = ["*.example.com".to_owned()];
-        let spending = Spending { names: &names, renews: true, registers: true };
+        let spending = Spending { names: &names, renews: true, registers: true, exempt: false };
         let words: Vec<_> =
             ledger.spent(spending, at(10)).iter().map(ToString::to_string).collect();
         assert_eq!(
@@ -407,7 +420,7 @@ mod tests {
         assert!(!free(at(17)) && free(at(18)));
         // One registration is for all certificates of the account.
         let names = ["example.org".to_owned()];
-        let spending = Spending { names: &names, renews: true, registers: true };
+        let spending = Spending { names: &names, renews: true, registers: true, exempt: false };
         assert_eq!(ledger.reserve(spending, at(10)).0, at(18));
         assert_eq!(ledger.reserve(spending, at(10)), (at(10), None));
     }
@@ -419,7 +432,7 @@ mod tests {
         let mut ledger = ledger(&log, at(50));
         let reserve = |ledger: &mut Ledger, name: &str| {
             let names = [name.to_owned()];
-            let spending = Spending { names: &names, renews: false, registers: true };
+            let spending = Spending { names: &names, renews: false, registers: true, exempt: false };
             ledger.reserve(spending, at(50)).0
         };
         let one = 7 * 24 * 60 * 60 / 50;
@@ -428,7 +441,7 @@ mod tests {
         assert_eq!(reserve(&mut ledger, "b.example.com"), fits(2));
         assert_eq!(reserve(&mut ledger, "example.org"), at(50));
         let names = ["example.net".to_owned()];
-        let spending = Spending { names: &names, renews: false, registers: true };
+        let spending = Spending { names: &names, renews: false, registers: true, exempt: false };
         let words: Vec<_> =
             ledger.spent(spending, at(50)).iter().map(ToString::to_string).collect();
         assert_eq!(
@@ -453,7 +466,7 @@ mod tests {
         let published = PublishedLimits::of(PUBLISHED, SERVER).unwrap();
         let ledger = Ledger::new(published, Some(ACCOUNT), &[account], &log, &known, at(59));
         let names = ["example.com".to_owned()];
-        let spending = Spending { names: &names, renews: false, registers: true };
+        let spending = Spending { names: &names, renews: false, registers: true, exempt: false };
         let words: Vec<_> =
             ledger.spent(spending, at(59)).iter().map(ToString::to_string).collect();
         // That it was issued stays true.

@@ -34,6 +34,7 @@ mod order;
 mod problem;
 mod queue;
 mod reach;
+mod renewal_information;
 mod response_code;
 mod revocation;
 mod rollback;
@@ -98,6 +99,7 @@ pub use order::{
 pub use problem::{Problem, Subproblem};
 pub use queue::{Entry, Place, Queue};
 pub use reach::Reach;
+pub use renewal_information::{AcmeStatus, NoWindow, RenewalInformation, SuggestedWindow};
 pub use response_code::response_code;
 pub use revocation::{BannedKey, BannedKeys, Revocation, RevocationReason, RevocationReasonError};
 pub use rollback::Rollback;

@@ -27,6 +27,10 @@ pub struct Order {
     /// Whether it replaced another order that was not counted as a failure.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_replacement: bool,
+    /// The certificate that newOrder names as replaced (RFC 9773 section 5), if the CA has
+    /// renewalInfo; `None` once the CA refused that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaces: Option<String>,
     pub phase: OrderPhase,
     /// The CA's state, as last read.
     pub state: OrderState,

@@ -8,7 +8,10 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Condition, ConditionType, Deployment, Failure, Revocation, Rollback};
+use super::{
+    AcmeStatus, Condition, ConditionType, Deployment, Failure, LeafFacts, RenewalInformation,
+    Revocation, Rollback,
+};
 
 /// `status.json` of one certificate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -69,6 +72,12 @@ impl CertificateRecord {
         let newest = self.rollback.as_ref().map_or(0, |rollback| rollback.newest);
         self.status.revision.unwrap_or(0).max(newest).saturating_add(1)
     }
+
+    /// What the CA said about this leaf; what it said about another one is ignored.
+    pub fn renewal_information(&self, leaf: &LeafFacts) -> Option<&RenewalInformation> {
+        let known = self.status.acme.ari.as_ref()?;
+        (Some(&known.certificate_id) == leaf.certificate_id.as_ref()).then_some(known)
+    }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
@@ -115,6 +124,8 @@ pub struct CertificateStatus {
     /// Name of the current order, which may be a failed one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub order_ref: Option<String>,
+    #[serde(default, skip_serializing_if = "AcmeStatus::is_empty")]
+    pub acme: AcmeStatus,
 }
 
 impl CertificateStatus {

@@ -9,7 +9,9 @@ use super::selection::{Targets, issuer_of};
 use super::target::{NameTarget, TargetError};
 use crate::engine::ports::StoreError;
 use crate::engine::{live_files, published_pair};
-use crate::resource::{Certificate, Issuer, LeafFacts, NamespacedName, SecretFiles};
+use crate::resource::{
+    Certificate, Issuer, LeafFacts, NamespacedName, RenewalInformation, SecretFiles,
+};
 
 /// The Secrets of all Certificates that the manifests or the state contain.
 #[derive(Debug, Default)]
@@ -57,6 +59,16 @@ impl Owners {
     pub fn certificate(&self, name: &NamespacedName) -> Option<&Certificate> {
         let (_, targets) = self.known.as_ref()?;
         targets.loaded.certificates.iter().find(|c| c.metadata.key() == *name)
+    }
+
+    /// What the CA said about when to renew this leaf of a Certificate.
+    pub fn renewal_information(
+        &self,
+        name: &NamespacedName,
+        leaf: &LeafFacts,
+    ) -> Option<&RenewalInformation> {
+        let (workspace, _) = self.known.as_ref()?;
+        workspace.record(name)?.renewal_information(leaf)
     }
 
     /// The issuer of a Certificate.

@@ -20,7 +20,7 @@ use crate::engine::ports::StoreError;
 use crate::engine::{DryRun, dry_run};
 use crate::resource::{
     AccountLimits, CertificateRecord, CertificateSpec, ConditionType, IssuerKind, LeafFacts,
-    Ledger, NamespacedName, Order, Reason, Remedy, SolverKind, Spent,
+    Ledger, NamespacedName, Order, Reason, Remedy, SolverKind, Spent, SuggestedWindow,
 };
 
 /// What `issue` would do with one certificate. Serialized as an item of `kind: Plan`.
@@ -76,6 +76,12 @@ pub struct Item {
     /// When renewal is due.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub renewal_time: Option<Timestamp>,
+    /// The window in which the CA suggests to renew (ARI).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub suggested_window: Option<SuggestedWindow>,
+    /// Whether `renewal_time` is of that window.
+    #[serde(skip)]
+    pub is_suggested: bool,
 }
 
 /// The action of `issue`.
@@ -321,6 +327,10 @@ impl Item {
         let snapshot = &dry_run.snapshot;
         let spec = &snapshot.certificate.spec;
         let leaf = snapshot.live_leaf();
+        let renewal = leaf.and_then(|leaf| renewal::due(snapshot, leaf, now));
+        let known = leaf
+            .and_then(|leaf| snapshot.record.renewal_information(leaf))
+            .filter(|_| snapshot.issuer.acme.asks_when_to_renew());
         let (added, removed) = names_changed(spec, leaf);
         let course = Course::of(dry_run, now);
         let also = course.also(dry_run);
@@ -350,7 +360,9 @@ impl Item {
             order: order.map(|order| order.name.clone()),
             clean_ups: dry_run.clean_ups,
             not_after: leaf.map(|leaf| leaf.not_after),
-            renewal_time: leaf.and_then(|leaf| renewal::due(snapshot, leaf)).map(|due| due.time),
+            renewal_time: renewal.as_ref().map(|due| due.time),
+            suggested_window: known.and_then(|known| known.suggested_window.clone()),
+            is_suggested: renewal.is_some_and(|due| due.is_suggested),
         }
     }
 
@@ -363,7 +375,7 @@ impl Item {
         now: Timestamp,
     ) {
         let names = limit::names(snapshot);
-        let spending = limit::spending(snapshot, &names);
+        let spending = limit::spending(snapshot, &names, now);
         if let Some(refusal) = known.refusal(&names, spending.renews, now) {
             let why = words(snapshot, &Deferral::RetryAfter);
             self.wait = Some(Wait { until: Some(refusal.until), why });

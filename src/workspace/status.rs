@@ -8,7 +8,9 @@ use super::ledgers::Ledgers;
 use super::open::Workspace;
 use super::selection::Targets;
 use super::view::{CertificateView, IssuerView, Mistake};
-use crate::controller::{Intervals, Snapshot, alert, backoff, limit, readiness, revocation};
+use crate::controller::{
+    Intervals, Snapshot, alert, backoff, limit, readiness, renewal, revocation,
+};
 use crate::engine::inputs::account_id;
 use crate::engine::ports::{Lock, StoreError};
 use crate::engine::{Task, live_files, look, published_pair};
@@ -188,9 +190,11 @@ impl Workspace {
         let (held_until, limit) = self.held(&snapshot, ledgers, now).await?;
         let next_attempt = backoff::next_try(&snapshot, &record, now).filter(|time| *time > now);
         let due = record.status.renewal_time.filter(|_| !revocation::ends_here(&snapshot));
+        let renewal = snapshot.live_leaf().and_then(|leaf| renewal::due(&snapshot, leaf, now));
         Ok(CertificateView {
             next_attempt: next_attempt.max(held_until),
             renewal_time: record.status.renewal_time,
+            is_suggested: renewal.is_some_and(|due| due.is_suggested),
             limit,
             overdue: alert::overdue(due, record.status.not_after, now),
             worker: self.state.holder(&Lock::Certificate(key.clone()))?,
@@ -223,7 +227,7 @@ impl Workspace {
         }
         let (known, ledger) = self.ledger(ledgers, &snapshot.issuer, now).await?;
         let names = limit::names(snapshot);
-        let spending = limit::spending(snapshot, &names);
+        let spending = limit::spending(snapshot, &names, now);
         if let Some(refusal) = known.refusal(&names, spending.renews, now) {
             return Ok((Some(refusal.until), None));
         }

@@ -12,8 +12,8 @@ use crate::controller::{revocation, rollback};
 use crate::manifest::Diagnostic;
 use crate::resource::{
     Account, Certificate, CertificateRecord, CertificateRequest, CertificateSpec, ConditionType,
-    Event, Issuer, IssuerRef, LeafFacts, NamespacedName, Order, RenewalPolicy, Repair, Revocation,
-    Rollback, Spent,
+    Event, Issuer, IssuerRef, LeafFacts, NamespacedName, Order, RenewalInformation, RenewalPolicy,
+    Repair, Revocation, Rollback, Spent,
 };
 
 /// Everything known of one certificate.
@@ -49,6 +49,8 @@ pub struct CertificateView {
     pub next_attempt: Option<Timestamp>,
     /// When renewal is due.
     pub renewal_time: Option<Timestamp>,
+    /// Whether the CA suggests that time.
+    pub is_suggested: bool,
     /// The published limit of the CA that an issuance waits for, until `next_attempt`.
     pub limit: Option<Box<Spent>>,
     /// The renewal, when it is overdue.
@@ -97,6 +99,7 @@ impl CertificateView {
             secret_path: PathBuf::new(),
             next_attempt: None,
             renewal_time: None,
+            is_suggested: false,
             limit: None,
             overdue: None,
             worker: None,
@@ -133,6 +136,14 @@ impl CertificateView {
 
     fn live_leaf(&self) -> Option<&LeafFacts> {
         self.leaf.as_ref().and_then(|leaf| leaf.as_ref().ok())
+    }
+
+    /// What the CA said about when to renew the live certificate, if it is asked and offers that.
+    pub fn renewal_information(&self) -> Option<&RenewalInformation> {
+        let is_wanted = self.issuer.as_ref().is_none_or(|issuer| issuer.acme.asks_when_to_renew());
+        let (record, leaf) = self.record.as_ref().zip(self.readable_leaf())?;
+        let known = record.renewal_information(leaf).filter(|_| is_wanted);
+        known.filter(|known| known.is_worth_showing())
     }
 
     /// The request of the newest revision: the running one, or the last that finished.

@@ -161,6 +161,7 @@ pub(crate) fn idle() -> Snapshot {
         files_digest: None,
         lost_output: None,
         issued_profile: None,
+        issued_account: None,
         current_request: None,
         next_request: None,
         next_key: None,
@@ -287,6 +288,7 @@ pub(crate) fn order(snapshot: &Snapshot) -> Order {
         authorizations: Vec::new(),
         challenges: Vec::new(),
         is_replacement: false,
+        replaces: None,
     }
 }
 

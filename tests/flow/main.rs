@@ -81,6 +81,8 @@ mod refused_dns;
 #[cfg(test)]
 mod rehearse;
 #[cfg(test)]
+mod renewal_information;
+#[cfg(test)]
 mod revoke;
 #[cfg(test)]
 mod rollback;

@@ -77,7 +77,19 @@ pub(crate) struct Ca {
     window: Vec<Timestamp>,
     /// Its words when it refuses an order of these names.
     pub(crate) words: BTreeMap<Identifier, &'static str>,
+    /// What it says of when to renew, by the number of the question; without it, its certificates
+    /// have no identifier to ask by.
+    pub(crate) suggests: Option<Suggests>,
+    /// About which certificates it was asked, and when.
+    pub(crate) questions: Vec<(String, Timestamp)>,
+    /// It refuses orders that name the certificate that they replace.
+    pub(crate) refuses_replaces: bool,
+    /// What each newOrder named as replaced.
+    pub(crate) replaced: Vec<Option<String>>,
 }
+
+pub(crate) type Suggests = Box<dyn Fn(usize, Timestamp) -> Answer>;
+
 
 /// A URL of an order.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -121,7 +133,7 @@ pub(crate) struct CaAuthorization {
     was_reset: bool,
 }
 
-type Answer = Result<Outcome, EffectError>;
+pub(crate) type Answer = Result<Outcome, EffectError>;
 
 impl Ca {
     pub(crate) fn new() -> Self {
@@ -159,7 +171,31 @@ impl Ca {
             limited: Vec::new(),
             window: Vec::new(),
             words: BTreeMap::new(),
+            suggests: None,
+            questions: Vec::new(),
+            refuses_replaces: false,
+            replaced: Vec::new(),
         }
+    }
+
+    pub(crate) fn renewal_information(&mut self, certificate_id: &str, now: Timestamp) -> Answer {
+        self.questions.push((certificate_id.to_owned(), now));
+        match &self.suggests {
+            Some(suggests) => suggests(self.questions.len() - 1, now),
+            None => Ok(Outcome::NoRenewalInformation),
+        }
+    }
+
+    pub(crate) fn check_replaces(&mut self, replaces: Option<&String>) -> Result<(), EffectError> {
+        self.replaced.push(replaces.cloned());
+        if self.refuses_replaces && replaces.is_some() {
+            let mut refused = refusal("alreadyReplaced", 409);
+            if let Cause::Ca(ca) = &mut refused.cause {
+                "https://ca.test/new-order".clone_into(&mut ca.url);
+            }
+            return Err(refused);
+        }
+        Ok(())
     }
 
     pub(crate) fn register(&mut self, key: &str) -> String {
@@ -377,7 +413,8 @@ impl Ca {
         let order = &self.orders[self.find(url).unwrap()];
         let csr = order.csr.as_ref().unwrap();
         let life = self.certificate_life;
-        issuance::issue(&self.issuer, csr, &order.identifiers, now, life, self.wrong)
+        let is_known = self.suggests.is_some();
+        issuance::issue(&self.issuer, csr, &order.identifiers, now, (life, is_known), self.wrong)
     }
 
     fn find(&self, url: &str) -> Result<usize, EffectError> {

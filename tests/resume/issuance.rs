@@ -40,11 +40,12 @@ pub(crate) fn issue(
     csr: &[u8],
     identifiers: &[Identifier],
     now: Timestamp,
-    life: SignedDuration,
+    (life, has_authority_key_id): (SignedDuration, bool),
     wrong: Option<Wrong>,
 ) -> String {
     let mut params = CertificateParams::default();
     params.distinguished_name = DistinguishedName::new();
+    params.use_authority_key_identifier_extension = has_authority_key_id;
     for identifier in identifiers {
         params.subject_alt_names.push(match identifier {
             Identifier::Dns(_) if wrong == Some(Wrong::Names) => {

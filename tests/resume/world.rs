@@ -126,9 +126,9 @@ impl World {
                 self.outside.borrow_mut().remove(&challenge.token);
                 Ok(Outcome::CleanedUp)
             }
-            Effect::Publish { certificate, revision, contents, account, renewal } => {
+            Effect::Publish { certificate, revision, contents, account, renewal, exempt } => {
                 let leaf = self.publish(task, certificate, *revision, contents).await;
-                let line = self.line_of(task, &leaf, *revision, account, *renewal);
+                let line = self.line_of(task, &leaf, (*revision, account), (*renewal, *exempt));
                 self.disk.log_issuance(&line).await.unwrap();
                 Ok(Outcome::Published(Box::new(leaf)))
             }
@@ -151,6 +151,10 @@ impl World {
             }
             Effect::Rewrite { .. } | Effect::RestoreLinks { .. } | Effect::RestoreFiles { .. } => {
                 unreachable!("nothing asks for it")
+            }
+            Effect::AskForRenewalInformation { certificate_id } => {
+                self.requests.set(self.requests.get() + 1);
+                self.ca.borrow_mut().renewal_information(certificate_id, self.clock.now())
             }
             Effect::FindAccount
             | Effect::RegisterAccount { .. }
@@ -224,9 +228,8 @@ impl World {
         &self,
         task: &Task,
         leaf: &LeafFacts,
-        revision: u32,
-        account: &str,
-        renewal: bool,
+        (revision, account): (u32, &str),
+        (renewal, exempt): (bool, bool),
     ) -> String {
         let issuance = Issuance {
             time: self.clock.now(),
@@ -235,6 +238,7 @@ impl World {
             serial: leaf.serial.clone(),
             sha256: leaf.fingerprint.clone(),
             renewal,
+            exempt,
             names: names_of(&task.certificate).iter().map(ToString::to_string).collect(),
             account: account.to_owned(),
             uid: 0,
@@ -281,8 +285,10 @@ impl World {
                 ca.revoked.insert(fingerprint.clone());
                 Ok(Outcome::Done)
             }
-            Effect::CreateOrder { account: url, identifiers, .. } => {
+            Effect::CreateOrder { account: url, identifiers, replaces, .. } => {
                 assert_eq!(Some(url), account.unwrap().url.as_ref());
+                assert_eq!(order.unwrap().replaces, *replaces);
+                ca.check_replaces(replaces.as_ref())?;
                 ca.new_order(identifiers, self.clock.now())
             }
             Effect::ReadOrder { url, .. } => ca.read_order(url),

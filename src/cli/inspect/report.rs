@@ -13,6 +13,7 @@ use crate::pki::{
     self, CertificateDetails, ChainEntry, KeyMatch, Revocation, chain_entries, issuer_of,
 };
 use crate::probe::Network;
+use crate::resource::SuggestedWindow;
 
 /// One certificate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -30,6 +31,8 @@ pub(in crate::cli) struct Report {
     pub(super) certificate: Option<String>,
     /// Whether it matches that Certificate.
     pub(super) spec: Option<SpecMatch>,
+    /// What the CA says about when to renew it (ARI).
+    pub(super) renewal_information: Option<RenewalWindow>,
     /// How what a server shows compares with the state.
     pub(super) served: Option<Served>,
     /// Whether the system's roots vouch for it.
@@ -42,6 +45,17 @@ pub(in crate::cli) struct Report {
     pub(super) ocsp: Check,
     /// All certificates, in their order.
     pub(super) chain: Vec<ChainEntry>,
+}
+
+/// What the CA says about when to renew a certificate.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::cli) struct RenewalWindow {
+    pub(super) suggested_window: Option<SuggestedWindow>,
+    pub(super) last_checked: Option<Timestamp>,
+    pub(super) next_check: Timestamp,
+    /// Why the last question brought no window.
+    pub(super) last_error: Option<String>,
 }
 
 /// A comparison with a Certificate.
@@ -120,6 +134,12 @@ impl Report {
             same: *state_serial == leaf.serial_number_hex,
             state_serial: state_serial.clone(),
         });
+        let known = subject.renewal_information.as_ref().map(|known| RenewalWindow {
+            suggested_window: known.suggested_window.clone(),
+            last_checked: known.last_checked,
+            next_check: known.next_check,
+            last_error: known.last_error.as_ref().map(ToString::to_string),
+        });
         let trust = |roots| Trust::of(pki::verify_trust(certificates, roots, &leaf.usages, now));
         let issuer = issuer_of(
             subject.bundle.leaf(),
@@ -135,6 +155,7 @@ impl Report {
             private_key: subject.bundle.key().clone(),
             certificate: subject.certificate.as_ref().map(ToString::to_string),
             spec,
+            renewal_information: known,
             served,
             trust: trust(&roots.system),
             bundle_trust: roots.bundle.as_ref().map(trust),

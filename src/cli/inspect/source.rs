@@ -11,7 +11,7 @@ use crate::cli::shell::Shell;
 use crate::manifest::{self, SecretManifest};
 use crate::pki::{Bundle, CertificateError};
 use crate::probe::Network;
-use crate::resource::{CertificateSpec, NamespacedName, SecretFiles};
+use crate::resource::{CertificateSpec, NamespacedName, RenewalInformation, SecretFiles};
 use crate::workspace::Owners;
 use crate::workspace::target::{NameTarget, Target};
 
@@ -45,6 +45,8 @@ pub(super) struct Subject {
     pub(super) ca_bundle: Option<String>,
     /// The serial number in the state, when the source is a server.
     pub(super) state_serial: Option<String>,
+    /// What the CA said about when to renew it.
+    pub(super) renewal_information: Option<RenewalInformation>,
 }
 
 impl Source {
@@ -136,6 +138,7 @@ impl Subject {
             spec: None,
             ca_bundle: None,
             state_serial: None,
+            renewal_information: None,
         }
     }
 
@@ -146,6 +149,9 @@ impl Subject {
             .and_then(|manifest| owners.issuer(manifest))
             .and_then(|issuer| issuer.acme.ca_bundle.clone());
         self.spec = manifest.map(|manifest| manifest.spec.clone());
+        let known = certificate.zip(self.facts().ok());
+        let known = known.and_then(|(name, leaf)| owners.renewal_information(name, &leaf).cloned());
+        self.renewal_information = known.filter(RenewalInformation::is_worth_showing);
         self.certificate = certificate.cloned();
         self
     }

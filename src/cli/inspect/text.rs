@@ -4,7 +4,7 @@ use std::fmt::{Display, Write as _};
 
 use jiff::Timestamp;
 
-use super::report::{Check, Report, Served, SpecMatch, Trust};
+use super::report::{Check, RenewalWindow, Report, Served, SpecMatch, Trust};
 use crate::cli::output::escape;
 use crate::cli::time::rfc3339;
 use crate::pki::{KeyMatch, Party, Revocation};
@@ -23,6 +23,9 @@ pub(super) fn page(report: &Report) -> String {
     page.line("Not Before: ", &rfc1123(leaf.not_before));
     page.line("Not After: ", &rfc1123(leaf.not_after));
     page.line("Days left: ", &days_left(report.days_left));
+    if let Some(known) = &report.renewal_information {
+        renewal_information(&mut page, known);
+    }
     page.heading("Issued By");
     party(&mut page, &leaf.issuer);
     page.heading("Issued For");
@@ -66,6 +69,21 @@ pub(super) fn page(report: &Report) -> String {
         }
     }
     page.text
+}
+
+fn renewal_information(page: &mut Page, known: &RenewalWindow) {
+    if let Some(window) = &known.suggested_window {
+        let text = format!("{} to {}", rfc1123(window.start), rfc1123(window.end));
+        page.line("Renewal window (ARI): ", &text);
+        page.line("Renewal time (ARI): ", &rfc1123(window.renew_at));
+        if let Some(url) = &window.explanation_url {
+            page.line("Explanation (ARI): ", &escape(url));
+        }
+    }
+    page.line("Next check (ARI): ", &rfc1123(known.next_check));
+    if let Some(error) = &known.last_error {
+        page.line("Last error (ARI): ", &escape(error));
+    }
 }
 
 fn party(page: &mut Page, party: &Party) {

@@ -6,7 +6,7 @@ use crate::cli::output::{Paint, escape};
 use crate::cli::report::short;
 use crate::cli::status::table::{Cell, render};
 use crate::cli::time;
-use crate::resource::Reason;
+use crate::resource::{Reason, rfc3339};
 use crate::workspace::plan::{Action, Item, Wait};
 
 /// The certificates with an action, as `-o name`.
@@ -35,6 +35,9 @@ fn row(item: &Item, now: Timestamp) -> Vec<Cell> {
     let reason = match (&item.wait, item.action) {
         (Some(wait), _) => until(wait, now),
         (None, Action::Nothing) => match item.renewal_time {
+            Some(at) if item.is_suggested => {
+                format!("not due, renews {}, as the CA suggests", time::both(at, now))
+            }
             Some(at) => format!("not due, renews {}", time::both(at, now)),
             None => "never renews".to_owned(),
         },
@@ -76,6 +79,11 @@ fn block(item: &Item, now: Timestamp) -> String {
     }
     if let Some(wait) = &item.wait {
         line("waits", &until(wait, now));
+    }
+    if let Some(window) = item.suggested_window.as_ref().filter(|_| item.is_suggested) {
+        let see = window.explanation_url.as_ref().map(|url| format!(", {url}"));
+        let (start, end) = (rfc3339(window.start), rfc3339(window.end));
+        line("ARI", &format!("{start} to {end}{}", see.unwrap_or_default()));
     }
     if !item.differs.is_empty() {
         line("differs", &item.differs.join(", "));

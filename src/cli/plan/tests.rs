@@ -40,6 +40,8 @@ fn item(name: &str, action: Action) -> Item {
         clean_ups: 0,
         not_after: Some("2027-01-20T03:12:09Z".parse().unwrap()),
         renewal_time: Some("2026-12-21T03:12:09Z".parse().unwrap()),
+        suggested_window: None,
+        is_suggested: false,
     }
 }
 

@@ -25,6 +25,7 @@ pub(super) fn detail(view: &CertificateView, wide: bool, scene: &Scene) -> Strin
     page.line(0, "Not After", leaf.map_or(NONE.into(), |leaf| scene.time(leaf.not_after)));
     let renewal = view.renewal_time.filter(|_| !view.never_renews());
     page.line(0, "Renewal Time", renewal.map_or(NONE.into(), |at| scene.time(at)));
+    renewal_information(&mut page, view, scene);
     issuance::request(&mut page, view, scene);
     issuance::order(&mut page, view, scene);
     issuance::challenges(&mut page, view, wide);
@@ -74,6 +75,25 @@ fn head(page: &mut Page, view: &CertificateView, scene: &Scene) {
         page.line(0, "Manifest", format!("{}:{}", escape(&path), origin.line));
     }
     page.conditions(0, record.map_or(&[], |record| record.status.conditions.as_slice()));
+}
+
+/// What the CA suggests (RFC 9773).
+fn renewal_information(page: &mut Page, view: &CertificateView, scene: &Scene) {
+    let Some(known) = view.renewal_information() else { return };
+    page.heading("Renewal Information (ARI)");
+    if let Some(window) = &known.suggested_window {
+        let (start, end) = (scene.local(window.start), scene.local(window.end));
+        page.line(1, "Suggested Window", format!("{start} to {end}"));
+        page.line(1, "Chosen Time", scene.time(window.renew_at));
+        if let Some(url) = &window.explanation_url {
+            page.line(1, "Explanation", escape(url));
+        }
+    }
+    page.line(1, "Last Check", known.last_checked.map_or(NONE.into(), |at| scene.time(at)));
+    page.line(1, "Next Check", scene.time(known.next_check));
+    if let Some(error) = &known.last_error {
+        page.line(1, "Last Error", escape(&error.to_string()));
+    }
 }
 
 /// A line for each requested revocation.

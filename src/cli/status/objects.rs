@@ -19,8 +19,8 @@ use crate::cli::explain::field::Kind;
 use crate::cli::schema::manifest::mapping;
 use crate::resource::{
     CertificateRequest, CertificateSpec, CertificateStatus, Challenge, Condition, ConditionStatus,
-    ConditionType, Identifier, IssuerKind, Metadata, NamespacedName, Order, Rfc3339, Solver, Usage,
-    rfc3339,
+    ConditionType, Identifier, IssuerKind, Metadata, NamespacedName, Order, RenewalInformation,
+    Rfc3339, Solver, Usage, rfc3339,
 };
 use crate::workspace::view::{CertificateView, IssuerView};
 
@@ -58,6 +58,9 @@ struct Notes {
     /// The revision that `certctl rollback` replaced by an earlier one.
     #[serde(skip_serializing_if = "Option::is_none")]
     rolled_back_from: Option<String>,
+    /// The time in the window that the CA suggests (ARI) at which the renewal is due.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ari_renewal_time: Option<Rfc3339>,
     /// The order under way, or the last one.
     #[serde(skip_serializing_if = "Option::is_none")]
     order: Option<String>,
@@ -96,6 +99,36 @@ struct CertificateState {
     renewal_time: Option<Rfc3339>,
     #[serde(skip_serializing_if = "Option::is_none")]
     next_private_key_secret_name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    acme: Option<AcmeState>,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct AcmeState {
+    ari: RenewalInformationState,
+}
+
+/// What the CA says about when to renew (RFC 9773).
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct RenewalInformationState {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    suggested_window: Option<WindowState>,
+    #[serde(rename = "explanationURL", skip_serializing_if = "Option::is_none")]
+    explanation_url: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_checked: Option<Rfc3339>,
+    next_check: Rfc3339,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_error: Option<String>,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct WindowState {
+    start: Rfc3339,
+    end: Rfc3339,
 }
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -131,6 +164,7 @@ pub(super) fn certificate(view: &CertificateView, now: Timestamp) -> Certificate
     let record = view.record.as_ref();
     let failure = record.and_then(|record| record.last_failure.as_ref());
     let mistake = view.mistake.as_ref();
+    let known = view.renewal_information();
     let notes = Notes {
         verdict: Verdict::of(view, now).word().to_owned(),
         next_attempt: view.next_attempt.map(Rfc3339),
@@ -143,6 +177,9 @@ pub(super) fn certificate(view: &CertificateView, now: Timestamp) -> Certificate
         serial_number: leaf.map(|leaf| leaf.serial.clone()),
         fingerprint_sha256: leaf.map(|leaf| leaf.fingerprint.clone()),
         rolled_back_from: view.went_back().map(|back| back.from.to_string()),
+        ari_renewal_time: known
+            .and_then(|known| known.suggested_window.as_ref())
+            .map(|window| Rfc3339(window.renew_at)),
         order: view.order().map(|order| order.name.clone()),
         last_failure: failure.map(ToString::to_string),
     };
@@ -158,11 +195,14 @@ pub(super) fn certificate(view: &CertificateView, now: Timestamp) -> Certificate
     CertificateObject {
         metadata,
         spec: plain(spec),
-        status: record.map(|record| certificate_status(&record.status)),
+        status: record.map(|record| certificate_status(&record.status, known)),
     }
 }
 
-fn certificate_status(status: &CertificateStatus) -> CertificateState {
+fn certificate_status(
+    status: &CertificateStatus,
+    known: Option<&RenewalInformation>,
+) -> CertificateState {
     CertificateState {
         conditions: conditions(&status.conditions, true),
         revision: status.revision,
@@ -172,6 +212,19 @@ fn certificate_status(status: &CertificateStatus) -> CertificateState {
         not_after: status.not_after.map(Rfc3339),
         renewal_time: status.renewal_time.map(Rfc3339),
         next_private_key_secret_name: status.next_private_key_secret_name.clone(),
+        acme: known.map(|known| AcmeState { ari: renewal_information(known) }),
+    }
+}
+
+fn renewal_information(known: &RenewalInformation) -> RenewalInformationState {
+    let window = known.suggested_window.as_ref();
+    RenewalInformationState {
+        suggested_window: window
+            .map(|window| WindowState { start: Rfc3339(window.start), end: Rfc3339(window.end) }),
+        explanation_url: window.and_then(|window| window.explanation_url.clone()),
+        last_checked: known.last_checked.map(Rfc3339),
+        next_check: Rfc3339(known.next_check),
+        last_error: known.last_error.as_ref().map(ToString::to_string),
     }
 }
 

@@ -81,6 +81,9 @@ fn renews(view: &CertificateView, verdict: Verdict, scene: &Scene) -> String {
             format!("due {}", time::relative(at, scene.now))
         }
         (_, _) if view.never_renews() => "never".to_owned(),
+        (_, Some(at)) if at > scene.now && view.is_suggested => {
+            format!("{} ARI", date_and_distance(at, scene))
+        }
         (_, Some(at)) if at > scene.now => date_and_distance(at, scene),
         (_, Some(_)) => "due".to_owned(),
         (_, None) => String::new(),

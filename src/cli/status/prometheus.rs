@@ -12,7 +12,9 @@ use super::issuance::challenge_name;
 use super::verdict::undeployed;
 use crate::acme::{RequestCounts, RequestKind};
 use crate::cli::exit::ExitCode;
-use crate::resource::{Challenge, ConditionStatus, ConditionType, Failure, IssuerKind, Order};
+use crate::resource::{
+    Challenge, ConditionStatus, ConditionType, Failure, IssuerKind, Order, SuggestedWindow,
+};
 use crate::workspace::view::{CertificateView, IssuerView};
 
 /// A run that has ended.
@@ -265,7 +267,7 @@ const TIMES: [(&str, &str, Time); 4] = [
 type Number = fn(&CertificateView, Timestamp) -> i64;
 
 /// Not from cert-manager.
-const NUMBERS: [(&str, &str, Number); 6] = [
+const NUMBERS: [(&str, &str, Number); 10] = [
     (
         "certctl_certificate_renewal_overdue",
         "1 when more than a tenth of the time from renewal to expiry has gone without a renewal",
@@ -299,7 +301,33 @@ const NUMBERS: [(&str, &str, Number); 6] = [
             leaf.map_or(0, |leaf| now.duration_until(leaf.not_after).as_hours().div_euclid(24))
         },
     ),
+    (
+        "certctl_certificate_renewal_info_window_start_timestamp_seconds",
+        "When the window starts in which the CA suggests to renew (ARI), in seconds since the \
+         epoch; 0 when it suggests none",
+        |view, _| seconds(suggested(view).map(|window| window.start)),
+    ),
+    (
+        "certctl_certificate_renewal_info_window_end_timestamp_seconds",
+        "When that window ends, in seconds since the epoch; 0 when the CA suggests none",
+        |view, _| seconds(suggested(view).map(|window| window.end)),
+    ),
+    (
+        "certctl_certificate_renewal_info_next_check_timestamp_seconds",
+        "When the CA may be asked again when to renew, in seconds since the epoch; 0 when it was \
+         not asked yet",
+        |view, _| seconds(view.renewal_information().map(|known| known.next_check)),
+    ),
+    (
+        "certctl_certificate_renewal_info_failed",
+        "1 while the last question when to renew brought no usable window",
+        |view, _| i64::from(view.renewal_information().is_some_and(|known| known.last_error.is_some())),
+    ),
 ];
+
+fn suggested(view: &CertificateView) -> Option<&SuggestedWindow> {
+    view.renewal_information()?.suggested_window.as_ref()
+}
 
 fn last_failure(view: &CertificateView) -> Option<&Failure> {
     view.record.as_ref()?.last_failure.as_ref()

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::end::{end_challenges, fail, given_up};
+use super::replaces;
 use super::unreachable::end_of_stuck;
 use crate::controller::run::FINALIZE_TRIES;
 use crate::controller::{
@@ -97,6 +98,12 @@ pub fn absorb(
                 return Ok(refusal(&mut snapshot.run, order, effect, &error, now));
             }
             Ok(others(snapshot, &order, now))
+        }
+        (Effect::CreateOrder { .. }, Outcome::Failed(error))
+            if replaces::is_refused(&order, &error) =>
+        {
+            snapshot.run.note_answer(now);
+            Ok(replaces::without(order, &error, now))
         }
         (_, Outcome::Failed(error)) => Ok(refusal(&mut snapshot.run, order, effect, &error, now)),
         (_, other) => Err(IllegalOutcome::new(order.phase.word(), &other)),

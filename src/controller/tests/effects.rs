@@ -38,6 +38,7 @@ pub(super) fn create_order() -> Effect {
         identifiers: (0..3).map(identifier).collect(),
         profile: String::new(),
         not_after: None,
+        replaces: None,
     }
 }
 

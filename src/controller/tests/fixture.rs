@@ -72,6 +72,7 @@ pub(super) fn fresh() -> Snapshot {
         files_digest: None,
         lost_output: None,
         issued_profile: None,
+        issued_account: None,
         current_request: None,
         next_request: None,
         next_key: None,
@@ -272,6 +273,7 @@ pub(super) fn order(snapshot: &Snapshot) -> Order {
         authorizations: Vec::new(),
         challenges: Vec::new(),
         is_replacement: false,
+        replaces: None,
     }
 }
 

@@ -32,6 +32,7 @@ fn only_a_certificate_of_the_current_request_is_put_in_place() {
         contents: formats::contents(&fetched()),
         account: ACCOUNT.to_owned(),
         renewal: false,
+        exempt: false,
     };
     assert_eq!(issuing::decide(&fetched(), now()), Step::Act(vec![publish]));
     let cases: &[(&str, Edit)] = &[

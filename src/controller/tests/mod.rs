@@ -21,6 +21,7 @@ mod order;
 mod order_absorb;
 mod policy;
 mod readiness;
+mod renewal_information;
 mod requestmanager;
 mod revocation;
 mod rollback;

@@ -58,7 +58,7 @@ fn a_short_lived_certificate_is_renewed_at_half_its_life_unless_the_spec_says_wh
         snapshot.issued_profile = profile.map(str::to_owned);
         snapshot.certificate.spec.renew_before = before.map(GoDuration);
         snapshot.certificate.spec.renew_before_percentage = percentage;
-        let found = renewal::due(&snapshot, &leaf("live"));
+        let found = renewal::due(&snapshot, &leaf("live"), now());
         let what = format!("{profile:?} {before:?} {percentage:?}");
         assert_eq!(found.map(|due| due.time), Some(after(expected)), "{what}");
     }

@@ -177,14 +177,14 @@ fn its_renewal_comes_when_it_is_due_or_with_a_third_of_what_was_left() {
     };
     let early = back();
     assert!(natural(&early) > now());
-    assert_eq!(renewal::due(&early, &leaf("live")).unwrap().time, natural(&early));
+    assert_eq!(renewal::due(&early, &leaf("live"), now()).unwrap().time, natural(&early));
 
     let mut late = back();
     let asked_at = leaf("live").not_after - hours(300);
     late.record.rollback.as_mut().unwrap().asked_at = asked_at;
     assert!(natural(&late) <= asked_at, "it was left because its renewal was due");
     let due = leaf("live").not_after - hours(100);
-    assert_eq!(renewal::due(&late, &leaf("live")).unwrap().time, due);
+    assert_eq!(renewal::due(&late, &leaf("live"), now()).unwrap().time, due);
     let trigger = |at| first_trigger(&late, at).map(|due| due.reason);
     assert_eq!(trigger(due - SignedDuration::from_nanos(1)), None);
     assert_eq!(trigger(due), Some(Reason::Renewing));

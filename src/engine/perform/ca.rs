@@ -4,6 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use base64::Engine as _;
+use jiff::SignedDuration;
 use zeroize::Zeroizing;
 
 use super::error;
@@ -15,7 +16,8 @@ use crate::acme::{
     NewOrder, OrderView, Session,
 };
 use crate::controller::{
-    AuthorizationSeen, ChallengeSeen, EffectError, OrderSeen, Outcome, RevocationSigner, Secret,
+    AuthorizationSeen, ChallengeSeen, EffectError, OrderSeen, Outcome, RenewalInformationSeen,
+    RevocationSigner, Secret,
 };
 use crate::engine::inputs::{account_id, digest_of};
 use crate::engine::ports::{Clock, Store};
@@ -289,19 +291,40 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         &self,
         task: &Task,
         account: &str,
-        new: &NewOrder,
+        mut new: NewOrder,
     ) -> Result<Outcome, EffectError> {
-        if let Some(profile) = &new.profile {
+        if new.profile.is_some() || new.replaces.is_some() {
             let directory = self.client(task)?.directory().await;
             let directory = directory.map_err(|e| error::ca(&e))?;
-            offers_profile(directory.profiles.as_ref(), profile).map_err(|message| {
-                let refused = (task.issuer.acme.server.clone(), profile.clone());
-                self.refused_profiles.borrow_mut().insert(refused, message.clone());
-                error::precondition(message)
-            })?;
+            if let Some(profile) = &new.profile {
+                offers_profile(directory.profiles.as_ref(), profile).map_err(|message| {
+                    let refused = (task.issuer.acme.server.clone(), profile.clone());
+                    self.refused_profiles.borrow_mut().insert(refused, message.clone());
+                    error::precondition(message)
+                })?;
+            }
+            new.replaces.take_if(|_| directory.renewal_info.is_none());
         }
         let (session, _) = self.session(task, account).await?;
-        order_seen(session.new_order(new).await)
+        order_seen(session.new_order(&new).await)
+    }
+
+    /// Asks when to renew a certificate.
+    pub(super) async fn ask_for_renewal_information(
+        &self,
+        task: &Task,
+        certificate_id: &str,
+    ) -> Result<Outcome, EffectError> {
+        let seen = match self.client(task)?.renewal_info(certificate_id).await {
+            Err(AcmeError::Unsupported { .. }) => return Ok(Outcome::NoRenewalInformation),
+            seen => seen.map_err(|e| error::ca(&e))?,
+        };
+        Ok(Outcome::RenewalInformation(Box::new(RenewalInformationSeen {
+            start: seen.start,
+            end: seen.end,
+            explanation_url: seen.explanation_url,
+            retry_after: seen.retry_after.and_then(|wait| SignedDuration::try_from(wait).ok()),
+        })))
     }
 
     /// Fetches the chain, and takes the preferred one among the alternates.
@@ -314,6 +337,11 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     ) -> Result<pki::Chain, EffectError> {
         let (session, _) = self.session(task, account).await?;
         let downloaded = session.certificate(url).await.map_err(|e| error::ca(&e))?;
+        // It is cached.
+        let directory = self.client(task)?.directory().await.map_err(|e| error::ca(&e))?;
+        if directory.renewal_info.is_none() {
+            self.without_renewal_info.borrow_mut().insert(task.issuer.acme.server.clone());
+        }
         let invalid = |error: &dyn std::fmt::Display| {
             error::unusable(format!("Invalid certificate retrieved from ACME server: {error}"))
         };

@@ -20,6 +20,15 @@ use crate::resource::{
 };
 use crate::store::Records;
 
+/// What `issuance.log` says of a new certificate.
+#[derive(Clone, Copy)]
+pub(super) struct Issued<'a> {
+    pub(super) revision: u32,
+    pub(super) account: &'a str,
+    pub(super) renewal: bool,
+    pub(super) exempt: bool,
+}
+
 impl<C: Clock, S: Store> World<'_, C, S> {
     /// Publishes key, chain and metadata in one step.
     pub(super) async fn publish(
@@ -27,10 +36,10 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         task: &Task,
         certificate: &str,
         contents: &SecretContents,
-        (revision, account, renewal): (u32, &str, bool),
+        issued: Issued<'_>,
     ) -> Result<Outcome, EffectError> {
-        let leaf = self.put_live(task, certificate, revision, contents).await?;
-        let line = self.issuance(task, &leaf, (revision, account, renewal));
+        let leaf = self.put_live(task, certificate, issued.revision, contents).await?;
+        let line = self.issuance(task, &leaf, issued);
         self.store.log_issuance(&line).await.map_err(|e| error::state(&e))?;
         self.issuing.borrow_mut().remove(&task.certificate.metadata.key());
         Ok(Outcome::Published(Box::new(leaf)))
@@ -173,8 +182,9 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         &self,
         task: &Task,
         leaf: &LeafFacts,
-        (revision, account, renewal): (u32, &str, bool),
+        issued: Issued<'_>,
     ) -> String {
+        let Issued { revision, account, renewal, exempt } = issued;
         let line = Issuance {
             time: self.clock.now(),
             certificate: task.certificate.metadata.key().to_string(),
@@ -182,6 +192,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
             serial: leaf.serial.clone(),
             sha256: leaf.fingerprint.clone(),
             renewal,
+            exempt,
             names: names_of(&task.certificate).iter().map(ToString::to_string).collect(),
             account: account.to_owned(),
             uid: rustix::process::getuid().as_raw(),

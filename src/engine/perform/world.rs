@@ -89,6 +89,8 @@ pub struct World<'a, C, S> {
     /// When a listener of another run was last seen to be gone.
     pub(super) listener_gone: Cell<Option<Timestamp>>,
     pub(super) clients: RefCell<HashMap<ClientKey, Arc<Client>>>,
+    /// Directory URLs of the CAs that were seen to have no renewalInfo.
+    pub(super) without_renewal_info: RefCell<BTreeSet<String>>,
     pub(super) account_keys: RefCell<HashMap<String, Rc<AccountKey>>>,
     turns: RefCell<HashMap<NamespacedName, Rc<Mutex<()>>>>,
     /// The certificates that take space while they are issued.
@@ -128,6 +130,7 @@ impl<'a, C: Clock, S: Store> World<'a, C, S> {
             listeners: Mutex::default(),
             listener_gone: Cell::default(),
             clients: RefCell::default(),
+            without_renewal_info: RefCell::default(),
             account_keys: RefCell::default(),
             turns: RefCell::default(),
             issuing: RefCell::default(),
