@@ -4,6 +4,7 @@
 //! controllers decide what it means. Requests of one order are sequential, orders run concurrently.
 
 mod ca;
+mod crl;
 mod deploy;
 mod dns01;
 mod error;
@@ -20,6 +21,7 @@ use jiff::Timestamp;
 use super::ports::{Alert, Clock, Performer, Store};
 use super::task::Task;
 use crate::acme::NewOrder;
+use crate::controller::revocation::FoundRevocation;
 use crate::controller::{Effect, EffectError, Outcome};
 use crate::resource::{NamespacedName, PublishedPair, Token};
 
@@ -121,6 +123,10 @@ impl<C: Clock, S: Store> Performer for World<'_, C, S> {
         certificates: &[NamespacedName],
     ) -> Result<(), EffectError> {
         self.reload_program(program, certificates).await
+    }
+
+    async fn revoked(&self, task: &Task) -> Option<FoundRevocation> {
+        self.look_for_revocation(task).await
     }
 
     fn hears_of_failures(&self) -> bool {
