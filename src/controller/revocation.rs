@@ -11,7 +11,7 @@
 //!
 //! A CA revokes by itself, too: that is found in its CRL ([`found`]), and the certificate is
 //! replaced. CRLs are looked at once a day for a sample of the certificates ([`is_sampled`]), and
-//! for one that its CA suddenly wants to be renewed now ([`renewal_information_says_now`]).
+//! for one that its CA suddenly wants to be renewed now (`renewal::is_early`).
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -51,6 +51,18 @@ pub struct FoundRevocation {
     pub reason: RevocationReason,
     /// When the CA revoked it.
     pub at: Timestamp,
+}
+
+impl FoundRevocation {
+    /// The revocation of this certificate, by the reason's name in RFC 5280.
+    pub fn of(leaf: &LeafFacts, reason: Option<&str>, at: Timestamp) -> Self {
+        Self {
+            serial: leaf.serial.clone(),
+            fingerprint: leaf.fingerprint.clone(),
+            reason: reason.and_then(|word| word.parse().ok()).unwrap_or_default(),
+            at,
+        }
+    }
 }
 
 /// Why nothing can be revoked.
@@ -217,12 +229,6 @@ pub fn found(snapshot: &Snapshot, found: &FoundRevocation, now: Timestamp) -> Re
     record.warning(now, Reason::Revoked, message)
 }
 
-/// Whether the CA wants the certificate to be replaced at once, long before that is due: so it
-/// announces a revocation.
-pub fn renewal_information_says_now(_record: &CertificateRecord, _now: Timestamp) -> bool {
-    false
-}
-
 /// Whether a certificate belongs to the sample whose CRLs are looked at now, of so many: each is at
 /// least once in a week. `last` is the time of the last look.
 pub fn is_sampled(
@@ -243,17 +249,11 @@ pub fn is_sampled(
     last.is_none_or(|last| turn(last) < turn(now))
 }
 
-/// Whether a kept CRL, which holds until `next_update`, is not fetched again yet; `is_urgent`: for a
-/// certificate that the CA wants to be replaced.
-pub fn is_fresh(
-    written: Timestamp,
-    next_update: Option<Timestamp>,
-    is_urgent: bool,
-    now: Timestamp,
-) -> bool {
+/// Whether a kept CRL, which holds until `next_update`, is not fetched again yet.
+pub fn is_fresh(written: Timestamp, next_update: Option<Timestamp>, now: Timestamp) -> bool {
     let after = |span| written.saturating_add(span).unwrap_or(Timestamp::MAX);
     let (least, most) = (after(KEPT_AT_LEAST), after(KEPT_AT_MOST));
-    let until = if is_urgent { least } else { next_update.unwrap_or(least).clamp(least, most) };
+    let until = next_update.unwrap_or(least).clamp(least, most);
     written <= now && now < until
 }
 

@@ -4,6 +4,7 @@
 //! controllers decide what it means. Requests of one order are sequential, orders run concurrently.
 
 mod ca;
+mod crl;
 mod deploy;
 mod dns01;
 mod error;
@@ -20,6 +21,7 @@ use jiff::Timestamp;
 use super::ports::{Alert, Clock, Performer, Store};
 use super::task::Task;
 use crate::acme::NewOrder;
+use crate::controller::revocation::FoundRevocation;
 use crate::controller::{Effect, EffectError, Outcome};
 use crate::resource::{NamespacedName, PublishedPair, Token};
 
@@ -99,15 +101,7 @@ impl<C: Clock, S: Store> Performer for World<'_, C, S> {
             }
             Effect::DeactivateAccount { account } => self.deactivate_account(task, &account).await,
         };
-        done.unwrap_or_else(|failed| {
-            let client = failed.cause.at_the_ca().and_then(|_| self.client(task).ok());
-            let theirs = client.and_then(|client| client.server_time());
-            let ours = self.clock.now();
-            Outcome::Failed(match theirs {
-                Some(theirs) => error::with_clock(failed, theirs, ours),
-                None => failed,
-            })
-        })
+        done.unwrap_or_else(|failed| Outcome::Failed(self.with_clock(task, failed)))
     }
 
     async fn reload(
@@ -116,6 +110,10 @@ impl<C: Clock, S: Store> Performer for World<'_, C, S> {
         certificates: &[NamespacedName],
     ) -> Result<(), EffectError> {
         self.reload_program(program, certificates).await
+    }
+
+    async fn revoked(&self, task: &Task) -> Option<FoundRevocation> {
+        self.look_for_revocation(task).await
     }
 
     fn hears_of_failures(&self) -> bool {
@@ -152,5 +150,16 @@ impl<C: Clock, S: Store> Performer for World<'_, C, S> {
 
     fn changed_passwords(&self, task: &Task, live: &PublishedPair) -> BTreeSet<String> {
         changed_passwords(&self.secrets, &task.certificate, live)
+    }
+}
+
+impl<C: Clock, S: Store> World<'_, C, S> {
+    /// A failure, with the time of a CA that was asked.
+    fn with_clock(&self, task: &Task, failed: EffectError) -> EffectError {
+        let client = failed.cause.at_the_ca().and_then(|_| self.client(task).ok());
+        match client.and_then(|client| client.server_time()) {
+            Some(theirs) => error::with_clock(failed, theirs, self.clock.now()),
+            None => failed,
+        }
     }
 }

@@ -10,6 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::ending::Ended;
 use super::task::Task;
 use crate::controller::alert::Stage;
+use crate::controller::revocation::FoundRevocation;
 use crate::controller::{Effect, EffectError, Outcome};
 use crate::resource::{Event, NamespacedName, PublishedPair};
 
@@ -61,6 +62,11 @@ pub trait Performer {
     /// Whether this run has seen that the directory of a task's CA has no renewalInfo.
     fn lacks_renewal_information(&self, _task: &Task) -> bool {
         false
+    }
+
+    /// Whether the CRL of a task's live certificate says that its CA has revoked it.
+    fn revoked(&self, _task: &Task) -> impl Future<Output = Option<FoundRevocation>> {
+        std::future::ready(None)
     }
 
     /// The number of requests to the responder.

@@ -2,6 +2,7 @@
 
 use super::certificate::{self, CertificateError, MAX_CHAIN_BYTES};
 use super::chain_error::ChainError;
+use super::details::CertificateDetails;
 use super::names;
 use super::pem;
 use crate::resource::LeafFacts;
@@ -45,6 +46,16 @@ impl Chain {
     /// The DER of each certificate, leaf first; never empty.
     pub fn certificates(&self) -> &[Vec<u8>] {
         &self.certificates
+    }
+
+    /// The first CRL that the leaf names, by http or https.
+    pub fn crl_url(&self) -> Option<String> {
+        let is_web = |url: &String| {
+            let scheme = url.split_once(':').map(|(scheme, _)| scheme.to_ascii_lowercase());
+            scheme.is_some_and(|scheme| scheme == "http" || scheme == "https")
+        };
+        let leaf = CertificateDetails::read(self.certificates.first()?).ok()?;
+        leaf.crl_urls.into_iter().find(is_web)
     }
 
     fn decode(pem: &str) -> Result<Self, CertificateError> {

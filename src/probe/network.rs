@@ -8,6 +8,7 @@
 
 use std::cell::Cell;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,7 +25,7 @@ use crate::resource::Reach;
 /// The network access.
 #[derive(Debug)]
 pub struct Network {
-    resolver: Resolver,
+    resolver: Rc<Resolver>,
     patience: Duration,
     /// The ports that are asked; all when `None`.
     ports: Option<[u16; 3]>,
@@ -57,10 +58,10 @@ pub enum NetworkError {
 
 impl Network {
     /// With the time limit of the contract.
-    pub fn new(resolver: Resolver, check_port: u16) -> Self {
+    pub fn new(resolver: impl Into<Rc<Resolver>>, check_port: u16) -> Self {
         let ports = Some([80, 443, check_port]);
         Self {
-            resolver,
+            resolver: resolver.into(),
             patience: PATIENCE,
             ports,
             servers: Vec::new(),

@@ -18,7 +18,7 @@ use super::problem::{Problem, ProblemType, with_some};
 use super::reply::{Content, Reply};
 use super::route::Route;
 use super::world::World;
-use super::{Shared, lock};
+use super::{Shared, after, crl, lock};
 
 /// One certificate.
 #[derive(Clone, Debug)]
@@ -102,6 +102,24 @@ pub(super) fn revoke(world: &mut World, signed: &Signed) -> Result<Reply, Proble
     Ok(Reply::new(200, Content::Empty))
 }
 
+/// The CRL, when this CA has one.
+pub(super) fn crl(shared: &Shared) -> Reply {
+    let Some(lifetime) = shared.options.crl_lifetime else {
+        return Problem::not_found("CRL").into();
+    };
+    match signed_crl(shared, lifetime) {
+        Ok(der) => Reply::new(200, Content::Crl(der)),
+        Err(error) => Problem::internal(error).into(),
+    }
+}
+
+/// The CRL in DER, which holds for so long from now.
+pub(super) fn signed_crl(shared: &Shared, lifetime: Duration) -> Result<Vec<u8>, rcgen::Error> {
+    let (now, world) = (shared.now(), lock(&shared.world));
+    let revoked = world.revoked();
+    crl::list(&shared.hierarchy, revoked.into_iter(), now, after(now, lifetime))
+}
+
 /// What the CA says about the renewal of one certificate. Nothing is checked: a test may suggest
 /// nonsense.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -144,11 +162,11 @@ fn usual(issued: &Issued, now: Timestamp) -> SuggestedRenewal {
     let (start, length) = if issued.revoked.is_some() {
         (super::before(now, Duration::from_hours(1)), Duration::from_mins(30))
     } else {
-        (super::after(issued.not_before, life / 3 * 2), life / 24)
+        (after(issued.not_before, life / 3 * 2), life / 24)
     };
     SuggestedRenewal {
         start,
-        end: super::after(start, length),
+        end: after(start, length),
         explanation_url: None,
         retry_after: Some(RETRY_AFTER.as_secs().to_string()),
     }

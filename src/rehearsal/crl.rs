@@ -1,55 +1,35 @@
 //! The CRL (RFC 5280 section 5): one list of all revoked certificates, signed when it is fetched.
 
-use std::time::Duration;
-
+use jiff::Timestamp;
 use rcgen::{
     CertificateRevocationListParams, KeyIdMethod, RevocationReason, RevokedCertParams,
     SerialNumber, date_time_ymd,
 };
 
-use super::issue::since_epoch;
-use super::problem::Problem;
-use super::reply::{Content, Reply};
-use super::world::World;
-use super::{Shared, lock};
+use super::issue::{Hierarchy, since_epoch};
 
-/// The list, when this CA has one.
-pub(super) fn crl(shared: &Shared) -> Reply {
-    let Some(lifetime) = shared.options.crl_lifetime else {
-        return Problem::not_found("CRL").into();
-    };
-    match list(shared, &lock(&shared.world), lifetime) {
-        Ok(der) => Reply::new(200, Content::Crl(der)),
-        Err(error) => Problem::internal(error).into(),
-    }
-}
-
-/// The list in DER, which holds for `lifetime` from now.
+/// The list in DER, of the revoked certificates' serial numbers in hexadecimal and reason codes.
 pub(super) fn list(
-    shared: &Shared,
-    world: &World,
-    lifetime: Duration,
+    hierarchy: &Hierarchy,
+    revoked: impl Iterator<Item = (String, u8)>,
+    now: Timestamp,
+    next_update: Timestamp,
 ) -> Result<Vec<u8>, rcgen::Error> {
-    let (now, epoch) = (shared.now(), date_time_ymd(1970, 1, 1));
-    let revoked = world.certificates.values().filter_map(|issued| {
-        let serial = crate::pki::facts_of_der(&issued.der).ok()?.serial;
-        Some((serial_number(&serial), issued.revoked?))
-    });
-    let revoked_certs = revoked.map(|(serial_number, code)| RevokedCertParams {
-        serial_number,
+    let epoch = date_time_ymd(1970, 1, 1);
+    let revoked_certs = revoked.map(|(serial, code)| RevokedCertParams {
+        serial_number: serial_number(&serial),
         revocation_time: epoch + since_epoch(now),
         reason_code: reason(code),
         invalidity_date: None,
     });
-    let params = CertificateRevocationListParams {
+    hierarchy.sign_crl(&CertificateRevocationListParams {
         this_update: epoch + since_epoch(now),
-        next_update: epoch + since_epoch(super::after(now, lifetime)),
+        next_update: epoch + since_epoch(next_update),
         crl_number: u64::try_from(now.as_second()).unwrap_or_default().into(),
         issuing_distribution_point: None,
         revoked_certs: revoked_certs.collect(),
         key_identifier_method: KeyIdMethod::Sha256,
-    };
-    shared.hierarchy.sign_crl(&params)
+    })
 }
 
 /// From hexadecimal digits.

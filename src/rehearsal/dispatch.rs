@@ -10,7 +10,7 @@ use super::jws;
 use super::problem::Problem;
 use super::reply::Reply;
 use super::route::Route;
-use super::{Shared, account, authorization, certificate, challenge, crl, directory, finalize};
+use super::{Shared, account, authorization, certificate, challenge, directory, finalize};
 use super::{lock, order};
 
 /// A request with its whole body.
@@ -68,7 +68,7 @@ fn public(shared: &Shared, received: &Received, route: Route) -> Result<Reply, P
     } else if route == Route::RenewalInfo {
         certificate::renewal_info(shared, &received.path)?
     } else if route == Route::Crl {
-        crl::crl(shared)
+        certificate::crl(shared)
     } else {
         directory::directory(shared)
     })

@@ -9,12 +9,12 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use jiff::Timestamp;
 
-use super::certificate::SuggestedRenewal;
+use super::certificate::{SuggestedRenewal, signed_crl};
 use super::faults::{Faults, LogEntry, RequestKind};
 use super::route::Route;
 use super::world::World;
 use super::zones::{MAX_ALIASES, Node, Zones, normal};
-use super::{Ca, CaHandle, NameServer, Resolver, Shared, crl, lock};
+use super::{Ca, CaHandle, NameServer, Resolver, Shared, lock};
 use crate::resource::{AuthorizationState, OrderState};
 
 /// What a CA knew at a moment.
@@ -77,10 +77,7 @@ impl CaHandle {
     /// The serial numbers of the certificates that are revoked, in lower-case hexadecimal as in
     /// `LeafFacts`, with their reason codes; in the order of issuance.
     pub fn revoked_serials(&self) -> Vec<(String, u8)> {
-        let world = lock(&self.shared.world);
-        let issued = world.certificates.values();
-        let serial = |der: &[u8]| crate::pki::facts_of_der(der).ok().map(|leaf| leaf.serial);
-        issued.filter_map(|issued| Some((serial(&issued.der)?, issued.revoked?))).collect()
+        lock(&self.shared.world).revoked()
     }
 
     /// Suggests another renewal of the certificate with this identifier (RFC 9773 section 4.1);
@@ -116,8 +113,7 @@ impl CaHandle {
 
     /// The CRL in PEM, as it would be served if it held so long.
     pub fn crl_pem(&self, lifetime: Duration) -> String {
-        let list = crl::list(&self.shared, &lock(&self.shared.world), lifetime);
-        let list = list.unwrap_or_default();
+        let list = signed_crl(&self.shared, lifetime).unwrap_or_default();
         der::pem::encode_string("X509 CRL", der::pem::LineEnding::LF, &list).unwrap_or_default()
     }
 

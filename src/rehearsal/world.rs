@@ -38,6 +38,14 @@ impl World {
         self.last_id
     }
 
+    /// The serial numbers of the certificates that are revoked, in lower-case hexadecimal as in
+    /// `LeafFacts`, with their reason codes; in the order of issuance.
+    pub(super) fn revoked(&self) -> Vec<(String, u8)> {
+        let serial = |der: &[u8]| Some(facts_of_der(der).ok()?.serial);
+        let issued = self.certificates.values();
+        issued.filter_map(|issued| Some((serial(&issued.der)?, issued.revoked?))).collect()
+    }
+
     pub(super) fn add_certificate(&mut self, issued: Issued) -> u64 {
         let id = self.next_id();
         let facts = facts_of_der(&issued.der).ok();

@@ -1,9 +1,7 @@
 //! Certificates that their CA has revoked by itself, as its CRLs say.
 //!
-//! | a CRL is looked at for | when | fetched |
-//! | --- | --- | --- |
-//! | a certificate that the CA suddenly wants to be renewed now | in every run | unless the kept one is of the last hour |
-//! | a sample of the certificates older than a day | once a day | unless the kept one holds, at most 7 days |
+//! They are looked at once a day, for a sample of the certificates older than a day; and by the engine
+//! for one that its CA suddenly wants to be renewed now.
 //!
 //! Contract: a CRL is fetched once, whatever number of certificates names it, a few at a time and
 //! within a minute together, under the rules of [`Network`]. One that cannot be had, or is not
@@ -18,14 +16,14 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::open::Workspace;
 use super::run::RunError;
+use super::settings::Settings;
 use crate::controller::revocation::{
     self, FoundRevocation, KEPT_AT_MOST, LOOK_AGAIN, LOOK_EVERY, is_fresh, is_sampled,
-    renewal_information_says_now,
 };
 use crate::engine::Task;
 use crate::engine::inputs::digest_of;
 use crate::engine::ports::Store as _;
-use crate::pki::{CertificateDetails, Chain, Revocation, RevocationDoubt, RevocationList};
+use crate::pki::{Chain, Revocation, RevocationDoubt, RevocationList};
 use crate::probe::Network;
 use crate::resource::{LeafFacts, NamespacedName};
 use crate::store::Looks;
@@ -36,8 +34,6 @@ struct Named {
     leaf: LeafFacts,
     der: Vec<u8>,
     issuer: Vec<u8>,
-    /// Its CA wants it to be renewed now.
-    is_urgent: bool,
 }
 
 /// What a CRL says of the certificates that name it.
@@ -49,21 +45,18 @@ struct Seen {
 }
 
 impl Workspace {
-    /// Whether the CA suddenly wants the certificate of a task to be renewed now.
-    pub fn is_called_back(&self, task: &Task, now: Timestamp) -> bool {
-        let record = self.record(&task.certificate.metadata.key());
-        record.is_some_and(|record| renewal_information_says_now(record, now))
-    }
-
-    /// Those certificates of the tasks that their CA has revoked by itself; `samples`: these are all
-    /// certificates, and a sample is looked at when that is due.
+    /// Those certificates of the tasks that their CA has revoked by itself; the tasks are all there
+    /// are, and a sample is looked at when that is due.
     pub async fn find_revoked(
         &self,
         tasks: &[Task],
-        samples: bool,
         now: Timestamp,
     ) -> Vec<(NamespacedName, FoundRevocation)> {
-        Box::pin(self.look(tasks, samples, now)).await.unwrap_or_else(|error| {
+        let Settings { namespace, selector, .. } = &self.settings;
+        if namespace.is_some() || selector.is_some() {
+            return Vec::new();
+        }
+        Box::pin(self.look(tasks, now)).await.unwrap_or_else(|error| {
             tracing::debug!(%error, "no CRL was looked at");
             Vec::new()
         })
@@ -72,22 +65,20 @@ impl Workspace {
     async fn look(
         &self,
         tasks: &[Task],
-        samples: bool,
         now: Timestamp,
     ) -> Result<Vec<(NamespacedName, FoundRevocation)>, RunError> {
-        let samples =
-            samples && self.settings.namespace.is_none() && self.settings.selector.is_none();
-        let looks = if samples { self.state.looks()? } else { None };
+        let looks = self.state.looks()?;
         // A clock that was wrong does not end the looks.
-        let is_early = |looks: Looks| looks.done <= now && now < looks.next;
-        let is_due = samples && !looks.is_some_and(is_early);
-        let chosen = self.chosen(tasks, is_due, looks.map(|looks| looks.done), now);
+        if looks.is_some_and(|looks| looks.done <= now && now < looks.next) {
+            return Ok(Vec::new());
+        }
+        let chosen = self.chosen(tasks, looks.map(|looks| looks.done), now);
         if chosen.is_empty() {
             return Ok(Vec::new());
         }
         let mut by_url: BTreeMap<String, Vec<Named>> = BTreeMap::new();
-        for (task, is_urgent) in chosen {
-            if let Some((url, named)) = self.named(task, is_urgent).await {
+        for task in chosen {
+            if let Some((url, named)) = self.named(task).await {
                 by_url.entry(url).or_default().push(named);
             }
         }
@@ -98,20 +89,17 @@ impl Workspace {
                 .with_servers(tasks.iter().map(|task| task.issuer.acme.server.as_str()));
             seen = self.read_lists(&network, by_url, now).await;
         }
-        if is_due {
-            self.note_looks(looks, seen.is_missing, now)?;
-        }
+        self.note_looks(looks, seen.is_missing, now)?;
         Ok(seen.revoked)
     }
 
-    /// The tasks whose certificate's CRL is looked at, and whether that is urgent.
+    /// The tasks whose certificate's CRL is looked at.
     fn chosen<'a>(
         &self,
         tasks: &'a [Task],
-        is_due: bool,
         last: Option<Timestamp>,
         now: Timestamp,
-    ) -> Vec<(&'a Task, bool)> {
+    ) -> Vec<&'a Task> {
         let mut chosen = Vec::new();
         for task in tasks {
             let Some(record) = self.record(&task.certificate.metadata.key()) else { continue };
@@ -121,31 +109,24 @@ impl Workspace {
             else {
                 continue;
             };
-            let is_urgent = renewal_information_says_now(record, now);
             let is_old = begin.duration_until(now) >= LOOK_EVERY;
-            let is_next = is_due && is_old && is_sampled(fingerprint, tasks.len(), last, now);
             let is_known = revocation::of(record, fingerprint).is_some();
-            if now < end && !is_known && (is_urgent || is_next) {
-                chosen.push((task, is_urgent));
+            if is_old && now < end && !is_known && is_sampled(fingerprint, tasks.len(), last, now) {
+                chosen.push(task);
             }
         }
         chosen
     }
 
     /// The live certificate of a task, and the first CRL that it names.
-    async fn named(&self, task: &Task, is_urgent: bool) -> Option<(String, Named)> {
+    async fn named(&self, task: &Task) -> Option<(String, Named)> {
         let files = self.state.published(&task.certificate.secret_key()).await.ok()??;
-        let pem = std::str::from_utf8(files.0.get("tls.crt")?).ok()?;
-        let chain = Chain::from_pem(pem).ok()?;
+        let chain = Chain::from_pem(std::str::from_utf8(files.0.get("tls.crt")?).ok()?).ok()?;
+        let url = chain.crl_url()?;
         let [der, issuer, ..] = chain.certificates() else { return None };
-        let is_web = |url: &String| {
-            let scheme = url.split_once(':').map(|(scheme, _)| scheme.to_ascii_lowercase());
-            scheme.is_some_and(|scheme| scheme == "http" || scheme == "https")
-        };
-        let url = CertificateDetails::read(der).ok()?.crl_urls.into_iter().find(is_web)?;
         let certificate = task.certificate.metadata.key();
         let (leaf, der, issuer) = (chain.leaf().clone(), der.clone(), issuer.clone());
-        Some((url, Named { certificate, leaf, der, issuer, is_urgent }))
+        Some((url, Named { certificate, leaf, der, issuer }))
     }
 
     /// What all these CRLs say, within a minute.
@@ -178,13 +159,11 @@ impl Workspace {
         now: Timestamp,
     ) -> Seen {
         let digest = digest_of(url.as_bytes());
-        let is_urgent = named.iter().any(|one| one.is_urgent);
         let kept = self.state.kept_crl(&digest).ok().flatten();
         let kept =
             kept.and_then(|(bytes, at)| Some((at, revoked_by(&bytes, url, named, now).ok()?)));
-        let fresh = |at: Timestamp, until| is_fresh(at, until, is_urgent, now);
         let kept = match kept {
-            Some((at, (revoked, until))) if fresh(at, until) => {
+            Some((at, (revoked, until))) if is_fresh(at, until, now) => {
                 return Seen { revoked, is_missing: false };
             }
             kept => kept.map(|(_, (revoked, _))| revoked),
@@ -242,13 +221,7 @@ fn revoked_by(
         else {
             continue;
         };
-        let found = FoundRevocation {
-            serial: leaf.serial.clone(),
-            fingerprint: leaf.fingerprint.clone(),
-            reason: reason.and_then(|word| word.parse().ok()).unwrap_or_default(),
-            at,
-        };
-        revoked.push((certificate.clone(), found));
+        revoked.push((certificate.clone(), FoundRevocation::of(leaf, reason, at)));
     }
     let (mut until, mut doubt) = (None, None);
     for list in lists.into_values() {

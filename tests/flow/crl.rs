@@ -160,3 +160,48 @@ fn what_is_revoked_stays_due_until_it_is_replaced() {
     assert_ne!(world.state().published("web").public_key, old.public_key);
     assert_eq!(world.sent(RequestKind::Crl), 1);
 }
+
+/// The built-in CA, as Let's Encrypt's, suggests to renew what it has revoked in the past.
+#[test]
+fn a_certificate_that_its_ca_calls_back_is_looked_up_in_the_crl_before_it_is_renewed() {
+    for (code, reason, keeps_its_key) in [(4, "superseded", true), (1, "keyCompromise", false)] {
+        let world = World::with(|options| {
+            options.renewal_info = true;
+            options.crl_lifetime = Some(4 * DAY);
+        });
+        world.prepare(&[]);
+        for name in ["a", "b"] {
+            let yaml = CertificateYaml::new(name).to_string().replace(
+                "    algorithm: ECDSA\n",
+                "    algorithm: ECDSA\n    rotationPolicy: Never\n",
+            );
+            world.write(&format!("config/{name}.yaml"), &yaml);
+        }
+        world.issue().ends_in(0);
+        let old = ["a", "b"].map(|name| world.state().published(name));
+        for leaf in &old {
+            world.ca.revoke(&leaf.serial, code);
+        }
+        world.issue().ends_in(0).says("its CA has revoked the certificate").says(reason);
+        let new = ["a", "b"].map(|name| world.state().published(name));
+        for (old, new) in old.iter().zip(&new) {
+            assert_ne!(new.serial, old.serial, "{reason}");
+            assert_eq!(new.public_key == old.public_key, keeps_its_key, "{reason}");
+        }
+        assert_eq!((world.sent(RequestKind::Crl), world.ca.issued()), (1, 4), "{reason}");
+        let status = world.run(&["status", "a"]).ends_in(0).stdout;
+        let line = format!("- serial {}, {reason}: revoked by the CA itself at ", old[0].serial);
+        assert!(status.contains(&line), "{status}");
+    }
+    // Without a CRL it is renewed all the same.
+    let world = World::with(|options| {
+        options.renewal_info = true;
+        options.crl_lifetime = Some(DAY);
+    });
+    world.prepare(&[CertificateYaml::new("web")]);
+    world.issue().ends_in(0);
+    world.ca.revoke(&world.state().published("web").serial, 1);
+    world.next_fault(RequestKind::Crl, Fault::CloseUnhandled);
+    world.issue().ends_in(0);
+    assert_eq!((world.sent(RequestKind::Crl), world.ca.issued()), (1, 2));
+}

@@ -182,12 +182,6 @@ fn a_refusal_is_reported_once_and_recorded() {
 
 #[test]
 fn without_its_account_a_certificate_is_revoked_by_its_own_key() {
-    let unknown = || Fault::Problem {
-        status: 400,
-        kind: ProblemType::AccountDoesNotExist,
-        detail: "no account has this URL".to_owned(),
-        retry_after: None,
-    };
     let no_account = |world: &World| {
         std::fs::remove_dir_all(world.path("state/accounts")).unwrap();
     };
@@ -197,10 +191,17 @@ fn without_its_account_a_certificate_is_revoked_by_its_own_key() {
             std::fs::remove_file(account.join("key.pem")).unwrap();
         }
     };
-    let forgotten = |world: &World| world.next_fault(RequestKind::Revoke, unknown());
-    let lost: [(&str, &dyn Fn(&World)); 3] =
-        [("account", &no_account), ("key", &no_key), ("at the CA", &forgotten)];
-    for (what, lose) in lost {
+    let forgotten = |world: &World| {
+        let unknown = Fault::Problem {
+            status: 400,
+            kind: ProblemType::AccountDoesNotExist,
+            detail: "no account has this URL".to_owned(),
+            retry_after: None,
+        };
+        world.next_fault(RequestKind::Revoke, unknown);
+    };
+    let lost: [fn(&World); 3] = [no_account, no_key, forgotten];
+    for (what, lose) in ["account", "key", "at the CA"].into_iter().zip(lost) {
         let world = issued();
         let old = world.state().published("web");
         lose(&world);

@@ -150,22 +150,20 @@ fn each_of_many_certificates_is_in_a_sample_once_a_week_and_few_are_in_each() {
 fn a_crl_is_kept_until_its_next_update_within_an_hour_and_a_week() {
     let hours = SignedDuration::from_hours;
     let written = now();
-    for (next_update, is_urgent, age, expected) in [
-        (Some(hours(48)), false, hours(47), true),
-        (Some(hours(48)), false, hours(48), false),
-        (Some(hours(400)), false, hours(167), true),
-        (Some(hours(400)), false, hours(168), false),
-        (Some(SignedDuration::ZERO), false, SignedDuration::from_mins(59), true),
-        (None, false, SignedDuration::from_mins(59), true),
-        (None, false, hours(1), false),
-        (Some(hours(48)), true, SignedDuration::from_mins(59), true),
-        (Some(hours(48)), true, hours(1), false),
+    for (next_update, age, expected) in [
+        (Some(hours(48)), hours(47), true),
+        (Some(hours(48)), hours(48), false),
+        (Some(hours(400)), hours(167), true),
+        (Some(hours(400)), hours(168), false),
+        (Some(SignedDuration::ZERO), SignedDuration::from_mins(59), true),
+        (None, SignedDuration::from_mins(59), true),
+        (None, hours(1), false),
         // Written by a clock that was wrong.
-        (Some(hours(48)), false, -hours(1), false),
+        (Some(hours(48)), -hours(1), false),
     ] {
         let until = next_update.map(|span| written + span);
-        let found = revocation::is_fresh(written, until, is_urgent, written + age);
-        assert_eq!(found, expected, "{next_update:?} {is_urgent} {age:?}");
+        let found = revocation::is_fresh(written, until, written + age);
+        assert_eq!(found, expected, "{next_update:?} {age:?}");
     }
 }
 

@@ -4,12 +4,13 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::stop::unchanged;
 use crate::controller::policy::first_trigger;
-use crate::controller::{Effect, Outcome, absorb};
+use crate::controller::{Effect, Outcome, absorb, renewal, revocation};
 use crate::engine::ending::Ending;
 use crate::engine::ports::{Clock, Lock, Observer, Performer, Store, StoreError};
 use crate::engine::questions::Asked;
 use crate::engine::run::{Engine, signal};
 use crate::engine::session::Session;
+use crate::engine::task::Task;
 use crate::resource::CauseKind;
 
 /// What came of a question.
@@ -39,9 +40,13 @@ pub(in crate::engine) async fn ask<'t, C: Clock, S: Store, P: Performer, O: Obse
         &outcome, Outcome::Failed(error) if error.kind() == CauseKind::Transient
     );
     let answer = match note(engine, &mut asked, &effect, outcome).await {
-        Ok(true) => Answer::Due,
-        Ok(false) if is_unreachable => Answer::Unreachable,
-        Ok(false) => Answer::Nothing,
+        Ok(Due::Early) => {
+            note_revocation(engine, asked.task).await;
+            Answer::Due
+        }
+        Ok(Due::Now) => Answer::Due,
+        Ok(Due::Not) if is_unreachable => Answer::Unreachable,
+        Ok(Due::Not) => Answer::Nothing,
         Err(error) => {
             let certificate = asked.task.certificate.metadata.key();
             tracing::debug!(%certificate, %error, "the CA's renewal information is not stored");
@@ -51,13 +56,53 @@ pub(in crate::engine) async fn ask<'t, C: Clock, S: Store, P: Performer, O: Obse
     (asked, answer)
 }
 
+/// Whether a certificate is due by what the CA said.
+enum Due {
+    Not,
+    Now,
+    /// Only the CA makes it due.
+    Early,
+}
+
+/// A CA that suddenly wants a certificate to be renewed may have revoked it: its CRL says so, and
+/// whether the key is compromised. Records that before the renewal.
+async fn note_revocation<C: Clock, S: Store, P: Performer, O: Observer>(
+    engine: &Engine<'_, C, S, P, O>,
+    task: &Task,
+) {
+    let found = tokio::select! {
+        biased;
+        _ = signal(engine.shutdown.clone()) => None,
+        found = engine.performer.revoked(task) => found,
+    };
+    let Some(found) = found else { return };
+    let name = task.certificate.metadata.key();
+    let (serial, reason) = (&found.serial, found.reason);
+    let certificate = name.clone();
+    tracing::warn!(%certificate, serial, %reason, "its CA has revoked the certificate; it is replaced now");
+    let recorded = async {
+        let _lease = engine.store.lock(&Lock::Certificate(name), SignedDuration::ZERO).await?;
+        let (now, intervals) = (engine.clock.now(), engine.options.intervals);
+        let mut session = Session::load(engine.store, task, intervals, now).await?;
+        let record = revocation::found(&session.snapshot, &found, now);
+        session.apply(record);
+        for event in session.flush().await? {
+            engine.observer.event(&session.name, &event);
+        }
+        Ok::<(), StoreError>(())
+    };
+    if let Err(error) = recorded.await {
+        tracing::debug!(%certificate, %error, "the revocation is not recorded");
+    }
+}
+
 /// Stores the answer. Returns whether the certificate is due now.
 async fn note<C: Clock, S: Store, P: Performer, O: Observer>(
     engine: &Engine<'_, C, S, P, O>,
     asked: &mut Asked<'_>,
     effect: &Effect,
     outcome: Outcome,
-) -> Result<bool, StoreError> {
+) -> Result<Due, StoreError> {
     let task = asked.task;
     let name = task.certificate.metadata.key();
     let _lease = engine.store.lock(&Lock::Certificate(name), SignedDuration::ZERO).await?;
@@ -75,5 +120,10 @@ async fn note<C: Clock, S: Store, P: Performer, O: Observer>(
     if let Ending::Unchanged { .. } = asked.ended.ending {
         asked.ended.ending = unchanged(&session);
     }
-    Ok(first_trigger(&session.snapshot, now).is_some())
+    let snapshot = &session.snapshot;
+    Ok(match first_trigger(snapshot, now) {
+        None => Due::Not,
+        Some(_) if renewal::is_early(snapshot, now) => Due::Early,
+        Some(_) => Due::Now,
+    })
 }

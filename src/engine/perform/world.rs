@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use tokio::sync::{Mutex, Semaphore};
+use tokio::sync::{Mutex, OnceCell, Semaphore};
 
 use crate::acme::{self, AccountKey, Client, Limits, RequestCounts};
 use crate::controller::EffectError;
@@ -73,6 +73,9 @@ pub struct StandIn {
 /// The providers opened in this run, by namespace and digest of their settings.
 type Providers = HashMap<(String, String), Rc<dyn DnsProvider>>;
 
+/// The CRLs fetched in this run, by URL; `None` when there is none.
+type FetchedCrls = HashMap<String, Rc<OnceCell<Option<Vec<u8>>>>>;
+
 /// The shared connections of a run.
 pub struct World<'a, C, S> {
     pub(super) clock: &'a C,
@@ -96,6 +99,8 @@ pub struct World<'a, C, S> {
     /// The certificates that take space while they are issued.
     pub(super) issuing: RefCell<BTreeSet<NamespacedName>>,
     pub(super) refused_profiles: RefCell<RefusedProfiles>,
+    /// The CRLs fetched in this run, by URL.
+    pub(super) crls: RefCell<FetchedCrls>,
     pub(super) checks: Semaphore,
 }
 
@@ -135,6 +140,7 @@ impl<'a, C: Clock, S: Store> World<'a, C, S> {
             turns: RefCell::default(),
             issuing: RefCell::default(),
             refused_profiles: RefCell::default(),
+            crls: RefCell::default(),
             checks: Semaphore::new(CHECKS_AT_ONCE),
         }
     }

@@ -1,0 +1,46 @@
+//! Whether the CA has revoked a certificate that it suddenly wants to be renewed.
+
+use std::rc::Rc;
+
+use super::world::World;
+use crate::controller::revocation::FoundRevocation;
+use crate::engine::ports::{Clock, Store};
+use crate::engine::task::Task;
+use crate::pki::{Chain, Revocation, RevocationList};
+use crate::probe::Network;
+
+impl<C: Clock, S: Store> World<'_, C, S> {
+    /// What the CRL says that the live certificate names. One that cannot be had or believed says
+    /// nothing. Each is fetched once in a run.
+    pub(super) async fn look_for_revocation(&self, task: &Task) -> Option<FoundRevocation> {
+        let files = self.store.published(&task.certificate.secret_key()).await.ok()??;
+        let chain = Chain::from_pem(std::str::from_utf8(files.0.get("tls.crt")?).ok()?).ok()?;
+        let [leaf, issuer, ..] = chain.certificates() else { return None };
+        let url = chain.crl_url()?;
+        let fetched = Rc::clone(self.crls.borrow_mut().entry(url.clone()).or_default());
+        let list = fetched.get_or_init(|| self.fetch_crl(task, &url)).await.as_ref()?;
+        let list = RevocationList::read(list, &url, false, issuer, self.clock.now());
+        match list.and_then(|list| list.status(leaf)) {
+            Ok(Revocation::Revoked { at, reason }) => {
+                Some(FoundRevocation::of(chain.leaf(), reason, at))
+            }
+            Ok(Revocation::Good { .. }) => None,
+            Err(error) => {
+                tracing::debug!(url, %error, "there is no CRL to believe");
+                None
+            }
+        }
+    }
+
+    async fn fetch_crl(&self, task: &Task, url: &str) -> Option<Vec<u8>> {
+        let network = Network::new(Rc::clone(&self.resolver), self.options.http01_check_port)
+            .with_servers([task.issuer.acme.server.as_str()].into_iter());
+        match network.fetch(url, None).await {
+            Ok(bytes) => Some(bytes),
+            Err(error) => {
+                tracing::debug!(url, %error, "there is no CRL to believe");
+                None
+            }
+        }
+    }
+}
