@@ -65,14 +65,9 @@ impl<C: Clock, S: Store> Performer for World<'_, C, S> {
             Effect::Deploy { target, revision, replaces } => {
                 self.deploy(task, &target, revision, &replaces).await
             }
-            Effect::SwitchBack { set, .. } => {
-                let done = self.store.switch_back(&task.certificate.secret_key(), &set).await;
-                done.map(|()| Outcome::Done).map_err(|error| error::state(&error))
-            }
+            Effect::SwitchBack { set, .. } => self.switch_back(task, &set).await,
             Effect::RestoreLinks { set, revision } => {
-                let secret = task.certificate.secret_key();
-                let done = self.store.restore_links(&secret, set.as_deref(), revision).await;
-                done.map(|()| Outcome::Done).map_err(|error| error::state(&error))
+                self.restore_links(task, set.as_deref(), revision).await
             }
             Effect::RestoreFiles { revision } => self.restore_files(task, revision).await,
             Effect::ObtainAccountKey => self.obtain_account_key(task).await,
