@@ -143,6 +143,14 @@ fn a_killed_run_holds_nothing_and_its_successor_queues() {
     let went = scene.run_under(resume::fuse::Fuse::at(checks), error());
     assert!(went.ending.is_none());
     assert_eq!(queue(&scene).runs[&0].len(), 3, "it could not give them back");
+    // As if others had run beside it: no later run takes its number, and writes over its entries.
+    {
+        let mut memory = scene.memory.borrow_mut();
+        let (_, bytes) = memory.documents.get_mut(&Key::Scheduler).unwrap();
+        let text = String::from_utf8(std::mem::take(bytes)).unwrap();
+        *bytes = text.replace("\"0\":", "\"9\":").into_bytes();
+    }
+    assert_eq!(queue(&scene).runs[&9].len(), 3);
     // With a terminal, an order that was pending before has more than a minute.
     let options = Options {
         max_concurrent_challenges: 1,

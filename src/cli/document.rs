@@ -112,3 +112,14 @@ impl<T: Document> JsonSchema for Object<T> {
 
 const API_VERSION: &str = "apiVersion";
 const KIND: &str = "kind";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_has_no_character_that_steers_a_terminal() {
+        let text = encoded(&["\u{9b}31m\u{202e}"], Format::Json).unwrap();
+        assert_eq!(text, "[\n  \"\\u009b31m\\u202e\"\n]\n");
+    }
+}

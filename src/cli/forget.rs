@@ -112,7 +112,7 @@ async fn forget_one(
     let record = workspace.record(name);
     let secret = record.map(|record| NamespacedName::new(&name.namespace, &record.secret_name));
     let copies = copies(name, workspace);
-    workspace.forget(name, secret.as_ref().filter(|_| args.secret)).await?;
+    workspace.forget(name, secret.as_ref(), args.secret).await?;
     let folder = folder(name, workspace);
     let files = folder.as_ref().map(|folder| format!("; its files stay in {folder}"));
     let (files, stays) = (files.unwrap_or_default(), stays_in(&copies));

@@ -333,6 +333,46 @@ mod tests {
         }
     }
 
+    /// What is written, for a look at it.
+    #[derive(Clone, Default)]
+    struct Seen(std::rc::Rc<RefCell<Vec<u8>>>);
+
+    impl Write for Seen {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.borrow_mut().write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn no_stream_says_what_a_runner_or_a_terminal_would_obey() {
+        let data = "a\n::error::b\n";
+        for (format, talk, wanted) in [
+            (LogFormat::Github, data, ["a\n\\u{3a}:error::b\n"; 2]),
+            (
+                LogFormat::Json,
+                "a\u{202e}",
+                [
+                    data,
+                    "{\"level\":\"INFO\",\"message\":\"a\\u202e\",\
+                     \"timestamp\":\"1970-01-01T00:00:00Z\"}\n",
+                ],
+            ),
+        ] {
+            let (stdout, stderr) = (Seen::default(), Seen::default());
+            let streams = (Box::new(stdout.clone()), Box::new(stderr.clone()));
+            let output = Output::to_writers(streams.0, streams.1);
+            let mut output = Output { format, now: || Timestamp::UNIX_EPOCH, ..output };
+            output.data(data).unwrap();
+            output.talk(Level::Info, talk);
+            let text = |seen: Seen| String::from_utf8(seen.0.take()).unwrap();
+            assert_eq!([text(stdout), text(stderr)], wanted);
+        }
+    }
+
     #[test]
     fn colours_follow_flag_then_environment_then_terminal() {
         use When::{Always, Auto, Never};

@@ -41,5 +41,6 @@ mod tests {
         let text = document(&value).unwrap();
         let back: Value = serde_yaml::from_str(&text).unwrap();
         assert_eq!(back, value, "{text}");
+        assert!(!text.contains(|c| c != '\n' && is_hidden(c)), "{text}");
     }
 }

@@ -320,11 +320,8 @@ fn renewal_is_due(s: &Snapshot, now: Timestamp) -> Option<Violation> {
     }
     // The recorded time, if there is one.
     let time = go_time(s.record.status.renewal_time.unwrap_or(due.time));
-    let asks = if due.is_suggested {
-        ", as the CA's renewal information (ARI) suggests"
-    } else {
-        ""
-    };
+    let asks =
+        if due.is_suggested { ", as the CA's renewal information (ARI) suggests" } else { "" };
     let message = format!("Renewing certificate as renewal was scheduled at {time}{asks}");
     Some(violation(Reason::Renewing, message))
 }

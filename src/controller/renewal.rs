@@ -52,9 +52,7 @@ fn in_a_window(spec: &CertificateSpec, leaf: &LeafFacts, due: Timestamp) -> Opti
     Some(match fit(desired, leaf.not_before, leaf.not_after, windows) {
         Ok(time) => RenewalTime { time, window_error: None, is_suggested: false },
         // An expired certificate helps no maintenance window.
-        Err(error) => {
-            RenewalTime { time: desired, window_error: Some(error), is_suggested: false }
-        }
+        Err(error) => RenewalTime { time: desired, window_error: Some(error), is_suggested: false },
     })
 }
 

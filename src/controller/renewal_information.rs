@@ -26,7 +26,8 @@ use super::{
     Step, readiness, revocation,
 };
 use crate::resource::{
-    CauseKind, LeafFacts, NoWindow, Reason, RenewalInformation, RenewalPolicy, SuggestedWindow, rfc3339,
+    CauseKind, LeafFacts, NoWindow, Reason, RenewalInformation, RenewalPolicy, SuggestedWindow,
+    rfc3339,
 };
 
 /// Without a Retry-After, and after a failed question (RFC 9773 section 4.3).

@@ -57,7 +57,8 @@ pub(super) async fn certificate<C: Clock, S: Store, P: Performer, O: Observer>(
     let ended_with = |ending| Ended::new(certificate.clone(), ending);
     let (ended, question) = match reach(engine, shared, task).await {
         Ok((ended, snapshot)) => {
-            let is_idle = task.goal == Goal::Issue && matches!(ended.ending, Ending::Unchanged { .. });
+            let is_idle =
+                task.goal == Goal::Issue && matches!(ended.ending, Ending::Unchanged { .. });
             let now = engine.clock.now();
             let question = is_idle.then(|| renewal_information::question(&snapshot, now)).flatten();
             (ended, question)

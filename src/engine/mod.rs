@@ -32,6 +32,7 @@ use jiff::Timestamp;
 use crate::controller::{Intervals, Snapshot};
 use crate::program;
 
+use drive::Answer;
 pub use dry_run::{DryRun, dry_run};
 pub use ending::{Ended, Ending, Evidence, Issued, Undeployed};
 pub use gather::published_pair;
@@ -43,7 +44,6 @@ pub use perform::{
 };
 pub use ports::{Alert, Observer, Performer};
 use ports::{Clock, Store};
-use drive::Answer;
 use questions::{Asked, Questions};
 pub use run::{Engine, Options};
 pub use task::{Force, Task};

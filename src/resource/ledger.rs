@@ -432,7 +432,8 @@ mod tests {
         let mut ledger = ledger(&log, at(50));
         let reserve = |ledger: &mut Ledger, name: &str| {
             let names = [name.to_owned()];
-            let spending = Spending { names: &names, renews: false, registers: true, exempt: false };
+            let spending =
+                Spending { names: &names, renews: false, registers: true, exempt: false };
             ledger.reserve(spending, at(50)).0
         };
         let one = 7 * 24 * 60 * 60 / 50;

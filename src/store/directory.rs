@@ -93,18 +93,22 @@ impl StateDirectory {
         folder.map_or_else(|| Ok(Vec::new()), |folder| journal::last_events(&folder, count))
     }
 
-    /// Removes a certificate, and the issued secret when it is named, under the certificate's
-    /// lock. `status.json` goes last, so that repeating the command completes a killed run. Owed
+    /// Removes a certificate, and with `has_secret` the issued secret, under the certificate's
+    /// lock. What killed runs left in a secret that stays goes: no later run would look there.
+    /// `status.json` goes last, so that repeating the command completes a killed run. Owed
     /// clean-ups are forgotten too: the caller must check for them first.
     pub async fn forget(
         &self,
         certificate: &NamespacedName,
         secret: Option<&NamespacedName>,
+        has_secret: bool,
         wait: SignedDuration,
     ) -> Result<(), StoreError> {
         let _lease = self.lock(&Lock::Certificate(certificate.clone()), wait).await?;
-        if let Some(secret) = secret {
-            self.remove_folder(layout::secret(secret)?, None)?;
+        match secret.map(layout::secret).transpose()? {
+            Some(secret) if has_secret => self.remove_folder(secret, None)?,
+            Some(secret) => self.sweep_folder(&secret)?,
+            None => {}
         }
         self.remove_folder(layout::certificate(certificate)?, Some(layout::STATUS_FILE))
     }

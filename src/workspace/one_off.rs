@@ -49,13 +49,15 @@ impl Workspace {
         Task { force: None, goal: Goal::CleanUp, ..task.clone() }
     }
 
-    /// Removes a certificate and, when it is named, its Secret.
+    /// Removes a certificate and, with `has_secret`, its Secret.
     pub async fn forget(
         &self,
         certificate: &NamespacedName,
         secret: Option<&NamespacedName>,
+        has_secret: bool,
     ) -> Result<(), StoreError> {
-        self.state.forget(certificate, secret, self.settings.options.lock_timeout).await
+        let wait = self.settings.options.lock_timeout;
+        self.state.forget(certificate, secret, has_secret, wait).await
     }
 }
 

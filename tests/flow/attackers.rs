@@ -160,11 +160,40 @@ fn a_users_config_folder_that_others_can_write_is_refused() {
 }
 
 #[test]
-fn a_secret_and_a_config_file_in_a_folder_of_another_user_are_not_read() {
+fn a_secret_a_solver_and_a_config_file_in_a_folder_of_another_user_are_not_used() {
     if !is_root("a secret in another user's folder") {
         return;
     }
-    let world = open_world(&[]);
+    let world = open_world(&[CertificateYaml::new("web")]);
+    let binding = "externalAccountBinding: {keyID: k, keySecretRef: {name: eab, key: hmac}}";
+    world.write("config/issuer.yaml", &world.issuer().field(binding));
+    let secret = world.write("config/secrets/default/eab/hmac", "MDEyMzQ1Njc4OWFiY2RlZg\n");
+    fs::set_permissions(secret, Permissions::from_mode(0o600)).unwrap();
+    let solver =
+        "    - dns01:\n        webhook: {groupName: acme.example.org, solverName: my-dns}\n";
+    world.write("config/dns.yaml", &world.issuer().named("dns").solvers(solver));
+    let ran = world.path("ran");
+    let program = format!("touch {}", ran.display());
+    world.write_program("config/solvers.d/acme.example.org/my-dns", &program);
+    world.write("config/wild.yaml", &CertificateYaml::new("wild").for_names(&["*.example.test"]));
+    let text = fs::read_to_string(world.path("config/wild.yaml")).unwrap();
+    world.write("config/wild.yaml", &text.replace("name: ca\n", "name: dns\n"));
+    for (folder, name) in [("secrets/default", "web"), ("solvers.d", "wild")] {
+        let folder = world.path("config").join(folder);
+        // The folder itself, and then a link of theirs to it.
+        give(&folder, THEM);
+        let why = format!("{} is owned by user 65534", folder.display());
+        world.run(&["renew", name]).ends_in(3).says(&why);
+        give(&folder, 0);
+        let real = folder.with_extension("real");
+        fs::rename(&folder, &real).unwrap();
+        symlink(&real, &folder).unwrap();
+        give(&folder, THEM);
+        world.run(&["renew", name]).ends_in(3).says(&why);
+        give(&folder, 0);
+    }
+    assert!(!ran.exists());
+    assert_eq!(world.ca.created(certctl::rehearsal::RequestKind::NewOrder), 0);
     world.write("config/config.toml", "color = 'never'\n");
     give(&world.path("config"), THEM);
     world.run(&["status"]).ends_in(3).says("error[E0306]").says("is owned by user 65534");

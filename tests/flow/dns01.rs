@@ -14,6 +14,7 @@ use certctl::rehearsal::{RequestKind, Resolver, TxtAnswer, ZoneWriter};
 use certctl::solver::dns01::{DnsProvider as _, TxtRecord};
 use futures_util::FutureExt as _;
 
+use crate::ping::monitor;
 use crate::support::{CertificateYaml, Webhook, World, finish, until};
 
 /// A program in `solvers.d` that speaks cert-manager's ChallengePayload, and the service that it
@@ -146,6 +147,24 @@ fn apex_and_wildcard_are_issued_by_a_ca_whose_resolver_keeps_the_first_values() 
     assert_eq!(world.dns.txt("_acme-challenge.example.test"), Vec::<String>::new());
 }
 
+/// A proxy that the environment of a command names, for everything.
+fn behind_a_proxy(command: &mut Command) -> TcpListener {
+    let proxy = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    proxy.set_nonblocking(true).unwrap();
+    let url = format!("http://{}", proxy.local_addr().unwrap());
+    for name in ["http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"]
+    {
+        command.env(name, &url);
+    }
+    proxy
+}
+
+fn was_asked(server: &TcpListener) -> bool {
+    let asked = server.accept().map(drop).map_err(|error| error.kind());
+    assert!(matches!(asked, Ok(()) | Err(std::io::ErrorKind::WouldBlock)), "{asked:?}");
+    asked.is_ok()
+}
+
 /// A proxy would see the credentials of a webhook on this machine.
 #[test]
 fn a_webhook_on_this_machine_is_not_asked_through_a_proxy() {
@@ -153,18 +172,58 @@ fn a_webhook_on_this_machine_is_not_asked_through_a_proxy() {
     let webhook = Webhook::start(world.dns.provider());
     world.write("config/issuer.yaml", &world.issuer().solvers(&webhook.solver("")));
     world.write("config/web.yaml", &CertificateYaml::new("web").for_names(&["*.example.test"]));
-    let proxy = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-    proxy.set_nonblocking(true).unwrap();
-    let url = format!("http://{}", proxy.local_addr().unwrap());
     let mut command = world.command(&["issue"]);
-    for name in ["http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"]
-    {
-        command.env(name, &url);
-    }
+    let proxy = behind_a_proxy(&mut command);
     finish(command.spawn().unwrap()).ends_in(0);
     assert_eq!(webhook.actions(), ["Present", "CleanUp"]);
-    let connections = proxy.accept().map(drop).map_err(|error| error.kind());
-    assert_eq!(connections, Err(std::io::ErrorKind::WouldBlock));
+    assert!(!was_asked(&proxy));
+}
+
+/// The URL of a monitor is a secret.
+#[test]
+fn a_monitor_on_this_machine_is_not_told_through_a_proxy() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    let (address, requests) = monitor("200 OK");
+    let mut command = world.command(&["issue", "--ping", &format!("http://{address}/uuid")]);
+    let proxy = behind_a_proxy(&mut command);
+    finish(command.spawn().unwrap()).ends_in(0);
+    assert_eq!((requests.try_iter().count(), was_asked(&proxy)), (2, false));
+}
+
+/// The crate of these providers cannot be kept from a proxy, so they are not asked at all.
+#[cfg(feature = "more-dns-providers")]
+#[test]
+fn a_name_server_on_this_machine_is_not_asked_through_a_proxy() {
+    let world = World::start();
+    let servers = [(), ()].map(|()| {
+        let server = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        server.set_nonblocking(true).unwrap();
+        server
+    });
+    let [proxy, pdns] = servers.each_ref().map(|server| server.local_addr().unwrap());
+    let solver = format!(
+        "    - dns01:\n        webhook:\n          groupName: certctl.io\n          solverName: \
+         pdns\n          config:\n            endpoint: http://{pdns}\n            \
+         apiKeySecretRef: {{name: pdns, key: key}}\n"
+    );
+    world.write("config/issuer.yaml", &world.issuer().solvers(&solver));
+    world.write("config/web.yaml", &CertificateYaml::new("web").for_names(&["*.example.test"]));
+    let secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: pdns}\nstringData: {key: k}\n";
+    let secret = world.write("config/pdns.yaml", secret);
+    std::fs::set_permissions(secret, Permissions::from_mode(0o600)).unwrap();
+    let asked = || servers.each_ref().map(was_asked);
+    let issue = |no: &str| {
+        let mut command = world.command(&["issue", "--timeout", "2s"]);
+        command.env("HTTP_PROXY", format!("http://{proxy}")).env("NO_PROXY", no);
+        finish(command.spawn().unwrap())
+    };
+    issue("").ends_in(3).says(
+        "config.endpoint: the HTTP proxy of the environment would see the credentials for \
+         127.0.0.1: add 127.0.0.1 to NO_PROXY",
+    );
+    assert_eq!((asked(), world.sent(RequestKind::NewOrder)), ([false, false], 0));
+    issue("127.0.0.1");
+    assert_eq!(asked(), [false, true]);
 }
 
 #[test]

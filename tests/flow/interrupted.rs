@@ -148,14 +148,9 @@ fn leave(path: &Path) {
     atomic::write(path, b"", 0o600).unwrap();
 }
 
-#[test]
-fn what_a_killed_run_left_goes_with_the_next_run_though_nothing_is_due() {
-    let world = World::start();
-    let out = world.path("out").display().to_string();
-    world.prepare(&[CertificateYaml::new("web").annotation("certctl.io/output-dir", &out)]);
-    world.issue().ends_in(0);
+/// In each folder of the state of `web`.
+fn leave_everywhere(world: &World) {
     let state = world.state();
-    let before = state.everything();
     let digest = fs::read_dir(state.path("accounts")).unwrap().next().unwrap().unwrap().file_name();
     let account = format!("accounts/{}", digest.to_str().unwrap());
     for folder in [
@@ -171,6 +166,42 @@ fn what_a_killed_run_left_goes_with_the_next_run_though_nothing_is_due() {
     for lock in ["order-1f", "hook-1f"] {
         leave(&state.path("locks").join(lock));
     }
+}
+
+#[test]
+fn what_a_killed_run_left_goes_with_every_verb_that_writes() {
+    let world = World::start();
+    let out = world.path("out").display().to_string();
+    world.prepare(&[CertificateYaml::new("web").annotation("certctl.io/output-dir", &out)]);
+    world.issue().ends_in(0);
+    let is_left = |path: &PathBuf| {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        name.starts_with(".tmp-") || name.ends_with("-1f")
+    };
+    for words in [
+        &["renew", "web"][..],
+        &["rollback", "web"],
+        &["deploy", "web"],
+        &["deploy", "web", "--again"],
+        &["revoke", "web", "--yes"],
+        &["forget", "web", "--anyway", "--yes"],
+    ] {
+        leave_everywhere(&world);
+        world.run(words).ends_in(0);
+        let left: Vec<_> = world.state().everything().into_keys().filter(is_left).collect();
+        assert_eq!(left, Vec::<PathBuf>::new(), "{words:?}");
+    }
+}
+
+#[test]
+fn what_a_killed_run_left_goes_with_the_next_run_though_nothing_is_due() {
+    let world = World::start();
+    let out = world.path("out").display().to_string();
+    world.prepare(&[CertificateYaml::new("web").annotation("certctl.io/output-dir", &out)]);
+    world.issue().ends_in(0);
+    let state = world.state();
+    let before = state.everything();
+    leave_everywhere(&world);
     world.issue().says_nothing();
     let paths =
         |all: &std::collections::BTreeMap<PathBuf, _>| -> Vec<_> { all.keys().cloned().collect() };

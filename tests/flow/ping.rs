@@ -11,7 +11,7 @@ use certctl::rehearsal::{Fault, ProblemType, Rule};
 use crate::support::{CertificateYaml, World};
 
 /// A monitor that answers everything with this status; and the lines of the requests.
-fn monitor(status: &'static str) -> (SocketAddr, Receiver<String>) {
+pub(super) fn monitor(status: &'static str) -> (SocketAddr, Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let (sender, requests) = mpsc::channel();

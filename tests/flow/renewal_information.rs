@@ -73,10 +73,9 @@ fn what_the_ca_suggests_is_shown_and_asked_for_once_in_a_retry_after() {
     }
     let page = world.run(&["status"]).ends_in(0).stdout;
     assert!(page.contains("d ARI "), "{page}");
-    let object: Value = serde_json::from_str(
-        &world.run(&["status", "web", "-o", "json"]).ends_in(0).stdout,
-    )
-    .unwrap();
+    let object: Value =
+        serde_json::from_str(&world.run(&["status", "web", "-o", "json"]).ends_in(0).stdout)
+            .unwrap();
     let times = |start, end| json!({ "start": start, "end": end });
     let ari = &object["status"]["acme"]["ari"];
     assert_eq!(ari["suggestedWindow"], times(window.start.to_string(), window.end.to_string()));
@@ -122,10 +121,8 @@ fn a_certificate_of_another_account_is_replaced_without_saying_so() {
     assert_eq!((world.ca.issued(), world.ca.replacements()), (2, Vec::new()));
     assert_eq!(world.sent(RequestKind::NewOrder), 3);
     assert_eq!(world.state().record("web").status.failed_issuance_attempts, None);
-    let events = std::fs::read_to_string(
-        world.path("state/certificates/default/web/events.jsonl"),
-    )
-    .unwrap();
+    let events =
+        std::fs::read_to_string(world.path("state/certificates/default/web/events.jsonl")).unwrap();
     assert!(events.contains("it is replaced already"), "{events}");
 }
 

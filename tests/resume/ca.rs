@@ -90,7 +90,6 @@ pub(crate) struct Ca {
 
 pub(crate) type Suggests = Box<dyn Fn(usize, Timestamp) -> Answer>;
 
-
 /// A URL of an order.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Misnamed {

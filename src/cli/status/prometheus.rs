@@ -321,7 +321,9 @@ const NUMBERS: [(&str, &str, Number); 10] = [
     (
         "certctl_certificate_renewal_info_failed",
         "1 while the last question when to renew brought no usable window",
-        |view, _| i64::from(view.renewal_information().is_some_and(|known| known.last_error.is_some())),
+        |view, _| {
+            i64::from(view.renewal_information().is_some_and(|known| known.last_error.is_some()))
+        },
     ),
 ];
 

@@ -141,7 +141,8 @@ fn an_answer_is_kept_with_the_instant_and_the_time_of_the_next_question() {
     let (snapshot, record) = answered(&asked_for(), told(seen.clone()), now());
     let known = snapshot.record.status.acme.ari.clone().unwrap();
     // SHA-256 of the identifier begins with these eight bytes.
-    let part = |of: SignedDuration, part: i64| SignedDuration::from_secs((of.as_secs() * part) >> 32);
+    let part =
+        |of: SignedDuration, part: i64| SignedDuration::from_secs((of.as_secs() * part) >> 32);
     let renew_at = days(10) + part(hours(240), 0xb9d5_75f2);
     let expected = RenewalInformation {
         certificate_id: ID.to_owned(),
@@ -180,10 +181,8 @@ fn an_answer_is_kept_with_the_instant_and_the_time_of_the_next_question() {
 fn the_next_question_waits_as_long_as_the_ca_says_within_a_minute_and_a_day() {
     let said = |retry_after| RenewalInformationSeen { retry_after, ..window(days(10), days(20)) };
     let minutes = SignedDuration::from_mins;
-    let late = EffectError {
-        cause: Cause::ca(CaFault::ServerError, "no"),
-        retry_after: Some(hours(9)),
-    };
+    let late =
+        EffectError { cause: Cause::ca(CaFault::ServerError, "no"), retry_after: Some(hours(9)) };
     let cases = [
         (told(said(None)), hours(6)),
         (told(said(Some(SignedDuration::ZERO))), minutes(1)),
@@ -494,9 +493,11 @@ fn a_new_certificate_inherits_no_window() {
     assert_eq!(of_new_leaf(&identified("new"), false, false, now()), Some(expected));
     // Early is what only ARI made due.
     let early = knowing(&asked_for(), -9, -8);
-    for (snapshot, at, made_due) in
-        [(&early, now(), Some(true)), (&early, days(60), Some(false)), (&asked_for(), days(60), None)]
-    {
+    for (snapshot, at, made_due) in [
+        (&early, now(), Some(true)),
+        (&early, days(60), Some(false)),
+        (&asked_for(), days(60), None),
+    ] {
         let Step::Record(record) = trigger::decide(snapshot, at) else { panic!() };
         let Some(Change::Certificate(record)) = record.changes.first() else { panic!() };
         let found = record.status.acme.ari.as_ref().map(|known| known.made_due);

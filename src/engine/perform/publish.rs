@@ -178,12 +178,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     }
 
     /// One line of `issuance.log`.
-    fn issuance(
-        &self,
-        task: &Task,
-        leaf: &LeafFacts,
-        issued: Issued<'_>,
-    ) -> String {
+    fn issuance(&self, task: &Task, leaf: &LeafFacts, issued: Issued<'_>) -> String {
         let Issued { revision, account, renewal, exempt } = issued;
         let line = Issuance {
             time: self.clock.now(),

@@ -84,10 +84,16 @@
 //! that another client makes in the same second are lost.
 //!
 //! Requests go to the service's own address, or to the one that `config` names, and trust the
-//! roots of the system. An operation ends after [`LIMIT`], whatever the crate waits for.
+//! roots of the system; no redirect is followed. The crate makes its own HTTP clients, which take the
+//! proxy of the environment for every address, and lets no caller change that. Six providers can have
+//! an address in `config`; one of this machine, of this link or of a cloud's metadata service is
+//! refused while a proxy would see the credentials for it: see [`proxy::check`]. All others are asked
+//! at public names that the crate holds, with at most a region in them, of which it accepts letters,
+//! digits and '-' only. An operation ends after [`LIMIT`], whatever the crate waits for.
 
 mod error;
 mod fields;
+mod proxy;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -95,6 +101,7 @@ mod tests;
 use std::time::Duration;
 
 use dns_update::{DnsRecord, DnsRecordType, DnsUpdater};
+use hyper_util::client::proxy::matcher::Matcher;
 use serde_json::Value;
 use tokio::sync::Mutex;
 
@@ -137,6 +144,9 @@ impl More {
     ) -> Result<Self, ProviderError> {
         let name = row.name;
         let values = fields::read(name, row.fields, config, context)?;
+        // As the crate's clients read it.
+        proxy::check(row, &values, &Matcher::from_system())
+            .map_err(|reason| ProviderError::Settings { provider: name, reason })?;
         let hidden = Hidden::new(&values);
         // The crate panics where this fails.
         reqwest::Client::builder().build().map_err(|error| ProviderError::Settings {
