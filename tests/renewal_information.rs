@@ -37,6 +37,7 @@ const HOUR: SignedDuration = SignedDuration::from_hours(1);
 const DAY: SignedDuration = SignedDuration::from_hours(24);
 
 /// The answer with this window and Retry-After.
+#[expect(clippy::unnecessary_wraps, reason = "an answer is a result")]
 fn window(start: Timestamp, end: Timestamp, retry_after: SignedDuration) -> Answer {
     Ok(Outcome::RenewalInformation(Box::new(RenewalInformationSeen {
         start,
