@@ -1,5 +1,6 @@
 //! Effects of deployment: outputs, hooks, reloads.
 
+use std::fmt;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -178,7 +179,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     /// Runs a program with the lock of what it does, which its processes inherit.
     pub(super) async fn in_turn(
         &self,
-        program: &Program,
+        program: &(impl fmt::Display + ?Sized),
         what: &str,
         limit: Duration,
         run: impl AsyncFnOnce(Option<&File>) -> Result<(), EffectError>,
@@ -197,7 +198,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     /// cannot be known: a full disk must not keep `on-failure` from telling of it.
     async fn turn_of(
         &self,
-        program: &Program,
+        program: &(impl fmt::Display + ?Sized),
         digest: &str,
         limit: Duration,
     ) -> Result<Option<File>, EffectError> {

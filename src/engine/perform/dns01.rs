@@ -148,7 +148,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         };
         let Some(solver) = provider.as_program() else { return written(None).await };
         let of = format!("solver {} {}", record.name, record.value);
-        self.in_turn(solver.program(), &of, solver.limit(), written).await
+        self.in_turn(solver, &of, solver.limit(), written).await
     }
 }
 

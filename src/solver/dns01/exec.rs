@@ -17,11 +17,12 @@
 //! code 75 means that an early retry may help, every other code that it will not.
 //!
 //! For one value, two runs of the program never overlap, not even when the first one is left from a
-//! certctl that was killed: the caller of [`Exec::run`] holds a lock, which the program inherits.
+//! certctl that was killed: the caller of [`SolverProgram::run`] holds a lock, which the program inherits.
 
 #[cfg(test)]
 mod tests;
 
+use std::fmt;
 use std::fs::File;
 use std::time::Duration;
 
@@ -32,8 +33,10 @@ use std::path::Path;
 
 use super::config::decoded;
 use super::error::shown;
-use super::payload::{Action, Payload, rooted};
-use super::{Context, DnsProvider, Opened, ProviderError, ProviderFuture, TxtRecord};
+use super::payload::{Payload, rooted};
+use super::{
+    Action, Context, DnsProvider, Opened, ProviderError, ProviderFuture, SolverProgram, TxtRecord,
+};
 use crate::program::{INHERITED, Limits, Program, ProgramError, Run, is_component};
 
 #[derive(Deserialize)]
@@ -79,7 +82,7 @@ enum Mode {
 
 /// See the module.
 #[derive(Debug)]
-pub struct Exec {
+struct Exec {
     program: Program,
     mode: Mode,
     payload: Payload,
@@ -97,18 +100,7 @@ impl Exec {
         Self { program, mode, payload, environment: inherited.collect(), limits: LIMITS }
     }
 
-    /// The program.
-    pub(crate) fn program(&self) -> &Program {
-        &self.program
-    }
-
-    /// How long one run may take.
-    pub(crate) fn limit(&self) -> Duration {
-        self.limits.time
-    }
-
-    /// Runs the program. For `lock` see [`Run::lock`].
-    pub(crate) async fn run(
+    async fn act(
         &self,
         action: Action,
         record: &TxtRecord,
@@ -140,14 +132,14 @@ impl Exec {
 
 impl DnsProvider for Exec {
     fn present<'a>(&'a self, record: &'a TxtRecord) -> ProviderFuture<'a> {
-        Box::pin(self.run(Action::Present, record, None))
+        Box::pin(self.act(Action::Present, record, None))
     }
 
     fn clean_up<'a>(&'a self, record: &'a TxtRecord) -> ProviderFuture<'a> {
-        Box::pin(self.run(Action::CleanUp, record, None))
+        Box::pin(self.act(Action::CleanUp, record, None))
     }
 
-    fn as_program(&self) -> Option<&Exec> {
+    fn as_program(&self) -> Option<&dyn SolverProgram> {
         Some(self)
     }
 
@@ -158,6 +150,27 @@ impl DnsProvider for Exec {
             let name = &self.program;
             Ok(format!("exec: {name} may be run; what it may write is not known"))
         })
+    }
+}
+
+impl SolverProgram for Exec {
+    fn limit(&self) -> Duration {
+        self.limits.time
+    }
+
+    fn run<'a>(
+        &'a self,
+        action: Action,
+        record: &'a TxtRecord,
+        lock: Option<&'a File>,
+    ) -> ProviderFuture<'a> {
+        Box::pin(self.act(action, record, lock))
+    }
+}
+
+impl fmt::Display for Exec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.program.fmt(f)
     }
 }
 

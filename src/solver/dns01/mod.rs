@@ -33,9 +33,7 @@ use crate::resource::{Dns01Provider, dns01_providers};
 pub use api::{Api, Call, Reply, Tls};
 pub use context::{Context, Lookup, ReadSecret};
 pub use error::ProviderError;
-pub use exec::Exec;
-pub(crate) use payload::Action;
-pub use provider::{DnsProvider, Opened, ProviderFuture, TxtRecord};
+pub use provider::{Action, DnsProvider, Opened, ProviderFuture, SolverProgram, TxtRecord};
 
 /// The clients: each provider's module, and the one match over all.
 macro_rules! clients {

@@ -3,16 +3,7 @@
 use aws_lc_rs::rand;
 use serde_json::{Value, json};
 
-use super::{Context, TxtRecord};
-
-/// The requested action.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Action {
-    /// Add the value.
-    Present,
-    /// Remove the value.
-    CleanUp,
-}
+use super::{Action, Context, TxtRecord};
 
 impl Action {
     /// As cert-manager writes it.

@@ -1,8 +1,12 @@
 //! The operations of a DNS provider.
 
+use std::fmt;
+use std::fs::File;
+use std::time::Duration;
+
 use futures_util::future::LocalBoxFuture;
 
-use super::{Exec, ProviderError};
+use super::ProviderError;
 
 /// A TXT value and where it belongs. Names are in lower case, without a trailing dot.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,6 +19,29 @@ pub struct TxtRecord {
     pub zone: String,
     /// The value (RFC 8555 section 8.4): 43 characters of base64url.
     pub value: String,
+}
+
+/// The requested action.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Add the value.
+    Present,
+    /// Remove the value.
+    CleanUp,
+}
+
+/// A program of the operator's, which may outlive certctl; shown by its name.
+pub trait SolverProgram: fmt::Display {
+    /// How long one run may take.
+    fn limit(&self) -> Duration;
+
+    /// Runs the program, which inherits the lock.
+    fn run<'a>(
+        &'a self,
+        action: Action,
+        record: &'a TxtRecord,
+        lock: Option<&'a File>,
+    ) -> ProviderFuture<'a>;
 }
 
 /// The future result of a provider's operation.
@@ -37,8 +64,8 @@ pub trait DnsProvider {
         true
     }
 
-    /// The client itself, when it runs a program of the operator's, which may outlive certctl.
-    fn as_program(&self) -> Option<&Exec> {
+    /// The provider itself, when it is a program of the operator's.
+    fn as_program(&self) -> Option<&dyn SolverProgram> {
         None
     }
 
