@@ -60,7 +60,11 @@ pub fn question(snapshot: &Snapshot, now: Timestamp) -> Option<Question> {
     let record = &snapshot.record;
     let leaf = snapshot.live_leaf().filter(|leaf| !leaf.is_temporary())?;
     let certificate_id = leaf.certificate_id.clone()?;
-    let since = match record.renewal_information(leaf) {
+    // What a CA does not offer for one certificate it offers for none.
+    let is_of_it = |known: &&RenewalInformation| {
+        known.certificate_id == certificate_id || known.last_error == Some(NoWindow::NotOffered)
+    };
+    let since = match record.status.acme.ari.as_ref().filter(is_of_it) {
         // A question in the future is of a clock that was ahead.
         Some(known) if known.last_checked.is_none_or(|at| at <= now) => known.next_check,
         Some(_) | None => leaf.not_before,

@@ -65,14 +65,9 @@ impl<C: Clock, S: Store> Performer for World<'_, C, S> {
             Effect::Deploy { target, revision, replaces } => {
                 self.deploy(task, &target, revision, &replaces).await
             }
-            Effect::SwitchBack { set, .. } => {
-                let done = self.store.switch_back(&task.certificate.secret_key(), &set).await;
-                done.map(|()| Outcome::Done).map_err(|error| error::state(&error))
-            }
+            Effect::SwitchBack { set, .. } => self.switch_back(task, &set).await,
             Effect::RestoreLinks { set, revision } => {
-                let secret = task.certificate.secret_key();
-                let done = self.store.restore_links(&secret, set.as_deref(), revision).await;
-                done.map(|()| Outcome::Done).map_err(|error| error::state(&error))
+                self.restore_links(task, set.as_deref(), revision).await
             }
             Effect::RestoreFiles { revision } => self.restore_files(task, revision).await,
             Effect::ObtainAccountKey => self.obtain_account_key(task).await,
@@ -106,15 +101,7 @@ impl<C: Clock, S: Store> Performer for World<'_, C, S> {
             }
             Effect::DeactivateAccount { account } => self.deactivate_account(task, &account).await,
         };
-        done.unwrap_or_else(|failed| {
-            let client = failed.cause.at_the_ca().and_then(|_| self.client(task).ok());
-            let theirs = client.and_then(|client| client.server_time());
-            let ours = self.clock.now();
-            Outcome::Failed(match theirs {
-                Some(theirs) => error::with_clock(failed, theirs, ours),
-                None => failed,
-            })
-        })
+        done.unwrap_or_else(|failed| Outcome::Failed(self.with_clock(task, failed)))
     }
 
     async fn reload(
@@ -163,5 +150,16 @@ impl<C: Clock, S: Store> Performer for World<'_, C, S> {
 
     fn changed_passwords(&self, task: &Task, live: &PublishedPair) -> BTreeSet<String> {
         changed_passwords(&self.secrets, &task.certificate, live)
+    }
+}
+
+impl<C: Clock, S: Store> World<'_, C, S> {
+    /// A failure, with the time of a CA that was asked.
+    fn with_clock(&self, task: &Task, failed: EffectError) -> EffectError {
+        let client = failed.cause.at_the_ca().and_then(|_| self.client(task).ok());
+        match client.and_then(|client| client.server_time()) {
+            Some(theirs) => error::with_clock(failed, theirs, self.clock.now()),
+            None => failed,
+        }
     }
 }

@@ -200,9 +200,8 @@ fn without_its_account_a_certificate_is_revoked_by_its_own_key() {
         };
         world.next_fault(RequestKind::Revoke, unknown);
     };
-    let lost: [(&str, fn(&World)); 3] =
-        [("account", no_account), ("key", no_key), ("at the CA", forgotten)];
-    for (what, lose) in lost {
+    let lost: [fn(&World); 3] = [no_account, no_key, forgotten];
+    for (what, lose) in ["account", "key", "at the CA"].into_iter().zip(lost) {
         let world = issued();
         let old = world.state().published("web");
         lose(&world);

@@ -109,7 +109,14 @@ fn the_ca_is_asked_about_a_live_certificate_that_waits_for_nothing() {
             });
         }),
     ];
-    for (what, since, edit) in cases {
+    let not_offered: &[(&str, Option<Timestamp>, Edit)] =
+        &[("not offered for another certificate", None, |s| {
+            s.record = ari(s, |known| {
+                known.last_error = Some(NoWindow::NotOffered);
+                (known.certificate_id, known.next_check) = ("other".to_owned(), days(1));
+            });
+        })];
+    for (what, since, edit) in cases.iter().chain(not_offered) {
         let mut snapshot = asked_for();
         edit(&mut snapshot);
         let certificate_id = ID.to_owned();

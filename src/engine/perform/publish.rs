@@ -45,6 +45,23 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         Ok(Outcome::Published(Box::new(leaf)))
     }
 
+    /// Makes a kept set live again.
+    pub(super) async fn switch_back(&self, task: &Task, set: &str) -> Result<Outcome, EffectError> {
+        let done = self.store.switch_back(&task.certificate.secret_key(), set).await;
+        done.map(|()| Outcome::Done).map_err(|error| error::state(&error))
+    }
+
+    /// Repairs the links to the live files.
+    pub(super) async fn restore_links(
+        &self,
+        task: &Task,
+        set: Option<&str>,
+        revision: u32,
+    ) -> Result<Outcome, EffectError> {
+        let done = self.store.restore_links(&task.certificate.secret_key(), set, revision).await;
+        done.map(|()| Outcome::Done).map_err(|error| error::state(&error))
+    }
+
     /// Publishes the next key with a temporary certificate. The revision stays as it is, and
     /// `issuance.log` gets no line: no CA has issued anything.
     pub(super) async fn publish_temporary(
