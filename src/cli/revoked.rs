@@ -5,10 +5,10 @@ use super::message::Level;
 use super::result::{Revoked, RevokedState};
 use super::run::{run, unless_signalled};
 use super::shell::Shell;
-use crate::controller::revocation::FoundRevocation;
 use crate::engine::Task;
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::report::Report;
+use crate::resource::FoundRevocation;
 use crate::resource::NamespacedName;
 use crate::workspace::{Job, Workspace};
 

@@ -23,8 +23,8 @@ use super::{
     deploy,
 };
 use crate::resource::{
-    BannedKey, Cause, CauseKind, CertificateRecord, Doing, Failure, LeafFacts, NamespacedName,
-    Problem, Reason, Revocation, RevocationReason,
+    BannedKey, Cause, CauseKind, CertificateRecord, Doing, Failure, FoundRevocation, LeafFacts,
+    NamespacedName, Problem, Reason, Revocation, RevocationReason,
 };
 
 /// How many completed revocations are remembered.
@@ -39,30 +39,6 @@ pub enum Asked {
     Already(Revocation),
     /// The revocation of another, replaced certificate is still owed: it comes first.
     Earlier(Revocation),
-}
-
-/// A live certificate that its CA has revoked, as the CRL says.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FoundRevocation {
-    /// Serial number, lower-case hexadecimal.
-    pub serial: String,
-    /// SHA-256 over the DER, lower-case hexadecimal.
-    pub fingerprint: String,
-    pub reason: RevocationReason,
-    /// When the CA revoked it.
-    pub at: Timestamp,
-}
-
-impl FoundRevocation {
-    /// The revocation of this certificate, by the reason's name in RFC 5280.
-    pub fn of(leaf: &LeafFacts, reason: Option<&str>, at: Timestamp) -> Self {
-        Self {
-            serial: leaf.serial.clone(),
-            fingerprint: leaf.fingerprint.clone(),
-            reason: reason.and_then(|word| word.parse().ok()).unwrap_or_default(),
-            at,
-        }
-    }
 }
 
 /// Why nothing can be revoked.

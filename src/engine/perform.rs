@@ -21,9 +21,8 @@ use jiff::Timestamp;
 use super::ports::{Alert, Clock, Performer, Store};
 use super::task::Task;
 use crate::acme::NewOrder;
-use crate::controller::revocation::FoundRevocation;
 use crate::controller::{Effect, EffectError, Outcome};
-use crate::resource::{NamespacedName, PublishedPair, Token};
+use crate::resource::{FoundRevocation, NamespacedName, PublishedPair, Token};
 
 pub(super) use deploy::check_target;
 pub use deploy::has_alert_hook;

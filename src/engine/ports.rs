@@ -10,9 +10,8 @@ use jiff::{SignedDuration, Timestamp};
 use super::ending::Ended;
 use super::task::Task;
 use crate::controller::alert::Stage;
-use crate::controller::revocation::FoundRevocation;
 use crate::controller::{Effect, EffectError, Outcome};
-use crate::resource::{Event, NamespacedName, PublishedPair};
+use crate::resource::{Event, FoundRevocation, NamespacedName, PublishedPair};
 
 pub use crate::store::port::{
     Etag, HookTurn, KeptSet, Key, Lock, Prefix, Store, StoreError, Stored,

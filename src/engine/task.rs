@@ -3,8 +3,7 @@
 use std::path::PathBuf;
 
 use super::goal::Goal;
-use crate::controller::revocation::FoundRevocation;
-use crate::resource::{Certificate, Issuer, SecretFiles, Settings};
+use crate::resource::{Certificate, FoundRevocation, Issuer, SecretFiles, Settings};
 
 /// One certificate to work on.
 #[derive(Clone, Debug, PartialEq)]

@@ -101,7 +101,9 @@ pub use queue::{Entry, Place, Queue};
 pub use reach::Reach;
 pub use renewal_information::{AcmeStatus, NoWindow, RenewalInformation, SuggestedWindow};
 pub use response_code::response_code;
-pub use revocation::{BannedKey, BannedKeys, Revocation, RevocationReason, RevocationReasonError};
+pub use revocation::{
+    BannedKey, BannedKeys, FoundRevocation, Revocation, RevocationReason, RevocationReasonError,
+};
 pub use rollback::Rollback;
 pub use secret::{
     DataLink, KeptPair, PublishedFormats, PublishedKeystore, PublishedPair, Remedy, Repair,

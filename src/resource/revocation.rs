@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::{Cause, PublicKeyDigest};
+use super::{Cause, LeafFacts, PublicKeyDigest};
 
 /// Why a certificate is revoked, by the names of RFC 5280 section 5.3.1. `removeFromCRL` is not
 /// among them: it is for delta CRLs alone.
@@ -151,6 +151,30 @@ impl Revocation {
     /// Whether the CA revoked the certificate by itself, and certctl found that.
     pub fn was_found(&self) -> bool {
         self.revoked_at.is_some_and(|at| at < self.asked_at)
+    }
+}
+
+/// A live certificate that its CA has revoked, as the CRL says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FoundRevocation {
+    /// Serial number, lower-case hexadecimal.
+    pub serial: String,
+    /// SHA-256 over the DER, lower-case hexadecimal.
+    pub fingerprint: String,
+    pub reason: RevocationReason,
+    /// When the CA revoked it.
+    pub at: Timestamp,
+}
+
+impl FoundRevocation {
+    /// The revocation of this certificate, by the reason's name in RFC 5280.
+    pub fn of(leaf: &LeafFacts, reason: Option<&str>, at: Timestamp) -> Self {
+        Self {
+            serial: leaf.serial.clone(),
+            fingerprint: leaf.fingerprint.clone(),
+            reason: reason.and_then(|word| word.parse().ok()).unwrap_or_default(),
+            at,
+        }
     }
 }
 

@@ -18,14 +18,14 @@ use super::open::Workspace;
 use super::run::RunError;
 use super::settings::Settings;
 use crate::controller::revocation::{
-    self, FoundRevocation, KEPT_AT_MOST, LOOK_AGAIN, LOOK_EVERY, is_fresh, is_sampled,
+    self, KEPT_AT_MOST, LOOK_AGAIN, LOOK_EVERY, is_fresh, is_sampled,
 };
 use crate::engine::Task;
 use crate::engine::inputs::digest_of;
 use crate::engine::ports::Store as _;
 use crate::pki::{Chain, Revocation, RevocationDoubt, RevocationList};
 use crate::probe::Network;
-use crate::resource::{LeafFacts, NamespacedName};
+use crate::resource::{FoundRevocation, LeafFacts, NamespacedName};
 use crate::store::Looks;
 
 /// A live certificate that names a CRL.

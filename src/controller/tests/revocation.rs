@@ -4,12 +4,12 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::fixture::{ACCOUNT, account, error, leaf, live, now};
 use crate::controller::policy::first_trigger;
-use crate::controller::revocation::{self, Asked, FoundRevocation, RevocationError};
+use crate::controller::revocation::{self, Asked, RevocationError};
 use crate::controller::{
     Change, Effect, EffectError, Outcome, Record, RevocationRequest, RevocationSigner, Snapshot,
     Step, Wish, absorb,
 };
-use crate::resource::{CauseKind, Reason, RevocationReason, hex};
+use crate::resource::{CauseKind, FoundRevocation, Reason, RevocationReason, hex};
 
 /// The user requests that the live certificate be revoked.
 fn wishing(reason: RevocationReason, at_once: bool) -> Snapshot {

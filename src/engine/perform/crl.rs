@@ -3,11 +3,11 @@
 use std::rc::Rc;
 
 use super::world::World;
-use crate::controller::revocation::FoundRevocation;
 use crate::engine::ports::{Clock, Store};
 use crate::engine::task::Task;
 use crate::pki::{Chain, Revocation, RevocationList};
 use crate::probe::Network;
+use crate::resource::FoundRevocation;
 
 impl<C: Clock, S: Store> World<'_, C, S> {
     /// What the CRL says that the live certificate names. One that cannot be had or believed says
