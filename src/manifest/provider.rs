@@ -60,10 +60,16 @@ fn provider(
     };
     if let Dns01Provider::Webhook(webhook) = &provider
         && webhook.group_name == OWN_GROUP
-        && let Some(url) = field.node.get("config").and_then(|config| config.get("url"))
-        && let Some(text) = url.as_text()
+        && webhook.own_provider().is_none()
+        && let Some(config) = field.node.get("config")
     {
-        warn_of_http(text, url, &format!("{}.config.url", field.path), sink);
+        for name in ADDRESSES {
+            if let Some((node, text)) =
+                config.get(name).and_then(|node| Some((node, node.as_text()?)))
+            {
+                warn_of_http(text, node, &format!("{}.config.{name}", field.path), sink);
+            }
+        }
     }
     // A provider that a webhook names has its own settings in `config`.
     if let Dns01Provider::Webhook(webhook) = &mut provider
@@ -183,6 +189,9 @@ fn value(
         FieldKind::Any | FieldKind::ClusterOnly => Some(to_json(field.node)),
     }
 }
+
+/// The fields of `config` that can be an address, of `http` and of the feature's providers.
+const ADDRESSES: [&str; 5] = ["baseURL", "endpoint", "host", "serverURL", "url"];
 
 /// Credentials are sent there in the clear, unless it is this machine.
 fn warn_of_http(text: &str, node: &Node, path: &str, sink: &mut Sink<'_>) {

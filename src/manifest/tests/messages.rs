@@ -2,7 +2,7 @@
 //!
 //! An entry is YAML, then one line `=> field: message` for each diagnostic; a blank line ends it.
 
-use super::alone;
+use super::{alone, read};
 
 #[test]
 fn every_mistake_in_a_certificate_has_its_words() {
@@ -70,3 +70,45 @@ fn indent(text: &str, by: usize) -> String {
 const HEAD: &str = "apiVersion: cert-manager.io/v1\nkind: ";
 const GOOD: &str = "secretName: web-tls\nissuerRef: {name: le}\ndnsNames: [www.example.com]";
 const ACME: &str = "server: https://acme.example/dir\nprivateKeySecretRef: {name: key}";
+
+#[test]
+fn http_to_another_machine_is_a_warning() {
+    let warned = |solver: &str| {
+        let text = format!(
+            "apiVersion: cert-manager.io/v1\nkind: Issuer\nmetadata: {{name: ca}}\nspec:\n  acme:\n    \
+             server: https://ca.example/dir\n    privateKeySecretRef: {{name: key}}\n    solvers:\n    \
+             - dns01: {solver}\n"
+        );
+        let found = read(&text).diagnostics.into_iter().filter(|found| found.code == "W0306");
+        found.map(|found| found.field).collect::<Vec<_>>()
+    };
+    for (address, is_far) in [
+        ("https://dns.example/x", false),
+        ("http://127.0.0.1:8081/x", false),
+        ("http://[::1]/x", false),
+        ("HTTP://LOCALHOST/x", false),
+        ("http://dns.example/x", true),
+        ("HTTP://10.0.0.1:8081/x", true),
+        ("http://169.254.169.254/x", true),
+        ("http://user@localhost.example/x", true),
+    ] {
+        let acme_dns =
+            format!("{{acmeDNS: {{host: \"{address}\", accountSecretRef: {{name: a, key: k}}}}}}");
+        let webhook = |solver: &str, field: &str| {
+            format!(
+                "{{webhook: {{groupName: certctl.io, solverName: {solver}, config: {{{field}: \
+                 \"{address}\"}}}}}}"
+            )
+        };
+        for (solver, field) in [
+            (acme_dns, "acmeDNS.host"),
+            (webhook("http", "url"), "webhook.config.url"),
+            (webhook("pdns", "endpoint"), "webhook.config.endpoint"),
+            (webhook("acmeDNS", "host"), "webhook.config.host"),
+        ] {
+            let wanted: Vec<_> =
+                is_far.then(|| format!("spec.acme.solvers[0].dns01.{field}")).into_iter().collect();
+            assert_eq!(warned(&solver), wanted, "{solver}");
+        }
+    }
+}
