@@ -37,14 +37,13 @@ const HOUR: SignedDuration = SignedDuration::from_hours(1);
 const DAY: SignedDuration = SignedDuration::from_hours(24);
 
 /// The answer with this window and Retry-After.
-#[expect(clippy::unnecessary_wraps, reason = "an answer is a result")]
-fn window(start: Timestamp, end: Timestamp, retry_after: SignedDuration) -> Answer {
-    Ok(Outcome::RenewalInformation(Box::new(RenewalInformationSeen {
+fn window(start: Timestamp, end: Timestamp, retry_after: SignedDuration) -> Outcome {
+    Outcome::RenewalInformation(Box::new(RenewalInformationSeen {
         start,
         end,
         explanation_url: None,
         retry_after: Some(retry_after),
-    })))
+    }))
 }
 
 /// A certificate for nine days that was just issued by a CA that suggests this.
@@ -84,7 +83,7 @@ fn reasons(scene: &Scene, reason: Reason) -> Vec<(EventType, String)> {
 
 #[test]
 fn a_window_in_the_past_is_renewed_by_the_run_that_learns_of_it_and_once() {
-    let scene = issued(|_, now| window(now - HOUR, now - HOUR / 2, HOUR));
+    let scene = issued(|_, now| Ok(window(now - HOUR, now - HOUR / 2, HOUR)));
     let begun = scene.clock.now();
     let first = live_id(&scene);
     after(&scene, HOUR);
@@ -113,7 +112,7 @@ fn a_window_in_the_past_is_renewed_by_the_run_that_learns_of_it_and_once() {
 fn a_window_beyond_two_thirds_is_waited_for_also_after_kills() {
     let start = "2026-01-02T00:00:00Z".parse::<Timestamp>().unwrap();
     let (from, to) = (start + DAY * 7, start + DAY * 8);
-    let scene = issued(move |_, _| window(from, to, HOUR * 6));
+    let scene = issued(move |_, _| Ok(window(from, to, HOUR * 6)));
     let begun = scene.clock.now();
     after(&scene, HOUR);
     assert!(matches!(scene.run_freely(), Ending::Unchanged { .. }));
@@ -141,7 +140,7 @@ fn a_window_beyond_two_thirds_is_waited_for_also_after_kills() {
 
 #[test]
 fn a_run_that_is_killed_at_any_moment_of_it_renews_once() {
-    let past = || issued(|_, now| window(now - HOUR, now - HOUR / 2, HOUR));
+    let past = || issued(|_, now| Ok(window(now - HOUR, now - HOUR / 2, HOUR)));
     let undisturbed = past();
     after(&undisturbed, HOUR);
     let moments = undisturbed.run(Fuse::endless()).labels.len();
@@ -212,9 +211,9 @@ fn wrong_answers() -> Vec<(String, Suggests)> {
         ("backwards in time", "9999-12-30T00:00:00Z", "0000-01-01T00:00:00Z"),
     ] {
         let (start, end) = (at(start), at(end));
-        add(what, Box::new(move |_, _| window(start, end, HOUR)));
+        add(what, Box::new(move |_, _| Ok(window(start, end, HOUR))));
         let first = format!("{what}, and asked again only in a year");
-        add(&first, Box::new(move |_, _| window(start, end, DAY * 365)));
+        add(&first, Box::new(move |_, _| Ok(window(start, end, DAY * 365))));
     }
     wrong
 }
@@ -247,7 +246,7 @@ fn no_wrong_answer_makes_a_renewal_later_than_without_one_or_happen_twice() {
 fn a_window_in_the_past_for_every_certificate_is_believed_once() {
     let (start, end) = ("2020-01-01T00:00:00Z", "2020-01-02T00:00:00Z");
     let (start, end) = (start.parse().unwrap(), end.parse().unwrap());
-    let scene = issued(move |_, _| window(start, end, HOUR));
+    let scene = issued(move |_, _| Ok(window(start, end, HOUR)));
     let begun = scene.clock.now();
     let mut renewed = Vec::new();
     for hour in 1..=140 {
@@ -265,7 +264,7 @@ fn a_question_that_fails_after_a_window_leaves_the_earlier_of_the_two_times() {
         let start = "2026-01-02T03:00:00Z".parse::<Timestamp>().unwrap();
         let (from, to) = (start + DAY * from, start + DAY * to);
         let scene = issued(move |number, _| match number {
-            0 => window(from, to, HOUR),
+            0 => Ok(window(from, to, HOUR)),
             _ => Err(refused(CaFault::ServerError, 503)),
         });
         let begun = scene.clock.now();
@@ -279,7 +278,7 @@ fn a_question_that_fails_after_a_window_leaves_the_earlier_of_the_two_times() {
 
 #[test]
 fn a_refused_replaces_is_left_out_in_the_same_run() {
-    let scene = issued(|_, now| window(now - HOUR, now - HOUR / 2, HOUR));
+    let scene = issued(|_, now| Ok(window(now - HOUR, now - HOUR / 2, HOUR)));
     scene.ca.borrow_mut().refuses_replaces = true;
     let first = live_id(&scene);
     after(&scene, HOUR);
@@ -330,7 +329,7 @@ impl Host {
 fn a_fortnight_of_hourly_runs_asks_once_in_a_retry_after_and_nothing_in_between() {
     let (start, end) = ("2026-03-03T00:00:00Z", "2026-03-05T00:00:00Z");
     let (start, end) = (start.parse().unwrap(), end.parse().unwrap());
-    let host = Host::new(10, Box::new(move |_, _| window(start, end, HOUR * 6)));
+    let host = Host::new(10, Box::new(move |_, _| Ok(window(start, end, HOUR * 6))));
     let begun = host.scene.clock.now();
     let (mut idle, mut before) = (0, host.written());
     for hour in 1..=14 * 24 {
@@ -378,7 +377,7 @@ fn a_run_asks_about_so_many_at_most_and_those_first_that_wait_longest() {
 fn hosts_that_share_a_certificate_choose_the_same_instant() {
     let (start, end) = ("2026-01-06T00:00:00Z", "2026-01-09T00:00:00Z");
     let (start, end) = (start.parse().unwrap(), end.parse().unwrap());
-    let scene = issued(move |_, _| window(start, end, HOUR));
+    let scene = issued(move |_, _| Ok(window(start, end, HOUR)));
     after(&scene, HOUR);
     scene.run_freely();
     let chosen = known(&scene).suggested_window.unwrap().renew_at;
