@@ -58,7 +58,7 @@ fn in_a_window(spec: &CertificateSpec, leaf: &LeafFacts, due: Timestamp) -> Opti
 
 /// When a renewal of the live leaf is due: see the tables. One that was due at the time of a
 /// rollback to this leaf is due when a third of the lifetime that was left then is left. Without
-/// renewBefore and its percentage, one of the [`SHORT_LIVED`] profile is due at half its lifetime.
+/// renewBefore and its percentage, one of the `shortlived` profile is due at half its lifetime.
 pub fn due(snapshot: &Snapshot, leaf: &LeafFacts, now: Timestamp) -> Option<RenewalTime> {
     let spec = &short_lived(snapshot);
     let natural = before_the_end(spec, leaf)?;
