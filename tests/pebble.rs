@@ -19,7 +19,7 @@ use base64::prelude::BASE64_STANDARD as STANDARD;
 use certctl::acme;
 use certctl::engine::ports::{Clock as _, SystemClock};
 use certctl::resource::Identifier;
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use openssl_fields::{agree, list};
 use serde_json::{Value, json};
 
@@ -101,6 +101,48 @@ fn pebble_says_when_to_renew_a_certificate_and_who_may_replace_it() {
     let directory = block_on(client.directory()).unwrap();
     assert!(error.is_refusal_of_order(&directory.new_order), "{error}");
     assert!(error.is_problem("unauthorized"), "{error}");
+}
+
+#[test]
+fn a_window_in_the_past_renews_at_once_and_one_in_the_future_is_awaited() {
+    installed();
+    let _turn = beside_others();
+    let ca = Ca::start(&Options::default());
+    let work = Work::new(&ca, CERTCTL);
+    work.manifest("web.yaml", &Issuer::default(), &[("web".to_owned(), names("asked", 1))]);
+    let live = || {
+        let pem = work.secret("web", "tls.crt").unwrap();
+        (certctl::pki::leaf_facts(&pem).unwrap(), pem)
+    };
+    assert_done(&work.issue("web.yaml"));
+    let (first, pem) = live();
+    let of = |start: Timestamp, end: Timestamp| {
+        let window = json!({ "start": start.to_string(), "end": end.to_string() });
+        json!({ "suggestedWindow": window, "explanationURL": "https://ca.test/why" })
+    };
+    let now = SystemClock.now();
+    let hours = SignedDuration::from_hours;
+    ca.set_renewal_info(&pem, &of(now - hours(2), now - hours(1)));
+    let replaced = || ca.said("is a replacement of");
+    assert_eq!(replaced(), 0);
+    assert_done(&work.issue("web.yaml"));
+    let (second, pem) = live();
+    assert_ne!(second.serial, first.serial);
+    assert_eq!(replaced(), 1);
+
+    // A percentage of its life; without the window it is due at 67.
+    let lifetime = second.not_before.duration_until(second.not_after);
+    let at = |percentage: i32| second.not_before + lifetime * percentage / 100;
+    ca.set_renewal_info(&pem, &of(at(88), at(90)));
+    for percentage in [10, 75, 80, 87] {
+        assert_done(&work.run_at(at(percentage), &["issue", "./web.yaml"]));
+        assert_eq!(live().0.serial, second.serial, "{percentage} %");
+    }
+    let shown = work.run_at(at(87), &["status", "web", "-f", "web.yaml"]);
+    assert!(shown.stdout.contains("https://ca.test/why"), "{}", shown.stdout);
+    assert_done(&work.run_at(at(91), &["issue", "./web.yaml"]));
+    assert_ne!(live().0.serial, second.serial);
+    assert_eq!(replaced(), 2);
 }
 
 #[test]

@@ -19,7 +19,10 @@ use super::authorities;
 use crate::resource::{GoDuration, SecretKeySelector};
 use crate::solver::dns01::config::decoded;
 use crate::solver::dns01::payload::Payload;
-use crate::solver::dns01::{Action, Api, Call, Context, DnsProvider, Opened, ProviderError, ProviderFuture, Reply, TxtRecord,};
+use crate::solver::dns01::{
+    Action, Api, Call, Context, DnsProvider, Opened, ProviderError, ProviderFuture, Reply,
+    TxtRecord,
+};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
