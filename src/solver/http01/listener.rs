@@ -147,7 +147,7 @@ impl Responder {
                 accepted = socket.accept() => accepted,
             };
             match accepted {
-                Ok((stream, peer)) => self.admit(stream, peer),
+                Ok((stream, peer)) => self.admit(stream, peer).await,
                 Err(error) => self.make_room(&error).await,
             }
         }
@@ -159,7 +159,7 @@ impl Responder {
                 Ok((stream, peer)) => {
                     let stream = stream.set_nonblocking(true).map(|()| stream);
                     match stream.and_then(TcpStream::from_std) {
-                        Ok(stream) => self.admit(stream, peer),
+                        Ok(stream) => self.admit(stream, peer).await,
                         Err(error) => tracing::debug!(%error, "a late visitor is lost"),
                     }
                 }
@@ -170,10 +170,12 @@ impl Responder {
         }
     }
 
-    fn admit(&self, stream: TcpStream, peer: SocketAddr) {
+    /// A connection that is closed for this one gives its file back before the next is accepted.
+    async fn admit(&self, stream: TcpStream, peer: SocketAddr) {
         let (folder, hits) = (self.folder.clone(), self.hits.clone());
         let task = tokio::spawn(serve(stream, folder, hits, HEADER_TIMEOUT));
         self.connections().admit(peer.ip(), task.abort_handle());
+        tokio::task::yield_now().await;
     }
 
     /// Mostly for the limit of open files: frees one, and does not spin if that fails.
