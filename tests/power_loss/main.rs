@@ -99,9 +99,15 @@ impl Scene {
         Self { world, base, words, revision, orders: 1, then: issued, end: Tree::new() }
     }
 
-    /// A state in format 1. The CA is gone; what waits for it is left out.
+    /// A state in format 1. The CA is gone; what waits for it is left out, and so is the question when
+    /// to renew.
     fn of_format_1() -> Self {
         let world = copied("v1");
+        let issuer = world.path("config/issuer.yaml");
+        let text = fs::read_to_string(&issuer).unwrap();
+        let unasked = "  acme:\n    renewalInformationSource: None\n";
+        assert!(text.contains("  acme:\n"), "{text}");
+        world.write("config/issuer.yaml", &text.replace("  acme:\n", unasked));
         for name in ["pending-dns", "pending-http"] {
             fs::remove_file(world.path(&format!("config/{name}.yaml"))).unwrap();
             fs::remove_dir_all(world.path(&format!("state/certificates/default/{name}"))).unwrap();
