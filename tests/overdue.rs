@@ -111,7 +111,7 @@ fn shown(scene: &Scene) -> (String, bool, bool) {
     let metrics = look(Format::Prometheus);
     let sample =
         metrics.lines().find(|line| line.starts_with("certctl_certificate_renewal_overdue{"));
-    let attention = status::needs_attention(std::slice::from_ref(&view), scene.clock.now());
+    let attention = status::Verdict::of(&view, scene.clock.now()).needs_attention();
     (word, attention, sample.unwrap().ends_with(" 1"))
 }
 

@@ -9,9 +9,14 @@ mod openssl_fields;
 mod pebble_support;
 
 use std::collections::BTreeMap;
-use std::net::Ipv4Addr;
-use std::process::Stdio;
+use std::io;
+use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::thread;
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -21,6 +26,7 @@ use certctl::engine::ports::{Clock as _, SystemClock};
 use certctl::resource::Identifier;
 use jiff::{SignedDuration, Timestamp};
 use openssl_fields::{agree, list};
+use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::{Value, json};
 
 use pebble_support::{Ca, Dns, Issuer, Options, Run, Work, block_on, installed, not_tested};
@@ -145,6 +151,187 @@ fn a_window_in_the_past_renews_at_once_and_one_in_the_future_is_awaited() {
     assert_done(&work.run_at(at(91), &["issue", "./web.yaml"]));
     assert_ne!(live().0.serial, second.serial);
     assert_eq!(replaced(), 2);
+}
+
+/// A way to the CA on which connections are made to wait for an answer.
+struct Relay {
+    /// The directory, by this way.
+    directory_url: String,
+    holds: Arc<AtomicBool>,
+    held: Receiver<TcpStream>,
+}
+
+impl Relay {
+    fn to(ca: &Ca) -> Self {
+        let url = ca.directory_url();
+        let address = url.trim_start_matches("https://").trim_end_matches("/dir").to_owned();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let own = listener.local_addr().unwrap().to_string();
+        let directory_url = url.replace(&address, &own);
+        let holds = Arc::new(AtomicBool::new(false));
+        let (sender, held) = channel();
+        let is_held = Arc::clone(&holds);
+        thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                if is_held.load(Ordering::SeqCst) {
+                    if sender.send(stream).is_err() {
+                        return;
+                    }
+                    continue;
+                }
+                let ca = TcpStream::connect(&address).unwrap();
+                let ways = [(stream.try_clone().unwrap(), ca.try_clone().unwrap()), (ca, stream)];
+                for (mut from, mut to) in ways {
+                    thread::spawn(move || {
+                        drop(io::copy(&mut from, &mut to));
+                        drop(to.shutdown(Shutdown::Both));
+                    });
+                }
+            }
+        });
+        Self { directory_url, holds, held }
+    }
+
+    /// Kills the run of this command while the CA owes it the first answer.
+    fn kill_unanswered(&self, command: &mut Command) {
+        self.holds.store(true, Ordering::SeqCst);
+        let run = start(command);
+        let _unanswered = self.held.recv_timeout(Duration::from_secs(30)).unwrap();
+        kill(run);
+        self.holds.store(false, Ordering::SeqCst);
+    }
+}
+
+/// Starts a run in a process group of its own: `faketime` has it as its child.
+fn start(command: &mut Command) -> Child {
+    command.process_group(0).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+}
+
+fn kill(mut run: Child) {
+    assert!(run.try_wait().unwrap().is_none(), "it ended by itself");
+    kill_process_group(Pid::from_child(&run), Signal::KILL).unwrap();
+    run.wait().unwrap();
+}
+
+fn until(what: impl Fn() -> bool) {
+    for _ in 0..3000 {
+        if what() {
+            return;
+        }
+        thread::park_timeout(Duration::from_millis(10));
+    }
+    panic!("nothing happened for 30 s");
+}
+
+/// Start, end and the instant in it of the window that is stored for the certificate `web`.
+fn stored_window(work: &Work<'_>) -> Option<[Timestamp; 3]> {
+    let path = work.path("state/certificates/default/web/status.json");
+    let record: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let window = record.pointer("/document/status/acme/ari/suggestedWindow")?;
+    let time = |name: &str| window.get(name)?.as_str()?.parse().ok();
+    Some([time("start")?, time("end")?, time("renewAt")?])
+}
+
+#[test]
+fn a_window_beyond_two_thirds_keeps_its_instant_over_killed_runs() {
+    installed();
+    let _turn = beside_others();
+    let ca = Ca::start(&Options::default());
+    let work = Work::new(&ca, CERTCTL);
+    let relay = Relay::to(&ca);
+    // Pebble names URLs at the host that it is asked at.
+    let issuer = Issuer { profile: Some("default".to_owned()), ..Issuer::default() };
+    let issuer = work.issuer(&issuer).replace(&ca.directory_url(), &relay.directory_url);
+    let certificate = |name: &str| {
+        format!(
+            "---\napiVersion: cert-manager.io/v1\nkind: Certificate\nmetadata: {{ name: {name} }}\n\
+             spec:\n  secretName: {name}-tls\n  issuerRef: {{ name: pebble }}\n  \
+             dnsNames: [{name}.test]\n"
+        )
+    };
+    work.write("web.yaml", &(issuer.clone() + &certificate("web")));
+    // Its challenge is never found, so that a run that works on it too lasts until it is killed.
+    ca.dns.set_address("stuck.test", Ipv4Addr::new(127, 9, 9, 9));
+    work.write("both.yaml", &(issuer + &certificate("web") + &certificate("stuck")));
+
+    assert_done(&work.issue("web.yaml"));
+    let pem = work.secret("web", "tls.crt").unwrap();
+    let leaf = certctl::pki::leaf_facts(&pem).unwrap();
+    // A percentage of its life; without the window it is due at 67.
+    let lifetime = leaf.not_before.duration_until(leaf.not_after);
+    let at = |percentage: i32| leaf.not_before + lifetime * percentage / 100;
+    let window = json!({ "start": at(88).to_string(), "end": at(90).to_string() });
+    ca.set_renewal_info(&pem, &json!({ "suggestedWindow": window }));
+
+    relay.kill_unanswered(&mut work.command("web.yaml"));
+    assert_eq!(stored_window(&work), None);
+    let answered = start(&mut work.command("both.yaml"));
+    until(|| stored_window(&work).is_some());
+    kill(answered);
+    let window = stored_window(&work).unwrap();
+    let [begin, end, instant] = window;
+    assert!(at(87) < begin && begin <= instant && instant < end, "{window:?}");
+    let requests = ca.requests().len();
+    let idle = start(&mut work.command("both.yaml"));
+    until(|| ca.requests().len() > requests);
+    kill(idle);
+    assert_eq!(stored_window(&work), Some(window));
+    let eight_hours = SystemClock.now() + SignedDuration::from_hours(8);
+    relay.kill_unanswered(&mut work.command_at(eight_hours, &["issue", "./web.yaml"]));
+    assert_eq!(stored_window(&work), Some(window));
+
+    let asked = || ca.requests().iter().filter(|line| line.contains("ari")).count();
+    let before = asked();
+    let minute = SignedDuration::from_mins(1);
+    for time in [at(75), instant - minute] {
+        assert_done(&work.run_at(time, &["issue", "./web.yaml"]));
+        assert_eq!(work.secret("web", "tls.crt").unwrap(), pem, "{time}");
+        assert_eq!(stored_window(&work), Some(window), "{time}");
+    }
+    assert_eq!(asked() - before, 2, "{:?}", ca.requests());
+    assert_done(&work.run_at(instant + minute, &["issue", "./web.yaml"]));
+    assert_ne!(work.secret("web", "tls.crt").unwrap(), pem);
+    assert_eq!(ca.said("is a replacement of"), 1);
+}
+
+#[test]
+fn what_the_ca_revoked_by_itself_is_replaced_with_a_new_key_and_deployed() {
+    installed();
+    let _turn = beside_others();
+    let ca = Ca::start(&Options::default());
+    let work = Work::new(&ca, CERTCTL);
+    work.manifest("web.yaml", &Issuer::default(), &[("web".to_owned(), names("called-back", 1))]);
+    let out = work.path("out");
+    let annotations = format!("{{ certctl.io/output-dir: {} }}", out.display());
+    let text = std::fs::read_to_string(work.path("web.yaml")).unwrap();
+    let metadata = format!("metadata: {{ name: web, annotations: {annotations} }}");
+    work.write("web.yaml", &text.replace("metadata: { name: web }", &metadata));
+    assert_done(&work.issue("web.yaml"));
+    let deployed = |file: &str| std::fs::read_to_string(out.join(file)).unwrap();
+    let (old, old_key) = (deployed("tls.crt"), deployed("tls.key"));
+    let chain = certctl::pki::Chain::from_pem(&old).unwrap();
+
+    // As another owner of the key does it; this state hears of it from the CA alone.
+    let endpoint = acme::Endpoint {
+        directory_url: ca.directory_url(),
+        ca_bundle: Some(ca.bundle().to_owned()),
+        skip_tls_verify: false,
+        user_agent: "certctl-tests".to_owned(),
+    };
+    let client = acme::Client::new(endpoint, acme::Limits::default()).unwrap();
+    let key = certctl::pki::PrivateKey::from_pem(&old_key).unwrap();
+    block_on(client.revoke_by_key(&key, &chain.certificates()[0], 1)).unwrap();
+    assert_eq!(ca.status_of(&chain.leaf().serial), "Revoked");
+
+    assert_done(&work.issue("web.yaml"));
+    let new = certctl::pki::Chain::from_pem(&deployed("tls.crt")).unwrap();
+    assert_eq!(ca.status_of(&new.leaf().serial), "Valid");
+    assert_ne!(new.leaf().public_key, chain.leaf().public_key);
+    for file in ["tls.crt", "tls.key"] {
+        assert_eq!(Some(deployed(file)), work.secret("web", file));
+    }
+    assert_ne!(deployed("tls.key"), old_key);
+    assert_eq!(ca.said("is a replacement of"), 1);
 }
 
 #[test]

@@ -156,6 +156,7 @@ fn a_killed_run_holds_nothing_and_its_successor_queues() {
         max_concurrent_challenges: 1,
         unattended: false,
         reports_daily: false,
+        certificates: 0,
         ..options()
     };
     let before = times(&scene, scene.clock.now(), "hopeless", Reason::Started).len();

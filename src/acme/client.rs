@@ -1,9 +1,10 @@
 //! Client: one CA for one run.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
-use http::Method;
+use http::{HeaderMap, Method};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 use tokio::sync::Semaphore;
@@ -81,6 +82,36 @@ impl Client {
     /// The directory: one request the first time, then none for an hour.
     pub async fn directory(&self) -> Result<Arc<Directory>, AcmeError> {
         self.directory_but(None).await
+    }
+
+    /// The directory as the CA sends it in this run: what an earlier one fetched is not enough.
+    pub async fn fresh_directory(&self) -> Result<Arc<Directory>, AcmeError> {
+        let directory = self.directory().await?;
+        if self.directory.fetched().is_some() {
+            return Ok(directory);
+        }
+        self.directory_but(Some(&directory)).await
+    }
+
+    /// The directory, however old it is, without a request; `None` when none was needed yet.
+    pub fn known_directory(&self) -> Option<Arc<Directory>> {
+        self.directory.known()
+    }
+
+    /// The body of the directory that was fetched in this run, and how long ago, for
+    /// [`Client::reuse_directory`] of a later one.
+    pub fn fetched_directory(&self) -> Option<(Bytes, Duration)> {
+        self.directory.fetched()
+    }
+
+    /// Takes the body of a directory that an earlier run fetched `age` ago. One that cannot be read
+    /// is fetched again.
+    pub fn reuse_directory(&self, body: Bytes, age: Duration) {
+        let answer = Answer::new(&self.directory_url, 200, &HeaderMap::new(), body);
+        if let Ok(directory) = Directory::read(&answer) {
+            self.transport.learn(&directory);
+            self.directory.reuse(directory, age);
+        }
     }
 
     /// How many HTTP requests were sent.
@@ -222,20 +253,42 @@ impl Client {
         &self,
         stale: Option<&Arc<Directory>>,
     ) -> Result<Arc<Directory>, AcmeError> {
+        let fetch = async { self.learn(self.unsigned(Method::GET, &self.directory_url).await?) };
+        self.directory.get(self.limits.directory_age, stale, true, fetch).await
+    }
+
+    /// The directory for a question that can wait: when it is not cached, by one request that is not
+    /// repeated, and whose failure no other request takes for its own.
+    pub(super) async fn directory_once(&self) -> Result<Arc<Directory>, AcmeError> {
         let fetch = async {
-            let mut answer = self.unsigned(Method::GET, &self.directory_url).await?;
-            if let Some(nonce) = answer.nonce.take() {
-                self.nonces.put(nonce);
-            }
-            let directory = Directory::read(&answer)?;
-            self.transport.learn(&directory);
-            Ok(directory)
+            let url = &self.directory_url;
+            let answer = self.transport.exchange(Method::GET, url, None, Expect::Json).await;
+            self.learn(answer.and_then(Answer::success)?)
         };
-        self.directory.get(self.limits.directory_age, stale, fetch).await
+        self.directory.get(self.limits.directory_age, None, false, fetch).await
+    }
+
+    /// The directory of an answer, with its body.
+    fn learn(&self, mut answer: Answer) -> Result<(Directory, Bytes), AcmeError> {
+        if let Some(nonce) = answer.nonce.take() {
+            self.nonces.put(nonce);
+        }
+        let directory = Directory::read(&answer)?;
+        self.transport.learn(&directory);
+        Ok((directory, answer.body))
     }
 
     async fn new_nonce(&self) -> Result<String, AcmeError> {
-        let directory = self.directory().await?;
+        let mut directory = self.directory().await?;
+        // The first request of most runs: it shows whether a directory of an earlier run still holds.
+        if self.directory.fetched().is_none() {
+            let url = &directory.new_nonce;
+            let answer = self.transport.exchange(Method::HEAD, url, None, Expect::Json).await;
+            match answer.and_then(Answer::success) {
+                Ok(Answer { nonce: Some(nonce), .. }) => return Ok(nonce),
+                Ok(_) | Err(_) => directory = self.fresh_directory().await?,
+            }
+        }
         let answer = match self.unsigned(Method::HEAD, &directory.new_nonce).await {
             Err(error) if error.is_gone() => match self.moved(&directory, new_nonce_url).await {
                 Some(fresh) => self.unsigned(Method::HEAD, &fresh.new_nonce).await?,
@@ -273,7 +326,7 @@ impl Client {
             return false;
         }
         if repeated == 0 {
-            let longest: std::time::Duration = self.limits.retry_waits.iter().sum();
+            let longest: Duration = self.limits.retry_waits.iter().sum();
             tracing::info!(
                 target: "certctl::acme::retry",
                 "{error}: trying again for up to {} s",

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -82,26 +83,35 @@ pub(super) struct Cache {
 
 #[derive(Debug, Default)]
 struct Kept {
-    found: Option<(Arc<Directory>, Instant)>,
+    found: Option<Found>,
     failure: Option<AcmeError>,
+}
+
+#[derive(Debug)]
+struct Found {
+    directory: Arc<Directory>,
+    since: Instant,
+    /// What the CA sent; `None` when an earlier run fetched it.
+    body: Option<Bytes>,
 }
 
 impl Cache {
     /// The cached directory, when it is younger than `age` and not the one called `stale`; else the
-    /// one that `fetch` returns. Those who waited for a failed fetch get its error, and do not try
-    /// again one after the other.
+    /// one that `fetch` returns, with its body. If `shares_failure`, those who waited for a failed
+    /// fetch get its error, and do not try again one after the other.
     pub(super) async fn get<F>(
         &self,
         age: Duration,
         stale: Option<&Arc<Directory>>,
+        shares_failure: bool,
         fetch: F,
     ) -> Result<Arc<Directory>, AcmeError>
     where
-        F: Future<Output = Result<Directory, AcmeError>>,
+        F: Future<Output = Result<(Directory, Bytes), AcmeError>>,
     {
         let seen = self.failures.load(Ordering::Relaxed);
         let mut kept = self.kept.lock().await;
-        if let Some((directory, since)) = &kept.found
+        if let Some(Found { directory, since, .. }) = &kept.found
             && since.elapsed() < age
             && !stale.is_some_and(|stale| Arc::ptr_eq(stale, directory))
         {
@@ -113,16 +123,40 @@ impl Cache {
             return Err(failure.clone());
         }
         match fetch.await {
-            Ok(directory) => {
+            Ok((directory, body)) => {
                 let directory = Arc::new(directory);
-                kept.found = Some((Arc::clone(&directory), Instant::now()));
+                let (since, body) = (Instant::now(), Some(body));
+                kept.found = Some(Found { directory: Arc::clone(&directory), since, body });
                 Ok(directory)
             }
             Err(error) => {
-                self.failures.fetch_add(1, Ordering::Relaxed);
-                kept.failure = Some(error.clone());
+                if shares_failure {
+                    self.failures.fetch_add(1, Ordering::Relaxed);
+                    kept.failure = Some(error.clone());
+                }
                 Err(error)
             }
         }
+    }
+
+    /// Takes a directory that an earlier run fetched `age` ago.
+    pub(super) fn reuse(&self, directory: Directory, age: Duration) {
+        if let (Ok(mut kept), Some(since)) = (self.kept.try_lock(), Instant::now().checked_sub(age))
+        {
+            kept.found = Some(Found { directory: Arc::new(directory), since, body: None });
+        }
+    }
+
+    /// The directory, however old it is; `None` before the first, and while it is fetched.
+    pub(super) fn known(&self) -> Option<Arc<Directory>> {
+        let kept = self.kept.try_lock().ok()?;
+        kept.found.as_ref().map(|found| Arc::clone(&found.directory))
+    }
+
+    /// What the CA sent in this run, and how long ago.
+    pub(super) fn fetched(&self) -> Option<(Bytes, Duration)> {
+        let kept = self.kept.try_lock().ok()?;
+        let Found { since, body, .. } = kept.found.as_ref()?;
+        body.clone().map(|body| (body, since.elapsed()))
     }
 }

@@ -17,6 +17,8 @@ pub struct Limits {
     pub requests_at_once: usize,
     /// For one renewal information as a whole, the directory and all its requests included.
     pub renewal_info_timeout: Duration,
+    /// For the directory before it: a CA that is down keeps a run that has nothing to do this long.
+    pub renewal_info_directory_timeout: Duration,
     /// Renewal informations at the same time, besides the other requests.
     pub renewal_infos_at_once: usize,
     /// How many nonces may circulate before a request waits for the answer to another one, which
@@ -44,6 +46,7 @@ impl Default for Limits {
             chain_bytes: 256 << 10,
             requests_at_once: 8,
             renewal_info_timeout: Duration::from_secs(10),
+            renewal_info_directory_timeout: Duration::from_secs(3),
             renewal_infos_at_once: 8,
             nonces: 2,
             bad_nonce_tries: 21,

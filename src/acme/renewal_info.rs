@@ -9,6 +9,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::answer::Answer;
 use super::client::Client;
+use super::directory::Directory;
 use super::error::AcmeError;
 use super::field;
 use super::transport::Expect;
@@ -35,18 +36,34 @@ impl Client {
     /// [`Limits::renewal_info_timeout`](super::Limits), `Malformed` when a field is wrong.
     pub async fn renewal_info(&self, certificate_id: &str) -> Result<RenewalInfo, AcmeError> {
         let _place = self.renewal_infos.acquire().await;
-        let deadline = Instant::now() + self.limits.renewal_info_timeout;
+        let begun = Instant::now();
+        let deadline = begun + self.limits.renewal_info_timeout;
+        let patience = begun + self.limits.renewal_info_directory_timeout;
         let late = |url: &str| AcmeError::Timeout { url: url.to_owned() };
-        let directory = timeout_at(deadline, self.directory())
+        let late_directory = |_| late(&self.directory_url);
+        let directory = timeout_at(deadline.min(patience), self.directory_once())
             .await
-            .map_err(|_| late(&self.directory_url))??;
-        let base = directory.renewal_info.as_deref().ok_or_else(|| AcmeError::Unsupported {
-            what: "renewal information: the CA's directory has no renewalInfo".to_owned(),
-        })?;
-        let url = format!("{}/{certificate_id}", base.trim_end_matches('/'));
-        let request = self.transport.exchange(Method::GET, &url, None, Expect::RenewalInfo);
-        let answer = timeout_at(deadline, request).await.map_err(|_| late(&url))??;
-        read(&answer.success()?)
+            .map_err(late_directory)??;
+        let ask = async |directory: &Directory| {
+            let base = directory.renewal_info.as_deref().ok_or_else(|| AcmeError::Unsupported {
+                what: "renewal information: the CA's directory has no renewalInfo".to_owned(),
+            })?;
+            let url = format!("{}/{certificate_id}", base.trim_end_matches('/'));
+            let request = self.transport.exchange(Method::GET, &url, None, Expect::RenewalInfo);
+            timeout_at(deadline, request).await.map_err(|_| late(&url))??.success()
+        };
+        let answer = match ask(&directory).await {
+            Err(error) if error.is_gone() => {
+                let fresh = timeout_at(deadline, self.fresh_directory()).await;
+                let fresh = fresh.map_err(late_directory)??;
+                if fresh.renewal_info == directory.renewal_info {
+                    return Err(error);
+                }
+                ask(&fresh).await?
+            }
+            answer => answer?,
+        };
+        read(&answer)
     }
 }
 

@@ -41,7 +41,7 @@ impl Client {
     }
 
     async fn revoke_url(&self) -> Result<String, AcmeError> {
-        let directory = self.directory().await?;
+        let directory = self.fresh_directory().await?;
         directory.revoke_cert.clone().ok_or_else(|| AcmeError::Unsupported {
             what: "revocation: the CA's directory has no revokeCert".to_owned(),
         })

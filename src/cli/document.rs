@@ -61,6 +61,55 @@ where
     }
 }
 
+/// The same list, of which one item at a time is in memory: what each adds to the text, and what
+/// ends it.
+#[derive(Debug)]
+pub(crate) struct Listed {
+    format: Format,
+    has_items: bool,
+}
+
+impl Listed {
+    pub(crate) fn new(format: Format) -> Self {
+        Self { format, has_items: false }
+    }
+
+    pub(crate) fn item<T: Serialize>(&mut self, item: &T) -> Result<String, CliError>
+    where
+        for<'a> Items<'a, T>: Document,
+    {
+        let is_first = !std::mem::replace(&mut self.has_items, true);
+        let text = encoded(item, self.format)?;
+        if self.format == Format::Yaml {
+            return Ok(if is_first { text } else { format!("---\n{text}") });
+        }
+        let before = if is_first { self.frame::<T>()?.0 + "[\n" } else { ",\n".to_owned() };
+        let lines: Vec<String> = text.lines().map(|line| format!("    {line}")).collect();
+        Ok(before + &lines.join("\n"))
+    }
+
+    pub(crate) fn end<T: Serialize>(self) -> Result<String, CliError>
+    where
+        for<'a> Items<'a, T>: Document,
+    {
+        match (self.format, self.has_items) {
+            (Format::Yaml, _) => Ok(String::new()),
+            (_, false) => text(&Items::<T> { items: &[] }, self.format),
+            (_, true) => Ok("\n  ]".to_owned() + &self.frame::<T>()?.1),
+        }
+    }
+
+    /// What stands before and behind the items.
+    fn frame<T: Serialize>(&self) -> Result<(String, String), CliError>
+    where
+        for<'a> Items<'a, T>: Document,
+    {
+        let empty = text(&Items::<T> { items: &[] }, self.format)?;
+        let (before, behind) = empty.split_once("[]").unwrap_or_default();
+        Ok((before.to_owned(), behind.to_owned()))
+    }
+}
+
 fn encoded(object: &impl Serialize, format: Format) -> Result<String, CliError> {
     // Made into a value first, so that keys stand in the order of the alphabet.
     let value =

@@ -1,6 +1,6 @@
 //! `certctl forget`: ends the management of certificates.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::args::ForgetArgs;
@@ -23,18 +23,28 @@ use crate::workspace::target::NameTarget;
 pub(crate) fn forget(args: &ForgetArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
     on_one_thread(async {
         let mut workspace = open(shell).await?;
-        let names = named(args, &workspace, shell)?;
+        let forgotten = if args.secret { workspace.forgotten().await? } else { BTreeMap::new() };
+        let names = named(args, &workspace, &forgotten, shell)?;
         refuse_managed(args, &names, &mut workspace, shell)?;
+        let with_secret = |name: NamespacedName| {
+            let record = workspace.record(&name);
+            let secret = record.map(|one| NamespacedName::new(&name.namespace, &one.secret_name));
+            let secret = secret.or_else(|| forgotten.get(&name).cloned());
+            (name, secret)
+        };
+        let names: Vec<_> = names.into_iter().map(with_secret).collect();
         if args.secret {
-            let lost = names.iter().filter_map(|name| deleted(name, &workspace));
+            let lost = names
+                .iter()
+                .filter_map(|(name, secret)| deleted(name, secret.as_ref()?, &workspace));
             let lost: Vec<String> = lost.collect();
             if !lost.is_empty() {
                 shell.confirm(args.yes, &lost.join("\n"), "Delete?")?;
             }
         }
         workspace.make_writable()?;
-        for name in names {
-            forget_one(args, &name, &workspace, shell).await?;
+        for (name, secret) in &names {
+            forget_one(args, name, secret.as_ref(), &workspace, shell).await?;
         }
         Box::pin(write_metrics(shell, &mut workspace, ExitCode::Done)).await?;
         Ok(ExitCode::Done)
@@ -45,10 +55,11 @@ pub(crate) fn forget(args: &ForgetArgs, shell: &mut Shell) -> Result<ExitCode, C
 fn named(
     args: &ForgetArgs,
     workspace: &Workspace,
+    forgotten: &BTreeMap<NamespacedName, NamespacedName>,
     shell: &Shell,
 ) -> Result<Vec<NamespacedName>, CliError> {
-    let names: Vec<NamespacedName> =
-        workspace.records().iter().map(|(name, _)| name.clone()).collect();
+    let known = workspace.records().iter().map(|(name, _)| name);
+    let names: Vec<NamespacedName> = known.chain(forgotten.keys()).cloned().collect();
     let mut meant = Vec::new();
     for word in &args.names {
         let text = word.to_string_lossy();
@@ -90,8 +101,12 @@ fn refuse_managed(
 }
 
 /// What a person must know before the files of a certificate are deleted.
-fn deleted(name: &NamespacedName, workspace: &Workspace) -> Option<String> {
-    let folder = folder(name, workspace)?;
+fn deleted(
+    name: &NamespacedName,
+    secret: &NamespacedName,
+    workspace: &Workspace,
+) -> Option<String> {
+    let folder = folder(secret, workspace)?;
     let stays = stays_in(&copies(name, workspace));
     Some(format!("{name}: its key and certificate in {folder} will be deleted{stays}"))
 }
@@ -99,6 +114,7 @@ fn deleted(name: &NamespacedName, workspace: &Workspace) -> Option<String> {
 async fn forget_one(
     args: &ForgetArgs,
     name: &NamespacedName,
+    secret: Option<&NamespacedName>,
     workspace: &Workspace,
     shell: &mut Shell,
 ) -> Result<(), CliError> {
@@ -109,11 +125,9 @@ async fn forget_one(
             shell.output.talk(Level::Warn, &format!("order {order} may have left: {left}"));
         }
     }
-    let record = workspace.record(name);
-    let secret = record.map(|record| NamespacedName::new(&name.namespace, &record.secret_name));
     let copies = copies(name, workspace);
-    workspace.forget(name, secret.as_ref(), args.secret).await?;
-    let folder = folder(name, workspace);
+    workspace.forget(name, secret, args.secret).await?;
+    let folder = secret.and_then(|secret| folder(secret, workspace));
     let files = folder.as_ref().map(|folder| format!("; its files stay in {folder}"));
     let (files, stays) = (files.unwrap_or_default(), stays_in(&copies));
     shell.output.talk(Level::Info, &format!("{name} forgotten{files}{stays}"));
@@ -121,11 +135,9 @@ async fn forget_one(
     Ok(())
 }
 
-/// The folder of its files, if there is one.
-fn folder(name: &NamespacedName, workspace: &Workspace) -> Option<String> {
-    let record = workspace.record(name)?;
-    let secret = NamespacedName::new(&name.namespace, &record.secret_name);
-    let folder = workspace.state().secret_path(&secret).ok().filter(|folder| folder.exists())?;
+/// The folder of a Secret, if there is one.
+fn folder(secret: &NamespacedName, workspace: &Workspace) -> Option<String> {
+    let folder = workspace.state().secret_path(secret).ok().filter(|folder| folder.exists())?;
     Some(folder.display().to_string())
 }
 

@@ -9,14 +9,14 @@ use super::error::CliError;
 use super::exit::{self, ExitCode};
 use super::message::Level;
 use super::orphans;
-use super::output;
+use super::output::{self, When};
 use super::ping::{Moment, ping};
 use super::revocations;
 use super::revoked;
 use super::run::{conclude, endings_of, on_one_thread, run};
 use super::shell::Shell;
 use super::status::verb::write_metrics;
-use super::targets::{open, request, targets};
+use super::targets::{open_for, request, targets};
 use super::timer::Host;
 use crate::controller::alert;
 use crate::engine::ports::{Clock as _, SystemClock};
@@ -24,7 +24,8 @@ use crate::engine::{Force, Goal, Task};
 use crate::manifest::{Diagnostic, Loaded, Source};
 use crate::report::Report;
 use crate::resource::{CertificateRecord, FailureClass, NamespacedName};
-use crate::workspace::{Job, Request, Targets, Workspace, owes};
+use crate::store::{OpenMode, StateDirectory};
+use crate::workspace::{Glance, Job, Layout, Request, Targets, Workspace, owes};
 
 /// Issues or renews the certificates that are due.
 pub(crate) fn issue(args: &IssueArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
@@ -35,16 +36,33 @@ pub(crate) fn issue(args: &IssueArgs, shell: &mut Shell) -> Result<ExitCode, Cli
         })?;
     }
     let request = request(shell, &args.targets)?;
-    begin(shell, &request, "issue", args.ignore_limits, |task| {
+    let may_glance = !args.allow_untrusted && may_glance(shell, &request, args.ignore_limits);
+    let glance =
+        if may_glance { Glance::take(&shell.settings()?, SystemClock.now()) } else { None };
+    begin(shell, &request, "issue", args.ignore_limits, glance, |task| {
         task.allow_untrusted = args.allow_untrusted;
     })
+}
+
+/// Whether a run may end by a glance at the index: it is routine, and what it prints of a
+/// certificate without anything due is nothing.
+fn may_glance(shell: &Shell, request: &Request, ignore_limits: bool) -> bool {
+    let is_silent = !shell.output.talks_to_terminal()
+        && !shell.wants_document()
+        && !tracing::enabled!(tracing::Level::DEBUG);
+    let shows_progress = matches!(shell.global.progress, When::Always);
+    request.is_empty()
+        && !ignore_limits
+        && is_silent
+        && !shows_progress
+        && shell.global.metrics_file.is_none()
 }
 
 /// Runs pending outputs and hooks, without waiting for a backoff.
 pub(crate) fn deploy(args: &DeployArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
     let request = Request::names(&args.names)?;
     let again = args.again;
-    begin(shell, &request, "deploy", false, |task| {
+    begin(shell, &request, "deploy", false, None, |task| {
         task.goal = Goal::Deploy { again };
     })
 }
@@ -77,7 +95,7 @@ pub(crate) fn renew(args: &RenewArgs, shell: &mut Shell) -> Result<ExitCode, Cli
         (true, false, false) | (false, true, false) | (false, false, true) => {}
     }
     let force = Force { new_key: args.new_key, new_order: args.new_order };
-    begin(shell, &request, "renew", args.ignore_limits, |task| {
+    begin(shell, &request, "renew", args.ignore_limits, None, |task| {
         task.force = Some(force);
         task.allow_untrusted = args.allow_untrusted;
     })
@@ -88,6 +106,7 @@ fn begin(
     request: &Request,
     verb: &'static str,
     ignore_limits: bool,
+    glance: Option<Glance>,
     adapt: impl Fn(&mut Task),
 ) -> Result<ExitCode, CliError> {
     shell.refuse_in_a_hook(verb)?;
@@ -96,7 +115,8 @@ fn begin(
         if is_pinged {
             ping(shell, Moment::Start).await;
         }
-        let result = Box::pin(read_and_work(shell, request, verb, ignore_limits, adapt)).await;
+        let result =
+            Box::pin(read_and_work(shell, request, verb, ignore_limits, glance, adapt)).await;
         if is_pinged {
             ping(shell, Moment::of(&result)).await;
         }
@@ -109,10 +129,43 @@ async fn read_and_work(
     request: &Request,
     verb: &'static str,
     ignore_limits: bool,
+    mut glance: Option<Glance>,
     adapt: impl Fn(&mut Task),
 ) -> Result<(ExitCode, bool), CliError> {
+    // Also where nothing is due, a state that cannot be written is an error.
+    if glance.as_ref().is_some_and(Glance::is_idle) && is_writable(shell)? {
+        return Ok((ExitCode::Done, false));
+    }
+    let part = match &mut glance {
+        Some(glance) => Box::pin(glance.open(&shell.settings()?)).await,
+        None => None,
+    };
+    let (mut workspace, targets, layout) = match part {
+        Some((workspace, targets, layout)) => (workspace, targets, Some(layout)),
+        None => Box::pin(read_all(shell, request, ignore_limits, glance.as_ref())).await?,
+    };
+    if layout.is_some() {
+        workspace.note_for_the_index();
+    }
+    let is_stuck = shell.global.ping.is_some() && any_is_stuck(&workspace, &targets.tasks);
+    let code = Box::pin(work_on(shell, &mut workspace, request, targets, verb, adapt)).await?;
+    if let (Some(glance), Some(layout)) = (&glance, layout)
+        && let Err(error) = workspace.write_index(glance, layout)
+    {
+        tracing::debug!(%error, "the index is not written");
+    }
+    Ok((code, is_stuck))
+}
+
+/// Reads all manifests and records.
+async fn read_all(
+    shell: &mut Shell,
+    request: &Request,
+    ignore_limits: bool,
+    glance: Option<&Glance>,
+) -> Result<(Workspace, Targets, Option<Layout>), CliError> {
     // Manifests are read before anything is written: an error in them changes nothing.
-    let mut workspace = open(shell).await?;
+    let mut workspace = open_for(shell, request).await?;
     workspace.ignore_limits(ignore_limits);
     if !request.is_empty() {
         workspace.report_again();
@@ -124,9 +177,13 @@ async fn read_and_work(
             return Err(error);
         }
     };
-    let is_stuck = shell.global.ping.is_some() && any_is_stuck(&workspace, &targets.tasks);
-    let code = Box::pin(work_on(shell, &mut workspace, request, targets, verb, adapt)).await?;
-    Ok((code, is_stuck))
+    let layout = glance.and_then(|glance| workspace.index_layout(&targets, glance));
+    Ok((workspace, targets, layout))
+}
+
+/// Whether the state can be written.
+fn is_writable(shell: &Shell) -> Result<bool, CliError> {
+    Ok(StateDirectory::open(&shell.settings()?.state_dir, OpenMode::ReadWrite).is_ok())
 }
 
 /// Whether one of the certificates has failed or is overdue already, as a run begins.

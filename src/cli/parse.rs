@@ -8,6 +8,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 use clap::builder::Resettable;
+use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command, CommandFactory as _, FromArgMatches as _};
 
@@ -66,19 +67,13 @@ impl std::fmt::Display for Origin {
 /// Reads the command line and the file. A file with errors is ignored; the verb decides whether
 /// that stops the run.
 pub(crate) fn parse(words: &[OsString], environment: Environment) -> Result<Parsed, clap::Error> {
-    let command = Arguments::command().mut_args(|arg| {
-        let is_blank = arg.get_env().is_some_and(|name| environment.is_blank(name));
-        if is_blank { arg.env(Resettable::Reset) } else { arg }
-    });
-    let mut matches = command.clone().try_get_matches_from(words)?;
-    let mut arguments = Arguments::from_arg_matches(&matches)?;
+    let (mut matches, mut arguments) = read(words, &environment, |tree| tree)?;
     let directory = environment.config_dir(arguments.global.config_dir.as_deref());
     let config =
         directory.map_or_else(|_| Config::default(), |directory| Config::read(&directory.path));
     let in_force = config.in_force(&matches, &environment);
     if !in_force.is_empty() {
-        matches = Config::defaults(command, &in_force).try_get_matches_from(words)?;
-        arguments = Arguments::from_arg_matches(&matches)?;
+        (matches, arguments) = read(words, &environment, |tree| Config::defaults(tree, &in_force))?;
     }
     let state = config.entry(config::STATE_DIR).and_then(|e| Some((e.words.first()?, e.line)));
     let environment = match state {
@@ -86,6 +81,51 @@ pub(crate) fn parse(words: &[OsString], environment: Environment) -> Result<Pars
         None => environment,
     };
     Ok(Parsed { arguments, environment, config, matches })
+}
+
+/// Reads the words by the tree that `adapt` makes of ours.
+fn read(
+    words: &[OsString],
+    environment: &Environment,
+    adapt: impl Fn(Command) -> Command,
+) -> Result<(ArgMatches, Arguments), clap::Error> {
+    let read = |tree: Command| {
+        let tree = tree.mut_args(|arg| {
+            let is_blank = arg.get_env().is_some_and(|name| environment.is_blank(name));
+            if is_blank { arg.env(Resettable::Reset) } else { arg }
+        });
+        let matches = adapt(tree).try_get_matches_from(words)?;
+        let arguments = Arguments::from_arg_matches(&matches)?;
+        Ok((matches, arguments))
+    };
+    // Help and errors come from the whole tree: they name other verbs and their flags.
+    read(of_these_verbs(words))
+        .or_else(|_: clap::Error| read(Arguments::command()))
+        .map_err(|error| refusal(words, error))
+}
+
+/// The tree with the verbs that are among the words. clap copies every global flag into every
+/// verb, which takes longer than all else that a short run does.
+fn of_these_verbs(words: &[OsString]) -> Command {
+    let tree = Arguments::command();
+    let is_meant = |verb: &&Command| words.iter().any(|word| word == verb.get_name());
+    Command::new(tree.get_name().to_owned())
+        .version(env!("CARGO_PKG_VERSION"))
+        .disable_version_flag(true)
+        .groups(tree.get_groups().cloned())
+        .args(tree.get_arguments().cloned())
+        .subcommands(tree.get_subcommands().filter(is_meant).cloned())
+}
+
+/// The error of the command line. What a variable sets counts as given, and clap's usage line would
+/// show it among the words: without variables, the same error has the usage of the verb.
+fn refusal(words: &[OsString], error: clap::Error) -> clap::Error {
+    let bare = Arguments::command().mut_args(|arg| arg.env(Resettable::Reset));
+    // A page of help names the variables.
+    let is_help = error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
+    let same = bare.try_get_matches_from(words).err();
+    let is_same = |same: &clap::Error| same.kind() == error.kind();
+    same.filter(|same| error.use_stderr() && !is_help && is_same(same)).unwrap_or(error)
 }
 
 /// The log format, from a command line with errors, or from the file.
@@ -194,6 +234,45 @@ fn by_itself(name: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_tree_of_one_verb_reads_a_line_as_the_whole_tree_does() {
+        let whole = Arguments::command();
+        for verb in whole.get_subcommands().map(Command::get_name) {
+            let rest: &[&str] = match verb {
+                "check" => &["dns", "a.test"],
+                "create" => &["cr", "one-off", "--from-certificate-file", "a.yaml"],
+                "account" => &["register", "ca"],
+                "timer" => &["print", "--cron"],
+                "inspect" | "explain" | "forget" | "rollback" | "revoke" | "renew" => &["plan"],
+                "completion" => &["bash"],
+                "rehearse" => &["a.yaml"],
+                _ => &[],
+            };
+            let line = ["certctl", "-n", "issue", verb, "-vv", "--timeout", "1h"];
+            let words: Vec<OsString> =
+                line.iter().chain(rest).copied().map(OsString::from).collect();
+            let by = |tree: Command| {
+                let matches = tree.try_get_matches_from(&words).unwrap();
+                let sources: Vec<_> = matches
+                    .ids()
+                    .map(|id| (id.clone(), matches.value_source(id.as_str())))
+                    .collect();
+                (sources, format!("{:?}", Arguments::from_arg_matches(&matches).unwrap()))
+            };
+            assert_eq!(by(of_these_verbs(&words)), by(Arguments::command()), "{words:?}");
+        }
+    }
+
+    #[test]
+    fn an_error_names_what_only_the_whole_tree_knows() {
+        for line in ["certctl", "certctl isue", "certctl issue --exit", "certctl help plan"] {
+            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            let said = read(&words, &Environment::default(), |tree| tree).unwrap_err();
+            let whole = Arguments::command().try_get_matches_from(&words).unwrap_err();
+            assert_eq!(said.to_string(), whole.to_string(), "{line}");
+        }
+    }
 
     #[test]
     fn the_log_format_is_found_on_a_broken_command_line() {

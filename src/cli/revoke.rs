@@ -16,7 +16,7 @@ use super::revocations::{finish, paths};
 use super::run::{code_of, conclude, on_one_thread, run};
 use super::shell::Shell;
 use super::status::verb::write_metrics;
-use super::targets::{known_names, open, targets};
+use super::targets::{known_names, open, open_for, targets};
 use crate::controller::RevocationRequest;
 use crate::controller::revocation::{Asked, RevocationError};
 use crate::engine::ports::{Clock as _, SystemClock};
@@ -45,7 +45,7 @@ pub(crate) fn revoke(args: &RevokeArgs, shell: &mut Shell) -> Result<ExitCode, C
 
 async fn name(args: &RevokeArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
     let request = Request::names(std::slice::from_ref(&args.target))?;
-    let mut workspace = open(shell).await?;
+    let mut workspace = open_for(shell, &request).await?;
     let Targets { tasks, secrets, .. } = targets(shell, &mut workspace, &request)?;
     let [task] = tasks.as_slice() else {
         let message = "to revoke by name, its Certificate and Issuer must exist";

@@ -1,5 +1,7 @@
 //! A run that also replaces what the CAs have revoked by themselves.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::error::CliError;
 use super::message::Level;
 use super::result::{Revoked, RevokedState};
@@ -8,8 +10,7 @@ use super::shell::Shell;
 use crate::engine::Task;
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::report::Report;
-use crate::resource::FoundRevocation;
-use crate::resource::NamespacedName;
+use crate::resource::{FoundRevocation, NamespacedName};
 use crate::workspace::{Job, Workspace};
 
 /// Runs the tasks, then looks at CRLs, which hold nothing up, and runs again those whose
@@ -22,6 +23,11 @@ pub(crate) async fn issue(
     job: impl Fn() -> Job,
 ) -> Result<Vec<Report>, CliError> {
     let mut ended = Box::pin(run(shell, workspace, tasks, job())).await?;
+    for report in &ended {
+        if let Some(found) = &report.details.revoked {
+            tell(shell, &report.key(), found);
+        }
+    }
     if !samples || ended.iter().any(|report| report.details.signal.is_some()) {
         return Ok(ended);
     }
@@ -33,16 +39,16 @@ pub(crate) async fn issue(
     for (certificate, found) in &revoked {
         tell(shell, certificate, found);
     }
+    let revoked: BTreeMap<NamespacedName, FoundRevocation> = revoked.into_iter().collect();
     let again = tasks.iter().filter_map(|task| {
-        let key = task.certificate.metadata.key();
-        let (_, found) = revoked.iter().find(|(certificate, _)| *certificate == key)?;
+        let found = revoked.get(&task.certificate.metadata.key())?;
         Some(Task { revoked: Some(found.clone()), ..task.clone() })
     });
     let again: Vec<Task> = again.collect();
-    for report in Box::pin(run(shell, workspace, &again, job())).await? {
-        ended.retain(|earlier| earlier.key() != report.key());
-        ended.push(report);
-    }
+    let again = Box::pin(run(shell, workspace, &again, job())).await?;
+    let replaced: BTreeSet<NamespacedName> = again.iter().map(Report::key).collect();
+    ended.retain(|earlier| !replaced.contains(&earlier.key()));
+    ended.extend(again);
     Ok(ended)
 }
 
@@ -52,7 +58,7 @@ fn tell(shell: &mut Shell, certificate: &NamespacedName, found: &FoundRevocation
     shell.output.talk(
         Level::Warn,
         &format!(
-            "{certificate}: its CA has revoked serial {serial} ({reason}); it is replaced now"
+            "{certificate}: its CA has revoked serial {serial} ({reason}); this run replaces it"
         ),
     );
 }

@@ -10,7 +10,7 @@ use super::message::Level;
 use super::output::escape;
 use super::run::on_one_thread;
 use super::shell::Shell;
-use super::targets::{open, targets};
+use super::targets::{open_for, targets};
 use super::time;
 use crate::controller::rollback::{KeptRevision, RollbackError};
 use crate::engine::ports::{Clock as _, SystemClock};
@@ -33,7 +33,7 @@ async fn go_back(
     request: &Request,
     shell: &mut Shell,
 ) -> Result<ExitCode, CliError> {
-    let mut workspace = open(shell).await?;
+    let mut workspace = open_for(shell, request).await?;
     let found = targets(shell, &mut workspace, request)?;
     let [task] = found.tasks.as_slice() else {
         let message = "to roll back, its Certificate and Issuer must exist";

@@ -69,6 +69,7 @@ impl Shell {
                 intervals: Intervals { self_check: global.self_check_interval.0 },
                 unattended: !self.output.talks_to_terminal(),
                 reports_daily: !self.output.talks_to_terminal(),
+                certificates: 0,
                 limits: PUBLISHED,
                 ignore_limits: false,
             },

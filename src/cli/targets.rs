@@ -13,11 +13,19 @@ use super::shell::Shell;
 use crate::manifest::{self, Loaded};
 use crate::resource::NamespacedName;
 use crate::workspace::target::NameTarget;
-use crate::workspace::{Request, Targets, Workspace};
+use crate::workspace::{Request, Scope, Targets, Workspace};
 
 /// Opens the state directory of this run, for reading.
 pub(crate) async fn open(shell: &Shell) -> Result<Workspace, CliError> {
     Ok(Workspace::open(shell.settings()?).await?)
+}
+
+/// The same for what a request names: that alone, if it can be judged without the others.
+pub(crate) async fn open_for(shell: &Shell, request: &Request) -> Result<Workspace, CliError> {
+    if !request.sources.is_empty() {
+        return open(shell).await;
+    }
+    Ok(Workspace::open_named(shell.settings()?, &request.names, Scope::Named).await?)
 }
 
 /// The objects that the words of a verb name.

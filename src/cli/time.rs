@@ -49,18 +49,20 @@ pub fn system_zone() -> TimeZone {
     if zone.is_unknown() { TimeZone::UTC } else { zone }
 }
 
-/// A length without its sign, rounded down: `45s`, `12m`, `3h52m`, `31h`, `59d`. Seconds below a
-/// minute, minutes below an hour, hours and minutes below a day, hours below two days, then days.
+/// A length without its sign, rounded to the nearest: `45s`, `12m`, `3h52m`, `31h`, `59d`. Seconds
+/// below a minute, minutes below an hour, hours and minutes below a day, hours below two days, then
+/// days.
 pub fn length(duration: SignedDuration) -> String {
     let seconds = duration.as_secs().unsigned_abs();
-    let (minutes, hours) = (seconds / 60, seconds / 3600);
-    match hours {
-        0 if minutes == 0 => format!("{seconds}s"),
-        0 => format!("{minutes}m"),
-        1..24 if minutes.is_multiple_of(60) => format!("{hours}h"),
-        1..24 => format!("{hours}h{}m", minutes % 60),
-        24..48 => format!("{hours}h"),
-        _ => format!("{}d", hours / 24),
+    let nearest = |unit: u64| seconds.saturating_add(unit / 2) / unit;
+    let (minutes, hours) = (nearest(60), nearest(3600));
+    match minutes {
+        _ if seconds < 60 => format!("{seconds}s"),
+        0..60 => format!("{minutes}m"),
+        60..1440 if minutes.is_multiple_of(60) => format!("{}h", minutes / 60),
+        60..1440 => format!("{}h{}m", minutes / 60, minutes % 60),
+        _ if hours < 48 => format!("{hours}h"),
+        _ => format!("{}d", nearest(86_400)),
     }
 }
 
@@ -80,13 +82,19 @@ mod tests {
             (1, "in 1s"),
             (59, "in 59s"),
             (60, "in 1m"),
-            (3_599, "in 59m"),
+            (89, "in 1m"),
+            (90, "in 2m"),
+            (3_569, "in 59m"),
+            (3_599, "in 1h"),
             (3_600, "in 1h"),
-            (3 * 3_600 + 52 * 60 + 30, "in 3h52m"),
+            (3 * 3_600 + 52 * 60 + 29, "in 3h52m"),
             (23 * 3_600 + 59 * 60, "in 23h59m"),
+            (24 * 3_600 - 1, "in 24h"),
             (31 * 3_600, "in 31h"),
+            (48 * 3_600 - 1, "in 2d"),
             (48 * 3_600, "in 2d"),
-            (59 * 86_400 + 80_000, "in 59d"),
+            (59 * 86_400 + 40_000, "in 59d"),
+            (90 * 86_400 - 1, "in 90d"),
             (-45, "45s ago"),
             (-125, "2m ago"),
             (-3 * 86_400, "3d ago"),

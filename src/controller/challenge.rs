@@ -263,7 +263,9 @@ fn may_go_on(snapshot: &Snapshot, challenge: &Challenge) -> bool {
         && !looks_first(snapshot, challenge)
 }
 
-/// Its turn is over, and others wait. A wait instead of a self-check ends by itself.
+/// Its turn is over, and others wait. A wait instead of a self-check ends by itself. However slow the
+/// machine is, no turn ends without a self-check: else many challenges could take each other's slots
+/// before any of them is checked.
 fn must_yield(snapshot: &Snapshot, order: &Order, challenge: &Challenge) -> bool {
     let attempt = snapshot.run.attempt(&challenge.spec.url);
     let slot = attempt.slot;
@@ -274,9 +276,20 @@ fn must_yield(snapshot: &Snapshot, order: &Order, challenge: &Challenge) -> bool
         }
         Some(Phase::Queued | Phase::Requeued | Phase::Accepted) | None => false,
     };
+    let group = || order.challenges.iter().filter(|c| c.spec.group() == challenge.spec.group());
     may_yield
         && challenge.spec.solver.wait_instead_of_self_check.is_none()
         && matches!(slot, Slot::Held { is_over: true, .. })
+        && !group().any(|challenge| is_unchecked(snapshot, challenge))
+}
+
+/// Whether its self-check has not ended yet since the slot was granted.
+fn is_unchecked(snapshot: &Snapshot, challenge: &Challenge) -> bool {
+    let attempt = snapshot.run.attempt(&challenge.spec.url);
+    let Slot::Held { grant: Some(grant), .. } = attempt.slot else { return false };
+    let next = grant.at.checked_add(snapshot.intervals.self_check).unwrap_or(Timestamp::MAX);
+    challenge.phase() == Some(Phase::SelfChecking)
+        && attempt.not_before.is_none_or(|time| time < next)
 }
 
 /// The start event has the time of the grant: it is recorded a little later.

@@ -91,8 +91,7 @@ pub(super) fn is_asked_for(snapshot: &Snapshot, replaces: Option<&str>, now: Tim
 
 /// Whether the order renews the live certificate: this CA issued it, for the same names.
 pub(super) fn renews(snapshot: &Snapshot, names: &[String]) -> bool {
-    let record = &snapshot.record;
-    let issued_by = record.status.revision.and_then(|live| record.directory_urls.get(&live));
+    let issued_by = snapshot.record.issued_by();
     let live = snapshot.live_leaf().filter(|_| issued_by == Some(&snapshot.issuer.acme.server));
     live.filter(|leaf| !leaf.is_temporary()).is_some_and(|leaf| {
         let addresses = leaf.ip_addresses.iter().map(ToString::to_string);

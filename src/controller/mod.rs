@@ -11,6 +11,7 @@ pub mod backoff;
 pub mod challenge;
 pub mod deploy;
 pub mod formats;
+pub mod idle;
 pub mod issuing;
 pub mod keymanager;
 pub mod limit;

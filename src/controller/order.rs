@@ -8,7 +8,7 @@
 //! | any, found from an earlier run; Finalizing, new | read the order first | as the CA says |
 //! | Authorizing | read each authorization not read yet | all read → Solving |
 //! | Solving, challenges in progress | settled: the challenges' controller acts | |
-//! | Solving, all accepted | read the order, 5 ms after the last hit, then ×2; when it stays pending, authorizations beside it | ready → Finalizing; invalid → Refused |
+//! | Solving, all accepted | read the order, 2 ms after the last hit, after 10 ms, then ×2; when it stays pending, authorizations beside it | ready → Finalizing; invalid → Refused |
 //! | Refused | read the authorizations, to learn why | Failed |
 //! | Finalizing | POST the CSR | processing → Awaiting; valid → Downloading; refused → Awaiting |
 //! | Awaiting | read the order | valid → Downloading; ready → Finalizing |
@@ -41,7 +41,7 @@ use jiff::Timestamp;
 
 use end::{failure_of, replaced, verdict};
 
-use super::run::FINALIZE_TRIES;
+use super::run::{FINALIZE_TRIES, Poll};
 use super::{Change, Deferral, Effect, OthersOrder, Record, Snapshot, Step, Wake};
 use crate::resource::{
     Cause, CertificateRequest, Challenge, ChallengeType, CheckReport, DnsName, Doing, Failure,
@@ -395,8 +395,8 @@ fn look(
     Step::Act(effects())
 }
 
-/// When to read the order: 5 ms (or the CA's own pace) after the last hit, once each accepted
-/// challenge was requested; a quarter of a second after accept when there is no hit.
+/// When to read the order: 2 ms after the last hit, once each accepted challenge was requested; a
+/// quarter of a second after accept when there is no hit. Later reads follow at the CA's own pace.
 fn next_look(snapshot: &Snapshot) -> Option<Timestamp> {
     let run = &snapshot.run;
     if run.poll.looks > 0 || run.poll.not_before.is_some() {
@@ -406,7 +406,7 @@ fn next_look(snapshot: &Snapshot) -> Option<Timestamp> {
     for attempt in run.attempts.values() {
         let Some(accepted) = attempt.accepted() else { continue };
         let wait = match attempt.hit() {
-            Some(hit) => hit.checked_add(run.first_pause()),
+            Some(hit) => hit.checked_add(Poll::FIRST),
             None => accepted.checked_add(jiff::SignedDuration::from_millis(250)),
         };
         latest = latest.max(wait.ok());

@@ -201,7 +201,7 @@ fn issuer_is_not_the_one_that_issued(s: &Snapshot, _now: Timestamp) -> Option<Vi
 }
 
 fn directory_is_not_the_one_that_issued(s: &Snapshot, _now: Timestamp) -> Option<Violation> {
-    let issued_by = s.record.directory_urls.get(&s.record.status.revision?)?;
+    let issued_by = s.record.issued_by()?;
     (issued_by != &s.issuer.acme.server).then(|| {
         violation(
             Reason::IncorrectIssuer,

@@ -16,28 +16,28 @@
 //! | lies in none | at the first start of a window after it |
 //! | no window starts before the certificate's end | an error, and at the desired time all the same |
 
-use std::borrow::Cow;
-
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, Unit};
 use thiserror::Error;
 
 use super::{Snapshot, rollback};
-use crate::resource::{CertificateSpec, Cron, LeafFacts, RenewalPolicy, RenewalWindow};
+use crate::resource::{CertificateSpec, Cron, LeafFacts, RenewalWindow};
 
 /// When a renewal is due without the CA's renewal information: [`renew_before`] ahead of the leaf's
 /// end, floored to the second, then moved into `spec.renewal.windows`. `None` when renewal is
 /// disabled.
 pub fn renewal_time(spec: &CertificateSpec, leaf: &LeafFacts) -> Option<RenewalTime> {
-    in_a_window(spec, leaf, before_the_end(spec, leaf)?)
+    in_a_window(spec, leaf, before_the_end(spec, leaf, USUAL)?)
 }
 
-fn before_the_end(spec: &CertificateSpec, leaf: &LeafFacts) -> Option<Timestamp> {
-    let renewal = spec.renewal.as_ref();
-    if renewal.and_then(|renewal| renewal.policy) == Some(RenewalPolicy::Disabled) {
+/// `default`: which part of the lifetime is left then, when the manifest does not say.
+fn before_the_end(spec: &CertificateSpec, leaf: &LeafFacts, default: i32) -> Option<Timestamp> {
+    if spec.never_renews() {
         return None;
     }
-    leaf.not_after.checked_sub(renew_before(spec, lifetime(leaf))).ok()
+    let lifetime = lifetime(leaf);
+    let before = own_renew_before(spec, lifetime).unwrap_or(lifetime / default);
+    leaf.not_after.checked_sub(before).ok()
 }
 
 fn lifetime(leaf: &LeafFacts) -> SignedDuration {
@@ -60,8 +60,8 @@ fn in_a_window(spec: &CertificateSpec, leaf: &LeafFacts, due: Timestamp) -> Opti
 /// rollback to this leaf is due when a third of the lifetime that was left then is left. Without
 /// renewBefore and its percentage, one of the `shortlived` profile is due at half its lifetime.
 pub fn due(snapshot: &Snapshot, leaf: &LeafFacts, now: Timestamp) -> Option<RenewalTime> {
-    let spec = &short_lived(snapshot);
-    let natural = before_the_end(spec, leaf)?;
+    let spec = &snapshot.certificate.spec;
+    let natural = before_the_end(spec, leaf, default(snapshot))?;
     let suggestion = suggestion(snapshot, leaf, now);
     let desired = match rollback::in_force(snapshot).map(|rollback| rollback.asked_at) {
         Some(back_since) => {
@@ -69,7 +69,7 @@ pub fn due(snapshot: &Snapshot, leaf: &LeafFacts, now: Timestamp) -> Option<Rene
             suggestion.map_or(own, |suggestion| suggestion.at.min(own))
         }
         None => suggestion.map_or(natural, |suggestion| {
-            let own = own_renew_before(&snapshot.certificate.spec, lifetime(leaf));
+            let own = own_renew_before(spec, lifetime(leaf));
             let is_capped = !suggestion.is_current || own.is_some();
             if is_capped { suggestion.at.min(natural) } else { suggestion.at }
         }),
@@ -123,22 +123,22 @@ fn suggestion(snapshot: &Snapshot, leaf: &LeafFacts, now: Timestamp) -> Option<S
 
 /// Whether only the CA's renewal information makes a renewal of the live leaf due.
 pub fn is_early(snapshot: &Snapshot, now: Timestamp) -> bool {
-    let spec = &short_lived(snapshot);
+    let spec = &snapshot.certificate.spec;
     snapshot.live_leaf().is_some_and(|leaf| {
         suggestion(snapshot, leaf, now).is_some_and(|suggestion| suggestion.at <= now)
-            && before_the_end(spec, leaf).is_some_and(|natural| now < natural)
+            && before_the_end(spec, leaf, default(snapshot)).is_some_and(|natural| now < natural)
     })
 }
 
-/// The spec, with the default of its profile.
-fn short_lived(snapshot: &Snapshot) -> Cow<'_, CertificateSpec> {
-    let spec = &snapshot.certificate.spec;
-    let is_short_lived = snapshot.issued_profile.as_deref() == Some(SHORT_LIVED);
-    if !is_short_lived || spec.renew_before_percentage.is_some() {
-        return Cow::Borrowed(spec);
-    }
-    Cow::Owned(CertificateSpec { renew_before_percentage: Some(50), ..spec.clone() })
+/// Which part of the lifetime is left by default when a renewal is due.
+fn default(snapshot: &Snapshot) -> i32 {
+    let is_short_lived = snapshot.issued_profile.as_deref() == Some(SHORT_LIVED)
+        && snapshot.certificate.spec.renew_before_percentage.is_none();
+    if is_short_lived { 2 } else { USUAL }
 }
+
+/// A third of the lifetime is left.
+const USUAL: i32 = 3;
 
 /// Let's Encrypt's profile for certificates of six days. A third of that is too short to correct
 /// what fails.
@@ -157,7 +157,7 @@ pub struct RenewalTime {
 /// How long before expiry the renewal of a certificate with this `lifetime` is due:
 /// renewBefore if that is shorter, else the percentage of the lifetime, else a third of it.
 pub fn renew_before(spec: &CertificateSpec, lifetime: SignedDuration) -> SignedDuration {
-    own_renew_before(spec, lifetime).unwrap_or(lifetime / 3)
+    own_renew_before(spec, lifetime).unwrap_or(lifetime / USUAL)
 }
 
 /// The same, if the manifest says so.

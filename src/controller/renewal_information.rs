@@ -1,12 +1,12 @@
 //! When does the CA suggest to renew the live certificate? (ARI, RFC 9773)
 //!
-//! | what | step |
+//! | what | the CA is |
 //! | --- | --- |
-//! | the issuer's renewalInformationSource is None, or renewal is disabled | settled |
-//! | no pair of this issuer's CA is live, or its certificate has no identifier | settled |
-//! | something is due, in progress, or was issued in this run | settled: no renewal waits for ARI |
-//! | the time to ask again has not come | settled |
-//! | any other | ask |
+//! | the issuer's renewalInformationSource is None, or renewal is disabled | not asked |
+//! | no pair of this issuer's CA is live, or its certificate has no identifier | not asked |
+//! | something is due, in progress, or was issued in this run | not asked: no renewal waits for ARI |
+//! | the time to ask again has not come | not asked |
+//! | any other | asked |
 //!
 //! | answer | becomes | asked again after |
 //! | --- | --- | --- |
@@ -23,11 +23,10 @@ use jiff::{SignedDuration, Timestamp};
 use super::policy::first_trigger;
 use super::{
     Change, Effect, EffectError, IllegalOutcome, Outcome, Record, RenewalInformationSeen, Snapshot,
-    Step, readiness, revocation,
+    readiness, revocation,
 };
 use crate::resource::{
-    CauseKind, LeafFacts, NoWindow, Reason, RenewalInformation, RenewalPolicy, SuggestedWindow,
-    rfc3339,
+    CauseKind, LeafFacts, NoWindow, Reason, RenewalInformation, SuggestedWindow, rfc3339,
 };
 
 /// Without a Retry-After, and after a failed question (RFC 9773 section 4.3).
@@ -35,16 +34,6 @@ const UNSAID: SignedDuration = SignedDuration::from_hours(6);
 /// The bounds of the CA's Retry-After.
 const SHORTEST: SignedDuration = SignedDuration::from_mins(1);
 const LONGEST: SignedDuration = SignedDuration::from_hours(24);
-
-/// See the first table.
-pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
-    match question(snapshot, now) {
-        Some(question) => Step::Act(vec![Effect::AskForRenewalInformation {
-            certificate_id: question.certificate_id,
-        }]),
-        None => Step::Settled,
-    }
-}
 
 /// A question that the CA may be asked now.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,8 +44,22 @@ pub struct Question {
     pub since: Timestamp,
 }
 
+impl Question {
+    pub fn effect(&self) -> Effect {
+        Effect::AskForRenewalInformation { certificate_id: self.certificate_id.clone() }
+    }
+}
+
 /// See the first table.
 pub fn question(snapshot: &Snapshot, now: Timestamp) -> Option<Question> {
+    let question = next_question(snapshot, now).filter(|question| question.since <= now)?;
+    let is_busy = snapshot.is_issuing() || snapshot.run.published || snapshot.run.error.is_some();
+    let is_due = || first_trigger(snapshot, now).is_some();
+    (!is_busy && !revocation::ends_here(snapshot) && !is_due()).then_some(question)
+}
+
+/// The next question about the live certificate, if nothing comes between.
+pub(super) fn next_question(snapshot: &Snapshot, now: Timestamp) -> Option<Question> {
     let record = &snapshot.record;
     let leaf = snapshot.live_leaf().filter(|leaf| !leaf.is_temporary())?;
     let certificate_id = leaf.certificate_id.clone()?;
@@ -69,25 +72,15 @@ pub fn question(snapshot: &Snapshot, now: Timestamp) -> Option<Question> {
         Some(known) if known.last_checked.is_none_or(|at| at <= now) => known.next_check,
         Some(_) | None => leaf.not_before,
     };
-    if since > now || !is_wanted(snapshot) {
-        return None;
-    }
-    let is_busy = snapshot.is_issuing() || snapshot.run.published || snapshot.run.error.is_some();
-    if is_busy || revocation::ends_here(snapshot) || first_trigger(snapshot, now).is_some() {
-        return None;
-    }
-    Some(Question { certificate_id, since })
+    is_wanted(snapshot).then_some(Question { certificate_id, since })
 }
 
 /// Whether the manifests want the CA of the live certificate to be asked.
 fn is_wanted(snapshot: &Snapshot) -> bool {
     let acme = &snapshot.issuer.acme;
-    let record = &snapshot.record;
-    let issued_by = record.status.revision.and_then(|live| record.directory_urls.get(&live));
-    let renewal = snapshot.certificate.spec.renewal.as_ref();
     acme.asks_when_to_renew()
-        && renewal.and_then(|renewal| renewal.policy) != Some(RenewalPolicy::Disabled)
-        && issued_by == Some(&acme.server)
+        && !snapshot.certificate.spec.never_renews()
+        && snapshot.record.issued_by() == Some(&acme.server)
 }
 
 /// Applies the answer about a certificate, unless another one is live by now.
@@ -206,9 +199,9 @@ fn next_check(certificate_id: &str, now: Timestamp, wait: SignedDuration) -> Tim
     now.saturating_add(wait + spread).unwrap_or(Timestamp::MAX)
 }
 
-/// Two numbers that are evenly distributed over all certificates, in parts of 2^32.
-fn fractions(certificate_id: &str) -> (u32, u32) {
-    let digest = digest::digest(&digest::SHA256, certificate_id.as_bytes());
+/// Two numbers that are evenly distributed over all names, in parts of 2^32.
+pub(super) fn fractions(name: &str) -> (u32, u32) {
+    let digest = digest::digest(&digest::SHA256, name.as_bytes());
     let mut words = digest.as_ref().chunks_exact(4);
     let mut word = || {
         let bytes = words.next().and_then(|bytes| <[u8; 4]>::try_from(bytes).ok());
@@ -218,7 +211,7 @@ fn fractions(certificate_id: &str) -> (u32, u32) {
 }
 
 /// A part of a duration, in whole seconds.
-fn part(of: SignedDuration, fraction: u32) -> SignedDuration {
+pub(super) fn part(of: SignedDuration, fraction: u32) -> SignedDuration {
     let seconds = (i128::from(of.as_secs()) * i128::from(fraction)) >> 32;
     SignedDuration::from_secs(i64::try_from(seconds).unwrap_or_default())
 }

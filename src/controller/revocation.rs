@@ -92,9 +92,8 @@ pub fn wished(snapshot: &Snapshot, now: Timestamp) -> Result<Asked, RevocationEr
         return Err(RevocationError::Nothing { certificate });
     };
     let record = &snapshot.record;
-    let then = record.status.revision.and_then(|of| record.directory_urls.get(&of));
     let server = &snapshot.issuer.acme.server;
-    if let Some(then) = then.filter(|then| *then != server) {
+    if let Some(then) = record.issued_by().filter(|then| *then != server) {
         let (now, then) = (server.clone(), then.clone());
         return Err(RevocationError::OtherCa { certificate, now, then });
     }

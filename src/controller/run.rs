@@ -150,16 +150,22 @@ pub struct Poll {
 
 impl Poll {
     /// The first read after accept's last hit, and after finalize.
-    pub const FIRST: SignedDuration = SignedDuration::from_millis(5);
+    pub const FIRST: SignedDuration = SignedDuration::from_millis(2);
+    /// The pause before the second read.
+    const SECOND: SignedDuration = SignedDuration::from_millis(10);
     /// The longest pause between two reads, unless the CA's Retry-After is longer.
     pub const LONGEST: SignedDuration = SignedDuration::from_secs(5);
     /// The longest Retry-After that is waited for within a run.
     pub const CLAMP: SignedDuration = SignedDuration::from_secs(60);
 
-    /// The pause after `looks` reads: 5 ms, doubling to 5 s; never less than the CA's Retry-After.
+    /// The pause after `looks` reads: 2 ms, then 10 ms, doubling to 5 s; never less than the CA's
+    /// Retry-After.
     pub fn pause(looks: u32, retry_after: Option<SignedDuration>) -> SignedDuration {
-        let factor = 1_i32.checked_shl(looks.min(20)).unwrap_or(i32::MAX);
-        let own = Self::FIRST.checked_mul(factor).unwrap_or(Self::LONGEST).min(Self::LONGEST);
+        let doubled = looks.checked_sub(1).map(|times| 1_i32.checked_shl(times.min(20)));
+        let own = doubled.map_or(Self::FIRST, |factor| {
+            let pause = factor.and_then(|factor| Self::SECOND.checked_mul(factor));
+            pause.unwrap_or(Self::LONGEST).min(Self::LONGEST)
+        });
         own.max(retry_after.unwrap_or(SignedDuration::ZERO).min(Self::CLAMP))
     }
 }
@@ -196,8 +202,8 @@ impl Run {
         self.not_deployed.clear();
     }
 
-    /// The pause before the first read: [`Poll::FIRST`], or as long as the CA took to respond last,
-    /// at most a second.
+    /// The shortest pause between two reads, and before the first after finalize: [`Poll::FIRST`], or
+    /// as long as the CA took to respond last, at most a second.
     pub fn first_pause(&self) -> SignedDuration {
         self.answer_time.clamp(Poll::FIRST, SignedDuration::from_secs(1))
     }

@@ -65,7 +65,7 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
 
 /// A valid pair of a production CA would be replaced by one of a staging CA, which clients refuse.
 fn replaces_trusted(snapshot: &Snapshot, now: Timestamp) -> Option<Failure> {
-    let issued_by = snapshot.record.directory_urls.get(&snapshot.record.status.revision?)?;
+    let issued_by = snapshot.record.issued_by()?;
     let server = &snapshot.issuer.acme.server;
     let is_valid = snapshot.live_leaf().is_some_and(|leaf| now < leaf.not_after);
     let is_allowed = snapshot.settings.allow_untrusted || snapshot.run.allow_untrusted;

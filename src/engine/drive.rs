@@ -39,7 +39,7 @@ use wait::Woken;
 use crate::controller::renewal_information::Question;
 use crate::controller::{
     Change, Deferral, Effect, Record, RevocationRequest, Slot, Snapshot, Step, Wake, Wish,
-    challenge, first_step, renewal_information, revocation, step_of,
+    challenge, first_step, idle, renewal_information, revocation, step_of,
 };
 use crate::resource::{Order, OrderPhase, Phase};
 
@@ -56,11 +56,12 @@ pub(super) async fn certificate<C: Clock, S: Store, P: Performer, O: Observer>(
     let certificate = task.certificate.metadata.key();
     let ended_with = |ending| Ended::new(certificate.clone(), ending);
     let (ended, question) = match reach(engine, shared, task).await {
-        Ok((ended, snapshot)) => {
+        Ok((mut ended, snapshot)) => {
             let is_idle =
                 task.goal == Goal::Issue && matches!(ended.ending, Ending::Unchanged { .. });
             let now = engine.clock.now();
             let question = is_idle.then(|| renewal_information::question(&snapshot, now)).flatten();
+            ended.idle_until = is_idle.then(|| idle::until(&snapshot, now)).flatten();
             (ended, question)
         }
         Err(StoreError::Locked { holder, .. }) => (ended_with(Ending::Locked { holder }), None),

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use crate::controller::{Deferral, Snapshot};
-use crate::resource::{Failure, FailureClass, LeafFacts, NamespacedName, Order};
+use crate::resource::{Failure, FailureClass, FoundRevocation, LeafFacts, NamespacedName, Order};
 
 /// One certificate, and its ending.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,8 +18,12 @@ pub struct Ended {
     pub is_new: bool,
     /// What was deployed: outputs, hooks, reloads.
     pub deployed: Vec<String>,
+    /// The revocation by its CA that made the run replace the live certificate.
+    pub revoked: Option<FoundRevocation>,
     /// Details of a failure or a wait beside its message.
     pub evidence: Evidence,
+    /// Until when nothing is due, as long as no file changes; `None` when that is not known.
+    pub idle_until: Option<Timestamp>,
 }
 
 /// Details of a failure or a wait beside its message, for reports.
@@ -92,7 +96,9 @@ impl Ended {
             rewritten: None,
             is_new: true,
             deployed: Vec::new(),
+            revoked: None,
             evidence: Evidence::default(),
+            idle_until: None,
         }
     }
 }

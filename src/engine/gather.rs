@@ -56,11 +56,28 @@ pub fn published_pair(files: &SecretFiles) -> PublishedPair {
     let bytes = |name: &str| present(files, name);
     // The store returns no set with unreadable metadata.
     let metadata = SecretMetadata::of(files).and_then(Result::ok).unwrap_or_default();
+    let chain = bytes("tls.crt").map(|pem| {
+        let text = String::from_utf8_lossy(pem);
+        pki::leaf_and_key_facts(&text).map_err(|error| error.to_string())
+    });
+    let is_as_published = |(name, bytes): (&str, &[u8])| {
+        metadata.files.get(name).is_some_and(|digest| digest_of(bytes) == *digest)
+    };
+    let key = bytes("tls.key").map(|pem| match (&chain, bytes("tls.crt")) {
+        // A key was compared with its certificate before both were published: to compute its
+        // public half again would be most of the work on an idle certificate.
+        (Some(Ok((_, Some(key)))), Some(chain))
+            if [("tls.key", pem), ("tls.crt", chain)]
+                .into_iter()
+                .all(|(name, bytes)| is_as_published((name, bytes))) =>
+        {
+            Ok(key.clone())
+        }
+        (_, _) => key_facts(pem),
+    });
     PublishedPair {
-        key: bytes("tls.key").map(|pem| key_facts(pem)),
-        certificate: bytes("tls.crt").map(|pem| {
-            pki::leaf_facts(&String::from_utf8_lossy(pem)).map_err(|error| error.to_string())
-        }),
+        key,
+        certificate: chain.map(|chain| chain.map(|(leaf, _)| leaf)),
         annotations: metadata.annotations,
         labels: metadata.labels,
         formats: formats(files, metadata.keystores),

@@ -25,6 +25,8 @@ mod schedule;
 mod session;
 mod task;
 
+use std::collections::BTreeMap;
+
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use jiff::Timestamp;
@@ -46,6 +48,7 @@ pub use ports::{Alert, Observer, Performer};
 use ports::{Clock, Store};
 use questions::{Asked, Questions};
 pub use run::{Engine, Options};
+pub use session::Seen;
 pub use task::{Force, Task};
 
 impl<C: Clock, S: Store, P: Performer, O: Observer> Engine<'_, C, S, P, O> {
@@ -56,8 +59,8 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Engine<'_, C, S, P, O> {
         let mut waiting = tasks.iter();
         let mut running = FuturesUnordered::new();
         let mut asking = FuturesUnordered::new();
-        let mut questions = Questions::new(tasks.len());
-        let mut asked_to_renew = Vec::new();
+        let mut questions = Questions::new(tasks.len().max(self.options.certificates));
+        let (mut asked_to_renew, mut revoked) = (Vec::new(), BTreeMap::new());
         let mut asks_until = None;
         let mut ended = Vec::with_capacity(tasks.len());
         let end = |end: Ended, ended: &mut Vec<Ended>| {
@@ -90,12 +93,11 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Engine<'_, C, S, P, O> {
                     None => end(one, &mut ended),
                 },
                 Some((asked, answer)) = asking.next() => {
-                    if let Answer::Due = answer {
+                    questions.note(asked.task, !matches!(answer, Answer::Unreachable));
+                    if let Answer::Due(found) = answer {
+                        revoked.extend(found.map(|found| (asked.ended.certificate, found)));
                         asked_to_renew.push(asked.task);
                         continue;
-                    }
-                    if let Answer::Unreachable = answer {
-                        questions.note_failure(asked.task);
                     }
                     end(asked.ended, &mut ended);
                 }
@@ -103,6 +105,9 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Engine<'_, C, S, P, O> {
             }
         }
         questions.end().for_each(|one| end(one, &mut ended));
+        for one in &mut ended {
+            one.revoked = revoked.remove(&one.certificate);
+        }
         Box::pin(drive::reload(self, &shared.reloads, &mut ended)).await;
         Box::pin(drive::alert(self, tasks, &ended)).await;
         program::end_stopped().await;
@@ -140,12 +145,12 @@ pub fn kill_stopped_programs() {
     program::kill_stopped();
 }
 
-/// The snapshot of a task's certificate, for read-only verbs; nothing is written.
+/// What is stored of a task's certificate, for read-only verbs; nothing is written.
 pub async fn look<S: Store>(
     store: &S,
     task: &Task,
     intervals: Intervals,
     now: Timestamp,
-) -> Result<Snapshot, ports::StoreError> {
-    Ok(Box::pin(session::Session::load(store, task, intervals, now)).await?.snapshot)
+) -> Result<Seen, ports::StoreError> {
+    Ok(Box::pin(session::Session::load(store, task, intervals, now)).await?.into_seen())
 }

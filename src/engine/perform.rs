@@ -6,6 +6,7 @@
 mod ca;
 mod crl;
 mod deploy;
+mod directory;
 mod dns01;
 mod error;
 mod issuer;

@@ -2,7 +2,8 @@
 //!
 //! Beside the work that is due, which it never holds up: those that wait longest first, at most a
 //! quarter of all certificates in one run, a few at once. A CA that does not answer is left alone
-//! for the rest of the run.
+//! for the rest of the run: at once when the first question fails, and after a few failures among
+//! answers.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +17,7 @@ use crate::controller::renewal_information::Question;
 pub(super) const AT_ONCE: usize = 8;
 /// A run with few certificates may ask about all.
 const LEAST: usize = 256;
-/// After so many failures at a CA it is asked nothing more in this run.
+/// After so many failures a CA that has answered is asked nothing more in this run.
 const FAILURES: u32 = 8;
 
 /// A certificate that is asked about, and how its run ended otherwise.
@@ -32,15 +33,28 @@ pub(super) struct Questions<'t> {
     waiting: BTreeMap<(Timestamp, usize), Asked<'t>>,
     arrived: usize,
     left: usize,
-    /// Failures by directory URL.
-    failures: BTreeMap<String, u32>,
+    /// By directory URL.
+    servers: BTreeMap<String, Server>,
+}
+
+/// What a CA made of the questions so far.
+#[derive(Default)]
+struct Server {
+    has_answered: bool,
+    failures: u32,
+}
+
+impl Server {
+    fn may_be_asked(&self) -> bool {
+        self.failures < if self.has_answered { FAILURES } else { 1 }
+    }
 }
 
 impl<'t> Questions<'t> {
     /// The questions of a run over this many certificates.
     pub(super) fn new(certificates: usize) -> Self {
         let left = LEAST.max(certificates / 4);
-        Self { waiting: BTreeMap::new(), arrived: 0, left, failures: BTreeMap::new() }
+        Self { waiting: BTreeMap::new(), arrived: 0, left, servers: BTreeMap::new() }
     }
 
     pub(super) fn add(&mut self, asked: Asked<'t>) {
@@ -51,18 +65,23 @@ impl<'t> Questions<'t> {
     /// The next one to ask about, if the run may ask more.
     pub(super) fn next(&mut self) -> Option<Asked<'t>> {
         let left = self.left.checked_sub(1)?;
-        let failures = &self.failures;
+        let servers = &self.servers;
         let answers = |asked: &Asked<'_>| {
-            failures.get(&asked.task.issuer.acme.server).is_none_or(|count| *count < FAILURES)
+            servers.get(&asked.task.issuer.acme.server).is_none_or(Server::may_be_asked)
         };
         let next = self.waiting.iter().find(|(_, asked)| answers(asked)).map(|(key, _)| *key)?;
         self.left = left;
         self.waiting.remove(&next)
     }
 
-    /// The CA of a task did not answer.
-    pub(super) fn note_failure(&mut self, task: &Task) {
-        *self.failures.entry(task.issuer.acme.server.clone()).or_default() += 1;
+    /// Whether the CA of a task answered a question.
+    pub(super) fn note(&mut self, task: &Task, is_answer: bool) {
+        let server = self.servers.entry(task.issuer.acme.server.clone()).or_default();
+        if is_answer {
+            server.has_answered = true;
+        } else {
+            server.failures += 1;
+        }
     }
 
     /// No more is asked. Returns how the runs of the others ended.

@@ -26,6 +26,9 @@ pub struct Options {
     pub unattended: bool,
     /// The same failure or wait of a certificate is reported once a day.
     pub reports_daily: bool,
+    /// How many certificates there are, when the run is about some of them: that decides how many
+    /// questions it may ask.
+    pub certificates: usize,
     /// The limits that CAs publish.
     pub limits: &'static [PublishedLimits],
     /// Ask the CA for what its limits would refuse.

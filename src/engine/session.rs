@@ -33,6 +33,8 @@ pub(crate) struct Session<'a, S: Store> {
     outdated: Vec<Change>,
     /// The orders as they are on disk, by revision and number.
     stored_orders: HashMap<(u32, u32), Kept<Order>>,
+    /// The readable requests, but for the current and the next one.
+    past_requests: Vec<CertificateRequest>,
     pending: Vec<Change>,
     events: Vec<Event>,
     /// The record as it is on disk.
@@ -43,6 +45,15 @@ pub(crate) struct Session<'a, S: Store> {
     has_leftovers: bool,
     /// The wait for a lock that is needed to write.
     pub(super) lock_timeout: SignedDuration,
+}
+
+/// What is stored of a certificate.
+pub struct Seen {
+    pub snapshot: Snapshot,
+    /// By revision.
+    pub requests: Vec<CertificateRequest>,
+    /// By revision and number.
+    pub orders: Vec<Order>,
 }
 
 impl<'a, S: Store> Session<'a, S> {
@@ -68,7 +79,7 @@ impl<'a, S: Store> Session<'a, S> {
         let current = record.status.revision;
         let next = record.next_revision();
         let revisions = (current, next);
-        let (current_request, next_request) =
+        let (current_request, next_request, past_requests) =
             requests(&records, &name, revisions, &mut stored, &mut outdated).await?;
         let next_key = records.next_key(&name).await?.map(|pem| gather::key_facts(&pem));
         let banned = records.banned_keys().await?;
@@ -115,6 +126,7 @@ impl<'a, S: Store> Session<'a, S> {
             stored,
             outdated,
             stored_orders: HashMap::new(),
+            past_requests,
             pending: Vec::new(),
             events: Vec::new(),
             stored_record,
@@ -167,6 +179,18 @@ impl<'a, S: Store> Session<'a, S> {
             self.snapshot.account = (!is_gone).then_some(kept.value);
         }
         Ok(())
+    }
+
+    /// What was read, for verbs that show it.
+    pub(super) fn into_seen(self) -> Seen {
+        let Self { snapshot, stored_orders, past_requests: mut requests, .. } = self;
+        let known = snapshot.current_request.iter().chain(&snapshot.next_request);
+        requests.extend(known.cloned());
+        requests.sort_by_key(|request| request.revision);
+        let mut orders: Vec<_> = stored_orders.into_iter().collect();
+        orders.sort_by_key(|(id, _)| *id);
+        let orders = orders.into_iter().map(|(_, kept)| kept.value).collect();
+        Seen { snapshot, requests, orders }
     }
 
     fn records(&self) -> Records<'a, S> {
@@ -437,15 +461,17 @@ impl<'a, S: Store> Session<'a, S> {
     }
 }
 
-/// The requests of the current and of the next revision.
+/// The request of the live revision, that of the next, and the others.
+type Requests = (Option<CertificateRequest>, Option<CertificateRequest>, Vec<CertificateRequest>);
+
 async fn requests<S: Store>(
     records: &Records<'_, S>,
     name: &NamespacedName,
     (current, next): (Option<u32>, u32),
     stored: &mut HashMap<Key, Etag>,
     outdated: &mut Vec<Change>,
-) -> Result<(Option<CertificateRequest>, Option<CertificateRequest>), StoreError> {
-    let (mut current_request, mut next_request) = (None, None);
+) -> Result<Requests, StoreError> {
+    let (mut current_request, mut next_request, mut past) = (None, None, Vec::new());
     for (revision, kept) in records.requests(name).await? {
         let (is_current, is_next) = (current == Some(revision), revision == next);
         let kept = match kept {
@@ -461,9 +487,11 @@ async fn requests<S: Store>(
             current_request = Some(kept.value);
         } else if is_next {
             next_request = Some(kept.value);
+        } else {
+            past.push(kept.value);
         }
     }
-    Ok((current_request, next_request))
+    Ok((current_request, next_request, past))
 }
 
 fn remember_order(snapshot: &mut Snapshot, order: &Order) {

@@ -23,7 +23,7 @@ use super::secret::SecretManifest;
 use super::sink::Sink;
 use super::suggestion::nearest_by;
 use super::syntax::{Fault, explain};
-use super::text::{Document, MAX_BYTES, MAX_DOCUMENTS, Text, decode, documents};
+use super::text::{Document, MAX_BYTES, MAX_DOCUMENTS, Text, decode, documents, lines};
 use super::tree::{Located, Span, TreeError, Value};
 
 /// Where manifests come from.
@@ -42,11 +42,14 @@ pub enum Source {
 pub struct Options {
     /// The namespace of objects that name none.
     pub default_namespace: String,
+    /// The names of the Certificates and Secrets to read: a document of other Certificates alone is
+    /// left out unparsed, and an error in it is not found. `None` for everything.
+    pub names: Option<BTreeSet<String>>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { default_namespace: "default".to_owned() }
+        Self { default_namespace: "default".to_owned(), names: None }
     }
 }
 
@@ -184,6 +187,8 @@ pub struct Manifests {
     by_path: HashMap<PathBuf, usize>,
     /// The same by device and inode: a file may have many names.
     by_inode: HashMap<(u64, u64), usize>,
+    /// Each path, and what was there right before it was read.
+    seen: Vec<(PathBuf, Option<Metadata>)>,
 }
 
 impl Manifests {
@@ -219,7 +224,8 @@ impl Manifests {
             return *number;
         }
         let inode_of = |metadata: &Metadata| (metadata.dev(), metadata.ino());
-        let inode = std::fs::metadata(path).ok().as_ref().map(inode_of);
+        let found = std::fs::metadata(path).ok();
+        let inode = found.as_ref().map(inode_of);
         let known = inode.and_then(|inode| self.by_inode.get(&inode).copied());
         let number = known.unwrap_or_else(|| {
             let (file, metadata) = read_file(path, read, &self.options);
@@ -229,7 +235,13 @@ impl Manifests {
             number
         });
         self.by_path.insert(path.to_owned(), number);
+        self.seen.push((path.to_owned(), found));
         number
+    }
+
+    /// Each path that was looked up, and what was there right before it was read.
+    pub fn seen(&self) -> &[(PathBuf, Option<Metadata>)] {
+        &self.seen
     }
 
     /// Standard input is read once: a second read would return end of file.
@@ -299,15 +311,19 @@ fn checked_listing(folder: &Path) -> Result<Vec<PathBuf>, TrustError> {
     listing(folder).map_err(|source| TrustError::Io { path: folder.to_path_buf(), source })
 }
 
+/// Whether a file directly in a folder of manifests is one of them, by its name.
+pub fn is_listed(path: &Path) -> bool {
+    let hidden = path.file_name().is_none_or(|name| name.to_string_lossy().starts_with('.'));
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    !hidden && matches!(extension, Some("yaml" | "yml" | "json"))
+}
+
 /// The manifests of a folder, by name.
 pub(crate) fn listing(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder)? {
         let path = entry?.path();
-        let hidden = path.file_name().is_none_or(|name| name.to_string_lossy().starts_with('.'));
-        let extension = path.extension().and_then(|extension| extension.to_str());
-        let manifest = matches!(extension, Some("yaml" | "yml" | "json"));
-        if manifest && !hidden && !path.is_dir() {
+        if is_listed(&path) && !path.is_dir() {
             files.push(path);
         }
     }
@@ -386,7 +402,11 @@ impl Loaded {
         self.files.push(path.to_path_buf());
         self.documents += documents.len();
         let text = Text::new(path, content);
-        for (number, document) in documents.iter().enumerate() {
+        let is_of_others = |document: &Document<'_>| {
+            options.names.as_ref().is_some_and(|names| is_of_others(document.text, names))
+        };
+        let meant = documents.iter().enumerate().filter(|(_, document)| !is_of_others(document));
+        for (number, document) in meant {
             let mut sink = Sink::new(&text, number, may_be_secret(document.text));
             let place = Context {
                 path,
@@ -425,6 +445,22 @@ impl Loaded {
             }
         }
     }
+}
+
+/// Whether a document is one plain Certificate without any of these names: neither its own name
+/// nor that of its Secret is among them. A backslash may write a name in another way.
+fn is_of_others(text: &str, names: &BTreeSet<String>) -> bool {
+    let is_field =
+        |line: &str| ["apiVersion:", "metadata:", "spec:"].iter().any(|key| line.starts_with(key));
+    let is_inside = |line: &str| line.is_empty() || line.starts_with([' ', '#']);
+    let mut kinds = 0;
+    let is_plain = lines(text).map(|(_, line)| line.trim_end()).all(|line| {
+        let is_kind = line == "kind: Certificate";
+        kinds += usize::from(is_kind);
+        is_kind || is_field(line) || is_inside(line) || line == "---"
+    });
+    let is_named = names.iter().any(|name| text.contains(name.as_str()));
+    is_plain && kinds == 1 && !is_named && !text.contains('\\')
 }
 
 /// Reads one document.

@@ -44,7 +44,7 @@ pub use diagnostic::{Blocks, Diagnostic, ObjectId, Severity, count};
 pub use file::ReadError;
 pub(crate) use file::read_regular;
 pub(crate) use load::listing;
-pub use load::{Conflict, Loaded, Manifests, Options, Source, load};
+pub use load::{Conflict, Loaded, Manifests, Options, Source, is_listed, load};
 pub use name::is_secret_key;
 pub use object::{SkipReason, Skipped};
 pub use reference::{check_owned_references, check_references, prefer, unmet};

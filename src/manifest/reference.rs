@@ -23,14 +23,22 @@ use super::text::{Text, documents};
 use super::tree::{Node, Span, Value};
 
 /// Checks all references, and adds the diagnostics. Of several Certificates with the same Secret,
-/// the first by name owns it.
+/// the state decides which owns it; without a record in it, that is the first by name.
 pub fn check_references(loaded: &mut Loaded) {
-    check_owned_references(loaded, |conflict| conflict.certificates.iter().min().cloned());
+    check(loaded, false, |conflict| conflict.certificates.iter().min().cloned());
 }
 
-/// The same, when more is known of the owners.
+/// The same, when the state was read.
 pub fn check_owned_references(
     loaded: &mut Loaded,
+    owner: impl Fn(&Conflict) -> Option<NamespacedName>,
+) {
+    check(loaded, true, owner);
+}
+
+fn check(
+    loaded: &mut Loaded,
+    knows_state: bool,
     owner: impl Fn(&Conflict) -> Option<NamespacedName>,
 ) {
     forget_repeated_issuers(loaded);
@@ -68,7 +76,7 @@ pub fn check_owned_references(
         found.extend(sink.into_found());
     }
     loaded.blocked.extend(blocked);
-    conflicts(loaded, &mut found, owner);
+    conflicts(loaded, &mut found, knows_state, owner);
     loaded.diagnostics.extend(found);
 }
 
@@ -249,6 +257,7 @@ fn duplicates(loaded: &Loaded, found: &mut Vec<Diagnostic>) {
 fn conflicts(
     loaded: &mut Loaded,
     found: &mut Vec<Diagnostic>,
+    knows_state: bool,
     owner: impl Fn(&Conflict) -> Option<NamespacedName>,
 ) {
     let mut wanted: BTreeMap<NamespacedName, Vec<&Certificate>> = BTreeMap::new();
@@ -271,7 +280,7 @@ fn conflicts(
         let owns = |each: &&Certificate| Some(each.metadata.key()) == owner;
         if let Some(owner) = certificates.iter().copied().find(owns) {
             for other in certificates.into_iter().filter(|each| !owns(each)) {
-                found.extend(wanted_twice(loaded, &conflict.secret, owner, other));
+                found.extend(wanted_twice(loaded, knows_state, owner, other));
             }
         }
         conflicts.push(conflict);
@@ -282,7 +291,7 @@ fn conflicts(
 /// The diagnostic at the secretName of a Certificate that does not own the Secret.
 fn wanted_twice(
     loaded: &Loaded,
-    secret: &NamespacedName,
+    knows_state: bool,
     owner: &Certificate,
     other: &Certificate,
 ) -> Option<Diagnostic> {
@@ -291,9 +300,16 @@ fn wanted_twice(
     let message = format!(
         "Certificates {owner_key} ({}) and {key} have the same secretName `{}`",
         place(&owner.origin),
-        secret.name,
+        other.spec.secret_name,
     );
-    let help = format!("it belongs to {owner_key}; give {key} a secretName of its own");
+    let help = if knows_state {
+        format!("it belongs to {owner_key}; give {key} a secretName of its own")
+    } else {
+        format!(
+            "it belongs to the one that was issued first, which certctl plan names, else to \
+             {owner_key}; give the other a secretName of its own"
+        )
+    };
     let id = ObjectId { kind: "Certificate".to_owned(), key };
     let draft = Draft::error("E0205", places.secret_name, "spec.secretName", message).help(help);
     let content = content(loaded, places.file);

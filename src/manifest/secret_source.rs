@@ -93,13 +93,7 @@ impl SecretSource {
             let origin = &manifest.origin;
             tried = vec![format!("{}:{} (no such key)", origin.path.display(), origin.line)];
         }
-        let folder = self.secrets.iter();
-        let paths = folder
-            .flat_map(|folder| {
-                [folder.join(namespace).join(name).join(key), folder.join(name).join(key)]
-            })
-            .chain(self.credentials.iter().map(|c| c.join(format!("{name}.{key}"))));
-        for path in paths {
+        for path in self.places(secret, key) {
             match read_regular(&Walk::trusting_us(), &path, MAX_BYTES) {
                 Ok((bytes, metadata)) => {
                     check_secret(&path, metadata.mode())?;
@@ -113,6 +107,17 @@ impl SecretSource {
             }
         }
         Err(SecretError::Missing { secret: secret.clone(), key: key.to_owned(), tried })
+    }
+
+    /// The files that an entry of a Secret can be in, in the order tried.
+    pub fn places(&self, secret: &NamespacedName, key: &str) -> Vec<PathBuf> {
+        let NamespacedName { namespace, name } = secret;
+        let folder = self.secrets.iter();
+        let places = folder.flat_map(|folder| {
+            [folder.join(namespace).join(name).join(key), folder.join(name).join(key)]
+        });
+        let credentials = self.credentials.iter().map(|c| c.join(format!("{name}.{key}")));
+        places.chain(credentials).collect()
     }
 }
 

@@ -4,6 +4,7 @@
 //! paths are absolute and without `..`.
 
 use std::net::SocketAddr;
+use std::path::Path;
 
 use crate::resource::{Settings, is_hidden};
 
@@ -65,6 +66,7 @@ fn set(settings: &mut Settings, key: &str, text: &str) -> Result<(), &'static st
         }
         "output-dir" => {
             absolute(text)?;
+            keeps_files(text)?;
             settings.output_dir = owned();
         }
         "output-owner" => {
@@ -120,6 +122,15 @@ fn absolute(text: &str) -> Result<(), &'static str> {
     }
     if text.chars().any(is_hidden) {
         return Err("control characters are not allowed in the path");
+    }
+    Ok(())
+}
+
+/// The kernel's own folders take no files.
+fn keeps_files(text: &str) -> Result<(), &'static str> {
+    let is_below = |folder: &&str| Path::new(text).starts_with(folder);
+    if ["/proc", "/sys", "/dev"].iter().any(is_below) && !is_below(&"/dev/shm") {
+        return Err("/proc, /sys and /dev keep no files");
     }
     Ok(())
 }
@@ -181,6 +192,9 @@ mod tests {
             ("http01-webroot", "/srv/www", "srv/www"),
             ("output-dir", "/etc/nginx/tls", "/etc/../root"),
             ("output-dir", "/a..b", "/a\nb"),
+            ("output-dir", "/process/tls", "/proc/1"),
+            ("output-dir", "/dev/shm/tls", "/dev"),
+            ("output-dir", "/system", "//sys/./kernel"),
             ("http01-check-port", "5002", "0"),
             ("http01-check-port", "65535", "65536"),
             ("output-owner", "www-data", "-x"),

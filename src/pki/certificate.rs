@@ -12,7 +12,7 @@ use x509_parser::time::ASN1Time;
 use super::names::{self, Names};
 use super::pem::{self, PemError};
 use super::private_key::public_key_digest;
-use crate::resource::{LeafFacts, hex};
+use crate::resource::{KeyAlgorithm, KeyFacts, LeafFacts, hex};
 
 /// Why a text cannot be read as certificates.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -58,6 +58,13 @@ pub enum CertificateError {
 
 /// Reads the first certificate of a PEM text; the rest of the text is ignored.
 pub fn leaf_facts(pem: &str) -> Result<LeafFacts, CertificateError> {
+    first(pem, facts)
+}
+
+fn first<T>(
+    pem: &str,
+    read: impl Fn(&X509Certificate<'_>, &[u8]) -> Result<T, CertificateError>,
+) -> Result<T, CertificateError> {
     if pem.len() > MAX_CHAIN_BYTES {
         let max = MAX_CHAIN_BYTES;
         return Err(CertificateError::TooLong { bytes: pem.len(), max });
@@ -65,10 +72,24 @@ pub fn leaf_facts(pem: &str) -> Result<LeafFacts, CertificateError> {
     for block in pem::blocks(pem) {
         let block = block?;
         if block.label == LABEL {
-            return facts(&parse(&block.der)?, &block.der);
+            return read(&parse(&block.der)?, &block.der);
         }
     }
     Err(CertificateError::NotFound)
+}
+
+/// The same, and the facts of the key that the certificate is for, if it is of a kind that keys here
+/// may be.
+pub fn leaf_and_key_facts(pem: &str) -> Result<(LeafFacts, Option<KeyFacts>), CertificateError> {
+    first(pem, |certificate, der| {
+        let leaf = facts(certificate, der)?;
+        let of_key = key_kind(certificate).map(|(algorithm, size)| KeyFacts {
+            algorithm,
+            size,
+            public_key: leaf.public_key.clone(),
+        });
+        Ok((leaf, of_key))
+    })
 }
 
 /// The facts of one certificate in DER.
@@ -164,6 +185,18 @@ fn key_description(certificate: &X509Certificate<'_>) -> String {
     }
 }
 
+/// Algorithm and bits of its key.
+fn key_kind(certificate: &X509Certificate<'_>) -> Option<(KeyAlgorithm, u32)> {
+    let description = key_description(certificate);
+    match description.as_str() {
+        "Ed25519" => Some((KeyAlgorithm::Ed25519, 256)),
+        "ECDSA P-256" => Some((KeyAlgorithm::Ecdsa, 256)),
+        "ECDSA P-384" => Some((KeyAlgorithm::Ecdsa, 384)),
+        "ECDSA P-521" => Some((KeyAlgorithm::Ecdsa, 521)),
+        other => Some((KeyAlgorithm::Rsa, other.strip_prefix("RSA ")?.parse().ok()?)),
+    }
+}
+
 fn damaged(error: impl std::error::Error) -> CertificateError {
     CertificateError::Damaged { reason: error.to_string() }
 }
@@ -183,7 +216,6 @@ mod tests {
     use super::*;
     use crate::pki::PrivateKey;
     use crate::pki::test_ca::{self, Ca};
-    use crate::resource::KeyAlgorithm;
 
     /// RFC 9773 appendix A.
     const EXAMPLE: &str = "-----BEGIN CERTIFICATE-----

@@ -36,7 +36,8 @@ mod verify;
 
 pub use bundle::{Bundle, KeyMatch};
 pub use certificate::{
-    CertificateError, MAX_CERTIFICATE_BYTES, MAX_CHAIN_BYTES, facts_of_der, leaf_facts,
+    CertificateError, MAX_CERTIFICATE_BYTES, MAX_CHAIN_BYTES, facts_of_der, leaf_and_key_facts,
+    leaf_facts,
 };
 pub use chain::{Chain, MAX_CERTIFICATES};
 pub use chain_error::ChainError;

@@ -10,8 +10,8 @@ use serde::Serialize;
 use crate::controller::Deferral;
 use crate::engine::{self, Ended, Evidence, Issued};
 use crate::resource::{
-    CertificateRecord, CheckReport, Failure, FailureClass, NamespacedName, Reason, Rfc3339, Spent,
-    rfc3339,
+    CertificateRecord, CheckReport, Failure, FailureClass, FoundRevocation, NamespacedName, Reason,
+    Rfc3339, Spent, rfc3339,
 };
 
 /// The result of one certificate.
@@ -146,6 +146,8 @@ pub struct Details {
     pub since: Option<Timestamp>,
     /// The signal that ended the run.
     pub signal: Option<i32>,
+    /// The revocation by its CA that made the run replace the certificate.
+    pub revoked: Option<FoundRevocation>,
     /// Details of a failure or a wait.
     pub evidence: Evidence,
 }
@@ -153,8 +155,17 @@ pub struct Details {
 impl Report {
     /// The result of an engine run.
     pub fn of(ended: Ended) -> Self {
-        let Ended { certificate, ending, undeployed, rewritten, is_new, deployed, evidence } =
-            ended;
+        let Ended {
+            certificate,
+            ending,
+            undeployed,
+            rewritten,
+            is_new,
+            deployed,
+            revoked,
+            evidence,
+            idle_until: _,
+        } = ended;
         let report = Self {
             namespace: certificate.namespace,
             name: certificate.name,
@@ -185,6 +196,7 @@ impl Report {
                 limit: None,
                 since: None,
                 signal: None,
+                revoked,
                 evidence,
             },
         };

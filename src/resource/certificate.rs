@@ -170,6 +170,12 @@ spec! {
 }
 
 impl CertificateSpec {
+    /// Whether time alone never makes a renewal due.
+    pub fn never_renews(&self) -> bool {
+        let policy = self.renewal.as_ref().and_then(|renewal| renewal.policy);
+        policy == Some(RenewalPolicy::Disabled)
+    }
+
     /// Key algorithm and size in bits, with cert-manager's defaults applied: RSA 2048,
     /// ECDSA 256, Ed25519 256.
     pub fn key_parameters(&self) -> (KeyAlgorithm, u32) {

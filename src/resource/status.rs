@@ -73,6 +73,11 @@ impl CertificateRecord {
         self.status.revision.unwrap_or(0).max(newest).saturating_add(1)
     }
 
+    /// The directory URL of the CA that issued the live revision, as far as that was recorded.
+    pub fn issued_by(&self) -> Option<&String> {
+        self.directory_urls.get(&self.status.revision?)
+    }
+
     /// What the CA said about this leaf; what it said about another one is ignored.
     pub fn renewal_information(&self, leaf: &LeafFacts) -> Option<&RenewalInformation> {
         let known = self.status.acme.ari.as_ref()?;

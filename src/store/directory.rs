@@ -15,6 +15,7 @@ use rustix::io::Errno;
 use super::folder::{Folder, Guard, TEMP_PREFIX, io_error, text};
 use super::layout::{self, Place};
 use super::lock::{self, Lease};
+use super::opened::Opened;
 use super::opening::{self, OpenMode};
 use super::{atomic, hook_lock, journal, links, rollback, secret};
 use crate::resource::{DataLink, Event, Issuance, NamespacedName, SecretFiles, SecretLinks, hex};
@@ -27,6 +28,8 @@ pub struct StateDirectory {
     mode: OpenMode,
     /// `None` when there is no directory, which only a reader accepts.
     root: Option<Folder>,
+    /// What a reader opened.
+    opened: Opened,
     /// The folders known to be durable.
     durable: Mutex<HashSet<PathBuf>>,
     /// The Secrets with sets none of which was live: nothing of those is removed.
@@ -52,6 +55,7 @@ impl StateDirectory {
             path: path.to_owned(),
             mode,
             root,
+            opened: Opened::default(),
             durable: Mutex::default(),
             lost: Mutex::default(),
         };
@@ -143,6 +147,9 @@ impl StateDirectory {
     /// The folder with this path; `None` when there is none.
     pub(super) fn find(&self, names: &[String]) -> Result<Option<Folder>, StoreError> {
         let Some(root) = &self.root else { return Ok(None) };
+        if self.mode == OpenMode::ReadOnly {
+            return self.opened.find(root, names);
+        }
         let mut folder = root.duplicate()?;
         for name in names {
             match folder.child(name)? {
@@ -288,7 +295,12 @@ impl Store for StateDirectory {
     type Lease = Lease;
 
     async fn get(&self, key: &Key) -> Result<Option<Stored>, StoreError> {
-        self.read(&layout::document(key)?)
+        let place = layout::document(key)?;
+        let is_shared = matches!(key, Key::Account(_) | Key::BannedKeys);
+        if is_shared && self.mode == OpenMode::ReadOnly {
+            return self.opened.shared(&place, || self.read(&place));
+        }
+        self.read(&place)
     }
 
     async fn create(&self, key: &Key, bytes: &[u8]) -> Result<Etag, StoreError> {
@@ -359,6 +371,14 @@ impl Store for StateDirectory {
         // There is one for each order that ever was.
         let is_fleeting = matches!(lock, Lock::Order(_));
         Ok(if is_fleeting { lease.removing(folder, place.file) } else { lease })
+    }
+
+    fn kept_directory(&self, ca: &str) -> Option<Vec<u8>> {
+        self.kept_directory_of(ca).ok()?
+    }
+
+    fn keep_directory(&self, ca: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        self.keep_directory_of(ca, bytes)
     }
 
     fn is_alerted(&self, certificate: &NamespacedName, mark: &str) -> bool {

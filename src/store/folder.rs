@@ -3,7 +3,7 @@
 //! Contract: no symbolic link is followed, nothing blocks (a FIFO is refused, not waited for), and
 //! every entry that is read belongs to the owner of the state. All calls run on the calling thread.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::MetadataExt;
@@ -114,8 +114,9 @@ impl Folder {
         guard: Guard,
     ) -> Result<Option<Zeroizing<Vec<u8>>>, StoreError> {
         let path = self.join(name);
-        let Some(mut file) = self.open_file(name, OFlags::RDONLY)? else { return Ok(None) };
-        let metadata = file.metadata().map_err(|error| io_error(&path, "read", error))?;
+        let Some((file, metadata)) = self.open_plain(name, OFlags::RDONLY)? else {
+            return Ok(None);
+        };
         if guard == Guard::Document && metadata.nlink() > 1 {
             let found = "a file with a second hard link";
             return Err(StoreError::NotPlain {
@@ -133,19 +134,25 @@ impl Folder {
         // Allocated at once: a vector that grows would leave copies of keys behind.
         let limit = usize::try_from(metadata.size().saturating_add(1)).unwrap_or_default();
         let mut bytes = Zeroizing::new(Vec::with_capacity(limit));
-        (&mut file)
-            .take(MAX_BYTES.saturating_add(1))
+        // Documents are replaced, not written in place: what is appended later is for the next read.
+        file.take(metadata.size())
             .read_to_end(&mut bytes)
             .map_err(|error| io_error(&path, "read", error))?;
-        if u64::try_from(bytes.len()).is_ok_and(|length| length > MAX_BYTES) {
-            return Err(StoreError::TooLarge { path: text(&path), max: MAX_BYTES });
-        }
         Ok(Some(bytes))
     }
 
     /// Opens a plain file that belongs to the owner; `None` when there is none. With
     /// `OFlags::CREATE`, it is made with mode 0600.
     pub(super) fn open_file(&self, name: &str, flags: OFlags) -> Result<Option<File>, StoreError> {
+        Ok(self.open_plain(name, flags)?.map(|(file, _)| file))
+    }
+
+    /// The same, with its metadata.
+    fn open_plain(
+        &self,
+        name: &str,
+        flags: OFlags,
+    ) -> Result<Option<(File, Metadata)>, StoreError> {
         let path = self.join(name);
         let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
         let file = match rustix::fs::openat(&self.handle, name, flags, Mode::RUSR | Mode::WUSR) {
@@ -171,7 +178,7 @@ impl Folder {
         if metadata.uid() != self.owner {
             return Err(foreign(&path, metadata.uid(), self.owner));
         }
-        Ok(Some(file))
+        Ok(Some((file, metadata)))
     }
 
     /// The metadata of an entry, of the link itself if it is one; `None` when there is none.

@@ -14,6 +14,7 @@ pub(super) const SECRETS: &str = "secrets";
 pub(super) const HTTP01: &str = "http01";
 pub(super) const LOCKS: &str = "locks";
 pub(super) const CRLS: &str = "crls";
+const DIRECTORIES: &str = "directories";
 pub(super) const REQUESTS: &str = "requests";
 pub(super) const ORDERS: &str = "orders";
 pub(super) const STATUS_FILE: &str = "status.json";
@@ -97,6 +98,11 @@ pub(super) fn lock(lock: &Lock) -> Result<Place, StoreError> {
             Place::new(vec![locks()], format!("{ORDER_LOCK}{}", digest_component(digest)?))
         }
     })
+}
+
+/// The file of the ACME directory of the CA with this digest.
+pub(super) fn directory(digest: &str) -> Result<Place, StoreError> {
+    Ok(Place::new(vec![DIRECTORIES.to_owned()], digest_component(digest)?))
 }
 
 /// The file of the CRL whose URL has this digest.

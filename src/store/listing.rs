@@ -8,8 +8,10 @@ use std::collections::BTreeSet;
 use rustix::fs::FileType;
 
 use super::directory::StateDirectory;
+use super::folder::Guard;
+use super::set::DATA;
 use super::{layout, rollback};
-use crate::resource::NamespacedName;
+use crate::resource::{NamespacedName, SecretMetadata, annotation, envelope};
 use crate::store::port::{Key, Prefix, StoreError};
 
 impl StateDirectory {
@@ -57,6 +59,53 @@ impl StateDirectory {
     /// The certificates that have a folder; the folders are not opened.
     pub fn certificate_names(&self) -> Result<Vec<NamespacedName>, StoreError> {
         self.names(layout::CERTIFICATES)
+    }
+
+    /// The certificates of this name with a record, in one namespace or in all.
+    pub fn certificates_named(
+        &self,
+        name: &str,
+        namespace: Option<&str>,
+    ) -> Result<Vec<NamespacedName>, StoreError> {
+        let mut found = self.named(layout::CERTIFICATES, name, namespace)?;
+        found.retain(|key| self.is_kept(&Key::Certificate(key.clone())));
+        Ok(found)
+    }
+
+    /// The issued secrets of this name that have a folder, in one namespace or in all.
+    pub fn secrets_named(
+        &self,
+        name: &str,
+        namespace: Option<&str>,
+    ) -> Result<Vec<NamespacedName>, StoreError> {
+        let mut found = self.named(layout::SECRETS, name, namespace)?;
+        found.retain(|key| {
+            layout::secret(key).is_ok_and(|names| !matches!(self.find(&names), Ok(None)))
+        });
+        Ok(found)
+    }
+
+    /// The name in each namespace that has a folder in this one.
+    fn named(
+        &self,
+        top: &str,
+        name: &str,
+        namespace: Option<&str>,
+    ) -> Result<Vec<NamespacedName>, StoreError> {
+        let namespaces = match namespace {
+            Some(namespace) => vec![namespace.to_owned()],
+            None => self.folders(&[top.to_owned()])?,
+        };
+        Ok(namespaces.into_iter().map(|namespace| NamespacedName::new(namespace, name)).collect())
+    }
+
+    /// The name of the Certificate whose pair a Secret holds, where its metadata can be read.
+    pub fn published_for(&self, secret: &NamespacedName) -> Option<String> {
+        let folder = self.find(&layout::secret(secret).ok()?).ok()??;
+        let set = folder.linked_child(DATA).ok()??;
+        let bytes = set.read(SecretMetadata::FILE, Guard::Secret).ok()??;
+        let (metadata, _) = envelope::open::<SecretMetadata>(&bytes).ok()?;
+        metadata.annotations.get(annotation::CERTIFICATE_NAME).cloned()
     }
 
     /// The issued secrets that have a folder; the folders are not opened.

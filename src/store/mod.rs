@@ -20,6 +20,8 @@
 //!   http01/                           presented tokens
 //!   crls/<digest>.der                 the CRL of a URL; not synced, and fetched again when it is gone
 //!   crls/looks                        when CRLs were looked at, and will be next; not synced
+//!   directories/<digest>              the ACME directory of a CA; not synced, and fetched again likewise
+//!   index.jsonl                       until when nothing is due; not synced, and written anew when it is gone ([`index`])
 //!   issuance.log                      append-only, synced
 //!   scheduler.json                    Queue; only for living processes, and so not synced
 //!   scheduler.json.next               its temporary
@@ -33,7 +35,8 @@
 //! Contract:
 //! - Every file is 0600 in folders of 0700 from its first moment, whatever the umask. A document
 //!   or key that others can read, that is a link, or that another user owns is refused.
-//! - A write that returned is durable, but for `scheduler.json` and `crls/`; a reader sees the old file or the
+//! - A write that returned is durable, but for `scheduler.json`, `crls/`, `directories/` and
+//!   `index.jsonl`; a reader sees the old file or the
 //!   new one ([`atomic`]).
 //! - JSON documents carry a version. An unknown one is refused and never rewritten; a damaged
 //!   document is renamed to `<name>.corrupt-<n>`, never overwritten ([`Records`]). `metadata.json`
@@ -46,11 +49,13 @@
 //! - All file access is on the calling thread; nothing blocks on a lock.
 
 pub mod atomic;
+pub mod index;
 pub mod port;
 
 mod acl;
 mod adoption;
 mod crls;
+mod directories;
 mod directory;
 mod folder;
 mod hook_lock;
@@ -60,6 +65,7 @@ mod layout;
 mod links;
 mod listing;
 mod lock;
+mod opened;
 mod opening;
 mod output;
 mod prune;

@@ -157,6 +157,16 @@ pub trait Store {
         Ok(())
     }
 
+    /// What [`Store::keep_directory`] kept for a CA, by a digest.
+    fn kept_directory(&self, _ca: &str) -> Option<Vec<u8>> {
+        None
+    }
+
+    /// Keeps a CA's directory for the next run. Not durable, and never the truth.
+    fn keep_directory(&self, _ca: &str, _bytes: &[u8]) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     /// Appends to a certificate's journal. For users; best effort in durability.
     fn journal(
         &self,

@@ -52,6 +52,14 @@ impl<'a, S: Store> Records<'a, S> {
         self.read(&Key::Certificate(name.clone())).await
     }
 
+    /// The same, for a reader without the lock: a damaged one stays where it is.
+    pub async fn certificate_as_it_is(
+        &self,
+        name: &NamespacedName,
+    ) -> Result<Option<CertificateRecord>, StoreError> {
+        Ok(self.look(&Key::Certificate(name.clone())).await?.map(|kept| kept.value))
+    }
+
     /// Writes the record of a certificate: a new one, or the successor of `expected`.
     pub async fn put_certificate(
         &self,

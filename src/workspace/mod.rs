@@ -15,7 +15,9 @@ pub mod view;
 
 mod accounts;
 mod copies;
+mod idle;
 mod ledgers;
+mod notes;
 mod one_off;
 mod open;
 mod orphans;
@@ -28,8 +30,9 @@ mod selection;
 mod status;
 
 pub use accounts::Settled;
+pub use idle::{Glance, Layout};
 pub use one_off::one_off;
-pub use open::Workspace;
+pub use open::{Scope, Workspace};
 pub use orphans::Orphans;
 pub use owners::{Owner, Owners, OwnersError, covers};
 pub use request::{Request, RequestError};
@@ -38,3 +41,4 @@ pub use rollback::{BackError, WentBack};
 pub use run::{Job, RunError};
 pub use selection::{Selection, Targets, issuer_of};
 pub use settings::Settings;
+pub use status::Depth;

@@ -1,8 +1,12 @@
 //! An open workspace.
 
 use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap};
+use std::path::PathBuf;
 
+use super::notes::Notes;
 use super::settings::Settings;
+use super::target::NameTarget;
 use crate::acme::RequestCounts;
 use crate::engine::RefusedProfiles;
 use crate::engine::ports::StoreError;
@@ -10,39 +14,136 @@ use crate::manifest::{Manifests, Options};
 use crate::resource::{CertificateRecord, NamespacedName};
 use crate::store::{OpenMode, Records, StateDirectory};
 
+/// Which certificates a workspace reads.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Scope {
+    /// Those in the state, the config directory and the recorded manifests.
+    #[default]
+    All,
+    /// These, which the state knows: their records, and the files that their records name.
+    Only(BTreeSet<NamespacedName>),
+    /// The same, and what the config directory has under their names and those of their Secrets:
+    /// two manifests of one name are found before anything is written for either.
+    Named(BTreeSet<NamespacedName>),
+}
+
+impl Scope {
+    /// The certificates; `None` for all.
+    pub(super) fn names(&self) -> Option<&BTreeSet<NamespacedName>> {
+        match self {
+            Self::All => None,
+            Self::Only(names) | Self::Named(names) => Some(names),
+        }
+    }
+
+    /// Whether a certificate is among them.
+    pub(super) fn contains(&self, name: &NamespacedName) -> bool {
+        self.names().is_none_or(|names| names.contains(name))
+    }
+}
+
 /// The state and its records, and the manifests read so far.
 #[derive(Debug)]
 pub struct Workspace {
     pub(super) settings: Settings,
+    pub(super) scope: Scope,
     pub(super) manifests: Manifests,
     pub(super) state: StateDirectory,
     /// By namespace and name.
     pub(super) records: Vec<(NamespacedName, CertificateRecord)>,
     /// The certificates whose record cannot be read, and why.
     pub(super) damaged: Vec<(NamespacedName, String)>,
+    /// The absolute path of each manifest: many certificates are in one.
+    pub(super) absolute_paths: RefCell<HashMap<PathBuf, Option<PathBuf>>>,
     /// What the last run sent to CAs.
     pub(super) requests: RefCell<RequestCounts>,
     /// The profiles that the last run found missing at their CA.
     pub(super) refused_profiles: RefCell<RefusedProfiles>,
+    /// What is noted for the index, once that is begun.
+    pub(super) notes: RefCell<Option<Notes>>,
 }
 
 impl Workspace {
     /// Opens the state for reading, and reads its records; manifests are read on demand.
     pub async fn open(settings: Settings) -> Result<Self, StoreError> {
+        Self::open_scoped(settings, Scope::All).await
+    }
+
+    /// The same for some certificates.
+    pub async fn open_scoped(settings: Settings, scope: Scope) -> Result<Self, StoreError> {
+        let mut workspace = Self::unread(settings)?;
+        workspace.read(scope).await?;
+        Ok(workspace)
+    }
+
+    /// The same for the certificates that have these names, if they are all there is to read; else
+    /// for all.
+    pub async fn open_named(
+        settings: Settings,
+        names: &[NameTarget],
+        scope: fn(BTreeSet<NamespacedName>) -> Scope,
+    ) -> Result<Self, StoreError> {
+        let mut workspace = Self::unread(settings)?;
+        if let Some(found) = workspace.find(names) {
+            workspace.read(scope(found)).await?;
+            if workspace.is_conclusive() {
+                return Ok(workspace);
+            }
+        }
+        workspace.read(Scope::All).await?;
+        Ok(workspace)
+    }
+
+    fn unread(settings: Settings) -> Result<Self, StoreError> {
         let state = StateDirectory::open(&settings.state_dir, OpenMode::ReadOnly)?;
-        let manifests = Manifests::new(Options::default());
-        let (records, damaged) = (Vec::new(), Vec::new());
-        let mut workspace = Self {
+        Ok(Self {
             settings,
-            manifests,
+            scope: Scope::All,
+            manifests: Manifests::new(Options::default()),
             state,
-            records,
-            damaged,
+            records: Vec::new(),
+            damaged: Vec::new(),
+            absolute_paths: RefCell::default(),
             requests: RefCell::default(),
             refused_profiles: RefCell::default(),
-        };
-        workspace.read_records().await?;
-        Ok(workspace)
+            notes: RefCell::default(),
+        })
+    }
+
+    /// The certificates that have these names, when the state knows one for each, and the settings
+    /// select by nothing else.
+    fn find(&self, names: &[NameTarget]) -> Option<BTreeSet<NamespacedName>> {
+        let Settings { files, selector, namespace, .. } = &self.settings;
+        if names.is_empty() || !files.is_empty() || selector.is_some() {
+            return None;
+        }
+        let found = names.iter().map(|name| {
+            let namespace = name.namespace.as_ref().or(namespace.as_ref());
+            let found = self.state.certificates_named(&name.name, namespace.map(String::as_str));
+            let [one] = found.ok()?.try_into().ok()?;
+            Some(one)
+        });
+        found.collect()
+    }
+
+    /// Reads the records of a scope; what is read of manifests stays if it is of the same.
+    async fn read(&mut self, scope: Scope) -> Result<(), StoreError> {
+        let is_another = self.scope != scope;
+        self.scope = scope;
+        self.read_records().await?;
+        if is_another {
+            let names = self.scope.names().map(|names| {
+                let secrets = self.records.iter().map(|(_, record)| record.secret_name.clone());
+                names.iter().map(|name| name.name.clone()).chain(secrets).collect()
+            });
+            self.manifests = Manifests::new(Options { names, ..Options::default() });
+        }
+        Ok(())
+    }
+
+    /// Reads the records again after a run changed them, now of all certificates.
+    pub async fn widen(&mut self) -> Result<(), StoreError> {
+        self.read(Scope::All).await
     }
 
     /// Opens the state for writing; creates the directory tree when it is missing.
@@ -53,7 +154,18 @@ impl Workspace {
 
     /// Reads the records again after a run changed them.
     pub async fn read_records(&mut self) -> Result<(), StoreError> {
-        let all = Records::new(&self.state).certificates().await?;
+        let records = Records::new(&self.state);
+        let all = match self.scope.names() {
+            None => records.certificates().await?,
+            Some(names) => {
+                let mut found = Vec::new();
+                for name in names {
+                    let record = records.certificate_as_it_is(name).await.transpose();
+                    found.extend(record.map(|record| (name.clone(), record)));
+                }
+                found
+            }
+        };
         (self.records, self.damaged) = (Vec::new(), Vec::new());
         for (name, record) in all {
             match record {
@@ -101,3 +213,6 @@ impl Workspace {
         &self.records
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,14 +4,16 @@ use std::net::IpAddr;
 
 use thiserror::Error;
 
-use super::open::Workspace;
+use super::open::{Scope, Workspace};
 use super::selection::{Targets, issuer_of};
+use super::settings::Settings;
 use super::target::{NameTarget, TargetError};
 use crate::engine::ports::StoreError;
 use crate::engine::{live_files, published_pair};
 use crate::resource::{
     Certificate, Issuer, LeafFacts, NamespacedName, RenewalInformation, SecretFiles,
 };
+use crate::store::{OpenMode, StateDirectory};
 
 /// The Secrets of all Certificates that the manifests or the state contain.
 #[derive(Debug, Default)]
@@ -40,6 +42,36 @@ pub enum OwnersError {
     /// The state cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+impl Workspace {
+    /// Opens the state for the Secret that a name identifies (see [`Owners::secret`]): for its
+    /// Certificate alone, if no other can be meant; else for all.
+    pub async fn open_for_secret(
+        settings: Settings,
+        name: &NameTarget,
+        is_secret: bool,
+    ) -> Result<Self, StoreError> {
+        let state = StateDirectory::open(&settings.state_dir, OpenMode::ReadOnly)?;
+        let namespace = name.namespace.as_deref().or(settings.namespace.as_deref());
+        let secrets = state.secrets_named(&name.name, namespace)?;
+        let mut certificates = Vec::new();
+        if !is_secret {
+            certificates = state.certificates_named(&name.name, namespace)?;
+        }
+        let owner = |secret: &NamespacedName| {
+            let name = state.published_for(secret)?;
+            Some(NamespacedName::new(&secret.namespace, name))
+        };
+        let certificate = match (certificates.as_slice(), secrets.as_slice()) {
+            ([one], []) => Some(one.clone()),
+            ([], [secret]) => owner(secret),
+            ([one], [secret]) => owner(secret).filter(|owner| owner == one),
+            (_, _) => None,
+        };
+        let names: Vec<NameTarget> = certificate.into_iter().map(NameTarget::from).collect();
+        Self::open_named(settings, &names, Scope::Only).await
+    }
 }
 
 impl Owners {

@@ -146,6 +146,10 @@ impl Workspace {
             let solvers = chosen.collect();
             used.push(Used { issuer, solvers, has_account_key, refused_profile });
         }
+        for Used { solvers, .. } in &mut used {
+            solvers.sort_unstable();
+            solvers.dedup();
+        }
         let certificates: Vec<&Certificate> = tasks.iter().map(|task| &task.certificate).collect();
         Ok(self.settings.unmet_of(loaded, secrets, &certificates, &used))
     }

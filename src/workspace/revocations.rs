@@ -11,7 +11,7 @@ use crate::controller::{
     Effect, EffectError, Intervals, Outcome, RevocationRequest, RevocationSigner, Secret, Snapshot,
 };
 use crate::engine::ports::{Clock as _, StoreError, SystemClock};
-use crate::engine::{Ending, Goal, Performer as _, Task, look};
+use crate::engine::{Ending, Goal, Performer as _, Seen, Task, look};
 use crate::pki::{Chain, PrivateKey};
 use crate::resource::{CertificateRecord, Failure, NamespacedName, Revocation, RevocationReason};
 
@@ -139,7 +139,7 @@ impl Workspace {
             for issuer in &targets.loaded.issuers {
                 let task = self.issuer_task(issuer);
                 let looked = look(self.state(), &task, intervals, SystemClock.now());
-                let Ok(snapshot) = Box::pin(looked).await else { continue };
+                let Ok(Seen { snapshot, .. }) = Box::pin(looked).await else { continue };
                 let account = snapshot.account.and_then(|account| account.url);
                 let signer = match (key, account) {
                     (Some(key), _) => RevocationSigner::Certificate(Secret(key.to_pkcs8_pem())),

@@ -95,6 +95,7 @@ impl Workspace {
         let clock = SystemClock;
         let options = self.settings.options;
         let timeout = options.timeout.min(job.at_most);
+        self.note_evidence(tasks, &job.secrets);
         let world = self.world(&clock, job).await?;
         let engine = Engine {
             clock: &clock,
@@ -108,7 +109,9 @@ impl Workspace {
         // A borrow across the wait would block the signal that ends it.
         let is_interrupted = engine.shutdown.borrow().is_some();
         world.stop_listening(is_interrupted).await;
+        world.keep_directories();
         tracing::debug!(requests = world.requests(), "run ended");
+        self.note_endings(&ended);
         self.requests.replace(world.request_counts());
         self.refused_profiles.replace(world.refused_profiles());
         Ok(ended)

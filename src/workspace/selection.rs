@@ -11,13 +11,15 @@ use std::path::{Path, PathBuf};
 
 use zeroize::Zeroizing;
 
-use super::open::Workspace;
+use super::open::{Scope, Workspace};
 use super::request::Request;
 use super::target::TargetError;
 use crate::controller::trigger;
 use crate::engine::inputs::{input_digest, names_of, solver_for};
 use crate::engine::{Goal, Task};
-use crate::manifest::{self, Blocks, Conflict, Diagnostic, Loaded, ObjectId, SecretSource, Source};
+use crate::manifest::{
+    self, Blocks, Conflict, Diagnostic, Loaded, Manifests, ObjectId, SecretSource, Source,
+};
 use crate::resource::{
     Certificate, CertificateSpec, Issuer, IssuerKind, Metadata, NamespacedName, SecretFiles,
     SecretKeySelector, Settings, SolverKind,
@@ -69,6 +71,7 @@ impl Workspace {
     /// request names no file, the manifests recorded in the state too.
     pub fn select(&mut self, request: &Request) -> Selection {
         let is_named = !request.sources.is_empty();
+        let is_scoped = self.scope != Scope::All;
         let named: BTreeSet<PathBuf> =
             self.manifests.load(&request.sources).files.into_iter().collect();
         let mut sources = request.sources.clone();
@@ -83,7 +86,9 @@ impl Workspace {
                 }
             }
             let there = paths.into_iter().filter(|path| path.exists());
-            sources.extend(there.cloned().map(Source::File));
+            let there =
+                there.map(|path| if is_scoped { self.as_listed(path) } else { path.clone() });
+            sources.extend(there.map(Source::File));
         }
         let mut loaded = self.manifests.load(&sources);
         if request.has_edited_copies {
@@ -97,11 +102,37 @@ impl Workspace {
         Selection { loaded, named, orphans, is_refused }
     }
 
+    /// Drops what is kept for another selection: this was the last.
+    pub fn forget_manifests(&mut self) {
+        self.manifests = Manifests::default();
+    }
+
     /// The sources of every request: those of the settings, and the config directory.
     fn configured(&self) -> Vec<Source> {
+        if matches!(self.scope, Scope::Only(_)) {
+            return Vec::new();
+        }
         let config = self.settings.config_dir.iter().filter(|path| path.is_dir());
         let files = self.settings.files.iter().cloned();
         files.chain(config.cloned().map(Source::Directory)).collect()
+    }
+
+    /// A recorded path, under the name that it has in the config directory: messages are the same
+    /// however many files are read.
+    fn as_listed(&self, recorded: &Path) -> PathBuf {
+        let listed = self.settings.config_dir.as_ref().and_then(|folder| {
+            let real = std::fs::canonicalize(folder).ok()?;
+            if recorded.parent() == Some(&real) {
+                return Some(folder.join(recorded.file_name()?));
+            }
+            let entries = std::fs::read_dir(folder).ok()?.flatten();
+            let links =
+                entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink()));
+            let is_it =
+                |path: &PathBuf| std::fs::canonicalize(path).is_ok_and(|target| target == recorded);
+            links.map(|entry| entry.path()).filter(is_it).min()
+        });
+        listed.filter(|path| manifest::is_listed(path)).unwrap_or_else(|| recorded.to_owned())
     }
 
     /// The manifest of a certificate, file and line, if runs without arguments read it even when
@@ -138,6 +169,9 @@ impl Workspace {
             everything || is_named || files.contains(&certificate.origin.path)
         });
         targets.tasks.iter_mut().for_each(|task| task.is_named = !everything);
+        targets.orphans.retain(|(name, _)| {
+            everything && namespace.is_none_or(|wanted| wanted == name.namespace)
+        });
         Ok(targets)
     }
 
@@ -174,7 +208,8 @@ impl Workspace {
         let is_meant = |certificate: &&Certificate| {
             let Metadata { namespace, labels, .. } = &certificate.metadata;
             let settings = &self.settings;
-            is_asked(certificate, &named)
+            self.scope.contains(&certificate.metadata.key())
+                && is_asked(certificate, &named)
                 && settings.namespace.as_ref().is_none_or(|wanted| wanted == namespace)
                 && settings.selector.as_ref().is_none_or(|selector| selector.matches(labels))
         };
@@ -185,8 +220,13 @@ impl Workspace {
         Targets { loaded, tasks, secrets, orphans, has_errors }
     }
 
-    /// Of several Certificates with the same Secret, the one that owns it.
+    /// Of several Certificates with the same Secret, the one that owns it: of several that the
+    /// state records, the one whose pair is in it.
     fn owner(&self, conflict: &Conflict) -> Option<NamespacedName> {
+        let mut certificates = conflict.certificates.iter();
+        if let Some(owner) = certificates.find(|name| self.holds(name, &conflict.secret)) {
+            return Some(owner.clone());
+        }
         let claim = |name| {
             let record = self.record(name);
             let owns = record.is_some_and(|record| record.secret_name == conflict.secret.name);
@@ -194,6 +234,32 @@ impl Workspace {
         };
         let claims: Vec<_> = conflict.certificates.iter().map(claim).collect();
         trigger::owner(&claims).cloned()
+    }
+
+    /// Whether the state records a Secret as a Certificate's, and its pair is in it. That is so for
+    /// one Certificate at most, and that one owns the Secret, whatever other manifests want it.
+    fn holds(&self, name: &NamespacedName, secret: &NamespacedName) -> bool {
+        self.record(name).is_some_and(|record| record.secret_name == secret.name)
+            && self.state.published_for(secret).as_ref() == Some(&name.name)
+    }
+
+    /// Whether what was read shows all there is to know of the certificates in the scope: each has
+    /// a usable manifest where its record says, and no other certificate can have its Secret. Else
+    /// all must be read.
+    pub(super) fn is_conclusive(&mut self) -> bool {
+        let Some(names) = self.scope.names().cloned() else { return true };
+        let targets = self.everything();
+        let is_settled = |name: &NamespacedName| {
+            let Some(task) = targets.task(name) else { return false };
+            let secret = task.certificate.secret_key();
+            let recorded = self.record(name).map(|record| &record.secret_name);
+            // Nothing is written for what is only shown.
+            let is_shown = || {
+                matches!(self.scope, Scope::Only(_)) && self.state.published_for(&secret).is_none()
+            };
+            recorded == Some(&secret.name) && (self.holds(name, &secret) || is_shown())
+        };
+        !targets.has_errors && targets.orphans.is_empty() && names.iter().all(is_settled)
     }
 
     /// The task of one Certificate; `None` when its issuer is missing.
@@ -204,6 +270,10 @@ impl Workspace {
         secrets: &SecretSource,
     ) -> Option<Task> {
         let issuer = issuer_of(certificate, loaded)?.clone();
+        let absolute = |path: &PathBuf| {
+            let mut known = self.absolute_paths.borrow_mut();
+            known.entry(path.clone()).or_insert_with(|| absolute(path)).clone()
+        };
         let mut references: Vec<PathBuf> = absolute(&issuer.origin.path).into_iter().collect();
         references.extend(loaded.secrets.iter().filter_map(|s| absolute(&s.origin.path)));
         let manifest = absolute(&certificate.origin.path);

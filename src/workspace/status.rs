@@ -1,6 +1,7 @@
 //! Everything known of each certificate and issuer now.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -8,21 +9,45 @@ use super::ledgers::Ledgers;
 use super::open::Workspace;
 use super::selection::Targets;
 use super::view::{CertificateView, IssuerView, Mistake};
-use crate::controller::{
-    Intervals, Snapshot, alert, backoff, limit, readiness, renewal, revocation,
-};
+use crate::controller::{Intervals, alert, backoff, limit, readiness, renewal, revocation};
 use crate::engine::inputs::account_id;
 use crate::engine::ports::{Lock, StoreError};
-use crate::engine::{Task, live_files, look, published_pair};
+use crate::engine::{Seen, Task, live_files, look, published_pair};
 use crate::manifest::{Blocks, Diagnostic, ObjectId};
 use crate::resource::{
-    Account, AccountIdentity, CertificateRecord, CertificateRequest, DeployStep, Issuer,
-    NamespacedName, Spent,
+    Account, AccountIdentity, CertificateRecord, CertificateRequest, ConditionStatus,
+    ConditionType, DeployStep, Event, Issuer, NamespacedName, Spent,
 };
 use crate::store::Records;
 
 /// The number of events in a view.
 const EVENTS: usize = 50;
+
+/// Nothing is awaited.
+const INTERVALS: Intervals = Intervals { self_check: SignedDuration::ZERO };
+
+/// How much of a certificate is read for its view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Depth {
+    /// What a line of a table, an object or a metric has: neither its journal nor its unknown
+    /// files.
+    Line,
+    /// Everything.
+    Page,
+}
+
+/// Until when an issuance waits, and for which limit of the CA.
+type Held = (Option<Timestamp>, Option<Box<Spent>>);
+
+/// What there is of a certificate.
+enum Known<'a> {
+    /// A usable manifest.
+    Manifest(&'a Task),
+    /// A record without one, and the mistake in its manifest.
+    Record(&'a CertificateRecord, Option<Mistake>),
+    /// A damaged record.
+    Nothing,
+}
 
 impl Workspace {
     /// One view per certificate in the manifests or the state, by namespace and name. A mistake in
@@ -33,41 +58,78 @@ impl Workspace {
         targets: &Targets,
         now: Timestamp,
     ) -> Result<Vec<CertificateView>, StoreError> {
-        let keys = targets.tasks.iter().map(|task| task.certificate.metadata.key());
-        let (mut views, with_manifest) = (BTreeMap::new(), keys.collect::<BTreeSet<_>>());
-        let selected = self.selected(targets);
-        let is_selected =
-            |key: &NamespacedName| selected.as_ref().is_none_or(|selected| selected.contains(key));
-        for (key, record) in &self.records {
-            if self.is_here(key) && !with_manifest.contains(key) && is_selected(key) {
-                let mistake = mistake(targets, key, record);
-                let view = self.without_manifest(key.clone(), record.clone(), mistake, now).await;
-                views.insert(key.clone(), view.unwrap_or_else(|error| damaged(key, &error)));
-            }
-        }
-        let mut ledgers = Ledgers::new();
-        for task in &targets.tasks {
-            let key = task.certificate.metadata.key();
-            let view = Box::pin(self.with_manifest(task, &mut ledgers, now)).await;
-            let view = view.unwrap_or_else(|error| CertificateView {
-                certificate: Some(task.certificate.clone()),
-                issuer: Some(task.issuer.clone()),
-                ..damaged(&key, &error)
-            });
-            views.insert(key, view);
-        }
-        for (key, why) in &self.damaged {
-            if self.is_here(key) && is_selected(key) {
-                let view = views.entry(key.clone());
-                let view = view.or_insert_with(|| CertificateView::unknown(key.clone()));
-                view.damage = Some(why.clone());
-            }
-        }
-        let mut views: Vec<CertificateView> = views.into_values().collect();
-        let mut invalid = self.invalid(targets, &views);
-        invalid.retain(|view| is_selected(&view.key));
-        views.extend(invalid);
+        let mut views = Vec::new();
+        let show = |view| {
+            views.push(view);
+            Ok::<_, StoreError>(())
+        };
+        Box::pin(self.each_view(targets, None, Depth::Page, now, show)).await?;
         Ok(views)
+    }
+
+    /// The certificates that have such a view, with an identity.
+    pub fn keys(&self, targets: &Targets) -> Vec<NamespacedName> {
+        let known = self.known(targets);
+        let invalid = self.invalid(targets, &known).into_iter().map(|view| view.key);
+        known.keys().cloned().chain(invalid).collect()
+    }
+
+    /// Makes the same views, or `only` that of one certificate, one after the other: no more than
+    /// one is in memory.
+    pub async fn each_view<E: From<StoreError>>(
+        &self,
+        targets: &Targets,
+        only: Option<&NamespacedName>,
+        depth: Depth,
+        now: Timestamp,
+        mut show: impl FnMut(CertificateView) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let known = self.known(targets);
+        let held = self.held(targets, now).await?;
+        let is_meant = |key: &NamespacedName| only.is_none_or(|only| only == key);
+        for (name, known) in known.iter().filter(|(name, _)| is_meant(name)) {
+            let view = match known {
+                Known::Manifest(task) => {
+                    let held = held.get(name).cloned().unwrap_or_default();
+                    let view = Box::pin(self.with_manifest(task, depth, held, now)).await;
+                    view.unwrap_or_else(|error| CertificateView {
+                        certificate: Some(task.certificate.clone()),
+                        issuer: Some(task.issuer.clone()),
+                        ..damaged(name, &error)
+                    })
+                }
+                Known::Record(record, mistake) => {
+                    let (key, record) = (name.clone(), (*record).clone());
+                    let view = self.without_manifest(key, record, mistake.clone(), depth, now);
+                    Box::pin(view).await.unwrap_or_else(|error| damaged(name, &error))
+                }
+                Known::Nothing => CertificateView::unknown(name.clone()),
+            };
+            let damage = self.damaged.iter().find(|(damaged, _)| damaged == name);
+            let damage = damage.map(|(_, why)| why.clone()).or(view.damage);
+            show(CertificateView { damage, ..view })?;
+        }
+        let invalid = self.invalid(targets, &known).into_iter();
+        invalid.filter(|view| is_meant(&view.key)).try_for_each(show)
+    }
+
+    /// The certificates with an identity that have a usable manifest, a record, or a damaged one.
+    fn known<'a>(&'a self, targets: &'a Targets) -> BTreeMap<NamespacedName, Known<'a>> {
+        let selected = self.selected(targets);
+        let is_shown = |key: &NamespacedName| {
+            self.is_here(key) && selected.as_ref().is_none_or(|selected| selected.contains(key))
+        };
+        let tasks = targets.tasks.iter();
+        let mut known: BTreeMap<_, _> =
+            tasks.map(|task| (task.certificate.metadata.key(), Known::Manifest(task))).collect();
+        for (key, record) in self.records.iter().filter(|(key, _)| is_shown(key)) {
+            let of_record = || Known::Record(record, mistake(targets, key, record));
+            known.entry(key.clone()).or_insert_with(of_record);
+        }
+        for (key, _) in self.damaged.iter().filter(|(key, _)| is_shown(key)) {
+            known.entry(key.clone()).or_insert(Known::Nothing);
+        }
+        known
     }
 
     /// The Certificates with labels that the selector matches, those with mistakes too; `None`
@@ -86,15 +148,23 @@ impl Workspace {
 
     /// The mistakes that no view has: of Certificates that were never issued, and of documents
     /// that are none.
-    fn invalid(&self, targets: &Targets, views: &[CertificateView]) -> Vec<CertificateView> {
-        let loaded = &targets.loaded;
-        let is_shown = |found: &Diagnostic| {
-            let shown = views.iter().filter_map(|view| view.mistake.as_ref());
-            shown
-                .into_iter()
-                .any(|mistake| mistake.path == found.path && mistake.line == found.line)
+    fn invalid(
+        &self,
+        targets: &Targets,
+        known: &BTreeMap<NamespacedName, Known<'_>>,
+    ) -> Vec<CertificateView> {
+        let (loaded, selected) = (&targets.loaded, self.selected(targets));
+        let is_selected = |view: &CertificateView| {
+            selected.as_ref().is_none_or(|selected| selected.contains(&view.key))
         };
-        let is_known = |key: &NamespacedName| views.iter().any(|view| view.key == *key);
+        let mistakes = known.values().filter_map(|known| match known {
+            Known::Record(_, mistake) => mistake.as_ref(),
+            Known::Manifest(_) | Known::Nothing => None,
+        });
+        let shown: BTreeSet<(&Path, usize)> =
+            mistakes.map(|mistake| (mistake.path.as_path(), mistake.line)).collect();
+        let is_shown = |found: &Diagnostic| shown.contains(&(found.path.as_path(), found.line));
+        let is_known = |key: &NamespacedName| known.contains_key(key);
         let mut invalid: BTreeMap<NamespacedName, CertificateView> = BTreeMap::new();
         let mut nameless = Vec::new();
         for found in loaded.diagnostics.iter().filter(|found| found.is_error() && !is_shown(found))
@@ -133,6 +203,7 @@ impl Workspace {
             }
         }
         nameless.extend(invalid.into_values());
+        nameless.retain(is_selected);
         nameless
     }
 
@@ -141,6 +212,7 @@ impl Workspace {
         key: NamespacedName,
         record: CertificateRecord,
         mistake: Option<Mistake>,
+        depth: Depth,
         now: Timestamp,
     ) -> Result<CertificateView, StoreError> {
         let secret = NamespacedName::new(&key.namespace, &record.secret_name);
@@ -158,8 +230,8 @@ impl Workspace {
             lost_output: None,
             requests,
             orders: self.orders(&key).await?,
-            events: self.state.events(&key, EVENTS)?,
-            strays: self.state.strays(&key)?,
+            events: self.events(&key, depth)?,
+            strays: self.strays(&key, depth)?,
             secret_path: self.state.secret_path(&secret)?,
             overdue: alert::overdue(due, not_after, now),
             mistake,
@@ -172,13 +244,13 @@ impl Workspace {
     async fn with_manifest(
         &self,
         task: &Task,
-        ledgers: &mut Ledgers,
+        depth: Depth,
+        (held_until, limit): Held,
         now: Timestamp,
     ) -> Result<CertificateView, StoreError> {
-        let intervals = Intervals { self_check: SignedDuration::ZERO };
         let key = task.certificate.metadata.key();
         let is_known = self.record(&key).is_some();
-        let snapshot = look(&self.state, task, intervals, now).await?;
+        let Seen { snapshot, requests, orders } = look(&self.state, task, INTERVALS, now).await?;
         let mut record = readiness::refreshed(&snapshot, now);
         // What the manifest no longer asks for cannot be pending.
         let wanted = snapshot.settings.deploy_targets();
@@ -187,7 +259,6 @@ impl Workspace {
         let output = wanted.iter().find(|target| target.step() == DeployStep::Output);
         let lost = output.zip(snapshot.lost_output.as_ref());
         let leaf = snapshot.secret.as_ref().and_then(|pair| pair.certificate.clone());
-        let (held_until, limit) = self.held(&snapshot, ledgers, now).await?;
         let next_attempt = backoff::next_try(&snapshot, &record, now).filter(|time| *time > now);
         let due = record.status.renewal_time.filter(|_| !revocation::ends_here(&snapshot));
         let renewal = snapshot.live_leaf().and_then(|leaf| renewal::due(&snapshot, leaf, now));
@@ -202,10 +273,10 @@ impl Workspace {
             leaf,
             links: snapshot.repair,
             lost_output: lost.map(|(target, what)| format!("{target}: {what}")),
-            requests: self.requests(&key).await?,
-            orders: self.orders(&key).await?,
-            events: self.state.events(&key, EVENTS)?,
-            strays: self.state.strays(&key)?,
+            requests,
+            orders,
+            events: self.events(&key, depth)?,
+            strays: self.strays(&key, depth)?,
             secret_path: self.state.secret_path(&secret)?,
             account: snapshot.account,
             certificate: Some(task.certificate.clone()),
@@ -214,28 +285,57 @@ impl Workspace {
         })
     }
 
-    /// Until when the CA would refuse the order that an issuance in progress asks for, and which of
-    /// its published limits that is.
+    fn events(&self, key: &NamespacedName, depth: Depth) -> Result<Vec<Event>, StoreError> {
+        match depth {
+            Depth::Line => Ok(Vec::new()),
+            Depth::Page => self.state.events(key, EVENTS),
+        }
+    }
+
+    fn strays(&self, key: &NamespacedName, depth: Depth) -> Result<Vec<String>, StoreError> {
+        match depth {
+            Depth::Line => Ok(Vec::new()),
+            Depth::Page => self.state.strays(key),
+        }
+    }
+
+    /// Until when the CA would refuse the orders that issuances in progress ask for, and which of
+    /// its published limits those are. They are reserved in the order in which a run works.
     async fn held(
         &self,
-        snapshot: &Snapshot,
-        ledgers: &mut Ledgers,
+        targets: &Targets,
         now: Timestamp,
-    ) -> Result<(Option<Timestamp>, Option<Box<Spent>>), StoreError> {
-        if !limit::asks(snapshot, now) {
-            return Ok((None, None));
+    ) -> Result<BTreeMap<NamespacedName, Held>, StoreError> {
+        let (mut all, mut ledgers) = (BTreeMap::new(), Ledgers::new());
+        for task in &targets.tasks {
+            let key = task.certificate.metadata.key();
+            let condition = |record: &CertificateRecord| {
+                record.status.condition(ConditionType::Issuing).map(|condition| condition.status)
+            };
+            if self.record(&key).and_then(condition) != Some(ConditionStatus::True) {
+                continue;
+            }
+            let Ok(Seen { snapshot, .. }) = look(&self.state, task, INTERVALS, now).await else {
+                continue;
+            };
+            if !limit::asks(&snapshot, now) {
+                continue;
+            }
+            let (known, ledger) = self.ledger(&mut ledgers, &snapshot.issuer, now).await?;
+            let names = limit::names(&snapshot);
+            let spending = limit::spending(&snapshot, &names, now);
+            if let Some(refusal) = known.refusal(&names, spending.renews, now) {
+                all.insert(key, (Some(refusal.until), None));
+                continue;
+            }
+            let reserved = ledger.as_mut().map(|ledger| ledger.reserve(spending, now));
+            if let Some((at, Some(spent))) = reserved
+                && at > now
+            {
+                all.insert(key, (Some(at), Some(Box::new(spent))));
+            }
         }
-        let (known, ledger) = self.ledger(ledgers, &snapshot.issuer, now).await?;
-        let names = limit::names(snapshot);
-        let spending = limit::spending(snapshot, &names, now);
-        if let Some(refusal) = known.refusal(&names, spending.renews, now) {
-            return Ok((Some(refusal.until), None));
-        }
-        let reserved = ledger.as_mut().map(|ledger| ledger.reserve(spending, now));
-        Ok(match reserved {
-            Some((at, Some(spent))) if at > now => (Some(at), Some(Box::new(spent))),
-            Some(_) | None => (None, None),
-        })
+        Ok(all)
     }
 
     /// One view per Issuer, by namespace and name.

@@ -60,6 +60,12 @@ pub struct NameTarget {
     pub name: String,
 }
 
+impl From<NamespacedName> for NameTarget {
+    fn from(NamespacedName { namespace, name }: NamespacedName) -> Self {
+        Self { namespace: Some(namespace), name }
+    }
+}
+
 impl NameTarget {
     /// Reads `name` or `namespace/name`; `None` when it is neither.
     pub fn parse(text: &str) -> Option<Self> {

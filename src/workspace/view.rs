@@ -8,12 +8,12 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 
 use crate::controller::alert::Overdue;
-use crate::controller::{revocation, rollback};
+use crate::controller::{deploy, revocation, rollback};
 use crate::manifest::Diagnostic;
 use crate::resource::{
     Account, Certificate, CertificateRecord, CertificateRequest, CertificateSpec, ConditionType,
-    Event, Issuer, IssuerRef, LeafFacts, NamespacedName, Order, RenewalInformation, RenewalPolicy,
-    Repair, Revocation, Rollback, Spent,
+    Event, Issuer, IssuerRef, LeafFacts, NamespacedName, Order, RenewalInformation, Repair,
+    Revocation, Rollback, Spent,
 };
 
 /// Everything known of one certificate.
@@ -166,6 +166,12 @@ impl CertificateView {
         presented.chain([order.creation_timestamp]).max()
     }
 
+    /// When the first step of deployment that failed is retried; by the next run, if that has passed.
+    pub fn next_deployment(&self) -> Option<Timestamp> {
+        let mut steps = self.record.iter().flat_map(|record| &record.deployments);
+        steps.find(|step| step.failed_attempts > 0).and_then(deploy::next_try)
+    }
+
     /// Failures in a row; 0 when the last attempt succeeded.
     pub fn failures(&self) -> u32 {
         let status = self.record.as_ref().map(|record| &record.status);
@@ -209,8 +215,7 @@ impl CertificateView {
 
     /// Whether time alone never makes a renewal due.
     pub fn never_renews(&self) -> bool {
-        let renewal = self.spec().and_then(|spec| spec.renewal.as_ref());
-        renewal.and_then(|renewal| renewal.policy) == Some(RenewalPolicy::Disabled)
+        self.spec().is_some_and(CertificateSpec::never_renews)
     }
 
     /// Every name of every kind; the common name last when it is not among them.

@@ -147,5 +147,5 @@ fn text(value: &Value) -> &str {
     value.as_str().unwrap()
 }
 
-/// As certctl: the order is looked at 5 ms after the last hit, and 5 ms after finalize.
-const FIRST_LOOK: Duration = Duration::from_millis(5);
+/// As long as it takes Pebble to validate and to sign.
+const FIRST_LOOK: Duration = Duration::from_millis(1);

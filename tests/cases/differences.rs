@@ -69,7 +69,7 @@ pub(crate) const ROWS: &[Row] = &[
         areas: &["order_state"],
         when: |case| is_polled(&case.input),
         answer: |_| json!({ "requeueSeconds": 0.01 }),
-        reason: "DESIGN section 4, in flight: polls begin after 5 ms and double up to 5 s",
+        reason: "DESIGN section 4, in flight: polls begin at once and double from 10 ms up to 5 s",
     },
     Row {
         areas: &["challenge_state"],

@@ -9,6 +9,7 @@ use certctl::engine::ports::{Clock as _, SystemClock};
 use certctl::rehearsal::{Fault, ProblemType, RequestKind, Rule};
 use certctl::resource::Reason;
 use jiff::SignedDuration;
+use serde_json::{Value, json};
 
 use crate::idle::everything;
 use crate::support::{CertificateYaml, World};
@@ -182,7 +183,21 @@ fn a_certificate_that_its_ca_calls_back_is_looked_up_in_the_crl_before_it_is_ren
         for leaf in &old {
             world.ca.revoke(&leaf.serial, code);
         }
-        world.issue().ends_in(0).says("its CA has revoked the certificate").says(reason);
+        let run = world.run(&["issue", "-o", "json"]).ends_in(0);
+        let answer: Value = serde_json::from_str(&run.stdout).unwrap();
+        let mut revocations = answer["revocations"].as_array().unwrap().clone();
+        revocations.sort_by_key(|one| one["certificate"].to_string());
+        let expected = ["a", "b"].iter().zip(&old).map(|(name, leaf)| {
+            let said = format!("default/{name}: its CA has revoked serial {}", leaf.serial);
+            assert!(run.stderr.contains(&said), "{}", run.stderr);
+            json!({
+                "certificate": format!("default/{name}"),
+                "serial": leaf.serial,
+                "reason": reason,
+                "state": "revoked",
+            })
+        });
+        assert_eq!(revocations, expected.collect::<Vec<_>>());
         let new = ["a", "b"].map(|name| world.state().published(name));
         for (old, new) in old.iter().zip(&new) {
             assert_ne!(new.serial, old.serial, "{reason}");

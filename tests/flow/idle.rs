@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use certctl::rehearsal::RequestKind;
 
+use crate::index::settle;
 use crate::support::{CertificateYaml, World};
 
 const COUNT: usize = 50;
@@ -58,7 +59,7 @@ pub(crate) fn everything(world: &World) -> BTreeMap<PathBuf, Trace> {
     all
 }
 
-/// 50 certificates that were issued just now, some of them written out and reloaded.
+/// 50 certificates that were issued, some of them written out and reloaded, and the index of them.
 fn all_issued() -> World {
     let world = World::start();
     let out = world.path("out").display().to_string();
@@ -78,6 +79,9 @@ fn all_issued() -> World {
     world.issue().ends_in(0);
     assert_eq!((world.ca.issued(), world.sent(RequestKind::NewAccount)), (COUNT, 1));
     assert_eq!(fs::read_to_string(world.path("called")).unwrap(), "reload\n");
+    settle(&world);
+    world.issue().says_nothing();
+    assert!(world.path("state/index.jsonl").exists());
     world
 }
 
@@ -114,7 +118,7 @@ fn an_idle_run_connects_to_no_server_and_opens_nothing_for_writing() {
     world.surround(&mut command);
     crate::support::finish(command.spawn().expect("strace is installed")).says_nothing();
     let seen = fs::read_to_string(trace).unwrap();
-    assert!(seen.contains("status.json"), "the trace shows what is read: {seen}");
+    assert!(seen.contains("index.jsonl"), "the trace shows what is read: {seen}");
     let folder = world.path("state").display().to_string();
     let is_trace = |line: &&str| {
         let writes = ["O_WRONLY", "O_RDWR", "O_CREAT", "creat(", "rename"];

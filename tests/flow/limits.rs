@@ -121,6 +121,7 @@ fn planned(world: &World) -> Vec<Item> {
         intervals: Intervals { self_check: SignedDuration::ZERO },
         unattended: true,
         reports_daily: true,
+        certificates: 0,
         limits: PUBLISHED,
         ignore_limits: false,
     };

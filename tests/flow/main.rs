@@ -17,6 +17,9 @@ mod challenges;
 #[cfg(test)]
 mod check;
 #[cfg(test)]
+#[cfg(feature = "real-servers")]
+mod counts;
+#[cfg(test)]
 #[path = "../crds/mod.rs"]
 mod crds;
 #[cfg(test)]
@@ -33,6 +36,8 @@ mod failing_ca;
 mod formats;
 #[cfg(test)]
 mod idle;
+#[cfg(test)]
+mod index;
 #[cfg(test)]
 mod inherited;
 #[cfg(test)]
@@ -64,6 +69,8 @@ mod make_state;
 mod manifests;
 #[cfg(test)]
 mod metrics;
+#[cfg(test)]
+mod names;
 #[cfg(test)]
 mod older_states;
 #[cfg(test)]

@@ -27,6 +27,11 @@ fn a_certificate_whose_manifest_is_gone_stays_and_is_reported() {
     let before = (world.state().everything(), world.ca.requests());
     world.issue().ends_in(0).says("certctl forget").says(file.to_str().unwrap());
     assert_eq!((world.state().everything(), world.ca.requests()), before);
+    // A run for others says nothing of it.
+    for words in [&["issue", "other"][..], &["-n", "elsewhere", "plan"]] {
+        let run = world.run(words);
+        assert!(!run.stderr.contains("certctl forget"), "{words:?}: {}", run.stderr);
+    }
 }
 
 #[test]
@@ -48,6 +53,11 @@ fn what_is_forgotten_is_not_managed_any_more_and_its_files_stay() {
     let requests = world.ca.requests();
     world.issue().says_nothing();
     assert_eq!(world.ca.requests(), requests);
+    // What stayed can go later.
+    world.run(&["forget", "web"]).ends_in(3);
+    world.run(&["forget", "web", "--secret"]).ends_in(0);
+    assert!(!world.state().path("secrets/default/web-tls").exists());
+    world.run(&["forget", "web", "--secret"]).ends_in(3);
     world.run(&["forget", "other", "--secret", "--anyway"]).ends_in(0);
     assert_eq!(world.state().pair("other-tls"), None);
 }

@@ -161,11 +161,16 @@ impl<'a> Work<'a> {
     /// which goes on from there. Only the wall clock is moved, so that its waits are as long as
     /// ever.
     pub(crate) fn run_at(&self, time: Timestamp, words: &[&str]) -> Run {
+        Run::of(&mut self.command_at(time, words))
+    }
+
+    /// The command that [`Work::run_at`] runs.
+    pub(crate) fn command_at(&self, time: Timestamp, words: &[&str]) -> Command {
         let offset = SystemClock.now().duration_until(time).as_secs();
         let mut command = Command::new(tool::needed("faketime"));
         command.args(["--exclude-monotonic", "-f", &format!("{offset:+}s")]).arg(&self.program);
         self.arrange(&mut command, words);
-        Run::of(&mut command)
+        command
     }
 
     fn arrange(&self, command: &mut Command, words: &[&str]) {

@@ -71,6 +71,8 @@ pub(crate) struct Ca {
     pub(crate) limit: Option<(usize, SignedDuration)>,
     /// It answers nothing, or only with this.
     pub(crate) down: Option<CaFault>,
+    /// How long each of its answers takes.
+    pub(crate) latency: SignedDuration,
     /// When it refused an order for that.
     pub(crate) limited: Vec<Timestamp>,
     /// When it took the orders of the current window.
@@ -167,6 +169,7 @@ impl Ca {
             wrong: None,
             limit: None,
             down: None,
+            latency: SignedDuration::ZERO,
             limited: Vec::new(),
             window: Vec::new(),
             words: BTreeMap::new(),

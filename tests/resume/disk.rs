@@ -120,15 +120,26 @@ impl Store for Disk {
     }
 
     async fn list(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
-        let belongs = |key: &&Key| match (prefix, key) {
-            (Prefix::Certificates, Key::Certificate(_)) | (Prefix::Accounts, Key::Account(_)) => {
-                true
-            }
-            (Prefix::Requests(of), Key::Request(name, _))
-            | (Prefix::Orders(of), Key::Order(name, ..)) => of == name,
-            _ => false,
+        let memory = self.memory.borrow();
+        let keys = || memory.documents.keys();
+        let between = |first: Key, last: Key| {
+            memory.documents.range(first..=last).map(|(key, _)| key.clone()).collect()
         };
-        Ok(self.memory.borrow().documents.keys().filter(belongs).cloned().collect())
+        Ok(match prefix {
+            Prefix::Certificates => {
+                keys().filter(|key| matches!(key, Key::Certificate(_))).cloned().collect()
+            }
+            Prefix::Accounts => {
+                keys().filter(|key| matches!(key, Key::Account(_))).cloned().collect()
+            }
+            Prefix::Requests(of) => {
+                between(Key::Request(of.clone(), 0), Key::Request(of.clone(), u32::MAX))
+            }
+            Prefix::Orders(of) => {
+                let last = Key::Order(of.clone(), u32::MAX, u32::MAX);
+                between(Key::Order(of.clone(), 0, 0), last)
+            }
+        })
     }
 
     async fn lock(&self, lock: &Lock, _: SignedDuration) -> Result<Lease, StoreError> {

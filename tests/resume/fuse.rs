@@ -36,6 +36,11 @@ impl Fuse {
         self.blown.get()
     }
 
+    /// How many of the passed moments have a label that starts so.
+    pub(crate) fn passed(&self, start: &str) -> usize {
+        self.labels.borrow().iter().filter(|label| label.starts_with(start)).count()
+    }
+
     /// What was passed.
     pub(crate) fn labels(&self) -> Vec<String> {
         self.labels.borrow().clone()

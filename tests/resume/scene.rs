@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::slice::from_ref;
 use std::task::Poll;
 
+use certctl::acme::Limits;
 use certctl::controller::Intervals;
 use certctl::engine::ports::{Key, Store as _};
 use certctl::engine::{Ended, Ending, Engine, Goal, Observer, Options, Task};
@@ -18,7 +19,7 @@ use certctl::resource::{
 };
 use certctl::store::Records;
 use jiff::{SignedDuration, Timestamp};
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Notify, Semaphore, watch};
 
 use super::ca::Ca;
 use super::disk::{Disk, Memory, is_pair};
@@ -226,6 +227,7 @@ impl Scene {
             error,
             signal: sender,
             requests: Cell::new(0),
+            lines: Semaphore::new(Limits::default().requests_at_once),
             listens: Cell::new(false),
             hits: RefCell::default(),
             hit: Notify::new(),
@@ -363,6 +365,7 @@ pub(crate) fn options() -> Options {
         intervals: Intervals { self_check: SignedDuration::from_secs(10) },
         unattended: true,
         reports_daily: true,
+        certificates: 0,
         limits: &[],
         ignore_limits: false,
     }

@@ -9,7 +9,7 @@ use base64::Engine as _;
 use certctl::controller::{
     Effect, EffectError, Intervals, Outcome, Secret, SecretContents, account,
 };
-use certctl::engine::inputs::{account_id, names_of};
+use certctl::engine::inputs::{account_id, digest_of, names_of};
 use certctl::engine::ports::{Clock as _, Store as _};
 use certctl::engine::{Alert, Performer, Task, look};
 use certctl::pki::{self, Chain, ChainError, PrivateKey};
@@ -20,7 +20,7 @@ use certctl::resource::{
 };
 use certctl::store::Records;
 use jiff::{SignedDuration, Timestamp};
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Notify, Semaphore, watch};
 use zeroize::Zeroizing;
 
 use super::ca::{Ca, DEAD};
@@ -65,6 +65,8 @@ pub(crate) struct World {
     pub(crate) error: Error,
     pub(crate) signal: watch::Sender<Option<i32>>,
     pub(crate) requests: Cell<usize>,
+    /// As many requests as are in flight at once.
+    pub(crate) lines: Semaphore,
     /// A listener of this run answers.
     pub(crate) listens: Cell<bool>,
     pub(crate) hits: RefCell<BTreeMap<String, Timestamp>>,
@@ -142,8 +144,8 @@ impl World {
                 self.ca.borrow_mut().deployments += 1;
                 let now = self.clock.now();
                 let intervals = Intervals { self_check: SignedDuration::ZERO };
-                let files = look(&self.disk, task, intervals, now).await.unwrap().files_digest;
-                Ok(Outcome::Deployed { files: files.unwrap() })
+                let seen = look(&self.disk, task, intervals, now).await.unwrap();
+                Ok(Outcome::Deployed { files: seen.snapshot.files_digest.unwrap() })
             }
             Effect::SwitchBack { set, .. } => {
                 self.disk.switch_back(&secret, set).await.unwrap();
@@ -168,11 +170,20 @@ impl World {
             | Effect::Revoke { .. }
             | Effect::DeactivateAccount { .. } => {
                 let number = self.requests.replace(self.requests.get() + 1);
-                let account = self.account(task).await;
-                let order = self.newest_order(task).await;
+                self.wait_for_the_ca().await;
+                let (account, order) = (self.account(task).await, self.newest_order(task).await);
                 let answer = self.ask_the_ca(task, account, order, effect);
                 if self.error.lost == Some(number) { Err(lost()) } else { answer }
             }
+        }
+    }
+
+    /// Takes as long as an answer of the CA, behind the requests before it.
+    async fn wait_for_the_ca(&self) {
+        let latency = self.ca.borrow().latency;
+        if !latency.is_zero() {
+            let _line = self.lines.acquire().await.unwrap();
+            self.clock.sleep(latency).await;
         }
     }
 
@@ -216,7 +227,11 @@ impl World {
         let mut files = pki::secret_files(&task.certificate.spec, &key, &chain);
         let mut annotations = contents.annotations.clone();
         annotations.extend(annotations_of(chain.leaf()));
-        let metadata = serde_json::json!({"annotations": annotations, "labels": contents.labels});
+        let files_of = files.0.iter().map(|(name, bytes)| (name, digest_of(bytes)));
+        let digests: BTreeMap<_, _> = files_of.collect();
+        let metadata = serde_json::json!({
+            "annotations": annotations, "labels": contents.labels, "files": digests
+        });
         let metadata = metadata.to_string();
         files.0.insert("metadata.json".to_owned(), Zeroizing::new(metadata.into_bytes()));
         self.disk.publish(&task.certificate.secret_key(), revision, &files, None).await.unwrap();
@@ -413,7 +428,7 @@ impl World {
 impl Performer for World {
     async fn perform(&self, task: &Task, effect: Effect) -> Outcome {
         self.check_intent(task, &effect).await;
-        let effects = self.fuse.labels().iter().filter(|label| label.starts_with(EFFECT)).count();
+        let effects = self.fuse.passed(EFFECT);
         self.fuse.pass(format!("{EFFECT}{effect:?}")).await;
         for (of, start, seconds) in self.error.slow {
             if task.certificate.metadata.name == *of && format!("{effect:?}").starts_with(start) {

@@ -251,6 +251,36 @@ async fn a_directory_that_moved_is_fetched_again() {
 }
 
 #[tokio::test]
+async fn a_directory_of_an_earlier_run_is_used_for_an_hour_and_until_one_of_its_urls_fails() {
+    let fake = Fake::start(good).await;
+    let first = fake.client();
+    session_of(&fake, &first).new_order(&asked()).await.unwrap();
+    let (body, _) = first.fetched_directory().unwrap();
+    let moved = |name: &str| {
+        let mut old: Value = serde_json::from_slice(&body).unwrap();
+        old[name] = json!(fake.url("/moved"));
+        Bytes::from(old.to_string())
+    };
+    let minute = Duration::from_mins(1);
+    let usual = ["GET /dir", "HEAD /nonce", "POST /new-order"].as_slice();
+    for (kept, age, expected) in [
+        (body.clone(), minute, &usual[1..]),
+        (body.clone(), Duration::from_hours(1), usual),
+        (Bytes::from("{}"), minute, usual),
+        (moved("newNonce"), minute, &["HEAD /moved", usual[0], usual[1], usual[2]]),
+        (moved("newOrder"), minute, &[usual[1], "POST /moved", usual[0], usual[2]]),
+    ] {
+        let before = fake.requests().len();
+        let client = fake.client();
+        client.reuse_directory(kept, age);
+        session_of(&fake, &client).new_order(&asked()).await.unwrap();
+        assert_eq!(fake.requests()[before..], *expected, "{age:?}");
+        let was_fetched = expected.contains(&"GET /dir");
+        assert_eq!(client.fetched_directory().is_some(), was_fetched, "{age:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_url_that_is_gone_and_has_not_moved_is_an_error() {
     let fake = Fake::start(|_, _| None).await;
     let error = session(&fake).new_order(&asked()).await.unwrap_err();

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use bytes::Bytes;
 use futures_util::future::{join_all, try_join_all};
 use jiff::SignedDuration;
 use serde_json::{Value, json};

@@ -233,9 +233,12 @@ async fn the_directory_tells_of_the_ca_and_can_be_kept() {
 
     for (age, expected) in [(Limits::default().directory_age, 2), (Duration::ZERO, 4)] {
         let client = fake.client_with(Limits { directory_age: age, ..quick() });
+        assert_eq!(client.known_directory(), None);
         for _ in 0..2 {
             client.directory().await.unwrap();
         }
+        // However old it is.
+        assert_eq!(client.known_directory(), Some(Arc::clone(&found)), "{age:?}");
         assert_eq!(fake.count("/dir"), expected, "{age:?}");
     }
 }

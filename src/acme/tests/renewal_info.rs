@@ -177,6 +177,35 @@ async fn a_question_without_an_answer_ends_and_counts() {
 }
 
 #[tokio::test]
+async fn a_question_to_a_ca_that_is_down_is_one_request() {
+    let cut = Fake::start(|_, seen| (seen.path == "/dir").then(Reply::cut)).await;
+    let client = cut.client();
+    assert!(client.renewal_info(ID).await.unwrap_err().is_transient());
+    assert_eq!(client.requests(), 1);
+    // It waits for the directory no longer than for that.
+    let silent = Fake::start(|_, seen| (seen.path == "/dir").then(Reply::hang)).await;
+    let client = silent.client_with(Limits {
+        renewal_info_timeout: Duration::from_hours(1),
+        request_timeout: Duration::from_hours(1),
+        renewal_info_directory_timeout: Duration::from_millis(200),
+        ..quick()
+    });
+    let url = silent.url("/dir");
+    assert_eq!(client.renewal_info(ID).await, Err(AcmeError::Timeout { url }));
+}
+
+#[tokio::test]
+async fn a_question_that_fails_is_no_failure_of_an_order() {
+    let fake =
+        Fake::start(|fake, seen| (seen.path == "/dir" && fake.count("/dir") == 1).then(Reply::cut))
+            .await;
+    let client = fake.client();
+    let (asked, directory) = tokio::join!(client.renewal_info(ID), client.directory());
+    assert!(asked.unwrap_err().is_transient());
+    directory.unwrap();
+}
+
+#[tokio::test]
 async fn questions_are_few_at_once_and_hold_up_no_order() {
     let fake = informing(vec![Reply::hang(); 9]).await;
     let limits = Limits { requests_at_once: 1, renewal_infos_at_once: 2, ..quick() };

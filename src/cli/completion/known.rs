@@ -130,6 +130,11 @@ impl Known {
 
     /// The objects of all manifests, those that the state recorded too.
     pub(super) fn objects(&self) -> Vec<Seen> {
+        self.read().1
+    }
+
+    /// The same, and whether there were more than are read at one TAB.
+    fn read(&self) -> (bool, Vec<Seen>) {
         let mut reader = Reader::default();
         for path in &self.sources {
             if path.is_dir() {
@@ -143,7 +148,9 @@ impl Known {
         // Where a certificate of the state was not met, its manifest is elsewhere.
         let met: BTreeSet<NamespacedName> = reader.found.iter().map(Seen::key).collect();
         let mut recorded = BTreeSet::new();
-        for name in self.certificate_names() {
+        // Beyond the limit no manifest is read, and no record for the sake of its manifest.
+        let names = if reader.is_full() { Vec::new() } else { self.certificate_names() };
+        for name in names {
             if !met.contains(&name)
                 && let Some(record) = self.record(&name)
             {
@@ -154,17 +161,21 @@ impl Known {
         for path in &recorded {
             reader.file(path);
         }
-        reader.found
+        (reader.is_full(), reader.found)
     }
 
     /// The Certificates.
     pub(super) fn certificates(&self) -> BTreeMap<NamespacedName, Place> {
         let mut found: BTreeMap<NamespacedName, Place> = BTreeMap::new();
-        for seen in self.objects().iter().filter(|seen| seen.kind == "Certificate") {
+        let (is_cut, objects) = self.read();
+        for seen in objects.iter().filter(|seen| seen.kind == "Certificate") {
             found.entry(seen.key()).or_default().in_manifest = true;
         }
         for name in self.certificate_names() {
-            found.entry(name).or_default().in_state = true;
+            let place = found.entry(name).or_default();
+            place.in_state = true;
+            // Not seen is not gone where not all was read.
+            place.in_manifest |= is_cut;
         }
         found
     }
@@ -279,13 +290,17 @@ struct Reader {
 }
 
 impl Reader {
+    fn is_full(&self) -> bool {
+        self.read > MOST_READ
+    }
+
     fn file(&mut self, path: &Path) {
-        if self.read > MOST_READ || !self.paths.insert(path.to_owned()) {
+        if self.is_full() || !self.paths.insert(path.to_owned()) {
             return;
         }
         let Ok((bytes, _)) = read_regular(&Walk::new(None), path, MAX_BYTES) else { return };
         self.read = self.read.saturating_add(bytes.len());
-        if self.read > MOST_READ {
+        if self.is_full() {
             return;
         }
         let loaded = manifest::load(&[Source::Stdin(bytes.to_vec())], &Options::default());

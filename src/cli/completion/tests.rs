@@ -363,6 +363,8 @@ fn what_is_over_the_budget_is_not_parsed_and_the_state_is_known_all_the_same() {
     let long = format!("{}# {}\n", manifests(), "x".repeat(512 << 10));
     place.write("config/all.yaml", &long);
     assert_eq!(place.complete("renew @"), ["mail", "old", "web"]);
+    // A manifest that is not read is not gone.
+    assert_eq!(place.ask_with("renew w@", &[]), ["web\tREADY 90d"]);
 }
 
 #[test]

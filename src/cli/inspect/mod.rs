@@ -27,7 +27,7 @@ use super::shell::Shell;
 use super::targets::{known_names, open, targets};
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::probe::Network;
-use crate::workspace::{Owners, Request};
+use crate::workspace::{Owners, Request, Workspace};
 pub(in crate::cli) use report::Report;
 use report::Roots;
 use source::{Source, Subject};
@@ -47,7 +47,7 @@ pub(crate) fn inspect(args: &InspectArgs, shell: &mut Shell) -> Result<ExitCode,
     }
     on_one_thread(async {
         let now = SystemClock.now();
-        let owners = Box::pin(owners(shell, source.is_in_state())).await?;
+        let owners = Box::pin(owners(shell, &source)).await?;
         let network = if args.offline {
             None
         } else {
@@ -66,14 +66,19 @@ pub(crate) fn inspect(args: &InspectArgs, shell: &mut Shell) -> Result<ExitCode,
 
 /// Reads state and manifests. An unreadable state counts as empty, unless the certificate comes
 /// from it.
-async fn owners(shell: &mut Shell, is_needed: bool) -> Result<Owners, CliError> {
+async fn owners(shell: &mut Shell, source: &Source) -> Result<Owners, CliError> {
     let found = async {
-        let mut workspace = open(shell).await?;
+        let mut workspace = match source {
+            Source::Name { name, is_secret } => {
+                Workspace::open_for_secret(shell.settings()?, name, *is_secret).await?
+            }
+            Source::File(_) | Source::Stdin | Source::Server { .. } => open(shell).await?,
+        };
         let targets = targets(shell, &mut workspace, &Request::default())?;
         Ok(Owners::of(workspace, targets))
     };
     match found.await {
-        Err(error) if !is_needed => {
+        Err(error) if !source.is_in_state() => {
             let error: CliError = error;
             tracing::debug!(error = %error.message, "nothing to compare with");
             Ok(Owners::default())

@@ -17,7 +17,7 @@ use super::message::Level;
 use super::output::escape;
 use super::run::on_one_thread;
 use super::shell::Shell;
-use super::targets::{open, request, targets};
+use super::targets::{open_for, request, targets};
 use crate::engine::Task;
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::manifest::Diagnostic;
@@ -34,7 +34,7 @@ pub(crate) fn plan(args: &PlanArgs, shell: &mut Shell) -> Result<ExitCode, CliEr
     let request = request(shell, &args.targets)?;
     let request = Request { has_edited_copies: true, ..request };
     on_one_thread(async {
-        let mut workspace = open(shell).await?;
+        let mut workspace = open_for(shell, &request).await?;
         let targets = targets(shell, &mut workspace, &request)?;
         tell_orphans(shell, &targets.orphans);
         if targets.loaded.certificates.is_empty() && !targets.has_errors {

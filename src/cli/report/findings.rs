@@ -242,6 +242,14 @@ impl Findings {
         let verdict = (!is_in_title).then_some(verdict);
         let lines = verdict.into_iter().chain(report.details()).take(MOST_LINES);
         self.rows.extend(Row::new("check", lines.collect::<Vec<_>>().join("\n")));
+        if let CheckReport::Http01(report) = report
+            && !report.has_passed()
+            && report.is_at_another_port()
+        {
+            let why = "as --http01-check-port or certctl.io/http01-check-port says; public CAs \
+                       connect to port 80";
+            self.rows.extend(Row::new("port", why));
+        }
     }
 }
 

@@ -485,7 +485,7 @@ fn failures_and_waits_are_reported_with_place_cause_and_next_step() {
     let full = Failure::of(Doing::Nothing, Cause::State { message: "x: no space left".into() });
     let secret = Cause::Precondition { message: "no secret x".into() };
     let secret = Failure::of(Doing::Nothing, secret);
-    let cases = [
+    let cases = vec![
         ("one name refused", one_name()),
         ("forty-three names refused", forty_names()),
         ("rate limited", rate_limited()),

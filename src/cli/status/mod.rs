@@ -21,61 +21,116 @@ pub(crate) mod verb;
 mod verdict;
 mod waiting;
 
-use jiff::Timestamp;
-
 use super::args::Format;
-use super::document::{self, Object};
+use super::document::{self, Listed, Object};
 use super::error::CliError;
 use super::exit::ExitCode;
 use crate::manifest::nearest_by;
 use crate::workspace::target::NameTarget;
 use crate::workspace::view::{CertificateView, IssuerView};
 pub use noun::Noun;
-pub(crate) use prometheus::LastRun;
+use objects::CertificateObject;
+use overview::Overview;
+pub(crate) use prometheus::{Exposition, LastRun};
 pub use scene::Scene;
 pub use table::Width;
 pub use verdict::Verdict;
 
-/// The status of certificates. `names`: whether they were requested by name: then people get
-/// a page for each, else the table.
+/// The status of certificates as one text.
 pub fn certificates(
     views: &[CertificateView],
     names: bool,
     scene: &Scene,
 ) -> Result<String, CliError> {
-    let wide = scene.format == Format::Wide;
-    match scene.format {
-        Format::Text | Format::Wide if names => {
-            let pages = views.iter().map(|view| detail::detail(view, wide, scene));
-            Ok(pages.collect::<Vec<_>>().join("\n"))
-        }
-        Format::Text | Format::Wide => Ok(overview::overview(views, wide, scene)),
-        Format::Json | Format::Yaml => {
-            let identified = views.iter().filter(|view| view.has_name());
-            let objects = identified.map(|view| objects::certificate(view, scene.now));
-            document::list(&objects.map(Object).collect::<Vec<_>>(), names, scene.format)
-        }
-        Format::Name => {
-            let identified = views.iter().filter(|view| view.has_name());
-            Ok(lines(identified.map(|view| format!("certificate/{}", view.key.name))))
-        }
-        Format::Prometheus => Ok(metrics(views, &[], None, scene.now)),
+    let (mut listing, mut text) = (Listing::new(names, scene), String::new());
+    for view in views {
+        text += &listing.add(view)?;
     }
+    listing.end(&[], |part| {
+        text += part;
+        Ok(())
+    })?;
+    Ok(text)
 }
 
-/// The certificates and issuers, and the run that has just ended, in the Prometheus text format.
-pub(crate) fn metrics(
-    views: &[CertificateView],
-    issuers: &[IssuerView],
-    run: Option<&LastRun>,
-    now: Timestamp,
-) -> String {
-    prometheus::exposition(views, issuers, run, now)
+/// The status of certificates, of which one view at a time is in memory.
+pub(crate) struct Listing<'s> {
+    scene: &'s Scene,
+    body: Body,
+    /// Whether `--exit-code` ends in 8: one of them is not as it should be.
+    pub(crate) needs_attention: bool,
+    /// The first error of a state that cannot be read, and how many there are.
+    pub(crate) damage: Option<(String, usize)>,
+    pub(crate) is_empty: bool,
 }
 
-/// Whether `--exit-code` ends in 8: one of them is not as it should be.
-pub fn needs_attention(views: &[CertificateView], now: Timestamp) -> bool {
-    views.iter().any(|view| Verdict::of(view, now).needs_attention())
+enum Body {
+    /// What people get for names.
+    Pages,
+    Table(Overview),
+    /// What programs get for names: a single one stands alone.
+    Named(Vec<Object<CertificateObject>>),
+    Objects(Listed),
+    Names,
+    Metrics(Exposition),
+}
+
+impl<'s> Listing<'s> {
+    /// `names`: whether they were requested by name: then people get a page for each, else the
+    /// table.
+    pub(crate) fn new(names: bool, scene: &'s Scene) -> Self {
+        let body = match scene.format {
+            Format::Text | Format::Wide if names => Body::Pages,
+            Format::Text | Format::Wide => Body::Table(Overview::default()),
+            Format::Json | Format::Yaml if names => Body::Named(Vec::new()),
+            Format::Json | Format::Yaml => Body::Objects(Listed::new(scene.format)),
+            Format::Name => Body::Names,
+            Format::Prometheus => Body::Metrics(Exposition::new(scene.now)),
+        };
+        Self { scene, body, needs_attention: false, damage: None, is_empty: true }
+    }
+
+    /// What is to be written for one more.
+    pub(crate) fn add(&mut self, view: &CertificateView) -> Result<String, CliError> {
+        let (scene, wide) = (self.scene, self.scene.format == Format::Wide);
+        let is_first = std::mem::replace(&mut self.is_empty, false);
+        self.needs_attention |= Verdict::of(view, scene.now).needs_attention();
+        if let Some(why) = &view.damage {
+            let (_, count) = self.damage.get_or_insert_with(|| (why.clone(), 0));
+            *count = count.saturating_add(1);
+        }
+        match &mut self.body {
+            Body::Pages => {
+                let between = if is_first { "" } else { "\n" };
+                return Ok(between.to_owned() + &detail::detail(view, wide, scene));
+            }
+            Body::Table(table) => table.add(view, wide, scene),
+            Body::Metrics(metrics) => metrics.add(view),
+            Body::Named(_) | Body::Objects(_) | Body::Names if !view.has_name() => {}
+            Body::Named(objects) => objects.push(Object(objects::certificate(view, scene.now))),
+            Body::Objects(objects) => {
+                return objects.item(&Object(objects::certificate(view, scene.now)));
+            }
+            Body::Names => return Ok(format!("certificate/{}\n", view.key.name)),
+        }
+        Ok(String::new())
+    }
+
+    /// Writes the rest.
+    pub(crate) fn end(
+        self,
+        issuers: &[IssuerView],
+        mut write: impl FnMut(&str) -> Result<(), CliError>,
+    ) -> Result<(), CliError> {
+        let scene = self.scene;
+        match self.body {
+            Body::Pages | Body::Names => Ok(()),
+            Body::Table(table) => write(&table.end(scene.format == Format::Wide, scene)),
+            Body::Named(objects) => write(&document::list(&objects, true, scene.format)?),
+            Body::Objects(objects) => write(&objects.end::<Object<CertificateObject>>()?),
+            Body::Metrics(metrics) => metrics.end(issuers, None, write),
+        }
+    }
 }
 
 /// The status of issuers, all or those named.

@@ -12,32 +12,45 @@ use crate::resource::{
 };
 use crate::workspace::view::{CertificateView, Mistake};
 
-/// The table of all certificates; `wide` adds columns.
-pub(super) fn overview(views: &[CertificateView], wide: bool, scene: &Scene) -> String {
-    let has_namespaces = views
-        .windows(2)
-        .any(|pair| matches!(pair, [one, other] if one.key.namespace != other.key.namespace));
-    let mut heading = vec!["NAME", "READY", "NAMES", "EXPIRES", "RENEWS", "ISSUER", "LAST"];
-    if has_namespaces {
-        heading.insert(0, "NAMESPACE");
+/// The table of all certificates: of each, no more than its cells is kept.
+#[derive(Debug, Default)]
+pub(super) struct Overview {
+    /// With the namespace in front.
+    rows: Vec<Vec<Cell>>,
+    /// The namespace of the first row.
+    namespace: Option<String>,
+    has_namespaces: bool,
+}
+
+impl Overview {
+    /// `wide` adds columns.
+    pub(super) fn add(&mut self, view: &CertificateView, wide: bool, scene: &Scene) {
+        let here = &view.key.namespace;
+        let first = self.namespace.get_or_insert_with(|| here.clone());
+        self.has_namespaces |= first != here;
+        let mut row = row(view, scene);
+        row.insert(0, Cell::from(here));
+        if wide {
+            row.extend(wide_cells(view));
+        }
+        self.rows.push(row);
     }
-    if wide {
-        heading.extend(["REVISION", "KEY", "SERIAL", "ORDER", "SECRET", "MANIFEST"]);
+
+    /// The text.
+    pub(super) fn end(mut self, wide: bool, scene: &Scene) -> String {
+        let mut heading = vec!["NAME", "READY", "NAMES", "EXPIRES", "RENEWS", "ISSUER", "LAST"];
+        if self.has_namespaces {
+            heading.insert(0, "NAMESPACE");
+        } else {
+            for row in &mut self.rows {
+                row.remove(0);
+            }
+        }
+        if wide {
+            heading.extend(["REVISION", "KEY", "SERIAL", "ORDER", "SECRET", "MANIFEST"]);
+        }
+        render_in(&heading, &self.rows, scene.color, scene.width)
     }
-    let rows: Vec<Vec<Cell>> = views
-        .iter()
-        .map(|view| {
-            let mut row = row(view, scene);
-            if has_namespaces {
-                row.insert(0, Cell::from(&view.key.namespace));
-            }
-            if wide {
-                row.extend(wide_cells(view));
-            }
-            row
-        })
-        .collect();
-    render_in(&heading, &rows, scene.color, scene.width)
 }
 
 fn row(view: &CertificateView, scene: &Scene) -> Vec<Cell> {

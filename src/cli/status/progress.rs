@@ -3,12 +3,13 @@
 use crate::cli::output::escape;
 use crate::resource::{Challenge, Order, OrderPhase, Phase};
 
-/// What an order waits for.
-pub(super) fn order_waits_for(order: &Order) -> Vec<String> {
+/// What an order waits for; without a process that `is_working` on it, never for a slot.
+pub(super) fn order_waits_for(order: &Order, is_working: bool) -> Vec<String> {
     let at_ca = match order.phase {
         OrderPhase::Solving(_) | OrderPhase::Refused { .. } => {
+            let open = order.challenges.iter();
             let open: Vec<String> =
-                order.challenges.iter().filter_map(challenge_waits_for).collect();
+                open.filter_map(|challenge| challenge_waits_for(challenge, is_working)).collect();
             return if open.is_empty() { vec![READY_AT_CA.to_owned()] } else { open };
         }
         OrderPhase::Creating => "the CA: creating the order",
@@ -21,9 +22,10 @@ pub(super) fn order_waits_for(order: &Order) -> Vec<String> {
     vec![at_ca.to_owned()]
 }
 
-fn challenge_waits_for(challenge: &Challenge) -> Option<String> {
+fn challenge_waits_for(challenge: &Challenge, is_working: bool) -> Option<String> {
     let phase = challenge.phase()?;
     let action = match phase {
+        Phase::Queued | Phase::Requeued if !is_working => NEXT_RUN,
         Phase::Queued if challenge.is_presented() => "a free slot (presented)",
         Phase::Queued => "a free slot",
         Phase::Requeued => "a free slot (presented)",

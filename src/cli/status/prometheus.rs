@@ -24,72 +24,111 @@ pub(crate) struct LastRun {
     pub(crate) requests: RequestCounts,
 }
 
-/// All families; those of a run only after one.
-pub(super) fn exposition(
-    views: &[CertificateView],
-    issuers: &[IssuerView],
-    run: Option<&LastRun>,
+/// The metrics of all certificates: of each, no more than its values is kept.
+pub(crate) struct Exposition {
     now: Timestamp,
-) -> String {
-    let mut invalid = Family::new(
-        "certctl_invalid_manifests",
-        "How many Certificates, and documents that cannot be read, have a mistake",
-    );
-    let mistakes = views.iter().filter(|view| view.mistake.is_some()).count();
-    invalid.sample(&[], i64::try_from(mistakes).unwrap_or(i64::MAX));
-    let views: Vec<&CertificateView> = views.iter().filter(|view| view.has_name()).collect();
-    let views = views.as_slice();
-    let mut text = String::new();
-    text.push_str(&ready(views));
-    for (name, help, time) in TIMES {
-        let mut family = Family::new(name, help);
-        for view in views {
-            family.sample(&certificate_labels(view), seconds(time(view)));
-        }
-        text.push_str(&family.text);
-    }
-    for (name, help, value) in NUMBERS {
-        let mut family = Family::new(name, help);
-        for view in views {
-            family.sample(&certificate_labels(view), value(view, now));
-        }
-        text.push_str(&family.text);
-    }
-    text.push_str(&challenges(views));
-    text.push_str(&ready_issuers(issuers));
-    text.push_str(&invalid.text);
-    if let Some(run) = run {
-        text.push_str(&last_run(run, now));
-    }
-    let mut clock = Family::new(
-        "certmanager_clock_time_seconds_gauge",
-        "When these metrics were written, in seconds since the epoch",
-    );
-    clock.sample(&[], now.as_second());
-    text + &clock.text
+    mistakes: i64,
+    values: Vec<Values>,
+    challenges: Family,
 }
 
-/// Three samples for each certificate, of which one is 1.
-fn ready(views: &[&CertificateView]) -> String {
-    let mut family = Family::new(
-        "certmanager_certificate_ready_status",
-        "The Ready condition of each certificate: 1 on the line that holds",
-    );
-    for view in views {
-        let status = view.record.as_ref().map(|record| &record.status);
-        let recorded = status.and_then(|status| status.condition(ConditionType::Ready));
-        let found = match (&view.mistake, recorded) {
-            // Nothing is renewed until its manifest is fixed.
-            (Some(_), _) => ConditionStatus::False,
-            (None, Some(condition)) => condition.status,
-            (None, None) => ConditionStatus::Unknown,
-        };
-        for (condition, word) in CONDITIONS {
-            let labels = [&[("condition", word.to_owned())], &certificate_labels(view)[..]];
-            family.sample(&labels.concat(), i64::from(found == condition));
-        }
+/// The values of one certificate.
+struct Values {
+    /// As text.
+    labels: String,
+    ready: ConditionStatus,
+    times: [i64; TIMES.len()],
+    numbers: [i64; NUMBERS.len()],
+}
+
+impl Exposition {
+    pub(crate) fn new(now: Timestamp) -> Self {
+        let challenges = Family::new(
+            "certmanager_certificate_challenge_status",
+            "The state of each challenge of a current order: 1 on the line that holds",
+        );
+        Self { now, mistakes: 0, values: Vec::new(), challenges }
     }
-    family.text
+
+    pub(crate) fn add(&mut self, view: &CertificateView) {
+        self.mistakes += i64::from(view.mistake.is_some());
+        if !view.has_name() {
+            return;
+        }
+        self.values.push(Values {
+            labels: text_of(&certificate_labels(view)),
+            ready: readiness(view),
+            times: TIMES.map(|(_, _, time)| seconds(time(view))),
+            numbers: NUMBERS.map(|(_, _, number)| number(view, self.now)),
+        });
+        challenges(&mut self.challenges, view);
+    }
+
+    /// Writes all families, each in one piece; those of a run only after one.
+    pub(crate) fn end<E>(
+        self,
+        issuers: &[IssuerView],
+        run: Option<&LastRun>,
+        mut write: impl FnMut(&str) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut ready = Family::new(
+            "certmanager_certificate_ready_status",
+            "The Ready condition of each certificate: 1 on the line that holds",
+        );
+        for Values { labels, ready: found, .. } in &self.values {
+            for (condition, word) in CONDITIONS {
+                let value = i64::from(*found == condition);
+                ready.line(&format!("condition=\"{word}\",{labels}"), value);
+            }
+        }
+        write(&ready.text)?;
+        drop(ready);
+        for (at, (name, help, _)) in TIMES.iter().enumerate() {
+            write(&self.family(name, help, |values| values.times.get(at)))?;
+        }
+        for (at, (name, help, _)) in NUMBERS.iter().enumerate() {
+            write(&self.family(name, help, |values| values.numbers.get(at)))?;
+        }
+        write(&self.challenges.text)?;
+        write(&ready_issuers(issuers))?;
+        let mut invalid = Family::new(
+            "certctl_invalid_manifests",
+            "How many Certificates, and documents that cannot be read, have a mistake",
+        );
+        invalid.sample(&[], self.mistakes);
+        write(&invalid.text)?;
+        if let Some(run) = run {
+            write(&last_run(run, self.now))?;
+        }
+        let mut clock = Family::new(
+            "certmanager_clock_time_seconds_gauge",
+            "When these metrics were written, in seconds since the epoch",
+        );
+        clock.sample(&[], self.now.as_second());
+        write(&clock.text)
+    }
+}
+
+impl Exposition {
+    fn family(&self, name: &str, help: &str, value: impl Fn(&Values) -> Option<&i64>) -> String {
+        let mut family = Family::new(name, help);
+        for values in &self.values {
+            family.line(&values.labels, value(values).copied().unwrap_or_default());
+        }
+        family.text
+    }
+}
+
+/// The Ready condition.
+fn readiness(view: &CertificateView) -> ConditionStatus {
+    let status = view.record.as_ref().map(|record| &record.status);
+    let recorded = status.and_then(|status| status.condition(ConditionType::Ready));
+    match (&view.mistake, recorded) {
+        // Nothing is renewed until its manifest is fixed.
+        (Some(_), _) => ConditionStatus::False,
+        (None, Some(condition)) => condition.status,
+        (None, None) => ConditionStatus::Unknown,
+    }
 }
 
 /// Three samples for each Issuer and ClusterIssuer, of which one is 1: an issuer without an
@@ -148,24 +187,17 @@ fn last_run(run: &LastRun, now: Timestamp) -> String {
 }
 
 /// For each challenge of a current order one sample per state, of which one is 1.
-fn challenges(views: &[&CertificateView]) -> String {
-    let mut family = Family::new(
-        "certmanager_certificate_challenge_status",
-        "The state of each challenge of a current order: 1 on the line that holds",
-    );
-    let current = views.iter().filter_map(|view| Some((view, view.order()?)));
-    for (view, order) in current {
-        for (index, challenge) in order.challenges.iter().enumerate() {
-            let state = challenge.final_state().as_str();
-            // A word of the CA that is not among the known ones has a line of its own.
-            let unknown = (!STATES.contains(&state)).then_some(state);
-            for word in STATES.iter().copied().chain(unknown) {
-                let labels = challenge_labels(view, order, index, challenge, word);
-                family.sample(&labels, i64::from(word == state));
-            }
+fn challenges(family: &mut Family, view: &CertificateView) {
+    let Some(order) = view.order() else { return };
+    for (index, challenge) in order.challenges.iter().enumerate() {
+        let state = challenge.final_state().as_str();
+        // A word of the CA that is not among the known ones has a line of its own.
+        let unknown = (!STATES.contains(&state)).then_some(state);
+        for word in STATES.iter().copied().chain(unknown) {
+            let labels = challenge_labels(view, order, index, challenge, word);
+            family.sample(&labels, i64::from(word == state));
         }
     }
-    family.text
 }
 
 fn certificate_labels(view: &CertificateView) -> [(&'static str, String); 5] {
@@ -225,13 +257,19 @@ impl Family {
     }
 
     fn sample(&mut self, labels: &[(&'static str, String)], value: i64) {
-        let labels: Vec<String> =
-            labels.iter().map(|(name, text)| format!("{name}=\"{}\"", escape(text))).collect();
-        let labels =
-            if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
+        self.line(&text_of(labels), value);
+    }
+
+    fn line(&mut self, labels: &str, value: i64) {
+        let labels = if labels.is_empty() { String::new() } else { format!("{{{labels}}}") };
         // Writing into a string cannot fail.
         _ = writeln!(self.text, "{}{labels} {value}", self.name);
     }
+}
+
+fn text_of(labels: &[(&'static str, String)]) -> String {
+    let labels = labels.iter().map(|(name, text)| format!("{name}=\"{}\"", escape(text)));
+    labels.collect::<Vec<_>>().join(",")
 }
 
 /// A label value: backslash, quotation mark and line feed are escaped, all else stays.
@@ -350,6 +388,24 @@ mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
     use super::*;
+
+    fn exposition(
+        views: &[CertificateView],
+        issuers: &[IssuerView],
+        run: Option<&LastRun>,
+        now: Timestamp,
+    ) -> String {
+        let (mut metrics, mut text) = (Exposition::new(now), String::new());
+        for view in views {
+            metrics.add(view);
+        }
+        let write = |part: &str| {
+            text.push_str(part);
+            Ok::<_, ()>(())
+        };
+        metrics.end(issuers, run, write).unwrap();
+        text
+    }
 
     type Labels = BTreeMap<String, String>;
 

@@ -3,7 +3,9 @@ mod fixture;
 use fixture::{NOW, at, failed, issuer, issuing, ready};
 
 use std::ffi::OsString;
+use std::slice::from_ref;
 
+use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
@@ -11,10 +13,19 @@ use super::*;
 use crate::controller::alert;
 use crate::resource::NamespacedName;
 use crate::resource::{
-    AuthorizationState, Cause, ChallengeState, Doing, EndedChallenge, FailedOrder, Failure,
-    FailureClass, OrderPhase, Problem, Revocation, RevocationReason,
+    AuthorizationState, Cause, ChallengeState, DeployTarget, Deployment, Doing, EndedChallenge,
+    FailedOrder, Failure, FailureClass, OrderPhase, Phase, Problem, Revocation, RevocationReason,
 };
 use crate::workspace::view::Mistake;
+
+fn needs_attention(views: &[CertificateView], now: Timestamp) -> bool {
+    let scene = Scene { now, ..scene(Format::Text) };
+    let mut listing = Listing::new(false, &scene);
+    for view in views {
+        listing.add(view).unwrap();
+    }
+    listing.needs_attention
+}
 
 fn scene(format: Format) -> Scene {
     Scene { now: at(NOW), zone: berlin(), color: false, format, width: None }
@@ -139,8 +150,8 @@ fn a_namespace_column_comes_with_the_second_namespace() {
         table,
         "\
 NAMESPACE   NAME   READY         NAMES                EXPIRES          RENEWS           ISSUER        LAST
-default     web    READY         www.example.com +4   2027-02-18 88d   2027-01-19 58d   letsencrypt   issued 2m ago
-prod        web    NO MANIFEST   www.example.com +1   2027-02-18 88d   never            letsencrypt   issued 2m ago
+default     web    READY         www.example.com +4   2027-02-18 89d   2027-01-19 59d   letsencrypt   issued 2m ago
+prod        web    NO MANIFEST   www.example.com +1   2027-02-18 89d   never            letsencrypt   issued 2m ago
 "
     );
 }
@@ -199,6 +210,49 @@ fn a_lost_output_is_pending_in_the_metrics_as_in_the_verdict() {
     let mut lines = metrics.lines();
     let pending = lines.find(|line| line.starts_with("certctl_certificate_pending_deploy{"));
     assert!(pending.unwrap().ends_with(" 1"), "{metrics}");
+}
+
+#[test]
+fn a_deployment_that_failed_again_waits_for_its_next_attempt() {
+    let mut view = ready();
+    let now = scene(Format::Text).now;
+    let target = DeployTarget::Hook { name: "install".into() };
+    view.record.as_mut().unwrap().deployments = vec![Deployment {
+        failed_attempts: 2,
+        last_failure_time: Some(now),
+        ..Deployment::new(target)
+    }];
+    let lines = |view: &CertificateView| {
+        let page = certificates(from_ref(view), true, &scene(Format::Text)).unwrap();
+        let of =
+            |start: &str| page.lines().find(|line| line.starts_with(start)).unwrap().to_owned();
+        [of("Waiting for: "), of("Next attempt: ")]
+    };
+    let [waits, next] = lines(&view);
+    assert_eq!(waits, "Waiting for: the next attempt to deploy");
+    assert!(next.ends_with(" in 5m") || next.ends_with("(in 5m)"), "{next}");
+    // The next run tries what failed once.
+    view.record.as_mut().unwrap().deployments[0].failed_attempts = 1;
+    let next_run = "the next run of certctl issue";
+    let expected = ["Waiting for", "Next attempt"].map(|label| format!("{label}: {next_run}"));
+    assert_eq!(lines(&view), expected);
+}
+
+#[test]
+fn only_a_run_waits_for_a_slot() {
+    let mut running = issuing();
+    for challenge in &mut running.orders[0].challenges {
+        if let Some(pending) = challenge.pending_mut() {
+            pending.phase = Phase::Queued;
+        }
+    }
+    let waiting = CertificateView { worker: None, ..running.clone() };
+    let page =
+        |view: &CertificateView| certificates(from_ref(view), true, &scene(Format::Text)).unwrap();
+    assert!(page(&running).contains("HTTP-01 for 192.0.2.7: a free slot"), "{}", page(&running));
+    let page = page(&waiting);
+    assert!(!page.contains("a free slot"), "{page}");
+    assert!(page.contains("HTTP-01 for 192.0.2.7: the next run of certctl issue"), "{page}");
 }
 
 #[test]
@@ -349,5 +403,20 @@ fn objects_are_chosen_by_name_and_a_missing_one_is_an_error() {
     for missing in ["api-1-1-3", "prod/api-1-1-2"] {
         let error = find(missing).unwrap_err();
         assert_eq!(error.code, ExitCode::Manifest, "{missing}");
+    }
+}
+
+#[test]
+fn what_is_written_item_by_item_is_the_list_of_all() {
+    let views = [ready(), issuing(), failed()];
+    for count in 0..=views.len() {
+        for format in [Format::Json, Format::Yaml] {
+            let views = &views[..count];
+            let objects: Vec<_> =
+                views.iter().map(|view| Object(objects::certificate(view, at(NOW)))).collect();
+            let expected = document::list(&objects, false, format).unwrap();
+            let written = certificates(views, false, &scene(format)).unwrap();
+            assert_eq!(written, expected, "{count} {format:?}");
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::scene::Scene;
 use super::table::Width;
-use super::{LastRun, Noun, certificates, issuers, metrics, needs_attention, objects_of};
+use super::{Exposition, LastRun, Listing, Noun, issuers, objects_of};
 use crate::cli::args::{Format, StatusArgs};
 use crate::cli::count::count;
 use crate::cli::environment::Source;
@@ -15,7 +15,7 @@ use crate::cli::message::Level;
 use crate::cli::output::escape;
 use crate::cli::run::on_one_thread;
 use crate::cli::shell::Shell;
-use crate::cli::targets::{open, targets};
+use crate::cli::targets::show;
 use crate::cli::time;
 use crate::engine::Task;
 use crate::engine::ports::{Clock as _, SystemClock};
@@ -24,7 +24,7 @@ use crate::store;
 use crate::workspace::settings::Settings;
 use crate::workspace::target::NameTarget;
 use crate::workspace::view::CertificateView;
-use crate::workspace::{Request, Workspace};
+use crate::workspace::{Depth, Request, Scope, Targets, Workspace};
 
 /// `certctl status`.
 pub(crate) fn status(args: &StatusArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
@@ -38,8 +38,13 @@ pub(crate) fn status(args: &StatusArgs, shell: &mut Shell) -> Result<ExitCode, C
         })?);
     }
     on_one_thread(async {
-        let mut workspace = open(shell).await?;
-        let targets = targets(shell, &mut workspace, &Request::default())?;
+        let asked = if noun == Noun::Certificate { names.as_slice() } else { &[] };
+        let mut workspace = Workspace::open_named(shell.settings()?, asked, Scope::Only).await?;
+        let request = Request::default();
+        let selection = workspace.select(&request);
+        workspace.forget_manifests();
+        show(shell, &selection.loaded);
+        let targets = workspace.targets(&request, selection)?;
         let scene = Scene {
             now: SystemClock.now(),
             zone: time::system_zone(),
@@ -47,41 +52,14 @@ pub(crate) fn status(args: &StatusArgs, shell: &mut Shell) -> Result<ExitCode, C
             format: shell.global.format(),
             width: Width::of_stdout(shell.environment.is_utf8()),
         };
-        let views = Box::pin(workspace.certificate_views(&targets, scene.now)).await?;
         let text = match noun {
             Noun::Certificate => {
-                let chosen = chosen(&views, &names, shell.global.namespace())?;
-                let text = if scene.format == Format::Prometheus {
-                    let issuers = workspace.issuer_views(&targets).await?;
-                    metrics(&chosen, &issuers, None, scene.now)
-                } else {
-                    certificates(&chosen, !names.is_empty(), &scene)?
-                };
-                shell.output.data(&text)?;
-                let is_empty = chosen.is_empty();
-                if is_empty && matches!(scene.format, Format::Text | Format::Wide) {
-                    let message = nothing(workspace.settings());
-                    shell.output.talk(Level::Info, &message);
-                }
-                if let Some(error) = unreadable(&chosen).or_else(|| unread(shell, is_empty)) {
-                    return Err(error);
-                }
-                let shown: BTreeSet<_> = chosen.iter().map(|view| &view.key).collect();
-                let is_shown = |task: &&Task| shown.contains(&task.certificate.metadata.key());
-                let tasks: Vec<&Task> = targets.tasks.iter().filter(is_shown).collect();
-                for unmet in workspace.unmet(&targets.loaded, &targets.secrets, &tasks).await? {
-                    shell.output.finding(&unmet.as_warning("W0402"));
-                }
-                // A table that a filter or a wrong folder empties must not look healthy.
-                let attention = is_empty || needs_attention(&chosen, scene.now);
-                return Ok(if shell.global.exit_code && attention {
-                    ExitCode::Attention
-                } else {
-                    ExitCode::Done
-                });
+                return Box::pin(of_certificates(shell, &workspace, &targets, &names, &scene))
+                    .await;
             }
             Noun::Issuer => issuers(&workspace.issuer_views(&targets).await?, &names, &scene)?,
             Noun::CertificateRequest | Noun::Order | Noun::Challenge => {
+                let views = Box::pin(workspace.certificate_views(&targets, scene.now)).await?;
                 objects_of(noun, &views, &names, &scene)?
             }
         };
@@ -89,6 +67,63 @@ pub(crate) fn status(args: &StatusArgs, shell: &mut Shell) -> Result<ExitCode, C
         Ok(ExitCode::Done)
     })
 }
+
+/// The status of all certificates, or of those named.
+async fn of_certificates(
+    shell: &mut Shell,
+    workspace: &Workspace,
+    targets: &Targets,
+    names: &[NameTarget],
+    scene: &Scene,
+) -> Result<ExitCode, CliError> {
+    let keys = workspace.keys(targets);
+    let find = |name: &NameTarget| name.find(&keys, shell.global.namespace());
+    let chosen = names.iter().map(find).collect::<Result<Vec<_>, _>>()?;
+    let by_name = !names.is_empty();
+    let depth = if by_name { Depth::Page } else { Depth::Line };
+    let mut listing = Listing::new(by_name, scene);
+    let mut shown = BTreeSet::new();
+    let mut text = String::new();
+    let selected: Vec<Option<&NamespacedName>> =
+        if by_name { chosen.iter().map(Some).collect() } else { vec![None] };
+    for only in selected {
+        let show = |view: CertificateView| {
+            text.push_str(&listing.add(&view)?);
+            shown.insert(view.key);
+            if text.len() > MOST_HELD {
+                shell.output.data(&std::mem::take(&mut text))?;
+            }
+            Ok::<_, CliError>(())
+        };
+        Box::pin(workspace.each_view(targets, only, depth, scene.now, show)).await?;
+    }
+    shell.output.data(&text)?;
+    let Listing { needs_attention, is_empty, .. } = listing;
+    let damage = listing.damage.take();
+    let issuers = match scene.format {
+        Format::Prometheus => workspace.issuer_views(targets).await?,
+        Format::Text | Format::Wide | Format::Json | Format::Yaml | Format::Name => Vec::new(),
+    };
+    listing.end(&issuers, |text| Ok(shell.output.data(text)?))?;
+    if is_empty && matches!(scene.format, Format::Text | Format::Wide) {
+        let message = nothing(workspace.settings());
+        shell.output.talk(Level::Info, &message);
+    }
+    if let Some(error) = damage.map(unreadable).or_else(|| unread(shell, is_empty)) {
+        return Err(error);
+    }
+    let is_shown = |task: &&Task| shown.contains(&task.certificate.metadata.key());
+    let tasks: Vec<&Task> = targets.tasks.iter().filter(is_shown).collect();
+    for unmet in workspace.unmet(&targets.loaded, &targets.secrets, &tasks).await? {
+        shell.output.finding(&unmet.as_warning("W0402"));
+    }
+    // A table that a filter or a wrong folder empties must not look healthy.
+    let attention = is_empty || needs_attention;
+    Ok(if shell.global.exit_code && attention { ExitCode::Attention } else { ExitCode::Done })
+}
+
+/// The longest text that is held back until more is there, in bytes.
+const MOST_HELD: usize = 64 << 10;
 
 /// The error of an empty table whose config directory was named and is not there.
 fn unread(shell: &Shell, is_empty: bool) -> Option<CliError> {
@@ -131,15 +166,15 @@ fn nothing(settings: &Settings) -> String {
     format!("no Certificate{filter}; read: {}{}", read.join(", "), hint.unwrap_or_default())
 }
 
-/// The error of a status with certificates whose state cannot be read.
-fn unreadable(views: &[CertificateView]) -> Option<CliError> {
-    let damaged: Vec<_> = views.iter().filter(|view| view.damage.is_some()).collect();
-    let why = damaged.first()?.damage.clone().unwrap_or_default();
-    let message = match damaged.len() {
-        1 => why,
-        several => format!("the state of {several} certificates cannot be read, the first: {why}"),
+/// The error of a status with certificates whose state cannot be read: the first, and their count.
+fn unreadable((first, count): (String, usize)) -> CliError {
+    let message = match count {
+        1 => first,
+        several => {
+            format!("the state of {several} certificates cannot be read, the first: {first}")
+        }
     };
-    Some(CliError::new(ExitCode::State, escape(&message)))
+    CliError::new(ExitCode::State, escape(&message))
 }
 
 /// Writes the metrics of the certificates, as they are after a run that ends in `code`, to the file
@@ -150,12 +185,21 @@ pub(crate) async fn write_metrics(
     code: ExitCode,
 ) -> Result<(), CliError> {
     let Some(path) = shell.global.metrics_file.clone() else { return Ok(()) };
-    workspace.read_records().await?;
+    workspace.widen().await?;
     let targets = workspace.everything();
     let now = SystemClock.now();
-    let views = Box::pin(workspace.certificate_views(&targets, now)).await?;
+    let mut metrics = Exposition::new(now);
+    let show = |view: CertificateView| {
+        metrics.add(&view);
+        Ok::<_, CliError>(())
+    };
+    Box::pin(workspace.each_view(&targets, None, Depth::Line, now, show)).await?;
     let run = LastRun { code, requests: workspace.sent_requests() };
-    let text = metrics(&views, &workspace.issuer_views(&targets).await?, Some(&run), now);
+    let mut text = String::new();
+    metrics.end(&workspace.issuer_views(&targets).await?, Some(&run), |part| {
+        text.push_str(part);
+        Ok::<_, CliError>(())
+    })?;
     store::atomic::write(&path, text.as_bytes(), METRICS_MODE).map_err(|error| {
         CliError::new(ExitCode::Output, format_args!("--metrics-file: {error}"))
             .hinted("the run itself is done; its folder must exist and be writable")
@@ -164,20 +208,3 @@ pub(crate) async fn write_metrics(
 
 /// Readable by the metrics collector, which is another user.
 const METRICS_MODE: u32 = 0o644;
-
-fn chosen(
-    views: &[CertificateView],
-    names: &[NameTarget],
-    namespace: Option<&str>,
-) -> Result<Vec<CertificateView>, CliError> {
-    if names.is_empty() {
-        return Ok(views.to_vec());
-    }
-    let keys: Vec<NamespacedName> = views.iter().map(|view| view.key.clone()).collect();
-    let mut chosen = Vec::new();
-    for name in names {
-        let key = name.find(&keys, namespace)?;
-        chosen.extend(views.iter().find(|view| view.key == key).cloned());
-    }
-    Ok(chosen)
-}

@@ -268,7 +268,8 @@ pub(super) fn overdue(view: &CertificateView, scene: &Scene) -> String {
 
 /// What the order in progress waits for, in one line.
 fn order_waits(view: &CertificateView) -> String {
-    view.order().map(order_waits_for).unwrap_or_default().join("; ")
+    let waits = view.order().map(|order| order_waits_for(order, view.worker.is_some()));
+    waits.unwrap_or_default().join("; ")
 }
 
 /// The process that issues it.

@@ -32,7 +32,7 @@ pub(super) fn waiting_for(view: &CertificateView, verdict: Verdict, now: Timesta
         return vec!["the next attempt".to_owned()];
     }
     if let Some(order) = view.order().filter(|_| view.is_issuing()) {
-        return order_waits_for(order);
+        return order_waits_for(order, view.worker.is_some());
     }
     if let Some(worker) = &view.worker {
         return vec![worker.clone()];
@@ -41,7 +41,9 @@ pub(super) fn waiting_for(view: &CertificateView, verdict: Verdict, now: Timesta
         return vec![format!("certctl renew {}; it was revoked without a replacement", view.key)];
     }
     let is_ready = verdict == Verdict::Ready;
-    let what = if is_ready && view.never_renews() {
+    let what = if next_deployment(view, verdict).is_some_and(|at| at > now) {
+        "the next attempt to deploy"
+    } else if is_ready && view.never_renews() {
         "nothing; renewal is disabled"
     } else if is_ready && view.renewal_time.is_some_and(|at| at > now) {
         "the renewal time"
@@ -53,11 +55,16 @@ pub(super) fn waiting_for(view: &CertificateView, verdict: Verdict, now: Timesta
     vec![what.to_owned()]
 }
 
+fn next_deployment(view: &CertificateView, verdict: Verdict) -> Option<Timestamp> {
+    view.next_deployment().filter(|_| verdict == Verdict::PendingDeploy)
+}
+
 /// The time and the number of the next attempt.
 pub(super) fn next_attempt(view: &CertificateView, verdict: Verdict, scene: &Scene) -> String {
     let is_due = verdict == Verdict::Ready || view.went_back().is_some();
     let idle = is_due && !view.is_issuing();
     let at = view.next_attempt.or(view.renewal_time.filter(|_| idle && !view.never_renews()));
+    let at = at.or_else(|| next_deployment(view, verdict));
     let lost = matches!(verdict, Verdict::NoManifest | Verdict::Invalid | Verdict::Damaged);
     let never = lost || (idle && view.never_renews());
     let when = match at {

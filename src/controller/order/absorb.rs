@@ -135,7 +135,8 @@ fn run_after_read(run: &mut Run, effect: &Effect, seen: &OrderSeen, now: Timesta
         run.poll = if matches!(seen.state, OrderState::Ready | OrderState::Valid) {
             Poll::default()
         } else {
-            Poll { looks, not_before: pause_ends(looks) }
+            let earliest = now.checked_add(run.first_pause()).ok();
+            Poll { looks, not_before: earliest.max(pause_ends(looks)) }
         };
         run.order_is_known = true;
         return;

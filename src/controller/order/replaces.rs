@@ -8,8 +8,7 @@ use crate::resource::{CaFault, Cause, Identifier, Order, Problem, Reason};
 /// The identifier of the live certificate, if the CA, the account and a name of the order are its
 /// own (RFC 9773 section 5).
 pub(super) fn replaced_by(snapshot: &Snapshot, identifiers: &[Identifier]) -> Option<String> {
-    let (issuer, record) = (&snapshot.issuer.acme, &snapshot.record);
-    let issued_by = record.status.revision.and_then(|live| record.directory_urls.get(&live));
+    let issuer = &snapshot.issuer.acme;
     let account = snapshot.account.as_ref().and_then(|account| account.url.as_ref());
     let leaf = snapshot.live_leaf().filter(|leaf| !leaf.is_temporary())?;
     let has = |identifier: &Identifier| match identifier {
@@ -19,7 +18,7 @@ pub(super) fn replaced_by(snapshot: &Snapshot, identifiers: &[Identifier]) -> Op
         Identifier::Ip(address) => leaf.ip_addresses.contains(address),
     };
     let is_asked = issuer.asks_when_to_renew();
-    let is_theirs = issued_by == Some(&issuer.server)
+    let is_theirs = snapshot.record.issued_by() == Some(&issuer.server)
         && account.is_some()
         && account == snapshot.issued_account.as_ref();
     let shares_a_name = identifiers.iter().any(has);

@@ -162,7 +162,7 @@ fn a_challenge_that_the_ca_fetched_is_read_at_the_ca_when_others_want_its_name()
     };
     assert_eq!(waits(&snapshot), Some(seconds(9)));
     snapshot.run.attempt_mut(&challenge_url(0)).is_wanted = true;
-    let first = SignedDuration::from_millis(5);
+    let first = SignedDuration::from_millis(2);
     assert_eq!(waits(&snapshot), Some(first));
     let read = Step::Act(vec![read_authorization(0)]);
     assert_eq!(controller::decide(&snapshot, now() + first), read);
@@ -279,6 +279,36 @@ fn a_turn_that_is_over_leaves_the_answer_out() {
     let spec = &mut waits.order.as_mut().unwrap().challenges[0].spec;
     Arc::make_mut(spec).solver.wait_instead_of_self_check = Some(GoDuration(seconds(3600)));
     assert!(matches!(controller::decide(&waits, now()), Step::Wait { .. }));
+}
+
+/// Else many whose turns are short for a slow machine would take each other's slots for ever.
+#[test]
+fn a_turn_ends_with_a_self_check_and_not_before_it() {
+    use Phase::{Accepting, Requeued, SelfChecking};
+    let interval = solving(&[SelfChecking]).intervals.self_check;
+    let granted = now() - interval * 9;
+    let cases = [
+        (None, false),
+        // The one of an earlier turn, just before this one.
+        (Some(granted - seconds(1) + interval), false),
+        (Some(granted + interval), true),
+        (Some(now()), true),
+    ];
+    for (not_before, yields) in cases {
+        // The one name of both: they are queued again together, or not at all.
+        let mut snapshot = group([SelfChecking, Accepting]);
+        let grant = Some(Grant { at: granted, queued_since: granted, was_behind: false });
+        for url in [0, 1].map(challenge_url) {
+            snapshot.run.attempt_mut(&url).slot = Slot::Held { grant, is_over: true };
+        }
+        snapshot.run.attempt_mut(&challenge_url(0)).not_before = not_before;
+        let step = controller::decide(&snapshot, now());
+        let is_recorded = matches!(step, Step::Record(_));
+        assert_eq!(is_recorded, yields, "{not_before:?}: {step:?}");
+        if yields {
+            assert_eq!(recorded(&snapshot).0, [Requeued; 2]);
+        }
+    }
 }
 
 #[test]

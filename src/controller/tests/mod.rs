@@ -14,6 +14,7 @@ mod deploy;
 mod effects;
 mod fixture;
 mod formats;
+mod idle;
 mod issuing;
 mod keymanager;
 mod links;

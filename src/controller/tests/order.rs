@@ -180,20 +180,29 @@ fn the_order_is_looked_at_after_the_last_hit_and_then_less_and_less_often() {
     };
     assert_eq!(until(&snapshot), now() + millis(250), "the other one was not requested yet");
     snapshot.run.note_hit(&challenge_url(1), now() + millis(7));
-    assert_eq!(until(&snapshot), now() + millis(12));
+    assert_eq!(until(&snapshot), now() + millis(9));
     // An earlier request for the token does not follow "accept".
     let mut early = snapshot.clone();
     early.run.attempt_mut(&challenge_url(0)).told.as_mut().unwrap().hit = None;
     early.run.note_hit(&challenge_url(0), now() - millis(1));
     assert_eq!(early.run.attempt(&challenge_url(0)).hit(), None);
 
-    let mut pauses = Vec::new();
-    for _ in 0..12 {
-        let seen = Outcome::Order(Box::new(super::fixture::order_seen(OrderState::Pending)));
-        absorb(&mut snapshot, &read_order(), seen.clone(), now()).unwrap();
-        pauses.push(now().duration_until(until(&snapshot)).as_millis());
-    }
-    assert_eq!(pauses, [10, 20, 40, 80, 160, 320, 640, 1280, 2560, 5000, 5000, 5000]);
+    // A slow CA is asked as soon as another, and then at its own pace.
+    let mut slow = snapshot.clone();
+    slow.run.answer_time = millis(300);
+    assert_eq!(until(&slow), until(&snapshot));
+    let pauses = |snapshot: &mut Snapshot| {
+        let mut pauses = Vec::new();
+        for _ in 0..12 {
+            let seen = Outcome::Order(Box::new(super::fixture::order_seen(OrderState::Pending)));
+            absorb(snapshot, &read_order(), seen, now()).unwrap();
+            pauses.push(now().duration_until(until(snapshot)).as_millis());
+        }
+        pauses
+    };
+    let usual = [10, 20, 40, 80, 160, 320, 640, 1280, 2560, 5000, 5000, 5000];
+    assert_eq!(pauses(&mut snapshot), usual);
+    assert_eq!(pauses(&mut slow), usual.map(|pause| pause.max(300)));
 }
 
 #[test]

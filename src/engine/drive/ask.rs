@@ -4,19 +4,19 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::stop::unchanged;
 use crate::controller::policy::first_trigger;
-use crate::controller::{Effect, Outcome, absorb, renewal, revocation};
+use crate::controller::{Effect, Outcome, Record, Snapshot, absorb, renewal, revocation};
 use crate::engine::ending::Ending;
 use crate::engine::ports::{Clock, Lock, Observer, Performer, Store, StoreError};
 use crate::engine::questions::Asked;
 use crate::engine::run::{Engine, signal};
 use crate::engine::session::Session;
 use crate::engine::task::Task;
-use crate::resource::CauseKind;
+use crate::resource::{CauseKind, FoundRevocation};
 
 /// What came of a question.
 pub(in crate::engine) enum Answer {
-    /// The renewal is due now.
-    Due,
+    /// The renewal is due now, perhaps since the CA has revoked the certificate.
+    Due(Option<FoundRevocation>),
     /// Nothing is to be done.
     Nothing,
     /// The CA did not answer.
@@ -29,8 +29,7 @@ pub(in crate::engine) async fn ask<'t, C: Clock, S: Store, P: Performer, O: Obse
     engine: &Engine<'_, C, S, P, O>,
     mut asked: Asked<'t>,
 ) -> (Asked<'t>, Answer) {
-    let certificate_id = asked.question.certificate_id.clone();
-    let effect = Effect::AskForRenewalInformation { certificate_id };
+    let effect = asked.question.effect();
     let outcome = tokio::select! {
         biased;
         _ = signal(engine.shutdown.clone()) => return (asked, Answer::Nothing),
@@ -39,18 +38,15 @@ pub(in crate::engine) async fn ask<'t, C: Clock, S: Store, P: Performer, O: Obse
     let is_unreachable = matches!(
         &outcome, Outcome::Failed(error) if error.kind() == CauseKind::Transient
     );
+    let not_due = if is_unreachable { Answer::Unreachable } else { Answer::Nothing };
     let answer = match note(engine, &mut asked, &effect, outcome).await {
-        Ok(Due::Early) => {
-            note_revocation(engine, asked.task).await;
-            Answer::Due
-        }
-        Ok(Due::Now) => Answer::Due,
-        Ok(Due::Not) if is_unreachable => Answer::Unreachable,
-        Ok(Due::Not) => Answer::Nothing,
+        Ok(Due::Early) => Answer::Due(note_revocation(engine, asked.task).await),
+        Ok(Due::Now) => Answer::Due(None),
+        Ok(Due::Not) => not_due,
         Err(error) => {
             let certificate = asked.task.certificate.metadata.key();
             tracing::debug!(%certificate, %error, "the CA's renewal information is not stored");
-            Answer::Nothing
+            not_due
         }
     };
     (asked, answer)
@@ -69,31 +65,18 @@ enum Due {
 async fn note_revocation<C: Clock, S: Store, P: Performer, O: Observer>(
     engine: &Engine<'_, C, S, P, O>,
     task: &Task,
-) {
+) -> Option<FoundRevocation> {
     let found = tokio::select! {
         biased;
         _ = signal(engine.shutdown.clone()) => None,
         found = engine.performer.revoked(task) => found,
-    };
-    let Some(found) = found else { return };
-    let name = task.certificate.metadata.key();
-    let (serial, reason) = (&found.serial, found.reason);
-    let certificate = name.clone();
-    tracing::warn!(%certificate, serial, %reason, "its CA has revoked the certificate; it is replaced now");
-    let recorded = async {
-        let _lease = engine.store.lock(&Lock::Certificate(name), SignedDuration::ZERO).await?;
-        let (now, intervals) = (engine.clock.now(), engine.options.intervals);
-        let mut session = Session::load(engine.store, task, intervals, now).await?;
-        let record = revocation::found(&session.snapshot, &found, now);
-        session.apply(record);
-        for event in session.flush().await? {
-            engine.observer.event(&session.name, &event);
-        }
-        Ok::<(), StoreError>(())
-    };
+    }?;
+    let recorded = recorded(engine, task, |snapshot, now| revocation::found(snapshot, &found, now));
     if let Err(error) = recorded.await {
+        let certificate = task.certificate.metadata.key();
         tracing::debug!(%certificate, %error, "the revocation is not recorded");
     }
+    Some(found)
 }
 
 /// Stores the answer. Returns whether the certificate is due now.
@@ -103,20 +86,14 @@ async fn note<C: Clock, S: Store, P: Performer, O: Observer>(
     effect: &Effect,
     outcome: Outcome,
 ) -> Result<Due, StoreError> {
-    let task = asked.task;
-    let name = task.certificate.metadata.key();
-    let _lease = engine.store.lock(&Lock::Certificate(name), SignedDuration::ZERO).await?;
-    let (now, intervals): (Timestamp, _) = (engine.clock.now(), engine.options.intervals);
-    let mut session = Session::load(engine.store, task, intervals, now).await?;
-    match absorb(&mut session.snapshot, effect, outcome, now) {
-        Ok(record) => session.apply(record),
-        Err(illegal) => {
-            tracing::error!(certificate = %session.name, %illegal, "outcome refused");
-        }
-    }
-    for event in session.flush().await? {
-        engine.observer.event(&session.name, &event);
-    }
+    let answered = |snapshot: &mut Snapshot, now| {
+        absorb(snapshot, effect, outcome, now).unwrap_or_else(|illegal| {
+            let certificate = snapshot.certificate.metadata.key();
+            tracing::error!(%certificate, %illegal, "outcome refused");
+            Record::default()
+        })
+    };
+    let (session, now) = recorded(engine, asked.task, answered).await?;
     if let Ending::Unchanged { .. } = asked.ended.ending {
         asked.ended.ending = unchanged(&session);
     }
@@ -126,4 +103,23 @@ async fn note<C: Clock, S: Store, P: Performer, O: Observer>(
         Some(_) if renewal::is_early(snapshot, now) => Due::Early,
         Some(_) => Due::Now,
     })
+}
+
+/// Applies and stores a change to what is known of a certificate, under its lock, which is not waited
+/// for. Returns what is known then.
+async fn recorded<'e, C: Clock, S: Store, P: Performer, O: Observer>(
+    engine: &Engine<'e, C, S, P, O>,
+    task: &'e Task,
+    change: impl FnOnce(&mut Snapshot, Timestamp) -> Record,
+) -> Result<(Session<'e, S>, Timestamp), StoreError> {
+    let name = task.certificate.metadata.key();
+    let _lease = engine.store.lock(&Lock::Certificate(name), SignedDuration::ZERO).await?;
+    let (now, intervals) = (engine.clock.now(), engine.options.intervals);
+    let mut session = Session::load(engine.store, task, intervals, now).await?;
+    let record = change(&mut session.snapshot, now);
+    session.apply(record);
+    for event in session.flush().await? {
+        engine.observer.event(&session.name, &event);
+    }
+    Ok((session, now))
 }

@@ -161,6 +161,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
             .access(task)
             .client(&self.options.user_agent, self.options.limits.clone())
             .map_err(|e| error::ca(&e))?;
+        self.reuse_directory(&key, &client);
         self.clients.borrow_mut().insert(key, Arc::clone(&client));
         Ok(client)
     }
@@ -294,9 +295,13 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         mut new: NewOrder,
     ) -> Result<Outcome, EffectError> {
         if new.profile.is_some() || new.replaces.is_some() {
-            let directory = self.client(task)?.directory().await;
-            let directory = directory.map_err(|e| error::ca(&e))?;
+            let client = self.client(task)?;
+            let mut directory = client.directory().await.map_err(|e| error::ca(&e))?;
             if let Some(profile) = &new.profile {
+                // The CA may offer it since an earlier run fetched the directory.
+                if offers_profile(directory.profiles.as_ref(), profile).is_err() {
+                    directory = client.fresh_directory().await.map_err(|e| error::ca(&e))?;
+                }
                 offers_profile(directory.profiles.as_ref(), profile).map_err(|message| {
                     let refused = (task.issuer.acme.server.clone(), profile.clone());
                     self.refused_profiles.borrow_mut().insert(refused, message.clone());
@@ -337,9 +342,9 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     ) -> Result<pki::Chain, EffectError> {
         let (session, _) = self.session(task, account).await?;
         let downloaded = session.certificate(url).await.map_err(|e| error::ca(&e))?;
-        // It is cached.
-        let directory = self.client(task)?.directory().await.map_err(|e| error::ca(&e))?;
-        if directory.renewal_info.is_none() {
+        // A request for the directory alone could fail, and the certificate with it.
+        let directory = self.client(task)?.known_directory();
+        if directory.is_some_and(|directory| directory.renewal_info.is_none()) {
             self.without_renewal_info.borrow_mut().insert(task.issuer.acme.server.clone());
         }
         let invalid = |error: &dyn std::fmt::Display| {

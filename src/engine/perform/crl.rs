@@ -17,10 +17,10 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let chain = Chain::from_pem(std::str::from_utf8(files.0.get("tls.crt")?).ok()?).ok()?;
         let [leaf, issuer, ..] = chain.certificates() else { return None };
         let url = chain.crl_url()?;
-        let fetched = Rc::clone(self.crls.borrow_mut().entry(url.clone()).or_default());
-        let list = fetched.get_or_init(|| self.fetch_crl(task, &url)).await.as_ref()?;
-        let list = RevocationList::read(list, &url, false, issuer, self.clock.now());
-        match list.and_then(|list| list.status(leaf)) {
+        let key = (url.clone(), issuer.clone());
+        let fetched = Rc::clone(self.crls.borrow_mut().entry(key).or_default());
+        let list = fetched.get_or_init(|| self.fetch_crl(task, &url, issuer)).await.as_ref()?;
+        match list.status(leaf) {
             Ok(Revocation::Revoked { at, reason }) => {
                 Some(FoundRevocation::of(chain.leaf(), reason, at))
             }
@@ -32,15 +32,17 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         }
     }
 
-    async fn fetch_crl(&self, task: &Task, url: &str) -> Option<Vec<u8>> {
+    async fn fetch_crl(&self, task: &Task, url: &str, issuer: &[u8]) -> Option<RevocationList> {
         let network = Network::new(Rc::clone(&self.resolver), self.options.http01_check_port)
             .with_servers([task.issuer.acme.server.as_str()].into_iter());
-        match network.fetch(url, None).await {
-            Ok(bytes) => Some(bytes),
-            Err(error) => {
-                tracing::debug!(url, %error, "there is no CRL to believe");
-                None
-            }
-        }
+        let doubt = match network.fetch(url, None).await {
+            Ok(list) => match RevocationList::read(&list, url, false, issuer, self.clock.now()) {
+                Ok(list) => return Some(list),
+                Err(doubt) => doubt.to_string(),
+            },
+            Err(error) => error.to_string(),
+        };
+        tracing::debug!(url, error = doubt, "there is no CRL to believe");
+        None
     }
 }

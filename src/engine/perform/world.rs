@@ -16,6 +16,7 @@ use crate::controller::EffectError;
 use crate::engine::ports::{Clock, Store};
 use crate::engine::task::Task;
 use crate::manifest::SecretSource;
+use crate::pki::RevocationList;
 use crate::probe::{CheckOptions, Resolver};
 use crate::resource::NamespacedName;
 use crate::solver::dns01::{Api, DnsProvider};
@@ -73,8 +74,8 @@ pub struct StandIn {
 /// The providers opened in this run, by namespace and digest of their settings.
 type Providers = HashMap<(String, String), Rc<dyn DnsProvider>>;
 
-/// The CRLs fetched in this run, by URL; `None` when there is none.
-type FetchedCrls = HashMap<String, Rc<OnceCell<Option<Vec<u8>>>>>;
+/// The CRLs fetched in this run, by URL and the issuer's DER; `None` when there is none to believe.
+type FetchedCrls = HashMap<(String, Vec<u8>), Rc<OnceCell<Option<RevocationList>>>>;
 
 /// The shared connections of a run.
 pub struct World<'a, C, S> {
@@ -99,7 +100,6 @@ pub struct World<'a, C, S> {
     /// The certificates that take space while they are issued.
     pub(super) issuing: RefCell<BTreeSet<NamespacedName>>,
     pub(super) refused_profiles: RefCell<RefusedProfiles>,
-    /// The CRLs fetched in this run, by URL.
     pub(super) crls: RefCell<FetchedCrls>,
     pub(super) checks: Semaphore,
 }
@@ -108,7 +108,7 @@ pub struct World<'a, C, S> {
 pub type RefusedProfiles = BTreeMap<(String, String), String>;
 
 /// Two issuers share a client when these match: directory URL, bundle, skipTLSVerify.
-type ClientKey = (String, Option<String>, bool);
+pub(super) type ClientKey = (String, Option<String>, bool);
 
 impl<'a, C: Clock, S: Store> World<'a, C, S> {
     /// Opens the connections, with the folder of presented tokens. `hits` counts the requests that

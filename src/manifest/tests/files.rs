@@ -177,7 +177,8 @@ const REFERENCES: &[&str] = &[
     "E0209 83:38 2001:db8::1 needs an http01 solver, and Issuer default/letsencrypt has only dns01 for it solvers are defined at references.yaml:3",
     "E0207 88:35 no solver for www.example.com: ClusterIssuer everywhere has no solvers solvers are defined at references.yaml:21",
     "E0205 93:20 Certificates default/good (references.yaml:33) and default/greedy have the same \
-     secretName `good` it belongs to default/good; give default/greedy a secretName of its own",
+     secretName `good` it belongs to the one that was issued first, which certctl plan names, else \
+     to default/good; give the other a secretName of its own",
 ];
 
 #[test]
@@ -323,4 +324,42 @@ fn a_secret_in_a_manifest_that_others_may_read_is_refused() {
     let help = format!("chmod g-w,o-rwx {shown}");
     assert_eq!((found.code, found.line, found.help.as_deref()), ("E0011", 3, Some(&*help)));
     assert_eq!(found.message, format!("a Secret, and {shown} is open to others (mode 0644)"));
+}
+
+#[test]
+fn a_document_of_other_certificates_alone_is_left_out() {
+    let certificate = "apiVersion: cert-manager.io/v1\nkind: Certificate\nmetadata:\n  name: other\n\
+                       spec:\n  secretName: other-tls\n  dnsNames: [a.example]\n  issuerRef: {name: ca}\n";
+    let flow = "{kind: Certificate, metadata: {name: other}}\n";
+    let kept = [
+        ("its name", certificate.replace("name: other", "name: web")),
+        ("its Secret", certificate.replace("other-tls", "web-tls")),
+        ("an escape", certificate.replace("name: other", "name: \"w\\u0065b\"")),
+        ("another kind", certificate.replace("Certificate", "Issuer")),
+        ("two kinds", format!("{certificate}kind: Certificate\n")),
+        ("no kind", certificate.replace("kind: Certificate\n", "")),
+        ("a list", format!("items:\n- {}", certificate.replace('\n', "\n  "))),
+        ("one line", flow.to_owned()),
+        ("lines of one mapping", flow.replace("{kind: Certificate, ", "{\nkind: Certificate\n, ")),
+    ];
+    let count = |text: &str| {
+        let names = Some(["web".to_owned(), "web-tls".to_owned()].into());
+        let options = Options { names, ..Options::default() };
+        let loaded = load(&[Source::Stdin(text.as_bytes().to_vec())], &options);
+        loaded.certificates.len()
+            + loaded.flawed.len()
+            + loaded.diagnostics.len()
+            + loaded.skipped.len()
+    };
+    assert_eq!(count(certificate), 0);
+    assert_eq!(count(&certificate.replace("dnsNames", "# a note\n\n  dnsName")), 0);
+    for (what, text) in kept {
+        assert_ne!(count(&text), 0, "{what}");
+    }
+    // The place of the others is the same.
+    let text = format!("{certificate}---\n{}", certificate.replace("other", "web"));
+    let options = Options { names: Some(["web".to_owned()].into()), ..Options::default() };
+    let some = load(&[Source::Stdin(text.as_bytes().to_vec())], &options);
+    let all = load(&[Source::Stdin(text.into_bytes())], &Options::default());
+    assert_eq!(some.certificates, all.certificates[1..]);
 }

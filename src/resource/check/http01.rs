@@ -73,6 +73,13 @@ impl Http01Report {
         self.verdict.has_passed()
     }
 
+    /// Whether the port is not 80, the one that CAs connect to (RFC 8555 section 8.3).
+    pub fn is_at_another_port(&self) -> bool {
+        let host = self.url.strip_prefix("http://").and_then(|rest| rest.split('/').next());
+        let port = host.and_then(|host| host.rsplit_once(':')?.1.parse::<u16>().ok());
+        port.is_some_and(|port| port != 80)
+    }
+
     /// Why it failed, in one line; `None` when it passed.
     pub fn reason(&self) -> Option<&str> {
         self.verdict.reason()

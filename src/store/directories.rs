@@ -1,0 +1,49 @@
+//! `directories/`: the ACME directories of CAs, kept for the next run.
+//!
+//! Contract: its reader verifies what it reads. What is lost is fetched again, so nothing is
+//! synced; of two runs that write the same file one wins.
+
+use super::atomic;
+use super::directory::StateDirectory;
+use super::folder::Guard;
+use super::layout;
+use crate::store::port::StoreError;
+
+impl StateDirectory {
+    /// A kept directory.
+    pub(super) fn kept_directory_of(&self, ca: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        let place = layout::directory(ca)?;
+        let Some(folder) = self.find(&place.folders)? else { return Ok(None) };
+        Ok(folder.read(&place.file, Guard::Document)?.map(|bytes| bytes.to_vec()))
+    }
+
+    /// Keeps a directory in place of an older one.
+    pub(super) fn keep_directory_of(&self, ca: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        let place = layout::directory(ca)?;
+        // Only a new folder is made: making one syncs.
+        let folder = match self.find(&place.folders)? {
+            Some(folder) => folder,
+            None => self.make(&place.folders)?,
+        };
+        atomic::replace_fleeting(&folder, &place.file, bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::OpenMode;
+
+    #[test]
+    fn a_directory_is_kept_for_its_ca_until_a_newer_one_is() {
+        let scratch = tempfile::tempdir().unwrap();
+        let path = scratch.path().join("state");
+        let state = StateDirectory::open(&path, OpenMode::ReadWrite).unwrap();
+        assert_eq!(state.kept_directory_of("1f").unwrap(), None);
+        for text in [b"old", b"new"] {
+            state.keep_directory_of("1f", text).unwrap();
+            assert_eq!(state.kept_directory_of("1f").unwrap(), Some(text.to_vec()));
+        }
+        assert_eq!(state.kept_directory_of("2f").unwrap(), None);
+    }
+}

@@ -1,0 +1,332 @@
+//! `index.jsonl`: until when nothing is due for each certificate, and the evidence of that.
+//!
+//! Contract: never the truth. A reader compares all evidence with what is there, and takes the long
+//! way where anything differs. The file is replaced in one rename and not synced: one that is not
+//! whole, of another version, or that another user could have changed counts as none. So does its
+//! absence.
+//!
+//! The evidence of a path is what `stat` says of it, taken before its content is read. The time of
+//! the last status change is what no program can set; one that is younger than `SETTLED` is no
+//! evidence, because a later change could leave the same.
+
+use std::fs::{self, File, Metadata};
+use std::io::{self, BufRead as _, BufReader, BufWriter, Read as _, Seek as _, Write as _};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use aws_lc_rs::digest;
+use jiff::Timestamp;
+use rustix::fs::OFlags;
+use serde::{Deserialize, Serialize};
+
+use super::directory::StateDirectory;
+use super::folder::{Folder, TEMP_PREFIX, io_error};
+use super::{atomic, layout, secret};
+use crate::resource::{NamespacedName, hex};
+use crate::store::port::{Key, StoreError};
+use crate::trust::Walk;
+
+/// The version of the file's lines.
+pub const VERSION: u32 = 1;
+
+/// How old a change must be, in nanoseconds: the coarsest clock of a file system ticks every two
+/// seconds.
+const SETTLED: i128 = 2_000_000_000;
+
+/// The longest line.
+const MAX_LINE: u64 = 1 << 20;
+
+const FILE: &str = "index.jsonl";
+
+/// Device, inode, mode, owner, group, size, and the nanoseconds of the last change of content and of
+/// status.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Facts(u64, u64, u32, u32, u32, u64, i64, i64);
+
+impl Facts {
+    /// What `stat` said.
+    pub fn of(found: &Metadata) -> Self {
+        let nanos =
+            |seconds: i64, nanos: i64| seconds.saturating_mul(1_000_000_000).saturating_add(nanos);
+        Self(
+            found.dev(),
+            found.ino(),
+            found.mode(),
+            found.uid(),
+            found.gid(),
+            found.size(),
+            nanos(found.mtime(), found.mtime_nsec()),
+            nanos(found.ctime(), found.ctime_nsec()),
+        )
+    }
+
+    fn is_settled(&self, at: Timestamp) -> bool {
+        i128::from(self.7).saturating_add(SETTLED) <= at.as_nanosecond()
+    }
+}
+
+/// A path, and the facts of what is there; without facts, nothing is. A relative path is below the
+/// state, and a link at its end is not followed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Witness(pub String, pub Option<Facts>);
+
+impl Witness {
+    /// Whether a change after `at` would leave other facts.
+    pub fn is_settled(&self, at: Timestamp) -> bool {
+        self.1.as_ref().is_none_or(|facts| facts.is_settled(at))
+    }
+}
+
+/// One line.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub enum Line {
+    /// The first line.
+    Header(Header),
+    Manifest(Manifest),
+    Certificate(Entry),
+    /// The last line: how many there are before it, and the SHA-256 of those.
+    #[serde(rename_all = "camelCase")]
+    End {
+        count: u64,
+        digest: String,
+    },
+}
+
+/// What all certificates have in common.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Header {
+    pub version: u32,
+    /// The version of certctl.
+    pub program: String,
+    /// The settings of the run that decide.
+    pub settings: Vec<String>,
+    pub written: Timestamp,
+    /// The folders of manifests and of certificates, and what is shared in the state.
+    pub seen: Vec<Witness>,
+    /// Until when no certificate is old enough for its CRL to be looked at, before the first look.
+    pub young_until: Option<Timestamp>,
+}
+
+/// A manifest, under each path by which it is read.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Manifest {
+    pub seen: Witness,
+    /// Whether the path is a symbolic link.
+    pub is_link: bool,
+}
+
+impl Manifest {
+    /// Its absolute path.
+    pub fn path(&self) -> &Path {
+        Path::new(&self.seen.0)
+    }
+}
+
+/// A certificate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Entry {
+    pub namespace: String,
+    pub name: String,
+    /// Nothing is due until then, as long as the evidence holds; `None` when something may be due.
+    pub until: Option<Timestamp>,
+    pub seen: Vec<Witness>,
+}
+
+/// An open index.
+#[derive(Debug)]
+pub struct Index {
+    file: File,
+}
+
+impl Index {
+    /// Passes each line but the last one to `each`, which may end it by `false`. Whether all were
+    /// passed, and the file is whole.
+    pub fn read(&mut self, each: &mut dyn FnMut(Line) -> bool) -> bool {
+        self.try_read(each).unwrap_or(false)
+    }
+
+    fn try_read(&mut self, each: &mut dyn FnMut(Line) -> bool) -> io::Result<bool> {
+        self.file.rewind()?;
+        let mut reader = BufReader::with_capacity(1 << 16, &self.file);
+        let mut sum = Sum::default();
+        let mut bytes = Vec::new();
+        loop {
+            bytes.clear();
+            (&mut reader).take(MAX_LINE).read_until(b'\n', &mut bytes)?;
+            let Some(text) = bytes.strip_suffix(b"\n") else { return Ok(false) };
+            let Ok(line) = serde_json::from_slice(text) else { return Ok(false) };
+            if let Line::End { count, digest } = line {
+                let is_last = reader.fill_buf()?.is_empty();
+                return Ok(is_last && sum.end() == (count, digest));
+            }
+            sum.add(&bytes);
+            if !each(line) {
+                return Ok(false);
+            }
+        }
+    }
+}
+
+/// The count and the digest of lines.
+struct Sum {
+    count: u64,
+    context: digest::Context,
+}
+
+impl Default for Sum {
+    fn default() -> Self {
+        Self { count: 0, context: digest::Context::new(&digest::SHA256) }
+    }
+}
+
+impl Sum {
+    fn add(&mut self, line: &[u8]) {
+        self.count += 1;
+        self.context.update(line);
+    }
+
+    fn end(self) -> (u64, String) {
+        (self.count, hex(self.context.finish().as_ref()))
+    }
+}
+
+/// Writes the lines of a new index.
+pub struct Writer<'a> {
+    file: BufWriter<&'a File>,
+    sum: Sum,
+}
+
+impl Writer<'_> {
+    /// Adds a line.
+    pub fn add(&mut self, line: &Line) -> io::Result<()> {
+        let mut bytes = serde_json::to_vec(line)?;
+        bytes.push(b'\n');
+        self.sum.add(&bytes);
+        self.file.write_all(&bytes)
+    }
+
+    fn end(mut self) -> io::Result<()> {
+        let (count, digest) = std::mem::take(&mut self.sum).end();
+        let mut bytes = serde_json::to_vec(&Line::End { count, digest })?;
+        bytes.push(b'\n');
+        self.file.write_all(&bytes)?;
+        self.file.flush()
+    }
+}
+
+impl StateDirectory {
+    /// The index, if there is one that only this user can have written.
+    pub fn index(&self) -> Option<Index> {
+        let root = self.find(&[]).ok()??;
+        let file = root.open_file(FILE, OFlags::RDONLY).ok()??;
+        let found = file.metadata().ok()?;
+        let is_ours = found.uid() == rustix::process::geteuid().as_raw();
+        let is_open = found.mode() & 0o077 != 0 || found.nlink() != 1;
+        (is_ours && !is_open).then_some(Index { file })
+    }
+
+    /// Replaces the index by the lines that `add_all` adds. A run that is killed leaves a temporary,
+    /// which the next one sweeps.
+    pub fn write_index(
+        &self,
+        add_all: impl FnOnce(&mut Writer<'_>) -> io::Result<()>,
+    ) -> Result<(), StoreError> {
+        let root = self.make(&[])?;
+        let name = format!("{TEMP_PREFIX}{}-{FILE}", std::process::id());
+        let failed = |error: io::Error| io_error(&root.join(FILE), "write", error);
+        root.remove(&name)?;
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
+        let Some(file) = root.open_file(&name, flags)? else { return Ok(()) };
+        let written = atomic::give_mode(&file, 0o600).and_then(|()| {
+            let mut writer = Writer { file: BufWriter::new(&file), sum: Sum::default() };
+            add_all(&mut writer)?;
+            writer.end()?;
+            Ok(rustix::fs::renameat(&root, &name, &root, FILE)?)
+        });
+        if written.is_err() {
+            root.remove(&name)?;
+        }
+        written.map_err(failed)
+    }
+
+    /// The facts of a path; `None` when they cannot be had.
+    pub fn witness(&self, path: &Path) -> Option<Witness> {
+        let text = path.to_str()?.to_owned();
+        let found = if path.is_absolute() {
+            fs::metadata(path)
+        } else {
+            fs::symlink_metadata(self.path().join(path))
+        };
+        match found {
+            Ok(found) => Some(Witness(text, Some(Facts::of(&found)))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Some(Witness(text, None)),
+            Err(_) => None,
+        }
+    }
+
+    /// Whether the facts of a path are the same as before.
+    pub fn holds(&self, before: &Witness) -> bool {
+        self.witness(Path::new(&before.0)).is_some_and(|now| now == *before)
+    }
+
+    /// What is shared by all certificates: the folders of their names, and the banned keys.
+    pub fn shared_witnesses(&self) -> Option<Vec<Witness>> {
+        let top = layout::CERTIFICATES.to_owned();
+        let mut places = vec![layout::document(&Key::BannedKeys).ok()?.relative_path()];
+        places.push(PathBuf::from(&top));
+        let mut seen: Vec<Witness> =
+            places.iter().map(|place| self.witness(place)).collect::<Option<_>>()?;
+        // After the folder that holds their names.
+        for namespace in self.folders(std::slice::from_ref(&top)).ok()? {
+            seen.push(self.witness(&Path::new(&top).join(namespace))?);
+        }
+        Some(seen)
+    }
+
+    /// What a certificate is decided from in the state: its record, the request of this revision,
+    /// and what servers open. `None` when no set is live.
+    pub fn witnesses(
+        &self,
+        certificate: &NamespacedName,
+        revision: Option<u32>,
+        of: &NamespacedName,
+    ) -> Option<Vec<Witness>> {
+        let request = revision.map(|revision| Key::Request(certificate.clone(), revision));
+        let mut seen = Vec::new();
+        for key in std::iter::once(Key::Certificate(certificate.clone())).chain(request) {
+            seen.push(self.witness(&layout::document(&key).ok()?.relative_path())?);
+        }
+        let names = layout::secret(of).ok()?;
+        let place: PathBuf = names.iter().collect();
+        seen.push(self.witness(&place)?);
+        let folder = self.find(&names).ok()??;
+        let set = secret::live_name(&folder).ok()??;
+        let place = place.join(&set);
+        seen.push(self.witness(&place)?);
+        for name in set_files(&folder, &set)? {
+            seen.push(self.witness(&place.join(name))?);
+        }
+        Some(seen)
+    }
+}
+
+/// The files of a set that are read.
+fn set_files(folder: &Folder, set: &str) -> Option<Vec<String>> {
+    let mut names = folder.child(set).ok()??.entries().ok()?;
+    names.retain(|name| !name.starts_with('.'));
+    Some(names)
+}
+
+/// Whether no other user can change a folder, or the way to it.
+pub fn is_trusted_folder(path: &Path) -> bool {
+    Walk::trusting_us().folder(path).is_ok()
+}
+
+/// The same for a file, along links.
+pub fn is_trusted_file(path: &Path) -> bool {
+    Walk::trusting_us().look(path).is_ok()
+}

@@ -1,0 +1,53 @@
+//! Promise: however many certificates are due at once, their CA is what they wait for.
+//!
+//! On a clock that moves only when all tasks wait: times are exact. Each answer of the CA takes
+//! 300 ms, and a run has so many requests at one CA in flight as [`Limits`] says.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::wildcard_enum_match_arm,
+    reason = "the modules beside the tests are tests too"
+)]
+#![expect(dead_code, reason = "the world is made for tests of killed runs, too")]
+
+#[path = "resume/mod.rs"]
+mod resume;
+
+use std::rc::Rc;
+
+use certctl::acme::Limits;
+use certctl::engine::{Ending, Options, Task};
+use jiff::SignedDuration;
+
+use resume::scene::{Scene, task};
+use resume::world::Error;
+
+const CERTIFICATES: usize = 1000;
+const LATENCY: SignedDuration = SignedDuration::from_millis(300);
+
+/// Issues so many certificates at once. Returns how many requests that took.
+fn issue(scene: &Scene, certificates: usize) -> usize {
+    scene.ca.borrow_mut().latency = LATENCY;
+    let tasks: Vec<Task> =
+        (0..certificates).map(|n| task(&format!("c{n}"), &[&format!("n{n}.example")])).collect();
+    let options = Options { parallel: 256, ..resume::scene::options() };
+    let (ended, requests) = scene.run_tasks(&Rc::default(), Error::default(), &tasks, options);
+    let ended = ended.unwrap();
+    let issued = ended.iter().filter(|end| matches!(end.ending, Ending::Issued(_)));
+    assert_eq!(issued.count(), certificates);
+    requests
+}
+
+#[test]
+fn a_thousand_certificates_that_are_due_at_once_keep_their_ca_busy() {
+    let alone = issue(&Scene::new(&["a.example"]), 1);
+    let scene = Scene::new(&["a.example"]);
+    let requests = issue(&scene, CERTIFICATES);
+    assert!(requests <= alone * CERTIFICATES, "{requests} requests, and {alone} for one alone");
+    let at_once = i32::try_from(Limits::default().requests_at_once).unwrap();
+    let ideal = LATENCY * i32::try_from(requests).unwrap() / at_once;
+    let passed = scene.clock.passed();
+    assert!(passed <= ideal + ideal / 50, "{passed:?} instead of {ideal:?}");
+}
