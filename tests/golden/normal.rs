@@ -118,7 +118,8 @@ fn instant(text: &str, now: Timestamp) -> Option<String> {
 }
 
 fn minute(text: &str, now: Timestamp) -> Option<String> {
-    let time = text.strip_suffix(" UTC")?.replace(' ', "T") + ":00Z";
+    // The seconds were cut off: half a minute is their mean.
+    let time = text.strip_suffix(" UTC")?.replace(' ', "T") + ":30Z";
     time.parse().ok().map(|time| from_now(time, now))
 }
 
@@ -128,8 +129,8 @@ fn from_now(time: Timestamp, now: Timestamp) -> String {
     let sign = if seconds < 0 { '-' } else { '+' };
     let minutes = (seconds.unsigned_abs() + 30) / 60;
     match minutes {
-        0..5 => "<now>".to_owned(),
-        5..110 => format!("<now{sign}{}m>", (minutes + 5) / 10 * 10),
+        0..3 => "<now>".to_owned(),
+        3..110 => format!("<now{sign}{}m>", (minutes + 2) / 5 * 5),
         110..2_800 => format!("<now{sign}{}h>", (minutes + 30) / 60),
         2_800..5_256_000 => format!("<now{sign}{}d>", (minutes + 720) / 1_440),
         _ => format!("<now{sign}years>"),
@@ -174,6 +175,7 @@ mod tests {
             ("2026-11-21T03:12:08Z (1s ago)", "<now>"),
             ("2026-11-21 03:12 UTC, now", "<now>"),
             ("2026-11-21 03:12 UTC, 2h ago", "<now>, 2h ago"),
+            ("2026-11-21 03:16 UTC, 2026-11-21 03:17 UTC", "<now+5m>, <now+5m>"),
             ("  Normal  Issuing   12s  certctl  x 12s", "  Normal  Issuing   <s>  certctl  x 12s"),
             ("  Normal  Issuing  12m  certctl  x", "  Normal  Issuing  12m  certctl  x"),
             ("Token: dm_-j5dhgbXuKzZpK2WqPxhb2GNn_WuoqSOom_9UmYU, x", "Token: <token>, x"),
