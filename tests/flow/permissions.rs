@@ -12,7 +12,7 @@ fn everything_is_private_even_with_an_open_umask() {
     command.args(["issue", "--http01-check-port", &world.port.number().to_string()]);
     world.surround(&mut command);
     finish(command.spawn().unwrap()).ends_in(0);
-    let everything = world.state().everything();
+    let everything = world.state().with_index();
     assert!(everything.len() > 20, "{everything:?}");
     for (path, entry) in everything {
         let is_private = match &entry {

@@ -394,7 +394,7 @@ pub(crate) fn put(world: &Path, tree: &Tree) {
 pub(crate) fn taken(world: &World) -> Tree {
     let mut tree = Tree::new();
     for top in MODELLED {
-        tree.extend(State::new(world.path(top)).everything());
+        tree.extend(State::new(world.path(top)).with_index());
     }
     tree
 }

@@ -33,8 +33,16 @@ impl State {
         self.root.join(below)
     }
 
-    /// Everything there is, byte by byte.
+    /// Everything there is, byte by byte, but for the index: what a run may say in it depends on how
+    /// long the run took, and it is never the truth.
     pub(crate) fn everything(&self) -> BTreeMap<PathBuf, Entry> {
+        let mut all = self.with_index();
+        all.remove(&self.root.join("index.jsonl"));
+        all
+    }
+
+    /// Everything there is.
+    pub(crate) fn with_index(&self) -> BTreeMap<PathBuf, Entry> {
         let mut all = BTreeMap::new();
         if self.root.exists() {
             collect(&self.root, &mut all);
