@@ -19,12 +19,16 @@ use super::status::verb::write_metrics;
 use super::targets::{known_names, open, open_for, targets};
 use crate::controller::RevocationRequest;
 use crate::controller::revocation::{Asked, RevocationError};
-use crate::engine::ports::{Clock as _, SystemClock};
+use crate::engine::ports::{Clock as _, StoreError, SystemClock};
 use crate::engine::{Force, Task};
 use crate::pki::{Chain, ChainError, PrivateKey};
-use crate::resource::{FailureClass, RevocationReason};
+use crate::resource::{CertificateRecord, FailureClass, Issuer, NamespacedName, RevocationReason};
+use crate::trust::quoted;
 use crate::workspace::target::Target;
-use crate::workspace::{AskError, ForeignRevocation, Job, Refusal, Request, Targets, Workspace};
+use crate::workspace::{
+    AskError, ForeignRevocation, Holder, Job, Refusal, Remembered, Request, Targets, Workspace,
+    issuer_of,
+};
 
 /// Revokes the live certificate of a name, or the one in a file.
 pub(crate) fn revoke(args: &RevokeArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
@@ -169,16 +173,26 @@ async fn file(args: &RevokeArgs, path: &Path, shell: &mut Shell) -> Result<ExitC
         return Err(wrong(&"the key is not that of the certificate"));
     }
     let mut workspace = open(shell).await?;
-    let is_it = |fingerprint: &Option<String>| fingerprint.as_ref() == Some(&leaf.fingerprint);
+    let targets = targets(shell, &mut workspace, &Request::default())?;
+    let is_live =
+        |record: &CertificateRecord| record.issued_fingerprint.as_ref() == Some(&leaf.fingerprint);
+    // By its name, when its manifest and its CA's Issuer are there.
+    let has_its_issuer = |name: &NamespacedName, record: &CertificateRecord| {
+        let mut certificates = targets.loaded.certificates.iter();
+        let certificate = certificates.find(|certificate| certificate.metadata.key() == *name);
+        let issuer = certificate.and_then(|found| issuer_of(found, &targets.loaded));
+        let is_of = |issuer: &Issuer| record.issued_by().is_none_or(|by| *by == issuer.acme.server);
+        issuer.is_some_and(is_of)
+    };
     let mut records = workspace.records().iter();
-    if let Some((name, _)) = records.find(|(_, record)| is_it(&record.issued_fingerprint)) {
+    let by_name = records.find(|(name, record)| is_live(record) && has_its_issuer(name, record));
+    if let Some((name, _)) = by_name {
         let error = CliError::new(
             ExitCode::Usage,
             format_args!("{} is the live certificate of {name}", path.display()),
         );
         return Err(error.hinted(format_args!("certctl revoke {name}")));
     }
-    let targets = targets(shell, &mut workspace, &Request::default())?;
     let (serial, reason) = (&leaf.serial, args.reason);
     let facts = format!("{}: serial {serial} will be revoked ({reason})", path.display());
     shell.confirm(args.yes, &facts, "Revoke it?")?;
@@ -191,10 +205,58 @@ async fn file(args: &RevokeArgs, path: &Path, shell: &mut Shell) -> Result<ExitC
                 .output
                 .talk(Level::Info, &format!("serial {serial} revoked ({reason}) at {server}"));
             shell.results.revoked(Revoked::new(None, serial, reason, RevokedState::Revoked));
-            Ok(ExitCode::Done)
+            let remembered = workspace.remember_revoked(leaf, reason).await;
+            match tell_holders(args, serial, remembered, shell) {
+                Some(error) => Err(error),
+                None => Ok(ExitCode::Done),
+            }
         }
         Err(refusals) => Err(nobody_revoked(serial, &refusals, key.is_some())),
     }
+}
+
+/// Reports which certificates of ours had the revoked one. Returns what could not be recorded.
+fn tell_holders(
+    args: &RevokeArgs,
+    serial: &str,
+    remembered: Remembered,
+    shell: &mut Shell,
+) -> Option<CliError> {
+    let mut code = ExitCode::Done;
+    let mut lost = Vec::new();
+    let mut note = |what: String, error: StoreError| {
+        let CliError { code: its, message, .. } = error.into();
+        // What is only locked is done by the same command later.
+        if code == ExitCode::Done || its == ExitCode::State {
+            code = its;
+        }
+        lost.push(format!("{what}: {message}"));
+    };
+    if let Some(error) = remembered.unbanned {
+        note("its key is not banned".to_owned(), error);
+    }
+    for Holder { certificate, revision, is_live, error } in remembered.holders {
+        if let Some(error) = error {
+            let what = format!("{certificate} does not know it, and could roll back to it");
+            note(what, error);
+            continue;
+        }
+        let what = match (is_live, revision) {
+            (true, _) => "it is the live one; the next certctl issue replaces it".to_owned(),
+            (false, 0) => "it was the one before certctl, and is not used again".to_owned(),
+            (false, revision) => format!("it was revision {revision}, which is not used again"),
+        };
+        shell.output.talk(Level::Info, &format!("{certificate}: serial {serial}: {what}"));
+    }
+    if lost.is_empty() {
+        return None;
+    }
+    let message =
+        format!("serial {serial} is revoked, which is not recorded:\n  {}", lost.join("\n  "));
+    let file = quoted(Path::new(&args.target));
+    let key = args.key.as_ref().map(|key| format!(" --key {}", quoted(key))).unwrap_or_default();
+    let again = format_args!("certctl revoke {file} --reason {}{key}", args.reason);
+    Some(CliError::new(code, message).hinted(again))
 }
 
 /// Why no CA revoked a serial.

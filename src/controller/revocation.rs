@@ -23,8 +23,8 @@ use super::{
     deploy,
 };
 use crate::resource::{
-    BannedKey, Cause, CauseKind, CertificateRecord, Doing, Failure, FoundRevocation, LeafFacts,
-    NamespacedName, Problem, Reason, Revocation, RevocationReason,
+    BannedKey, Cause, CauseKind, CertificateRecord, Doing, Event, EventType, Failure,
+    FoundRevocation, LeafFacts, NamespacedName, Problem, Reason, Revocation, RevocationReason,
 };
 
 /// How many completed revocations are remembered.
@@ -202,6 +202,35 @@ pub fn found(snapshot: &Snapshot, found: &FoundRevocation, now: Timestamp) -> Re
         record.changes.insert(0, Change::Ban(key));
     }
     record.warning(now, Reason::Revoked, message)
+}
+
+/// The record of a certificate that has, or had, the certificate of a file that the CA has revoked,
+/// with an event; `None` when it knows that.
+pub fn noted(
+    record: &CertificateRecord,
+    leaf: &LeafFacts,
+    reason: RevocationReason,
+    now: Timestamp,
+) -> Option<(CertificateRecord, Event)> {
+    let known = of(record, &leaf.fingerprint);
+    if known.is_some_and(|known| known.revoked_at.is_some()) {
+        return None;
+    }
+    let LeafFacts { serial, fingerprint, .. } = leaf;
+    let revocation = Revocation {
+        serial: serial.clone(),
+        fingerprint: fingerprint.clone(),
+        reason,
+        asked_at: now,
+        at_once: true,
+        without_replacement: known.is_some_and(|known| known.without_replacement),
+        certificate: String::new(),
+        revoked_at: Some(now),
+        refusal: None,
+    };
+    let message = format!("The certificate with serial {serial} was revoked by its file: {reason}");
+    let event = Event { time: now, kind: EventType::Normal, reason: Reason::Revoked, message };
+    Some((with(record, revocation), event))
 }
 
 /// Whether a certificate belongs to the sample whose CRLs are looked at now, of so many: each is at

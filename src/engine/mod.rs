@@ -5,6 +5,7 @@
 //! the others. Everything is recorded before the effect that needs it starts, and the same code
 //! absorbs an outcome whether this run or an earlier one started the effect.
 
+mod banned_keys;
 mod claim;
 mod drive;
 mod dry_run;
@@ -34,6 +35,7 @@ use jiff::Timestamp;
 use crate::controller::{Intervals, Snapshot};
 use crate::program;
 
+pub use banned_keys::ban;
 use drive::Answer;
 pub use dry_run::{DryRun, dry_run};
 pub use ending::{Ended, Ending, Evidence, Issued, Undeployed};

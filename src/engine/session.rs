@@ -8,17 +8,18 @@ use std::collections::HashMap;
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::banned_keys::ban;
 use super::goal::Goal;
 use super::inputs::{account_id, id_of, spec_digest};
 use super::lost_output::lost_output;
-use super::ports::{Etag, Key, Lock, Store, StoreError};
+use super::ports::{Etag, Key, Store, StoreError};
 use super::task::{Force, Task};
 use super::{gather, links};
 use crate::controller::{
     Answer, Change, Intervals, Record, Run, Snapshot, challenge, order, trigger,
 };
 use crate::resource::{
-    Account, AccountIdentity, AccountStep, BannedKey, CertificateRecord, CertificateRequest,
+    Account, AccountIdentity, AccountStep, CertificateRecord, CertificateRequest,
     CertificateStatus, Event, NamespacedName, Order, Reason, Rollback,
 };
 use crate::store::{Kept, Records};
@@ -402,7 +403,7 @@ impl<'a, S: Store> Session<'a, S> {
                     self.set_account_key_aside(id_of(&account)).await?;
                 }
             }
-            Change::Ban(key) => self.ban(key).await?,
+            Change::Ban(key) => ban(self.store, key, self.lock_timeout).await?,
         }
         Ok(())
     }
@@ -427,19 +428,6 @@ impl<'a, S: Store> Session<'a, S> {
             self.store.quarantine(&key, &stored.revision).await?;
         }
         Ok(())
-    }
-
-    /// Adds a key to the banned keys.
-    async fn ban(&self, key: BannedKey) -> Result<(), StoreError> {
-        let _lease = self.store.lock(&Lock::Scheduler, self.lock_timeout).await?;
-        let kept = self.records().banned_keys().await?;
-        let (mut banned, revision) =
-            kept.map_or_else(Default::default, |kept| (kept.value, Some(kept.revision)));
-        if banned.contains(&key.public_key) {
-            return Ok(());
-        }
-        banned.keys.push(key);
-        self.records().put_banned_keys(&banned, revision.as_ref()).await.map(drop)
     }
 
     async fn write_account(&mut self, account: &Account) -> Result<(), StoreError> {

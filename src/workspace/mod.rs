@@ -36,7 +36,9 @@ pub use open::{Scope, Workspace};
 pub use orphans::Orphans;
 pub use owners::{Owner, Owners, OwnersError, covers};
 pub use request::{Request, RequestError};
-pub use revocations::{AskError, Finished, ForeignRevocation, Refusal, Told, owes};
+pub use revocations::{
+    AskError, Finished, ForeignRevocation, Holder, Refusal, Remembered, Told, owes,
+};
 pub use rollback::{BackError, WentBack};
 pub use run::{Job, RunError};
 pub use selection::{Selection, Targets, issuer_of};

@@ -1,19 +1,23 @@
 //! Revocations: of a live certificate by name, of those owed, and of a certificate in a file.
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use thiserror::Error;
 
 use super::open::Workspace;
 use super::run::{Job, RunError};
 use super::selection::Targets;
-use crate::controller::revocation::{Asked, RevocationError, wished};
+use crate::controller::revocation::{self, Asked, RevocationError, wished};
 use crate::controller::{
     Effect, EffectError, Intervals, Outcome, RevocationRequest, RevocationSigner, Secret, Snapshot,
 };
-use crate::engine::ports::{Clock as _, StoreError, SystemClock};
-use crate::engine::{Ending, Goal, Performer as _, Seen, Task, look};
+use crate::engine::ports::{Clock as _, KeptSet, Lock, Store as _, StoreError, SystemClock};
+use crate::engine::{Ending, Goal, Performer as _, Seen, Task, ban, look, published_pair};
 use crate::pki::{Chain, PrivateKey};
-use crate::resource::{CertificateRecord, Failure, NamespacedName, Revocation, RevocationReason};
+use crate::resource::{
+    BannedKey, CertificateRecord, Failure, LeafFacts, NamespacedName, Revocation, RevocationReason,
+    SecretFiles,
+};
+use crate::store::Records;
 
 /// Why nothing is revoked.
 #[derive(Debug, Error)]
@@ -63,6 +67,26 @@ pub struct Refusal {
     pub issuer: String,
     /// The CA's error.
     pub error: EffectError,
+}
+
+/// A certificate of ours that has the revoked certificate of a file, live or kept.
+#[derive(Debug)]
+pub struct Holder {
+    pub certificate: NamespacedName,
+    /// The revision that it is; 0 for the one that was adopted.
+    pub revision: u32,
+    pub is_live: bool,
+    /// Why its record does not say so.
+    pub error: Option<StoreError>,
+}
+
+/// What the state keeps of a certificate in a file that is revoked.
+#[derive(Debug, Default)]
+pub struct Remembered {
+    /// By name.
+    pub holders: Vec<Holder>,
+    /// Why its compromised key is not banned.
+    pub unbanned: Option<StoreError>,
 }
 
 /// Whether a certificate has a revocation left to do.
@@ -161,6 +185,77 @@ impl Workspace {
             Err(refusals)
         })
         .await
+    }
+}
+
+impl Workspace {
+    /// Records that the CA has revoked the certificate of a file, in each certificate of ours that
+    /// has it live or among its kept sets: none makes it live again. A compromised key is banned
+    /// first.
+    pub async fn remember_revoked(&self, leaf: &LeafFacts, reason: RevocationReason) -> Remembered {
+        let now = SystemClock.now();
+        let mut remembered = Remembered::default();
+        if reason == RevocationReason::KeyCompromise {
+            let key = BannedKey { public_key: leaf.public_key.clone(), since: now };
+            let wait = self.settings.options.lock_timeout;
+            remembered.unbanned = ban(&self.state, key, wait).await.err();
+        }
+        for (name, record) in &self.records {
+            let secret = NamespacedName::new(&name.namespace, &record.secret_name);
+            let mut holder =
+                Holder { certificate: name.clone(), revision: 0, is_live: false, error: None };
+            match self.holding(&secret, leaf).await {
+                Ok(None) => continue,
+                Ok(Some((revision, is_live))) => {
+                    (holder.revision, holder.is_live) = (revision, is_live)
+                }
+                Err(error) => holder.error = Some(error),
+            }
+            if holder.error.is_none() {
+                holder.error = self.note_revoked(name, leaf, reason, now).await.err();
+            }
+            remembered.holders.push(holder);
+        }
+        remembered
+    }
+
+    /// The revision of a Secret that is this certificate, and whether it is live.
+    async fn holding(
+        &self,
+        secret: &NamespacedName,
+        leaf: &LeafFacts,
+    ) -> Result<Option<(u32, bool)>, StoreError> {
+        let is_it = |files: &SecretFiles| {
+            let pair = published_pair(files);
+            pair.leaf().is_some_and(|found| found.fingerprint == leaf.fingerprint)
+        };
+        let sets = self.state.sets(secret).await?;
+        let of_a_set = |set: &&KeptSet| set.files.as_ref().is_ok_and(is_it);
+        let found = sets.iter().filter(of_a_set).max_by_key(|set| set.is_live);
+        if let Some(set) = found {
+            return Ok(Some((set.revision, set.is_live)));
+        }
+        // A pair from before certctl is in no set yet.
+        let live = self.state.published(secret).await?;
+        Ok(live.as_ref().is_some_and(is_it).then_some((0, true)))
+    }
+
+    async fn note_revoked(
+        &self,
+        name: &NamespacedName,
+        leaf: &LeafFacts,
+        reason: RevocationReason,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let lock = Lock::Certificate(name.clone());
+        let _lease = self.state.lock(&lock, self.settings.options.lock_timeout).await?;
+        let records = Records::new(&self.state);
+        let Some(kept) = records.certificate(name).await? else { return Ok(()) };
+        let Some((record, event)) = revocation::noted(&kept.value, leaf, reason, now) else {
+            return Ok(());
+        };
+        records.put_certificate(name, &record, Some(&kept.revision)).await?;
+        self.state.journal(name, &[event]).await
     }
 }
 

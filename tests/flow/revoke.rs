@@ -1,8 +1,10 @@
 //! A certificate that is taken back is replaced first, revoked whatever happens in between, and
 //! its compromised key never comes back.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::time::Duration;
 
+use certctl::pki::Chain;
 use certctl::rehearsal::{Fault, ProblemType, RequestKind, Rule};
 use certctl::resource::Reason;
 
@@ -255,6 +257,101 @@ fn a_certificate_in_a_file_is_revoked_by_its_account_or_its_own_key() {
         std::fs::copy(live.join("tls.key"), world.path("tls.key")).unwrap();
         world.run(&["revoke", "./tls.crt", "--key", "tls.key"]).ends_in(2);
     }
+}
+
+/// Revision 2 is live, and revision 1 is in a file beside the state.
+fn renewed() -> World {
+    let world = issued();
+    world.run(&["renew", "web"]).ends_in(0);
+    let first = world.path("state/secrets/default/web-tls/..revision-1-0");
+    for file in ["tls.crt", "tls.key"] {
+        std::fs::copy(first.join(file), world.path(file)).unwrap();
+    }
+    world
+}
+
+#[test]
+fn what_was_revoked_by_its_file_never_goes_live_again() {
+    for (reason, why) in [
+        ("keyCompromise", "its key is banned: it is, or may be, known to others"),
+        ("superseded", "it is revoked (superseded)"),
+    ] {
+        let world = renewed();
+        let live = world.state().published("web");
+        let revoke = ["revoke", "./tls.crt", "--reason", reason];
+        world.run(&revoke).ends_in(0).says("default/web: ").says("it was revision 1, which is not");
+        world.run(&["rollback", "web"]).ends_in(3).says("revision 1: ").says(why);
+        assert_eq!(world.state().published("web"), live);
+        world.issue().says_nothing();
+        let page = world.run(&["status", "web"]).ends_in(0).stdout;
+        assert!(page.contains(&format!(", {reason}: revoked at ")), "{page}");
+
+        // Nor when it was revoked before this was remembered: the CA says that it is.
+        let path = "state/certificates/default/web/status.json";
+        let mut record: serde_json::Value =
+            serde_json::from_slice(&std::fs::read(world.path(path)).unwrap()).unwrap();
+        record["document"].as_object_mut().unwrap().remove("revocations").unwrap();
+        world.write(path, &record);
+        world.run(&revoke).ends_in(0);
+        assert_eq!(world.ca.revoked(), 1);
+        world.run(&["rollback", "web"]).ends_in(3).says(why);
+        assert_eq!(world.state().record("web").revocations.len(), 1);
+
+        // Put back by hand, it does not stay.
+        let live = std::fs::canonicalize(world.path("state/secrets/default/web-tls/..data"));
+        for file in ["tls.crt", "tls.key"] {
+            std::fs::copy(world.path(file), live.as_ref().unwrap().join(file)).unwrap();
+        }
+        world.issue().ends_in(0);
+        assert_eq!((world.ca.issued(), world.state().readiness("web")), (3, Reason::Ready));
+    }
+}
+
+#[test]
+fn a_revocation_that_a_locked_certificate_cannot_remember_is_said_with_the_command() {
+    let world = renewed();
+    world.fault(Rule::next(1, Fault::Delay(Duration::from_mins(5))).on(RequestKind::Finalize));
+    let mut child = world.start_certctl(&["renew", "web"]);
+    until("the order is made", || world.state().orders("web").iter().any(|o| o.spec.revision == 3));
+    let revoke = ["revoke", "./tls.crt", "--lock-timeout", "0s"];
+    let again = "try: certctl revoke ./tls.crt --reason unspecified\n";
+    world
+        .run(&revoke)
+        .ends_in(75)
+        .says("is revoked, which is not recorded:\n  default/web does not know it")
+        .says(again);
+    assert_eq!(world.ca.revoked(), 1);
+    child.kill().unwrap();
+    finish(child);
+    world.ca.faults().clear();
+    world.run(&revoke).ends_in(0);
+    world.run(&["rollback", "web"]).ends_in(3).says("it is revoked (unspecified)");
+}
+
+#[test]
+fn the_certificate_from_before_certctl_is_revoked_by_its_file_for_good() {
+    let world = renewed();
+    let pair = ["tls.crt", "tls.key"];
+    let folder = world.path("state/secrets/default/web-tls");
+    std::fs::remove_dir_all(world.path("state/certificates")).unwrap();
+    std::fs::remove_dir_all(&folder).unwrap();
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o700)).unwrap();
+    for file in pair {
+        std::fs::copy(world.path(file), folder.join(file)).unwrap();
+    }
+    world.issue().ends_in(0);
+    let adopted = std::fs::read_to_string(world.path("tls.crt")).unwrap();
+    let adopted = Chain::from_pem(&adopted).unwrap().leaf().clone();
+    assert_eq!((world.ca.issued(), world.state().record("web").status.revision), (2, None));
+    // A manifest that is gone cannot be named; what is live is replaced when it is back.
+    std::fs::rename(world.path("config/web.yaml"), world.path("web.yaml")).unwrap();
+    world.run(&["revoke", "./tls.crt"]).ends_in(0).says("it is the live one");
+    assert_eq!(world.ca.revoked_serials(), [(adopted.serial.clone(), 0)]);
+    std::fs::rename(world.path("web.yaml"), world.path("config/web.yaml")).unwrap();
+    world.issue().ends_in(0);
+    assert_ne!(world.state().published("web").serial, adopted.serial);
+    world.run(&["rollback", "web"]).ends_in(3).says("revision 0").says("it is revoked");
 }
 
 #[test]

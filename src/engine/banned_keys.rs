@@ -1,0 +1,26 @@
+//! The keys that no certificate may use again.
+
+use jiff::SignedDuration;
+
+use super::ports::{Lock, Store, StoreError};
+use crate::resource::BannedKey;
+use crate::store::Records;
+
+/// Adds a key, under the lock of what all certificates share; one that is banned already stays as it
+/// is.
+pub async fn ban<S: Store>(
+    store: &S,
+    key: BannedKey,
+    lock_timeout: SignedDuration,
+) -> Result<(), StoreError> {
+    let _lease = store.lock(&Lock::Scheduler, lock_timeout).await?;
+    let records = Records::new(store);
+    let kept = records.banned_keys().await?;
+    let (mut banned, revision) =
+        kept.map_or_else(Default::default, |kept| (kept.value, Some(kept.revision)));
+    if banned.contains(&key.public_key) {
+        return Ok(());
+    }
+    banned.keys.push(key);
+    records.put_banned_keys(&banned, revision.as_ref()).await.map(drop)
+}
