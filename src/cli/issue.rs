@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::args::{DeployArgs, IssueArgs, RenewArgs};
 use super::count::count;
+use super::daily::Daily;
 use super::error::CliError;
 use super::exit::{self, ExitCode};
 use super::message::Level;
@@ -22,7 +23,7 @@ use crate::controller::alert;
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::engine::{Force, Goal, Task};
 use crate::manifest::{Diagnostic, Loaded, Source};
-use crate::report::Report;
+use crate::report::{Ending, Report};
 use crate::resource::{CertificateRecord, FailureClass, NamespacedName};
 use crate::store::{OpenMode, StateDirectory};
 use crate::workspace::{Glance, Job, Layout, Request, Targets, Workspace, owes};
@@ -136,10 +137,34 @@ async fn read_and_work(
     if glance.as_ref().is_some_and(Glance::is_idle) && is_writable(shell)? {
         return Ok((ExitCode::Done, false));
     }
+    let settings = shell.settings()?;
     let part = match &mut glance {
-        Some(glance) => Box::pin(glance.open(&shell.settings()?)).await,
+        Some(glance) => Box::pin(glance.open(&settings)).await,
         None => None,
     };
+    let is_whole = part.is_none();
+    let is_daily = settings.options.reports_daily && verb == "issue" && request.is_empty();
+    shell.daily =
+        (is_daily && !shell.wants_document()).then(|| Daily::of(settings.state_dir.clone()));
+    let done = work_on_all(shell, request, verb, ignore_limits, (glance, part), adapt);
+    let done = Box::pin(done).await;
+    if let Some(daily) = shell.daily.take() {
+        daily.end(is_whole);
+    }
+    done
+}
+
+/// The certificates that a glance leaves to a run.
+type Part = (Workspace, Targets, Layout);
+
+async fn work_on_all(
+    shell: &mut Shell,
+    request: &Request,
+    verb: &'static str,
+    ignore_limits: bool,
+    (glance, part): (Option<Glance>, Option<Part>),
+    adapt: impl Fn(&mut Task),
+) -> Result<(ExitCode, bool), CliError> {
     let (mut workspace, targets, layout) = match part {
         Some((workspace, targets, layout)) => (workspace, targets, Some(layout)),
         None => Box::pin(read_all(shell, request, ignore_limits, glance.as_ref())).await?,
@@ -210,7 +235,8 @@ pub(crate) async fn work_on(
     tell_orphans(shell, &orphans);
     tell_empty(shell, request, &loaded, has_errors)?;
     if loaded.certificates.is_empty() && !has_errors {
-        return nothing_found(shell, workspace.records().len());
+        let error = nothing_found(shell, workspace.records().len());
+        return if shell.tells(&error.message) { Err(error) } else { Ok(error.code) };
     }
     if tasks.is_empty() && !has_errors {
         shell.output.talk(Level::Info, "nothing to do: no Certificate matches");
@@ -238,6 +264,9 @@ pub(crate) async fn work_on(
     } else {
         Box::pin(run(shell, workspace, &tasks, job())).await?
     };
+    if verb == "issue" && (!request.is_empty() || shell.output.talks_to_terminal()) {
+        note_unreplaced(workspace, &mut ended).await;
+    }
     let lacking: BTreeSet<_> =
         ended.iter().filter(|end| lacks_something(end)).map(Report::key).collect();
     let failed: Vec<&Task> =
@@ -276,6 +305,15 @@ pub(crate) async fn work_on(
             Ok(code)
         }
         Ok(()) => Ok(code),
+    }
+}
+
+/// Notes the certificates for which nothing is issued since the user had them revoked for good.
+async fn note_unreplaced(workspace: &Workspace, ended: &mut [Report]) {
+    for end in ended.iter_mut().filter(|end| end.ending == Ending::Unchanged) {
+        let why = workspace.unreplaced(&end.key()).await;
+        end.message = why.clone().or(end.message.take());
+        end.details.unreplaced = why;
     }
 }
 
@@ -365,19 +403,19 @@ fn tell_moves(tasks: &[Task], workspace: &Workspace) {
 /// Warns of certificates without a manifest.
 pub(crate) fn tell_orphans(shell: &mut Shell, orphans: &[(NamespacedName, PathBuf)]) {
     for (name, manifest) in orphans {
-        shell.output.talk(
-            Level::Warn,
-            &format!(
-                "{name}: its manifest {} no longer exists; certctl does not renew it\n  \
+        let text = format!(
+            "{name}: its manifest {} no longer exists; certctl does not renew it\n  \
              to stop managing it: certctl forget {name}",
-                output::escape(&manifest.to_string_lossy())
-            ),
+            output::escape(&manifest.to_string_lossy())
         );
+        if shell.tells(&text) {
+            shell.output.talk(Level::Warn, &text);
+        }
     }
 }
 
 /// The error of a verb that finds no Certificate at all.
-pub(crate) fn nothing_found(shell: &Shell, known: usize) -> Result<ExitCode, CliError> {
+pub(crate) fn nothing_found(shell: &Shell, known: usize) -> CliError {
     let config = shell.environment.config_dir(shell.global.config_dir.as_deref());
     let place = config.map_or_else(|error| error.to_string(), |dir| dir.path.display().to_string());
     let message = match known {
@@ -388,5 +426,5 @@ pub(crate) fn nothing_found(shell: &Shell, known: usize) -> Result<ExitCode, Cli
         ),
     };
     let error = CliError::new(ExitCode::Manifest, message);
-    Err(error.hinted("use certctl issue FILE, or put manifests into the config directory"))
+    error.hinted("use certctl issue FILE, or put manifests into the config directory")
 }

@@ -31,6 +31,7 @@ mod check;
 mod core_dump;
 mod count;
 mod create;
+mod daily;
 mod document;
 mod files;
 mod forget;
@@ -134,7 +135,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: Environme
     let output = Output::of_process(global.color, global.log_format, &environment);
     panic::talk_json(global.log_format == LogFormat::Json);
     let (inherited, results) = (Rc::default(), Results::default());
-    let mut shell = Shell { output, environment, global, config, matches, inherited, results };
+    let daily = None;
+    let mut shell =
+        Shell { output, environment, global, config, matches, inherited, results, daily };
     let ended = usable(&verb, &mut shell).and_then(|()| {
         let sockets = http01::inherited();
         let sockets = sockets.map_err(|error| CliError::new(ExitCode::Manifest, error))?;

@@ -39,15 +39,13 @@ pub(crate) async fn warn(shell: &mut Shell, workspace: &Workspace) -> Result<(),
 fn warn_of(shell: &mut Shell, name: &NamespacedName, orders: &[Order]) {
     let what: Vec<String> =
         orders.iter().flat_map(|order| &order.challenges).filter_map(place).collect();
-    if !what.is_empty() {
-        shell.output.talk(
-            Level::Warn,
-            &format!(
-                "{name}: not cleaned up by an interrupted run: {}\n  its Certificate \
-             and Issuer are missing; the next run that finds them cleans up",
-                what.join("; ")
-            ),
-        );
+    let text = format!(
+        "{name}: not cleaned up by an interrupted run: {}\n  its Certificate and Issuer are \
+         missing; the next run that finds them cleans up",
+        what.join("; ")
+    );
+    if !what.is_empty() && shell.tells(&text) {
+        shell.output.talk(Level::Warn, &text);
     }
 }
 

@@ -105,6 +105,9 @@ pub(crate) fn tell(
         output.tell(&for_programs(report, block.unwrap_or_default()));
     } else if let Some(block) = block {
         output.tell(&block.to_message(style.utf8));
+    } else if let Some(why) = &report.details.unreplaced {
+        let again = format!("to replace it: certctl renew {}", short(&name));
+        output.talk(Level::Warn, &format!("{}: {why}; nothing is issued\n  {again}", short(&name)));
     } else if report.ending != Ending::Rewritten {
         well(output, state, report, style);
     }

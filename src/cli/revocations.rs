@@ -26,13 +26,13 @@ pub(crate) async fn finish(
             Finished::Told(done, owed) => (done, owed),
             Finished::Failed(error) => return Err(error.into()),
             Finished::WithoutManifest => {
-                shell.output.talk(
-                    Level::Warn,
-                    &format!(
-                        "{name}: a revocation is pending, but its Certificate and Issuer are \
-                     missing; the next run that finds them revokes"
-                    ),
+                let text = format!(
+                    "{name}: a revocation is pending, but its Certificate and Issuer are missing; \
+                     the next run that finds them revokes"
                 );
+                if shell.tells(&text) {
+                    shell.output.talk(Level::Warn, &text);
+                }
                 continue;
             }
         };

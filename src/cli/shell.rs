@@ -8,6 +8,7 @@ use clap::ArgMatches;
 
 use super::args::{Format, GlobalArgs};
 use super::config::Config;
+use super::daily::Daily;
 use super::environment::Environment;
 use super::error::CliError;
 use super::exit::ExitCode;
@@ -37,6 +38,8 @@ pub struct Shell {
     pub inherited: Rc<Vec<TcpListener>>,
     /// The results, for -o json.
     pub results: Results,
+    /// What is told once a day; `None` where everything is told.
+    pub daily: Option<Daily>,
 }
 
 impl Shell {
@@ -91,6 +94,11 @@ impl Shell {
         let named = &self.global.filename;
         let paths = if named.is_empty() { self.environment.files() } else { named.clone() };
         Ok(Request::paths(&paths)?.sources)
+    }
+
+    /// Whether to tell a text now, which an unattended run tells once a day.
+    pub(crate) fn tells(&mut self, text: &str) -> bool {
+        self.daily.as_mut().is_none_or(|daily| daily.is_due(text))
     }
 
     /// Whether results are printed as JSON or YAML.

@@ -65,7 +65,9 @@ pub(crate) fn targets(
 /// Prints every diagnostic, and with -v the skipped objects.
 pub(crate) fn show(shell: &mut Shell, loaded: &Loaded) {
     for diagnostic in &loaded.diagnostics {
-        shell.output.finding(diagnostic);
+        if shell.tells(&diagnostic.render()) {
+            shell.output.finding(diagnostic);
+        }
     }
     for skipped in &loaded.skipped {
         tracing::debug!("{skipped:?}");

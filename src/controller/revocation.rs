@@ -160,6 +160,17 @@ pub fn ends_here(snapshot: &Snapshot) -> bool {
     asked.is_some_and(|asked| asked.without_replacement)
 }
 
+/// The revocation of the live certificate, in words, when it is not replaced until the user
+/// requests it.
+pub fn unreplaced(record: &CertificateRecord, live: &LeafFacts) -> Option<String> {
+    let asked = of(record, &live.fingerprint).filter(|asked| asked.without_replacement)?;
+    let reason = asked.reason;
+    Some(match asked.revoked_at {
+        Some(_) => format!("it is revoked ({reason}), and not replaced"),
+        None => format!("its revocation was requested ({reason}), without a replacement"),
+    })
+}
+
 /// The first revocation that is due at the CA.
 fn due(snapshot: &Snapshot) -> Option<&Revocation> {
     let live = snapshot.live_leaf().map(|leaf| leaf.fingerprint.as_str());

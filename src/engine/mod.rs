@@ -42,6 +42,7 @@ pub use ending::{Ended, Ending, Evidence, Issued, Undeployed};
 pub use gather::published_pair;
 pub use goal::{AccountRequest, Goal};
 pub use links::{LiveFiles, live_files};
+pub use notice::is_recent;
 pub use perform::{
     Dns01Options, Environment, IssuerAccess, ProviderAccess, RefusedProfiles, StandIn, World,
     WorldOptions, dns_api, has_alert_hook,

@@ -49,7 +49,7 @@ pub(super) fn note_failure(
 
 fn is_reportable(record: &CertificateRecord, digest: &str, waits: bool, now: Timestamp) -> bool {
     let is_known = record.notices.iter().any(|said| said.digest == digest);
-    let was_silent = !record.notices.iter().any(|said| is_recent(said, now));
+    let was_silent = !record.notices.iter().any(|said| is_recent(said.at, now));
     was_silent || !(is_known || waits)
 }
 
@@ -65,9 +65,9 @@ fn of_failure(failure: &Failure) -> String {
     digest_of(&serde_json::to_vec(&failure.likeness()).unwrap_or_default())
 }
 
-/// A time in the future comes from a wrong clock; it must not suppress a message for longer.
-fn is_recent(said: &Notice, now: Timestamp) -> bool {
-    said.at.duration_until(now).abs() < SILENCE
+/// Whether what was said then is not said again. A time in the future comes from a wrong clock; it must not suppress a message for longer.
+pub fn is_recent(said: Timestamp, now: Timestamp) -> bool {
+    said.duration_until(now).abs() < SILENCE
 }
 
 /// The digest ignores what a reader would not count as a difference: times and URLs.

@@ -146,6 +146,8 @@ pub struct Details {
     pub since: Option<Timestamp>,
     /// The signal that ended the run.
     pub signal: Option<i32>,
+    /// That the live certificate is revoked, and not replaced until the user requests it.
+    pub unreplaced: Option<String>,
     /// The revocation by its CA that made the run replace the certificate.
     pub revoked: Option<FoundRevocation>,
     /// Details of a failure or a wait.
@@ -196,6 +198,7 @@ impl Report {
                 limit: None,
                 since: None,
                 signal: None,
+                unreplaced: None,
                 revoked,
                 evidence,
             },

@@ -116,6 +116,11 @@ pub(super) fn crl_looks() -> Place {
     Place::new(vec![CRLS.to_owned()], "looks")
 }
 
+/// The file that notes what was told.
+pub(super) fn told() -> Place {
+    Place::new(Vec::new(), "told")
+}
+
 /// The name of a lock in messages.
 pub(super) fn lock_title(lock: &Lock) -> String {
     match lock {

@@ -22,6 +22,7 @@
 //!   crls/looks                        when CRLs were looked at, and will be next; not synced
 //!   directories/<digest>              the ACME directory of a CA; not synced, and fetched again likewise
 //!   index.jsonl                       until when nothing is due; not synced, and written anew when it is gone ([`index`])
+//!   told                              what was told of no certificate, and when; not synced
 //!   issuance.log                      append-only, synced
 //!   scheduler.json                    Queue; only for living processes, and so not synced
 //!   scheduler.json.next               its temporary
@@ -35,8 +36,8 @@
 //! Contract:
 //! - Every file is 0600 in folders of 0700 from its first moment, whatever the umask. A document
 //!   or key that others can read, that is a link, or that another user owns is refused.
-//! - A write that returned is durable, but for `scheduler.json`, `crls/`, `directories/` and
-//!   `index.jsonl`; a reader sees the old file or the
+//! - A write that returned is durable, but for `scheduler.json`, `crls/`, `directories/`,
+//!   `index.jsonl` and `told`; a reader sees the old file or the
 //!   new one ([`atomic`]).
 //! - JSON documents carry a version. An unknown one is refused and never rewritten; a damaged
 //!   document is renamed to `<name>.corrupt-<n>`, never overwritten ([`Records`]). `metadata.json`
@@ -76,6 +77,7 @@ mod rollback;
 pub(crate) mod samples;
 mod secret;
 mod set;
+mod told;
 
 pub use crls::Looks;
 pub use directory::StateDirectory;

@@ -8,10 +8,11 @@ use super::open::{Scope, Workspace};
 use super::selection::{Targets, issuer_of};
 use super::settings::Settings;
 use super::target::{NameTarget, TargetError};
+use crate::controller::revocation;
 use crate::engine::ports::StoreError;
 use crate::engine::{live_files, published_pair};
 use crate::resource::{
-    Certificate, Issuer, LeafFacts, NamespacedName, RenewalInformation, SecretFiles,
+    Certificate, Issuer, LeafFacts, NamespacedName, RenewalInformation, Revocation, SecretFiles,
 };
 use crate::store::{OpenMode, StateDirectory};
 
@@ -101,6 +102,14 @@ impl Owners {
     ) -> Option<&RenewalInformation> {
         let (workspace, _) = self.known.as_ref()?;
         workspace.record(name)?.renewal_information(leaf)
+    }
+
+    /// The revocation of a leaf, live or not, that one of the Certificates knows of.
+    pub fn revocation(&self, leaf: &LeafFacts) -> Option<&Revocation> {
+        let (workspace, _) = self.known.as_ref()?;
+        let mut records = workspace.records().iter();
+        let asked = |record| revocation::of(record, &leaf.fingerprint);
+        records.find_map(|(_, record)| asked(record).filter(|asked| asked.revoked_at.is_some()))
     }
 
     /// The issuer of a Certificate.

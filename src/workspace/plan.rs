@@ -14,7 +14,9 @@ use super::selection::Targets;
 use crate::controller::policy::{
     first_trigger, key_mismatches, leaf_mismatches, request_differences,
 };
-use crate::controller::{Deferral, Effect, Snapshot, Step, deploy, formats, limit, renewal};
+use crate::controller::{
+    Deferral, Effect, Snapshot, Step, deploy, formats, limit, renewal, revocation,
+};
 use crate::engine::inputs::{names_of, solver_for};
 use crate::engine::ports::StoreError;
 use crate::engine::{DryRun, dry_run};
@@ -273,7 +275,10 @@ impl Course {
     fn deployment(dry_run: &DryRun) -> Self {
         let snapshot = &dry_run.snapshot;
         let Some(target) = deploy::owed(snapshot) else {
-            return Self::new(Action::Nothing, None, "");
+            let live = snapshot.live_leaf();
+            let why = live.and_then(|live| revocation::unreplaced(&snapshot.record, live));
+            let reason = why.as_ref().map(|_| Reason::Revoked);
+            return Self::new(Action::Nothing, reason, why.unwrap_or_default());
         };
         let mut known = snapshot.record.deployments.iter();
         let failed = known.find(|known| known.target == target && known.failed_attempts > 0);
@@ -328,6 +333,7 @@ impl Item {
         let spec = &snapshot.certificate.spec;
         let leaf = snapshot.live_leaf();
         let renewal = leaf.and_then(|leaf| renewal::due(snapshot, leaf, now));
+        let renewal = renewal.filter(|_| !revocation::ends_here(snapshot));
         let known = leaf
             .and_then(|leaf| snapshot.record.renewal_information(leaf))
             .filter(|_| snapshot.issuer.acme.asks_when_to_renew());
@@ -393,6 +399,11 @@ impl Item {
     /// Which certificate.
     pub fn key(&self) -> NamespacedName {
         NamespacedName::new(&self.namespace, &self.name)
+    }
+
+    /// Whether the live certificate is revoked, and not replaced until the user requests it.
+    pub fn is_revoked_for_good(&self) -> bool {
+        self.action == Action::Nothing && self.reason == Some(Reason::Revoked)
     }
 
     /// Whether `issue` would change anything.

@@ -189,6 +189,15 @@ impl Workspace {
 }
 
 impl Workspace {
+    /// That the live certificate is revoked, and not replaced until the user requests it.
+    pub async fn unreplaced(&self, name: &NamespacedName) -> Option<String> {
+        let record = self.record(name)?;
+        if !record.revocations.iter().any(|asked| asked.without_replacement) {
+            return None;
+        }
+        revocation::unreplaced(record, &self.live_leaf(name).await.ok()??)
+    }
+
     /// Records that the CA has revoked the certificate of a file, in each certificate of ours that
     /// has it live or among its kept sets: none makes it live again. A compromised key is banned
     /// first.

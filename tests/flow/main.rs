@@ -26,6 +26,7 @@ mod crds;
 mod create;
 #[cfg(test)]
 mod crl;
+mod daily;
 #[cfg(test)]
 mod deploy;
 #[cfg(test)]

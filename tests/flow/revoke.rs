@@ -144,9 +144,35 @@ fn revoked_for_good_nothing_is_issued_until_renew() {
     world.run(&["status", "--exit-code"]).ends_in(8);
     let status = world.run(&["status", "web"]).ends_in(0).stdout;
     assert!(status.contains("Waiting for: certctl renew default/web"), "{status}");
+    for line in ["Next attempt: never\n", "Renewal Time: <none>\n"] {
+        assert!(status.contains(line), "{line}: {status}");
+    }
+
+    // Every verb says so, with the command that replaces it.
+    let why = "it is revoked (cessationOfOperation), and not replaced";
+    world.issue().says_nothing();
+    let named = world.run(&["issue", "web"]).ends_in(0);
+    assert!(named.stderr.contains(&format!("web: {why}; nothing is issued\n")), "{}", named.stderr);
+    named.says("certctl renew web");
+    let plan = world.run(&["plan"]).ends_in(0).stdout;
+    for part in [
+        "nothing   revoked, not replaced",
+        &format!("  why       Revoked: {why}\n  replace   certctl renew web\n"),
+        "\n1 revoked and not replaced\n",
+    ] {
+        assert!(plan.contains(part), "{part}: {plan}");
+    }
+    let inspect = ["inspect", "web", "--exit-code", "--offline"];
+    let page = world.run(&inspect).ends_in(8).stdout;
+    let line = page.lines().find(|line| line.starts_with("\tRevoked: ")).unwrap();
+    let rest = ", cessationOfOperation; not replaced: certctl renew default/web";
+    assert!(line.ends_with(rest), "{line}");
     world.run(&["renew", "web"]).ends_in(0);
     assert_eq!((world.ca.issued(), world.state().readiness("web")), (2, Reason::Ready));
     world.issue().says_nothing();
+    world.run(&inspect).ends_in(0);
+    let plan = world.run(&["plan"]).ends_in(0).stdout;
+    assert!(plan.contains("not due, renews") && plan.ends_with("\n1 unchanged\n"), "{plan}");
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::pki::{
     self, CertificateDetails, ChainEntry, KeyMatch, Revocation, chain_entries, issuer_of,
 };
 use crate::probe::Network;
-use crate::resource::SuggestedWindow;
+use crate::resource::{RevocationReason, SuggestedWindow};
 
 /// One certificate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -31,6 +31,9 @@ pub(in crate::cli) struct Report {
     pub(super) certificate: Option<String>,
     /// Whether it matches that Certificate.
     pub(super) spec: Option<SpecMatch>,
+    /// Its revocation, as the state knows it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) revoked: Option<KnownRevocation>,
     /// What the CA says about when to renew it (ARI).
     pub(super) renewal_information: Option<RenewalWindow>,
     /// How what a server shows compares with the state.
@@ -45,6 +48,16 @@ pub(in crate::cli) struct Report {
     pub(super) ocsp: Check,
     /// All certificates, in their order.
     pub(super) chain: Vec<ChainEntry>,
+}
+
+/// A revocation that certctl requested, or found, earlier.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::cli) struct KnownRevocation {
+    pub(super) at: Timestamp,
+    pub(super) reason: RevocationReason,
+    /// Whether no replacement is issued until `certctl renew`.
+    pub(super) without_replacement: bool,
 }
 
 /// What the CA says about when to renew a certificate.
@@ -140,6 +153,10 @@ impl Report {
             next_check: known.next_check,
             last_error: known.last_error.as_ref().map(ToString::to_string),
         });
+        let revoked = subject.revocation.as_ref().and_then(|known| {
+            let (reason, without_replacement) = (known.reason, known.without_replacement);
+            Some(KnownRevocation { at: known.revoked_at?, reason, without_replacement })
+        });
         let trust = |roots| Trust::of(pki::verify_trust(certificates, roots, &leaf.usages, now));
         let issuer = issuer_of(
             subject.bundle.leaf(),
@@ -155,6 +172,7 @@ impl Report {
             private_key: subject.bundle.key().clone(),
             certificate: subject.certificate.as_ref().map(ToString::to_string),
             spec,
+            revoked,
             renewal_information: known,
             served,
             trust: trust(&roots.system),
@@ -174,6 +192,7 @@ impl Report {
         };
         self.days_left < 0
             || key_is_wrong
+            || self.revoked.is_some()
             || self.spec.as_ref().is_some_and(|spec| !spec.matches)
             || self.served.as_ref().is_some_and(|served| !served.same)
             || self.crl.is_revoked()

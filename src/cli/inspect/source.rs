@@ -11,7 +11,9 @@ use crate::cli::shell::Shell;
 use crate::manifest::{self, SecretManifest};
 use crate::pki::{Bundle, CertificateError};
 use crate::probe::Network;
-use crate::resource::{CertificateSpec, NamespacedName, RenewalInformation, SecretFiles};
+use crate::resource::{
+    CertificateSpec, NamespacedName, RenewalInformation, Revocation, SecretFiles,
+};
 use crate::workspace::Owners;
 use crate::workspace::target::{NameTarget, Target};
 
@@ -45,6 +47,8 @@ pub(super) struct Subject {
     pub(super) ca_bundle: Option<String>,
     /// The serial number in the state, when the source is a server.
     pub(super) state_serial: Option<String>,
+    /// Its revocation, as the state knows it.
+    pub(super) revocation: Option<Revocation>,
     /// What the CA said about when to renew it.
     pub(super) renewal_information: Option<RenewalInformation>,
 }
@@ -95,6 +99,17 @@ impl Source {
         network: Option<&Network>,
         shell: &Shell,
     ) -> Result<Subject, CliError> {
+        let subject = Box::pin(self.found(owners, network, shell)).await?;
+        let known = subject.facts().ok().and_then(|leaf| owners.revocation(&leaf).cloned());
+        Ok(Subject { revocation: known, ..subject })
+    }
+
+    async fn found(
+        &self,
+        owners: &Owners,
+        network: Option<&Network>,
+        shell: &Shell,
+    ) -> Result<Subject, CliError> {
         match self {
             Self::Name { name, is_secret } => {
                 let secret = owners.secret(name, *is_secret, shell.global.namespace()).await?;
@@ -138,6 +153,7 @@ impl Subject {
             spec: None,
             ca_bundle: None,
             state_serial: None,
+            revocation: None,
             renewal_information: None,
         }
     }

@@ -4,7 +4,7 @@ use std::fmt::{Display, Write as _};
 
 use jiff::Timestamp;
 
-use super::report::{Check, RenewalWindow, Report, Served, SpecMatch, Trust};
+use super::report::{Check, KnownRevocation, RenewalWindow, Report, Served, SpecMatch, Trust};
 use crate::cli::output::escape;
 use crate::cli::time::rfc3339;
 use crate::pki::{KeyMatch, Party, Revocation};
@@ -55,6 +55,9 @@ pub(super) fn page(report: &Report) -> String {
     if let Some(certificate) = &report.certificate {
         page.line("Certificate: ", certificate);
     }
+    if let Some(known) = &report.revoked {
+        page.line("Revoked: ", &revoked(known, report.certificate.as_deref()));
+    }
     if let Some(found) = &report.served {
         page.line("Served: ", &served(found, &leaf.serial_number_hex));
     }
@@ -91,6 +94,16 @@ fn party(page: &mut Page, party: &Party) {
     page.line("Organization:\t", &list_or_one(&party.organization));
     page.line("OrganizationalUnit:\t", &list_or_one(&party.organizational_unit));
     page.line("Country:\t", &list_or_one(&party.country));
+}
+
+/// When, and what replaces the certificate if nothing does.
+fn revoked(known: &KnownRevocation, certificate: Option<&str>) -> String {
+    let KnownRevocation { at, reason, without_replacement } = known;
+    let text = format!("{}, {reason}", rfc1123(*at));
+    match certificate.filter(|_| *without_replacement) {
+        Some(name) => format!("{text}; not replaced: certctl renew {}", escape(name)),
+        None => text,
+    }
 }
 
 /// Blocks with an empty line between them.

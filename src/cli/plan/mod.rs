@@ -38,7 +38,7 @@ pub(crate) fn plan(args: &PlanArgs, shell: &mut Shell) -> Result<ExitCode, CliEr
         let targets = targets(shell, &mut workspace, &request)?;
         tell_orphans(shell, &targets.orphans);
         if targets.loaded.certificates.is_empty() && !targets.has_errors {
-            return nothing_found(shell, workspace.records().len());
+            return Err(nothing_found(shell, workspace.records().len()));
         }
         if targets.tasks.is_empty() && !targets.has_errors {
             shell.output.talk(Level::Info, "nothing to plan: no Certificate matches");

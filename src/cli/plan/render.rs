@@ -24,7 +24,9 @@ pub(super) fn page(items: &[Item], now: Timestamp, color: bool) -> String {
     let heading = ["CERTIFICATE", "ACTION", "REASON", "ISSUER", "COST"];
     let rows: Vec<Vec<Cell>> = items.iter().map(|item| row(item, now)).collect();
     let mut text = render(&heading, &rows, color);
-    for item in items.iter().filter(|item| item.changes() || item.wait.is_some()) {
+    let is_shown =
+        |item: &&Item| item.changes() || item.wait.is_some() || item.is_revoked_for_good();
+    for item in items.iter().filter(is_shown) {
         text.push('\n');
         text.push_str(&block(item, now));
     }
@@ -34,6 +36,7 @@ pub(super) fn page(items: &[Item], now: Timestamp, color: bool) -> String {
 fn row(item: &Item, now: Timestamp) -> Vec<Cell> {
     let reason = match (&item.wait, item.action) {
         (Some(wait), _) => until(wait, now),
+        (None, Action::Nothing) if item.is_revoked_for_good() => "revoked, not replaced".to_owned(),
         (None, Action::Nothing) => match item.renewal_time {
             Some(at) if item.is_suggested => {
                 format!("not due, renews {}, as the CA suggests", time::both(at, now))
@@ -50,7 +53,7 @@ fn row(item: &Item, now: Timestamp) -> Vec<Cell> {
     };
     let paint = if item.action.changes() {
         Paint::Warn
-    } else if item.action == Action::Wait {
+    } else if item.action == Action::Wait || item.is_revoked_for_good() {
         Paint::Bad
     } else {
         Paint::Good
@@ -79,6 +82,9 @@ fn block(item: &Item, now: Timestamp) -> String {
     }
     if let Some(wait) = &item.wait {
         line("waits", &until(wait, now));
+    }
+    if item.is_revoked_for_good() {
+        line("replace", &format!("certctl renew {}", short(&item.key())));
     }
     if let Some(window) = item.suggested_window.as_ref().filter(|_| item.is_suggested) {
         let see = window.explanation_url.as_ref().map(|url| format!(", {url}"));
@@ -144,6 +150,10 @@ fn by_solver(item: &Item) -> Vec<(String, Vec<&str>)> {
 }
 
 fn sum(items: &[Item]) -> String {
+    let is_revoked = |item: &&Item| item.is_revoked_for_good();
+    let revoked = items.iter().filter(is_revoked).count();
+    let unchanged = |item: &&Item| item.action == Action::Nothing && !is_revoked(item);
+    let unchanged = items.iter().filter(unchanged).count();
     let count = |action| items.iter().filter(|item| item.action == action).count();
     let parts: Vec<String> = [
         (Action::Renew, "to renew"),
@@ -154,10 +164,10 @@ fn sum(items: &[Item]) -> String {
         (Action::Rewrite, "to rewrite"),
         (Action::Deploy, "to deploy"),
         (Action::Wait, "waiting"),
-        (Action::Nothing, "unchanged"),
     ]
     .into_iter()
     .map(|(action, words)| (count(action), words))
+    .chain([(revoked, "revoked and not replaced"), (unchanged, "unchanged")])
     .filter(|(count, _)| *count > 0)
     .map(|(count, words)| format!("{count} {words}"))
     .collect();

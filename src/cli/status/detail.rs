@@ -23,7 +23,7 @@ pub(super) fn detail(view: &CertificateView, wide: bool, scene: &Scene) -> Strin
     let leaf = view.readable_leaf();
     page.line(0, "Not Before", leaf.map_or(NONE.into(), |leaf| scene.local(leaf.not_before)));
     page.line(0, "Not After", leaf.map_or(NONE.into(), |leaf| scene.time(leaf.not_after)));
-    let renewal = view.renewal_time.filter(|_| !view.never_renews());
+    let renewal = view.renewal_time.filter(|_| !view.never_renews() && !view.ends_here());
     page.line(0, "Renewal Time", renewal.map_or(NONE.into(), |at| scene.time(at)));
     renewal_information(&mut page, view, scene);
     issuance::request(&mut page, view, scene);

@@ -63,6 +63,9 @@ fn next_deployment(view: &CertificateView, verdict: Verdict) -> Option<Timestamp
 pub(super) fn next_attempt(view: &CertificateView, verdict: Verdict, scene: &Scene) -> String {
     let is_due = verdict == Verdict::Ready || view.went_back().is_some();
     let idle = is_due && !view.is_issuing();
+    if view.ends_here() && !view.is_issuing() {
+        return "never".to_owned();
+    }
     let at = view.next_attempt.or(view.renewal_time.filter(|_| idle && !view.never_renews()));
     let at = at.or_else(|| next_deployment(view, verdict));
     let lost = matches!(verdict, Verdict::NoManifest | Verdict::Invalid | Verdict::Damaged);

@@ -1,0 +1,64 @@
+//! What an unattended run tells at most once a day, and no certificate's record can note: mistakes
+//! in manifests, and manifests that are gone.
+//!
+//! Contract: what a run has no reason to tell any more is new when it comes back. A state that cannot
+//! be read or written silences nothing.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+
+use crate::engine::inputs::digest_of;
+use crate::engine::is_recent;
+use crate::engine::ports::{Clock as _, StoreError, SystemClock};
+use crate::store::{OpenMode, StateDirectory};
+
+/// See the module.
+pub struct Daily {
+    state_dir: PathBuf,
+    now: Timestamp,
+    /// What earlier runs told, by digest.
+    before: BTreeMap<String, Timestamp>,
+    /// What this one had to tell, and when that was last told.
+    now_known: BTreeMap<String, Timestamp>,
+}
+
+impl Daily {
+    /// Reads what earlier runs told.
+    pub(crate) fn of(state_dir: PathBuf) -> Self {
+        let state = StateDirectory::open(&state_dir, OpenMode::ReadOnly);
+        let before = state.and_then(|state| state.told()).unwrap_or_else(|error| {
+            tracing::debug!(%error, "what was told before is not known");
+            BTreeMap::new()
+        });
+        Self { state_dir, now: SystemClock.now(), before, now_known: BTreeMap::new() }
+    }
+
+    /// Whether a text is to be told now; then it is noted.
+    pub(crate) fn is_due(&mut self, text: &str) -> bool {
+        let digest = digest_of(text.as_bytes());
+        let last = self.before.get(&digest).copied().filter(|last| is_recent(*last, self.now));
+        self.now_known.insert(digest, last.unwrap_or(self.now));
+        last.is_none()
+    }
+
+    /// Notes what was told. A run that did not read everything forgets nothing; and a state that is
+    /// not there is not made.
+    pub(crate) fn end(mut self, is_whole: bool) {
+        if !is_whole {
+            for (digest, at) in self.before.iter().filter(|(_, at)| is_recent(**at, self.now)) {
+                self.now_known.entry(digest.clone()).or_insert(*at);
+            }
+        }
+        if self.now_known == self.before || !self.state_dir.is_dir() {
+            return;
+        }
+        let noted = StateDirectory::open(&self.state_dir, OpenMode::ReadWrite)
+            .and_then(|state| state.note_told(&self.now_known));
+        if let Err(error) = noted {
+            let error: StoreError = error;
+            tracing::debug!(%error, "what was told is not noted");
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! `told`: what runs have told that no certificate's record can note, and when.
+//!
+//! Contract: what is lost is told again, so nothing is synced; of two runs that write it one wins.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use jiff::Timestamp;
+
+use super::atomic;
+use super::directory::StateDirectory;
+use super::folder::Guard;
+use super::layout;
+use crate::store::port::StoreError;
+
+impl StateDirectory {
+    /// When each message was last told, by its digest; a damaged line is none.
+    pub fn told(&self) -> Result<BTreeMap<String, Timestamp>, StoreError> {
+        let place = layout::told();
+        let Some(folder) = self.find(&place.folders)? else { return Ok(BTreeMap::new()) };
+        let Some(bytes) = folder.read(&place.file, Guard::Document)? else {
+            return Ok(BTreeMap::new());
+        };
+        let lines = std::str::from_utf8(&bytes).unwrap_or_default().lines();
+        let told = lines.filter_map(|line| {
+            let (digest, at) = line.split_once(' ')?;
+            Some((digest.to_owned(), at.parse().ok()?))
+        });
+        Ok(told.collect())
+    }
+
+    /// Replaces all of it.
+    pub fn note_told(&self, told: &BTreeMap<String, Timestamp>) -> Result<(), StoreError> {
+        let place = layout::told();
+        let mut text = String::new();
+        for (digest, at) in told {
+            // Writing into a string cannot fail.
+            _ = writeln!(text, "{digest} {at}");
+        }
+        atomic::replace_fleeting(&self.make(&place.folders)?, &place.file, text.as_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::OpenMode;
+
+    #[test]
+    fn what_was_told_is_kept_and_a_damaged_line_is_none() {
+        let scratch = tempfile::tempdir().unwrap();
+        let path = scratch.path().join("state");
+        let state = StateDirectory::open(&path, OpenMode::ReadWrite).unwrap();
+        assert_eq!(state.told().unwrap(), BTreeMap::new());
+        let told = BTreeMap::from([("ab".to_owned(), Timestamp::UNIX_EPOCH)]);
+        state.note_told(&told).unwrap();
+        assert_eq!(state.told().unwrap(), told);
+        let folder = state.find(&layout::told().folders).unwrap().unwrap();
+        let damaged = b"\ncd\nef never\nab 1970-01-01T00:00:00Z\n";
+        atomic::replace_fleeting(&folder, "told", damaged).unwrap();
+        assert_eq!(state.told().unwrap(), told);
+    }
+}

@@ -1,0 +1,72 @@
+//! What an unattended run tells of manifests, it tells once a day; the exit code stays.
+
+use std::fs;
+
+use certctl::engine::ports::{Clock as _, SystemClock};
+use jiff::SignedDuration;
+
+use crate::support::{CertificateYaml, Run, World};
+
+fn world() -> World {
+    let certificates = ["web", "mail"].map(CertificateYaml::new);
+    let world = World::prepared(&certificates);
+    world.issue().ends_in(0);
+    world
+}
+
+/// A day passes, as far as what was told is concerned.
+fn a_day_passes(world: &World) {
+    let path = world.path("state/told");
+    let text = fs::read_to_string(&path).unwrap();
+    let ago = SystemClock.now() - SignedDuration::from_hours(25);
+    let line = |line: &str| format!("{} {ago}\n", line.split_once(' ').unwrap().0);
+    fs::write(&path, text.lines().map(line).collect::<String>()).unwrap();
+}
+
+#[track_caller]
+fn silent(run: &Run) {
+    assert_eq!((run.stdout.as_str(), run.stderr.as_str()), ("", ""));
+}
+
+#[test]
+fn a_mistake_in_a_manifest_is_told_once_a_day() {
+    let world = world();
+    let good = fs::read_to_string(world.path("config/mail.yaml")).unwrap();
+    let bad = good.replace("secretName:", "secretNam:");
+    let routine = || world.run(&["issue", "-q"]);
+    world.write("config/mail.yaml", &bad);
+    routine().ends_in(3).says("secretNam");
+    silent(&routine().ends_in(3));
+    // Who asks is told, and another mistake is news.
+    world.run(&["issue", "mail"]).ends_in(3).says("secretNam");
+    silent(&routine().ends_in(3));
+    world.write("config/mail.yaml", &bad.replace("secretNam:", "secretName2:"));
+    routine().ends_in(3).says("secretName2");
+    silent(&routine().ends_in(3));
+    a_day_passes(&world);
+    routine().ends_in(3).says("secretName2");
+    silent(&routine().ends_in(3));
+    // One that comes back is news, too.
+    world.write("config/mail.yaml", &good);
+    silent(&routine().ends_in(0));
+    world.write("config/mail.yaml", &bad.replace("secretNam:", "secretName2:"));
+    routine().ends_in(3).says("secretName2");
+}
+
+#[test]
+fn a_manifest_that_is_gone_is_told_once_a_day() {
+    let world = world();
+    let routine = || world.run(&["issue", "-q"]);
+    fs::remove_file(world.path("config/mail.yaml")).unwrap();
+    routine().ends_in(0).says("certctl forget default/mail");
+    silent(&routine().ends_in(0));
+    a_day_passes(&world);
+    routine().ends_in(0).says("certctl forget default/mail");
+    // Nothing is left, which is an error every time.
+    fs::remove_file(world.path("config/web.yaml")).unwrap();
+    routine().ends_in(3).says("default/web").says("no Certificate found in ");
+    silent(&routine().ends_in(3));
+    a_day_passes(&world);
+    routine().ends_in(3).says("no Certificate found in ").says("default/mail");
+    world.run(&["issue", "-o", "json"]).ends_in(3).says("no Certificate found in ");
+}
