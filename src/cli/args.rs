@@ -87,7 +87,7 @@ pub enum Verb {
     /// Show one certificate: from the state, a file, standard input or a server.
     ///
     /// Shows names, key, chain, trust and revocation. --exit-code exits with 8 if it is expired or
-    /// revoked, or if its key, its Certificate or the server differs.
+    /// revoked, as the CA or the state says, or if its key, its Certificate or the server differs.
     Inspect(InspectArgs),
     /// Diagnose DNS, HTTP and the CA without changing anything.
     #[command(subcommand)]

@@ -10,7 +10,9 @@ use super::environment::EnvironmentError;
 use super::exit::ExitCode;
 use super::log::LogError;
 use super::message::{Level, Message};
+use super::output::escape;
 use crate::engine::ports::StoreError;
+use crate::trust::quoted;
 use crate::workspace::target::TargetError;
 use crate::workspace::{OwnersError, RequestError, RunError};
 
@@ -90,11 +92,18 @@ impl From<LogError> for CliError {
 
 impl From<TargetError> for CliError {
     fn from(error: TargetError) -> Self {
-        let code = match &error {
-            TargetError::Ambiguous { .. } | TargetError::NotAName { .. } => ExitCode::Usage,
-            TargetError::Unknown { .. } | TargetError::Several { .. } => ExitCode::Manifest,
+        let (code, hint) = match &error {
+            TargetError::Ambiguous { .. } | TargetError::NotAName { .. } => (ExitCode::Usage, None),
+            TargetError::Unknown { .. } | TargetError::Several { .. } => (ExitCode::Manifest, None),
+            TargetError::WithoutManifest { name, .. } => {
+                let hint = format!("restore it; or to stop managing it: certctl forget {name}");
+                (ExitCode::Manifest, Some(hint))
+            }
+            TargetError::Invalid { manifest, .. } => {
+                (ExitCode::Manifest, Some(format!("certctl validate {}", quoted(manifest))))
+            }
         };
-        Self::new(code, error)
+        Self { hint, ..Self::new(code, escape(&error.to_string())) }
     }
 }
 

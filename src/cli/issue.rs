@@ -142,7 +142,7 @@ async fn read_and_work(
         Some(glance) => Box::pin(glance.open(&settings)).await,
         None => None,
     };
-    let is_whole = part.is_none();
+    let is_whole = part.is_none() && settings.namespace.is_none() && settings.selector.is_none();
     let is_daily = settings.options.reports_daily && verb == "issue" && request.is_empty();
     shell.daily =
         (is_daily && !shell.wants_document()).then(|| Daily::of(settings.state_dir.clone()));

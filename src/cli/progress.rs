@@ -84,7 +84,8 @@ impl Progress {
         };
         let style = Style { utf8: shell.environment.is_utf8(), is_alive: true };
         let interval = shell.global.self_check_interval.0.unsigned_abs();
-        Self::on(target, style, is_watched, certificates, interval * CHECKS)
+        let patience = if is_watched && target.is_some() { interval * CHECKS } else { SILENCE };
+        Self::on(target, style, is_watched, certificates, patience)
     }
 
     fn on(
@@ -111,6 +112,14 @@ impl Progress {
             total,
         };
         Self { lines, style, is_watched, patience, seen: RefCell::new(seen) }
+    }
+
+    /// Where nobody watches, a long wait is logged once for a certificate, and for a few of many.
+    fn log_wait(&self, certificate: &NamespacedName, why: &str, deadline: Option<Timestamp>) {
+        if self.seen.borrow_mut().is_time_to_log(certificate, self.patience) {
+            let until = deadline.map(|at| format!("; this run waits until {}", rfc3339(at)));
+            tracing::info!(%certificate, "{}{}", escape(why), until.unwrap_or_default());
+        }
     }
 
     /// Removes the lines.
@@ -212,6 +221,20 @@ impl Seen {
         false
     }
 
+    /// Whether the certificate waits for so long, and that was not logged, nor of many others.
+    fn is_time_to_log(&mut self, certificate: &NamespacedName, patience: Duration) -> bool {
+        let logged = self.waits.iter().filter(|wait| wait.is_printed).count();
+        let known = self.waits.iter_mut().find(|wait| wait.certificate == *certificate);
+        let Some(wait) = known else {
+            let (certificate, why) = (certificate.clone(), String::new());
+            self.waits.push(Waiting { certificate, why, since: Instant::now(), is_printed: false });
+            return false;
+        };
+        let is_time = !wait.is_printed && logged < MOST && wait.since.elapsed() >= patience;
+        wait.is_printed |= is_time;
+        is_time
+    }
+
     fn count(&self) {
         let Some(total) = &self.total else { return };
         let mut text = format!("{} of {} done", self.over, self.all);
@@ -272,7 +295,8 @@ impl Observer for Progress {
     /// The line cuts a long reason: after two checks it is printed once in full.
     fn waits(&self, certificate: &NamespacedName, why: &str, deadline: Option<Timestamp>) {
         self.stage(certificate, why);
-        let Some(lines) = &self.lines else { return };
+        let lines = self.lines.as_ref().filter(|_| self.is_watched);
+        let Some(lines) = lines else { return self.log_wait(certificate, why, deadline) };
         if !self.seen.borrow_mut().is_time_to_explain(certificate, why, self.patience) {
             return;
         }
@@ -281,6 +305,14 @@ impl Observer for Progress {
         let text = format!("{name}: {}{}", escape(why), until.unwrap_or_default());
         // Without the terminal there is nothing to report to.
         drop(lines.println(text));
+    }
+
+    fn lingers(&self, at_most: Duration) {
+        let seconds = at_most.as_secs_f64().round();
+        tracing::info!(
+            "all is done; another certctl run on this host waits for the CA at the same port, and \
+             this one answers for it, {seconds}s at most"
+        );
     }
 
     fn ended(&self, end: &Ended) {
@@ -302,6 +334,8 @@ impl Observer for Progress {
     }
 }
 
+/// How long a certificate waits in silence where nobody watches.
+const SILENCE: Duration = Duration::from_mins(1);
 /// The self-check intervals after which the reason of a wait is printed in full.
 const CHECKS: u32 = 2;
 /// How many certificates have a line of their own.

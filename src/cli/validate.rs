@@ -1,4 +1,4 @@
-//! `certctl validate`: manifests only, offline.
+//! `certctl validate`: manifests, offline; the state says who owns a Secret that several want.
 
 use std::path::PathBuf;
 
@@ -9,10 +9,12 @@ use super::error::CliError;
 use super::exit::ExitCode;
 use super::message::Level;
 use super::output;
+use super::run::on_one_thread;
 use super::shell::Shell;
 use super::targets::{refused, show};
-use crate::manifest::{self, Source};
-use crate::workspace::Request;
+use crate::manifest::{self, Conflict, Source};
+use crate::resource::NamespacedName;
+use crate::workspace::{Request, Scope, Settings, Workspace};
 
 /// Reads the manifests and reports all errors.
 pub(crate) fn validate(args: &ValidateArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
@@ -30,7 +32,11 @@ pub(crate) fn validate(args: &ValidateArgs, shell: &mut Shell) -> Result<ExitCod
     }
     let places: Vec<String> = sources.iter().filter_map(place).collect();
     let mut loaded = manifest::load(&sources, &manifest::Options::default());
-    manifest::check_references(&mut loaded);
+    let settings = shell.settings().ok();
+    manifest::check_references_of(&mut loaded, |conflict| {
+        let known = on_one_thread(Box::pin(owner(settings.clone()?, conflict)));
+        known.ok().flatten()
+    });
     let unmet = shell.settings_at(PathBuf::new())?.unmet(&loaded);
     loaded.diagnostics.extend(unmet);
     let idle = loaded.holding_nothing(&sources);
@@ -65,6 +71,13 @@ pub(crate) fn validate(args: &ValidateArgs, shell: &mut Shell) -> Result<ExitCod
         ),
     );
     Ok(ExitCode::Done)
+}
+
+/// Which of several Certificates with the same Secret owns it, if the state knows one of them.
+async fn owner(settings: Settings, of: &Conflict) -> Result<Option<NamespacedName>, CliError> {
+    let names = of.certificates.iter().cloned().collect();
+    let workspace = Workspace::open_scoped(settings, Scope::Only(names)).await?;
+    Ok(workspace.owner(of).filter(|_| !workspace.records().is_empty()))
 }
 
 /// The paths searched for manifests.

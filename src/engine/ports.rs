@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
+use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -39,7 +40,7 @@ impl Clock for SystemClock {
     }
 
     async fn sleep(&self, duration: SignedDuration) {
-        if let Ok(duration) = std::time::Duration::try_from(duration) {
+        if let Ok(duration) = Duration::try_from(duration) {
             tokio::time::sleep(duration).await;
         }
     }
@@ -128,6 +129,9 @@ pub trait Observer {
         self.stage(certificate, why);
     }
 
+    /// All work is done, and the port still answers for other runs, for `at_most`.
+    fn lingers(&self, _at_most: Duration) {}
+
     /// A certificate's run ended; reloads, and the operator's hook for failures, come later.
     fn ended(&self, _end: &Ended) {}
 }
@@ -143,6 +147,10 @@ impl<O: Observer> Observer for Rc<O> {
 
     fn waits(&self, certificate: &NamespacedName, why: &str, deadline: Option<Timestamp>) {
         O::waits(self, certificate, why, deadline);
+    }
+
+    fn lingers(&self, at_most: Duration) {
+        O::lingers(self, at_most);
     }
 
     fn ended(&self, end: &Ended) {

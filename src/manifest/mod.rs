@@ -47,7 +47,7 @@ pub(crate) use load::listing;
 pub use load::{Conflict, Loaded, Manifests, Options, Source, is_listed, load};
 pub use name::is_secret_key;
 pub use object::{SkipReason, Skipped};
-pub use reference::{check_owned_references, check_references, prefer, unmet};
+pub use reference::{check_owned_references, check_references, check_references_of, prefer, unmet};
 pub use secret::SecretManifest;
 pub use secret_source::{SecretError, SecretSource};
 pub use suggestion::nearest_by;

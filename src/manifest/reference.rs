@@ -25,7 +25,19 @@ use super::tree::{Node, Span, Value};
 /// Checks all references, and adds the diagnostics. Of several Certificates with the same Secret,
 /// the state decides which owns it; without a record in it, that is the first by name.
 pub fn check_references(loaded: &mut Loaded) {
-    check(loaded, false, |conflict| conflict.certificates.iter().min().cloned());
+    check_references_of(loaded, |_| None);
+}
+
+/// The same, when the state may be asked for the owner: `None` where it knows none of them.
+pub fn check_references_of(
+    loaded: &mut Loaded,
+    owner: impl Fn(&Conflict) -> Option<NamespacedName>,
+) {
+    let first = |conflict: &Conflict| conflict.certificates.iter().min().cloned();
+    check(loaded, |conflict| match owner(conflict) {
+        Some(owner) => Some((owner, true)),
+        None => Some((first(conflict)?, false)),
+    });
 }
 
 /// The same, when the state was read.
@@ -33,14 +45,11 @@ pub fn check_owned_references(
     loaded: &mut Loaded,
     owner: impl Fn(&Conflict) -> Option<NamespacedName>,
 ) {
-    check(loaded, true, owner);
+    check(loaded, |conflict| Some((owner(conflict)?, true)));
 }
 
-fn check(
-    loaded: &mut Loaded,
-    knows_state: bool,
-    owner: impl Fn(&Conflict) -> Option<NamespacedName>,
-) {
+/// `owner` returns which Certificate owns a Secret, and whether the state says so.
+fn check(loaded: &mut Loaded, owner: impl Fn(&Conflict) -> Option<(NamespacedName, bool)>) {
     forget_repeated_issuers(loaded);
     let mut found = Vec::new();
     duplicates(loaded, &mut found);
@@ -76,7 +85,7 @@ fn check(
         found.extend(sink.into_found());
     }
     loaded.blocked.extend(blocked);
-    conflicts(loaded, &mut found, knows_state, owner);
+    conflicts(loaded, &mut found, owner);
     loaded.diagnostics.extend(found);
 }
 
@@ -257,8 +266,7 @@ fn duplicates(loaded: &Loaded, found: &mut Vec<Diagnostic>) {
 fn conflicts(
     loaded: &mut Loaded,
     found: &mut Vec<Diagnostic>,
-    knows_state: bool,
-    owner: impl Fn(&Conflict) -> Option<NamespacedName>,
+    owner: impl Fn(&Conflict) -> Option<(NamespacedName, bool)>,
 ) {
     let mut wanted: BTreeMap<NamespacedName, Vec<&Certificate>> = BTreeMap::new();
     for certificate in &loaded.certificates {
@@ -276,7 +284,8 @@ fn conflicts(
         }
         let names = certificates.iter().map(|each| each.metadata.key()).collect();
         let conflict = Conflict { secret, certificates: names };
-        let owner = owner(&conflict);
+        let (owner, knows_state) = owner(&conflict).unzip();
+        let knows_state = knows_state.unwrap_or_default();
         let owns = |each: &&Certificate| Some(each.metadata.key()) == owner;
         if let Some(owner) = certificates.iter().copied().find(owns) {
             for other in certificates.into_iter().filter(|each| !owns(each)) {

@@ -108,7 +108,7 @@ impl Workspace {
         let ended = Box::pin(engine.run(tasks)).await;
         // A borrow across the wait would block the signal that ends it.
         let is_interrupted = engine.shutdown.borrow().is_some();
-        world.stop_listening(is_interrupted).await;
+        world.stop_listening(is_interrupted, observer).await;
         world.keep_directories();
         tracing::debug!(requests = world.requests(), "run ended");
         self.note_endings(&ended);

@@ -158,11 +158,8 @@ impl Workspace {
 
     /// The selected Certificates: those of the named files, or those of the names, or all.
     pub fn targets(&self, request: &Request, of: Selection) -> Result<Targets, TargetError> {
-        let all: Vec<NamespacedName> =
-            of.loaded.certificates.iter().map(|c| c.metadata.key()).collect();
         let namespace = self.settings.namespace.as_deref();
-        let names = request.names.iter().map(|name| name.find(&all, namespace));
-        let names = names.collect::<Result<BTreeSet<_>, _>>()?;
+        let names = self.requested(request, &of.loaded)?;
         let everything = request.is_empty();
         let mut targets = self.targets_where(of, |certificate, files| {
             let is_named = names.contains(&certificate.metadata.key());
@@ -173,6 +170,31 @@ impl Workspace {
             everything && namespace.is_none_or(|wanted| wanted == name.namespace)
         });
         Ok(targets)
+    }
+
+    /// The Certificates that a request names, each of which has a manifest. A bare name is unique
+    /// among all that the manifests or the state know.
+    fn requested(
+        &self,
+        request: &Request,
+        loaded: &Loaded,
+    ) -> Result<BTreeSet<NamespacedName>, TargetError> {
+        let written = loaded.certificates().map(|certificate| certificate.metadata.key());
+        let recorded = self.records.iter().map(|(name, _)| name.clone());
+        let all: Vec<NamespacedName> = written.chain(recorded).collect();
+        let names = request.names.iter().map(|name| {
+            let name = name.find(&all, self.settings.namespace.as_deref())?;
+            let usable = || loaded.certificates.iter().map(|one| one.metadata.key());
+            if usable().any(|usable| usable == name) {
+                return Ok(name);
+            }
+            let manifest = self.record(&name).and_then(|record| record.manifest.clone());
+            Err(match mistake_of(&name, manifest.as_deref(), loaded) {
+                Some(path) => TargetError::Invalid { name, manifest: path.to_owned() },
+                None => TargetError::WithoutManifest { name, manifest },
+            })
+        });
+        names.collect()
     }
 
     /// The names of all Certificates in the manifests and in the state, and of their Secrets.
@@ -222,7 +244,7 @@ impl Workspace {
 
     /// Of several Certificates with the same Secret, the one that owns it: of several that the
     /// state records, the one whose pair is in it.
-    fn owner(&self, conflict: &Conflict) -> Option<NamespacedName> {
+    pub fn owner(&self, conflict: &Conflict) -> Option<NamespacedName> {
         let mut certificates = conflict.certificates.iter();
         if let Some(owner) = certificates.find(|name| self.holds(name, &conflict.secret)) {
             return Some(owner.clone());
@@ -259,7 +281,16 @@ impl Workspace {
             };
             recorded == Some(&secret.name) && (self.holds(name, &secret) || is_shown())
         };
-        !targets.has_errors && targets.orphans.is_empty() && names.iter().all(is_settled)
+        // A bare name may be meant for one in another namespace.
+        let is_namesake = |key: &NamespacedName| {
+            !names.contains(key) && names.iter().any(|name| name.name == key.name)
+        };
+        let is_unique = self.settings.namespace.is_some()
+            || !targets.loaded.certificates().any(|one| is_namesake(&one.metadata.key()));
+        !targets.has_errors
+            && targets.orphans.is_empty()
+            && is_unique
+            && names.iter().all(is_settled)
     }
 
     /// The task of one Certificate; `None` when its issuer is missing.
@@ -352,6 +383,23 @@ impl Workspace {
             IssuerKind::ClusterIssuer => &self.settings.cluster_resource_namespace,
         }
     }
+}
+
+/// The manifest of a Certificate that has a mistake in it, or in the file that it was in.
+fn mistake_of<'a>(
+    name: &NamespacedName,
+    recorded: Option<&Path>,
+    loaded: &'a Loaded,
+) -> Option<&'a Path> {
+    let id = ObjectId { kind: "Certificate".to_owned(), key: name.clone() };
+    let is_there = |found: &Diagnostic| absolute(&found.path).as_deref() == recorded;
+    let mut errors = loaded.diagnostics.iter().filter(|found| found.is_error());
+    let found = errors.find(|found| match &found.blocks {
+        Blocks::Object(of) => *of == id,
+        Blocks::File | Blocks::Document => recorded.is_some() && is_there(found),
+        Blocks::Nothing => false,
+    });
+    found.map(|found| found.path.as_path())
 }
 
 /// The pair in the Secret manifest that a Certificate names, as exported from a cluster.

@@ -135,6 +135,16 @@ pub enum TargetError {
         /// The most similar existing name.
         similar: Option<NamespacedName>,
     },
+    /// The state knows it, and there is no manifest of it any more.
+    #[error("`{name}` is known from earlier runs, and {}", gone(.manifest.as_deref()))]
+    WithoutManifest {
+        name: NamespacedName,
+        /// Where it was; `None` for standard input.
+        manifest: Option<PathBuf>,
+    },
+    /// Its manifest is there, and cannot be used.
+    #[error("`{name}` has a mistake in its manifest {}: nothing is done for it", .manifest.display())]
+    Invalid { name: NamespacedName, manifest: PathBuf },
     /// A bare name that exists in several namespaces.
     #[error("`{name}` is in several namespaces: choose one of {}", join(.found))]
     Several {
@@ -146,6 +156,14 @@ pub enum TargetError {
 
 fn object_reading(word: &str) -> &'static str {
     if word.contains('/') { "the name with -n NAMESPACE" } else { "NAMESPACE/NAME" }
+}
+
+fn gone(manifest: Option<&Path>) -> String {
+    match manifest {
+        None => "its manifest was read from standard input".to_owned(),
+        Some(path) if path.exists() => format!("its manifest {} no longer has it", path.display()),
+        Some(path) => format!("its manifest {} no longer exists", path.display()),
+    }
 }
 
 fn suggestion(similar: Option<&NamespacedName>) -> String {

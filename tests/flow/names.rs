@@ -53,3 +53,85 @@ fn a_name_in_two_manifests_or_with_the_secret_of_another_is_not_worked_on() {
     world.run(&["renew", "web"]).ends_in(3).says("have the same secretName `web-tls`");
     assert_eq!(world.ca.issued(), 3);
 }
+
+#[test]
+fn a_name_whose_manifest_is_gone_is_said_to_be_that_with_the_way_out() {
+    let world = World::prepared(&[CertificateYaml::new("web"), CertificateYaml::new("web2")]);
+    world.issue().ends_in(0);
+    let path = world.path("config/web.yaml");
+    let good = fs::read_to_string(&path).unwrap();
+    fs::remove_file(&path).unwrap();
+    let verbs = [
+        &["issue", "web"][..],
+        &["plan", "web"],
+        &["renew", "web"],
+        &["deploy", "default/web"],
+        &["rollback", "web"],
+        &["revoke", "web"],
+    ];
+    let forget = "try: restore it; or to stop managing it: certctl forget default/web\n";
+    for words in verbs {
+        let run = world.run(words).ends_in(3).says(forget);
+        let said = format!(
+            "`default/web` is known from earlier runs, and its manifest {} no longer exists",
+            path.display()
+        );
+        assert!(run.stderr.contains(&said), "{words:?}: {}", run.stderr);
+        assert!(!run.stderr.contains("did you mean"), "{words:?}: {}", run.stderr);
+    }
+    world.write("config/web.yaml", &CertificateYaml::new("web3"));
+    for words in verbs {
+        world.run(words).ends_in(3).says("no longer has it").says(forget);
+    }
+    // A mistake in it is another matter.
+    world.write("config/web.yaml", &good.replace("dnsNames", "dnsName"));
+    for words in verbs {
+        let run = world.run(words).ends_in(3).says("unknown field `dnsName`");
+        let said = format!("try: certctl validate {}\n", path.display());
+        assert!(run.stderr.contains(&said), "{words:?}: {}", run.stderr);
+    }
+    assert_eq!(world.ca.issued(), 2);
+    // A name that nobody knows is none.
+    world.run(&["issue", "wec"]).ends_in(3).says("did you mean");
+}
+
+#[test]
+fn a_bare_name_of_two_namespaces_is_asked_for_by_every_verb() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    world.issue().ends_in(0);
+    let in_prod = |yaml: String| yaml.replacen("metadata:\n", "metadata:\n  namespace: prod\n", 1);
+    let other = in_prod(CertificateYaml::new("web").to_string());
+    let text = format!("{}---\n{other}", in_prod(world.issuer().to_string()));
+    world.write("config/prod.yaml", &text);
+    let verbs = [&["status", "web"][..], &["plan", "web"], &["issue", "web"], &["renew", "web"]];
+    let ask = || {
+        for words in verbs {
+            world.run(words).ends_in(3).says("choose one of default/web, prod/web");
+        }
+    };
+    ask();
+    fs::remove_file(world.path("config/web.yaml")).unwrap();
+    ask();
+    world.run(&["status", "default/web"]).ends_in(0);
+    world.run(&["status", "web", "-n", "default"]).ends_in(0);
+    world.run(&["plan", "prod/web"]).ends_in(0);
+}
+
+#[test]
+fn validate_puts_the_mistake_of_a_shared_secret_on_the_one_that_does_not_own_it() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    let second = CertificateYaml::new("a-new").to_string().replace("a-new-tls", "web-tls");
+    world.write("config/a.yaml", &second);
+    let place = |at: &str| format!("{}:", world.path(&format!("config/{at}.yaml")).display());
+    // Nothing is known of either: the first by name has it.
+    let run = world.run(&["validate"]).ends_in(3).says("which certctl plan names");
+    assert!(run.stderr.contains(&format!("--> {}", place("web"))), "{}", run.stderr);
+    assert!(!world.path("state").exists());
+    fs::remove_file(world.path("config/a.yaml")).unwrap();
+    world.issue().ends_in(0);
+    world.write("config/a.yaml", &second);
+    let run = world.run(&["validate"]).ends_in(3).says("it belongs to default/web; give");
+    assert!(run.stderr.contains(&format!("--> {}", place("a"))), "{}", run.stderr);
+    let plan = world.run(&["plan"]).ends_in(3);
+    assert!(plan.stderr.contains(&format!("--> {}", place("a"))), "{}", plan.stderr);
+}

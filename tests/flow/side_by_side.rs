@@ -1,10 +1,12 @@
 //! Many processes at once on one state.
 
+use std::fs::File;
+
 use certctl::rehearsal::{RequestKind, Reuse};
 use certctl::resource::{Event, Reason};
 use jiff::SignedDuration;
 
-use crate::support::{CertificateYaml, Run, World, finish};
+use crate::support::{CertificateYaml, Run, World, finish, until};
 
 fn at_once(world: &World, count: usize, lock_timeout: &str) -> Vec<Run> {
     let words = ["issue", "--lock-timeout", lock_timeout];
@@ -130,4 +132,25 @@ fn two_processes_share_a_port_and_a_state() {
     }
     assert_eq!(world.ca.created(RequestKind::NewAccount), 1);
     assert!(world.state().tokens().is_empty());
+}
+
+#[test]
+fn a_run_that_stays_for_the_answers_of_another_says_so() {
+    let certificates = ["web", "mail"].map(CertificateYaml::new);
+    let world = World::prepared(&certificates);
+    world.dns.set("web.example.test", vec!["127.0.0.2".parse().unwrap()]);
+    let waiting = world.start_certctl(&["renew", "web"]);
+    until("its answer is presented", || !world.state().tokens().is_empty());
+    let mut command = world.command(&["renew", "mail"]);
+    command.stderr(File::create(world.path("log")).unwrap());
+    let staying = command.spawn().unwrap();
+    let said = || std::fs::read_to_string(world.path("log")).unwrap();
+    until("it says why it stays", || {
+        said().contains("another certctl run on this host waits for the CA at the same port")
+    });
+    assert!(said().contains("s at most\n") && world.ca.issued() == 1, "{}", said());
+    world.dns.set("web.example.test", vec!["127.0.0.1".parse().unwrap()]);
+    finish(waiting).ends_in(0);
+    finish(staying).ends_in(0);
+    assert_eq!(world.ca.issued(), 2);
 }

@@ -33,11 +33,12 @@ impl State {
         self.root.join(below)
     }
 
-    /// Everything there is, byte by byte, but for the index: what a run may say in it depends on how
-    /// long the run took, and it is never the truth.
+    /// Everything there is, byte by byte, but for the index, and what was told: what a run may say in
+    /// them depends on when it is, and they are never the truth.
     pub(crate) fn everything(&self) -> BTreeMap<PathBuf, Entry> {
         let mut all = self.with_index();
         all.remove(&self.root.join("index.jsonl"));
+        all.remove(&self.root.join("told"));
         all
     }
 

@@ -204,6 +204,62 @@ fn of_hundreds_a_few_have_lines_and_all_are_counted() {
     assert_eq!(screen.text(), "");
 }
 
+#[derive(Clone, Default)]
+struct Sink(Arc<Mutex<Vec<u8>>>);
+
+impl io::Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The log lines of a run that nobody watches.
+fn logged(patience: Duration, events: impl FnOnce(&Progress)) -> Vec<String> {
+    let (sink, style) = (Sink::default(), Style { utf8: true, is_alive: false });
+    let writer = sink.clone();
+    let subscriber = tracing_subscriber::fmt().without_time().with_ansi(false);
+    let subscriber = subscriber.with_target(false).with_writer(move || writer.clone()).finish();
+    let progress = Progress::on(None, style, false, 3, patience);
+    tracing::subscriber::with_default(subscriber, || events(&progress));
+    let bytes = sink.0.lock().unwrap().clone();
+    String::from_utf8(bytes).unwrap().lines().map(|line| line.trim().to_owned()).collect()
+}
+
+#[test]
+fn where_nobody_watches_a_long_wait_is_logged_once() {
+    let until = Some("2026-11-22T10:10:00Z".parse().unwrap());
+    let wait = |progress: &Progress, of: &str, why: &str| {
+        progress.waits(&name(of), &format!("{of}.example.test: {why}"), until);
+    };
+    let found = logged(Duration::ZERO, |progress| {
+        for why in ["queued", "the self-check", "the self-check", "the CA"] {
+            wait(progress, "web", why);
+        }
+    });
+    let line = "INFO web.example.test: the self-check; this run waits until 2026-11-22T10:10:00Z \
+                certificate=default/web";
+    assert_eq!(found, [line]);
+    // Of many, a few are.
+    let found = logged(Duration::ZERO, |progress| {
+        for _ in 0..3 {
+            (0..100).for_each(|number| wait(progress, &format!("n{number}"), "the self-check"));
+        }
+    });
+    assert_eq!(found.len(), MOST);
+    // A short one is not.
+    let found = logged(SILENCE, |progress| {
+        for _ in 0..3 {
+            wait(progress, "web", "the self-check");
+        }
+    });
+    assert_eq!(found, [""; 0]);
+}
+
 #[test]
 fn where_nobody_watches_there_are_no_lines() {
     let progress =

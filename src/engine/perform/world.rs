@@ -13,7 +13,7 @@ use tokio::sync::{Mutex, OnceCell, Semaphore};
 
 use crate::acme::{self, AccountKey, Client, Limits, RequestCounts};
 use crate::controller::EffectError;
-use crate::engine::ports::{Clock, Store};
+use crate::engine::ports::{Clock, Observer, Store};
 use crate::engine::task::Task;
 use crate::manifest::SecretSource;
 use crate::pki::RevocationList;
@@ -169,10 +169,11 @@ impl<'a, C: Clock, S: Store> World<'a, C, S> {
 
     /// Ends the listeners, once the other runs that share their ports have their answers. A run that
     /// is interrupted does not wait for them.
-    pub async fn stop_listening(&self, is_interrupted: bool) {
+    pub async fn stop_listening(&self, is_interrupted: bool, observer: &impl Observer) {
         let limit = if is_interrupted { Duration::ZERO } else { LINGER };
+        let lingers = |left| observer.lingers(left);
         for listener in self.listeners.lock().await.drain().filter_map(|(_, found)| found.ok()) {
-            listener.close(&self.tokens, limit).await;
+            listener.close(&self.tokens, limit, lingers).await;
         }
     }
 

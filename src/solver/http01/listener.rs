@@ -89,10 +89,21 @@ impl Listener {
 
     /// Goes on answering while other processes that share a port have tokens presented, for `limit`
     /// at most: the CA may be connecting to this socket for them. Then answers the connections that
-    /// wait, and closes.
-    pub async fn close(self, folder: &TokenFolder, limit: Duration) {
-        let end = tokio::time::Instant::now() + limit;
-        while self.is_needed(folder) && tokio::time::Instant::now() < end {
+    /// wait, and closes. `lingers` is called when this takes more than a moment, with the time left.
+    pub async fn close(
+        self,
+        folder: &TokenFolder,
+        limit: Duration,
+        lingers: impl FnOnce(Duration),
+    ) {
+        let begin = tokio::time::Instant::now();
+        let mut lingers = Some(lingers);
+        while self.is_needed(folder) && begin.elapsed() < limit {
+            if begin.elapsed() >= MOMENT
+                && let Some(lingers) = lingers.take()
+            {
+                lingers(limit.saturating_sub(begin.elapsed()));
+            }
             tokio::time::sleep(PAUSE_FOR_OTHERS).await;
         }
         let Self { addresses: _, stop, ended } = self;
@@ -215,6 +226,8 @@ const VISIT_TIMEOUT: Duration = Duration::from_secs(30);
 const LAST_ANSWERS: Duration = Duration::from_secs(2);
 const PAUSE_FOR_ANSWERS: Duration = Duration::from_millis(2);
 const PAUSE_FOR_OTHERS: Duration = Duration::from_millis(100);
+/// What a user does not wait for.
+const MOMENT: Duration = Duration::from_secs(1);
 const PAUSE_AFTER_ERROR: Duration = Duration::from_millis(20);
 
 #[cfg(test)]
@@ -354,7 +367,7 @@ mod tests {
                 stream.write_all(request.as_bytes()).unwrap();
                 waiting.push(stream);
             }
-            listener.close(&folder, Duration::ZERO).await;
+            listener.close(&folder, Duration::ZERO, drop).await;
             for mut stream in waiting {
                 let mut answer = String::new();
                 stream.read_to_string(&mut answer).unwrap();
@@ -405,7 +418,7 @@ mod tests {
         let hour = Duration::from_hours(1);
         let (listener, port) = bind();
         let others = mark(port, std::os::unix::process::parent_id());
-        let mut closing = Box::pin(listener.close(&folder, hour));
+        let mut closing = Box::pin(listener.close(&folder, hour, drop));
         let early = tokio::time::timeout(PAUSE_FOR_OTHERS * 3, &mut closing).await;
         assert!(early.is_err(), "it has not waited");
         std::fs::remove_file(others).unwrap();
@@ -417,7 +430,7 @@ mod tests {
         folder.put(&"tok".parse().unwrap(), "tok.abc").unwrap();
         let own = root.path().join(format!("run/certctl/http01/.{port}/{}", std::process::id()));
         assert!(own.exists());
-        listener.close(&folder, hour).await;
+        listener.close(&folder, hour, drop).await;
         folder.remove(&"tok".parse().unwrap()).unwrap();
         assert!(!own.exists());
     }
