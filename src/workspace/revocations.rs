@@ -211,19 +211,14 @@ impl Workspace {
         }
         for (name, record) in &self.records {
             let secret = NamespacedName::new(&name.namespace, &record.secret_name);
-            let mut holder =
-                Holder { certificate: name.clone(), revision: 0, is_live: false, error: None };
-            match self.holding(&secret, leaf).await {
+            let (found, error) = match self.holding(&secret, leaf).await {
                 Ok(None) => continue,
-                Ok(Some((revision, is_live))) => {
-                    (holder.revision, holder.is_live) = (revision, is_live)
-                }
-                Err(error) => holder.error = Some(error),
-            }
-            if holder.error.is_none() {
-                holder.error = self.note_revoked(name, leaf, reason, now).await.err();
-            }
-            remembered.holders.push(holder);
+                Ok(Some(found)) => (found, self.note_revoked(name, leaf, reason, now).await.err()),
+                Err(error) => ((0, false), Some(error)),
+            };
+            let (revision, is_live) = found;
+            let certificate = name.clone();
+            remembered.holders.push(Holder { certificate, revision, is_live, error });
         }
         remembered
     }

@@ -26,6 +26,7 @@ mod crds;
 mod create;
 #[cfg(test)]
 mod crl;
+#[cfg(test)]
 mod daily;
 #[cfg(test)]
 mod deploy;
