@@ -114,7 +114,7 @@ impl Progress {
         Self { lines, style, is_watched, patience, seen: RefCell::new(seen) }
     }
 
-    /// Where nobody watches, a long wait is logged once for a certificate, and for a few of many.
+    /// Without a terminal, a long wait is logged once for a certificate, and for a few of many.
     fn log_wait(&self, certificate: &NamespacedName, why: &str, deadline: Option<Timestamp>) {
         if self.seen.borrow_mut().is_time_to_log(certificate, self.patience) {
             let until = deadline.map(|at| format!("; this run waits until {}", rfc3339(at)));
@@ -334,7 +334,7 @@ impl Observer for Progress {
     }
 }
 
-/// How long a certificate waits in silence where nobody watches.
+/// How long a certificate waits in silence without a terminal.
 const SILENCE: Duration = Duration::from_mins(1);
 /// The self-check intervals after which the reason of a wait is printed in full.
 const CHECKS: u32 = 2;

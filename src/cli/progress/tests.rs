@@ -218,7 +218,7 @@ impl io::Write for Sink {
     }
 }
 
-/// The log lines of a run that nobody watches.
+/// The log lines of a run without a terminal.
 fn logged(patience: Duration, events: impl FnOnce(&Progress)) -> Vec<String> {
     let (sink, style) = (Sink::default(), Style { utf8: true, is_alive: false });
     let writer = sink.clone();
