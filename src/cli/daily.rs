@@ -11,7 +11,7 @@ use jiff::Timestamp;
 
 use crate::engine::inputs::digest_of;
 use crate::engine::is_recent;
-use crate::engine::ports::{Clock as _, StoreError, SystemClock};
+use crate::engine::ports::{Clock as _, SystemClock};
 use crate::store::{OpenMode, StateDirectory};
 
 /// See the module.
@@ -25,10 +25,12 @@ pub struct Daily {
 }
 
 impl Daily {
-    /// Reads what earlier runs told.
+    /// Reads what earlier runs told, if they did.
     pub(crate) fn of(state_dir: PathBuf) -> Self {
-        let state = StateDirectory::open(&state_dir, OpenMode::ReadOnly);
-        let before = state.and_then(|state| state.told()).unwrap_or_else(|error| {
+        let read = || StateDirectory::open(&state_dir, OpenMode::ReadOnly)?.told();
+        let before =
+            if StateDirectory::has_told(&state_dir) { read() } else { Ok(BTreeMap::new()) };
+        let before = before.unwrap_or_else(|error| {
             tracing::debug!(%error, "what was told before is not known");
             BTreeMap::new()
         });
@@ -57,7 +59,6 @@ impl Daily {
         let noted = StateDirectory::open(&self.state_dir, OpenMode::ReadWrite)
             .and_then(|state| state.note_told(&self.now_known));
         if let Err(error) = noted {
-            let error: StoreError = error;
             tracing::debug!(%error, "what was told is not noted");
         }
     }

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::path::Path;
 
 use jiff::Timestamp;
 
@@ -14,6 +15,11 @@ use super::layout;
 use crate::store::port::StoreError;
 
 impl StateDirectory {
+    /// Whether the state at this path notes anything told, at the price of one look.
+    pub fn has_told(state_dir: &Path) -> bool {
+        state_dir.join(layout::told().relative_path()).exists()
+    }
+
     /// When each message was last told, by its digest; a damaged line is none.
     pub fn told(&self) -> Result<BTreeMap<String, Timestamp>, StoreError> {
         let place = layout::told();
@@ -53,7 +59,9 @@ mod tests {
         let state = StateDirectory::open(&path, OpenMode::ReadWrite).unwrap();
         assert_eq!(state.told().unwrap(), BTreeMap::new());
         let told = BTreeMap::from([("ab".to_owned(), Timestamp::UNIX_EPOCH)]);
+        assert!(!StateDirectory::has_told(&path));
         state.note_told(&told).unwrap();
+        assert!(StateDirectory::has_told(&path));
         assert_eq!(state.told().unwrap(), told);
         let folder = state.find(&layout::told().folders).unwrap().unwrap();
         let damaged = b"\ncd\nef never\nab 1970-01-01T00:00:00Z\n";
