@@ -21,7 +21,7 @@ pub use certificate::{
     DeployArgs, ForgetArgs, IssueArgs, PlanArgs, RenewArgs, RevokeArgs, RollbackArgs,
 };
 pub use check::{CheckAcmeArgs, CheckDnsArgs, CheckHttpArgs, CheckVerb};
-pub use create::{CreateRequestArgs, CreateVerb};
+pub use create::{CreateCertificateArgs, CreateIssuerArgs, CreateRequestArgs, CreateVerb, Dns01};
 pub use global::{Format, GlobalArgs, HTTP01_LISTEN, RESOLVERS};
 pub use manifest::{RehearseArgs, ValidateArgs};
 pub use manual::{CompletionArgs, ExplainArgs, ManArgs, SchemaArgs, VersionArgs};
@@ -119,7 +119,7 @@ pub enum Verb {
     /// edited. If its renewal is due already, it is renewed when two thirds of its remaining time
     /// have passed. certctl never goes back to an expired or revoked certificate or a banned key.
     Rollback(RollbackArgs),
-    /// Create a one-off key and CSR (not managed afterwards).
+    /// Print manifests to begin with; or create a one-off key and CSR.
     #[command(subcommand)]
     Create(CreateVerb),
     /// Show, register, update or deactivate ACME accounts.

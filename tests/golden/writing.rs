@@ -75,6 +75,38 @@ fn a_request_is_made_once() {
 }
 
 #[test]
+fn manifests_are_made_to_begin_with() {
+    let mut scene = Session::new("create-manifests");
+    scene.note("For Let's Encrypt.");
+    scene.run("certctl create issuer letsencrypt --email you@example.com");
+    scene.run(
+        "certctl create issuer letsencrypt-staging --dns01 rfc2136 -n web --profile shortlived",
+    );
+    scene.note("For a CA of one's own, into the folder of manifests, up to the first certificate.");
+    let (server, root) = (scene.world.ca.directory_url(), scene.world.ca.root_pem());
+    scene.world.write("root.pem", &root);
+    scene.world.write("url", &server);
+    scene.run("certctl create issuer ca --server $(cat url) --ca-bundle root.pem --into config");
+    scene.run("certctl create certificate web.example.test --issuer ca --into config");
+    scene.run("certctl issue --http01-check-port $PORT");
+    scene.note("What it is not for.");
+    for line in [
+        "certctl create issuer home",
+        "certctl create issuer home --server http://ca.example.com",
+        "certctl create issuer ca --server https://ca.example.com --ca-bundle missing.pem",
+        "certctl create issuer ca --server https://ca.example.com --into config",
+        "certctl create certificate '*.example.com' example.com --webroot /var/www/html --reload nginx",
+        "certctl create certificate web.example.test --into config",
+        "certctl create certificate web.example.test --into nowhere",
+        "certctl create certificate 'a b'",
+        "certctl create certificate web.example.test --name web -o json",
+    ] {
+        scene.run(line);
+    }
+    scene.end();
+}
+
+#[test]
 fn accounts_are_looked_at_and_given_up() {
     let mut scene = Session::new("account");
     scene.note("Nothing is there.").run("certctl account show");

@@ -2,11 +2,23 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 
 /// `certctl create`.
 #[derive(Debug, Subcommand)]
 pub enum CreateVerb {
+    /// Print the manifest of an Issuer, with comments.
+    ///
+    /// Let's Encrypt: `certctl create issuer letsencrypt --email you@example.com`. The names are proven
+    /// over HTTP on port 80, or with --dns01 by records that certctl makes in the zone. With --into it
+    /// is written to issuer-NAME.yaml in that folder; certctl never overwrites a file.
+    Issuer(CreateIssuerArgs),
+    /// Print the manifest of a Certificate, with comments.
+    ///
+    /// `certctl create certificate www.example.com example.com` is one certificate for two names. With
+    /// --into it is written to certificate-NAME.yaml in that folder; certctl never overwrites a file.
+    #[command(visible_alias = "cert")]
+    Certificate(CreateCertificateArgs),
     /// Create a one-off key and CSR for a Certificate (not managed afterwards).
     ///
     /// Writes the key to NAME.key and prints the CertificateRequest as YAML (-o json: as JSON), for
@@ -17,6 +29,76 @@ pub enum CreateVerb {
     /// command continues it. certctl never overwrites a file.
     #[command(name = "certificaterequest", visible_alias = "cr")]
     CertificateRequest(CreateRequestArgs),
+}
+
+/// `certctl create issuer`.
+#[derive(Debug, Args)]
+pub struct CreateIssuerArgs {
+    /// Name of the Issuer; `letsencrypt` and `letsencrypt-staging` are known.
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// Where the CA writes to.
+    #[arg(long, value_name = "ADDRESS")]
+    pub email: Option<String>,
+    /// The URL of another CA's ACME directory.
+    #[arg(long, value_name = "URL")]
+    pub server: Option<String>,
+    /// The roots that the CA's own server is trusted by, as PEM, for a CA of your own.
+    #[arg(long, value_name = "FILE")]
+    pub ca_bundle: Option<PathBuf>,
+    /// Let's Encrypt's staging environment.
+    #[arg(long, conflicts_with = "server")]
+    pub staging: bool,
+    /// A profile of the CA.
+    #[arg(long, value_name = "PROFILE")]
+    pub profile: Option<String>,
+    /// The key ID for a CA that asks for an external account.
+    #[arg(long, value_name = "ID")]
+    pub eab_kid: Option<String>,
+    /// Prove names by records that this provider of DNS publishes.
+    #[arg(long, value_name = "PROVIDER")]
+    pub dns01: Option<Dns01>,
+    /// Write it into this folder of manifests.
+    #[arg(long, value_name = "FOLDER")]
+    pub into: Option<PathBuf>,
+}
+
+/// The providers of DNS for which there is an entry of `solvers`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Dns01 {
+    AcmeDns,
+    Akamai,
+    AzureDns,
+    CloudDns,
+    Cloudflare,
+    Digitalocean,
+    /// A program of your own.
+    Exec,
+    Rfc2136,
+    Route53,
+}
+
+/// `certctl create certificate`.
+#[derive(Debug, Args)]
+pub struct CreateCertificateArgs {
+    /// The DNS names and IP addresses of the certificate.
+    #[arg(value_name = "DNSNAME", required = true)]
+    pub names: Vec<String>,
+    /// Name of the Certificate [default: the first DNSNAME]
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+    /// The Issuer that issues it.
+    #[arg(long, value_name = "NAME", default_value = "letsencrypt")]
+    pub issuer: String,
+    /// Your web server serves the challenges from this folder.
+    #[arg(long, value_name = "FOLDER")]
+    pub webroot: Option<PathBuf>,
+    /// The program in hooks.d that makes your server reload, such as nginx.
+    #[arg(long, value_name = "PROGRAM")]
+    pub reload: Option<String>,
+    /// Write it into this folder of manifests.
+    #[arg(long, value_name = "FOLDER")]
+    pub into: Option<PathBuf>,
 }
 
 /// `certctl create certificaterequest`.

@@ -64,7 +64,7 @@ pub(super) fn position(verb: &str, argument: &str) -> Option<Position> {
         ("rehearse", "resolve") => Some(Position::Resolve),
         ("status", "words") => Some(Position::Status),
         ("inspect", "words") => Some(Position::Inspect),
-        ("check acme", "issuer") => Some(Position::Issuers),
+        ("check acme" | "create certificate", "issuer") => Some(Position::Issuers),
         ("check dns" | "check http", "name") => Some(Position::DnsNames),
         ("revoke", "target") => Some(Position::IssuedOrFiles),
         ("revoke", "reason") => Some(Position::Reasons),
@@ -72,7 +72,11 @@ pub(super) fn position(verb: &str, argument: &str) -> Option<Position> {
         | ("create certificaterequest", "output_key_file" | "output_certificate_file") => {
             Some(Position::Files)
         }
-        ("timer print", "dir") | ("man", "folder") => Some(Position::Folders),
+        ("timer print", "dir")
+        | ("man", "folder")
+        | ("create issuer" | "create certificate", "into")
+        | ("create certificate", "webroot") => Some(Position::Folders),
+        ("create issuer", "ca_bundle") => Some(Position::Files),
         ("explain", "field") => Some(Position::Fields),
         ("schema", "kind") => Some(Position::Kinds),
         (verb, "issuer") if verb.starts_with("account ") => Some(Position::Issuers),
@@ -103,7 +107,15 @@ mod tests {
         "--resolver",
         "--self-check-interval",
         "--timeout",
+        "create certificate --name",
+        "create certificate --reload",
+        "create certificate names",
         "create certificaterequest name",
+        "create issuer --eab-kid",
+        "create issuer --email",
+        "create issuer --profile",
+        "create issuer --server",
+        "create issuer name",
         "issue --splay",
         "timer print --user",
     ];

@@ -1,10 +1,15 @@
-//! `certctl create certificaterequest`: a key and a request, once, for what certctl does not
-//! manage.
+//! `certctl create`: manifests of an Issuer or a Certificate, to begin with; and a key and a request,
+//! once, for what certctl does not manage.
 //!
 //! Contract: never overwrites a file. Removes the key when the request fails.
 
+mod certificate;
 mod fetch;
 mod files;
+mod issuer;
+mod print;
+#[cfg(test)]
+mod tests;
 
 use zeroize::Zeroizing;
 
@@ -28,13 +33,17 @@ use files::Files;
 
 /// `certctl create`.
 pub(crate) fn create(verb: &CreateVerb, shell: &mut Shell) -> Result<ExitCode, CliError> {
-    let CreateVerb::CertificateRequest(args) = verb;
+    let args = match verb {
+        CreateVerb::Issuer(args) => return issuer::issuer(args, shell),
+        CreateVerb::Certificate(args) => return certificate::certificate(args, shell),
+        CreateVerb::CertificateRequest(args) => args,
+    };
     if !is_dns_subdomain(&args.name) {
         let message = format!("`{}` is no name", args.name);
         return Err(CliError::new(ExitCode::Usage, message));
     }
     let files = Files::of(args)?;
-    let (certificate, loaded) = certificate(args, shell)?;
+    let (certificate, loaded) = certificate_of(args, shell)?;
     if args.fetch_certificate {
         on_one_thread(fetch::fetch(args, &files, certificate, loaded, shell))
     } else {
@@ -43,7 +52,7 @@ pub(crate) fn create(verb: &CreateVerb, shell: &mut Shell) -> Result<ExitCode, C
 }
 
 /// The one Certificate of the file, and whatever else is in it.
-fn certificate(
+fn certificate_of(
     args: &CreateRequestArgs,
     shell: &mut Shell,
 ) -> Result<(Certificate, Loaded), CliError> {

@@ -1,0 +1,90 @@
+//! `certctl create certificate`: a manifest of a Certificate, to be kept.
+
+use std::fmt::Write as _;
+use std::net::IpAddr;
+
+use super::print::{Placed, print, scalar};
+use crate::cli::args::CreateCertificateArgs;
+use crate::cli::error::CliError;
+use crate::cli::exit::ExitCode;
+use crate::cli::output::escape;
+use crate::cli::shell::Shell;
+
+/// Prints or writes the manifest.
+pub(super) fn certificate(
+    args: &CreateCertificateArgs,
+    shell: &mut Shell,
+) -> Result<ExitCode, CliError> {
+    let first = args.names.first().map_or("", String::as_str);
+    let name = args.name.clone().unwrap_or_else(|| named_after(first));
+    let placed = Placed::of("certificate", &name, args.into.as_deref(), shell)?;
+    let state = shell.environment.state_dir(shell.global.state_dir.as_deref())?.path;
+    let text = text(args, &placed, &escape(&state.to_string_lossy()));
+    print(&placed, &text, "certctl validate, then certctl issue", shell)
+}
+
+/// The manifest; `state` is the state's folder, for comments.
+pub(super) fn text(args: &CreateCertificateArgs, placed: &Placed, state: &str) -> String {
+    let mut text = String::from(
+        "# A certificate that is wanted. All fields: certctl explain certificate.spec\n\
+         apiVersion: cert-manager.io/v1\n\
+         kind: Certificate\n",
+    );
+    text.push_str(&placed.metadata());
+    text.push_str(&annotations(args, placed));
+    let secret = format!("{}-tls", placed.name);
+    let _ = write!(
+        text,
+        "spec:\n  # tls.crt and tls.key will be in {state}/secrets/{}/{secret}/\n  secretName: {}\n",
+        placed.namespace(),
+        scalar(&secret)
+    );
+    let (addresses, names): (Vec<_>, Vec<_>) =
+        args.names.iter().partition(|name| name.parse::<IpAddr>().is_ok());
+    for (field, values) in [("dnsNames", names), ("ipAddresses", addresses)] {
+        if !values.is_empty() {
+            let _ = writeln!(text, "  {field}:");
+        }
+        for value in values {
+            let _ = writeln!(text, "    - {}", scalar(value));
+        }
+    }
+    let _ = write!(
+        text,
+        "  privateKey:\n    # RSA for clients that do not know ECDSA.\n    algorithm: ECDSA\n  \
+         # Renewed when a third of its life is left. To renew at another time:\n  \
+         # renewBefore: 720h\n  issuerRef:\n    name: {}\n",
+        scalar(&args.issuer)
+    );
+    text
+}
+
+/// A wildcard's name cannot be the name of an object.
+fn named_after(name: &str) -> String {
+    match name.strip_prefix("*.") {
+        Some(domain) => format!("wildcard.{domain}"),
+        None => name.replace(':', "-"),
+    }
+}
+
+fn annotations(args: &CreateCertificateArgs, placed: &Placed) -> String {
+    let mut text = String::new();
+    if let Some(folder) = &args.webroot {
+        let _ = write!(
+            text,
+            "    # Your web server serves the CA's challenges from this folder.\n    \
+             certctl.io/http01-webroot: {}\n",
+            scalar(&folder.to_string_lossy())
+        );
+    }
+    if let Some(program) = &args.reload {
+        let _ = write!(
+            text,
+            "    # {}/hooks.d/{program} runs at the end of a run that changed a certificate.\n    \
+             certctl.io/reload: {}\n",
+            placed.config(),
+            scalar(program)
+        );
+    }
+    if text.is_empty() { text } else { format!("  annotations:\n{text}") }
+}

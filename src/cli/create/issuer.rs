@@ -1,0 +1,151 @@
+//! `certctl create issuer`: a manifest of an Issuer, to be kept.
+
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+
+use super::print::{Placed, print, scalar};
+use crate::cli::args::{CreateIssuerArgs, Dns01};
+use crate::cli::error::CliError;
+use crate::cli::exit::ExitCode;
+use crate::cli::output::escape;
+use crate::cli::shell::Shell;
+
+const LETS_ENCRYPT: &str = "https://acme-v02.api.letsencrypt.org/directory";
+const STAGING: &str = "https://acme-staging-v02.api.letsencrypt.org/directory";
+/// More than a manifest can hold.
+const MAX_BUNDLE_BYTES: u64 = 1 << 20;
+
+/// Prints or writes the manifest.
+pub(super) fn issuer(args: &CreateIssuerArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
+    let placed = Placed::of("issuer", &args.name, args.into.as_deref(), shell)?;
+    let text = text(args, &placed)?;
+    let next =
+        format!("certctl create certificate DNSNAME --issuer {}{}", args.name, placed.flag());
+    print(&placed, &text, &next, shell)
+}
+
+/// The manifest.
+pub(super) fn text(args: &CreateIssuerArgs, placed: &Placed) -> Result<String, CliError> {
+    let mut text = String::from(
+        "# A CA, and how it is shown that the names are yours. By using it you agree to its terms.\n\
+         # All fields: certctl explain issuer\n\
+         apiVersion: cert-manager.io/v1\n\
+         kind: Issuer\n",
+    );
+    text.push_str(&placed.metadata());
+    let _ = write!(text, "spec:\n  acme:\n{}", server_lines(server(args)?));
+    if let Some(path) = &args.ca_bundle {
+        let bundle = BASE64_STANDARD.encode(read_bundle(path)?);
+        let path = escape(&path.to_string_lossy()).into_owned();
+        let _ = write!(
+            text,
+            "    # The roots that its server is trusted by: {path}\n    caBundle: {bundle}\n"
+        );
+    }
+    match &args.email {
+        Some(email) => {
+            let _ = writeln!(text, "    email: {}", scalar(email));
+        }
+        None => text.push_str("    # For messages of the CA:\n    # email: you@example.com\n"),
+    }
+    if let Some(profile) = &args.profile {
+        let profile = scalar(profile);
+        let _ = write!(
+            text,
+            "    # One of the CA's profiles: certctl check acme\n    profile: {profile}\n"
+        );
+    }
+    text.push_str(&account(args, placed));
+    text.push_str("    solvers:\n");
+    text.push_str(&args.dns01.map_or_else(
+        || HTTP01.to_owned(),
+        |provider| {
+            let entry = solver(provider).replace("CONFIG/secrets/NAMESPACE", &placed.secrets());
+            entry.replace("CONFIG", &placed.config())
+        },
+    ));
+    Ok(text)
+}
+
+fn account(args: &CreateIssuerArgs, placed: &Placed) -> String {
+    let name = scalar(&format!("{}-account", args.name));
+    let key = format!(
+        "    privateKeySecretRef:\n      # The account's key. certctl makes it.\n      name: {name}\n"
+    );
+    let Some(id) = &args.eab_kid else { return key };
+    let (secret, secrets) = (format!("{}-eab", args.name), placed.secrets());
+    let (id, name) = (scalar(id), scalar(&secret));
+    format!(
+        "{key}    # What the CA gave you for the registration. Its key is stored in a file:\n    \
+         #   install -D -m 0600 /dev/stdin {secrets}/{secret}/key\n    \
+         externalAccountBinding:\n      keyID: {id}\n      keySecretRef:\n        \
+         name: {name}\n        key: key\n"
+    )
+}
+
+/// An entry of `solvers`.
+const HTTP01: &str = "      \
+      # The CA reads a file over port 80 of each name, which must lead to this machine. certctl\n      \
+      # listens there itself, or writes into the folder of a web server (certctl create certificate\n      \
+      # --webroot). Wildcards need --dns01 instead.\n      \
+      - http01:\n          ingress: {}\n";
+
+fn read_bundle(path: &Path) -> Result<Vec<u8>, CliError> {
+    let named = escape(&path.to_string_lossy()).into_owned();
+    let failed =
+        |error| CliError::new(ExitCode::Usage, format_args!("cannot read {named}: {error}"));
+    let mut pem = Vec::new();
+    let file = File::open(path).map_err(failed)?;
+    file.take(MAX_BUNDLE_BYTES).read_to_end(&mut pem).map_err(failed)?;
+    Ok(pem)
+}
+
+/// The URL of the CA's directory.
+fn server(args: &CreateIssuerArgs) -> Result<&str, CliError> {
+    match (&args.server, args.name.as_str()) {
+        (Some(server), _) => Ok(server),
+        (None, _) if args.staging => Ok(STAGING),
+        (None, "letsencrypt") => Ok(LETS_ENCRYPT),
+        (None, "letsencrypt-staging") => Ok(STAGING),
+        (None, name) => {
+            let message = format!("no CA is known as {name}");
+            let hint = "name it letsencrypt or letsencrypt-staging, or give the URL of the CA's \
+                        directory: --server URL";
+            Err(CliError::new(ExitCode::Usage, message).hinted(hint))
+        }
+    }
+}
+
+fn server_lines(server: &str) -> String {
+    let about = match server {
+        LETS_ENCRYPT => {
+            format!("    # Let's Encrypt. To try things out, where limits are high: {STAGING}\n")
+        }
+        STAGING => format!(
+            "    # Let's Encrypt's staging environment: no browser trusts its certificates. Then:\n    \
+             # {LETS_ENCRYPT}\n"
+        ),
+        _ => "    # The CA's directory.\n".to_owned(),
+    };
+    format!("{about}    server: {}\n", scalar(server))
+}
+
+/// An entry of `solvers`, with values that must be changed.
+const fn solver(provider: Dns01) -> &'static str {
+    match provider {
+        Dns01::AcmeDns => include_str!("dns01/acme-dns.yaml"),
+        Dns01::Akamai => include_str!("dns01/akamai.yaml"),
+        Dns01::AzureDns => include_str!("dns01/azure-dns.yaml"),
+        Dns01::CloudDns => include_str!("dns01/cloud-dns.yaml"),
+        Dns01::Cloudflare => include_str!("dns01/cloudflare.yaml"),
+        Dns01::Digitalocean => include_str!("dns01/digitalocean.yaml"),
+        Dns01::Exec => include_str!("dns01/exec.yaml"),
+        Dns01::Rfc2136 => include_str!("dns01/rfc2136.yaml"),
+        Dns01::Route53 => include_str!("dns01/route53.yaml"),
+    }
+}

@@ -1,0 +1,171 @@
+//! Where a made manifest goes: to stdout, or into a folder of manifests.
+//!
+//! Contract: what is printed or written was read by the same reader as every manifest, and has no
+//! mistake. Never overwrites a file.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use crate::cli::args::Format;
+use crate::cli::error::CliError;
+use crate::cli::exit::ExitCode;
+use crate::cli::message::Level;
+use crate::cli::output::escape;
+use crate::cli::shell::Shell;
+use crate::manifest::{self, Source};
+use crate::resource::is_dns_subdomain;
+use crate::store::atomic;
+
+/// The name of a manifest's object, and where its file is going to be.
+pub(super) struct Placed {
+    pub(super) kind: &'static str,
+    pub(super) name: String,
+    pub(super) namespace: Option<String>,
+    /// The folder of manifests.
+    pub(super) config: PathBuf,
+    /// The folder to write it to.
+    pub(super) into: Option<PathBuf>,
+}
+
+impl Placed {
+    pub(super) fn of(
+        kind: &'static str,
+        name: &str,
+        into: Option<&Path>,
+        shell: &Shell,
+    ) -> Result<Self, CliError> {
+        if !is_dns_subdomain(name) {
+            let message = format!("`{}` cannot be the name of an object", escape(name));
+            let hint = "small letters, digits, `-` and `.`; certctl create certificate has --name";
+            return Err(CliError::new(ExitCode::Usage, message).hinted(hint));
+        }
+        match shell.global.format() {
+            Format::Text | Format::Yaml => {}
+            Format::Wide | Format::Json | Format::Name | Format::Prometheus => {
+                let message = format!("create {kind} prints YAML, with comments");
+                return Err(CliError::new(ExitCode::Usage, message));
+            }
+        }
+        let config = match into {
+            Some(folder) => folder.to_owned(),
+            None => shell.environment.config_dir(shell.global.config_dir.as_deref())?.path,
+        };
+        Ok(Self {
+            kind,
+            name: name.to_owned(),
+            namespace: shell.global.namespace().map(str::to_owned),
+            config,
+            into: into.map(Path::to_owned),
+        })
+    }
+
+    /// The field `metadata`, up to `annotations`.
+    pub(super) fn metadata(&self) -> String {
+        let mut text = format!("metadata:\n  name: {}\n", scalar(&self.name));
+        if let Some(namespace) = &self.namespace {
+            let _ = writeln!(text, "  namespace: {}", scalar(namespace));
+        }
+        text
+    }
+
+    /// The folder of manifests, for comments.
+    pub(super) fn config(&self) -> String {
+        escape(&self.config.to_string_lossy()).into_owned()
+    }
+
+    /// The folder of the secrets that this object may use, for comments.
+    pub(super) fn secrets(&self) -> String {
+        format!("{}/secrets/{}", self.config(), self.namespace())
+    }
+
+    /// ` --into FOLDER`, for the next command.
+    pub(super) fn flag(&self) -> String {
+        let into =
+            self.into.as_deref().map(|folder| escape(&folder.to_string_lossy()).into_owned());
+        into.map(|folder| format!(" --into {folder}")).unwrap_or_default()
+    }
+
+    pub(super) fn namespace(&self) -> &str {
+        self.namespace.as_deref().unwrap_or("default")
+    }
+}
+
+/// Prints a manifest, or writes it into its folder; `next` is the command that comes then.
+pub(super) fn print(
+    placed: &Placed,
+    text: &str,
+    next: &str,
+    shell: &mut Shell,
+) -> Result<ExitCode, CliError> {
+    check(text)?;
+    let Some(folder) = &placed.into else {
+        shell.output.data(text)?;
+        return Ok(ExitCode::Done);
+    };
+    if !folder.is_dir() {
+        let folder = escape(&folder.to_string_lossy()).into_owned();
+        let error = CliError::new(ExitCode::Output, format_args!("{folder} is not a folder"));
+        return Err(error.hinted(format_args!("mkdir -p {folder}")));
+    }
+    let path = folder.join(format!("{}-{}.yaml", placed.kind, placed.name));
+    let shown = escape(&path.to_string_lossy()).into_owned();
+    match atomic::write_once(&path, text.as_bytes(), 0o644) {
+        Ok(true) => {}
+        Ok(false) => {
+            let message = format!("{shown} is there already; certctl does not overwrite it");
+            return Err(CliError::new(ExitCode::Manifest, message));
+        }
+        Err(error) => return Err(CliError::new(ExitCode::Output, error)),
+    }
+    shell.output.talk(Level::Info, &format!("written to {shown}; next: {next}"));
+    Ok(ExitCode::Done)
+}
+
+/// What was given on the command line may make a manifest that is none.
+pub(super) fn check(text: &str) -> Result<(), CliError> {
+    let source = Source::Stdin(text.as_bytes().to_owned());
+    let loaded = manifest::load(&[source], &manifest::Options::default());
+    let mut errors = loaded.diagnostics.iter().filter(|found| found.is_error());
+    let Some(error) = errors.next() else { return Ok(()) };
+    let place = if error.field.is_empty() { "" } else { ": " };
+    let message = format!("{}{place}{}", error.field, error.message);
+    Err(CliError::new(ExitCode::Usage, message))
+}
+
+/// A text as a scalar of YAML that is read as this text: in quotes where it could be something else.
+pub(super) fn scalar(text: &str) -> String {
+    let is_plain = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '/')
+        && text.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '/')
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_./:@+".contains(c));
+    let words = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"];
+    if is_plain && !words.iter().any(|word| text.eq_ignore_ascii_case(word)) {
+        return text.to_owned();
+    }
+    serde_json::Value::from(text).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_that_could_be_read_as_something_else_is_quoted() {
+        for plain in ["www.example.com", "/var/www/html", "you@example.com", "https://ca:14000/dir"]
+        {
+            assert_eq!(scalar(plain), plain);
+        }
+        for (text, quoted) in [
+            ("*.example.com", r#""*.example.com""#),
+            ("192.0.2.1", r#""192.0.2.1""#),
+            ("true", r#""true""#),
+            ("No", r#""No""#),
+            ("a: b", r#""a: b""#),
+            ("a #b", r#""a #b""#),
+            ("a\nb", r#""a\nb""#),
+            ("a:", r#""a:""#),
+            ("", r#""""#),
+        ] {
+            assert_eq!(scalar(text), quoted);
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Every manifest that can be made is one that is read without a mistake.
+
+use std::path::PathBuf;
+
+use clap::{Parser as _, ValueEnum as _};
+
+use super::print::{Placed, check};
+use super::{certificate, issuer};
+use crate::cli::args::{Arguments, CreateVerb, Dns01, Verb};
+
+fn verb(words: &[&str]) -> CreateVerb {
+    let words = ["certctl", "create"].iter().chain(words);
+    let Verb::Create(verb) = Arguments::parse_from(words).verb else { panic!("another verb") };
+    verb
+}
+
+fn text(words: &[&str]) -> String {
+    let config = PathBuf::from("/etc/certctl");
+    let (name, namespace) = ("one".to_owned(), Some("web".to_owned()));
+    let placed = Placed { kind: "any", name, namespace, config, into: None };
+    match verb(words) {
+        CreateVerb::Issuer(args) => issuer::text(&args, &placed).unwrap(),
+        CreateVerb::Certificate(args) => certificate::text(&args, &placed, "/state"),
+        CreateVerb::CertificateRequest(_) => panic!("no manifest to be kept"),
+    }
+}
+
+#[test]
+fn each_provider_has_an_entry_that_is_read() {
+    for provider in Dns01::value_variants() {
+        let word = provider.to_possible_value().unwrap();
+        let text = text(&["issuer", "letsencrypt", "--dns01", word.get_name()]);
+        assert!(text.contains("      - dns01:\n"), "{text}");
+        assert!(!text.contains("CONFIG") && !text.contains("NAMESPACE"), "{text}");
+        check(&text).unwrap_or_else(|error| panic!("{}: {error}\n{text}", word.get_name()));
+    }
+}
+
+#[test]
+fn each_flag_makes_a_manifest_that_is_read() {
+    let cases: [&[&str]; 6] = [
+        &["issuer", "letsencrypt"],
+        &["issuer", "letsencrypt", "--staging", "--email", "you@example.com"],
+        &["issuer", "home", "--server", "https://ca.example.com:14000/dir", "--eab-kid", "a #b"],
+        &["issuer", "letsencrypt", "--profile", "shortlived"],
+        &["certificate", "www.example.com", "*.example.com", "192.0.2.1", "2001:db8::1"],
+        &["certificate", "true.example", "--webroot", "/var/w w: #", "--reload", "nginx"],
+    ];
+    for words in cases {
+        let text = text(words);
+        check(&text).unwrap_or_else(|error| panic!("{words:?}: {error}\n{text}"));
+    }
+}
+
+#[test]
+fn what_no_manifest_may_hold_is_refused() {
+    let cases: [&[&str]; 5] = [
+        &["issuer", "home", "--server", "http://ca.example.com"],
+        &["issuer", "home", "--server", "ca"],
+        &["certificate", "a b"],
+        &["certificate", "www.example.com\n  isCA: true"],
+        &["certificate", "www.example.com", "--webroot", "relative"],
+    ];
+    for words in cases {
+        let text = text(words);
+        assert!(check(&text).is_err(), "{words:?}:\n{text}");
+    }
+}
