@@ -39,11 +39,7 @@ pub(crate) fn status(args: &StatusArgs, shell: &mut Shell) -> Result<ExitCode, C
     }
     on_one_thread(async {
         let asked = if noun == Noun::Certificate { names.as_slice() } else { &[] };
-        let namespace = shell.global.namespace();
-        let is_bare = |name: &NameTarget| name.namespace.as_deref().or(namespace).is_none();
-        // Another namespace may have one of a bare name that was never issued.
-        let scope = if asked.iter().any(is_bare) { Scope::Named } else { Scope::Only };
-        let mut workspace = Workspace::open_named(shell.settings()?, asked, scope).await?;
+        let mut workspace = Workspace::open_named(shell.settings()?, asked, Scope::Only).await?;
         let request = Request::default();
         let selection = workspace.select(&request);
         workspace.forget_manifests();
