@@ -17,7 +17,7 @@ use certctl::cli::args::Format;
 use certctl::cli::status;
 use certctl::engine::Ending;
 use certctl::engine::ports::Clock as _;
-use certctl::resource::{FailureClass, OrderState, Phase};
+use certctl::resource::{Certificate, FailureClass, Issuer, OrderState, Phase};
 use certctl::workspace::view::CertificateView;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
@@ -194,8 +194,8 @@ fn says_since_when_and_why(scene: &Scene, hour: &Hour, made: Timestamp) {
 fn page(scene: &Scene) -> String {
     let view = CertificateView {
         key: scene.task.certificate.metadata.key(),
-        certificate: Some(scene.task.certificate.clone()),
-        issuer: Some(scene.task.issuer.clone()),
+        certificate: Some(Certificate::clone(&scene.task.certificate)),
+        issuer: Some(Issuer::clone(&scene.task.issuer)),
         account: None,
         record: scene.record(),
         orders: scene.orders(),

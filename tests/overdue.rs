@@ -17,6 +17,7 @@
 mod resume;
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use certctl::cli::args::Format;
 use certctl::cli::status;
@@ -24,7 +25,7 @@ use certctl::controller::alert;
 use certctl::engine::Ending;
 use certctl::engine::ports::{Clock as _, Lock};
 use certctl::pki;
-use certctl::resource::{CaFault, GoDuration, NamespacedName};
+use certctl::resource::{CaFault, Certificate, GoDuration, Issuer, NamespacedName};
 use certctl::workspace::view::CertificateView;
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
@@ -56,7 +57,7 @@ fn due() -> Scene {
     let mut scene = Scene::new(&["a.example"]);
     scene.alerts = Some(Rc::default());
     scene.ca.borrow_mut().certificate_life = DAY * 40;
-    scene.task.certificate.spec.renew_before = Some(GoDuration(HOUR * HOURS));
+    Arc::make_mut(&mut scene.task.certificate).spec.renew_before = Some(GoDuration(HOUR * HOURS));
     assert!(matches!(scene.run_freely(), Ending::Issued(_)));
     scene.wait_for_renewal();
     scene
@@ -91,8 +92,8 @@ fn view(scene: &Scene) -> CertificateView {
         overdue: alert::overdue(status.renewal_time, status.not_after, now),
         renewal_time: status.renewal_time,
         leaf: Some(Ok(leaf)),
-        certificate: Some(scene.task.certificate.clone()),
-        issuer: Some(scene.task.issuer.clone()),
+        certificate: Some(Certificate::clone(&scene.task.certificate)),
+        issuer: Some(Issuer::clone(&scene.task.issuer)),
         orders: scene.orders(),
         record: Some(record),
         ..CertificateView::unknown(name())
@@ -159,7 +160,7 @@ fn a_window_that_never_opens_blocks_no_renewal() {
     let windows = serde_json::from_value(serde_json::json!({
         "windows": [{ "cron": "0 0 30 2 *", "windowDuration": "1h" }],
     }));
-    scene.task.certificate.spec.renewal = Some(windows.unwrap());
+    Arc::make_mut(&mut scene.task.certificate).spec.renewal = Some(windows.unwrap());
     let ending = scene.run_freely();
     assert!(matches!(ending, Ending::Issued(_)), "{ending:?}");
 }

@@ -134,7 +134,7 @@ fn due_for_renewal() -> Scene {
 
 /// A server must be able to start before there is a certificate.
 fn with_temporary(mut scene: Scene) -> Scene {
-    let annotations = &mut scene.task.certificate.metadata.annotations;
+    let annotations = &mut Arc::make_mut(&mut scene.task.certificate).metadata.annotations;
     let key = "cert-manager.io/issue-temporary-certificate";
     annotations.insert(key.to_owned(), "true".to_owned());
     scene

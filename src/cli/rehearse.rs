@@ -157,7 +157,9 @@ fn failed(error: impl std::fmt::Display) -> CliError {
 /// profiles, chains) is left out.
 fn against(task: &Task, directory_url: &str, root_pem: &str) -> Task {
     let mut task = task.clone();
-    let acme = &mut task.issuer.acme;
+    let certificate = Arc::make_mut(&mut task.certificate);
+    let issuer = Arc::make_mut(&mut task.issuer);
+    let acme = &mut issuer.acme;
     directory_url.clone_into(&mut acme.server);
     acme.ca_bundle = Some(root_pem.to_owned());
     acme.skip_tls_verify = false;
@@ -175,7 +177,7 @@ fn against(task: &Task, directory_url: &str, root_pem: &str) -> Task {
     }
     // A rehearsal only issues: it adopts no certificate, writes no output and runs no hook.
     task.secret = None;
-    for settings in [&mut task.certificate.settings, &mut task.issuer.settings] {
+    for settings in [&mut certificate.settings, &mut issuer.settings] {
         settings.output_dir = None;
         settings.deploy_hook = None;
         settings.reload = None;

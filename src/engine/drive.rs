@@ -83,14 +83,14 @@ pub(super) async fn reach<C: Clock, S: Store, P: Performer, O: Observer>(
     let mut session = Session::load(engine.store, task, intervals, now).await?;
     let ended_with = |ending| Ended::new(task.certificate.metadata.key(), ending);
     if task.goal == Goal::CleanUp && !session.owes_clean_up() {
-        return Ok((ended_with(unchanged(&session)), session.snapshot));
+        return Ok((ended_with(unchanged(&session)), *session.snapshot));
     }
     compare_passwords(engine, task, &mut session);
     if let Some(ending) = nothing_to_do(engine, task, &session, now) {
         // That it was reported is recorded under the lock.
         let is_new = matches!(ending, Ending::Unchanged { .. }) || !engine.options.reports_daily;
         let evidence = Evidence::of(&session.snapshot, &ending);
-        return Ok((Ended { is_new, evidence, ..ended_with(ending) }, session.snapshot));
+        return Ok((Ended { is_new, evidence, ..ended_with(ending) }, *session.snapshot));
     }
     let lock = match task.goal {
         // Its lock is taken around its effects: see `AccountTurn`.
@@ -110,7 +110,7 @@ pub(super) async fn reach<C: Clock, S: Store, P: Performer, O: Observer>(
         biased;
         signal = signal(engine.shutdown.clone()) => {
             let session = Session::load(engine.store, task, intervals, now).await?;
-            return Ok((ended_with(Ending::Interrupted { signal }), session.snapshot));
+            return Ok((ended_with(Ending::Interrupted { signal }), *session.snapshot));
         }
         lease = locked => lease?,
     };
@@ -127,7 +127,7 @@ pub(super) async fn reach<C: Clock, S: Store, P: Performer, O: Observer>(
     let run = &mut drive.session.snapshot.run;
     ended.rewritten = run.rewritten.take();
     ended.deployed = std::mem::take(&mut run.deployments);
-    Ok((ended, drive.session.snapshot))
+    Ok((ended, *drive.session.snapshot))
 }
 
 /// Compares the passwords of the live keystores with those of the spec.
@@ -136,7 +136,7 @@ fn compare_passwords<C: Clock, S: Store, P: Performer, O: Observer>(
     task: &Task,
     session: &mut Session<'_, S>,
 ) {
-    let Snapshot { secret, run, .. } = &mut session.snapshot;
+    let Snapshot { secret, run, .. } = session.snapshot.as_mut();
     let live = secret.as_ref();
     run.changed_passwords =
         live.map_or_else(BTreeSet::new, |live| engine.performer.changed_passwords(task, live));

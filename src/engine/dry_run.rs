@@ -48,7 +48,7 @@ pub async fn dry_run<S: Store>(
     let intervals = Intervals { self_check: SignedDuration::ZERO };
     let mut session = Session::load(store, task, intervals, now).await?;
     let is_known = session.is_known();
-    let mut snapshot = session.snapshot.clone();
+    let mut snapshot = Snapshot::clone(&session.snapshot);
     if let Some(record) = backoff::corrected(&snapshot.record, now) {
         snapshot.record = record;
     }
@@ -63,7 +63,7 @@ pub async fn dry_run<S: Store>(
     snapshot.run.deploy_now = task.is_named;
     let goes_back = snapshot.record.rollback.clone().filter(Rollback::is_owed);
     let clean_ups = challenge::clean_ups(&snapshot).len();
-    session.snapshot = snapshot.clone();
+    *session.snapshot = snapshot.clone();
     session.resume();
     let (mut rewrites, mut deploys) = (false, Vec::new());
     let step = loop {
@@ -90,7 +90,7 @@ pub async fn dry_run<S: Store>(
             Step::Settled | Step::Wait { .. } | Step::Fail(_) => break step,
         }
     };
-    let then = session.snapshot;
+    let then = *session.snapshot;
     deploys.extend(deploy::reload(&then, now).map(|_| DeployStep::Reload));
     Ok(DryRun { snapshot, adopts, goes_back, clean_ups, rewrites, deploys, then, step })
 }

@@ -19,8 +19,8 @@ use crate::controller::{
     Answer, Change, Intervals, Record, Run, Snapshot, challenge, order, trigger,
 };
 use crate::resource::{
-    Account, AccountIdentity, AccountStep, CertificateRecord, CertificateRequest,
-    CertificateStatus, Event, NamespacedName, Order, Reason, Rollback,
+    Account, AccountIdentity, AccountStep, Certificate, CertificateRecord, CertificateRequest,
+    CertificateStatus, Event, Issuer, NamespacedName, Order, Reason, Rollback,
 };
 use crate::store::{Kept, Records};
 
@@ -28,7 +28,8 @@ use crate::store::{Kept, Records};
 pub(crate) struct Session<'a, S: Store> {
     store: &'a S,
     pub(crate) name: NamespacedName,
-    pub(crate) snapshot: Snapshot,
+    /// It is large, and moved often.
+    pub(crate) snapshot: Box<Snapshot>,
     stored: HashMap<Key, Etag>,
     /// Documents of an older format, converted to the current one.
     outdated: Vec<Change>,
@@ -50,7 +51,7 @@ pub(crate) struct Session<'a, S: Store> {
 
 /// What is stored of a certificate.
 pub struct Seen {
-    pub snapshot: Snapshot,
+    pub snapshot: Box<Snapshot>,
     /// By revision.
     pub requests: Vec<CertificateRequest>,
     /// By revision and number.
@@ -99,9 +100,9 @@ impl<'a, S: Store> Session<'a, S> {
         let mut session = Self {
             store,
             name,
-            snapshot: Snapshot {
-                certificate: task.certificate.clone(),
-                issuer: task.issuer.clone(),
+            snapshot: Box::new(Snapshot {
+                certificate: Certificate::clone(&task.certificate),
+                issuer: Issuer::clone(&task.issuer),
                 lost_output: published
                     .and_then(|(files, digest)| lost_output(&settings, &record, files, digest)),
                 settings,
@@ -123,7 +124,7 @@ impl<'a, S: Store> Session<'a, S> {
                 banned_keys: banned.map(|kept| kept.value).unwrap_or_default(),
                 intervals,
                 run: Run::default(),
-            },
+            }),
             stored,
             outdated,
             stored_orders: HashMap::new(),
@@ -144,7 +145,7 @@ impl<'a, S: Store> Session<'a, S> {
     async fn load_orders(&mut self, next: u32) -> Result<(), StoreError> {
         for ((revision, number), kept) in self.records().all_orders(&self.name).await? {
             let kept = kept?;
-            let order = kept.value.clone();
+            let order = &kept.value;
             if self.snapshot.record.status.revision == Some(revision)
                 && order.certificate().is_some()
             {
@@ -154,15 +155,14 @@ impl<'a, S: Store> Session<'a, S> {
             if kept.is_outdated {
                 self.outdated.push(Change::Order(Box::new(order.clone())));
             }
-            self.stored_orders.insert((revision, number), kept);
-            let newer = revision == next && number > self.snapshot.order_count;
-            let displaced = if newer {
+            if revision == next && number > self.snapshot.order_count {
                 self.snapshot.order_count = number;
-                self.snapshot.order.replace(order)
-            } else {
-                Some(order)
-            };
-            self.snapshot.retired.extend(displaced.filter(Order::owes_clean_up));
+                let displaced = self.snapshot.order.replace(order.clone());
+                self.snapshot.retired.extend(displaced.filter(Order::owes_clean_up));
+            } else if order.owes_clean_up() {
+                self.snapshot.retired.push(order.clone());
+            }
+            self.stored_orders.insert((revision, number), kept);
         }
         Ok(())
     }

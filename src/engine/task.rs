@@ -1,6 +1,7 @@
 //! One certificate to work on: the manifests, and the goal.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use super::goal::Goal;
 use crate::resource::{Certificate, FoundRevocation, Issuer, SecretFiles, Settings};
@@ -8,8 +9,8 @@ use crate::resource::{Certificate, FoundRevocation, Issuer, SecretFiles, Setting
 /// One certificate to work on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Task {
-    pub certificate: Certificate,
-    pub issuer: Issuer,
+    pub certificate: Arc<Certificate>,
+    pub issuer: Arc<Issuer>,
     /// The manifest, as an absolute path; `None` for standard input.
     pub manifest: Option<PathBuf>,
     /// Absolute paths of the other files that it refers to.

@@ -20,8 +20,6 @@ use super::validity::{renewal, renewal_time};
 /// Positions of the fields that are checked against other objects.
 #[derive(Clone, Debug)]
 pub(crate) struct Places {
-    /// Index of the file among those loaded.
-    pub(crate) file: usize,
     /// Number of the document in it.
     pub(crate) document: usize,
     pub(crate) name: Span,
@@ -91,7 +89,6 @@ pub(crate) fn spec(
     };
     let span_of = |field: Option<&Field<'_>>, or: Span| field.map_or(or, Field::span);
     let places = Places {
-        file: 0,
         document: 0,
         name: Span::default(),
         secret_name: span_of(secret.as_ref(), first_line(field.span())),

@@ -57,7 +57,7 @@ impl Default for Options {
 #[derive(Clone, Debug, Default)]
 pub struct Loaded {
     /// Valid Certificates, in the order written.
-    pub certificates: Vec<Certificate>,
+    pub certificates: Vec<Arc<Certificate>>,
     /// Valid Issuers and `ClusterIssuer`s of type acme.
     pub issuers: Vec<Issuer>,
     pub secrets: Vec<SecretManifest>,
@@ -78,7 +78,8 @@ pub struct Loaded {
     /// Objects whose kind or apiVersion is wrong: what refers to them needs no error of its own.
     pub(crate) misread: BTreeSet<NamespacedName>,
     pub(crate) texts: Vec<Arc<Zeroizing<String>>>,
-    pub(crate) places: BTreeMap<PlaceKey, Places>,
+    /// With the number of the file among those loaded.
+    pub(crate) places: BTreeMap<PlaceKey, (usize, Arc<Places>)>,
 }
 
 /// Path, line and column of an object's name.
@@ -101,13 +102,16 @@ impl Loaded {
 
     /// All Certificates, those with errors too, as far as they could be read.
     pub fn certificates(&self) -> impl Iterator<Item = &Certificate> {
-        self.certificates.iter().chain(&self.flawed)
+        self.certificates.iter().map(AsRef::as_ref).chain(&self.flawed)
     }
 
     /// The usable Certificates under the isolating policy: each error blocks only the objects that
     /// it concerns. Of several Certificates with the same Secret, `owner` returns the one that may
     /// write it.
-    pub fn usable(&self, owner: impl Fn(&Conflict) -> Option<NamespacedName>) -> Vec<&Certificate> {
+    pub fn usable(
+        &self,
+        owner: impl Fn(&Conflict) -> Option<NamespacedName>,
+    ) -> Vec<&Arc<Certificate>> {
         let losers: BTreeSet<NamespacedName> = self
             .conflicts
             .iter()
@@ -117,7 +121,7 @@ impl Loaded {
                 conflict.certificates.iter().filter(loses).cloned().collect::<Vec<_>>()
             })
             .collect();
-        let is_usable = |certificate: &&Certificate| {
+        let is_usable = |certificate: &&Arc<Certificate>| {
             let key = certificate.metadata.key();
             !losers.contains(&key) && !self.is_blocked("Certificate", key)
         };
@@ -379,9 +383,11 @@ impl Loaded {
         self.documents += file.documents;
         self.blocked.extend(file.blocked.iter().cloned());
         self.texts.extend_from_slice(&file.texts);
-        self.places.extend(file.places.iter().map(|(key, places)| {
-            (key.clone(), Places { file: places.file + offset, ..places.clone() })
-        }));
+        self.places.extend(
+            file.places.iter().map(|(key, (number, places))| {
+                (key.clone(), (number + offset, Arc::clone(places)))
+            }),
+        );
     }
 
     /// Adds the objects of this file.
@@ -426,15 +432,15 @@ impl Loaded {
         match object {
             Object::Certificate(read) => {
                 let (certificate, places) = *read;
-                self.places.insert(place_key(&certificate.origin), places);
-                self.certificates.push(certificate);
+                self.places.insert(place_key(&certificate.origin), (0, Arc::new(places)));
+                self.certificates.push(Arc::new(certificate));
             }
             Object::Issuer(issuer) => self.issuers.push(*issuer),
             Object::Secret(secret) => self.secrets.push(secret),
             Object::Skipped(skipped) => self.skipped.push(skipped),
             Object::Flawed(read) => {
                 let (certificate, places) = *read;
-                self.places.insert(place_key(&certificate.origin), places);
+                self.places.insert(place_key(&certificate.origin), (0, Arc::new(places)));
                 self.flawed.push(certificate);
             }
             Object::Misread(name) => {

@@ -62,17 +62,18 @@ fn check(loaded: &mut Loaded, owner: impl Fn(&Conflict) -> Option<(NamespacedNam
     // A file of many Certificates is split into lines once, not for each of them.
     let mut texts: BTreeMap<usize, (Text<'_>, bool)> = BTreeMap::new();
     let flawed = loaded.flawed.iter().map(|certificate| (certificate, true));
-    let all = loaded.certificates.iter().map(|certificate| (certificate, false)).chain(flawed);
-    for (certificate, is_flawed) in all {
-        let Some(places) = loaded.places.get(&place_key(&certificate.origin)) else { continue };
+    let all = loaded.certificates.iter().map(|certificate| (certificate.as_ref(), false));
+    for (certificate, is_flawed) in all.chain(flawed) {
+        let found_at = loaded.places.get(&place_key(&certificate.origin));
+        let Some((file, places)) = found_at else { continue };
         let key = certificate.metadata.key();
         let id = ObjectId { kind: "Certificate".to_owned(), key };
         if is_flawed && has_wrong_reference(loaded, &id) {
             continue;
         }
-        let (text, secret) = texts.entry(places.file).or_insert_with(|| {
-            let path = loaded.files.get(places.file).map_or(Path::new(""), PathBuf::as_path);
-            let content = content(loaded, places.file);
+        let (text, secret) = texts.entry(*file).or_insert_with(|| {
+            let path = loaded.files.get(*file).map_or(Path::new(""), PathBuf::as_path);
+            let content = content(loaded, *file);
             (Text::new(path, content), may_be_secret(content))
         });
         let mut sink = Sink::new(text, places.document, *secret);
@@ -304,7 +305,7 @@ fn wanted_twice(
     owner: &Certificate,
     other: &Certificate,
 ) -> Option<Diagnostic> {
-    let places = loaded.places.get(&place_key(&other.origin))?;
+    let (file, places) = loaded.places.get(&place_key(&other.origin))?;
     let (owner_key, key) = (owner.metadata.key(), other.metadata.key());
     let message = format!(
         "Certificates {owner_key} ({}) and {key} have the same secretName `{}`",
@@ -321,7 +322,7 @@ fn wanted_twice(
     };
     let id = ObjectId { kind: "Certificate".to_owned(), key };
     let draft = Draft::error("E0205", places.secret_name, "spec.secretName", message).help(help);
-    let content = content(loaded, places.file);
+    let content = content(loaded, *file);
     let text = Text::new(&other.origin.path, content);
     let sink = Sink::new(&text, places.document, may_be_secret(content));
     Some(Diagnostic { blocks: Blocks::Object(id), ..sink.complete(draft) })

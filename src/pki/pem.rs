@@ -59,7 +59,7 @@ impl<'a> Iterator for Blocks<'a> {
             if self.rest.is_empty() {
                 return None;
             }
-            if let Some(label) = boundary(self.next_line(), "-----BEGIN ") {
+            if let Some(label) = boundary(self.next_line().trim(), "-----BEGIN ") {
                 break label;
             }
         };
@@ -69,7 +69,7 @@ impl<'a> Iterator for Blocks<'a> {
             if self.rest.is_empty() {
                 return Some(Err(PemError::Unterminated { label: label.to_owned() }));
             }
-            let Some(end) = boundary(self.next_line(), "-----END ") else { continue };
+            let Some(end) = boundary(self.next_line().trim(), "-----END ") else { continue };
             if end != label {
                 self.rest = "";
                 let (begin, end) = (label.to_owned(), end.to_owned());
@@ -86,9 +86,14 @@ impl<'a> Iterator for Blocks<'a> {
 
 impl<'a> Blocks<'a> {
     fn next_line(&mut self) -> &'a str {
-        let (line, rest) = self.rest.split_once(['\n', '\r']).unwrap_or((self.rest, ""));
-        self.rest = rest;
-        line.trim()
+        let end = self.rest.bytes().position(|byte| matches!(byte, b'\n' | b'\r'));
+        let (line, rest) = match end {
+            // Both are one byte, and never a part of another character.
+            Some(end) => (self.rest.get(..end), self.rest.get(end.saturating_add(1)..)),
+            None => (Some(self.rest), None),
+        };
+        self.rest = rest.unwrap_or_default();
+        line.unwrap_or_default()
     }
 }
 
@@ -100,12 +105,16 @@ fn boundary<'a>(line: &'a str, start: &str) -> Option<&'a str> {
 fn decode<'a>(label: &'a str, body: &str) -> Result<Block<'a>, PemError> {
     let mut is_encrypted = false;
     let mut digits = Zeroizing::new(Vec::with_capacity(body.len()));
-    for line in body.split(['\n', '\r']) {
+    let mut lines = Blocks { rest: body };
+    while !lines.rest.is_empty() {
+        let line = lines.next_line();
         // RFC 1421 headers, as OpenSSL writes them into an encrypted key; base64 has no colon.
         if line.contains(':') {
             is_encrypted |= line.starts_with("Proc-Type:") && line.contains("ENCRYPTED");
-        } else {
+        } else if line.bytes().any(|byte| byte.is_ascii_whitespace()) {
             digits.extend(line.bytes().filter(|byte| !byte.is_ascii_whitespace()));
+        } else {
+            digits.extend_from_slice(line.as_bytes());
         }
     }
     let mut der = Zeroizing::new(Vec::with_capacity(digits.len()));

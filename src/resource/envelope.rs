@@ -289,6 +289,14 @@ pub(crate) fn seal<T: Document>(document: &T) -> Result<Vec<u8>, serde_json::Err
 
 /// Reads a document, and returns its version.
 pub(crate) fn open<T: Document>(bytes: &[u8]) -> Result<(T, u64), Unreadable> {
+    // Most documents are of this version, and read once; the others, and what is wrong, are looked
+    // at version first.
+    if let Ok(Envelope { version, kind, document }) = serde_json::from_slice::<Envelope<T>>(bytes)
+        && version == T::VERSION
+        && kind == T::KIND
+    {
+        return Ok((document, version));
+    }
     let damaged = |error: serde_json::Error| Unreadable::Damaged(one_line(&error.to_string()));
     let label: Label = serde_json::from_slice(bytes).map_err(damaged)?;
     let bare = T::BEGAN_BARE.then_some(1);
@@ -340,8 +348,7 @@ struct Label {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Envelope<T> {
-    #[serde(rename = "version")]
-    _version: u64,
+    version: u64,
     kind: String,
     document: T,
 }

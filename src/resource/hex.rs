@@ -3,7 +3,9 @@
 /// Two digits for each byte.
 pub fn hex(bytes: &[u8]) -> String {
     let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
-    digits.filter_map(|digit| char::from_digit(u32::from(digit), 16)).collect()
+    let mut text = String::with_capacity(bytes.len().saturating_mul(2));
+    text.extend(digits.filter_map(|digit| char::from_digit(u32::from(digit), 16)));
+    text
 }
 
 #[cfg(test)]

@@ -150,7 +150,7 @@ impl StateDirectory {
         if self.mode == OpenMode::ReadOnly {
             return self.opened.find(root, names);
         }
-        let mut folder = root.duplicate()?;
+        let mut folder = root.clone();
         for name in names {
             match folder.child(name)? {
                 Some(child) => folder = child,
@@ -162,7 +162,7 @@ impl StateDirectory {
 
     /// The folder with this path, created durably if it is missing.
     pub(super) fn make(&self, names: &[String]) -> Result<Folder, StoreError> {
-        let mut folder = self.writable_root()?.duplicate()?;
+        let mut folder = self.writable_root()?.clone();
         for name in names {
             folder.make_child(name)?;
             let Some(child) = folder.child(name)? else {
@@ -263,7 +263,7 @@ impl StateDirectory {
             if [layout::ORDER_LOCK, layout::HOOK_LOCK].iter().any(|start| name.starts_with(start))
                 && let Some(lease) = lock::try_take(&locks, &name)?
             {
-                drop(lease.removing(locks.duplicate()?, name));
+                drop(lease.removing(locks.clone(), name));
             }
         }
         Ok(())

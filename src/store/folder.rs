@@ -8,6 +8,7 @@ use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
@@ -23,11 +24,11 @@ pub(super) const MAX_BYTES: u64 = 4 << 20;
 /// How temporary names begin.
 pub(super) const TEMP_PREFIX: &str = ".tmp-";
 
-/// An open folder.
-#[derive(Debug)]
+/// An open folder; its clones share its handle.
+#[derive(Clone, Debug)]
 pub(super) struct Folder {
-    handle: File,
-    path: PathBuf,
+    handle: Arc<File>,
+    path: Arc<Path>,
     /// The user that all entries must belong to.
     owner: u32,
 }
@@ -52,12 +53,6 @@ impl Folder {
             Err(Errno::NOTDIR) => Err(not_a_folder(path)),
             Err(error) => Err(io_error(path, "open", error)),
         }
-    }
-
-    /// A second handle of the same folder.
-    pub(super) fn duplicate(&self) -> Result<Self, StoreError> {
-        let handle = self.handle.try_clone().map_err(|e| io_error(&self.path, "open", e))?;
-        Ok(Self { handle, path: self.path.clone(), owner: self.owner })
     }
 
     /// Opens a folder in this one; `None` when there is none.
@@ -104,7 +99,7 @@ impl Folder {
         if found != owner {
             return Err(foreign(&path, found, owner));
         }
-        Ok(Self { handle, path, owner })
+        Ok(Self { handle: Arc::new(handle), path: path.into(), owner })
     }
 
     /// Reads a file; `None` when there is none.
@@ -113,23 +108,19 @@ impl Folder {
         name: &str,
         guard: Guard,
     ) -> Result<Option<Zeroizing<Vec<u8>>>, StoreError> {
-        let path = self.join(name);
+        let path = || text(&self.join(name));
         let Some((file, metadata)) = self.open_plain(name, OFlags::RDONLY)? else {
             return Ok(None);
         };
         if guard == Guard::Document && metadata.nlink() > 1 {
             let found = "a file with a second hard link";
-            return Err(StoreError::NotPlain {
-                path: text(&path),
-                found,
-                expected: "a plain file",
-            });
+            return Err(StoreError::NotPlain { path: path(), found, expected: "a plain file" });
         }
         if guard != Guard::Public && metadata.mode() & 0o077 != 0 {
-            return Err(StoreError::TooOpen { path: text(&path), mode: metadata.mode() & 0o7777 });
+            return Err(StoreError::TooOpen { path: path(), mode: metadata.mode() & 0o7777 });
         }
         if metadata.size() > MAX_BYTES {
-            return Err(StoreError::TooLarge { path: text(&path), max: MAX_BYTES });
+            return Err(StoreError::TooLarge { path: path(), max: MAX_BYTES });
         }
         // Allocated at once: a vector that grows would leave copies of keys behind.
         let limit = usize::try_from(metadata.size().saturating_add(1)).unwrap_or_default();
@@ -137,7 +128,7 @@ impl Folder {
         // Documents are replaced, not written in place: what is appended later is for the next read.
         file.take(metadata.size())
             .read_to_end(&mut bytes)
-            .map_err(|error| io_error(&path, "read", error))?;
+            .map_err(|error| io_error(&self.join(name), "read", error))?;
         Ok(Some(bytes))
     }
 
@@ -153,7 +144,7 @@ impl Folder {
         name: &str,
         flags: OFlags,
     ) -> Result<Option<(File, Metadata)>, StoreError> {
-        let path = self.join(name);
+        let path = || self.join(name);
         let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
         let file = match rustix::fs::openat(&self.handle, name, flags, Mode::RUSR | Mode::WUSR) {
             Ok(handle) => File::from(handle),
@@ -164,19 +155,19 @@ impl Folder {
                     Errno::ISDIR => "a folder",
                     _ => "a special file",
                 };
-                let path = text(&path);
+                let path = text(&path());
                 return Err(StoreError::NotPlain { path, found, expected: "a plain file" });
             }
-            Err(error) => return Err(io_error(&path, "open", error)),
+            Err(error) => return Err(io_error(&path(), "open", error)),
         };
-        let metadata = file.metadata().map_err(|error| io_error(&path, "read", error))?;
+        let metadata = file.metadata().map_err(|error| io_error(&path(), "read", error))?;
         if !metadata.is_file() {
             let found = if metadata.is_dir() { "a folder" } else { "a special file" };
-            let path = text(&path);
+            let path = text(&path());
             return Err(StoreError::NotPlain { path, found, expected: "a plain file" });
         }
         if metadata.uid() != self.owner {
-            return Err(foreign(&path, metadata.uid(), self.owner));
+            return Err(foreign(&path(), metadata.uid(), self.owner));
         }
         Ok(Some((file, metadata)))
     }
@@ -206,6 +197,22 @@ impl Folder {
 
     /// The names of the entries, sorted; names that are not UTF-8 are skipped.
     pub(super) fn entries(&self) -> Result<Vec<String>, StoreError> {
+        self.entries_where(|_, _| Ok(true))
+    }
+
+    /// The names of the folders among them.
+    pub(super) fn folders(&self) -> Result<Vec<String>, StoreError> {
+        self.entries_where(|name, kind| {
+            // Some file systems list names only.
+            let kind = if kind == FileType::Unknown { self.kind(name)? } else { Some(kind) };
+            Ok(kind == Some(FileType::Directory))
+        })
+    }
+
+    fn entries_where(
+        &self,
+        is_meant: impl Fn(&str, FileType) -> Result<bool, StoreError>,
+    ) -> Result<Vec<String>, StoreError> {
         let failed = |error| io_error(&self.path, "list", error);
         let mut names = Vec::new();
         for entry in Dir::read_from(&self.handle).map_err(failed)? {
@@ -213,6 +220,7 @@ impl Folder {
             if let Ok(name) = entry.file_name().to_str()
                 && name != "."
                 && name != ".."
+                && is_meant(name, entry.file_type())?
             {
                 names.push(name.to_owned());
             }

@@ -5,8 +5,6 @@
 
 use std::collections::BTreeSet;
 
-use rustix::fs::FileType;
-
 use super::directory::StateDirectory;
 use super::folder::Guard;
 use super::set::DATA;
@@ -143,21 +141,11 @@ impl StateDirectory {
 
     /// The names of the folders in a folder; other entries are skipped.
     pub(super) fn folders(&self, names: &[String]) -> Result<Vec<String>, StoreError> {
-        let Some(folder) = self.find(names)? else { return Ok(Vec::new()) };
-        let mut found = Vec::new();
-        for name in folder.entries()? {
-            if folder.kind(&name)? == Some(FileType::Directory) {
-                found.push(name);
-            }
-        }
-        Ok(found)
+        self.find(names)?.map_or_else(|| Ok(Vec::new()), |folder| folder.folders())
     }
 
     fn certificates(&self) -> Result<Vec<Key>, StoreError> {
-        let names = self.certificate_names()?.into_iter();
-        let mut keys: Vec<Key> = names.map(Key::Certificate).collect();
-        keys.retain(|key| self.is_kept(key));
-        Ok(keys)
+        Ok(self.certificate_names()?.into_iter().map(Key::Certificate).collect())
     }
 
     fn accounts(&self) -> Result<Vec<Key>, StoreError> {

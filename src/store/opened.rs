@@ -33,7 +33,7 @@ impl Opened {
         root: &Folder,
         names: &[String],
     ) -> Result<Option<Folder>, StoreError> {
-        let Some(top) = names.first() else { return root.duplicate().map(Some) };
+        let Some(top) = names.first() else { return Ok(Some(root.clone())) };
         let mut paths = self.paths.lock().unwrap_or_else(PoisonError::into_inner);
         let path = paths.entry(top.clone()).or_default();
         let known = path.iter().zip(names).take_while(|((known, _), name)| known == *name).count();
@@ -46,7 +46,7 @@ impl Opened {
             path.push((name.clone(), child));
         }
         let found = names.len().checked_sub(1).and_then(|last| path.get(last));
-        found.map(|(_, folder)| folder.duplicate()).transpose()
+        Ok(found.map(|(_, folder)| folder.clone()))
     }
 
     /// A document that all certificates share, read once.

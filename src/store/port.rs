@@ -137,7 +137,7 @@ pub trait Store {
     /// Removes a document; one that is not there is no error.
     fn delete(&self, key: &Key) -> impl Future<Output = Result<(), StoreError>>;
 
-    /// Lists the documents under a prefix, in order.
+    /// Lists the documents under a prefix, in order. A certificate may have none yet.
     fn list(&self, prefix: &Prefix) -> impl Future<Output = Result<Vec<Key>, StoreError>>;
 
     /// Takes a lock, waiting at most `wait` for another holder to release it.

@@ -314,14 +314,19 @@ impl<'a, S: Store> Records<'a, S> {
                 };
                 Err(StoreError::Corrupt { path, why, kept_as })
             }
-            parsed => parsed.map(Some),
+            parsed => {
+                drop_plain(stored);
+                parsed.map(Some)
+            }
         }
     }
 
     /// Reads a document; a damaged one stays where it is.
     async fn look<T: Document>(&self, key: &Key) -> Result<Option<Kept<T>>, StoreError> {
-        let stored = self.store.get(key).await?;
-        stored.map(|stored| self.parse(key, &stored)).transpose()
+        let Some(stored) = self.store.get(key).await? else { return Ok(None) };
+        let parsed = self.parse(key, &stored);
+        drop_plain(stored);
+        parsed.map(Some)
     }
 
     fn parse<T: Document>(&self, key: &Key, stored: &Stored) -> Result<Kept<T>, StoreError> {
@@ -330,6 +335,11 @@ impl<'a, S: Store> Records<'a, S> {
         let (revision, is_outdated) = (stored.revision.clone(), version < T::VERSION);
         Ok(Kept { value, revision, is_outdated })
     }
+}
+
+/// Frees a document without overwriting it: only keys are secret, and they are read as bytes.
+fn drop_plain(mut stored: Stored) {
+    drop(std::mem::take(&mut *stored.bytes));
 }
 
 #[cfg(test)]

@@ -6,13 +6,14 @@
 //! every run reports the challenges it may have left behind.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::open::Workspace;
 use super::selection::Targets;
 use crate::engine::ports::{Store as _, StoreError};
 use crate::engine::{Force, Goal, Task};
 use crate::resource::{
-    Certificate, CertificateRecord, NamespacedName, SecretMetadata, Settings, annotation,
+    Certificate, CertificateRecord, Issuer, NamespacedName, SecretMetadata, Settings, annotation,
 };
 
 /// A Certificate with its own name and Secret, without deployment.
@@ -35,11 +36,13 @@ impl Workspace {
         certificate: &Certificate,
         targets: &Targets,
     ) -> Result<Option<Task>, StoreError> {
-        let Some(task) = self.task(certificate, &targets.loaded, &targets.secrets) else {
+        let Some(task) =
+            self.task(&Arc::new(certificate.clone()), &targets.loaded, &targets.secrets)
+        else {
             return Ok(None);
         };
-        let mut issuer = task.issuer;
-        issuer.settings = unmanaged(&issuer.settings);
+        let settings = unmanaged(&task.issuer.settings);
+        let issuer = Arc::new(Issuer { settings, ..Issuer::clone(&task.issuer) });
         // The user started this by hand: the backoff of an earlier run does not apply.
         let is_issued = self.state.published(&certificate.secret_key()).await?.is_some();
         let force = (!is_issued).then_some(Force::default());

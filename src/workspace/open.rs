@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use super::notes::Notes;
 use super::settings::Settings;
@@ -11,7 +12,7 @@ use crate::acme::RequestCounts;
 use crate::engine::RefusedProfiles;
 use crate::engine::ports::StoreError;
 use crate::manifest::{Manifests, Options};
-use crate::resource::{CertificateRecord, NamespacedName};
+use crate::resource::{CertificateRecord, Issuer, NamespacedName};
 use crate::store::{OpenMode, Records, StateDirectory};
 
 /// Which certificates a workspace reads.
@@ -55,6 +56,8 @@ pub struct Workspace {
     pub(super) damaged: Vec<(NamespacedName, String)>,
     /// The absolute path of each manifest: many certificates are in one.
     pub(super) absolute_paths: RefCell<HashMap<PathBuf, Option<PathBuf>>>,
+    /// The issuers of the tasks.
+    pub(super) issuers: RefCell<Vec<Arc<Issuer>>>,
     /// What the last run sent to CAs.
     pub(super) requests: RefCell<RequestCounts>,
     /// The profiles that the last run found missing at their CA.
@@ -104,6 +107,7 @@ impl Workspace {
             records: Vec::new(),
             damaged: Vec::new(),
             absolute_paths: RefCell::default(),
+            issuers: RefCell::default(),
             requests: RefCell::default(),
             refused_profiles: RefCell::default(),
             notes: RefCell::default(),

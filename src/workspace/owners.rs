@@ -91,7 +91,8 @@ impl Owners {
     /// The manifest of a Certificate.
     pub fn certificate(&self, name: &NamespacedName) -> Option<&Certificate> {
         let (_, targets) = self.known.as_ref()?;
-        targets.loaded.certificates.iter().find(|c| c.metadata.key() == *name)
+        let mut certificates = targets.loaded.certificates.iter();
+        certificates.find(|one| one.metadata.key() == *name).map(AsRef::as_ref)
     }
 
     /// What the CA said about when to renew this leaf of a Certificate.

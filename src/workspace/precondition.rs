@@ -44,7 +44,8 @@ impl Settings {
         let certificates: Vec<&Certificate> = loaded
             .certificates
             .iter()
-            .filter(|one| is_usable("Certificate".to_owned(), one.metadata.key()))
+            .map(AsRef::as_ref)
+            .filter(|one: &&Certificate| is_usable("Certificate".to_owned(), one.metadata.key()))
             .collect();
         let used: Vec<Used<'_>> = used.collect();
         let found = self.unmet_of(loaded, &self.secrets(loaded), &certificates, &used);
@@ -150,7 +151,8 @@ impl Workspace {
             solvers.sort_unstable();
             solvers.dedup();
         }
-        let certificates: Vec<&Certificate> = tasks.iter().map(|task| &task.certificate).collect();
+        let certificates: Vec<&Certificate> =
+            tasks.iter().map(|task| task.certificate.as_ref()).collect();
         Ok(self.settings.unmet_of(loaded, secrets, &certificates, &used))
     }
 }

@@ -18,6 +18,8 @@ pub struct Request {
     /// Whether an object of `sources` stands for the one of the same name in other files: an edited
     /// copy.
     pub has_edited_copies: bool,
+    /// Whether the objects are only shown: nothing is attempted for them.
+    pub is_only_shown: bool,
 }
 
 impl Request {

@@ -5,9 +5,10 @@
 //! continue. Files recorded in the state are read too, so that a certificate issued from one
 //! directory is found from every other.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use zeroize::Zeroizing;
 
@@ -79,9 +80,13 @@ impl Workspace {
         let mut orphans = Vec::new();
         if !is_named {
             let mut paths = BTreeSet::new();
+            // Many certificates are in one file.
+            let mut there: HashMap<&Path, bool> = HashMap::new();
             for (name, record) in &self.records {
                 match &record.manifest {
-                    Some(path) if !path.exists() => orphans.push((name.clone(), path.clone())),
+                    Some(path) if !*there.entry(path).or_insert_with(|| path.exists()) => {
+                        orphans.push((name.clone(), path.clone()));
+                    }
                     manifest => paths.extend(manifest.iter().chain(&record.references)),
                 }
             }
@@ -95,6 +100,8 @@ impl Workspace {
             manifest::prefer(&mut loaded, &named);
         }
         manifest::check_owned_references(&mut loaded, |conflict| self.owner(conflict));
+        // All checks are done.
+        loaded.places.clear();
         let stops = |found: &Diagnostic| {
             found.is_error() && is_named && (named.contains(&found.path) || !found.path.exists())
         };
@@ -161,7 +168,7 @@ impl Workspace {
         let namespace = self.settings.namespace.as_deref();
         let names = self.requested(request, &of.loaded)?;
         let everything = request.is_empty();
-        let mut targets = self.targets_where(of, |certificate, files| {
+        let mut targets = self.targets_where(of, request.is_only_shown, |certificate, files| {
             let is_named = names.contains(&certificate.metadata.key());
             everything || is_named || files.contains(&certificate.origin.path)
         });
@@ -213,12 +220,19 @@ impl Workspace {
     /// All Certificates of a run without arguments.
     pub fn everything(&mut self) -> Targets {
         let all = self.select(&Request::default());
-        self.targets_where(all, |_, _| true)
+        self.targets_where(all, false, |_, _| true)
+    }
+
+    /// The same, only to be shown.
+    pub fn everything_shown(&mut self) -> Targets {
+        let all = self.select(&Request::default());
+        self.targets_where(all, true, |_, _| true)
     }
 
     fn targets_where(
         &self,
         of: Selection,
+        is_only_shown: bool,
         is_asked: impl Fn(&Certificate, &BTreeSet<PathBuf>) -> bool,
     ) -> Targets {
         let Selection { loaded, named, mut orphans, .. } = of;
@@ -227,7 +241,7 @@ impl Workspace {
             loaded.certificates().map(|certificate| certificate.metadata.key()).collect();
         orphans.retain(|(name, _)| !found.contains(name));
         let secrets = self.settings.secrets(&loaded);
-        let is_meant = |certificate: &&Certificate| {
+        let is_meant = |certificate: &&Arc<Certificate>| {
             let Metadata { namespace, labels, .. } = &certificate.metadata;
             let settings = &self.settings;
             self.scope.contains(&certificate.metadata.key())
@@ -237,7 +251,8 @@ impl Workspace {
         };
         let usable = loaded.usable(|conflict| self.owner(conflict));
         let meant = usable.into_iter().filter(is_meant);
-        let tasks = meant.filter_map(|c| self.task(c, &loaded, &secrets)).collect();
+        let task = |c| self.task_of(c, &loaded, &secrets, is_only_shown);
+        let tasks = meant.filter_map(task).collect();
         let has_errors = loaded.has_errors();
         Targets { loaded, tasks, secrets, orphans, has_errors }
     }
@@ -296,11 +311,21 @@ impl Workspace {
     /// The task of one Certificate; `None` when its issuer is missing.
     pub fn task(
         &self,
-        certificate: &Certificate,
+        certificate: &Arc<Certificate>,
         loaded: &Loaded,
         secrets: &SecretSource,
     ) -> Option<Task> {
-        let issuer = issuer_of(certificate, loaded)?.clone();
+        self.task_of(certificate, loaded, secrets, false)
+    }
+
+    fn task_of(
+        &self,
+        certificate: &Arc<Certificate>,
+        loaded: &Loaded,
+        secrets: &SecretSource,
+        is_only_shown: bool,
+    ) -> Option<Task> {
+        let issuer = self.shared(issuer_of(certificate, loaded)?);
         let absolute = |path: &PathBuf| {
             let mut known = self.absolute_paths.borrow_mut();
             known.entry(path.clone()).or_insert_with(|| absolute(path)).clone()
@@ -311,10 +336,20 @@ impl Workspace {
         references.retain(|path| Some(path) != manifest.as_ref());
         references.sort();
         references.dedup();
-        let bytes = self.used_secrets(certificate, &issuer, secrets);
+        // It is compared with those of earlier attempts, and added to them by another one.
+        let is_compared = || {
+            let record = self.record(&certificate.metadata.key());
+            record.is_some_and(|record| !record.attempted_inputs.is_empty())
+        };
+        let input_digest = if !is_only_shown || is_compared() {
+            let bytes = self.used_secrets(certificate, &issuer, secrets);
+            input_digest(certificate, &issuer, &bytes)
+        } else {
+            String::new()
+        };
         Some(Task {
-            input_digest: input_digest(certificate, &issuer, &bytes),
-            certificate: certificate.clone(),
+            input_digest,
+            certificate: Arc::clone(certificate),
             issuer,
             manifest,
             references,
@@ -325,6 +360,17 @@ impl Workspace {
             revoked: None,
             secret: pair_to_adopt(certificate, loaded),
         })
+    }
+
+    /// The issuer, in memory once however many tasks have it.
+    fn shared(&self, issuer: &Issuer) -> Arc<Issuer> {
+        let mut known = self.issuers.borrow_mut();
+        if let Some(known) = known.iter().find(|known| known.as_ref() == issuer) {
+            return Arc::clone(known);
+        }
+        let issuer = Arc::new(issuer.clone());
+        known.push(Arc::clone(&issuer));
+        issuer
     }
 
     /// A task that stands for an Issuer alone: for account operations, never run.
@@ -339,8 +385,8 @@ impl Workspace {
             origin: issuer.origin.clone(),
         };
         Task {
-            certificate,
-            issuer: issuer.clone(),
+            certificate: Arc::new(certificate),
+            issuer: Arc::new(issuer.clone()),
             manifest: None,
             references: Vec::new(),
             is_named: false,

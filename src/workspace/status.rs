@@ -15,7 +15,7 @@ use crate::engine::ports::{Lock, StoreError};
 use crate::engine::{Seen, Task, live_files, look, published_pair};
 use crate::manifest::{Blocks, Diagnostic, ObjectId};
 use crate::resource::{
-    Account, AccountIdentity, CertificateRecord, CertificateRequest, ConditionStatus,
+    Account, AccountIdentity, Certificate, CertificateRecord, CertificateRequest, ConditionStatus,
     ConditionType, DeployStep, Event, Issuer, NamespacedName, Spent,
 };
 use crate::store::Records;
@@ -93,8 +93,8 @@ impl Workspace {
                     let held = held.get(name).cloned().unwrap_or_default();
                     let view = Box::pin(self.with_manifest(task, depth, held, now)).await;
                     view.unwrap_or_else(|error| CertificateView {
-                        certificate: Some(task.certificate.clone()),
-                        issuer: Some(task.issuer.clone()),
+                        certificate: Some(Certificate::clone(&task.certificate)),
+                        issuer: Some(Issuer::clone(&task.issuer)),
                         ..damaged(name, &error)
                     })
                 }
@@ -279,8 +279,8 @@ impl Workspace {
             strays: self.strays(&key, depth)?,
             secret_path: self.state.secret_path(&secret)?,
             account: snapshot.account,
-            certificate: Some(task.certificate.clone()),
-            issuer: Some(task.issuer.clone()),
+            certificate: Some(Certificate::clone(&task.certificate)),
+            issuer: Some(Issuer::clone(&task.issuer)),
             ..CertificateView::unknown(key)
         })
     }

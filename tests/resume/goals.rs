@@ -83,7 +83,7 @@ fn with_a_hook() -> Scene {
 
 fn with_other_contacts() -> Scene {
     let mut scene = issued();
-    "other@example.com".clone_into(&mut scene.task.issuer.acme.email);
+    "other@example.com".clone_into(&mut Arc::make_mut(&mut scene.task.issuer).acme.email);
     scene
 }
 

@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::slice::from_ref;
+use std::sync::Arc;
 use std::task::Poll;
 
 use certctl::acme::Limits;
@@ -87,7 +88,8 @@ impl Scene {
         let mut scene = Self::new(names);
         let provider = Dns01Provider::Rfc2136(Rfc2136::default());
         let dns01 = Dns01 { cname_strategy: None, nameservers: Vec::new(), provider };
-        scene.task.issuer.acme.solvers[0].kind = SolverKind::Dns01(Box::new(dns01));
+        Arc::make_mut(&mut scene.task.issuer).acme.solvers[0].kind =
+            SolverKind::Dns01(Box::new(dns01));
         scene
     }
 
@@ -406,20 +408,20 @@ pub(crate) fn task(name: &str, names: &[&str]) -> Task {
         }],
     };
     Task {
-        certificate: Certificate {
+        certificate: Arc::new(Certificate {
             metadata: metadata(name),
             spec,
             settings: Settings::default(),
             origin: origin.clone(),
-        },
-        issuer: Issuer {
+        }),
+        issuer: Arc::new(Issuer {
             kind: IssuerKind::Issuer,
             metadata: metadata("le"),
             acme,
             settings: Settings::default(),
             origin,
             server_line: 1,
-        },
+        }),
         manifest: Some(PathBuf::from("/etc/certctl/web.yaml")),
         references: Vec::new(),
         force: None,

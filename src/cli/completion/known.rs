@@ -305,16 +305,16 @@ impl Reader {
         }
         let loaded = manifest::load(&[Source::Stdin(bytes.to_vec())], &Options::default());
         for certificate in loaded.certificates {
-            let (metadata, spec) = (certificate.metadata, certificate.spec);
-            let mut labels = metadata.labels;
+            let (metadata, spec) = (&certificate.metadata, &certificate.spec);
+            let mut labels = metadata.labels.clone();
             labels.retain(|key, value| is_label(key) && is_label(value));
             self.found.push(Seen {
                 kind: "Certificate".to_owned(),
-                namespace: metadata.namespace,
-                name: metadata.name,
+                namespace: metadata.namespace.clone(),
+                name: metadata.name.clone(),
                 labels,
                 dns_names: spec.dns_names.iter().map(ToString::to_string).collect(),
-                secret: spec.secret_name,
+                secret: spec.secret_name.clone(),
             });
         }
         for issuer in loaded.issuers {

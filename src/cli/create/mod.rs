@@ -68,7 +68,7 @@ fn certificate_of(
         return Err(refused(&loaded));
     }
     match loaded.certificates.as_slice() {
-        [one] => Ok((one.clone(), loaded)),
+        [one] => Ok((Certificate::clone(one), loaded)),
         several => Err(CliError::new(
             ExitCode::Manifest,
             format_args!("{} has {} Certificates, expected one", path.display(), several.len()),

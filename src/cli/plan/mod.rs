@@ -32,10 +32,11 @@ pub(crate) fn plan(args: &PlanArgs, shell: &mut Shell) -> Result<ExitCode, CliEr
         return Err(error.hinted("-o json"));
     }
     let request = request(shell, &args.targets)?;
-    let request = Request { has_edited_copies: true, ..request };
+    let request = Request { has_edited_copies: true, is_only_shown: true, ..request };
     on_one_thread(async {
         let mut workspace = open_for(shell, &request).await?;
         let targets = targets(shell, &mut workspace, &request)?;
+        workspace.forget_manifests();
         tell_orphans(shell, &targets.orphans);
         if targets.loaded.certificates.is_empty() && !targets.has_errors {
             return Err(nothing_found(shell, workspace.records().len()));

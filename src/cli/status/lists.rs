@@ -2,13 +2,13 @@
 
 use super::issuance::{challenge_name, reason, state};
 use super::noun::Noun;
-use super::objects;
+use super::objects::{self, ChallengeObject, OrderObject, RequestObject};
 use super::progress::{identifier, type_word};
 use super::scene::Scene;
 use super::table::{Cell, render_in};
 
 use crate::cli::args::Format;
-use crate::cli::document;
+use crate::cli::document::{self, Listed};
 use crate::cli::error::CliError;
 use crate::cli::output::Paint;
 use crate::cli::time::{self, length};
@@ -98,7 +98,19 @@ impl<'a> Object<'a> {
         }
     }
 
-    fn row(self, wide: bool, scene: &Scene) -> Vec<Cell> {
+    /// What it adds to a list for programs.
+    pub(super) fn listed(self, listed: &mut Listed) -> Result<String, CliError> {
+        match self {
+            Self::Request(request) => listed.item(&document::Object(objects::request(request))),
+            Self::Order(order) => listed.item(&document::Object(objects::order(order))),
+            Self::Challenge(order, index, challenge) => {
+                listed.item(&document::Object(objects::challenge(order, index, challenge)))
+            }
+        }
+    }
+
+    /// Its cells.
+    pub(super) fn row(self, wide: bool, scene: &Scene) -> Vec<Cell> {
         let mut row = vec![Cell::from(self.namespace()), Cell::from(self.name())];
         match self {
             Self::Request(request) => row.extend(request_cells(request, scene)),
@@ -114,35 +126,54 @@ fn challenges_of(order: &Order) -> impl Iterator<Item = Object<'_>> {
     challenges.map(move |(index, challenge)| Object::Challenge(order, index, challenge))
 }
 
-/// cert-manager's objects.
-pub(super) fn documents(
-    noun: Noun,
-    found: &[Object<'_>],
-    by_name: bool,
-    format: Format,
-) -> Result<String, CliError> {
-    let (mut requests, mut orders, mut challenges) = (Vec::new(), Vec::new(), Vec::new());
-    for object in found {
-        match *object {
-            Object::Request(request) => requests.push(document::Object(objects::request(request))),
-            Object::Order(order) => orders.push(document::Object(objects::order(order))),
+/// cert-manager's objects, of one kind.
+#[derive(Default)]
+pub(super) struct Documents {
+    requests: Vec<document::Object<RequestObject>>,
+    orders: Vec<document::Object<OrderObject>>,
+    challenges: Vec<document::Object<ChallengeObject>>,
+}
+
+impl Documents {
+    /// Adds one.
+    pub(super) fn push(&mut self, object: Object<'_>) {
+        match object {
+            Object::Request(request) => {
+                self.requests.push(document::Object(objects::request(request)));
+            }
+            Object::Order(order) => self.orders.push(document::Object(objects::order(order))),
             Object::Challenge(order, index, challenge) => {
                 let object = objects::challenge(order, index, challenge);
-                challenges.push(document::Object(object));
+                self.challenges.push(document::Object(object));
             }
         }
     }
+
+    /// The text.
+    pub(super) fn end(self, noun: Noun, by_name: bool, format: Format) -> Result<String, CliError> {
+        match noun {
+            Noun::Order => document::list(&self.orders, by_name, format),
+            Noun::Challenge => document::list(&self.challenges, by_name, format),
+            Noun::CertificateRequest | Noun::Certificate | Noun::Issuer => {
+                document::list(&self.requests, by_name, format)
+            }
+        }
+    }
+}
+
+/// What ends a list for programs.
+pub(super) fn end(noun: Noun, listed: Listed) -> Result<String, CliError> {
     match noun {
-        Noun::Order => document::list(&orders, by_name, format),
-        Noun::Challenge => document::list(&challenges, by_name, format),
+        Noun::Order => listed.end::<document::Object<OrderObject>>(),
+        Noun::Challenge => listed.end::<document::Object<ChallengeObject>>(),
         Noun::CertificateRequest | Noun::Certificate | Noun::Issuer => {
-            document::list(&requests, by_name, format)
+            listed.end::<document::Object<RequestObject>>()
         }
     }
 }
 
 /// Requests, orders or challenges; `wide` adds URLs and keys.
-pub(super) fn objects(noun: Noun, found: &[Object<'_>], wide: bool, scene: &Scene) -> String {
+pub(super) fn objects(noun: Noun, rows: &[Vec<Cell>], wide: bool, scene: &Scene) -> String {
     let mut heading = vec!["NAMESPACE", "NAME"];
     heading.extend_from_slice(match noun {
         Noun::CertificateRequest => &["REVISION", "READY", "REASON", "ISSUER", "AGE"],
@@ -159,8 +190,7 @@ pub(super) fn objects(noun: Noun, found: &[Object<'_>], wide: bool, scene: &Scen
             Noun::CertificateRequest | Noun::Certificate | Noun::Issuer => &[][..],
         });
     }
-    let rows: Vec<Vec<Cell>> = found.iter().map(|object| object.row(wide, scene)).collect();
-    render_in(&heading, &rows, scene.color, scene.width)
+    render_in(&heading, rows, scene.color, scene.width)
 }
 
 fn request_cells(request: &CertificateRequest, scene: &Scene) -> Vec<Cell> {

@@ -28,11 +28,13 @@ use super::exit::ExitCode;
 use crate::manifest::nearest_by;
 use crate::workspace::target::NameTarget;
 use crate::workspace::view::{CertificateView, IssuerView};
+use lists::Documents;
 pub use noun::Noun;
 use objects::CertificateObject;
 use overview::Overview;
 pub(crate) use prometheus::{Exposition, LastRun};
 pub use scene::Scene;
+use table::Cell;
 pub use table::Width;
 pub use verdict::Verdict;
 
@@ -177,26 +179,89 @@ pub fn objects_of(
     names: &[NameTarget],
     scene: &Scene,
 ) -> Result<String, CliError> {
-    let found: Vec<lists::Object<'_>> = views
-        .iter()
-        .flat_map(|view| lists::Object::of(noun, view))
-        .filter(|object| is_wanted(names, object.namespace(), &object.name()))
-        .collect();
-    let known: Vec<(&str, String)> =
-        found.iter().map(|object| (object.namespace(), object.name())).collect();
-    all_found(noun, names, &known)?;
-    match scene.format {
-        Format::Text | Format::Wide => {
-            Ok(lists::objects(noun, &found, scene.format == Format::Wide, scene))
+    let (mut listing, mut text) = (ObjectListing::new(noun, names, scene)?, String::new());
+    for view in views {
+        text += &listing.add(view)?;
+    }
+    Ok(text + &listing.end()?)
+}
+
+/// The status of requests, orders or challenges, of which those of one certificate at a time are in
+/// memory.
+pub(crate) struct ObjectListing<'s> {
+    noun: Noun,
+    names: &'s [NameTarget],
+    scene: &'s Scene,
+    /// Namespace and name of each, when they were requested by name.
+    known: Vec<(String, String)>,
+    body: ObjectBody,
+}
+
+enum ObjectBody {
+    Table(Vec<Vec<Cell>>),
+    /// Those requested by name: a single one stands alone.
+    Named(Documents),
+    Objects(Listed),
+    Names(String),
+}
+
+impl<'s> ObjectListing<'s> {
+    pub(crate) fn new(
+        noun: Noun,
+        names: &'s [NameTarget],
+        scene: &'s Scene,
+    ) -> Result<Self, CliError> {
+        let body = match scene.format {
+            Format::Text | Format::Wide => ObjectBody::Table(Vec::new()),
+            Format::Json | Format::Yaml if names.is_empty() => {
+                ObjectBody::Objects(Listed::new(scene.format))
+            }
+            Format::Json | Format::Yaml => ObjectBody::Named(Documents::default()),
+            Format::Name => ObjectBody::Names(String::new()),
+            Format::Prometheus => return Err(no_metrics(noun)),
+        };
+        Ok(Self { noun, names, scene, known: Vec::new(), body })
+    }
+
+    /// What is to be written for those of one more certificate.
+    pub(crate) fn add(&mut self, view: &CertificateView) -> Result<String, CliError> {
+        let (scene, mut text) = (self.scene, String::new());
+        for object in lists::Object::of(self.noun, view) {
+            let (namespace, name) = (object.namespace(), object.name());
+            if !is_wanted(self.names, namespace, &name) {
+                continue;
+            }
+            match &mut self.body {
+                ObjectBody::Table(rows) => {
+                    rows.push(object.row(scene.format == Format::Wide, scene));
+                }
+                ObjectBody::Named(documents) => documents.push(object),
+                ObjectBody::Objects(listed) => text += &object.listed(listed)?,
+                ObjectBody::Names(names) => {
+                    let kind = self.noun.kind().to_lowercase();
+                    names.extend([kind.as_str(), "/", &name, "\n"]);
+                }
+            }
+            if !self.names.is_empty() {
+                self.known.push((namespace.to_owned(), name));
+            }
         }
-        Format::Json | Format::Yaml => {
-            lists::documents(noun, &found, names.len() == 1, scene.format)
+        Ok(text)
+    }
+
+    /// The rest.
+    pub(crate) fn end(self) -> Result<String, CliError> {
+        let Self { noun, names, scene, .. } = self;
+        let known = self.known.iter().map(|(namespace, name)| (namespace.as_str(), name.clone()));
+        all_found(noun, names, &known.collect::<Vec<_>>())?;
+        match self.body {
+            ObjectBody::Table(rows) => {
+                Ok(lists::objects(noun, &rows, scene.format == Format::Wide, scene))
+            }
+            ObjectBody::Named(documents) => documents.end(noun, names.len() == 1, scene.format),
+            ObjectBody::Objects(listed) => lists::end(noun, listed),
+            ObjectBody::Names(names) => Ok(names),
         }
-        Format::Name => {
-            let kind = noun.kind().to_lowercase();
-            Ok(lines(known.iter().map(|(_, name)| format!("{kind}/{name}"))))
-        }
-        Format::Prometheus => Err(no_metrics(noun)),
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::scene::Scene;
 use super::table::Width;
-use super::{Exposition, LastRun, Listing, Noun, issuers, objects_of};
+use super::{Exposition, LastRun, Listing, Noun, ObjectListing, issuers};
 use crate::cli::args::{Format, StatusArgs};
 use crate::cli::count::count;
 use crate::cli::environment::Source;
@@ -40,7 +40,7 @@ pub(crate) fn status(args: &StatusArgs, shell: &mut Shell) -> Result<ExitCode, C
     on_one_thread(async {
         let asked = if noun == Noun::Certificate { names.as_slice() } else { &[] };
         let mut workspace = Workspace::open_named(shell.settings()?, asked, Scope::Only).await?;
-        let request = Request::default();
+        let request = Request { is_only_shown: true, ..Request::default() };
         let selection = workspace.select(&request);
         workspace.forget_manifests();
         show(shell, &selection.loaded);
@@ -52,20 +52,37 @@ pub(crate) fn status(args: &StatusArgs, shell: &mut Shell) -> Result<ExitCode, C
             format: shell.global.format(),
             width: Width::of_stdout(shell.environment.is_utf8()),
         };
-        let text = match noun {
+        match noun {
             Noun::Certificate => {
-                return Box::pin(of_certificates(shell, &workspace, &targets, &names, &scene))
-                    .await;
+                Box::pin(of_certificates(shell, &workspace, &targets, &names, &scene)).await
             }
-            Noun::Issuer => issuers(&workspace.issuer_views(&targets).await?, &names, &scene)?,
+            Noun::Issuer => {
+                let views = workspace.issuer_views(&targets).await?;
+                shell.output.data(&issuers(&views, &names, &scene)?)?;
+                Ok(ExitCode::Done)
+            }
             Noun::CertificateRequest | Noun::Order | Noun::Challenge => {
-                let views = Box::pin(workspace.certificate_views(&targets, scene.now)).await?;
-                objects_of(noun, &views, &names, &scene)?
+                let mut listing = ObjectListing::new(noun, &names, &scene)?;
+                let mut text = String::new();
+                let show = |view: CertificateView| {
+                    text.push_str(&listing.add(&view)?);
+                    written(shell, &mut text)
+                };
+                Box::pin(workspace.each_view(&targets, None, Depth::Line, scene.now, show)).await?;
+                text.push_str(&listing.end()?);
+                shell.output.data(&text)?;
+                Ok(ExitCode::Done)
             }
-        };
-        shell.output.data(&text)?;
-        Ok(ExitCode::Done)
+        }
     })
+}
+
+/// Writes a text once it is long.
+fn written(shell: &mut Shell, text: &mut String) -> Result<(), CliError> {
+    if text.len() > MOST_HELD {
+        shell.output.data(&std::mem::take(text))?;
+    }
+    Ok(())
 }
 
 /// The status of all certificates, or of those named.
@@ -90,10 +107,7 @@ async fn of_certificates(
         let show = |view: CertificateView| {
             text.push_str(&listing.add(&view)?);
             shown.insert(view.key);
-            if text.len() > MOST_HELD {
-                shell.output.data(&std::mem::take(&mut text))?;
-            }
-            Ok::<_, CliError>(())
+            written(shell, &mut text)
         };
         Box::pin(workspace.each_view(targets, only, depth, scene.now, show)).await?;
     }
@@ -186,7 +200,7 @@ pub(crate) async fn write_metrics(
 ) -> Result<(), CliError> {
     let Some(path) = shell.global.metrics_file.clone() else { return Ok(()) };
     workspace.widen().await?;
-    let targets = workspace.everything();
+    let targets = workspace.everything_shown();
     let now = SystemClock.now();
     let mut metrics = Exposition::new(now);
     let show = |view: CertificateView| {

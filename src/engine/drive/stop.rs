@@ -169,7 +169,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         }
         let now = self.engine.clock.now();
         let mut record = Record::default();
-        let snapshot = Some(&self.session.snapshot);
+        let snapshot = Some(self.session.snapshot.as_ref());
         for identifier in self.shared.schedule.leave(&self.session.name, snapshot).await {
             record = record.normal(now, Reason::Released, challenge::released(&identifier));
         }

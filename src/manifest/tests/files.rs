@@ -2,10 +2,13 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
+use std::sync::Arc;
 
 use super::super::*;
 use super::{findings, fixture, read};
-use crate::resource::{CertificateSpec, IssuerKind, KeyAlgorithm, NamespacedName, SolverKind};
+use crate::resource::{
+    Certificate, CertificateSpec, IssuerKind, KeyAlgorithm, NamespacedName, SolverKind,
+};
 
 fn write(path: &Path, text: &str) {
     std::io::Write::write_all(&mut std::fs::File::create(path).unwrap(), text.as_bytes()).unwrap();
@@ -148,7 +151,7 @@ fn references_are_checked_before_anything_is_asked() {
         .collect();
     assert_eq!(found, REFERENCES);
     let first = |conflict: &Conflict| conflict.certificates.first().cloned();
-    let names = |usable: Vec<&crate::resource::Certificate>| -> Vec<String> {
+    let names = |usable: Vec<&Arc<Certificate>>| -> Vec<String> {
         usable.iter().map(|certificate| certificate.metadata.name.clone()).collect()
     };
     assert_eq!(names(loaded.usable(first)), ["good"]);

@@ -285,7 +285,7 @@ fn a_manifest_has_the_name_that_it_has_when_all_are_read() {
         let [alone, all] = [&mut alone, &mut all].map(|workspace| {
             let selection = workspace.select(&Request::default());
             let mut certificates = selection.loaded.certificates.into_iter();
-            certificates.find(|one| one.metadata.key() == key).unwrap().origin
+            certificates.find(|one| one.metadata.key() == key).unwrap().origin.clone()
         });
         assert_eq!(alone, all, "{name}");
     }
