@@ -124,6 +124,9 @@ pub(super) async fn reach<C: Clock, S: Store, P: Performer, O: Observer>(
     if matches!(task.goal, Goal::Issue | Goal::Deploy { .. } | Goal::CleanUp) {
         drive.reload_or_report(&mut ended, limited).await?;
     }
+    if lock.is_some() {
+        drive.session.settle().await?;
+    }
     let run = &mut drive.session.snapshot.run;
     ended.rewritten = run.rewritten.take();
     ended.deployed = std::mem::take(&mut run.deployments);
@@ -272,7 +275,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
                     continue;
                 }
                 (false, Some(held)) => {
-                    self.flush().await?;
+                    self.flush(&[]).await?;
                     self.give_the_account_back(held, &step);
                     continue;
                 }
@@ -281,7 +284,8 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             }
             // Consecutive records are written together, before the next effect starts.
             if !matches!(step, Step::Record(_)) {
-                self.flush().await?;
+                let next = if let Step::Act(effects) = &step { effects.as_slice() } else { &[] };
+                self.flush(next).await?;
                 self.start(owed);
             }
             let wait = match step {
@@ -377,7 +381,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         &mut self,
         pass: Pass,
     ) -> Result<Result<Option<AccountTurn<S::Lease>>, i32>, StoreError> {
-        self.flush().await?;
+        self.flush(&[]).await?;
         let shutdown = self.engine.shutdown.clone();
         tokio::select! {
             biased;

@@ -16,7 +16,7 @@ use super::ports::{Etag, Key, Store, StoreError};
 use super::task::{Force, Task};
 use super::{gather, links};
 use crate::controller::{
-    Answer, Change, Intervals, Record, Run, Snapshot, challenge, order, trigger,
+    Answer, Change, Effect, Intervals, Record, Run, Snapshot, challenge, order, trigger,
 };
 use crate::resource::{
     Account, AccountIdentity, AccountStep, Certificate, CertificateRecord, CertificateRequest,
@@ -39,6 +39,8 @@ pub(crate) struct Session<'a, S: Store> {
     past_requests: Vec<CertificateRequest>,
     pending: Vec<Change>,
     events: Vec<Event>,
+    /// What was written and is not durable.
+    unsynced: Unsynced,
     /// The record as it is on disk.
     stored_record: Option<CertificateRecord>,
     /// Whether there are sets of files and none of them is live: then nothing is pruned.
@@ -47,6 +49,59 @@ pub(crate) struct Session<'a, S: Store> {
     has_leftovers: bool,
     /// The wait for a lock that is needed to write.
     pub(super) lock_timeout: SignedDuration,
+}
+
+/// The most that a power loss may not take, of what was written and is not durable. In this order:
+/// what must be durable for one must be for those before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Unsynced {
+    Nothing,
+    /// What the next run finds out again, from the CA or the live files.
+    Progress,
+    /// A key or a request: durable before a CA learns of the CSR.
+    Request,
+    /// The URL of an order, or a challenge that owes a clean-up: durable at once.
+    Order,
+}
+
+/// What must be durable before these effects start.
+///
+/// The effects of an issuance rely on nothing but what [`Unsynced::Order`] and
+/// [`Unsynced::Request`] say: a run that is cut before or after one of them goes on from the state
+/// of the order at the CA. An account's documents are durable as they are written. All other effects
+/// rely on the record of what was asked for.
+fn relied_on(effects: &[Effect]) -> Unsynced {
+    let relied_on = |effect: &Effect| match effect {
+        Effect::Finalize { .. } => Unsynced::Request,
+        Effect::Prepare { .. }
+        | Effect::GenerateKey { .. }
+        | Effect::ReuseKey
+        | Effect::BuildRequest
+        | Effect::CreateOrder { .. }
+        | Effect::AskForRenewalInformation { .. }
+        | Effect::ReadOrder { .. }
+        | Effect::ReadAuthorization { .. }
+        | Effect::Locate { .. }
+        | Effect::Present { .. }
+        | Effect::SelfCheck { .. }
+        | Effect::Accept { .. }
+        | Effect::CleanUp { .. }
+        | Effect::Download { .. }
+        | Effect::Publish { .. }
+        | Effect::ObtainAccountKey
+        | Effect::FindAccount
+        | Effect::RegisterAccount { .. }
+        | Effect::UpdateContacts { .. }
+        | Effect::DeactivateAccount { .. } => Unsynced::Order,
+        Effect::PublishTemporary { .. }
+        | Effect::Rewrite { .. }
+        | Effect::Deploy { .. }
+        | Effect::Revoke { .. }
+        | Effect::SwitchBack { .. }
+        | Effect::RestoreLinks { .. }
+        | Effect::RestoreFiles { .. } => Unsynced::Progress,
+    };
+    effects.iter().map(relied_on).min().unwrap_or(Unsynced::Order)
 }
 
 /// What is stored of a certificate.
@@ -131,6 +186,7 @@ impl<'a, S: Store> Session<'a, S> {
             past_requests,
             pending: Vec::new(),
             events: Vec::new(),
+            unsynced: Unsynced::Nothing,
             stored_record,
             is_lost,
             has_leftovers,
@@ -195,7 +251,7 @@ impl<'a, S: Store> Session<'a, S> {
     }
 
     fn records(&self) -> Records<'a, S> {
-        Records::new(self.store)
+        Records::in_steps(self.store)
     }
 
     /// The name under which the account of this certificate's issuer is stored.
@@ -277,7 +333,9 @@ impl<'a, S: Store> Session<'a, S> {
             let secret = self.snapshot.certificate.secret_key();
             self.store.remove_leftovers(&self.name, &secret)?;
         }
-        for change in std::mem::take(&mut self.outdated) {
+        let outdated = std::mem::take(&mut self.outdated);
+        let is_any = !outdated.is_empty();
+        for change in outdated {
             let is_shared = matches!(change, Change::Account(_));
             match self.write(change).await {
                 // Another certificate of the same account was first.
@@ -285,7 +343,7 @@ impl<'a, S: Store> Session<'a, S> {
                 written => written?,
             }
         }
-        Ok(())
+        if is_any { self.settle().await } else { Ok(()) }
     }
 
     /// Whether the record in memory differs from the one on disk.
@@ -343,10 +401,15 @@ impl<'a, S: Store> Session<'a, S> {
         }
     }
 
-    /// Writes what has changed, then the journal. Returns the events, to be shown.
-    pub(crate) async fn flush(&mut self) -> Result<Vec<Event>, StoreError> {
+    /// Writes what has changed, then the journal, before these effects start: what they rely on is
+    /// durable then. Returns the events, to be shown.
+    pub(crate) async fn flush(&mut self, before: &[Effect]) -> Result<Vec<Event>, StoreError> {
         for change in std::mem::take(&mut self.pending) {
             self.write(change).await?;
+        }
+        if self.unsynced >= relied_on(before) {
+            self.store.sync(&self.name).await?;
+            self.unsynced = Unsynced::Nothing;
         }
         let events = std::mem::take(&mut self.events);
         if !events.is_empty() {
@@ -358,11 +421,31 @@ impl<'a, S: Store> Session<'a, S> {
     /// Writes what has changed; the events belong to no certificate's journal.
     pub(crate) async fn flush_without_journal(&mut self) -> Result<(), StoreError> {
         self.events.clear();
-        self.flush().await.map(drop)
+        self.flush(&[]).await.map(drop)
+    }
+
+    /// Writes what has changed, all of it durably: the work under this lock is done. Returns the
+    /// events, to be shown.
+    pub(crate) async fn finish(&mut self) -> Result<Vec<Event>, StoreError> {
+        let events = self.flush(&[]).await?;
+        self.settle().await?;
+        Ok(events)
+    }
+
+    /// Writes the documents to their own files. An order that has its certificate and owes nothing
+    /// is history: its request has the certificate too.
+    pub(crate) async fn settle(&mut self) -> Result<(), StoreError> {
+        let is_past = |order: &Order| order.certificate().is_some() && !order.owes_clean_up();
+        let orders = self.stored_orders.iter().filter(|(_, kept)| is_past(&kept.value));
+        let past = orders.map(|((of, number), _)| Key::Order(self.name.clone(), *of, *number));
+        self.store.settle(&self.name, &past.collect::<Vec<_>>()).await?;
+        self.unsynced = Unsynced::Nothing;
+        Ok(())
     }
 
     async fn write(&mut self, change: Change) -> Result<(), StoreError> {
         let name = self.name.clone();
+        self.unsynced = self.unsynced.max(self.promised(&change));
         match change {
             Change::Certificate(record) => {
                 let key = Key::Certificate(name.clone());
@@ -378,9 +461,8 @@ impl<'a, S: Store> Session<'a, S> {
                 self.stored.insert(key, version);
             }
             Change::DropRequest(revision) => {
-                let key = Key::Request(name, revision);
-                self.store.delete(&key).await?;
-                self.stored.remove(&key);
+                self.records().delete_request(&name, revision).await?;
+                self.stored.remove(&Key::Request(name, revision));
             }
             Change::Order(order) => {
                 let (of, number) = (order.spec.revision, order.number);
@@ -406,6 +488,27 @@ impl<'a, S: Store> Session<'a, S> {
             Change::Ban(key) => ban(self.store, key, self.lock_timeout).await?,
         }
         Ok(())
+    }
+
+    /// What a power loss may not take of this change. That of an account is durable as it is written.
+    fn promised(&self, change: &Change) -> Unsynced {
+        match change {
+            Change::Order(order) => {
+                let old = self.stored_orders.get(&(order.spec.revision, order.number));
+                let old = old.map(|kept| &kept.value);
+                let owed = |order: &Order| {
+                    order.challenges.iter().filter(|challenge| challenge.owes_clean_up()).count()
+                };
+                let is_named = old.and_then(Order::url) != order.url();
+                let owes_more = owed(order) > old.map_or(0, owed);
+                if is_named || owes_more { Unsynced::Order } else { Unsynced::Progress }
+            }
+            Change::Request(_) | Change::NextKey(..) => Unsynced::Request,
+            Change::Certificate(_) | Change::DropRequest(_) | Change::DropNextKey => {
+                Unsynced::Progress
+            }
+            Change::AccountKey(..) | Change::Account(_) | Change::Ban(_) => Unsynced::Nothing,
+        }
     }
 
     /// A run that was killed before it wrote the account left its key. It is used again, or
@@ -436,6 +539,13 @@ impl<'a, S: Store> Session<'a, S> {
         let version = self.records().put_account(&id, account, self.stored.get(&key)).await?;
         self.stored.insert(key, version);
         Ok(())
+    }
+
+    /// Goes on from another session's work, of which not all is durable.
+    pub(crate) fn follow(&mut self, before: &Self) {
+        self.is_lost |= before.is_lost;
+        self.lock_timeout = before.lock_timeout;
+        self.unsynced = before.unsynced;
     }
 
     /// Removes requests and orders that are no longer needed.

@@ -62,9 +62,19 @@ fn open_parent(path: &Path) -> Result<(Folder, &str), StoreError> {
 
 /// Replaces a private file.
 pub(super) fn replace(folder: &Folder, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
-    check_size(folder, name, bytes)?;
-    Temp::write(folder, name, bytes, PRIVATE)?.rename(name)?;
+    replace_unsynced(folder, name, bytes)?;
     folder.sync()
+}
+
+/// The same, without the fsync of the folder: it is the old file or the new one, and which of them
+/// is durable only with the folder.
+pub(super) fn replace_unsynced(
+    folder: &Folder,
+    name: &str,
+    bytes: &[u8],
+) -> Result<(), StoreError> {
+    check_size(folder, name, bytes)?;
+    Temp::write(folder, name, bytes, PRIVATE)?.rename(name)
 }
 
 /// Creates a private file; `false` when there is one already. Of two creators one wins.

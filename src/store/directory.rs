@@ -17,8 +17,8 @@ use super::layout::{self, Place};
 use super::lock::{self, Lease};
 use super::opened::Opened;
 use super::opening::{self, OpenMode};
-use super::{atomic, hook_lock, journal, links, rollback, secret};
-use crate::resource::{DataLink, Event, Issuance, NamespacedName, SecretFiles, SecretLinks, hex};
+use super::{atomic, hook_lock, journal, links, rollback, secret, steps};
+use crate::resource::{DataLink, Event, Issuance, NamespacedName, SecretFiles, SecretLinks};
 use crate::store::port::{Etag, HookTurn, KeptSet, Key, Lock, Prefix, Store, StoreError, Stored};
 
 /// An open state directory.
@@ -34,6 +34,8 @@ pub struct StateDirectory {
     durable: Mutex<HashSet<PathBuf>>,
     /// The Secrets with sets none of which was live: nothing of those is removed.
     lost: Mutex<HashSet<NamespacedName>>,
+    /// The steps of the certificates that are being worked on.
+    steps: steps::Open,
 }
 
 impl StateDirectory {
@@ -58,6 +60,7 @@ impl StateDirectory {
             opened: Opened::default(),
             durable: Mutex::default(),
             lost: Mutex::default(),
+            steps: steps::Open::default(),
         };
         if mode == OpenMode::ReadWrite {
             state.prepare()?;
@@ -126,18 +129,27 @@ impl StateDirectory {
         opening::check_writable(root)?;
         opening::check_space(root)?;
         let tops = [layout::CERTIFICATES, layout::ACCOUNTS, layout::SECRETS, layout::HTTP01];
+        let mut is_new = false;
         for name in tops.into_iter().chain([layout::LOCKS]) {
-            root.make_child(name)?;
+            is_new |= root.make_child(name)?;
             if let Some(folder) = root.child(name)? {
                 opening::check_writable(&folder)?;
+                // Nothing is put into them before their names are durable.
+                is_new |= name == layout::CERTIFICATES && folder.is_empty()?;
                 self.durable().insert(folder.path().to_owned());
             }
         }
-        root.sync()?;
-        if let Err(error) = self.sweep_shared() {
+        if is_new {
+            root.sync()?;
+        }
+        if let Err(error) = self.sweep_shared().and_then(|()| self.sweep_tokens()) {
             tracing::warn!(%error, "what an interrupted run left is not removed");
         }
         Ok(())
+    }
+
+    pub(super) fn open_steps(&self) -> &steps::Open {
+        &self.steps
     }
 
     fn durable(&self) -> MutexGuard<'_, HashSet<PathBuf>> {
@@ -162,16 +174,40 @@ impl StateDirectory {
 
     /// The folder with this path, created durably if it is missing.
     pub(super) fn make(&self, names: &[String]) -> Result<Folder, StoreError> {
+        self.make_synced(names, names.len())
+    }
+
+    /// The same, but that the name of the last folder need not be durable.
+    pub(super) fn make_unsynced(&self, names: &[String]) -> Result<Folder, StoreError> {
+        self.make_synced(names, names.len().saturating_sub(1))
+    }
+
+    /// The folder of a lock: only living processes need it.
+    fn make_fleeting(&self, names: &[String]) -> Result<Folder, StoreError> {
+        self.make_synced(names, 0)
+    }
+
+    /// The folder with this path. The names of the first `synced` of the folders are durable.
+    fn make_synced(&self, names: &[String], synced: usize) -> Result<Folder, StoreError> {
         let mut folder = self.writable_root()?.clone();
-        for name in names {
-            folder.make_child(name)?;
+        for (depth, name) in names.iter().enumerate() {
+            let is_new = folder.make_child(name)?;
             let Some(child) = folder.child(name)? else {
                 return Err(io_error(&folder.join(name), "open", Errno::NOENT));
             };
-            // Also when it was there already: the run that made it may have been killed before
-            // the name was durable.
-            if !self.durable().contains(child.path()) {
-                folder.sync()?;
+            if depth < synced && !self.durable().contains(child.path()) {
+                // Also when it was there already: the run that made it may have been killed before
+                // the name was durable. One that has been used had a durable name before that.
+                let is_certificate =
+                    depth == 2 && names.first().is_some_and(|top| top == layout::CERTIFICATES);
+                let is_used = if is_certificate {
+                    child.stat(layout::STATUS_FILE)?.is_some()
+                } else {
+                    !is_new && !child.is_empty()?
+                };
+                if !is_used {
+                    folder.sync()?;
+                }
                 self.durable().insert(child.path().to_owned());
             }
             folder = child;
@@ -193,10 +229,18 @@ impl StateDirectory {
         }
     }
 
-    fn read(&self, place: &Place) -> Result<Option<Stored>, StoreError> {
+    /// A document, as the work on its certificate left it.
+    pub(super) fn document(&self, key: &Key) -> Result<Option<Stored>, StoreError> {
+        match self.in_flight(key)? {
+            Some(now) => Ok(now),
+            None => self.read(&layout::document(key)?),
+        }
+    }
+
+    pub(super) fn read(&self, place: &Place) -> Result<Option<Stored>, StoreError> {
         let Some(folder) = self.find(&place.folders)? else { return Ok(None) };
         let bytes = folder.read(&place.file, Guard::Document)?;
-        Ok(bytes.map(|bytes| Stored { revision: revision_of(&bytes), bytes }))
+        Ok(bytes.map(Stored::of))
     }
 
     /// Whether this Secret had sets and none of them live.
@@ -208,7 +252,7 @@ impl StateDirectory {
         Ok(lost.contains(secret))
     }
 
-    fn conflict(&self, place: &Place) -> StoreError {
+    pub(super) fn conflict(&self, place: &Place) -> StoreError {
         StoreError::Conflict { path: text(&self.path.join(place.relative_path())) }
     }
 
@@ -270,7 +314,7 @@ impl StateDirectory {
     }
 
     fn try_lock(&self, place: &Place) -> Result<Option<Lease>, StoreError> {
-        lock::try_take(&self.make(&place.folders)?, &place.file)
+        lock::try_take(&self.make_fleeting(&place.folders)?, &place.file)
     }
 }
 
@@ -300,7 +344,24 @@ impl Store for StateDirectory {
         if is_shared && self.mode == OpenMode::ReadOnly {
             return self.opened.shared(&place, || self.read(&place));
         }
-        self.read(&place)
+        self.document(key)
+    }
+
+    async fn append(
+        &self,
+        key: &Key,
+        bytes: Option<&[u8]>,
+        expected: Option<&Etag>,
+    ) -> Result<Etag, StoreError> {
+        self.append_step(key, bytes, expected).await
+    }
+
+    async fn sync(&self, certificate: &NamespacedName) -> Result<(), StoreError> {
+        self.sync_steps(certificate)
+    }
+
+    async fn settle(&self, certificate: &NamespacedName, past: &[Key]) -> Result<(), StoreError> {
+        self.settle_steps(certificate, past)
     }
 
     async fn create(&self, key: &Key, bytes: &[u8]) -> Result<Etag, StoreError> {
@@ -308,7 +369,7 @@ impl Store for StateDirectory {
         let folder = self.make(&place.folders)?;
         let create = if is_fleeting(key) { atomic::create_fleeting } else { atomic::create };
         let is_new = create(&folder, &place.file, bytes)?;
-        if is_new { Ok(revision_of(bytes)) } else { Err(self.conflict(&place)) }
+        if is_new { Ok(Etag::of(bytes)) } else { Err(self.conflict(&place)) }
     }
 
     /// Between the comparison and the write, the lock keeps others out.
@@ -316,19 +377,19 @@ impl Store for StateDirectory {
         let place = layout::document(key)?;
         let folder = self.make(&place.folders)?;
         let found = folder.read(&place.file, Guard::Document)?;
-        if found.is_none_or(|found| revision_of(&found) != *expected) {
+        if found.is_none_or(|found| Etag::of(&found) != *expected) {
             return Err(self.conflict(&place));
         }
         let replace = if is_fleeting(key) { atomic::replace_fleeting } else { atomic::replace };
         replace(&folder, &place.file, bytes)?;
-        Ok(revision_of(bytes))
+        Ok(Etag::of(bytes))
     }
 
     async fn quarantine(&self, key: &Key, seen: &Etag) -> Result<String, StoreError> {
         let place = layout::document(key)?;
         let Some(folder) = self.find(&place.folders)? else { return Err(self.conflict(&place)) };
         let found = folder.read(&place.file, Guard::Document)?;
-        if found.is_none_or(|found| revision_of(&found) != *seen) {
+        if found.is_none_or(|found| Etag::of(&found) != *seen) {
             return Err(self.conflict(&place));
         }
         if self.mode == OpenMode::ReadOnly {
@@ -365,9 +426,12 @@ impl Store for StateDirectory {
 
     async fn lock(&self, lock: &Lock, wait: SignedDuration) -> Result<Lease, StoreError> {
         let place = layout::lock(lock)?;
-        let folder = self.make(&place.folders)?;
+        let folder = self.make_fleeting(&place.folders)?;
         let lease = lock::take(&folder, &place.file, layout::lock_title(lock), wait).await?;
         self.sweep(lock)?;
+        if let Lock::Certificate(name) = lock {
+            self.settle_steps(name, &[])?;
+        }
         // There is one for each order that ever was.
         let is_fleeting = matches!(lock, Lock::Order(_));
         Ok(if is_fleeting { lease.removing(folder, place.file) } else { lease })
@@ -409,7 +473,7 @@ impl Store for StateDirectory {
         certificate: &NamespacedName,
         events: &[Event],
     ) -> Result<(), StoreError> {
-        journal::append_events(&self.make(&layout::certificate(certificate)?)?, events)
+        journal::append_events(&self.make_unsynced(&layout::certificate(certificate)?)?, events)
     }
 
     async fn log_issuance(&self, line: &str) -> Result<(), StoreError> {
@@ -430,7 +494,7 @@ impl Store for StateDirectory {
     }
 
     fn hook_turn(&self, digest: &str, runs: impl Fn(i32) -> bool) -> Result<HookTurn, StoreError> {
-        hook_lock::take(&self.make(&[layout::LOCKS.to_owned()])?, digest, runs)
+        hook_lock::take(&self.make_fleeting(&[layout::LOCKS.to_owned()])?, digest, runs)
     }
 
     fn hook_ended(&self, digest: &str) -> Result<(), StoreError> {
@@ -447,7 +511,8 @@ impl Store for StateDirectory {
             return Ok(false);
         }
         let mut folders = folders_of(certificate)?.into_iter().chain([layout::secret(secret)?]);
-        folders.try_fold(false, |found, names| Ok(found || self.has_temporaries(&names)?))
+        let has_steps = self.has_steps(certificate)?;
+        folders.try_fold(has_steps, |found, names| Ok(found || self.has_temporaries(&names)?))
     }
 
     fn remove_leftovers(
@@ -504,12 +569,6 @@ impl Store for StateDirectory {
             None => Ok(None),
         }
     }
-}
-
-/// SHA-256 over the bytes of a document, lower-case hexadecimal.
-fn revision_of(bytes: &[u8]) -> Etag {
-    let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, bytes);
-    Etag(hex(digest.as_ref()))
 }
 
 /// Whether a document is obsolete once the machine has been restarted.

@@ -229,6 +229,17 @@ impl Folder {
         Ok(names)
     }
 
+    /// Whether it has no entries.
+    pub(super) fn is_empty(&self) -> Result<bool, StoreError> {
+        let failed = |error| io_error(&self.path, "list", error);
+        for entry in Dir::read_from(&self.handle).map_err(failed)? {
+            if !matches!(entry.map_err(failed)?.file_name().to_bytes(), b"." | b"..") {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     /// Removes a file or a link; `false` when there is none.
     pub(super) fn remove(&self, name: &str) -> Result<bool, StoreError> {
         match rustix::fs::unlinkat(&self.handle, name, AtFlags::empty()) {

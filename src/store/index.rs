@@ -21,13 +21,13 @@ use serde::{Deserialize, Serialize};
 
 use super::directory::StateDirectory;
 use super::folder::{Folder, TEMP_PREFIX, io_error};
-use super::{atomic, layout, secret};
+use super::{atomic, in_flight, layout, secret};
 use crate::resource::{NamespacedName, hex};
 use crate::store::port::{Key, StoreError};
 use crate::trust::Walk;
 
 /// The version of the file's lines.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// How old a change must be, in nanoseconds: the coarsest clock of a file system ticks every two
 /// seconds.
@@ -288,7 +288,7 @@ impl StateDirectory {
     }
 
     /// What a certificate is decided from in the state: its record, the request of this revision,
-    /// and what servers open. `None` when no set is live.
+    /// the steps in flight, and what servers open. `None` when no set is live.
     pub fn witnesses(
         &self,
         certificate: &NamespacedName,
@@ -300,6 +300,8 @@ impl StateDirectory {
         for key in std::iter::once(Key::Certificate(certificate.clone())).chain(request) {
             seen.push(self.witness(&layout::document(&key).ok()?.relative_path())?);
         }
+        let folder: PathBuf = layout::certificate(certificate).ok()?.iter().collect();
+        seen.push(self.witness(&folder.join(in_flight::FILE))?);
         let names = layout::secret(of).ok()?;
         let place: PathBuf = names.iter().collect();
         seen.push(self.witness(&place)?);

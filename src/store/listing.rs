@@ -20,19 +20,35 @@ impl StateDirectory {
             Prefix::Accounts => self.accounts(),
             Prefix::Requests(name) => {
                 let files = self.entries(&layout::requests(name)?)?;
-                let mut found: Vec<_> =
-                    files.iter().filter_map(|file| layout::parse_request(file)).collect();
-                found.sort_unstable();
-                Ok(found.into_iter().map(|revision| Key::Request(name.clone(), revision)).collect())
+                let revisions = files.iter().filter_map(|file| layout::parse_request(file));
+                let found = revisions.map(|revision| Key::Request(name.clone(), revision));
+                self.as_in_flight(name, found.collect(), |key| matches!(key, Key::Request(..)))
             }
             Prefix::Orders(name) => {
                 let files = self.entries(&layout::orders(name)?)?;
-                let mut found: Vec<_> =
-                    files.iter().filter_map(|file| layout::parse_order(file)).collect();
-                found.sort_unstable();
-                Ok(found.into_iter().map(|(r, n)| Key::Order(name.clone(), r, n)).collect())
+                let ids = files.iter().filter_map(|file| layout::parse_order(file));
+                let found = ids.map(|(r, n)| Key::Order(name.clone(), r, n));
+                self.as_in_flight(name, found.collect(), |key| matches!(key, Key::Order(..)))
             }
         }
+    }
+
+    /// These documents, with those that the work on the certificate has made, and without those it
+    /// has removed.
+    fn as_in_flight(
+        &self,
+        name: &NamespacedName,
+        mut found: BTreeSet<Key>,
+        is_meant: fn(&Key) -> bool,
+    ) -> Result<Vec<Key>, StoreError> {
+        for (key, is_there) in self.keys_in_flight(name)? {
+            if is_there && is_meant(&key) {
+                found.insert(key);
+            } else if !is_there {
+                found.remove(&key);
+            }
+        }
+        Ok(found.into_iter().collect())
     }
 
     /// The other files among the requests and orders of a certificate, relative to the state
@@ -160,7 +176,10 @@ impl StateDirectory {
     fn is_kept(&self, key: &Key) -> bool {
         let Ok(place) = layout::document(key) else { return false };
         match self.find(&place.folders) {
-            Ok(Some(folder)) => folder.kind(&place.file).map_or(true, |kind| kind.is_some()),
+            Ok(Some(folder)) => {
+                folder.kind(&place.file).map_or(true, |kind| kind.is_some())
+                    || self.in_flight(key).map_or(true, |now| now.flatten().is_some())
+            }
             Ok(None) => false,
             Err(_) => true,
         }

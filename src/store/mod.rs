@@ -61,6 +61,7 @@ mod directory;
 mod folder;
 mod hook_lock;
 mod immutable;
+mod in_flight;
 mod journal;
 mod layout;
 mod links;
@@ -77,6 +78,8 @@ mod rollback;
 pub(crate) mod samples;
 mod secret;
 mod set;
+mod steps;
+mod tokens;
 mod told;
 
 pub use crls::Looks;

@@ -6,7 +6,7 @@ use jiff::SignedDuration;
 use thiserror::Error;
 
 use crate::resource::envelope::{Document, Unreadable};
-use crate::resource::{Event, Issuance, NamespacedName, SecretFiles, SecretLinks};
+use crate::resource::{Event, Issuance, NamespacedName, SecretFiles, SecretLinks, hex};
 use crate::trust::TrustError;
 
 /// The identity of a stored document. Only the store knows its file.
@@ -51,6 +51,14 @@ pub enum Prefix {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Etag(pub String);
 
+impl Etag {
+    /// SHA-256 over the bytes of a document, lower-case hexadecimal.
+    pub fn of(bytes: &[u8]) -> Self {
+        let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, bytes);
+        Self(hex(digest.as_ref()))
+    }
+}
+
 /// A document as read.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Stored {
@@ -59,6 +67,19 @@ pub struct Stored {
     pub bytes: zeroize::Zeroizing<Vec<u8>>,
     /// For the next `put_if`.
     pub revision: Etag,
+}
+
+impl Stored {
+    /// A document with these bytes.
+    pub(super) fn of(bytes: zeroize::Zeroizing<Vec<u8>>) -> Self {
+        Self { revision: Etag::of(&bytes), bytes }
+    }
+}
+
+impl std::fmt::Debug for Stored {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Stored").field("revision", &self.revision).finish_non_exhaustive()
+    }
 }
 
 /// One set of files of a Secret.
@@ -102,8 +123,9 @@ pub enum Lock {
 
 /// Where state lives; shaped for compare-and-swap, so that a shared store can come.
 ///
-/// Contract: a write that returned is durable, but for [`Key::Scheduler`]; a reader sees the old or
-/// the new document, never a part; `create` and `put_if` fail when another writer was faster.
+/// Contract: a write that returned is durable, but for [`Key::Scheduler`] and [`Store::append`]; a
+/// reader sees the old or the new document, never a part; `create`, `put_if` and `append` fail when
+/// another writer was faster.
 pub trait Store {
     /// Holds a lock until it is dropped, or until the process ends.
     type Lease;
@@ -136,6 +158,40 @@ pub trait Store {
 
     /// Removes a document; one that is not there is no error.
     fn delete(&self, key: &Key) -> impl Future<Output = Result<(), StoreError>>;
+
+    /// Writes a step of the work on a certificate: `bytes` are the next version of one of its
+    /// documents, none when it is removed, and `expected` is the version before, none when there must
+    /// be none. Readers see it at once; it is durable, with all before it, after [`Store::sync`] or
+    /// [`Store::settle`], which the work on a certificate ends with. Under the certificate's lock.
+    fn append(
+        &self,
+        key: &Key,
+        bytes: Option<&[u8]>,
+        expected: Option<&Etag>,
+    ) -> impl Future<Output = Result<Etag, StoreError>> {
+        async move {
+            match (bytes, expected) {
+                (Some(bytes), None) => self.create(key, bytes).await,
+                (Some(bytes), Some(expected)) => self.put_if(key, bytes, expected).await,
+                (None, _) => self.delete(key).await.map(|()| Etag::of(&[])),
+            }
+        }
+    }
+
+    /// Makes the steps of the work on a certificate durable.
+    fn sync(&self, _certificate: &NamespacedName) -> impl Future<Output = Result<(), StoreError>> {
+        std::future::ready(Ok(()))
+    }
+
+    /// Ends the work on a certificate: what its steps made of its documents is durable. Of those in
+    /// `past` a power loss may take the file, so long as it is whole or gone.
+    fn settle(
+        &self,
+        _certificate: &NamespacedName,
+        _past: &[Key],
+    ) -> impl Future<Output = Result<(), StoreError>> {
+        std::future::ready(Ok(()))
+    }
 
     /// Lists the documents under a prefix, in order. A certificate may have none yet.
     fn list(&self, prefix: &Prefix) -> impl Future<Output = Result<Vec<Key>, StoreError>>;

@@ -36,12 +36,19 @@ pub type Listed<I, T> = Vec<(I, Result<T, StoreError>)>;
 #[derive(Debug)]
 pub struct Records<'a, S> {
     store: &'a S,
+    /// Whether the documents of certificates are written as steps.
+    has_steps: bool,
 }
 
 impl<'a, S: Store> Records<'a, S> {
     /// The typed view of this store.
     pub fn new(store: &'a S) -> Self {
-        Self { store }
+        Self { store, has_steps: false }
+    }
+
+    /// The same, with writes to the documents of certificates as steps: see [`Store::append`].
+    pub fn in_steps(store: &'a S) -> Self {
+        Self { store, has_steps: true }
     }
 
     /// The record of a certificate.
@@ -124,13 +131,13 @@ impl<'a, S: Store> Records<'a, S> {
     ) -> Result<Etag, StoreError> {
         let key = Key::Order(name.clone(), revision, number);
         let bytes = self.seal(&key, order)?;
-        let Some(previous) = previous else { return self.store.create(&key, &bytes).await };
+        let Some(previous) = previous else { return self.put(&key, &bytes, None).await };
         // An order of a hundred names is written twenty times: it is not parsed again each time.
         // Its etag is a digest of it, so that what is on disk is still `previous`.
         if let Some(field) = changed_in_order(&previous.value, order) {
             return Err(StoreError::Immutable { path: self.store.place(&key), field });
         }
-        self.store.put_if(&key, &bytes, &previous.revision).await
+        self.put(&key, &bytes, Some(&previous.revision)).await
     }
 
     /// All orders of a certificate, by revision and number.
@@ -164,7 +171,7 @@ impl<'a, S: Store> Records<'a, S> {
             orders.filter_map(|(id, order)| Some((id, order.ok()?.value))).collect();
         let keys = prune::superfluous(name, record, history_limit, &requests, &orders);
         for key in &keys {
-            self.store.delete(key).await?;
+            self.delete(key).await?;
         }
         Ok(keys.len())
     }
@@ -252,12 +259,21 @@ impl<'a, S: Store> Records<'a, S> {
         name: &NamespacedName,
         pem: &[u8],
     ) -> Result<(), StoreError> {
-        self.store.create(&Key::NextKey(name.clone()), pem).await.map(drop)
+        self.put(&Key::NextKey(name.clone()), pem, None).await.map(drop)
     }
 
     /// Removes the next private key, once it is published or obsolete.
     pub async fn delete_next_key(&self, name: &NamespacedName) -> Result<(), StoreError> {
-        self.store.delete(&Key::NextKey(name.clone())).await
+        self.delete(&Key::NextKey(name.clone())).await
+    }
+
+    /// Removes a request that was never answered.
+    pub async fn delete_request(
+        &self,
+        name: &NamespacedName,
+        revision: u32,
+    ) -> Result<(), StoreError> {
+        self.delete(&Key::Request(name.clone(), revision)).await
     }
 
     /// The key of an account, PKCS#8 PEM.
@@ -278,7 +294,7 @@ impl<'a, S: Store> Records<'a, S> {
     ) -> Result<Etag, StoreError> {
         let path = || self.store.place(key);
         let bytes = self.seal(key, value)?;
-        let Some(expected) = expected else { return self.store.create(key, &bytes).await };
+        let Some(expected) = expected else { return self.put(key, &bytes, None).await };
         match self.read::<T>(key).await? {
             Some(old) if old.revision == *expected => {
                 if let Some(field) = changed(&old.value, value) {
@@ -287,7 +303,43 @@ impl<'a, S: Store> Records<'a, S> {
             }
             Some(_) | None => return Err(StoreError::Conflict { path: path() }),
         }
-        self.store.put_if(key, &bytes, expected).await
+        self.put(key, &bytes, Some(expected)).await
+    }
+
+    async fn put(
+        &self,
+        key: &Key,
+        bytes: &[u8],
+        expected: Option<&Etag>,
+    ) -> Result<Etag, StoreError> {
+        match expected {
+            _ if self.is_a_step(key) => self.store.append(key, Some(bytes), expected).await,
+            Some(expected) => self.store.put_if(key, bytes, expected).await,
+            None => self.store.create(key, bytes).await,
+        }
+    }
+
+    async fn delete(&self, key: &Key) -> Result<(), StoreError> {
+        if !self.is_a_step(key) {
+            return self.store.delete(key).await;
+        }
+        match self.store.get(key).await? {
+            Some(now) => self.store.append(key, None, Some(&now.revision)).await.map(drop),
+            None => Ok(()),
+        }
+    }
+
+    fn is_a_step(&self, key: &Key) -> bool {
+        match key {
+            Key::Certificate(_) | Key::Request(..) | Key::Order(..) | Key::NextKey(_) => {
+                self.has_steps
+            }
+            Key::Account(_)
+            | Key::AccountKey(_)
+            | Key::AccountLimits(_)
+            | Key::BannedKeys
+            | Key::Scheduler => false,
+        }
     }
 
     fn seal<T: Document>(&self, key: &Key, value: &T) -> Result<Vec<u8>, StoreError> {

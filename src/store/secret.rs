@@ -40,6 +40,7 @@ pub(super) fn publish(
     }
     folder.sweep()?;
     let removes = !spared.everything && has_live(folder)?;
+    let is_first = begins(folder)?;
     adoption::settle(folder, revision, files)?;
     let live = live_name(folder)?;
     let prefix = format!("{REVISION_PREFIX}{revision}-");
@@ -54,8 +55,10 @@ pub(super) fn publish(
         return Ok(());
     }
     let fresh = make_revision(folder, &prefix, files)?;
+    // Before the first set nothing is live that a power loss could take: all names are synced at
+    // once.
     let switched = link_names(folder, files)
-        .and_then(|()| folder.sync())
+        .and_then(|()| if is_first { Ok(()) } else { folder.sync() })
         .and_then(|()| atomic::link(folder, &fresh, DATA));
     if let Err(error) = switched {
         // A rename that reports an error may have been done all the same.
@@ -76,6 +79,19 @@ pub(super) fn publish(
         });
     }
     Ok(())
+}
+
+/// Whether a folder is empty. What a power loss left of a first publish goes: a link to a set whose
+/// name was lost would make the next set of that name live before it is whole.
+fn begins(folder: &Folder) -> Result<bool, StoreError> {
+    if folder.kind(DATA)? == Some(FileType::Symlink)
+        && live_name(folder)?.is_some_and(|set| set.starts_with(REVISION_PREFIX))
+        && folder.linked_child(DATA)?.is_none()
+    {
+        folder.remove(DATA)?;
+        folder.sync()?;
+    }
+    folder.is_empty()
 }
 
 /// Reads the live set, or the user's own files; `None` when there is neither. Damaged metadata is

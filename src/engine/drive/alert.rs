@@ -95,7 +95,7 @@ async fn tell<C: Clock, S: Store, P: Performer, O: Observer>(
             let alerted = stage.number();
             let record = CertificateRecord { alerted, ..session.snapshot.record.clone() };
             session.apply(Record::of(Change::Certificate(Box::new(record))));
-            session.flush().await.map(drop)
+            session.finish().await.map(drop)
         }
         Err(error) => Err(error),
     };

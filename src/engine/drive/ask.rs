@@ -118,7 +118,7 @@ async fn recorded<'e, C: Clock, S: Store, P: Performer, O: Observer>(
     let mut session = Session::load(engine.store, task, intervals, now).await?;
     let record = change(&mut session.snapshot, now);
     session.apply(record);
-    for event in session.flush().await? {
+    for event in session.finish().await? {
         engine.observer.event(&session.name, &event);
     }
     Ok((session, now))

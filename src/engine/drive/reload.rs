@@ -68,7 +68,7 @@ async fn note<C: Clock, S: Store, P: Performer, O: Observer>(
     }
     let limited = engine.options.reports_once_a_day(task);
     let undeployed = deployment_failure(&mut session, limited, now);
-    for event in session.flush().await? {
+    for event in session.finish().await? {
         engine.observer.event(&session.name, &event);
     }
     Ok(undeployed)
@@ -106,6 +106,6 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             return Ok(());
         }
         ended.undeployed = deployment_failure(&mut self.session, limited, now);
-        self.flush().await
+        self.flush(&[]).await
     }
 }

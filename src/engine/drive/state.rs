@@ -76,12 +76,11 @@ impl<'a, C: Clock, S: Store, P: Performer, O: Observer> Drive<'a, C, S, P, O> {
         if !std::mem::take(&mut self.is_outdated) {
             return Ok(());
         }
-        self.flush().await?;
+        self.flush(&[]).await?;
         let (now, intervals) = (self.engine.clock.now(), self.engine.options.intervals);
         let mut session = Session::load(self.engine.store, self.task, intervals, now).await?;
         session.snapshot.run = std::mem::take(&mut self.session.snapshot.run);
-        session.is_lost |= self.session.is_lost;
-        session.lock_timeout = self.session.lock_timeout;
+        session.follow(&self.session);
         self.session = session;
         Ok(())
     }
@@ -162,13 +161,14 @@ impl<'a, C: Clock, S: Store, P: Performer, O: Observer> Drive<'a, C, S, P, O> {
         }
     }
 
-    pub(super) async fn flush(&mut self) -> Result<(), StoreError> {
+    /// Writes what has changed, before these effects start.
+    pub(super) async fn flush(&mut self, before: &[Effect]) -> Result<(), StoreError> {
         // Events of an account belong to no certificate's journal.
         if let Goal::Account(_) = self.task.goal {
             return self.session.flush_without_journal().await;
         }
         let begun = self.engine.clock.now();
-        for event in self.session.flush().await? {
+        for event in self.session.flush(before).await? {
             self.engine.observer.event(&self.session.name, &event);
         }
         let took = begun.duration_until(self.engine.clock.now());

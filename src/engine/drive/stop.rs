@@ -67,7 +67,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         if self.task.goal == Goal::Issue {
             self.leave_order(challenge::withdrawn).await;
         }
-        self.flush().await?;
+        self.flush(&[]).await?;
         Ok(Ending::Interrupted { signal })
     }
 
@@ -96,7 +96,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         let run = self.session.snapshot.run.clone();
         let order = self.session.snapshot.current_order().cloned();
         self.park().await;
-        self.flush().await?;
+        self.flush(&[]).await?;
         let Some(order) = order else { return Ok(unchanged(&self.session)) };
         // Of several that wait, one with a known reason: the others queue behind it.
         let waiting = order.challenges.iter().filter(|c| !is_past_accept(c));

@@ -74,7 +74,8 @@ struct Inner {
     own: Mutex<BTreeMap<String, PresentedToken>>,
     /// Of the listeners of this process.
     ports: Mutex<BTreeMap<u16, Presence>>,
-    /// Whether no removal can come back after a power failure.
+    /// Whether no removal can come back after a power failure, but those that the next run would
+    /// make again: a file that has its token's name and that no order owes is removed by the store.
     is_synced: AtomicBool,
 }
 
@@ -157,7 +158,9 @@ impl TokenFolder {
         if self.own().is_empty() {
             self.show(Presence::leave);
         }
-        self.0.is_synced.store(false, Ordering::Relaxed);
+        if file_name(token) != token.as_str() {
+            self.0.is_synced.store(false, Ordering::Relaxed);
+        }
         self.directories().try_for_each(|directory| directory.unlink(&file_name(token)))
     }
 

@@ -1,0 +1,229 @@
+//! `in-flight`: the steps of a certificate that is being worked on, appended to one file.
+//!
+//! A run that writes each step of an issuance into the file of its document pays for each with two
+//! syncs, of the file and of its folder. Appended here, the steps of a run have one name, and one
+//! sync makes all of them durable, in their order. At the end of the run the documents are written
+//! to their own files, and this file goes.
+//!
+//! Contract:
+//! - Written under the certificate's lock only. The next holder of the lock writes to the documents
+//!   what a killed run left, and removes the file, before it reads anything.
+//! - A record is one change of one document: a line of JSON (`Head`), the bytes of the document,
+//!   and a line with the SHA-256 of both. Appending is one write. A record that is not whole ends
+//!   the reading: it and all after it count as not written. What a power loss leaves is so always
+//!   what a kill after one of the steps would have left.
+//! - A head names the document, its digest before (`base`, [`Etag::of`]; none for a document that
+//!   did not exist) and the digest of the `status.json` on disk when the file was begun (`after`). A
+//!   record holds only if `status.json` still is that one, and the document, with the records before
+//!   it, is its base. Any other is stale, and ignored: the file came back after a power loss, the
+//!   documents were written since, or an older certctl, which does not know the file, has worked on
+//!   the certificate.
+//! - `status.json` is therefore written after the requests and orders, and from then on the file says
+//!   nothing: that it is removed needs no sync. In a run that leaves `status.json` as it was, the
+//!   removal is synced.
+//! - Each head carries the version of this format. A newer one is refused, and the file left alone.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use zeroize::Zeroizing;
+
+use crate::resource::{NamespacedName, hex};
+use crate::store::port::{Etag, Key, StoreError, Stored};
+
+/// The name of the file, in the certificate's folder.
+pub(super) const FILE: &str = "in-flight";
+
+/// The version of the records.
+const VERSION: u64 = 1;
+
+/// The size at which the documents are written to their files, and the next record begins another
+/// file, in bytes.
+pub(super) const FULL: u64 = 1 << 20;
+
+/// The first line of a record.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Head {
+    version: u64,
+    document: Document,
+    after: Option<String>,
+    base: Option<String>,
+    /// Of the document, in bytes; none when it is removed.
+    length: Option<usize>,
+}
+
+/// A document of the certificate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+enum Document {
+    Certificate,
+    Request(u32),
+    Order(u32, u32),
+    NextKey,
+}
+
+impl Document {
+    fn of(key: &Key) -> Option<Self> {
+        match key {
+            Key::Certificate(_) => Some(Self::Certificate),
+            Key::Request(_, revision) => Some(Self::Request(*revision)),
+            Key::Order(_, revision, number) => Some(Self::Order(*revision, *number)),
+            Key::NextKey(_) => Some(Self::NextKey),
+            Key::Account(_)
+            | Key::AccountKey(_)
+            | Key::AccountLimits(_)
+            | Key::BannedKeys
+            | Key::Scheduler => None,
+        }
+    }
+
+    fn key(self, of: &NamespacedName) -> Key {
+        match self {
+            Self::Certificate => Key::Certificate(of.clone()),
+            Self::Request(revision) => Key::Request(of.clone(), revision),
+            Self::Order(revision, number) => Key::Order(of.clone(), revision, number),
+            Self::NextKey => Key::NextKey(of.clone()),
+        }
+    }
+}
+
+/// The certificate whose steps may change this document.
+pub(super) fn certificate_of(key: &Key) -> Option<&NamespacedName> {
+    match key {
+        Key::Certificate(name)
+        | Key::Request(name, _)
+        | Key::Order(name, _, _)
+        | Key::NextKey(name) => Some(name),
+        Key::Account(_)
+        | Key::AccountKey(_)
+        | Key::AccountLimits(_)
+        | Key::BannedKeys
+        | Key::Scheduler => None,
+    }
+}
+
+/// What the records of a file say.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Steps {
+    /// The `status.json` on disk that they follow.
+    after: Option<Etag>,
+    /// The documents that they change, as they are now; `None` when removed.
+    documents: BTreeMap<Key, Option<Stored>>,
+    /// Up to where the file is whole, in bytes.
+    length: u64,
+}
+
+impl Steps {
+    /// No steps yet, after this `status.json`.
+    pub(super) fn after(status: Option<Etag>) -> Self {
+        Self { after: status, ..Self::default() }
+    }
+
+    /// Reads a file. `on_disk` returns the digest of a document's own file; `place` is for messages.
+    pub(super) fn read(
+        bytes: &[u8],
+        of: &NamespacedName,
+        place: &str,
+        on_disk: impl Fn(&Key) -> Result<Option<Etag>, StoreError>,
+    ) -> Result<Self, StoreError> {
+        let mut steps = Self::after(on_disk(&Key::Certificate(of.clone()))?);
+        let mut rest = bytes;
+        while let Some((head, document, length)) = record(rest, place)? {
+            let after = head.after.map(Etag);
+            let key = head.document.key(of);
+            let now = match steps.documents.get(&key) {
+                Some(known) => known.as_ref().map(|stored| stored.revision.clone()),
+                None => on_disk(&key)?,
+            };
+            if after == steps.after && head.base.map(Etag) == now {
+                steps.documents.insert(key, document.map(Stored::of));
+            }
+            rest = rest.get(length..).unwrap_or_default();
+        }
+        let whole = bytes.len().saturating_sub(rest.len());
+        steps.length = u64::try_from(whole).unwrap_or(u64::MAX);
+        Ok(steps)
+    }
+
+    /// The record of a change, `None` for a document that is in no such file.
+    pub(super) fn record(&self, key: &Key, base: Option<&Etag>, bytes: Option<&[u8]>) -> Record {
+        let head = Document::of(key).map(|document| Head {
+            version: VERSION,
+            document,
+            after: self.after.as_ref().map(|etag| etag.0.clone()),
+            base: base.map(|etag| etag.0.clone()),
+            length: bytes.map(<[u8]>::len),
+        });
+        let mut line = head.and_then(|head| serde_json::to_vec(&head).ok()).unwrap_or_default();
+        line.push(b'\n');
+        let document = bytes.unwrap_or_default();
+        let digest = digest(&line, document);
+        // Allocated at once: a vector that grows would leave copies of keys behind.
+        let mut record = Zeroizing::new(Vec::with_capacity(line.len() + document.len() + 66));
+        record.extend_from_slice(&line);
+        record.extend_from_slice(document);
+        record.push(b'\n');
+        record.extend_from_slice(digest.as_bytes());
+        record.push(b'\n');
+        record
+    }
+
+    /// Notes a record that was appended.
+    pub(super) fn add(&mut self, key: &Key, bytes: Option<&[u8]>, record: &Record) {
+        let stored = bytes.map(|bytes| Stored::of(Zeroizing::new(bytes.to_vec())));
+        self.documents.insert(key.clone(), stored);
+        self.length = self.length.saturating_add(u64::try_from(record.len()).unwrap_or(u64::MAX));
+    }
+
+    /// A document that the steps have changed; `Some(None)` when they removed it.
+    pub(super) fn document(&self, key: &Key) -> Option<Option<&Stored>> {
+        self.documents.get(key).map(Option::as_ref)
+    }
+
+    /// All of them.
+    pub(super) fn documents(&self) -> impl Iterator<Item = (&Key, Option<&Stored>)> {
+        self.documents.iter().map(|(key, stored)| (key, stored.as_ref()))
+    }
+
+    /// Up to where the file is whole, in bytes.
+    pub(super) fn length(&self) -> u64 {
+        self.length
+    }
+}
+
+/// The bytes of a record.
+pub(super) type Record = Zeroizing<Vec<u8>>;
+
+/// The head of a record, its document, and its length.
+type Parsed = (Head, Option<Zeroizing<Vec<u8>>>, usize);
+
+/// The first record; `None` at the end, and where what follows is not whole.
+fn record(bytes: &[u8], place: &str) -> Result<Option<Parsed>, StoreError> {
+    let Some(end) = bytes.iter().position(|byte| *byte == b'\n') else { return Ok(None) };
+    let (line, rest) = bytes.split_at(end.saturating_add(1));
+    let Ok(value) = serde_json::from_slice::<Value>(line) else { return Ok(None) };
+    if let Some(found) = value.get("version").and_then(Value::as_u64)
+        && found > VERSION
+    {
+        return Err(StoreError::Version { path: place.to_owned(), found, known: VERSION });
+    }
+    let Ok(head) = serde_json::from_value::<Head>(value) else { return Ok(None) };
+    let length = head.length.unwrap_or_default();
+    let Some((document, rest)) = rest.split_at_checked(length) else { return Ok(None) };
+    let sum = format!("\n{}\n", digest(line, document));
+    if !rest.starts_with(sum.as_bytes()) {
+        return Ok(None);
+    }
+    let whole = line.len().saturating_add(length).saturating_add(sum.len());
+    let document = head.length.map(|_| Zeroizing::new(document.to_vec()));
+    Ok(Some((head, document, whole)))
+}
+
+fn digest(head: &[u8], document: &[u8]) -> String {
+    let mut context = aws_lc_rs::digest::Context::new(&aws_lc_rs::digest::SHA256);
+    context.update(head);
+    context.update(document);
+    hex(context.finish().as_ref())
+}
