@@ -17,7 +17,7 @@ use super::layout::{self, Place};
 use super::lock::{self, Lease};
 use super::opened::Opened;
 use super::opening::{self, OpenMode};
-use super::{atomic, hook_lock, journal, links, rollback, secret, steps};
+use super::{atomic, hook_lock, in_flight, journal, links, rollback, secret};
 use crate::resource::{DataLink, Event, Issuance, NamespacedName, SecretFiles, SecretLinks};
 use crate::store::port::{Etag, HookTurn, KeptSet, Key, Lock, Prefix, Store, StoreError, Stored};
 
@@ -35,7 +35,7 @@ pub struct StateDirectory {
     /// The Secrets with sets none of which was live: nothing of those is removed.
     lost: Mutex<HashSet<NamespacedName>>,
     /// The steps of the certificates that are being worked on.
-    steps: steps::Open,
+    steps: in_flight::Open,
 }
 
 impl StateDirectory {
@@ -60,7 +60,7 @@ impl StateDirectory {
             opened: Opened::default(),
             durable: Mutex::default(),
             lost: Mutex::default(),
-            steps: steps::Open::default(),
+            steps: in_flight::Open::default(),
         };
         if mode == OpenMode::ReadWrite {
             state.prepare()?;
@@ -148,7 +148,7 @@ impl StateDirectory {
         Ok(())
     }
 
-    pub(super) fn open_steps(&self) -> &steps::Open {
+    pub(super) fn open_steps(&self) -> &in_flight::Open {
         &self.steps
     }
 

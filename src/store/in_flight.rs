@@ -23,8 +23,10 @@
 //!   removal is synced.
 //! - Each head carries the version of this format. A newer one is refused, and the file left alone.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use rustix::fs::Stat;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use zeroize::Zeroizing;
@@ -190,6 +192,37 @@ impl Steps {
     /// Up to where the file is whole, in bytes.
     pub(super) fn length(&self) -> u64 {
         self.length
+    }
+}
+
+/// The files that were read or written last, by certificate.
+#[derive(Debug, Default)]
+pub(super) struct Open(Mutex<HashMap<NamespacedName, File>>);
+
+/// A file as it was left.
+#[derive(Clone, Debug)]
+pub(super) struct File {
+    pub(super) seen: Stat,
+    pub(super) steps: Arc<Steps>,
+    /// Whether the file's name, and the way to it, are durable.
+    pub(super) is_named: bool,
+    /// Whether its bytes are.
+    pub(super) is_synced: bool,
+}
+
+impl Open {
+    /// All of them.
+    pub(super) fn get(&self) -> MutexGuard<'_, HashMap<NamespacedName, File>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl File {
+    /// Whether the file was not written since.
+    pub(super) fn is_same(&self, now: &Stat) -> bool {
+        let before = &self.seen;
+        (before.st_dev, before.st_ino, before.st_size) == (now.st_dev, now.st_ino, now.st_size)
+            && (before.st_ctime, before.st_ctime_nsec) == (now.st_ctime, now.st_ctime_nsec)
     }
 }
 

@@ -6,7 +6,8 @@
 //!     status.json                     CertificateRecord
 //!     requests/<revision>.json        CertificateRequest
 //!     orders/<revision>-<n>.json      Order with its challenges; n counts from 1
-//!     next-private-key.pem            the key in flight, PKCS#8
+//!     next-private-key.pem            the key in flight between two runs, PKCS#8
+//!     in-flight                       the steps of a run, with the key; gone when it ends ([`in_flight`])
 //!     events.jsonl, events.jsonl.1    for users; never read back to decide
 //!   accounts/<digest>/
 //!     account.json                    Account
@@ -37,8 +38,11 @@
 //! - Every file is 0600 in folders of 0700 from its first moment, whatever the umask. A document
 //!   or key that others can read, that is a link, or that another user owns is refused.
 //! - A write that returned is durable, but for `scheduler.json`, `crls/`, `directories/`,
-//!   `index.jsonl` and `told`; a reader sees the old file or the
-//!   new one ([`atomic`]).
+//!   `index.jsonl`, `told`, presented tokens and the steps in `in-flight`, which
+//!   [`port::Store::sync`] makes so; a reader sees the old file or the new one ([`atomic`]). The name of the file of an order
+//!   that has its certificate and owes nothing is not synced: it is history.
+//! - A new folder is synced in its parent once, before anything is put into it, so that one with
+//!   something in it needs no sync. The folder of a certificate is so by its `status.json`.
 //! - JSON documents carry a version. An unknown one is refused and never rewritten; a damaged
 //!   document is renamed to `<name>.corrupt-<n>`, never overwritten ([`Records`]). `metadata.json`
 //!   of a set is such a document too, except that its quarantine name begins with a dot, and that

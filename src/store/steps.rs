@@ -4,46 +4,24 @@
 //! processes. A certificate's folder that has a `status.json` has a durable name: that file is
 //! written after the name was synced.
 
-use std::collections::HashMap;
 use std::io::Write as _;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use rustix::fs::{OFlags, Stat};
 
 use super::directory::StateDirectory;
 use super::folder::{Folder, Guard, io_error, text};
-use super::in_flight::{self, FILE, FULL, Steps};
+use super::in_flight::{self, FILE, FULL, File, Steps};
 use super::{atomic, layout};
 use crate::resource::NamespacedName;
 use crate::store::port::{Etag, Key, Store, StoreError, Stored};
-
-/// The files that were read or written last, by certificate.
-#[derive(Debug, Default)]
-pub(super) struct Open(Mutex<HashMap<NamespacedName, File>>);
-
-/// A file as it was left.
-#[derive(Clone, Debug)]
-struct File {
-    seen: Stat,
-    steps: Arc<Steps>,
-    /// Whether the file's name, and the way to it, are durable.
-    is_named: bool,
-    /// Whether its bytes are.
-    is_synced: bool,
-}
-
-impl Open {
-    fn get(&self) -> MutexGuard<'_, HashMap<NamespacedName, File>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
 
 impl StateDirectory {
     /// The document as the steps in flight left it: `Some(None)` when they removed it, `None` when
     /// they have not changed it.
     pub(super) fn in_flight(&self, key: &Key) -> Result<Option<Option<Stored>>, StoreError> {
         let Some(of) = in_flight::certificate_of(key) else { return Ok(None) };
-        let Some(folder) = self.find(&layout::certificate(of)?)? else { return Ok(None) };
+        let Some(folder) = self.folder_with_steps(of)? else { return Ok(None) };
         let known = self.steps_in(&folder, of)?;
         Ok(known.and_then(|steps| steps.document(key).map(Option::<&Stored>::cloned)))
     }
@@ -53,15 +31,26 @@ impl StateDirectory {
         &self,
         of: &NamespacedName,
     ) -> Result<Vec<(Key, bool)>, StoreError> {
-        let Some(folder) = self.find(&layout::certificate(of)?)? else { return Ok(Vec::new()) };
+        let Some(folder) = self.folder_with_steps(of)? else { return Ok(Vec::new()) };
         let Some(steps) = self.steps_in(&folder, of)? else { return Ok(Vec::new()) };
         Ok(steps.documents().map(|(key, stored)| (key.clone(), stored.is_some())).collect())
     }
 
     /// Whether a certificate has the file.
     pub(super) fn has_steps(&self, of: &NamespacedName) -> Result<bool, StoreError> {
-        let Some(folder) = self.find(&layout::certificate(of)?)? else { return Ok(false) };
-        Ok(folder.stat(FILE)?.is_some())
+        Ok(self.folder_with_steps(of)?.is_some())
+    }
+
+    /// The folder of a certificate, if it has the file: most have none, which one call tells.
+    fn folder_with_steps(&self, of: &NamespacedName) -> Result<Option<Folder>, StoreError> {
+        let names = layout::certificate(of)?;
+        let Some(root) = self.find(&[])? else { return Ok(None) };
+        // Links on the way are refused as the folder is opened.
+        let path = format!("{}/{FILE}", names.join("/"));
+        if root.stat(&path).is_ok_and(|found| found.is_none()) {
+            return Ok(None);
+        }
+        self.find(&names)
     }
 
     /// The steps in the file of this folder; `None` when there is none.
@@ -71,7 +60,7 @@ impl StateDirectory {
         of: &NamespacedName,
     ) -> Result<Option<Arc<Steps>>, StoreError> {
         let Some(stat) = folder.stat(FILE)? else { return Ok(None) };
-        let is_same = |file: &&File| is_same(&file.seen, &stat);
+        let is_same = |file: &&File| file.is_same(&stat);
         if let Some(known) = self.open_steps().get().get(of).filter(is_same) {
             return Ok(Some(Arc::clone(&known.steps)));
         }
@@ -170,7 +159,7 @@ impl StateDirectory {
     /// there is none. See [`Store::settle`].
     pub(super) fn settle_steps(&self, of: &NamespacedName, past: &[Key]) -> Result<(), StoreError> {
         let names = layout::certificate(of)?;
-        let Some(folder) = self.find(&names)? else { return Ok(()) };
+        let Some(folder) = self.folder_with_steps(of)? else { return Ok(()) };
         let Some(steps) = self.steps_in(&folder, of)? else { return Ok(()) };
         if steps.documents().next().is_some() {
             self.make(&names)?;
@@ -271,12 +260,220 @@ fn write(folder: &Folder, steps: &Steps, record: &[u8]) -> Result<Stat, StoreErr
     rustix::fs::fstat(&file).map_err(|error| failed(error.into()))
 }
 
-/// Whether a file was not written since.
-fn is_same(before: &Stat, now: &Stat) -> bool {
-    (before.st_dev, before.st_ino, before.st_size) == (now.st_dev, now.st_ino, now.st_size)
-        && (before.st_ctime, before.st_ctime_nsec) == (now.st_ctime, now.st_ctime_nsec)
-}
-
 fn size_of(bytes: usize) -> u64 {
     u64::try_from(bytes).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::{Path, PathBuf};
+
+    use futures_util::FutureExt as _;
+    use jiff::SignedDuration;
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::store::OpenMode;
+    use crate::store::port::{Lock, Prefix};
+
+    const FOLDER: &str = "certificates/default/web";
+
+    fn web() -> NamespacedName {
+        NamespacedName::new("default", "web")
+    }
+
+    fn done<T>(future: impl Future<Output = T>) -> T {
+        future.now_or_never().expect("the state is never waited for")
+    }
+
+    fn open(path: &Path, mode: OpenMode) -> StateDirectory {
+        StateDirectory::open(path, mode).unwrap()
+    }
+
+    fn keys() -> [Key; 4] {
+        [
+            Key::Certificate(web()),
+            Key::NextKey(web()),
+            Key::Request(web(), 1),
+            Key::Order(web(), 1, 1),
+        ]
+    }
+
+    /// A state with a record, and the path of its steps.
+    fn known() -> (TempDir, PathBuf) {
+        let scratch = tempfile::tempdir().unwrap();
+        let state = open(scratch.path(), OpenMode::ReadWrite);
+        done(state.create(&Key::Certificate(web()), b"before")).unwrap();
+        let file = scratch.path().join(FOLDER).join(FILE);
+        (scratch, file)
+    }
+
+    fn put(file: &Path, bytes: &[u8]) {
+        atomic::write(file, bytes, 0o600).unwrap();
+    }
+
+    /// What a reader finds.
+    fn seen(path: &Path) -> Vec<Option<String>> {
+        let state = open(path, OpenMode::ReadOnly);
+        let text = |stored: Stored| String::from_utf8(stored.bytes.to_vec()).unwrap();
+        keys().iter().map(|key| done(state.get(key)).unwrap().map(text)).collect()
+    }
+
+    /// The steps of an issuance, with what a reader finds after each.
+    fn issue(state: &StateDirectory, path: &Path) -> Vec<Vec<Option<String>>> {
+        let [record, key, request, order] = keys();
+        let steps: [(&Key, Option<&str>); 8] = [
+            (&record, Some("issuing")),
+            (&key, Some("key\nof\nlines\n")),
+            (&request, Some("csr")),
+            (&order, Some("creating")),
+            (&order, Some("ordered")),
+            (&request, Some("answered")),
+            (&record, Some("issued")),
+            (&key, None),
+        ];
+        let mut all = vec![seen(path)];
+        for (key, bytes) in steps {
+            let before = done(state.get(key)).unwrap().map(|stored| stored.revision);
+            done(state.append(key, bytes.map(str::as_bytes), before.as_ref())).unwrap();
+            all.push(seen(path));
+        }
+        all
+    }
+
+    #[test]
+    fn readers_see_each_step_and_the_documents_are_written_in_the_end() {
+        let (scratch, file) = known();
+        let state = open(scratch.path(), OpenMode::ReadWrite);
+        let all = issue(&state, scratch.path());
+        let some = |text: &str| Some(text.to_owned());
+        assert_eq!(
+            all[5],
+            [some("issuing"), some("key\nof\nlines\n"), some("csr"), some("ordered")]
+        );
+        let last = vec![some("issued"), None, some("answered"), some("ordered")];
+        assert_eq!(all[8], last);
+        let requests = done(state.list(&Prefix::Requests(web()))).unwrap();
+        assert_eq!(requests, [Key::Request(web(), 1)]);
+        let folder = scratch.path().join(FOLDER);
+        assert_eq!(fs::read_to_string(folder.join("status.json")).unwrap(), "before");
+        done(state.settle(&web(), &[])).unwrap();
+        assert!(!file.exists());
+        assert_eq!(seen(scratch.path()), last);
+        let texts = ["status.json", "requests/1.json", "orders/1-1.json"]
+            .map(|name| fs::read_to_string(folder.join(name)).unwrap());
+        assert_eq!(texts, ["issued", "answered", "ordered"]);
+    }
+
+    #[test]
+    fn a_step_of_another_document_than_was_read_is_refused() {
+        let (scratch, _) = known();
+        let state = open(scratch.path(), OpenMode::ReadWrite);
+        let key = Key::Certificate(web());
+        for expected in [None, Some(Etag::of(b"other"))] {
+            let found = done(state.append(&key, Some(b"new"), expected.as_ref()));
+            assert!(matches!(found, Err(StoreError::Conflict { .. })), "{expected:?}");
+        }
+        done(state.append(&key, Some(b"new"), Some(&Etag::of(b"before")))).unwrap();
+        let found = done(state.append(&key, Some(b"newer"), Some(&Etag::of(b"before"))));
+        assert!(matches!(found, Err(StoreError::Conflict { .. })));
+    }
+
+    #[test]
+    fn however_the_file_is_cut_or_damaged_what_is_read_is_a_step() {
+        let (scratch, file) = known();
+        let all = issue(&open(scratch.path(), OpenMode::ReadWrite), scratch.path());
+        let whole = fs::read(&file).unwrap();
+        let mut found = Vec::new();
+        for end in 0..=whole.len() {
+            put(&file, &whole[..end]);
+            found.push(seen(scratch.path()));
+        }
+        found.dedup();
+        assert_eq!(found, all, "each step in its turn, and nothing else");
+        for at in (0..whole.len()).step_by(7) {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 1;
+            put(&file, &bytes);
+            assert!(all.contains(&seen(scratch.path())), "byte {at}");
+            put(&file, &[&whole[..at], &vec![0; whole.len() - at]].concat());
+            assert!(all.contains(&seen(scratch.path())), "zeros from {at}");
+        }
+    }
+
+    #[test]
+    fn the_next_holder_of_the_lock_ends_what_a_killed_run_left_and_goes_on_after_a_torn_step() {
+        let (scratch, file) = known();
+        let all = issue(&open(scratch.path(), OpenMode::ReadWrite), scratch.path());
+        let whole = fs::read(&file).unwrap();
+        put(&file, &whole[..whole.len() - 3]);
+        let state = open(scratch.path(), OpenMode::ReadWrite);
+        let secret = NamespacedName::new("default", "web-tls");
+        assert!(state.has_leftovers(&web(), &secret).unwrap());
+        let _lease = done(state.lock(&Lock::Certificate(web()), SignedDuration::ZERO)).unwrap();
+        assert!(!file.exists() && !state.has_leftovers(&web(), &secret).unwrap());
+        assert_eq!(seen(scratch.path()), all[7]);
+        let key = Key::NextKey(web());
+        let before = done(state.get(&key)).unwrap().map(|stored| stored.revision);
+        done(state.append(&key, None, before.as_ref())).unwrap();
+        assert_eq!(seen(scratch.path()), all[8]);
+    }
+
+    #[test]
+    fn a_file_that_comes_back_after_the_end_says_nothing() {
+        let (scratch, file) = known();
+        let state = open(scratch.path(), OpenMode::ReadWrite);
+        let last = issue(&state, scratch.path()).pop().unwrap();
+        let whole = fs::read(&file).unwrap();
+        done(state.settle(&web(), &[])).unwrap();
+        for end in 0..=whole.len() {
+            // Cut before the key was removed, the file alone would bring it back.
+            put(&file, &whole[..end]);
+            assert_eq!(seen(scratch.path()), last, "{end} bytes");
+        }
+    }
+
+    #[test]
+    fn what_a_failed_write_left_is_cut_off_before_the_next_step() {
+        let (scratch, file) = known();
+        let state = open(scratch.path(), OpenMode::ReadWrite);
+        issue(&state, scratch.path());
+        let mut bytes = fs::read(&file).unwrap();
+        bytes.extend(b"{\"version\":1,\"docu");
+        put(&file, &bytes);
+        let before = Etag::of(b"ordered");
+        done(state.append(&Key::Order(web(), 1, 1), Some(b"more"), Some(&before))).unwrap();
+        assert_eq!(seen(scratch.path())[3].as_deref(), Some("more"));
+    }
+
+    #[test]
+    fn a_file_of_a_newer_version_is_refused_and_left_alone() {
+        let (scratch, file) = known();
+        let newer = b"{\"version\":2,\"more\":true}\nx\n";
+        put(&file, newer);
+        let state = open(scratch.path(), OpenMode::ReadWrite);
+        let refused = |found: Result<(), StoreError>| {
+            assert!(matches!(found, Err(StoreError::Version { found: 2, known: 1, .. })));
+        };
+        refused(done(state.get(&Key::Certificate(web()))).map(drop));
+        refused(done(state.lock(&Lock::Certificate(web()), SignedDuration::ZERO)).map(drop));
+        assert_eq!(fs::read(&file).unwrap(), newer);
+    }
+
+    #[test]
+    fn a_full_file_is_ended_and_another_begun() {
+        let (scratch, file) = known();
+        let state = open(scratch.path(), OpenMode::ReadWrite);
+        let key = Key::Order(web(), 1, 1);
+        let mut before = None;
+        for number in 0..5_u8 {
+            let bytes = vec![number; 400_000];
+            before = Some(done(state.append(&key, Some(&bytes), before.as_ref())).unwrap());
+            assert!(fs::metadata(&file).unwrap().len() <= FULL);
+        }
+        let large = vec![7; usize::try_from(FULL).unwrap() + 1];
+        done(state.append(&key, Some(&large), before.as_ref())).unwrap();
+        assert_eq!(done(state.get(&key)).unwrap().unwrap().bytes.len(), large.len());
+    }
 }

@@ -187,7 +187,8 @@ impl Scene {
         assert!(state.orders("web").iter().all(|order| !order.owes_clean_up()));
         for path in state.everything().keys() {
             let path = path.to_str().unwrap();
-            assert!(!path.contains(".tmp-") && !path.contains("next-private-key"), "{path}");
+            let is_left = [".tmp-", "next-private-key", "/in-flight"];
+            assert!(!is_left.iter().any(|name| path.contains(name)), "{path}");
         }
         self.world.issue().says_nothing();
     }

@@ -7,7 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use certctl::engine::inputs::digest_of;
-use certctl::engine::ports::{Clock as _, SystemClock};
+use certctl::engine::ports::{Clock as _, Key, Store as _, SystemClock};
+use certctl::resource::NamespacedName;
+use certctl::store::{OpenMode, StateDirectory};
+use futures_util::FutureExt as _;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
@@ -233,6 +236,26 @@ const TAMPERINGS: &[Tampering] = &[
     ("all of a certificate's records are gone", &[], |twin| {
         fs::remove_dir_all(twin.path("state/certificates/default/web")).unwrap();
     }),
+    ("a step is in flight", &[], |twin| {
+        let state = StateDirectory::open(&twin.path("state"), OpenMode::ReadWrite).unwrap();
+        let key = Key::Certificate(NamespacedName::new("default", "web"));
+        let record = state.get(&key).now_or_never().unwrap().unwrap().unwrap();
+        let text = String::from_utf8(record.bytes.to_vec()).unwrap();
+        let edited = text.replace("\"generation\": 1", "\"generation\": 2");
+        assert_ne!(edited, text);
+        let step = state.append(&key, Some(edited.as_bytes()), Some(&record.revision));
+        step.now_or_never().unwrap().unwrap();
+    }),
+    ("a torn step is in flight", &[], |twin| {
+        let path = twin.path("state/certificates/default/web/in-flight");
+        put(&path, b"{");
+        give_mode(&path, 0o600);
+    }),
+    ("steps of a newer certctl are in flight", &[], |twin| {
+        let path = twin.path("state/certificates/default/web/in-flight");
+        put(&path, b"{\"version\":2}\n");
+        give_mode(&path, 0o600);
+    }),
     ("a request is open to others", &[], |twin| {
         give_mode(&twin.path("state/certificates/default/web/requests/1.json"), 0o644);
     }),
@@ -381,7 +404,7 @@ fn an_index_that_is_odd_is_replaced() {
     let now = SystemClock.now();
     let later = (now + SignedDuration::from_hours(1)).to_string();
     let edits: [(&str, Edit); 7] = [
-        ("of another version", Box::new(|line| set(line, "header", "version", json!(2)))),
+        ("of another version", Box::new(|line| set(line, "header", "version", json!(1)))),
         ("of another certctl", Box::new(|line| set(line, "header", "program", json!("0")))),
         ("of other settings", Box::new(|line| set(line, "header", "settings", json!([])))),
         ("of the future", Box::new(move |line| set(line, "header", "written", json!(later)))),

@@ -150,7 +150,7 @@ impl Scene {
         assert!(state.issuances() >= usize::try_from(self.revision).unwrap(), "issuance.log");
         for path in taken(&self.world).keys() {
             let path = path.to_str().unwrap();
-            let is_left = ["/.tmp-", "next-private-key", "/.certctl-"];
+            let is_left = ["/.tmp-", "next-private-key", "/in-flight", "/.certctl-"];
             assert!(!is_left.iter().any(|name| path.contains(name)), "{path}");
         }
         self.world.issue().says_nothing();

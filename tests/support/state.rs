@@ -5,8 +5,13 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
+use certctl::engine::ports::{Key, Prefix, Store as _};
 use certctl::pki::{self, Chain};
-use certctl::resource::{CertificateRecord, Condition, ConditionType, LeafFacts, Order, Reason};
+use certctl::resource::{
+    CertificateRecord, Condition, ConditionType, LeafFacts, NamespacedName, Order, Reason,
+};
+use certctl::store::{OpenMode, StateDirectory};
+use futures_util::FutureExt as _;
 use serde::de::DeserializeOwned;
 
 /// A state directory.
@@ -53,7 +58,10 @@ impl State {
 
     /// The record of a certificate of namespace `default`.
     pub(crate) fn record(&self, name: &str) -> CertificateRecord {
-        self.read(&format!("certificates/default/{name}/status.json"))
+        match self.in_flight(&Key::Certificate(NamespacedName::new("default", name))) {
+            Some(record) => record,
+            None => self.read(&format!("certificates/default/{name}/status.json")),
+        }
     }
 
     /// A condition of that record.
@@ -68,7 +76,32 @@ impl State {
 
     /// The orders of a certificate, oldest first.
     pub(crate) fn orders(&self, name: &str) -> Vec<Order> {
-        self.order_files(name).iter().map(|file| read(file)).collect()
+        let in_flight = self.keys_in_flight(name);
+        if in_flight.is_empty() {
+            return self.order_files(name).iter().map(|file| read(file)).collect();
+        }
+        in_flight.iter().filter_map(|key| self.in_flight(key)).collect()
+    }
+
+    /// The orders of a certificate that is being worked on, or was when a run was killed.
+    fn keys_in_flight(&self, name: &str) -> Vec<Key> {
+        if !self.path(&format!("certificates/default/{name}/in-flight")).exists() {
+            return Vec::new();
+        }
+        let of = NamespacedName::new("default", name);
+        let state = StateDirectory::open(&self.root, OpenMode::ReadOnly).unwrap();
+        state.list(&Prefix::Orders(of)).now_or_never().unwrap().unwrap()
+    }
+
+    /// A document of such a certificate.
+    fn in_flight<T: DeserializeOwned>(&self, key: &Key) -> Option<T> {
+        let (Key::Certificate(of) | Key::Order(of, ..)) = key else { return None };
+        if !self.path(&format!("certificates/default/{}/in-flight", of.name)).exists() {
+            return None;
+        }
+        let state = StateDirectory::open(&self.root, OpenMode::ReadOnly).unwrap();
+        let stored = state.get(key).now_or_never().unwrap().unwrap()?;
+        Some(document(&stored.bytes))
     }
 
     fn order_files(&self, name: &str) -> Vec<PathBuf> {
@@ -90,6 +123,10 @@ impl State {
                 None => read::<Order>(file).url().map(str::to_owned),
             }
         };
+        if !self.keys_in_flight(name).is_empty() {
+            let orders = self.orders(name);
+            return orders.iter().filter_map(Order::url).map(str::to_owned).collect();
+        }
         self.order_files(name).iter().filter_map(url).collect()
     }
 
@@ -136,7 +173,11 @@ impl State {
 
 fn read<T: DeserializeOwned>(path: &Path) -> T {
     let text = fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let mut envelope: serde_json::Value = serde_json::from_slice(&text).unwrap();
+    document(&text)
+}
+
+fn document<T: DeserializeOwned>(text: &[u8]) -> T {
+    let mut envelope: serde_json::Value = serde_json::from_slice(text).unwrap();
     serde_json::from_value(envelope["document"].take()).unwrap()
 }
 
