@@ -102,7 +102,7 @@ fn each_hook_has_a_manifest_and_each_manifest_its_hook() {
     let mut named = BTreeSet::new();
     for path in manifests(&examples()) {
         for certificate in loaded(Source::File(path)).certificates {
-            let settings = certificate.settings;
+            let settings = certificate.settings.clone();
             named.extend(settings.reload.into_iter().chain(settings.deploy_hook));
         }
     }
@@ -211,7 +211,7 @@ fn each_field_that_goes_to_the_ca_is_in_the_signing_request() {
         let mut loaded = load(&[Source::Stdin(text.into_bytes())], &Options::default());
         let findings: Vec<String> = loaded.diagnostics.iter().map(Diagnostic::render).collect();
         assert_eq!(loaded.certificates.len(), 1, "{line}: {findings:?}");
-        let spec = loaded.certificates.remove(0).spec;
+        let spec = loaded.certificates.remove(0).spec.clone();
         // Signatures of RSA PKCS #1 are the same each time, so that equal requests are equal.
         (spec.requested(), build_csr(&spec, &key).unwrap().der)
     };

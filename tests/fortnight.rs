@@ -16,6 +16,7 @@
 mod resume;
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use certctl::cli::exit::{self, ExitCode};
 use certctl::controller::alert::Stage;
@@ -43,7 +44,7 @@ const URGENT: i32 = RENEW_BEFORE * 24 * 2 / 3;
 
 fn one(name: &str) -> Task {
     let mut task = task(name, &[&format!("{name}.example")]);
-    task.certificate.spec.renew_before = Some(GoDuration(DAY * RENEW_BEFORE));
+    Arc::make_mut(&mut task.certificate).spec.renew_before = Some(GoDuration(DAY * RENEW_BEFORE));
     task
 }
 

@@ -33,6 +33,7 @@ mod world;
 
 use certctl::engine::Ending;
 use certctl::resource::FailureClass;
+use std::sync::Arc;
 
 use fuse::Fuse;
 use scene::{Scene, State, identifier};

@@ -18,6 +18,7 @@
 mod resume;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use certctl::engine::ports::Key;
 use certctl::engine::{Ended, Ending, Force, Options, Task};
@@ -45,9 +46,9 @@ fn siblings(count: usize) -> Vec<Task> {
 }
 
 fn over_dns(tasks: Vec<Task>) -> Vec<Task> {
-    let solvers = Scene::over_dns(&NAMES).task.issuer.acme.solvers;
+    let solvers = Scene::over_dns(&NAMES).task.issuer.acme.solvers.clone();
     let with = |mut task: Task| {
-        task.issuer.acme.solvers.clone_from(&solvers);
+        Arc::make_mut(&mut task.issuer).acme.solvers.clone_from(&solvers);
         task
     };
     tasks.into_iter().map(with).collect()

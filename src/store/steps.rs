@@ -213,7 +213,7 @@ impl StateDirectory {
                     has_names |= folder.make_child(name)?;
                     self.find(&place.folders)?
                 }
-                Some(_) | None => Some(folder.duplicate()?),
+                Some(_) | None => Some(folder.clone()),
             };
             let Some(within) = within else { continue };
             match key {

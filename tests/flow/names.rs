@@ -106,12 +106,16 @@ fn a_bare_name_of_two_namespaces_is_asked_for_by_every_verb_that_works_on_it() {
     let asks = |verb: &str| {
         world.run(&[verb, "web"]).ends_in(3).says("choose one of default/web, prod/web");
     };
-    ["plan", "issue", "renew"].map(asks);
+    for verb in ["plan", "issue", "renew"] {
+        asks(verb);
+    }
     // It reads no manifest but that of the one that the state knows.
     let shown = world.run(&["status", "web"]).ends_in(0).stdout;
     assert!(shown.contains("Namespace: default"), "{shown}");
     fs::remove_file(world.path("config/web.yaml")).unwrap();
-    ["plan", "issue", "status"].map(asks);
+    for verb in ["plan", "issue", "status"] {
+        asks(verb);
+    }
     world.run(&["status", "default/web"]).ends_in(0);
     world.run(&["status", "web", "-n", "default"]).ends_in(0);
     world.run(&["plan", "prod/web"]).ends_in(0);

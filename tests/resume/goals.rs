@@ -3,6 +3,7 @@
 use certctl::controller::RevocationRequest;
 use certctl::engine::{AccountRequest, Ending, Goal};
 use certctl::resource::{AccountStep, RevocationReason};
+use std::sync::Arc;
 
 use super::fuse::Fuse;
 use super::scene::{Scene, State};
@@ -77,7 +78,7 @@ fn renewed() -> Scene {
 
 fn with_a_hook() -> Scene {
     let mut scene = issued();
-    scene.task.certificate.settings.deploy_hook = Some("reload-web".to_owned());
+    Arc::make_mut(&mut scene.task.certificate).settings.deploy_hook = Some("reload-web".to_owned());
     scene
 }
 

@@ -5,6 +5,7 @@ use certctl::engine::ports::Clock as _;
 use certctl::engine::{Ending, Options};
 use certctl::resource::{ChallengeState, Phase};
 use jiff::SignedDuration;
+use std::sync::Arc;
 
 use super::fuse::Fuse;
 use super::scene::{Scene, options};
@@ -186,7 +187,7 @@ fn the_next_attempt_has_its_listener_although_its_csr_is_the_same() {
 #[test]
 fn an_edited_issuer_is_asked_at_once_whatever_was_left_at_the_old_one() {
     let edit = |scene: &mut Scene| {
-        scene.task.issuer.acme.server = "https://ca.test/production".to_owned();
+        Arc::make_mut(&mut scene.task.issuer).acme.server = "https://ca.test/production".to_owned();
         scene.task.input_digest = "2".to_owned();
     };
     let mut failed = refused();
