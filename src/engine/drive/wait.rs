@@ -4,10 +4,11 @@ use futures_util::StreamExt;
 use jiff::Timestamp;
 
 use super::state::Drive;
-use crate::controller::{Effect, Outcome, Wake};
+use crate::controller::{Effect, Outcome, Snapshot, Wake};
 use crate::engine::claim::{Claim, claim_when_free};
 use crate::engine::ports::{Clock, Observer, Performer, Store, StoreError};
 use crate::engine::run::signal;
+use crate::resource::Challenge;
 
 /// Why a wait ended.
 pub(super) enum Woken<L> {
@@ -42,13 +43,14 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
                 None => std::future::pending().await,
             }
         };
+        let snapshot = &self.session.snapshot;
         let event = async {
             match wake {
                 // A hit on one of its own challenges gives a slot back; no other certificate would
                 // notice.
-                Wake::Time if is_crowded => performer.hit_after(seen).await,
+                Wake::Time if is_crowded => first_hit(performer, snapshot, seen).await,
                 Wake::Time => std::future::pending().await,
-                Wake::Slot | Wake::ChallengeHit => performer.hit_after(seen).await,
+                Wake::Slot | Wake::ChallengeHit => first_hit(performer, snapshot, seen).await,
             }
         };
         let signal = async {
@@ -85,6 +87,26 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             () = sleep(until) => Woken::Time,
             () = sleep(look_at) => Woken::Time,
             () = deadline => Woken::Deadline,
+        }
+    }
+}
+
+/// Waits until the CA fetches the response of one of the certificate's challenges for the first time
+/// since "accept". A CA fetches each several times, and the later fetches change only the times that
+/// are read at the end of a wait; those of other certificates change nothing.
+async fn first_hit<P: Performer>(performer: &P, snapshot: &Snapshot, mut seen: u64) {
+    let is_first = |challenge: &Challenge| {
+        let told = snapshot.run.attempt(&challenge.spec.url).told;
+        told.filter(|told| told.hit.is_none()).is_some_and(|told| {
+            performer.last_hit(&challenge.spec.token).is_some_and(|at| at >= told.begun)
+        })
+    };
+    let challenges = snapshot.order.iter().flat_map(|order| &order.challenges);
+    loop {
+        performer.hit_after(seen).await;
+        seen = performer.hits();
+        if challenges.clone().any(is_first) {
+            return;
         }
     }
 }
