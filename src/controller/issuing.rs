@@ -103,8 +103,8 @@ pub fn absorb(
     snapshot.run.published = true;
     if let Some((order, _)) = issued(snapshot) {
         let spec = order.spec.clone();
-        snapshot.issued_profile = Some(spec.profile);
-        snapshot.issued_account = Some(spec.account_url);
+        snapshot.issued_profile = Some(spec.profile.clone());
+        snapshot.issued_account = Some(spec.account_url.clone());
     }
     now_live(snapshot, &leaf);
     Ok(Record { changes, events: Vec::new() }.normal(

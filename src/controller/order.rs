@@ -36,6 +36,7 @@ mod replaces;
 mod unreachable;
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 
@@ -154,7 +155,7 @@ fn new_order(snapshot: &Snapshot, now: Timestamp) -> Step {
         name: format!("{}-{}-{number}", metadata.name, request.revision),
         number,
         creation_timestamp: now,
-        spec: OrderSpec {
+        spec: Arc::new(OrderSpec {
             certificate: metadata.key(),
             revision: request.revision,
             request: request.spec.request.clone(),
@@ -164,7 +165,7 @@ fn new_order(snapshot: &Snapshot, now: Timestamp) -> Step {
             identifiers: identifiers(snapshot),
             profile: snapshot.issuer.acme.profile.clone(),
             not_after: requested_end(snapshot, now),
-        },
+        }),
         phase: OrderPhase::Creating,
         state: OrderState::Unknown,
         reason: String::new(),

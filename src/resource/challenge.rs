@@ -48,7 +48,7 @@ pub struct PendingChallenge {
     pub problem: Option<Problem>,
     /// The last self-check.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub check: Option<Box<CheckReport>>,
+    pub check: Option<Arc<CheckReport>>,
     /// The "accept" requests, over all runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accepts: Option<Accepts>,
@@ -65,7 +65,7 @@ pub struct EndedChallenge {
     pub problem: Option<Problem>,
     /// The last self-check.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub check: Option<Box<CheckReport>>,
+    pub check: Option<Arc<CheckReport>>,
 }
 
 /// The value outside that answers a challenge: a file, a TXT record.

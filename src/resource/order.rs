@@ -23,7 +23,8 @@ pub struct Order {
     pub number: u32,
     /// When certctl created it.
     pub creation_timestamp: Timestamp,
-    pub spec: OrderSpec,
+    /// Never changes: shared by all copies.
+    pub spec: Arc<OrderSpec>,
     /// Whether it replaced another order that was not counted as a failure.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_replacement: bool,
@@ -40,9 +41,9 @@ pub struct Order {
     /// When the order expires at the CA.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires: Option<Timestamp>,
-    /// The authorizations, in the CA's order.
+    /// The authorizations, in the CA's order; one that was read is shared by all copies.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub authorizations: Vec<Authorization>,
+    pub authorizations: Vec<Arc<Authorization>>,
     /// One challenge per name that is not valid yet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub challenges: Vec<Challenge>,

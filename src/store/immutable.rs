@@ -82,6 +82,10 @@ mod tests {
         OrderPhase::Issued { urls, certificate_url, certificate: certificate.into() }
     }
 
+    fn first(order: &mut Order) -> &mut Authorization {
+        Arc::make_mut(&mut order.authorizations[0])
+    }
+
     fn full() -> Order {
         Order { phase: issued(urls(), "c", "pem"), ..samples::order() }
     }
@@ -90,7 +94,7 @@ mod tests {
     fn what_is_set_in_an_order_stays() {
         let cases: &[Change<Order>] = &[
             ("nothing", |_| (), None),
-            ("spec", |o| o.spec.profile = "short".into(), Some("spec")),
+            ("spec", |o| Arc::make_mut(&mut o.spec).profile = "short".into(), Some("spec")),
             (
                 "url",
                 |o| o.phase = issued(OrderUrls { url: "x".into(), ..urls() }, "c", "pem"),
@@ -113,25 +117,17 @@ mod tests {
                 |o| Arc::make_mut(&mut o.challenges[0].spec).key = "x".into(),
                 Some("challenges[0].spec"),
             ),
-            ("authz", |o| o.authorizations[0].url = "x".into(), Some("authorizations[0].url")),
-            (
-                "identifier",
-                |o| o.authorizations[0].identifier = None,
-                Some("authorizations[0].identifier"),
-            ),
-            (
-                "wildcard",
-                |o| o.authorizations[0].wildcard = true,
-                Some("authorizations[0].wildcard"),
-            ),
+            ("authz", |o| first(o).url = "x".into(), Some("authorizations[0].url")),
+            ("identifier", |o| first(o).identifier = None, Some("authorizations[0].identifier")),
+            ("wildcard", |o| first(o).wildcard = true, Some("authorizations[0].wildcard")),
             (
                 "initial state",
-                |o| o.authorizations[0].initial_state = Some(AuthorizationState::Valid),
+                |o| first(o).initial_state = Some(AuthorizationState::Valid),
                 Some("authorizations[0].initialState"),
             ),
             (
                 "offered",
-                |o| o.authorizations[0].challenges = Arc::default(),
+                |o| first(o).challenges = Arc::default(),
                 Some("authorizations[0].challenges"),
             ),
             (
@@ -157,13 +153,13 @@ mod tests {
     fn what_is_not_set_in_an_order_can_be_set_once() {
         let mut old = full();
         old.phase = OrderPhase::Creating;
-        let authorization = &mut old.authorizations[0];
+        let authorization = first(&mut old);
         authorization.identifier = None;
         authorization.initial_state = None;
         authorization.challenges = Arc::default();
         old.challenges.clear();
         let mut new = full();
-        new.authorizations[0].wildcard = true;
+        first(&mut new).wildcard = true;
         assert_eq!(changed_in_order(&old, &new), None);
         old.authorizations.clear();
         assert_eq!(changed_in_order(&old, &new), None);

@@ -270,13 +270,13 @@ fn on_stage(given: &Value) -> Stage {
     let url = "https://ca.test/order/1".to_owned();
     order.state = OrderState::Pending;
     order.phase = OrderPhase::Solving(OrderUrls { url, finalize_url: String::new() });
-    order.authorizations = vec![Authorization {
+    order.authorizations = vec![Arc::new(Authorization {
         url: AUTHORIZATION.to_owned(),
         identifier: Some(name(given)),
         wildcard: false,
         initial_state: Some(AuthorizationState::Pending),
         challenges: Arc::default(),
-    }];
+    })];
     order.challenges = vec![challenge];
     if given["deleted"] == true {
         // Its order was replaced, and nothing else is wanted.

@@ -131,7 +131,7 @@ fn on_stage(given: &Value, challenges: &Value) -> Stage {
         initial_state: None,
         challenges: Arc::default(),
     };
-    order.authorizations = (0..authorizations.len()).map(unread).collect();
+    order.authorizations = (0..authorizations.len()).map(unread).map(Arc::new).collect();
     let states = challenges.as_array().cloned().unwrap_or_default();
     let urls = OrderUrls { url: ORDER.to_owned(), finalize_url: format!("{ORDER}/finalize") };
     let certificate_url = format!("{ORDER}/certificate");

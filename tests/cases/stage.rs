@@ -1,6 +1,7 @@
 //! A certificate in the middle of an issuance, and a loop that asks the controllers what comes next.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use certctl::acme::AcmeError;
 use certctl::controller::{
@@ -269,7 +270,7 @@ pub(crate) fn order(snapshot: &Snapshot) -> Order {
     Order {
         name: "web-1-1".to_owned(),
         creation_timestamp: noon(),
-        spec: OrderSpec {
+        spec: Arc::new(OrderSpec {
             certificate: snapshot.certificate.metadata.key(),
             revision: 1,
             request: "the CSR".to_owned(),
@@ -279,7 +280,7 @@ pub(crate) fn order(snapshot: &Snapshot) -> Order {
             identifiers: certctl::controller::order::identifiers(snapshot),
             profile: String::new(),
             not_after: None,
-        },
+        }),
         number: 1,
         phase: certctl::resource::OrderPhase::Creating,
         state: OrderState::Unknown,

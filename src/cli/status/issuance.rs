@@ -91,8 +91,8 @@ pub(super) fn order(page: &mut Page, view: &CertificateView, scene: &Scene) {
         page.raw(1, "No Authorizations for this Order");
     } else {
         page.raw(1, "Authorizations:");
-        for Authorization { url, identifier, wildcard, initial_state, .. } in &order.authorizations
-        {
+        for authorization in &order.authorizations {
+            let Authorization { url, identifier, wildcard, initial_state, .. } = &**authorization;
             let identifier = identifier.as_ref().map_or(NONE.into(), ToString::to_string);
             let state = initial_state.as_ref().map_or("", |state| state.as_str());
             let (url, state) = (escape(url), escape(or_none(state)));

@@ -1,5 +1,7 @@
 //! The transitions of a challenge: (effect, outcome) to phase.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 
 use super::{left_pending, waiting_instead};
@@ -155,7 +157,7 @@ fn absorb_one(
                 challenge.reason = left_pending::reason_unless_it_fails(challenge, warnings);
             }
             if let Some(pending) = challenge.pending_mut() {
-                pending.check = Some(report);
+                pending.check = Some(Arc::from(report));
             }
             Ok(quiet)
         }

@@ -299,7 +299,7 @@ fn take_authorizations(order: &mut Order, said: Vec<String>) {
     order.authorizations.retain(|known| known.identifier.is_some() || said.contains(&known.url));
     for url in said {
         if order.authorizations.iter().all(|known| known.url != url) {
-            order.authorizations.push(unread(url));
+            order.authorizations.push(Arc::new(unread(url)));
         }
     }
 }

@@ -84,6 +84,7 @@ fn authorization_read(
     now: Timestamp,
 ) -> Record {
     if let Some(authorization) = order.authorizations.iter_mut().find(|a| a.url == url) {
+        let authorization = Arc::make_mut(authorization);
         authorization.identifier = Some(seen.identifier.clone());
         authorization.wildcard = seen.wildcard;
         authorization.initial_state = Some(seen.state.clone());

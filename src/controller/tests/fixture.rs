@@ -160,7 +160,7 @@ pub(super) fn solving(phases: &[Phase]) -> Snapshot {
     let mut snapshot = ordered("solving", OrderState::Pending);
     let order = snapshot.order.as_mut().unwrap();
     for (index, phase) in phases.iter().enumerate() {
-        order.authorizations.push(read_authorization(index));
+        order.authorizations.push(Arc::new(read_authorization(index)));
         order.challenges.push(challenge(index, *phase));
     }
     snapshot
@@ -255,7 +255,7 @@ pub(super) fn order(snapshot: &Snapshot) -> Order {
         name: "web-1-1".to_owned(),
         number: 1,
         creation_timestamp: now(),
-        spec: OrderSpec {
+        spec: Arc::new(OrderSpec {
             certificate: snapshot.certificate.metadata.key(),
             revision: 1,
             request: request.spec.request.clone(),
@@ -265,7 +265,7 @@ pub(super) fn order(snapshot: &Snapshot) -> Order {
             identifiers: (0..3).map(identifier).collect(),
             profile: String::new(),
             not_after: None,
-        },
+        }),
         phase: OrderPhase::Creating,
         state: OrderState::Unknown,
         reason: String::new(),

@@ -240,7 +240,7 @@ fn a_long_retry_after_is_honoured_for_a_minute() {
 #[test]
 fn unread_authorizations_are_read_all_at_once_and_none_is_no_reason_to_wait() {
     let reading = change(ordered("authorizing", OrderState::Pending), |order| {
-        order.authorizations = vec![unread_authorization(0), unread_authorization(1)];
+        order.authorizations = vec![unread_authorization(0).into(), unread_authorization(1).into()];
     });
     let read = |n| read_authorization(n);
     assert_eq!(acts(&reading), [read(0), read(1)]);

@@ -1,5 +1,7 @@
 //! The transitions of an order.
 
+use std::sync::Arc;
+
 use jiff::SignedDuration;
 
 use super::effects::{accept, create_order, download, finalize, read_authorization, read_order};
@@ -217,7 +219,7 @@ fn a_new_order_that_is_ready_is_read_before_it_is_finalized() {
 fn authorizing() -> Snapshot {
     let mut snapshot = ordered("authorizing", OrderState::Pending);
     let order = snapshot.order.as_mut().unwrap();
-    order.authorizations = vec![unread_authorization(0), unread_authorization(1)];
+    order.authorizations = vec![unread_authorization(0).into(), unread_authorization(1).into()];
     snapshot
 }
 
@@ -259,7 +261,8 @@ fn an_authorization_that_cannot_be_solved_ends_the_order() {
         order.reason.clone()
     };
     let mut foreign = authorizing();
-    foreign.order.as_mut().unwrap().spec.identifiers = vec![super::fixture::identifier(1)];
+    let spec = Arc::make_mut(&mut foreign.order.as_mut().unwrap().spec);
+    spec.identifiers = vec![super::fixture::identifier(1)];
     let reason = ended(&foreign, AuthorizationState::Pending);
     assert_eq!(reason, "a.example: the CA wants proof for a name that was not ordered");
     let reason = ended(&authorizing(), AuthorizationState::Deactivated);
