@@ -1,8 +1,10 @@
 //! One certificate's snapshot in memory, loaded from and written to the store.
 //!
 //! Changes are applied to the snapshot at once and written by [`Session::flush`], in the order in
-//! which the controllers gave them; the engine flushes before it starts the next effect. Between
-//! the load under the lock and the end, no other process writes these documents.
+//! which the controllers gave them; the engine flushes before it starts the next effect. What is
+//! flushed is a step, which the next run finds after a kill; what the effect relies on is made
+//! durable, and all of it in the end, by [`Session::settle`]. Between the load under the lock and
+//! the end, no other process writes these documents.
 
 use std::collections::HashMap;
 

@@ -4,6 +4,7 @@
 //! processes. A certificate's folder that has a `status.json` has a durable name: that file is
 //! written after the name was synced.
 
+use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::sync::Arc;
 
@@ -189,51 +190,36 @@ impl StateDirectory {
         past: &[Key],
     ) -> Result<bool, StoreError> {
         let status = Key::Certificate(of.clone());
-        let mut written: Vec<(&Key, &Stored)> = steps
-            .documents()
-            .filter_map(|(key, stored)| Some((key, stored?)))
-            .filter(|(key, _)| **key != status)
-            .collect();
         // As the steps of an issuance follow each other: what a power loss between two of them
         // leaves is what a kill would have left.
-        written.sort_by_key(|(key, _)| match key {
-            Key::NextKey(_) => 0,
-            Key::Order(..) => 1,
-            _ => 2,
-        });
+        let mut written: Vec<_> = steps
+            .documents()
+            .filter_map(|(key, stored)| Some((order_of_writing(key)?, key, stored?)))
+            .collect();
+        written.sort_by_key(|(order, ..)| *order);
         // A run that was killed may have made the folders, and not have synced their names.
         let is_named = self.open_steps().get().get(of).is_some_and(|file| file.is_named);
         let mut has_names = !is_named && !written.is_empty();
-        let (mut orders, mut requests) = (false, false);
-        for (key, stored) in written {
+        let mut touched = BTreeSet::new();
+        for (kind, key, stored) in written {
             let place = layout::document(key)?;
-            let within = match place.folders.last().map(String::as_str) {
-                Some(layout::REQUESTS | layout::ORDERS) => {
-                    let name = place.folders.last().map_or("", String::as_str);
-                    has_names |= folder.make_child(name)?;
-                    self.find(&place.folders)?
-                }
-                Some(_) | None => Some(folder.clone()),
-            };
-            let Some(within) = within else { continue };
-            match key {
-                // An older version of it that comes back could owe what was done.
-                Key::Order(..) => {
-                    orders |= !past.contains(key) || within.stat(&place.file)?.is_some();
-                }
-                Key::Request(..) => requests = true,
-                _ => has_names = true,
+            if kind == NEXT_KEY {
+                has_names = true;
+                atomic::replace_unsynced(folder, &place.file, &stored.bytes)?;
+                continue;
+            }
+            let name = if kind == ORDER { layout::ORDERS } else { layout::REQUESTS };
+            has_names |= folder.make_child(name)?;
+            let Some(within) = folder.child(name)? else { continue };
+            // An older version of an order that comes back could owe what was done.
+            if !past.contains(key) || within.stat(&place.file)?.is_some() {
+                touched.insert(name);
             }
             atomic::replace_unsynced(&within, &place.file, &stored.bytes)?;
         }
-        let mut of_names = Vec::new();
-        if orders {
-            of_names.extend(self.find(&layout::orders(of)?)?);
+        for name in touched {
+            folder.child(name)?.map_or(Ok(()), |within| within.sync())?;
         }
-        if requests {
-            of_names.extend(self.find(&layout::requests(of)?)?);
-        }
-        of_names.iter().try_for_each(Folder::sync)?;
         if has_names {
             folder.sync()?;
         }
@@ -242,6 +228,25 @@ impl StateDirectory {
         Ok(true)
     }
 }
+
+/// When a document is written among the others; `status.json` is written after all.
+fn order_of_writing(key: &Key) -> Option<u8> {
+    match key {
+        Key::NextKey(_) => Some(NEXT_KEY),
+        Key::Order(..) => Some(ORDER),
+        Key::Request(..) => Some(REQUEST),
+        Key::Certificate(_)
+        | Key::Account(_)
+        | Key::AccountKey(_)
+        | Key::AccountLimits(_)
+        | Key::BannedKeys
+        | Key::Scheduler => None,
+    }
+}
+
+const NEXT_KEY: u8 = 0;
+const ORDER: u8 = 1;
+const REQUEST: u8 = 2;
 
 /// Appends a record where the file is whole.
 fn write(folder: &Folder, steps: &Steps, record: &[u8]) -> Result<Stat, StoreError> {
@@ -267,6 +272,7 @@ fn size_of(bytes: usize) -> u64 {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
     use std::path::{Path, PathBuf};
 
     use futures_util::FutureExt as _;
@@ -303,14 +309,17 @@ mod tests {
     /// A state with a record, and the path of its steps.
     fn known() -> (TempDir, PathBuf) {
         let scratch = tempfile::tempdir().unwrap();
+        fs::set_permissions(scratch.path(), fs::Permissions::from_mode(0o700)).unwrap();
         let state = open(scratch.path(), OpenMode::ReadWrite);
         done(state.create(&Key::Certificate(web()), b"before")).unwrap();
         let file = scratch.path().join(FOLDER).join(FILE);
         (scratch, file)
     }
 
-    fn put(file: &Path, bytes: &[u8]) {
-        atomic::write(file, bytes, 0o600).unwrap();
+    fn put(path: &Path, bytes: &[u8]) {
+        let mut options = fs::OpenOptions::new();
+        options.write(true).create(true).truncate(true).mode(0o600);
+        options.open(path).unwrap().write_all(bytes).unwrap();
     }
 
     /// What a reader finds.
