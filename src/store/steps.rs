@@ -275,7 +275,6 @@ mod tests {
     use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
     use std::path::{Path, PathBuf};
 
-    use futures_util::FutureExt as _;
     use jiff::SignedDuration;
     use tempfile::TempDir;
 
@@ -290,7 +289,8 @@ mod tests {
     }
 
     fn done<T>(future: impl Future<Output = T>) -> T {
-        future.now_or_never().expect("the state is never waited for")
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+        runtime.unwrap().block_on(future)
     }
 
     fn open(path: &Path, mode: OpenMode) -> StateDirectory {
