@@ -13,6 +13,7 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 use super::folder::{Folder, Guard, TEMP_PREFIX, io_error, text};
+use super::in_flight::Made;
 use super::layout::{self, Place};
 use super::lock::{self, Lease};
 use super::opened::Opened;
@@ -232,7 +233,8 @@ impl StateDirectory {
     /// A document, as the work on its certificate left it.
     pub(super) fn document(&self, key: &Key) -> Result<Option<Stored>, StoreError> {
         match self.in_flight(key)? {
-            Some(now) => Ok(now),
+            Some(Made::Written(stored)) => Ok(Some(stored)),
+            Some(Made::Removed) => Ok(None),
             None => self.read(&layout::document(key)?),
         }
     }

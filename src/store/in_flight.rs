@@ -106,13 +106,34 @@ pub(super) fn certificate_of(key: &Key) -> Option<&NamespacedName> {
     }
 }
 
+/// What the steps made of a document.
+#[derive(Clone, Debug)]
+pub(super) enum Made {
+    Written(Stored),
+    Removed,
+}
+
+impl Made {
+    fn of(stored: Option<Stored>) -> Self {
+        stored.map_or(Self::Removed, Self::Written)
+    }
+
+    /// The document, if there is one.
+    pub(super) fn stored(&self) -> Option<&Stored> {
+        match self {
+            Self::Written(stored) => Some(stored),
+            Self::Removed => None,
+        }
+    }
+}
+
 /// What the records of a file say.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Steps {
     /// The `status.json` on disk that they follow.
     after: Option<Etag>,
-    /// The documents that they change, as they are now; `None` when removed.
-    documents: BTreeMap<Key, Option<Stored>>,
+    /// The documents that they change, as they are now.
+    documents: BTreeMap<Key, Made>,
     /// Up to where the file is whole, in bytes.
     length: u64,
 }
@@ -136,11 +157,11 @@ impl Steps {
             let after = head.after.map(Etag);
             let key = head.document.key(of);
             let now = match steps.documents.get(&key) {
-                Some(known) => known.as_ref().map(|stored| stored.revision.clone()),
+                Some(made) => made.stored().map(|stored| stored.revision.clone()),
                 None => on_disk(&key)?,
             };
             if after == steps.after && head.base.map(Etag) == now {
-                steps.documents.insert(key, document.map(Stored::of));
+                steps.documents.insert(key, Made::of(document.map(Stored::of)));
             }
             rest = rest.get(length..).unwrap_or_default();
         }
@@ -175,18 +196,18 @@ impl Steps {
     /// Notes a record that was appended.
     pub(super) fn add(&mut self, key: &Key, bytes: Option<&[u8]>, record: &Record) {
         let stored = bytes.map(|bytes| Stored::of(Zeroizing::new(bytes.to_vec())));
-        self.documents.insert(key.clone(), stored);
+        self.documents.insert(key.clone(), Made::of(stored));
         self.length = self.length.saturating_add(u64::try_from(record.len()).unwrap_or(u64::MAX));
     }
 
-    /// A document that the steps have changed; `Some(None)` when they removed it.
-    pub(super) fn document(&self, key: &Key) -> Option<Option<&Stored>> {
-        self.documents.get(key).map(Option::as_ref)
+    /// What the steps made of a document; `None` when they have not changed it.
+    pub(super) fn document(&self, key: &Key) -> Option<&Made> {
+        self.documents.get(key)
     }
 
     /// All of them.
     pub(super) fn documents(&self) -> impl Iterator<Item = (&Key, Option<&Stored>)> {
-        self.documents.iter().map(|(key, stored)| (key, stored.as_ref()))
+        self.documents.iter().map(|(key, made)| (key, made.stored()))
     }
 
     /// Up to where the file is whole, in bytes.

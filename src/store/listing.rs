@@ -178,7 +178,9 @@ impl StateDirectory {
         match self.find(&place.folders) {
             Ok(Some(folder)) => {
                 folder.kind(&place.file).map_or(true, |kind| kind.is_some())
-                    || self.in_flight(key).map_or(true, |now| now.flatten().is_some())
+                    || self
+                        .in_flight(key)
+                        .map_or(true, |made| made.is_some_and(|made| made.stored().is_some()))
             }
             Ok(None) => false,
             Err(_) => true,

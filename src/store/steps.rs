@@ -12,19 +12,18 @@ use rustix::fs::{OFlags, Stat};
 
 use super::directory::StateDirectory;
 use super::folder::{Folder, Guard, io_error, text};
-use super::in_flight::{self, FILE, FULL, File, Steps};
+use super::in_flight::{self, FILE, FULL, File, Made, Steps};
 use super::{atomic, layout};
 use crate::resource::NamespacedName;
-use crate::store::port::{Etag, Key, Store, StoreError, Stored};
+use crate::store::port::{Etag, Key, Store, StoreError};
 
 impl StateDirectory {
-    /// The document as the steps in flight left it: `Some(None)` when they removed it, `None` when
-    /// they have not changed it.
-    pub(super) fn in_flight(&self, key: &Key) -> Result<Option<Option<Stored>>, StoreError> {
+    /// What the steps in flight made of a document; `None` when they have not changed it.
+    pub(super) fn in_flight(&self, key: &Key) -> Result<Option<Made>, StoreError> {
         let Some(of) = in_flight::certificate_of(key) else { return Ok(None) };
         let Some(folder) = self.folder_with_steps(of)? else { return Ok(None) };
         let known = self.steps_in(&folder, of)?;
-        Ok(known.and_then(|steps| steps.document(key).map(Option::<&Stored>::cloned)))
+        Ok(known.and_then(|steps| steps.document(key).cloned()))
     }
 
     /// The documents that the steps in flight have changed; those they removed are told as such.
@@ -89,7 +88,7 @@ impl StateDirectory {
         let folder = self.make_unsynced(&layout::certificate(of)?)?;
         let known = self.steps_in(&folder, of)?;
         let now = match known.as_ref().and_then(|steps| steps.document(key)) {
-            Some(known) => known.map(|stored| stored.revision.clone()),
+            Some(made) => made.stored().map(|stored| stored.revision.clone()),
             None => self.etag_on_disk(key)?,
         };
         if now.as_ref() != expected {
@@ -223,7 +222,7 @@ impl StateDirectory {
         if has_names {
             folder.sync()?;
         }
-        let Some(Some(stored)) = steps.document(&status) else { return Ok(false) };
+        let Some(Made::Written(stored)) = steps.document(&status) else { return Ok(false) };
         atomic::replace(folder, layout::STATUS_FILE, &stored.bytes)?;
         Ok(true)
     }
@@ -280,7 +279,7 @@ mod tests {
 
     use super::*;
     use crate::store::OpenMode;
-    use crate::store::port::{Lock, Prefix};
+    use crate::store::port::{Lock, Prefix, Stored};
 
     const FOLDER: &str = "certificates/default/web";
 

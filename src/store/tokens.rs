@@ -10,7 +10,7 @@ use rustix::fs::FileType;
 
 use super::directory::StateDirectory;
 use super::layout;
-use crate::resource::{Order, Token, envelope};
+use crate::resource::{Challenge, Order, Token, envelope};
 use crate::store::port::{Prefix, StoreError};
 
 impl StateDirectory {
@@ -43,7 +43,7 @@ impl StateDirectory {
                 let Ok((order, _)) = envelope::open::<Order>(&stored.bytes) else {
                     return Ok(None);
                 };
-                let challenges = order.challenges.into_iter().filter(|c| c.owes_clean_up());
+                let challenges = order.challenges.into_iter().filter(Challenge::owes_clean_up);
                 owed.extend(challenges.map(|challenge| challenge.spec.token.clone()));
             }
         }
