@@ -161,7 +161,9 @@ impl StateDirectory {
     }
 
     fn certificates(&self) -> Result<Vec<Key>, StoreError> {
-        Ok(self.certificate_names()?.into_iter().map(Key::Certificate).collect())
+        let names = self.certificate_names()?.into_iter();
+        let names = names.filter(|name| layout::certificate(name).is_ok());
+        Ok(names.map(Key::Certificate).collect())
     }
 
     fn accounts(&self) -> Result<Vec<Key>, StoreError> {

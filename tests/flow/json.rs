@@ -96,10 +96,11 @@ fn what_is_printed_is_what_the_schema_says() {
     let world = world();
     let (mut seen, mut used) = (BTreeSet::new(), BTreeSet::new());
     let verbs = verbs();
+    let is_of = |line: &str, verb: &str| format!("{line} ").starts_with(&format!("{verb} "));
     let mut print = |words: &[&str]| {
         let run = world.run(&[words, &["-o", "json"]].concat());
         let line = words.join(" ");
-        used.extend(verbs.iter().find(|verb| line.starts_with(verb.as_str())).cloned());
+        used.extend(verbs.iter().find(|verb| is_of(&line, verb)).cloned());
         fits(&run.stdout, &mut seen)
     };
     assert_eq!(print(&["plan"])["items"].as_array().unwrap().len(), 3);
@@ -153,6 +154,9 @@ fn what_is_printed_is_what_the_schema_says() {
     let create = ["create", "certificaterequest", "one-off", "--output-key-file", &key];
     let request = print(&[&create[..], &["--from-certificate-file", &path]].concat());
     assert!(request.get("status").is_none(), "{request:#}");
+    // A manifest with comments is YAML.
+    assert_eq!(print(&["create", "issuer", "letsencrypt"])["kind"], "Error");
+    assert_eq!(print(&["create", "certificate", "www.example.test"])["kind"], "Error");
     print(&["validate"]);
     world.write("config/broken.yaml", "kind: Certificate\napiVersion: cert-manager.io/v1\nx: 1\n");
     let found = print(&["validate"]);
@@ -170,7 +174,7 @@ fn what_is_printed_is_what_the_schema_says() {
         let words: Vec<&str> = line.split(' ').chain(["-o", "json"]).collect();
         let printed = world.run(&words).stdout;
         assert_eq!(document_in(&printed), None, "{line} prints a document: it needs a schema");
-        used.extend(verbs.iter().find(|verb| line.starts_with(verb.as_str())).cloned());
+        used.extend(verbs.iter().find(|verb| is_of(line, verb)).cloned());
     }
     assert_eq!(used, verbs, "a verb that is neither printed here nor known to print no document");
 }
