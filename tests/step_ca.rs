@@ -24,7 +24,11 @@ use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, 
 use serde_json::{Value, json};
 
 use bind_support::{Bind, Role};
+use certctl::engine::ports::{Prefix, Store as _};
 use certctl::rehearsal::NameServer;
+use certctl::resource::NamespacedName;
+use certctl::store::{OpenMode, StateDirectory};
+use futures_util::FutureExt as _;
 use pebble_support::{Server, block_on, client, find, free_port, not_tested};
 
 const NAME: &str = "web.example.test";
@@ -140,13 +144,13 @@ fn issue(folder: &Path, ca: &StepCa, dns: SocketAddr, solver: &str, names: &str)
     command
 }
 
-/// The challenge of the only order in the state, as it is on disk.
+/// The challenge of the only order in the state, as a reader finds it.
 fn challenge(folder: &Path) -> Option<Value> {
-    let orders = folder.join("state/certificates/default/web/orders");
-    let files = std::fs::read_dir(orders).ok()?.map(|entry| entry.unwrap().path());
-    let mut orders = files.filter(|path| path.extension().is_some_and(|end| end == "json"));
-    let text = std::fs::read_to_string(orders.next()?).ok()?;
-    let order: Value = serde_json::from_str(&text).ok()?;
+    let state = StateDirectory::open(&folder.join("state"), OpenMode::ReadOnly).ok()?;
+    let orders = Prefix::Orders(NamespacedName::new("default", "web"));
+    let key = state.list(&orders).now_or_never()?.ok()?.pop()?;
+    let stored = state.get(&key).now_or_never()?.ok()??;
+    let order: Value = serde_json::from_slice(&stored.bytes).ok()?;
     order.pointer("/document/challenges/0").cloned()
 }
 
