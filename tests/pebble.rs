@@ -59,6 +59,17 @@ fn one_twenty_five_and_a_hundred_names_are_issued() {
     }
 }
 
+/// A client of this Pebble, of no account.
+fn acme_client(ca: &Ca) -> Arc<acme::Client> {
+    let endpoint = acme::Endpoint {
+        directory_url: ca.directory_url(),
+        ca_bundle: Some(ca.bundle().to_owned()),
+        skip_tls_verify: false,
+        user_agent: "certctl-tests".to_owned(),
+    };
+    acme::Client::new(endpoint, acme::Limits::default()).unwrap()
+}
+
 #[test]
 fn pebble_says_when_to_renew_a_certificate_and_who_may_replace_it() {
     installed();
@@ -70,13 +81,7 @@ fn pebble_says_when_to_renew_a_certificate_and_who_may_replace_it() {
     let pem = work.secret("web", "tls.crt").unwrap();
     let leaf = certctl::pki::leaf_facts(&pem).unwrap();
     let id = leaf.certificate_id.unwrap();
-    let endpoint = acme::Endpoint {
-        directory_url: ca.directory_url(),
-        ca_bundle: Some(ca.bundle().to_owned()),
-        skip_tls_verify: false,
-        user_agent: "certctl-tests".to_owned(),
-    };
-    let client = acme::Client::new(endpoint, acme::Limits::default()).unwrap();
+    let client = acme_client(&ca);
     let asked = block_on(client.renewal_info(&id)).unwrap();
     assert!(leaf.not_before < asked.start && asked.end < leaf.not_after, "{asked:?}");
     let (start, end) = ("2026-01-02T03:04:05Z", "2026-01-03T03:04:05Z");
@@ -312,13 +317,7 @@ fn what_the_ca_revoked_by_itself_is_replaced_with_a_new_key_and_deployed() {
     let chain = certctl::pki::Chain::from_pem(&old).unwrap();
 
     // As another owner of the key does it; this state hears of it from the CA alone.
-    let endpoint = acme::Endpoint {
-        directory_url: ca.directory_url(),
-        ca_bundle: Some(ca.bundle().to_owned()),
-        skip_tls_verify: false,
-        user_agent: "certctl-tests".to_owned(),
-    };
-    let client = acme::Client::new(endpoint, acme::Limits::default()).unwrap();
+    let client = acme_client(&ca);
     let key = certctl::pki::PrivateKey::from_pem(&old_key).unwrap();
     block_on(client.revoke_by_key(&key, &chain.certificates()[0], 1)).unwrap();
     assert_eq!(ca.status_of(&chain.leaf().serial), "Revoked");

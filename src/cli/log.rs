@@ -239,14 +239,21 @@ impl Visit for Fields {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::io;
     use std::sync::{Arc, Mutex};
 
     use super::*;
 
+    /// A writer of log lines that keeps them.
     #[derive(Clone, Default)]
-    struct Sink(Arc<Mutex<Vec<u8>>>);
+    pub(in crate::cli) struct Sink(Arc<Mutex<Vec<u8>>>);
+
+    impl Sink {
+        pub(in crate::cli) fn text(&self) -> String {
+            String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+        }
+    }
 
     impl io::Write for Sink {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -265,8 +272,7 @@ mod tests {
         let now = || "2026-11-21T03:12:09.5Z".parse().unwrap();
         let subscriber = subscriber(filter, style, now, move || writer.clone());
         tracing::subscriber::with_default(subscriber, events);
-        let bytes = sink.0.lock().unwrap().clone();
-        String::from_utf8(bytes).unwrap()
+        sink.text()
     }
 
     fn logged(filter: EnvFilter, style: Style) -> String {

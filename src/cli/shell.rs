@@ -38,7 +38,7 @@ pub struct Shell {
     pub inherited: Rc<Vec<TcpListener>>,
     /// The results, for -o json.
     pub results: Results,
-    /// What is told once a day; `None` where everything is told.
+    /// The messages that are printed once a day; `None` where all of them are printed each time.
     pub daily: Option<Daily>,
 }
 

@@ -60,20 +60,17 @@ pub fn published_pair(files: &SecretFiles) -> PublishedPair {
         let text = String::from_utf8_lossy(pem);
         pki::leaf_and_key_facts(&text).map_err(|error| error.to_string())
     });
-    let is_as_published = |(name, bytes): (&str, &[u8])| {
-        metadata.files.get(name).is_some_and(|digest| digest_of(bytes) == *digest)
+    let is_as_published = |name: &str| {
+        let digest = metadata.files.get(name);
+        bytes(name).is_some_and(|bytes| digest == Some(&digest_of(bytes)))
     };
-    let key = bytes("tls.key").map(|pem| match (&chain, bytes("tls.crt")) {
+    let key = bytes("tls.key").map(|pem| match &chain {
         // A key was compared with its certificate before both were published: to compute its
         // public half again would be most of the work on an idle certificate.
-        (Some(Ok((_, Some(key)))), Some(chain))
-            if [("tls.key", pem), ("tls.crt", chain)]
-                .into_iter()
-                .all(|(name, bytes)| is_as_published((name, bytes))) =>
-        {
+        Some(Ok((_, Some(key)))) if is_as_published("tls.key") && is_as_published("tls.crt") => {
             Ok(key.clone())
         }
-        (_, _) => key_facts(pem),
+        _ => key_facts(pem),
     });
     PublishedPair {
         key,

@@ -39,10 +39,8 @@ impl StateDirectory {
 
     /// When CRLs were looked at; `None` before the first time, or when the file is damaged.
     pub fn looks(&self) -> Result<Option<Looks>, StoreError> {
-        let place = layout::crl_looks();
-        let Some(folder) = self.find(&place.folders)? else { return Ok(None) };
-        let Some(bytes) = folder.read(&place.file, Guard::Document)? else { return Ok(None) };
-        let text = std::str::from_utf8(&bytes).unwrap_or_default();
+        let Some(stored) = self.read(&layout::crl_looks())? else { return Ok(None) };
+        let text = std::str::from_utf8(&stored.bytes).unwrap_or_default();
         let times = text.split_once(' ');
         Ok(times.and_then(|(done, next)| {
             Some(Looks { done: done.parse().ok()?, next: next.trim_end().parse().ok()? })

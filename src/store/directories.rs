@@ -5,16 +5,14 @@
 
 use super::atomic;
 use super::directory::StateDirectory;
-use super::folder::Guard;
 use super::layout;
 use crate::store::port::StoreError;
 
 impl StateDirectory {
     /// A kept directory.
     pub(super) fn kept_directory_of(&self, ca: &str) -> Result<Option<Vec<u8>>, StoreError> {
-        let place = layout::directory(ca)?;
-        let Some(folder) = self.find(&place.folders)? else { return Ok(None) };
-        Ok(folder.read(&place.file, Guard::Document)?.map(|bytes| bytes.to_vec()))
+        let kept = self.read(&layout::directory(ca)?)?;
+        Ok(kept.map(|stored| stored.bytes.to_vec()))
     }
 
     /// Keeps a directory in place of an older one.

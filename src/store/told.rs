@@ -1,6 +1,7 @@
-//! `told`: what runs have told that no certificate's record can note, and when.
+//! `told`: the messages that runs have printed and that no certificate's record can note, and when.
 //!
-//! Contract: what is lost is told again, so nothing is synced; of two runs that write it one wins.
+//! Contract: a message whose line is lost is printed again, so nothing is synced; of two runs that
+//! write the file one wins.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,7 +11,6 @@ use jiff::Timestamp;
 
 use super::atomic;
 use super::directory::StateDirectory;
-use super::folder::Guard;
 use super::layout;
 use crate::store::port::StoreError;
 
@@ -22,12 +22,8 @@ impl StateDirectory {
 
     /// When each message was last told, by its digest; a damaged line is none.
     pub fn told(&self) -> Result<BTreeMap<String, Timestamp>, StoreError> {
-        let place = layout::told();
-        let Some(folder) = self.find(&place.folders)? else { return Ok(BTreeMap::new()) };
-        let Some(bytes) = folder.read(&place.file, Guard::Document)? else {
-            return Ok(BTreeMap::new());
-        };
-        let lines = std::str::from_utf8(&bytes).unwrap_or_default().lines();
+        let Some(stored) = self.read(&layout::told())? else { return Ok(BTreeMap::new()) };
+        let lines = std::str::from_utf8(&stored.bytes).unwrap_or_default().lines();
         let told = lines.filter_map(|line| {
             let (digest, at) = line.split_once(' ')?;
             Some((digest.to_owned(), at.parse().ok()?))

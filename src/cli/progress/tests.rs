@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 use indicatif::TermLike;
 
 use super::*;
+use crate::cli::log::tests::Sink;
 use crate::engine::Ending;
 use crate::resource::{Cause, Doing, Failure, FailureClass};
 
@@ -204,20 +205,6 @@ fn of_hundreds_a_few_have_lines_and_all_are_counted() {
     assert_eq!(screen.text(), "");
 }
 
-#[derive(Clone, Default)]
-struct Sink(Arc<Mutex<Vec<u8>>>);
-
-impl io::Write for Sink {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 /// The log lines of a run without a terminal.
 fn logged(patience: Duration, events: impl FnOnce(&Progress)) -> Vec<String> {
     let (sink, style) = (Sink::default(), Style { utf8: true, is_alive: false });
@@ -226,8 +213,7 @@ fn logged(patience: Duration, events: impl FnOnce(&Progress)) -> Vec<String> {
     let subscriber = subscriber.with_target(false).with_writer(move || writer.clone()).finish();
     let progress = Progress::on(None, style, false, 3, patience);
     tracing::subscriber::with_default(subscriber, || events(&progress));
-    let bytes = sink.0.lock().unwrap().clone();
-    String::from_utf8(bytes).unwrap().lines().map(|line| line.trim().to_owned()).collect()
+    sink.text().lines().map(|line| line.trim().to_owned()).collect()
 }
 
 #[test]
