@@ -87,6 +87,7 @@ async fn use_everything(state: &StateDirectory) {
         Key::Account("ab".into()),
         Key::AccountKey("ab".into()),
         Key::BannedKeys,
+        Key::Revoked("ab".into()),
         Key::Scheduler,
     ];
     for key in keys {

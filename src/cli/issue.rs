@@ -264,8 +264,9 @@ pub(crate) async fn work_on(
     } else {
         Box::pin(run(shell, workspace, &tasks, job())).await?
     };
-    if verb == "issue" && (!request.is_empty() || shell.output.talks_to_terminal()) {
-        note_unreplaced(workspace, &mut ended).await;
+    if verb == "issue" {
+        let is_unattended = request.is_empty() && !shell.output.talks_to_terminal();
+        note_unreplaced(workspace, &mut ended, shell, is_unattended).await;
     }
     let lacking: BTreeSet<_> =
         ended.iter().filter(|end| lacks_something(end)).map(Report::key).collect();
@@ -308,10 +309,18 @@ pub(crate) async fn work_on(
     }
 }
 
-/// Notes the certificates for which nothing is issued since the user had them revoked for good.
-async fn note_unreplaced(workspace: &Workspace, ended: &mut [Report]) {
+/// Notes the certificates for which nothing is issued since the user had them revoked for good; in an
+/// unattended run, once a day.
+async fn note_unreplaced(
+    workspace: &Workspace,
+    ended: &mut [Report],
+    shell: &mut Shell,
+    is_unattended: bool,
+) {
     for end in ended.iter_mut().filter(|end| end.ending == Ending::Unchanged) {
         let why = workspace.unreplaced(&end.key()).await;
+        let is_due = |why: &String| !is_unattended || shell.tells(&format!("{}: {why}", end.key()));
+        let why = why.filter(is_due);
         end.message = why.clone().or(end.message.take());
         end.details.unreplaced = why;
     }

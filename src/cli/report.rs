@@ -25,13 +25,14 @@ use crate::resource::{FailureClass, NamespacedName, Rfc3339, rfc3339};
 use crate::store::StateDirectory;
 
 /// Each report to print, with the certificates that wait for the same, or met the same silence: a rate
-/// limit of a CA concerns many certificates, as does a CA that is away, and is one message.
+/// limit of a CA concerns many certificates, as does a CA that is away or an Issuer that is missing, and
+/// is one message.
 pub(crate) fn alike(reports: &[Report]) -> Vec<(&Report, Vec<&Report>)> {
     let waits = |report: &Report| {
         let details = &report.details;
         let why = match &report.error {
             None if report.ending == Ending::Deferred => &details.wait,
-            Some(fault) if fault.class == FailureClass::Unreachable => &fault.message,
+            Some(fault) if is_of_many(fault) => &fault.message,
             None | Some(_) => return None,
         };
         if report.deploy_error.is_some() || details.rewritten.is_some() {
@@ -67,6 +68,12 @@ pub(crate) fn alike(reports: &[Report]) -> Vec<(&Report, Vec<&Report>)> {
         }
     }
     groups
+}
+
+/// Whether other certificates may have failed by the very same: a CA that is away, an Issuer that is
+/// missing, a port that is taken.
+fn is_of_many(fault: &Fault) -> bool {
+    matches!(fault.class, FailureClass::Unreachable | FailureClass::Precondition)
 }
 
 /// The certificates that wait for the same as one that is reported.

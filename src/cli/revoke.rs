@@ -24,7 +24,7 @@ use crate::engine::{Force, Task};
 use crate::pki::{Chain, ChainError, PrivateKey};
 use crate::resource::{CertificateRecord, FailureClass, Issuer, NamespacedName, RevocationReason};
 use crate::trust::quoted;
-use crate::workspace::target::Target;
+use crate::workspace::target::{NameTarget, Target};
 use crate::workspace::{
     AskError, ForeignRevocation, Holder, Job, Refusal, Remembered, Request, Targets, Workspace,
     issuer_of,
@@ -50,7 +50,9 @@ pub(crate) fn revoke(args: &RevokeArgs, shell: &mut Shell) -> Result<ExitCode, C
 async fn name(args: &RevokeArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
     let request = Request::names(std::slice::from_ref(&args.target))?;
     let mut workspace = open_for(shell, &request).await?;
-    let Targets { tasks, secrets, .. } = targets(shell, &mut workspace, &request)?;
+    let found = targets(shell, &mut workspace, &request);
+    let found = found.map_err(|error| by_its_file(error, args, &mut workspace, shell));
+    let Targets { tasks, secrets, .. } = found?;
     let [task] = tasks.as_slice() else {
         let message = "to revoke by name, its Certificate and Issuer must exist";
         return Err(CliError::new(ExitCode::Manifest, message)
@@ -121,6 +123,35 @@ async fn name(args: &RevokeArgs, shell: &mut Shell) -> Result<ExitCode, CliError
     let code = exit::of_run(endings, shell.global.exit_code);
     Box::pin(write_metrics(shell, &mut workspace, code)).await?;
     Ok(code)
+}
+
+/// The error, with the way that is left when the manifest is gone.
+fn by_its_file(
+    error: CliError,
+    args: &RevokeArgs,
+    workspace: &mut Workspace,
+    shell: &Shell,
+) -> CliError {
+    let known: Vec<_> = workspace.records().iter().map(|(name, _)| name.clone()).collect();
+    let target = NameTarget::parse(&args.target.to_string_lossy());
+    let found = target.and_then(|word| word.find(&known, shell.global.namespace()).ok());
+    let Some(name) = found.filter(|name| workspace.manifest_of(name).is_none()) else {
+        return error;
+    };
+    let secret = workspace.record(&name).map(|record| record.secret_name.clone());
+    let secret = NamespacedName::new(&name.namespace, secret.unwrap_or_default());
+    match workspace.state().secret_path(&secret) {
+        Ok(folder) if folder.exists() => {
+            let file = quoted(&folder.join("tls.crt"));
+            let reason = if args.reason == RevocationReason::Unspecified {
+                String::new()
+            } else {
+                format!(" --reason {}", args.reason)
+            };
+            error.hinted(format_args!("certctl revoke {file}{reason}; or restore the manifest"))
+        }
+        Ok(_) | Err(_) => error,
+    }
 }
 
 /// Asks before the live certificate is revoked.
@@ -206,7 +237,7 @@ async fn file(args: &RevokeArgs, path: &Path, shell: &mut Shell) -> Result<ExitC
                 .talk(Level::Info, &format!("serial {serial} revoked ({reason}) at {server}"));
             shell.results.revoked(Revoked::new(None, serial, reason, RevokedState::Revoked));
             let remembered = workspace.remember_revoked(leaf, reason).await;
-            match tell_holders(args, serial, remembered, shell) {
+            match tell_holders(args, serial, remembered, &mut workspace, shell) {
                 Some(error) => Err(error),
                 None => Ok(ExitCode::Done),
             }
@@ -220,6 +251,7 @@ fn tell_holders(
     args: &RevokeArgs,
     serial: &str,
     remembered: Remembered,
+    workspace: &mut Workspace,
     shell: &mut Shell,
 ) -> Option<CliError> {
     let mut code = ExitCode::Done;
@@ -235,6 +267,9 @@ fn tell_holders(
     if let Some(error) = remembered.unbanned {
         note("its key is not banned".to_owned(), error);
     }
+    if let Some(error) = remembered.adoptable {
+        note("it would be adopted where its files are put".to_owned(), error);
+    }
     for Holder { certificate, revision, is_live, error } in remembered.holders {
         if let Some(error) = error {
             let what = format!("{certificate} does not know it, and could roll back to it");
@@ -242,6 +277,9 @@ fn tell_holders(
             continue;
         }
         let what = match (is_live, revision) {
+            (true, _) if workspace.manifest_of(&certificate).is_none() => {
+                "it is the live one; its manifest is gone, and nothing replaces it".to_owned()
+            }
             (true, _) => "it is the live one; the next certctl issue replaces it".to_owned(),
             (false, 0) => "it was the one before certctl, and is not used again".to_owned(),
             (false, revision) => format!("it was revision {revision}, which is not used again"),

@@ -8,13 +8,15 @@
 //! | a failed attempt may be repeated, or the CA's Retry-After is over | the backoff ends |
 //! | 12 to 24 hours after it was looked at, by its name | a file can rot without a trace |
 //!
+//! One that is revoked and not replaced has no forecast: a run tells that once a day.
+//!
 //! A record with a time that has not come yet, of a clock that was ahead, is no ground for a
 //! forecast.
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::renewal_information::{fractions, next_question, part};
-use super::{Snapshot, backoff, renewal};
+use super::{Snapshot, backoff, renewal, revocation};
 
 /// The shortest time between two looks at all files of a certificate; the longest is twice that.
 const LOOK_AGAIN: SignedDuration = SignedDuration::from_hours(12);
@@ -23,6 +25,9 @@ const LOOK_AGAIN: SignedDuration = SignedDuration::from_hours(12);
 pub fn until(snapshot: &Snapshot, now: Timestamp) -> Option<Timestamp> {
     let status = &snapshot.record.status;
     let leaf = snapshot.live_leaf().filter(|leaf| !leaf.is_temporary())?;
+    if revocation::ends_here(snapshot) {
+        return None;
+    }
     let known = status.acme.ari.as_ref();
     let window = known.and_then(|known| known.suggested_window.as_ref());
     let passed = [

@@ -25,6 +25,7 @@ use super::{
 use crate::resource::{
     BannedKey, Cause, CauseKind, CertificateRecord, Doing, Event, EventType, Failure,
     FoundRevocation, LeafFacts, NamespacedName, Problem, Reason, Revocation, RevocationReason,
+    RevokedCertificate,
 };
 
 /// How many completed revocations are remembered.
@@ -205,14 +206,31 @@ pub fn found(snapshot: &Snapshot, found: &FoundRevocation, now: Timestamp) -> Re
         revoked_at: Some(at.min(before)),
         refusal: None,
     };
-    let record = with(&snapshot.record, revocation);
-    let mut record = Record::of(Change::Certificate(Box::new(record)));
+    let mut record = revoked(&snapshot.record, revocation);
     if reason == RevocationReason::KeyCompromise && !snapshot.banned_keys.contains(&leaf.public_key)
     {
         let key = BannedKey { public_key: leaf.public_key.clone(), since: now };
         record.changes.insert(0, Change::Ban(key));
     }
     record.warning(now, Reason::Revoked, message)
+}
+
+/// Remembers the revocation of a pair from before certctl, or of one whose certificate was forgotten:
+/// it is not adopted, but replaced.
+pub fn not_adopted(record: &CertificateRecord, revocation: Revocation, now: Timestamp) -> Record {
+    let Revocation { serial, reason, .. } = &revocation;
+    let message =
+        format!("The certificate with serial {serial} is not adopted: it is revoked ({reason})");
+    let record = Record::of(Change::Certificate(Box::new(with(record, revocation))));
+    record.warning(now, Reason::Revoked, message)
+}
+
+/// The record with a revocation that the CA has confirmed or made by itself, which is remembered for
+/// good before.
+fn revoked(record: &CertificateRecord, revocation: Revocation) -> Record {
+    let for_good = RevokedCertificate::of(&revocation).map(Change::Revoked);
+    let record = Change::Certificate(Box::new(with(record, revocation)));
+    Record { changes: for_good.into_iter().chain([record]).collect(), ..Record::default() }
 }
 
 /// The record of a certificate that has, or had, the certificate of a file that the CA has revoked,
@@ -331,9 +349,8 @@ fn answered(
     answer: &Result<(), EffectError>,
     now: Timestamp,
 ) -> Record {
-    let mut record = record.clone();
-    let mut all = record.revocations.iter_mut();
-    let Some(asked) = all.find(|asked| asked.fingerprint == fingerprint) else {
+    let mut all = record.revocations.iter();
+    let Some(mut asked) = all.find(|asked| asked.fingerprint == fingerprint).cloned() else {
         return Record::default();
     };
     let (serial, reason) = (asked.serial.clone(), asked.reason);
@@ -351,7 +368,7 @@ fn answered(
     if is_final {
         asked.certificate.clear();
     }
-    let change = Record::of(Change::Certificate(Box::new(record)));
+    let change = revoked(record, asked);
     match answer {
         Ok(()) => {
             let message = format!("The certificate with serial {serial} was revoked: {reason}");

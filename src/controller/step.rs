@@ -11,7 +11,7 @@ use crate::resource::{
     Account, AuthorizationState, BannedKey, Cause, CauseKind, CertificateRecord,
     CertificateRequest, CheckReport, Dns01Target, Doing, Event, EventType, Failure, Identifier,
     KeyFacts, LeafFacts, OfferedChallenge, Order, OrderState, Problem, PublicKeyDigest, Reason,
-    Spent,
+    RevokedCertificate, Spent,
 };
 
 /// What one controller wants next.
@@ -128,6 +128,8 @@ pub enum Change {
     Account(Box<Account>),
     /// A key that must not be used again.
     Ban(BannedKey),
+    /// A certificate that its CA has revoked.
+    Revoked(RevokedCertificate),
 }
 
 /// The result of an effect.

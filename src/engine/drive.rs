@@ -26,7 +26,7 @@ use super::session::Session;
 use super::task::Task;
 use super::{gather, notice};
 use account::{AccountTurn, needs_the_account};
-pub(super) use adopt::pair_of_the_manifests;
+pub(super) use adopt::{pair_of_the_manifests, refused};
 pub(super) use alert::alert;
 pub(super) use ask::{Answer, ask};
 pub(super) use reload::reload;

@@ -6,7 +6,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::drive::pair_of_the_manifests;
+use super::drive::{pair_of_the_manifests, refused};
 use super::perform::changed_passwords;
 use super::ports::{Store, StoreError};
 use super::session::Session;
@@ -52,10 +52,16 @@ pub async fn dry_run<S: Store>(
     if let Some(record) = backoff::corrected(&snapshot.record, now) {
         snapshot.record = record;
     }
-    if !is_known && let Some((pair, _)) = pair_of_the_manifests(&snapshot, task, now) {
+    let mut may_adopt = !is_known;
+    if may_adopt && let Some(record) = refused(store, &snapshot, task, now).await? {
+        session.apply(record);
+        snapshot.record = session.snapshot.record.clone();
+        may_adopt = false;
+    }
+    if may_adopt && let Some((pair, _)) = pair_of_the_manifests(&snapshot, task, now) {
         snapshot.secret = Some(pair);
     }
-    let pair = snapshot.secret.as_ref().filter(|_| !is_known);
+    let pair = snapshot.secret.as_ref().filter(|_| may_adopt);
     let adopts = pair.is_some_and(|pair| trigger::is_adoptable(pair, now));
     if let Some(live) = &snapshot.secret {
         snapshot.run.changed_passwords = changed_passwords(secrets, &task.certificate, live);

@@ -400,6 +400,7 @@ impl<'a, S: Store> Session<'a, S> {
                 snapshot.account = Some((**account).clone());
             }
             Change::Ban(key) => snapshot.banned_keys.keys.push(key.clone()),
+            Change::Revoked(_) => {}
         }
     }
 
@@ -488,6 +489,7 @@ impl<'a, S: Store> Session<'a, S> {
                 }
             }
             Change::Ban(key) => ban(self.store, key, self.lock_timeout).await?,
+            Change::Revoked(revoked) => self.records().remember_revoked(&revoked).await?,
         }
         Ok(())
     }
@@ -509,7 +511,9 @@ impl<'a, S: Store> Session<'a, S> {
             Change::Certificate(_) | Change::DropRequest(_) | Change::DropNextKey => {
                 Unsynced::Progress
             }
-            Change::AccountKey(..) | Change::Account(_) | Change::Ban(_) => Unsynced::Nothing,
+            Change::AccountKey(..) | Change::Account(_) | Change::Ban(_) | Change::Revoked(_) => {
+                Unsynced::Nothing
+            }
         }
     }
 

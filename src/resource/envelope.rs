@@ -11,7 +11,8 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Account, AccountLimits, AuthorizationState, BannedKeys, CertificateRecord, CertificateRequest,
-    CertificateSpec, Order, OrderState, Queue, SecretFiles, SecretMetadata, escape,
+    CertificateSpec, Order, OrderState, Queue, RevokedCertificate, SecretFiles, SecretMetadata,
+    escape,
 };
 
 /// A type that is stored as JSON.
@@ -238,6 +239,11 @@ impl Document for AccountLimits {
 
 impl Document for BannedKeys {
     const KIND: &'static str = "BannedKeys";
+    const VERSION: u64 = 1;
+}
+
+impl Document for RevokedCertificate {
+    const KIND: &'static str = "RevokedCertificate";
     const VERSION: u64 = 1;
 }
 
@@ -470,6 +476,7 @@ mod tests {
         check_shape::<Account>();
         check_shape::<AccountLimits>();
         check_shape::<BannedKeys>();
+        check_shape::<RevokedCertificate>();
         check_shape::<Queue>();
         check_shape::<SecretMetadata>();
         check_shape::<crate::solver::http01::PresentedToken>();

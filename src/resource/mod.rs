@@ -103,6 +103,7 @@ pub use renewal_information::{AcmeStatus, NoWindow, RenewalInformation, Suggeste
 pub use response_code::response_code;
 pub use revocation::{
     BannedKey, BannedKeys, FoundRevocation, Revocation, RevocationReason, RevocationReasonError,
+    RevokedCertificate,
 };
 pub use rollback::Rollback;
 pub use secret::{

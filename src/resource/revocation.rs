@@ -178,6 +178,49 @@ impl FoundRevocation {
     }
 }
 
+/// `revoked/FINGERPRINT.json`: a certificate that its CA has revoked, for good: it is not adopted, whatever
+/// becomes of the Certificate that it was issued for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RevokedCertificate {
+    /// Serial number, lower-case hexadecimal.
+    pub serial: String,
+    /// SHA-256 over the DER, lower-case hexadecimal.
+    pub fingerprint: String,
+    pub reason: RevocationReason,
+    pub revoked_at: Timestamp,
+}
+
+impl RevokedCertificate {
+    /// What is kept of a revocation that the CA has confirmed, or made by itself; `None` of others.
+    pub fn of(revocation: &Revocation) -> Option<Self> {
+        let Revocation { serial, fingerprint, reason, revoked_at, .. } = revocation;
+        Some(Self {
+            serial: serial.clone(),
+            fingerprint: fingerprint.clone(),
+            reason: *reason,
+            revoked_at: (*revoked_at)?,
+        })
+    }
+}
+
+/// Revoked in the past, whoever asked for it.
+impl From<RevokedCertificate> for Revocation {
+    fn from(revoked: RevokedCertificate) -> Self {
+        Self {
+            serial: revoked.serial,
+            fingerprint: revoked.fingerprint,
+            reason: revoked.reason,
+            asked_at: revoked.revoked_at,
+            at_once: true,
+            without_replacement: false,
+            certificate: String::new(),
+            revoked_at: Some(revoked.revoked_at),
+            refusal: None,
+        }
+    }
+}
+
 /// `banned-keys.json`: keys that no certificate may use again.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

@@ -77,6 +77,7 @@ impl Document {
             | Key::AccountKey(_)
             | Key::AccountLimits(_)
             | Key::BannedKeys
+            | Key::Revoked(_)
             | Key::Scheduler => None,
         }
     }
@@ -102,6 +103,7 @@ pub(super) fn certificate_of(key: &Key) -> Option<&NamespacedName> {
         | Key::AccountKey(_)
         | Key::AccountLimits(_)
         | Key::BannedKeys
+        | Key::Revoked(_)
         | Key::Scheduler => None,
     }
 }

@@ -15,6 +15,7 @@ pub(super) const HTTP01: &str = "http01";
 pub(super) const LOCKS: &str = "locks";
 pub(super) const CRLS: &str = "crls";
 const DIRECTORIES: &str = "directories";
+const REVOKED: &str = "revoked";
 pub(super) const REQUESTS: &str = "requests";
 pub(super) const ORDERS: &str = "orders";
 pub(super) const STATUS_FILE: &str = "status.json";
@@ -75,6 +76,10 @@ pub(super) fn document(key: &Key) -> Result<Place, StoreError> {
         Key::AccountKey(digest) => Place::new(account(digest)?, ACCOUNT_KEY_FILE),
         Key::AccountLimits(digest) => Place::new(account(digest)?, ACCOUNT_LIMITS_FILE),
         Key::BannedKeys => Place::new(Vec::new(), BANNED_KEYS_FILE),
+        Key::Revoked(fingerprint) => {
+            let file = format!("{}.json", digest_component(fingerprint)?);
+            Place::new(vec![REVOKED.to_owned()], file)
+        }
         Key::Scheduler => Place::new(Vec::new(), SCHEDULER_FILE),
     })
 }
@@ -229,6 +234,7 @@ mod tests {
             (Key::AccountLimits("ab12".into()), "accounts/ab12/limits.json"),
             (Key::AccountKey("ab12".into()), "accounts/ab12/key.pem"),
             (Key::BannedKeys, "banned-keys.json"),
+            (Key::Revoked("ab12".into()), "revoked/ab12.json"),
             (Key::Scheduler, "scheduler.json"),
         ];
         for (key, path) in cases {
@@ -257,11 +263,12 @@ mod tests {
             let found = [
                 document(&Key::Account(bad.into())).is_ok(),
                 document(&Key::AccountKey(bad.into())).is_ok(),
+                document(&Key::Revoked(bad.into())).is_ok(),
                 lock(&Lock::Account(bad.into())).is_ok(),
                 lock(&Lock::Order(bad.into())).is_ok(),
                 crl(bad).is_ok(),
             ];
-            assert_eq!(found, [false; 5], "{bad:?}");
+            assert_eq!(found, [false; 6], "{bad:?}");
         }
         for bad in ["", ".", "..", "..data", ".tmp-1", "a/b", "../x", "a\n"] {
             assert!(check_secret_file(bad).is_err(), "{bad:?}");

@@ -29,6 +29,8 @@ pub enum Key {
     /// `resource::BannedKeys`, written under [`Lock::Scheduler`] only: that lock covers what all
     /// certificates share.
     BannedKeys,
+    /// `resource::RevokedCertificate`, by its fingerprint. Written once, and never changed.
+    Revoked(String),
     /// `resource::Queue`, written under [`Lock::Scheduler`] only. Only living processes need it, so
     /// that a write of it need not be durable.
     Scheduler,

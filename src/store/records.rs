@@ -338,6 +338,7 @@ impl<'a, S: Store> Records<'a, S> {
             | Key::AccountKey(_)
             | Key::AccountLimits(_)
             | Key::BannedKeys
+            | Key::Revoked(_)
             | Key::Scheduler => false,
         }
     }
@@ -417,6 +418,7 @@ mod tests {
             Key::Order(..) => records.read::<Order>(key).await?.is_some(),
             Key::Account(digest) => records.account(digest).await?.is_some(),
             Key::BannedKeys => records.banned_keys().await?.is_some(),
+            Key::Revoked(fingerprint) => records.revoked(fingerprint).await?.is_some(),
             Key::Scheduler => records.queue().await?.is_some(),
             Key::AccountLimits(digest) => records.account_limits(digest).await?.is_some(),
             Key::NextKey(_) | Key::AccountKey(_) => unreachable!(),

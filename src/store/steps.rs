@@ -239,6 +239,7 @@ fn order_of_writing(key: &Key) -> Option<u8> {
         | Key::AccountKey(_)
         | Key::AccountLimits(_)
         | Key::BannedKeys
+        | Key::Revoked(_)
         | Key::Scheduler => None,
     }
 }

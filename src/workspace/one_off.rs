@@ -13,8 +13,10 @@ use super::selection::Targets;
 use crate::engine::ports::{Store as _, StoreError};
 use crate::engine::{Force, Goal, Task};
 use crate::resource::{
-    Certificate, CertificateRecord, Issuer, NamespacedName, SecretMetadata, Settings, annotation,
+    Certificate, CertificateRecord, Issuer, NamespacedName, RevokedCertificate, SecretMetadata,
+    Settings, annotation,
 };
+use crate::store::Records;
 
 /// A Certificate with its own name and Secret, without deployment.
 pub fn one_off(name: &str, mut certificate: Certificate) -> Certificate {
@@ -84,6 +86,12 @@ impl Workspace {
         secret: Option<&NamespacedName>,
         has_secret: bool,
     ) -> Result<(), StoreError> {
+        // What is revoked stays known: its files may come back.
+        let records = Records::new(&self.state);
+        let revocations = self.record(certificate).map(|record| &record.revocations);
+        for revoked in revocations.into_iter().flatten().filter_map(RevokedCertificate::of) {
+            records.remember_revoked(&revoked).await?;
+        }
         let wait = self.settings.options.lock_timeout;
         self.state.forget(certificate, secret, has_secret, wait).await
     }

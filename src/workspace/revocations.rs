@@ -15,7 +15,7 @@ use crate::engine::{Ending, Goal, Performer as _, Seen, Task, ban, look, publish
 use crate::pki::{Chain, PrivateKey};
 use crate::resource::{
     BannedKey, CertificateRecord, Failure, LeafFacts, NamespacedName, Revocation, RevocationReason,
-    SecretFiles,
+    RevokedCertificate, SecretFiles,
 };
 use crate::store::Records;
 
@@ -87,6 +87,8 @@ pub struct Remembered {
     pub holders: Vec<Holder>,
     /// Why its compromised key is not banned.
     pub unbanned: Option<StoreError>,
+    /// Why it may be adopted again.
+    pub adoptable: Option<StoreError>,
 }
 
 /// Whether a certificate has a revocation left to do.
@@ -209,6 +211,13 @@ impl Workspace {
             let wait = self.settings.options.lock_timeout;
             remembered.unbanned = ban(&self.state, key, wait).await.err();
         }
+        let revoked = RevokedCertificate {
+            serial: leaf.serial.clone(),
+            fingerprint: leaf.fingerprint.clone(),
+            reason,
+            revoked_at: now,
+        };
+        remembered.adoptable = Records::new(&self.state).remember_revoked(&revoked).await.err();
         for (name, record) in &self.records {
             let secret = NamespacedName::new(&name.namespace, &record.secret_name);
             let (found, error) = match self.holding(&secret, leaf).await {

@@ -102,6 +102,7 @@ impl Stage {
                     snapshot.account = Some(*account);
                 }
                 Change::Ban(key) => snapshot.banned_keys.keys.push(key),
+                Change::Revoked(_) => {}
             }
         }
         self.events.extend(record.events);

@@ -70,8 +70,13 @@ fn a_name_whose_manifest_is_gone_is_said_to_be_that_with_the_way_out() {
         &["revoke", "web"],
     ];
     let forget = "try: restore it; or to stop managing it: certctl forget default/web\n";
+    let folder = world.path("state/secrets/default/web-tls");
+    let by_file =
+        format!("try: certctl revoke {}/tls.crt; or restore the manifest\n", folder.display());
+    let way_out =
+        |words: &[&str]| if words[0] == "revoke" { by_file.clone() } else { forget.to_owned() };
     for words in verbs {
-        let run = world.run(words).ends_in(3).says(forget);
+        let run = world.run(words).ends_in(3).says(&way_out(words));
         let said = format!(
             "`default/web` is known from earlier runs, and its manifest {} no longer exists",
             path.display()
@@ -81,7 +86,7 @@ fn a_name_whose_manifest_is_gone_is_said_to_be_that_with_the_way_out() {
     }
     world.write("config/web.yaml", &CertificateYaml::new("web3"));
     for words in verbs {
-        world.run(words).ends_in(3).says("no longer has it").says(forget);
+        world.run(words).ends_in(3).says("no longer has it").says(&way_out(words));
     }
     // A mistake in it is another matter.
     world.write("config/web.yaml", &good.replace("dnsNames", "dnsName"));

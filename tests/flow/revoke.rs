@@ -139,7 +139,9 @@ fn revoked_for_good_nothing_is_issued_until_renew() {
     world.run(&["revoke", "web", "--no-issue", "--reason", "cessationOfOperation"]).ends_in(0);
     assert_eq!(effects(&world, before), [RequestKind::Revoke]);
     let requests = world.ca.requests();
-    world.issue().ends_in(0);
+    let told = world.issue().ends_in(0).stderr;
+    let line = "web: it is revoked (cessationOfOperation), and not replaced; nothing is issued";
+    assert!(told.contains(line), "{told}");
     assert_eq!(world.ca.requests(), requests);
     world.run(&["status", "--exit-code"]).ends_in(8);
     let status = world.run(&["status", "web"]).ends_in(0).stdout;
@@ -372,12 +374,99 @@ fn the_certificate_from_before_certctl_is_revoked_by_its_file_for_good() {
     assert_eq!((world.ca.issued(), world.state().record("web").status.revision), (2, None));
     // A manifest that is gone cannot be named; what is live is replaced when it is back.
     std::fs::rename(world.path("config/web.yaml"), world.path("web.yaml")).unwrap();
-    world.run(&["revoke", "./tls.crt"]).ends_in(0).says("it is the live one");
+    let there = format!("certctl revoke {}", folder.join("tls.crt").display());
+    world.run(&["revoke", "web"]).ends_in(3).says(&there);
+    let gone = "it is the live one; its manifest is gone, and nothing replaces it";
+    world.run(&["revoke", "./tls.crt"]).ends_in(0).says(gone);
     assert_eq!(world.ca.revoked_serials(), [(adopted.serial.clone(), 0)]);
     std::fs::rename(world.path("web.yaml"), world.path("config/web.yaml")).unwrap();
     world.issue().ends_in(0);
     assert_ne!(world.state().published("web").serial, adopted.serial);
     world.run(&["rollback", "web"]).ends_in(3).says("revision 0").says("it is revoked");
+}
+
+/// Takes the manifest of `web` away, has certctl forget the certificate, and does something before
+/// the manifest is back.
+fn forget_and_come_back(world: &World, meanwhile: impl FnOnce()) {
+    std::fs::rename(world.path("config/web.yaml"), world.path("web.yaml")).unwrap();
+    world.run(&["forget", "web"]).ends_in(0);
+    meanwhile();
+    std::fs::rename(world.path("web.yaml"), world.path("config/web.yaml")).unwrap();
+}
+
+#[test]
+fn what_was_revoked_is_not_adopted() {
+    fn by_name(world: &World) {
+        world.run(&["revoke", "web", "--no-issue", "--reason", "superseded"]).ends_in(0);
+        forget_and_come_back(world, || {});
+    }
+    let by_its_file = |world: &World| {
+        let folder = world.path("state/secrets/default/web-tls");
+        for file in ["tls.crt", "tls.key"] {
+            std::fs::copy(folder.join(file), world.path(file)).unwrap();
+        }
+        forget_and_come_back(world, || {
+            world.run(&["revoke", "./tls.crt", "--reason", "superseded"]).ends_in(0);
+        });
+    };
+    let by_a_version_that_kept_no_list = |world: &World| {
+        world.run(&["revoke", "web", "--no-issue", "--reason", "superseded"]).ends_in(0);
+        std::fs::remove_dir_all(world.path("state/revoked")).unwrap();
+        forget_and_come_back(world, || {});
+    };
+    let with_a_damaged_list = |world: &World| {
+        by_name(world);
+        let kept = std::fs::read_dir(world.path("state/revoked")).unwrap().next().unwrap().unwrap();
+        std::fs::write(kept.path(), "{").unwrap();
+    };
+    let ways: [(&str, fn(&World)); 4] = [
+        ("superseded", by_name),
+        ("superseded", by_its_file),
+        ("superseded", by_a_version_that_kept_no_list),
+        ("unspecified", with_a_damaged_list),
+    ];
+    for (reason, way) in ways {
+        let world = issued();
+        let old = world.state().published("web");
+        way(&world);
+        let plan = world.run(&["plan"]).ends_in(0).stdout;
+        assert!(
+            plan.contains(&format!("Issuing certificate as it is revoked ({reason})")),
+            "{plan}"
+        );
+        let run = world.issue().ends_in(0);
+        assert!(!run.stderr.contains("adopted"), "{}", run.stderr);
+        assert_ne!(world.state().published("web").serial, old.serial);
+        assert_eq!((world.ca.issued(), world.ca.revoked()), (2, 1));
+        let serial =
+            format!("The certificate with serial {} is not adopted: it is revoked", old.serial);
+        let events = world.run(&["status", "web"]).ends_in(0).stdout;
+        assert!(events.contains(&serial), "{events}");
+        world.issue().says_nothing();
+        world.run(&["rollback", "web"]).ends_in(3);
+    }
+}
+
+#[test]
+fn a_revoked_pair_of_the_manifests_is_not_published() {
+    let world = issued();
+    let old = world.state().published("web");
+    let folder = world.path("state/secrets/default/web-tls");
+    let read = |file| std::fs::read_to_string(folder.join(file)).unwrap().replace('\n', "\n    ");
+    let secret = format!(
+        "apiVersion: v1\nkind: Secret\nmetadata:\n  name: web-tls\ntype: kubernetes.io/tls\n\
+         stringData:\n  tls.crt: |\n    {}\n  tls.key: |\n    {}\n",
+        read("tls.crt"),
+        read("tls.key"),
+    );
+    world.run(&["revoke", "web", "--no-issue"]).ends_in(0);
+    std::fs::rename(world.path("config/web.yaml"), world.path("web.yaml")).unwrap();
+    world.run(&["forget", "web", "--secret", "--yes"]).ends_in(0);
+    std::fs::rename(world.path("web.yaml"), world.path("config/web.yaml")).unwrap();
+    world.write("config/secret.yaml", &secret);
+    assert!(world.run(&["plan"]).ends_in(0).stdout.contains("1 to issue"));
+    world.issue().ends_in(0);
+    assert_ne!(world.state().published("web").serial, old.serial);
 }
 
 #[test]

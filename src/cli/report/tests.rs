@@ -353,6 +353,20 @@ fn a_ca_that_is_away_is_one_message_for_all_its_certificates() {
 }
 
 #[test]
+fn an_issuer_that_is_missing_is_one_message_for_all_its_certificates() {
+    let lacking = |name: &str, what: &str| {
+        let cause = Cause::Precondition { message: format!("no Issuer named {what}") };
+        let certificate = NamespacedName::new("default", name);
+        let failure = Failure::of(Doing::Nothing, cause);
+        Ended { certificate, ..failed(failure, None, Evidence::default()) }
+    };
+    let ends = [lacking("a", "le"), lacking("b", "step"), lacking("c", "le"), lacking("d", "le")];
+    let text = all_reported(&ends, &log());
+    assert_eq!(text.matches("error: ").count(), 2, "{text}");
+    assert!(text.contains("  also      c, d\n"), "{text}");
+}
+
+#[test]
 fn the_certificate_of_the_server_and_the_clock_are_not_the_network() {
     let text = |fault, ahead| {
         let mut failure =

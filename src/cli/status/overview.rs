@@ -84,7 +84,9 @@ fn expires(view: &CertificateView, scene: &Scene) -> String {
 }
 
 fn renews(view: &CertificateView, verdict: Verdict, scene: &Scene) -> String {
-    if matches!(verdict, Verdict::NoManifest | Verdict::Invalid | Verdict::Damaged) {
+    let is_lost =
+        view.certificate.is_none() || matches!(verdict, Verdict::Invalid | Verdict::Damaged);
+    if is_lost || (view.ends_here() && !view.is_issuing()) {
         return "never".to_owned();
     }
     match (view.next_attempt, view.renewal_time) {
@@ -93,6 +95,7 @@ fn renews(view: &CertificateView, verdict: Verdict, scene: &Scene) -> String {
         (_, Some(at)) if verdict == Verdict::Overdue => {
             format!("due {}", time::relative(at, scene.now))
         }
+        (_, _) if verdict == Verdict::Revoked => "due".to_owned(),
         (_, _) if view.never_renews() => "never".to_owned(),
         (_, Some(at)) if at > scene.now && view.is_suggested => {
             format!("{} ARI", date_and_distance(at, scene))
@@ -135,6 +138,9 @@ fn last(view: &CertificateView, now: Timestamp) -> String {
     if let Some(step) = undeployed {
         let (code, word) = (ExitCode::Output.number(), FailureClass::Output.word());
         return format!("{code}: {word}{}", times(step.failed_attempts));
+    }
+    if let Some(at) = view.revoked().and_then(|revoked| revoked.revoked_at) {
+        return format!("revoked {}", time::relative(at, now));
     }
     let issued = view
         .requests

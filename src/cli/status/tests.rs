@@ -63,6 +63,33 @@ fn revoked() -> CertificateView {
     view
 }
 
+/// The same, and its manifest is gone.
+fn revoked_for_good() -> CertificateView {
+    CertificateView { certificate: None, ..revoked() }
+}
+
+#[test]
+fn a_revoked_certificate_is_due_now_or_never() {
+    let mut unreplaced = revoked();
+    unreplaced.record.as_mut().unwrap().revocations[0].without_replacement = true;
+    for (view, renews) in [(revoked(), "due"), (unreplaced, "never"), (revoked_for_good(), "never")]
+    {
+        let table = certificates(&[view], false, &scene(Format::Text)).unwrap();
+        let row = table.lines().nth(1).unwrap();
+        let cells = row.split("   ").map(str::trim).filter(|cell| !cell.is_empty());
+        let cells: Vec<&str> = cells.collect();
+        assert_eq!(cells[1], "REVOKED", "{table}");
+        assert_eq!((cells[4], cells[6]), (renews, "revoked 1h12m ago"), "{table}");
+    }
+    let page = detail::detail(&revoked_for_good(), false, &scene(Format::Text));
+    let head: Vec<&str> = page.lines().take(3).collect();
+    assert!(
+        head[0].ends_with("keyCompromise; its manifest is gone, and nothing replaces it"),
+        "{page}"
+    );
+    assert_eq!(head[1..], ["Waiting for: a manifest", "Next attempt: never"]);
+}
+
 /// Refused by the CA: one name in two, with the problem kept in its order.
 fn refused() -> CertificateView {
     let mut view = failed();
@@ -336,6 +363,14 @@ fn each_situation_has_its_word() {
         ("overdue, and expired", overdue(), expired, "EXPIRED", true),
         ("revoked", revoked(), now, "REVOKED", true),
         ("revoked, and expired", revoked(), expired, "EXPIRED", true),
+        ("revoked, without a manifest", revoked_for_good(), now, "REVOKED", true),
+        (
+            "revoked, without a manifest, and expired",
+            revoked_for_good(),
+            expired,
+            "NO MANIFEST",
+            true,
+        ),
         ("deferred", deferred(), now, "DEFERRED", true),
     ] {
         let verdict = Verdict::of(&view, now);

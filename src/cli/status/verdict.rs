@@ -6,9 +6,9 @@
 //! | --- | --- |
 //! | STATE DAMAGED | a document of its state cannot be read |
 //! | INVALID | its manifest is there and has a mistake |
+//! | REVOKED | the CA has revoked the certificate in place, which is not past its end |
 //! | NO MANIFEST | the state knows it, no manifest does |
 //! | EXPIRED | the certificate in place is past its end |
-//! | REVOKED | the CA has revoked the certificate in place |
 //! | LINKS MISSING | the files are in place, and the links by which servers reach them are not |
 //! | FILES DAMAGED | files that servers read are missing or not as they were published |
 //! | OVERDUE | more than a tenth of the time from its renewal to its end has gone, whatever the reason |
@@ -56,16 +56,17 @@ impl Verdict {
     /// The verdict on one certificate.
     pub fn of(view: &CertificateView, now: Timestamp) -> Self {
         let leaf = view.readable_leaf();
+        let is_expired = leaf.is_some_and(|leaf| leaf.not_after <= now);
         if view.damage.is_some() {
             Self::Damaged
         } else if view.mistake.is_some() {
             Self::Invalid
+        } else if view.revoked().is_some() && !is_expired {
+            Self::Revoked
         } else if view.certificate.is_none() {
             Self::NoManifest
-        } else if leaf.is_some_and(|leaf| leaf.not_after <= now) {
+        } else if is_expired {
             Self::Expired
-        } else if view.revoked().is_some() {
-            Self::Revoked
         } else if let Some(repair) = &view.links {
             match repair.remedy {
                 Remedy::Link { .. } => Self::LinksMissing,
@@ -215,7 +216,9 @@ fn fix_for(mistake: &Mistake) -> String {
 fn revoked(view: &CertificateView, scene: &Scene) -> String {
     let Some(Revocation { reason, revoked_at, .. }) = view.revoked() else { return String::new() };
     let at = revoked_at.map(|at| scene.time(at)).unwrap_or_default();
-    let after = if view.is_issuing() {
+    let after = if view.certificate.is_none() {
+        "its manifest is gone, and nothing replaces it".to_owned()
+    } else if view.is_issuing() {
         "another one is under way".to_owned()
     } else {
         format!("certctl renew {} issues another", view.key)

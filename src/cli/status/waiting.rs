@@ -22,7 +22,7 @@ pub(super) fn waiting_for(view: &CertificateView, verdict: Verdict, now: Timesta
     if verdict == Verdict::Invalid {
         return vec!["a valid manifest".to_owned()];
     }
-    if verdict == Verdict::NoManifest {
+    if view.certificate.is_none() {
         return vec!["a manifest".to_owned()];
     }
     if let Some(back) = view.goes_back() {
@@ -68,7 +68,7 @@ pub(super) fn next_attempt(view: &CertificateView, verdict: Verdict, scene: &Sce
     }
     let at = view.next_attempt.or(view.renewal_time.filter(|_| idle && !view.never_renews()));
     let at = at.or_else(|| next_deployment(view, verdict));
-    let lost = matches!(verdict, Verdict::NoManifest | Verdict::Invalid | Verdict::Damaged);
+    let lost = view.certificate.is_none() || matches!(verdict, Verdict::Invalid | Verdict::Damaged);
     let never = lost || (idle && view.never_renews());
     let when = match at {
         Some(_) | None if never => return "never".to_owned(),

@@ -32,6 +32,7 @@ fn apply(snapshot: &mut Snapshot, record: Record) {
         match change {
             Change::Certificate(record) => snapshot.record = *record,
             Change::Ban(key) => snapshot.banned_keys.keys.push(key),
+            Change::Revoked(_) => {}
             other => panic!("{other:?}"),
         }
     }
@@ -79,7 +80,13 @@ fn what_the_ca_revoked_by_itself_is_issued_again_and_a_compromised_key_is_banned
         let found = found(reason);
         let record = revocation::found(&snapshot, &found, now());
         let bans_first = matches!(record.changes.first(), Some(Change::Ban(_)));
-        assert_eq!((bans_first, record.changes.len()), (banned == 1, banned + 1));
+        assert_eq!((bans_first, record.changes.len()), (banned == 1, banned + 2));
+        // For good, before it stands in the record.
+        let Change::Revoked(for_good) = &record.changes[banned] else { panic!("{record:?}") };
+        assert_eq!(
+            (for_good.fingerprint.clone(), for_good.reason),
+            (leaf("live").fingerprint, reason)
+        );
         assert_eq!(record.events.len(), 1);
         apply(&mut snapshot, record);
         assert_eq!(snapshot.banned_keys.keys.len(), banned);

@@ -3,11 +3,12 @@
 use jiff::Timestamp;
 
 use super::state::Drive;
-use crate::controller::{Record, Snapshot, trigger};
+use crate::controller::{Record, Snapshot, revocation, trigger};
 use crate::engine::gather;
 use crate::engine::ports::{Clock, Observer, Performer, Store, StoreError};
 use crate::engine::task::Task;
-use crate::resource::{PublishedPair, Reason, SecretFiles};
+use crate::resource::{PublishedPair, Reason, RevocationReason, RevokedCertificate, SecretFiles};
+use crate::store::Records;
 
 impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
     /// Adopts the plain files in the secret's folder, else the Secret of the manifests, when there
@@ -22,6 +23,10 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         let now = self.engine.clock.now();
         let (task, session) = (self.task, &mut self.session);
         let mut from = "found in the secret's folder";
+        if let Some(record) = refused(self.engine.store, &session.snapshot, task, now).await? {
+            session.apply(record);
+            return Ok(());
+        }
         if let Some((pair, files)) = pair_of_the_manifests(&session.snapshot, task, now) {
             let secret = task.certificate.secret_key();
             self.engine.store.publish(&secret, BEFORE_THE_FIRST, files, None).await?;
@@ -38,6 +43,31 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         }
         Ok(())
     }
+}
+
+/// What is recorded when the pair that would be adopted is known to be revoked.
+pub(in crate::engine) async fn refused<S: Store>(
+    store: &S,
+    snapshot: &Snapshot,
+    task: &Task,
+    now: Timestamp,
+) -> Result<Option<Record>, StoreError> {
+    let of_the_manifests = pair_of_the_manifests(snapshot, task, now);
+    let pair = of_the_manifests.as_ref().map(|(pair, _)| pair).or(snapshot.secret.as_ref());
+    let Some(leaf) = pair.and_then(PublishedPair::leaf) else { return Ok(None) };
+    let revoked = match Records::new(store).revoked(&leaf.fingerprint).await {
+        Ok(None) => return Ok(None),
+        Ok(Some(revoked)) => revoked,
+        // Its name says that the certificate is revoked.
+        Err(StoreError::Corrupt { .. }) => RevokedCertificate {
+            serial: leaf.serial.clone(),
+            fingerprint: leaf.fingerprint.clone(),
+            reason: RevocationReason::Unspecified,
+            revoked_at: now,
+        },
+        Err(error) => return Err(error),
+    };
+    Ok(Some(revocation::not_adopted(&snapshot.record, revoked.into(), now)))
 }
 
 /// The pair in the Secret of the manifests, when it is usable and there are no files yet.

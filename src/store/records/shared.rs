@@ -1,7 +1,8 @@
-//! The documents that all certificates of a state share: banned keys, the queue of challenges.
+//! The documents that all certificates of a state share: banned keys, revoked certificates, the
+//! queue of challenges.
 
 use super::{Kept, Records};
-use crate::resource::{BannedKeys, Queue};
+use crate::resource::{BannedKeys, Queue, RevokedCertificate};
 use crate::store::port::{Etag, Key, Store, StoreError};
 
 impl<S: Store> Records<'_, S> {
@@ -17,6 +18,26 @@ impl<S: Store> Records<'_, S> {
         expected: Option<&Etag>,
     ) -> Result<Etag, StoreError> {
         self.write(&Key::BannedKeys, banned, expected, |_, _| None).await
+    }
+
+    /// What is known of a certificate that its CA has revoked, by its fingerprint.
+    pub async fn revoked(
+        &self,
+        fingerprint: &str,
+    ) -> Result<Option<RevokedCertificate>, StoreError> {
+        // A damaged one stays: its name says what matters.
+        let kept = self.look(&Key::Revoked(fingerprint.to_owned())).await?;
+        Ok(kept.map(|kept| kept.value))
+    }
+
+    /// Remembers that a CA has revoked a certificate; one that is remembered stays as it is.
+    pub async fn remember_revoked(&self, revoked: &RevokedCertificate) -> Result<(), StoreError> {
+        let key = Key::Revoked(revoked.fingerprint.clone());
+        let bytes = self.seal(&key, revoked)?;
+        match self.store.create(&key, &bytes).await {
+            Ok(_) | Err(StoreError::Conflict { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
     }
 
     /// The queue of challenges. Read under its lock: it is set aside when it is damaged.
