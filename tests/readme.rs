@@ -302,7 +302,8 @@ fn complete(whole: &str, part: &str) -> String {
 
 #[test]
 fn every_file_that_is_named_is_there() {
-    let ours = ["examples", "tests", "man", "completions", "src", ".ci", "CONTRIBUTING.md"];
+    let ours =
+        ["examples", "tests", "man", "completions", "src", "packaging", ".ci", "CONTRIBUTING.md"];
     let mut count = 0;
     for span in [README, CONTRIBUTING].into_iter().flat_map(spans) {
         let path = span.split_whitespace().next().unwrap_or_default();

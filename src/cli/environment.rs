@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
@@ -17,6 +18,8 @@ use thiserror::Error;
 pub struct Environment {
     variables: BTreeMap<OsString, OsString>,
     is_root: bool,
+    /// Whether the user of this process owns the system's state, as a service's user does.
+    is_owner: bool,
     user: Option<UserDirectories>,
     configured_state: Option<(PathBuf, usize)>,
 }
@@ -46,14 +49,15 @@ impl Environment {
                     .to_owned(),
             },
         );
-        let is_root = rustix::process::geteuid().is_root();
-        Self { variables, is_root, user, configured_state: None }
+        let us = rustix::process::geteuid();
+        let is_owner = std::fs::metadata(STATE.root).is_ok_and(|found| found.uid() == us.as_raw());
+        Self { variables, is_root: us.is_root(), is_owner, user, configured_state: None }
     }
 
     /// An environment of these variables, of a user without a home.
     pub fn from_pairs(pairs: &[(&str, &str)]) -> Self {
         let variables = pairs.iter().map(|(name, value)| (name.into(), value.into())).collect();
-        Self { variables, is_root: false, user: None, configured_state: None }
+        Self { variables, ..Self::default() }
     }
 
     /// Whether this process is root's.
@@ -131,6 +135,9 @@ impl Environment {
         if self.is_root {
             return Ok(Directory { path: which.root.into(), source: Source::Root });
         }
+        if self.is_owner {
+            return Ok(Directory { path: which.root.into(), source: Source::Owner });
+        }
         match &self.user {
             Some(user) => Ok(Directory { path: (which.user)(user), source: Source::User }),
             None => Err(EnvironmentError::NoHome {
@@ -166,6 +173,9 @@ pub enum Source {
     },
     /// The default for root.
     Root,
+    /// The same folders, for the user who owns root's default state: what that user types is about
+    /// the certificates that the service renews as that user.
+    Owner,
     /// The default for users.
     User,
 }
@@ -178,6 +188,7 @@ impl fmt::Display for Source {
             Self::Systemd(name) => write!(f, "systemd {name}"),
             Self::Config { line } => write!(f, "config.toml:{line}"),
             Self::Root => f.write_str("default for root"),
+            Self::Owner => write!(f, "default for the owner of {}", STATE.root),
             Self::User => f.write_str("default for users"),
         }
     }
@@ -262,6 +273,22 @@ mod tests {
             };
             assert_eq!(environment.state_dir(flag.map(Path::new)), Ok(found), "{variables:?}");
         }
+    }
+
+    #[test]
+    fn the_owner_of_the_systems_state_has_the_folders_of_root() {
+        let user = Some(UserDirectories { config: "/home/u/c".into(), state: "/home/u/s".into() });
+        let owner = Environment { is_owner: true, user, ..Environment::default() };
+        let found = [owner.config_dir(None), owner.state_dir(None)];
+        let wanted = ["/etc/certctl", "/var/lib/certctl"];
+        assert_eq!(found, wanted.map(|path| Ok(directory(path, Source::Owner))));
+        assert_eq!(Source::Owner.to_string(), "default for the owner of /var/lib/certctl");
+        // What else names a folder is stronger, as it is for root; root remains root.
+        let named = owner.clone().with_configured_state("/file".into(), 3);
+        let found = named.state_dir(None);
+        assert_eq!(found, Ok(directory("/file", Source::Config { line: 3 })));
+        let root = Environment { is_root: true, ..owner };
+        assert_eq!(root.state_dir(None), Ok(directory("/var/lib/certctl", Source::Root)));
     }
 
     #[test]

@@ -33,7 +33,7 @@ pub(super) fn timer(verb: &TimerVerb, shell: &mut Shell) -> Result<ExitCode, Cli
     })?;
     let is_other = !shell.environment.is_root() && args.user.is_none();
     let mine = shell.environment.config_dir(None).ok().filter(|_| is_other);
-    let mine = mine.map(|found| found.path);
+    let mine = mine.filter(|found| found.source != Source::Owner).map(|found| found.path);
     for (warning, advice) in warnings(args, program, &chosen_here(shell), mine.as_deref()) {
         let text = format!("warning: {warning}\n  try: {advice}");
         shell.output.tell(&Message::new(Level::Warn, text, &warning).with("hint", advice));
@@ -107,7 +107,11 @@ fn chosen_here(shell: &Shell) -> Chosen {
     ];
     let folders = directories.into_iter().flatten().filter_map(|found| match found.source {
         Source::Flag(name) | Source::Variable(name) => Some(name.to_owned()),
-        Source::Systemd(_) | Source::Config { .. } | Source::Root | Source::User => None,
+        Source::Systemd(_)
+        | Source::Config { .. }
+        | Source::Root
+        | Source::Owner
+        | Source::User => None,
     });
     let settings = settings(&shell.matches, environment, &shell.config).into_iter();
     let settings = settings.filter(|setting| !LOOKS.contains(&setting.name.as_str()));
