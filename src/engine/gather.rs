@@ -53,9 +53,13 @@ pub(super) fn leaf_pem(files: &SecretFiles) -> Option<String> {
 
 /// What is live, decoded.
 pub fn published_pair(files: &SecretFiles) -> PublishedPair {
-    let bytes = |name: &str| present(files, name);
     // The store returns no set with unreadable metadata.
-    let metadata = SecretMetadata::of(files).and_then(Result::ok).unwrap_or_default();
+    pair_of(files, SecretMetadata::of(files).and_then(Result::ok).unwrap_or_default())
+}
+
+/// The same, with what is in their `metadata.json`.
+pub(super) fn pair_of(files: &SecretFiles, metadata: SecretMetadata) -> PublishedPair {
+    let bytes = |name: &str| present(files, name);
     let chain = bytes("tls.crt").map(|pem| {
         let text = String::from_utf8_lossy(pem);
         pki::leaf_and_key_facts(&text).map_err(|error| error.to_string())

@@ -5,7 +5,7 @@ use zeroize::Zeroizing;
 
 use super::gather::{present, published_pair, with_metadata};
 use super::inputs::digest_of;
-use super::ports::{KeptSet, Store, StoreError};
+use super::ports::{KeptSet, LiveSet, Store, StoreError};
 use crate::controller::links;
 use crate::pki;
 use crate::resource::{
@@ -18,6 +18,8 @@ use crate::store::Output;
 pub struct LiveFiles {
     /// The live ones, or those that a repair would make live; `None` when there are none.
     pub files: Option<SecretFiles>,
+    /// What is in their `metadata.json`.
+    pub metadata: Option<SecretMetadata>,
     /// What servers do not find as it was published.
     pub repair: Option<Repair>,
     /// Whether sets exist and none of them is live.
@@ -33,7 +35,7 @@ pub async fn live_files<S: Store>(
     record: Option<&CertificateRecord>,
     request: Option<&CertificateRequest>,
 ) -> Result<LiveFiles, StoreError> {
-    let found = store.links(secret).await?;
+    let (found, live) = store.live(secret).await?;
     let has_live = matches!(found.data, DataLink::Set(_));
     let mut sets = if has_live { Vec::new() } else { store.sets(secret).await? };
     let is_lost = !sets.is_empty();
@@ -50,7 +52,9 @@ pub async fn live_files<S: Store>(
     };
     let revision = record.and_then(|record| record.status.revision);
     if let Some(at) = sets.iter().position(|set| Some(&*set.name) == chosen && set.files.is_ok()) {
-        return Ok(LiveFiles { files: sets.swap_remove(at).files.ok(), repair, is_lost });
+        let files = sets.swap_remove(at).files.ok();
+        let metadata = files.as_ref().and_then(SecretMetadata::of).and_then(Result::ok);
+        return Ok(LiveFiles { files, metadata, repair, is_lost });
     }
     let is_unreadable = |set: &KeptSet| Some(set.revision) == revision && set.files.is_err();
     if repair.is_none()
@@ -60,9 +64,17 @@ pub async fn live_files<S: Store>(
         // The recorded set exists but cannot be read: no reason for a new order.
         return Err(error);
     }
-    let mut files = store.published(secret).await?;
+    let (mut files, mut metadata) = match live.filter(|_| has_live) {
+        Some(LiveSet { files, metadata }) => (Some(files), metadata),
+        None => {
+            let files = store.published(secret).await?;
+            // The store returns no set with unreadable metadata.
+            let metadata = files.as_ref().and_then(SecretMetadata::of).and_then(Result::ok);
+            (files, metadata)
+        }
+    };
     if let Some(record) = record.filter(|_| has_live || is_lost)
-        && let Some(published) = Published::of(record, request, files.as_ref())
+        && let Some(published) = Published::of(record, request, metadata.as_ref())
         && let Some(what) = published.damage(files.as_ref())
     {
         if has_live {
@@ -72,14 +84,15 @@ pub async fn live_files<S: Store>(
         let copies: Vec<SecretFiles> = copies.chain(outputs(record)).collect();
         match published.recovered(files.as_ref(), &copies) {
             Some(whole) => {
-                files = Some(whole);
                 let remedy = Remedy::Publish { revision: published.revision };
                 repair = Some(Repair { what, remedy });
+                metadata = SecretMetadata::of(&whole).and_then(Result::ok);
+                files = Some(whole);
             }
             None => published.hide_damaged_chain(&mut files),
         }
     }
-    Ok(LiveFiles { files, repair, is_lost })
+    Ok(LiveFiles { files, metadata, repair, is_lost })
 }
 
 /// A set, decoded.
@@ -107,7 +120,7 @@ struct Published<'a> {
     revision: u32,
     fingerprint: &'a str,
     /// `None` when it is missing.
-    metadata: Option<SecretMetadata>,
+    metadata: Option<&'a SecretMetadata>,
 }
 
 impl<'a> Published<'a> {
@@ -115,14 +128,14 @@ impl<'a> Published<'a> {
     fn of(
         record: &'a CertificateRecord,
         request: Option<&'a CertificateRequest>,
-        files: Option<&SecretFiles>,
+        metadata: Option<&'a SecretMetadata>,
     ) -> Option<Self> {
         Some(Self {
             record,
             request,
             revision: record.status.revision?,
             fingerprint: record.issued_fingerprint.as_deref()?,
-            metadata: files.and_then(SecretMetadata::of).and_then(Result::ok),
+            metadata,
         })
     }
 
@@ -130,7 +143,7 @@ impl<'a> Published<'a> {
     fn damage(&self, files: Option<&SecretFiles>) -> Option<String> {
         let file = |name: &str| files.and_then(|files| files.0.get(name));
         let (mut missing, mut damaged) = (Vec::new(), Vec::new());
-        match &self.metadata {
+        match self.metadata {
             Some(metadata) if !metadata.files.is_empty() => {
                 for (name, digest) in &metadata.files {
                     match file(name) {
@@ -175,7 +188,7 @@ impl<'a> Published<'a> {
     }
 
     fn is_undamaged(&self, name: &str, bytes: &[u8]) -> bool {
-        let digest = self.metadata.as_ref().and_then(|metadata| metadata.files.get(name));
+        let digest = self.metadata.and_then(|metadata| metadata.files.get(name));
         digest.is_none_or(|digest| digest_of(bytes) == *digest)
     }
 
@@ -200,7 +213,7 @@ impl<'a> Published<'a> {
         let chain = Zeroizing::new(chain.to_pem().into_bytes());
         whole.0.insert("tls.crt".to_owned(), chain);
         whole.0.insert("tls.key".to_owned(), Zeroizing::new(key.as_bytes().to_vec()));
-        with_metadata(whole, self.metadata.clone().unwrap_or_default()).ok()
+        with_metadata(whole, self.metadata.cloned().unwrap_or_default()).ok()
     }
 
     fn chain(&self, text: &str) -> Option<pki::Chain> {

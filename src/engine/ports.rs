@@ -15,7 +15,7 @@ use crate::controller::{Effect, EffectError, Outcome};
 use crate::resource::{Event, FoundRevocation, NamespacedName, PublishedPair};
 
 pub use crate::store::port::{
-    Etag, HookTurn, KeptSet, Key, Lock, Prefix, Store, StoreError, Stored,
+    Etag, HookTurn, KeptSet, Key, LiveSet, Lock, Prefix, Store, StoreError, Stored,
 };
 
 /// The source of the time.

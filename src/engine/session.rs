@@ -146,7 +146,7 @@ impl<'a, S: Store> Session<'a, S> {
         let live =
             links::live_files(store, &secret, stored_record.as_ref(), current_request.as_ref())
                 .await?;
-        let links::LiveFiles { files, repair, is_lost } = live;
+        let links::LiveFiles { files, metadata, repair, is_lost } = live;
         let has_leftovers = store.has_leftovers(&name, &secret)?;
         let settings = task.settings();
         let goes_back = matches!(task.goal, Goal::RollBack(_))
@@ -165,7 +165,7 @@ impl<'a, S: Store> Session<'a, S> {
                 settings,
                 record,
                 files_digest,
-                secret: files.map(|files| gather::published_pair(&files)),
+                secret: files.map(|files| gather::pair_of(&files, metadata.unwrap_or_default())),
                 repair,
                 sets: sets.iter().map(links::decoded).collect(),
                 current_request,

@@ -2,9 +2,12 @@
 
 /// Two digits for each byte.
 pub fn hex(bytes: &[u8]) -> String {
-    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    let digit = |value: u8| char::from(if value < 10 { b'0' + value } else { b'a' - 10 + value });
     let mut text = String::with_capacity(bytes.len().saturating_mul(2));
-    text.extend(digits.filter_map(|digit| char::from_digit(u32::from(digit), 16)));
+    for byte in bytes {
+        text.push(digit(byte >> 4));
+        text.push(digit(byte & 15));
+    }
     text
 }
 

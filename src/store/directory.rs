@@ -20,7 +20,9 @@ use super::opened::Opened;
 use super::opening::{self, OpenMode};
 use super::{atomic, hook_lock, in_flight, journal, links, rollback, secret};
 use crate::resource::{DataLink, Event, Issuance, NamespacedName, SecretFiles, SecretLinks};
-use crate::store::port::{Etag, HookTurn, KeptSet, Key, Lock, Prefix, Store, StoreError, Stored};
+use crate::store::port::{
+    Etag, HookTurn, KeptSet, Key, LiveSet, Lock, Prefix, Store, StoreError, Stored,
+};
 
 /// An open state directory.
 #[derive(Debug)]
@@ -149,6 +151,11 @@ impl StateDirectory {
         Ok(())
     }
 
+    /// What a reader opened; `None` for a writer.
+    pub(super) fn opened(&self) -> Option<&Opened> {
+        (self.mode == OpenMode::ReadOnly).then_some(&self.opened)
+    }
+
     pub(super) fn open_steps(&self) -> &in_flight::Open {
         &self.steps
     }
@@ -160,8 +167,8 @@ impl StateDirectory {
     /// The folder with this path; `None` when there is none.
     pub(super) fn find(&self, names: &[String]) -> Result<Option<Folder>, StoreError> {
         let Some(root) = &self.root else { return Ok(None) };
-        if self.mode == OpenMode::ReadOnly {
-            return self.opened.find(root, names);
+        if let Some(opened) = self.opened() {
+            return opened.find(root, names);
         }
         let mut folder = root.clone();
         for name in names {
@@ -343,8 +350,8 @@ impl Store for StateDirectory {
     async fn get(&self, key: &Key) -> Result<Option<Stored>, StoreError> {
         let place = layout::document(key)?;
         let is_shared = matches!(key, Key::Account(_) | Key::BannedKeys);
-        if is_shared && self.mode == OpenMode::ReadOnly {
-            return self.opened.shared(&place, || self.read(&place));
+        if let Some(opened) = self.opened().filter(|_| is_shared) {
+            return opened.shared(&place, || self.read(&place));
         }
         self.document(key)
     }
@@ -542,6 +549,16 @@ impl Store for StateDirectory {
         match self.find(&layout::secret(secret)?)? {
             Some(folder) => links::links(&folder),
             None => Ok(SecretLinks { data: DataLink::Missing, misplaced: Vec::new() }),
+        }
+    }
+
+    async fn live(
+        &self,
+        secret: &NamespacedName,
+    ) -> Result<(SecretLinks, Option<LiveSet>), StoreError> {
+        match self.find(&layout::secret(secret)?)? {
+            Some(folder) => links::live(&folder),
+            None => Ok((SecretLinks { data: DataLink::Missing, misplaced: Vec::new() }, None)),
         }
     }
 

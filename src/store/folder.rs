@@ -5,12 +5,13 @@
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
+use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, RawDir, SeekFrom, Stat};
 use rustix::io::Errno;
 use zeroize::Zeroizing;
 
@@ -20,6 +21,9 @@ use crate::store::port::StoreError;
 /// The largest file that is read or written, in bytes. An order with 100 challenges has about a
 /// quarter of a megabyte.
 pub(super) const MAX_BYTES: u64 = 4 << 20;
+
+/// How much of a folder one system call lists, in bytes.
+const LIST_BYTES: usize = 8 << 10;
 
 /// How temporary names begin.
 pub(super) const TEMP_PREFIX: &str = ".tmp-";
@@ -215,7 +219,11 @@ impl Folder {
     ) -> Result<Vec<String>, StoreError> {
         let failed = |error| io_error(&self.path, "list", error);
         let mut names = Vec::new();
-        for entry in Dir::read_from(&self.handle).map_err(failed)? {
+        // Through the handle that is there: `Dir` would open the folder again.
+        rustix::fs::seek(&self.handle, SeekFrom::Start(0)).map_err(failed)?;
+        let mut buffer = [const { MaybeUninit::uninit() }; LIST_BYTES];
+        let mut entries = RawDir::new(&*self.handle, &mut buffer);
+        while let Some(entry) = entries.next() {
             let entry = entry.map_err(failed)?;
             if let Ok(name) = entry.file_name().to_str()
                 && name != "."
@@ -290,6 +298,18 @@ impl Folder {
         Ok((ours.dev(), ours.ino()) == (theirs.dev(), theirs.ino()))
     }
 
+    /// Whether the entry of this name, or what it links to, is this folder on disk.
+    pub(super) fn has(&self, name: &str, child: &Self) -> Result<bool, StoreError> {
+        let there = match rustix::fs::statat(&self.handle, name, AtFlags::empty()) {
+            Ok(there) => there,
+            Err(Errno::NOENT) => return Ok(false),
+            Err(error) => return Err(io_error(&self.join(name), "read", error)),
+        };
+        let ours = rustix::fs::fstat(&child.handle);
+        let ours = ours.map_err(|error| io_error(&child.path, "read", error))?;
+        Ok((there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino))
+    }
+
     /// The user that all entries must belong to.
     pub(super) fn owner(&self) -> u32 {
         self.owner
@@ -351,6 +371,33 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
+
+    #[test]
+    fn a_folder_is_listed_as_often_as_it_is_asked_for_and_whole() {
+        let scratch = tempfile::tempdir().unwrap();
+        let names: Vec<String> = (0..1000).map(|number| format!("name-{number:04}")).collect();
+        for name in &names {
+            fs::create_dir(scratch.path().join(name)).unwrap();
+        }
+        let folder = Folder::open(scratch.path()).unwrap().unwrap();
+        for _ in 0..2 {
+            assert_eq!(folder.entries().unwrap(), names);
+            assert_eq!(folder.folders().unwrap(), names);
+        }
+    }
+
+    #[test]
+    fn an_entry_is_this_folder_or_another() {
+        let scratch = tempfile::tempdir().unwrap();
+        let folder = Folder::open(scratch.path()).unwrap().unwrap();
+        for name in ["a", "b"] {
+            folder.make_child(name).unwrap();
+        }
+        symlink("a", scratch.path().join("link")).unwrap();
+        let child = folder.child("a").unwrap().unwrap();
+        let found = ["a", "b", "link", "none"].map(|name| folder.has(name, &child).unwrap());
+        assert_eq!(found, [true, false, true, false]);
+    }
 
     #[test]
     fn what_stands_in_the_place_of_the_open_folder_is_not_removed() {

@@ -11,34 +11,57 @@ use super::folder::{Folder, text};
 use super::set::{self, DATA, REVISION_PREFIX, stable_target};
 use super::{adoption, atomic, rollback, secret};
 use crate::resource::{DataLink, SecretLinks, SecretMetadata};
-use crate::store::port::StoreError;
+use crate::store::port::{LiveSet, StoreError};
 
 /// How often a reader retries when concurrent publishes remove what it reads.
 const READ_TRIES: usize = 100;
 
 /// The state of the links.
 pub(super) fn links(folder: &Folder) -> Result<SecretLinks, StoreError> {
+    look(folder, |_, _| ()).map(|(links, _)| links)
+}
+
+/// The same, with the files of the set, if that can be read.
+pub(super) fn live(folder: &Folder) -> Result<(SecretLinks, Option<LiveSet>), StoreError> {
+    let (links, set) = look(folder, |data, names| whole(folder, data, names))?;
+    Ok((links, set.flatten()))
+}
+
+/// The files of a set, if all can be read and the set is live still.
+fn whole(folder: &Folder, data: &Folder, names: Vec<String>) -> Option<LiveSet> {
+    let set = set::read_listed(data, names).ok()?;
+    // A set is pruned only after another went live, so when this one still is, it was complete.
+    folder.has(DATA, data).is_ok_and(|is_live| is_live).then_some(set)
+}
+
+/// The state of the links, and what `read` makes of the live set and the names of its files.
+fn look<T>(
+    folder: &Folder,
+    read: impl Fn(&Folder, Vec<String>) -> T,
+) -> Result<(SecretLinks, Option<T>), StoreError> {
     for _ in 0..READ_TRIES {
         let live = secret::live_name(folder)?;
         let Some(data) = folder.linked_child(DATA)? else {
-            return Ok(SecretLinks { data: DataLink::Missing, misplaced: Vec::new() });
+            return Ok((SecretLinks { data: DataLink::Missing, misplaced: Vec::new() }, None));
         };
         let Some(live) = live else {
             if folder.kind(DATA)? == Some(FileType::Directory) {
-                return Ok(SecretLinks { data: DataLink::Folder, misplaced: Vec::new() });
+                return Ok((SecretLinks { data: DataLink::Folder, misplaced: Vec::new() }, None));
             }
             continue;
         };
         let mut misplaced = Vec::new();
-        for name in data.entries()? {
+        let names = data.entries()?;
+        for name in &names {
             let has_link = !name.starts_with('.') && name != SecretMetadata::FILE;
-            if has_link && folder.link_target(&name)?.as_ref() != Some(&stable_target(&name)) {
-                misplaced.push(name);
+            if has_link && folder.link_target(name)?.as_ref() != Some(&stable_target(name)) {
+                misplaced.push(name.clone());
             }
         }
+        let read = read(&data, names);
         // A concurrent publish removes the links of its predecessor.
         if secret::live_name(folder)?.as_ref() == Some(&live) {
-            return Ok(SecretLinks { data: DataLink::Set(live), misplaced });
+            return Ok((SecretLinks { data: DataLink::Set(live), misplaced }, Some(read)));
         }
     }
     Err(StoreError::Conflict { path: text(folder.path()) })
@@ -100,7 +123,7 @@ mod tests {
     use zeroize::Zeroizing;
 
     use super::*;
-    use crate::resource::SecretFiles;
+    use crate::resource::{SecretFiles, envelope};
 
     fn files(names: &[&str], text: &str) -> SecretFiles {
         let bytes = || Zeroizing::new(text.as_bytes().to_vec());
@@ -146,6 +169,41 @@ mod tests {
             assert!(restore(&folder, Some(set), 1).is_err(), "{set}");
         }
         assert_eq!(links(&folder).unwrap(), live("..revision-1-0"));
+    }
+
+    #[test]
+    fn links_and_files_are_read_in_one_go_or_the_links_alone() {
+        let (scratch, folder) = published();
+        let of = |folder: &Folder| {
+            let (links, set) = super::live(folder).unwrap();
+            (links, set.map(|set| set.files))
+        };
+        // No metadata.json of a program has this content.
+        assert_eq!(of(&folder), (live("..revision-2-0"), None));
+        let file = scratch.path().join("..revision-2-0/metadata.json");
+        let metadata = SecretMetadata::default();
+        fs::write(file, envelope::seal(&metadata).unwrap()).unwrap();
+        folder.remove("tls.key").unwrap();
+        let (links, set) = super::live(&folder).unwrap();
+        let data = || DataLink::Set("..revision-2-0".to_owned());
+        assert_eq!(links, found(data(), &["tls.key"]));
+        let set = set.unwrap();
+        let wanted = set::read_all(&folder.linked_child(DATA).unwrap().unwrap()).unwrap();
+        assert_eq!((set.files, set.metadata), (wanted, Some(metadata)));
+        // Another set went live while this one was read.
+        let (_, read) = look(&folder, |set, names| {
+            let read = whole(&folder, set, names);
+            folder.remove(DATA).unwrap();
+            symlink("..revision-1-0", scratch.path().join(DATA)).unwrap();
+            let late = whole(&folder, set, vec!["tls.crt".to_owned()]);
+            folder.remove(DATA).unwrap();
+            symlink("..revision-2-0", scratch.path().join(DATA)).unwrap();
+            (read.is_some(), late.is_some())
+        })
+        .unwrap();
+        assert_eq!(read, Some((true, false)));
+        folder.remove(DATA).unwrap();
+        assert_eq!(of(&folder), (found(DataLink::Missing, &[]), None));
     }
 
     #[test]

@@ -2,14 +2,17 @@
 //!
 //! A reader of many certificates opens several folders of each, and their parents again and again.
 //! Contract: for a state that is opened for reading only: such a reader sees the folders as they
-//! were when it first opened them.
+//! were when it first opened them, and the steps in flight of a certificate as they were when it
+//! read the certificate's record.
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::folder::Folder;
+use super::in_flight::Steps;
 use super::layout::Place;
+use crate::resource::NamespacedName;
 use crate::store::port::{StoreError, Stored};
 
 /// See the module.
@@ -18,6 +21,8 @@ pub(super) struct Opened {
     /// By the first name: the folders on the last path.
     paths: Mutex<HashMap<String, Vec<(String, Folder)>>>,
     documents: Mutex<HashMap<String, Option<Stored>>>,
+    /// The steps of the certificate that was read last.
+    steps: Mutex<Option<(NamespacedName, Option<Arc<Steps>>)>>,
 }
 
 impl fmt::Debug for Opened {
@@ -62,6 +67,26 @@ impl Opened {
         }
         let found = read()?;
         documents.insert(path, found.clone());
+        Ok(found)
+    }
+
+    /// The steps in flight of a certificate, looked at when its record is read, and for its other
+    /// documents unless it was read last.
+    pub(super) fn steps(
+        &self,
+        of: &NamespacedName,
+        is_record: bool,
+        look: impl FnOnce() -> Result<Option<Arc<Steps>>, StoreError>,
+    ) -> Result<Option<Arc<Steps>>, StoreError> {
+        let mut last = self.steps.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((known, steps)) = last.as_ref().filter(|_| !is_record)
+            && known == of
+        {
+            return Ok(steps.clone());
+        }
+        *last = None;
+        let found = look()?;
+        *last = Some((of.clone(), found.clone()));
         Ok(found)
     }
 }

@@ -6,7 +6,9 @@ use jiff::SignedDuration;
 use thiserror::Error;
 
 use crate::resource::envelope::{Document, Unreadable};
-use crate::resource::{Event, Issuance, NamespacedName, SecretFiles, SecretLinks, hex};
+use crate::resource::{
+    Event, Issuance, NamespacedName, SecretFiles, SecretLinks, SecretMetadata, hex,
+};
 use crate::trust::TrustError;
 
 /// The identity of a stored document. Only the store knows its file.
@@ -82,6 +84,14 @@ impl std::fmt::Debug for Stored {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Stored").field("revision", &self.revision).finish_non_exhaustive()
     }
+}
+
+/// The files that are live.
+#[derive(Debug)]
+pub struct LiveSet {
+    pub files: SecretFiles,
+    /// What is in their `metadata.json`; `None` when there is none.
+    pub metadata: Option<SecretMetadata>,
 }
 
 /// One set of files of a Secret.
@@ -280,6 +290,15 @@ pub trait Store {
         &self,
         secret: &NamespacedName,
     ) -> impl Future<Output = Result<SecretLinks, StoreError>>;
+
+    /// The same, with the files of the live set where both can be read in one go; without them,
+    /// [`Store::published`] says what is live.
+    fn live(
+        &self,
+        secret: &NamespacedName,
+    ) -> impl Future<Output = Result<(SecretLinks, Option<LiveSet>), StoreError>> {
+        async move { Ok((self.links(secret).await?, None)) }
+    }
 
     /// Repairs these links, so that they point to an existing set; without one, the folder
     /// that `..data` is becomes the set, of this revision. Nothing is lost.

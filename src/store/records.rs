@@ -7,6 +7,8 @@
 
 mod shared;
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use zeroize::Zeroizing;
 
@@ -82,13 +84,27 @@ impl<'a, S: Store> Records<'a, S> {
         &self,
     ) -> Result<Listed<NamespacedName, CertificateRecord>, StoreError> {
         let mut found = Vec::new();
-        for key in self.store.list(&Prefix::Certificates).await? {
+        self.each_certificate(None, |name, record| found.push((name, record))).await?;
+        Ok(found)
+    }
+
+    /// Passes the same to `keep`, one after the other, or the records of these certificates alone.
+    pub async fn each_certificate(
+        &self,
+        names: Option<&BTreeSet<NamespacedName>>,
+        mut keep: impl FnMut(NamespacedName, Result<CertificateRecord, StoreError>),
+    ) -> Result<(), StoreError> {
+        let keys = match names {
+            Some(names) => names.iter().cloned().map(Key::Certificate).collect(),
+            None => self.store.list(&Prefix::Certificates).await?,
+        };
+        for key in keys {
             let record = self.look(&key).await.transpose();
             if let (Key::Certificate(name), Some(record)) = (key, record) {
-                found.push((name, record.map(|kept: Kept<CertificateRecord>| kept.value)));
+                keep(name, record.map(|kept: Kept<CertificateRecord>| kept.value));
             }
         }
-        Ok(found)
+        Ok(())
     }
 
     /// Writes a request under its own revision. Refuses a change of its spec, of its revision, and

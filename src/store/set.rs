@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::folder::{Folder, Guard, text};
 use crate::resource::{SecretFiles, SecretMetadata};
-use crate::store::port::StoreError;
+use crate::store::port::{LiveSet, StoreError};
 
 /// The one link that moves.
 pub(super) const DATA: &str = "..data";
@@ -14,18 +14,27 @@ pub(super) const REVISION_PREFIX: &str = "..revision-";
 
 /// The files of a published set, unless its metadata cannot be read.
 pub(super) fn read_set(set: &Folder) -> Result<SecretFiles, StoreError> {
-    let files = read_all(set)?;
-    if let Some(Err(error)) = SecretMetadata::of(&files) {
+    read_listed(set, set.entries()?).map(|live| live.files)
+}
+
+/// The same, of the files with these names.
+pub(super) fn read_listed(set: &Folder, names: Vec<String>) -> Result<LiveSet, StoreError> {
+    let files = read_named(set, names)?;
+    let metadata = SecretMetadata::of(&files).transpose().map_err(|error| {
         let path = text(&set.join(SecretMetadata::FILE));
-        return Err(StoreError::unreadable::<SecretMetadata>(error, path));
-    }
-    Ok(files)
+        StoreError::unreadable::<SecretMetadata>(error, path)
+    })?;
+    Ok(LiveSet { files, metadata })
 }
 
 /// All files of a folder of files.
 pub(super) fn read_all(data: &Folder) -> Result<SecretFiles, StoreError> {
+    read_named(data, data.entries()?)
+}
+
+fn read_named(data: &Folder, names: Vec<String>) -> Result<SecretFiles, StoreError> {
     let mut files = BTreeMap::new();
-    for name in data.entries()? {
+    for name in names {
         if !name.starts_with('.')
             && let Some(bytes) = data.read(&name, guard(&name))?
         {

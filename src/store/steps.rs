@@ -21,9 +21,25 @@ impl StateDirectory {
     /// What the steps in flight made of a document; `None` when they have not changed it.
     pub(super) fn in_flight(&self, key: &Key) -> Result<Option<Made>, StoreError> {
         let Some(of) = in_flight::certificate_of(key) else { return Ok(None) };
-        let Some(folder) = self.folder_with_steps(of)? else { return Ok(None) };
-        let known = self.steps_in(&folder, of)?;
+        let known = self.steps_of(of, matches!(key, Key::Certificate(_)))?;
         Ok(known.and_then(|steps| steps.document(key).cloned()))
+    }
+
+    /// The steps in flight of a certificate; `None` when it has none. `is_record`: for its record,
+    /// which a reader reads before its other documents.
+    fn steps_of(
+        &self,
+        of: &NamespacedName,
+        is_record: bool,
+    ) -> Result<Option<Arc<Steps>>, StoreError> {
+        let look = || match self.folder_with_steps(of)? {
+            Some(folder) => self.steps_in(&folder, of),
+            None => Ok(None),
+        };
+        match self.opened() {
+            Some(opened) => opened.steps(of, is_record, look),
+            None => look(),
+        }
     }
 
     /// The documents that the steps in flight have changed; those they removed are told as such.
@@ -31,8 +47,7 @@ impl StateDirectory {
         &self,
         of: &NamespacedName,
     ) -> Result<Vec<(Key, bool)>, StoreError> {
-        let Some(folder) = self.folder_with_steps(of)? else { return Ok(Vec::new()) };
-        let Some(steps) = self.steps_in(&folder, of)? else { return Ok(Vec::new()) };
+        let Some(steps) = self.steps_of(of, false)? else { return Ok(Vec::new()) };
         Ok(steps.documents().map(|(key, stored)| (key.clone(), stored.is_some())).collect())
     }
 
@@ -327,6 +342,31 @@ mod tests {
         let state = open(path, OpenMode::ReadOnly);
         let text = |stored: Stored| String::from_utf8(stored.bytes.to_vec()).unwrap();
         keys().iter().map(|key| done(state.get(key)).unwrap().map(text)).collect()
+    }
+
+    #[test]
+    fn a_reader_sees_all_documents_of_a_certificate_with_the_steps_that_it_saw_with_its_record() {
+        let (scratch, _) = known();
+        let path = scratch.path();
+        let state = open(path, OpenMode::ReadWrite);
+        let reader = open(path, OpenMode::ReadOnly);
+        let text = |key: &Key| {
+            let stored = done(reader.get(key)).unwrap();
+            stored.map(|stored| String::from_utf8(stored.bytes.to_vec()).unwrap())
+        };
+        let [record, _, request, order] = keys();
+        let orders = || reader.keys(&Prefix::Orders(web())).unwrap();
+        assert_eq!((text(&record).as_deref(), text(&request)), (Some("before"), None));
+        done(state.append(&request, Some(b"csr"), None)).unwrap();
+        done(state.append(&order, Some(b"creating"), None)).unwrap();
+        assert_eq!((text(&request), text(&order), orders()), (None, None, Vec::new()));
+        // With the record it looks again, and when it has read another certificate.
+        assert_eq!(text(&record).as_deref(), Some("before"));
+        assert_eq!((text(&request).as_deref(), orders()), (Some("csr"), vec![order.clone()]));
+        done(state.append(&order, Some(b"ordered"), Some(&Etag::of(b"creating")))).unwrap();
+        assert_eq!(text(&order).as_deref(), Some("creating"));
+        assert_eq!(text(&Key::NextKey(NamespacedName::new("default", "mail"))), None);
+        assert_eq!(text(&order).as_deref(), Some("ordered"));
     }
 
     /// The steps of an issuance, with what a reader finds after each.

@@ -21,6 +21,7 @@ mod notes;
 mod one_off;
 mod open;
 mod orphans;
+mod outline;
 mod owners;
 mod precondition;
 mod revocations;

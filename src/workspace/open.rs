@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::notes::Notes;
+use super::outline::KeptOutline;
 use super::settings::Settings;
 use super::target::NameTarget;
 use crate::acme::RequestCounts;
@@ -52,6 +53,9 @@ pub struct Workspace {
     pub(super) state: StateDirectory,
     /// By namespace and name.
     pub(super) records: Vec<(NamespacedName, CertificateRecord)>,
+    /// The outlines of the records, by namespace and name, where these are not kept.
+    pub(super) kept_outlines: Vec<(NamespacedName, KeptOutline)>,
+    keeps_records: bool,
     /// The certificates whose record cannot be read, and why.
     pub(super) damaged: Vec<(NamespacedName, String)>,
     /// The absolute path of each manifest: many certificates are in one.
@@ -87,14 +91,29 @@ impl Workspace {
         scope: fn(BTreeSet<NamespacedName>) -> Scope,
     ) -> Result<Self, StoreError> {
         let mut workspace = Self::unread(settings)?;
-        if let Some(found) = workspace.find(names) {
-            workspace.read(scope(found)).await?;
-            if workspace.is_conclusive() {
-                return Ok(workspace);
+        workspace.read_named(names, scope).await?;
+        Ok(workspace)
+    }
+
+    /// The same for a verb that only shows: no record is kept, only what selects of each.
+    pub async fn open_shown(settings: Settings, names: &[NameTarget]) -> Result<Self, StoreError> {
+        let mut workspace = Self { keeps_records: false, ..Self::unread(settings)? };
+        workspace.read_named(names, Scope::Only).await?;
+        Ok(workspace)
+    }
+
+    async fn read_named(
+        &mut self,
+        names: &[NameTarget],
+        scope: fn(BTreeSet<NamespacedName>) -> Scope,
+    ) -> Result<(), StoreError> {
+        if let Some(found) = self.find(names) {
+            self.read(scope(found)).await?;
+            if self.is_conclusive() {
+                return Ok(());
             }
         }
-        workspace.read(Scope::All).await?;
-        Ok(workspace)
+        self.read(Scope::All).await
     }
 
     fn unread(settings: Settings) -> Result<Self, StoreError> {
@@ -105,6 +124,8 @@ impl Workspace {
             manifests: Manifests::new(Options::default()),
             state,
             records: Vec::new(),
+            kept_outlines: Vec::new(),
+            keeps_records: true,
             damaged: Vec::new(),
             absolute_paths: RefCell::default(),
             issuers: RefCell::default(),
@@ -137,7 +158,7 @@ impl Workspace {
         self.read_records().await?;
         if is_another {
             let names = self.scope.names().map(|names| {
-                let secrets = self.records.iter().map(|(_, record)| record.secret_name.clone());
+                let secrets = self.outlines().map(|(_, record)| record.secret_name.to_owned());
                 names.iter().map(|name| name.name.clone()).chain(secrets).collect()
             });
             self.manifests = Manifests::new(Options { names, ..Options::default() });
@@ -158,26 +179,17 @@ impl Workspace {
 
     /// Reads the records again after a run changed them.
     pub async fn read_records(&mut self) -> Result<(), StoreError> {
-        let records = Records::new(&self.state);
-        let all = match self.scope.names() {
-            None => records.certificates().await?,
-            Some(names) => {
-                let mut found = Vec::new();
-                for name in names {
-                    let record = records.certificate_as_it_is(name).await.transpose();
-                    found.extend(record.map(|record| (name.clone(), record)));
-                }
-                found
-            }
-        };
-        (self.records, self.damaged) = (Vec::new(), Vec::new());
-        for (name, record) in all {
-            match record {
-                Ok(record) => self.records.push((name, record)),
-                Err(error) => self.damaged.push((name, error.to_string())),
-            }
-        }
-        self.records.sort_by(|(one, _), (other, _)| one.cmp(other));
+        let (mut records, mut outlines, mut damaged) = (Vec::new(), Vec::new(), Vec::new());
+        let keep =
+            |name: NamespacedName, record: Result<CertificateRecord, StoreError>| match record {
+                Ok(record) if self.keeps_records => records.push((name, record)),
+                Ok(record) => outlines.push((name, KeptOutline::from(record))),
+                Err(error) => damaged.push((name, error.to_string())),
+            };
+        Records::new(&self.state).each_certificate(self.scope.names(), keep).await?;
+        records.sort_by(|(one, _), (other, _)| one.cmp(other));
+        outlines.sort_by(|(one, _), (other, _)| one.cmp(other));
+        (self.records, self.kept_outlines, self.damaged) = (records, outlines, damaged);
         Ok(())
     }
 

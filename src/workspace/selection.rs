@@ -82,12 +82,12 @@ impl Workspace {
             let mut paths = BTreeSet::new();
             // Many certificates are in one file.
             let mut there: HashMap<&Path, bool> = HashMap::new();
-            for (name, record) in &self.records {
-                match &record.manifest {
+            for (name, record) in self.outlines() {
+                match record.manifest {
                     Some(path) if !*there.entry(path).or_insert_with(|| path.exists()) => {
                         orphans.push((name.clone(), path.clone()));
                     }
-                    manifest => paths.extend(manifest.iter().chain(&record.references)),
+                    manifest => paths.extend(manifest.into_iter().chain(record.references)),
                 }
             }
             let there = paths.into_iter().filter(|path| path.exists());
@@ -146,9 +146,9 @@ impl Workspace {
     /// the state does not know the certificate.
     pub fn manifest_of(&mut self, name: &NamespacedName) -> Option<(PathBuf, usize)> {
         let mut sources = self.configured();
-        let others = self.records.iter().filter(|(known, _)| known != name);
+        let others = self.outlines().filter(|(known, _)| *known != name);
         let recorded: BTreeSet<&PathBuf> = others
-            .flat_map(|(_, record)| record.manifest.iter().chain(&record.references))
+            .flat_map(|(_, record)| record.manifest.into_iter().chain(record.references))
             .collect();
         let there = recorded.into_iter().filter(|path| path.exists());
         sources.extend(there.cloned().map(Source::File));
@@ -187,7 +187,7 @@ impl Workspace {
         loaded: &Loaded,
     ) -> Result<BTreeSet<NamespacedName>, TargetError> {
         let written = loaded.certificates().map(|certificate| certificate.metadata.key());
-        let recorded = self.records.iter().map(|(name, _)| name.clone());
+        let recorded = self.outlines().map(|(name, _)| name.clone());
         let all: Vec<NamespacedName> = written.chain(recorded).collect();
         let names = request.names.iter().map(|name| {
             let name = name.find(&all, self.settings.namespace.as_deref())?;
@@ -195,7 +195,7 @@ impl Workspace {
             if usable().any(|usable| usable == name) {
                 return Ok(name);
             }
-            let manifest = self.record(&name).and_then(|record| record.manifest.clone());
+            let manifest = self.outline(&name).and_then(|record| record.manifest.cloned());
             Err(match mistake_of(&name, manifest.as_deref(), loaded) {
                 Some(path) => TargetError::Invalid { name, manifest: path.to_owned() },
                 None => TargetError::WithoutManifest { name, manifest },
@@ -210,8 +210,8 @@ impl Workspace {
         let certificates = loaded.certificates.iter();
         let mut names: Vec<NamespacedName> =
             certificates.flat_map(|c| [c.metadata.key(), c.secret_key()]).collect();
-        for (name, record) in &self.records {
-            names.push(NamespacedName::new(&name.namespace, &record.secret_name));
+        for (name, record) in self.outlines() {
+            names.push(NamespacedName::new(&name.namespace, record.secret_name));
             names.push(name.clone());
         }
         names
@@ -265,9 +265,9 @@ impl Workspace {
             return Some(owner.clone());
         }
         let claim = |name| {
-            let record = self.record(name);
+            let record = self.outline(name);
             let owns = record.is_some_and(|record| record.secret_name == conflict.secret.name);
-            trigger::Claim { name, since: record.map(|record| record.creation_timestamp), owns }
+            trigger::Claim { name, since: record.map(|record| record.since), owns }
         };
         let claims: Vec<_> = conflict.certificates.iter().map(claim).collect();
         trigger::owner(&claims).cloned()
@@ -276,7 +276,7 @@ impl Workspace {
     /// Whether the state records a Secret as a Certificate's, and its pair is in it. That is so for
     /// one Certificate at most, and that one owns the Secret, whatever other manifests want it.
     fn holds(&self, name: &NamespacedName, secret: &NamespacedName) -> bool {
-        self.record(name).is_some_and(|record| record.secret_name == secret.name)
+        self.outline(name).is_some_and(|record| record.secret_name == secret.name)
             && self.state.published_for(secret).as_ref() == Some(&name.name)
     }
 
@@ -289,12 +289,12 @@ impl Workspace {
         let is_settled = |name: &NamespacedName| {
             let Some(task) = targets.task(name) else { return false };
             let secret = task.certificate.secret_key();
-            let recorded = self.record(name).map(|record| &record.secret_name);
+            let recorded = self.outline(name).map(|record| record.secret_name);
             // Nothing is written for what is only shown.
             let is_shown = || {
                 matches!(self.scope, Scope::Only(_)) && self.state.published_for(&secret).is_none()
             };
-            recorded == Some(&secret.name) && (self.holds(name, &secret) || is_shown())
+            recorded == Some(secret.name.as_str()) && (self.holds(name, &secret) || is_shown())
         };
         // A bare name may be meant for one in another namespace.
         let is_namesake = |key: &NamespacedName| {
@@ -338,8 +338,8 @@ impl Workspace {
         references.dedup();
         // It is compared with those of earlier attempts, and added to them by another one.
         let is_compared = || {
-            let record = self.record(&certificate.metadata.key());
-            record.is_some_and(|record| !record.attempted_inputs.is_empty())
+            let record = self.outline(&certificate.metadata.key());
+            record.is_some_and(|record| record.has_attempts)
         };
         let input_digest = if !is_only_shown || is_compared() {
             let bytes = self.used_secrets(certificate, &issuer, secrets);

@@ -7,6 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::ledgers::Ledgers;
 use super::open::Workspace;
+use super::outline::Outline;
 use super::selection::Targets;
 use super::view::{CertificateView, IssuerView, Mistake};
 use crate::controller::{Intervals, alert, backoff, limit, readiness, renewal, revocation};
@@ -15,8 +16,8 @@ use crate::engine::ports::{Lock, StoreError};
 use crate::engine::{Seen, Task, live_files, look, published_pair};
 use crate::manifest::{Blocks, Diagnostic, ObjectId};
 use crate::resource::{
-    Account, AccountIdentity, Certificate, CertificateRecord, CertificateRequest, ConditionStatus,
-    ConditionType, DeployStep, Event, Issuer, NamespacedName, Spent,
+    Account, AccountIdentity, Certificate, CertificateRequest, DeployStep, Event, Issuer,
+    NamespacedName, Spent,
 };
 use crate::store::Records;
 
@@ -44,7 +45,7 @@ enum Known<'a> {
     /// A usable manifest.
     Manifest(&'a Task),
     /// A record without one, and the mistake in its manifest.
-    Record(&'a CertificateRecord, Option<Mistake>),
+    Record(Option<Mistake>),
     /// A damaged record.
     Nothing,
 }
@@ -98,9 +99,8 @@ impl Workspace {
                         ..damaged(name, &error)
                     })
                 }
-                Known::Record(record, mistake) => {
-                    let (key, record) = (name.clone(), (*record).clone());
-                    let view = self.without_manifest(key, record, mistake.clone(), depth, now);
+                Known::Record(mistake) => {
+                    let view = self.without_manifest(name.clone(), mistake.clone(), depth, now);
                     Box::pin(view).await.unwrap_or_else(|error| damaged(name, &error))
                 }
                 Known::Nothing => CertificateView::unknown(name.clone()),
@@ -122,8 +122,8 @@ impl Workspace {
         let tasks = targets.tasks.iter();
         let mut known: BTreeMap<_, _> =
             tasks.map(|task| (task.certificate.metadata.key(), Known::Manifest(task))).collect();
-        for (key, record) in self.records.iter().filter(|(key, _)| is_shown(key)) {
-            let of_record = || Known::Record(record, mistake(targets, key, record));
+        for (key, record) in self.outlines().filter(|(key, _)| is_shown(key)) {
+            let of_record = || Known::Record(mistake(targets, key, record));
             known.entry(key.clone()).or_insert_with(of_record);
         }
         for (key, _) in self.damaged.iter().filter(|(key, _)| is_shown(key)) {
@@ -158,7 +158,7 @@ impl Workspace {
             selected.as_ref().is_none_or(|selected| selected.contains(&view.key))
         };
         let mistakes = known.values().filter_map(|known| match known {
-            Known::Record(_, mistake) => mistake.as_ref(),
+            Known::Record(mistake) => mistake.as_ref(),
             Known::Manifest(_) | Known::Nothing => None,
         });
         let shown: BTreeSet<(&Path, usize)> =
@@ -210,11 +210,15 @@ impl Workspace {
     async fn without_manifest(
         &self,
         key: NamespacedName,
-        record: CertificateRecord,
         mistake: Option<Mistake>,
         depth: Depth,
         now: Timestamp,
     ) -> Result<CertificateView, StoreError> {
+        let known = match self.record(&key) {
+            Some(record) => Some(record.clone()),
+            None => Records::new(&self.state).certificate_as_it_is(&key).await?,
+        };
+        let Some(record) = known else { return Ok(CertificateView::unknown(key)) };
         let secret = NamespacedName::new(&key.namespace, &record.secret_name);
         let requests = self.requests(&key).await?;
         let current = requests.iter().find(|one| Some(one.revision) == record.status.revision);
@@ -249,7 +253,7 @@ impl Workspace {
         now: Timestamp,
     ) -> Result<CertificateView, StoreError> {
         let key = task.certificate.metadata.key();
-        let is_known = self.record(&key).is_some();
+        let is_known = self.outline(&key).is_some();
         let Seen { snapshot, requests, orders } = look(&self.state, task, INTERVALS, now).await?;
         let mut record = readiness::refreshed(&snapshot, now);
         // What the manifest no longer asks for cannot be pending.
@@ -258,10 +262,12 @@ impl Workspace {
         let secret = task.certificate.secret_key();
         let output = wanted.iter().find(|target| target.step() == DeployStep::Output);
         let lost = output.zip(snapshot.lost_output.as_ref());
-        let leaf = snapshot.secret.as_ref().and_then(|pair| pair.certificate.clone());
+        let lost = lost.map(|(target, what)| format!("{target}: {what}"));
         let next_attempt = backoff::next_try(&snapshot, &record, now).filter(|time| *time > now);
         let due = record.status.renewal_time.filter(|_| !revocation::ends_here(&snapshot));
         let renewal = snapshot.live_leaf().and_then(|leaf| renewal::due(&snapshot, leaf, now));
+        let snapshot = *snapshot;
+        let leaf = snapshot.secret.and_then(|pair| pair.certificate);
         Ok(CertificateView {
             next_attempt: next_attempt.max(held_until),
             renewal_time: record.status.renewal_time,
@@ -272,15 +278,15 @@ impl Workspace {
             record: (is_known || leaf.is_some()).then_some(record),
             leaf,
             links: snapshot.repair,
-            lost_output: lost.map(|(target, what)| format!("{target}: {what}")),
+            lost_output: lost,
             requests,
             orders,
             events: self.events(&key, depth)?,
             strays: self.strays(&key, depth)?,
             secret_path: self.state.secret_path(&secret)?,
             account: snapshot.account,
-            certificate: Some(Certificate::clone(&task.certificate)),
-            issuer: Some(Issuer::clone(&task.issuer)),
+            certificate: Some(snapshot.certificate),
+            issuer: Some(snapshot.issuer),
             ..CertificateView::unknown(key)
         })
     }
@@ -309,10 +315,7 @@ impl Workspace {
         let (mut all, mut ledgers) = (BTreeMap::new(), Ledgers::new());
         for task in &targets.tasks {
             let key = task.certificate.metadata.key();
-            let condition = |record: &CertificateRecord| {
-                record.status.condition(ConditionType::Issuing).map(|condition| condition.status)
-            };
-            if self.record(&key).and_then(condition) != Some(ConditionStatus::True) {
+            if self.outline(&key).is_none_or(|record| !record.is_issuing) {
                 continue;
             }
             let Ok(Seen { snapshot, .. }) = look(&self.state, task, INTERVALS, now).await else {
@@ -368,8 +371,8 @@ impl Workspace {
 
 /// The error that makes a certificate's manifest unusable: its own, else the first one of the file,
 /// else the first of an object it refers to.
-fn mistake(targets: &Targets, key: &NamespacedName, record: &CertificateRecord) -> Option<Mistake> {
-    let manifest = record.manifest.as_ref().filter(|path| path.exists())?;
+fn mistake(targets: &Targets, key: &NamespacedName, record: Outline<'_>) -> Option<Mistake> {
+    let manifest = record.manifest.filter(|path| path.exists())?;
     let id = ObjectId { kind: "Certificate".to_owned(), key: key.clone() };
     let is_own = |found: &&Diagnostic| found.blocks == Blocks::Object(id.clone());
     let is_in_it = |found: &&Diagnostic| {

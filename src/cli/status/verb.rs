@@ -24,7 +24,7 @@ use crate::store;
 use crate::workspace::settings::Settings;
 use crate::workspace::target::NameTarget;
 use crate::workspace::view::CertificateView;
-use crate::workspace::{Depth, Request, Scope, Targets, Workspace};
+use crate::workspace::{Depth, Request, Targets, Workspace};
 
 /// `certctl status`.
 pub(crate) fn status(args: &StatusArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
@@ -39,7 +39,7 @@ pub(crate) fn status(args: &StatusArgs, shell: &mut Shell) -> Result<ExitCode, C
     }
     on_one_thread(async {
         let asked = if noun == Noun::Certificate { names.as_slice() } else { &[] };
-        let mut workspace = Workspace::open_named(shell.settings()?, asked, Scope::Only).await?;
+        let mut workspace = Workspace::open_shown(shell.settings()?, asked).await?;
         let request = Request { is_only_shown: true, ..Request::default() };
         let selection = workspace.select(&request);
         workspace.forget_manifests();
@@ -93,10 +93,10 @@ async fn of_certificates(
     names: &[NameTarget],
     scene: &Scene,
 ) -> Result<ExitCode, CliError> {
-    let keys = workspace.keys(targets);
+    let by_name = !names.is_empty();
+    let keys = if by_name { workspace.keys(targets) } else { Vec::new() };
     let find = |name: &NameTarget| name.find(&keys, shell.global.namespace());
     let chosen = names.iter().map(find).collect::<Result<Vec<_>, _>>()?;
-    let by_name = !names.is_empty();
     let depth = if by_name { Depth::Page } else { Depth::Line };
     let mut listing = Listing::new(by_name, scene);
     let mut shown = BTreeSet::new();
@@ -106,7 +106,9 @@ async fn of_certificates(
     for only in selected {
         let show = |view: CertificateView| {
             text.push_str(&listing.add(&view)?);
-            shown.insert(view.key);
+            if by_name {
+                shown.insert(view.key);
+            }
             written(shell, &mut text)
         };
         Box::pin(workspace.each_view(targets, only, depth, scene.now, show)).await?;
@@ -126,7 +128,7 @@ async fn of_certificates(
     if let Some(error) = damage.map(unreadable).or_else(|| unread(shell, is_empty)) {
         return Err(error);
     }
-    let is_shown = |task: &&Task| shown.contains(&task.certificate.metadata.key());
+    let is_shown = |task: &&Task| !by_name || shown.contains(&task.certificate.metadata.key());
     let tasks: Vec<&Task> = targets.tasks.iter().filter(is_shown).collect();
     for unmet in workspace.unmet(&targets.loaded, &targets.secrets, &tasks).await? {
         shell.output.finding(&unmet.as_warning("W0402"));

@@ -170,6 +170,34 @@ fn what_names_ask_for_is_all_that_is_read() {
 }
 
 #[test]
+fn what_is_only_shown_is_selected_alike_without_its_records() {
+    let place = Place::new();
+    place.record("old", 1, "config/old.yaml");
+    place.record("gone", 2, "site/gone.yaml");
+    place.write("config/old.yaml", &certificate("old", "web"));
+    place.write("config/mail.yaml", &certificate("mail", "mail").replace("dnsNames", "dnsName"));
+    place.record("torn", 3, "config/torn.yaml");
+    place.write("state/certificates/default/torn/status.json", "{");
+    let mut whole = place.named(&[], Scope::Only);
+    let shown = Workspace::open_shown(place.settings(), &[]);
+    let mut shown = shown.now_or_never().unwrap().unwrap();
+    assert_eq!((whole.records.len(), whole.kept_outlines.len()), (4, 0));
+    assert_eq!((shown.records.len(), shown.kept_outlines.len()), (0, 4));
+    assert_eq!(shown.damaged, whole.damaged);
+    let now = "2026-06-01T00:00:00Z".parse().unwrap();
+    let [shown, whole] = [&mut shown, &mut whole].map(|workspace| {
+        let targets = workspace.everything_shown();
+        let views = Box::pin(workspace.certificate_views(&targets, now)).now_or_never();
+        (targets.orphans.clone(), workspace.keys(&targets), views.unwrap().unwrap())
+    });
+    assert_eq!(shown, whole);
+    let names: Vec<&str> = shown.2.iter().map(|view| view.key.name.as_str()).collect();
+    assert_eq!(names, ["gone", "mail", "old", "torn", "web"]);
+    let recorded: Vec<bool> = shown.2.iter().map(|view| view.record.is_some()).collect();
+    assert_eq!(recorded, [true, true, true, false, true]);
+}
+
+#[test]
 fn several_names_are_read_together_and_a_namespace_is_looked_into_alone() {
     let place = Place::new();
     place.write("site/b.yaml", &certificate("b/web", "web"));
