@@ -106,7 +106,7 @@ pub(crate) fn renew(args: &RenewArgs, shell: &mut Shell) -> Result<ExitCode, Cli
 }
 
 /// The crontabs of other tools have a `renew` that renews what is due: this one forces. A terminal is
-/// asked, anybody else is warned.
+/// asked; a run without one gets a warning.
 fn means_all(yes: bool, shell: &mut Shell) -> Result<(), CliError> {
     let fact = "renew --all orders every certificate anew, due or not, and CAs limit how often; \
                 certctl issue renews what is due";

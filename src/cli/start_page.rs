@@ -149,7 +149,7 @@ struct Found {
     due: usize,
     failing: usize,
     /// The worst first.
-    troubles: Vec<Trouble>,
+    faults: Vec<Fault>,
     /// When a run last wrote something.
     last: Option<Timestamp>,
     /// The renewal that comes first.
@@ -160,7 +160,7 @@ struct Found {
 
 /// A certificate that is not as it should be.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Trouble {
+struct Fault {
     /// The place of its verdict among all.
     rank: usize,
     /// As a command accepts it; empty for a document that is no Certificate.
@@ -227,10 +227,10 @@ impl Found {
         }
         if let Some(rank) = WORST_FIRST.iter().position(|wrong| *wrong == verdict) {
             let sentence = verdict.sentence(view, scene);
-            let trouble = Trouble { rank, name, sentence };
-            let at = self.troubles.partition_point(|known| *known <= trouble);
-            self.troubles.insert(at, trouble);
-            self.troubles.truncate(MOST_SHOWN);
+            let fault = Fault { rank, name, sentence };
+            let at = self.faults.partition_point(|known| *known <= fault);
+            self.faults.insert(at, fault);
+            self.faults.truncate(MOST_SHOWN);
         }
     }
 
@@ -260,18 +260,18 @@ impl Found {
 
     /// The worst, each in its own words.
     fn wrong(&self, scene: &Scene, width: usize) -> String {
-        if self.troubles.is_empty() {
+        if self.faults.is_empty() {
             return String::new();
         }
         let mut text = String::from("\n") + &heading("What is wrong:", scene);
-        for trouble in &self.troubles {
-            let Some(verdict) = WORST_FIRST.get(trouble.rank) else { continue };
+        for fault in &self.faults {
+            let Some(verdict) = WORST_FIRST.get(fault.rank) else { continue };
             let word = verdict.paint().on(verdict.word(), scene.color);
-            let name = if trouble.name.is_empty() { "a manifest" } else { &trouble.name };
+            let name = if fault.name.is_empty() { "a manifest" } else { &fault.name };
             text.push_str(&["  ", &escape(name), ": ", &word, "\n"].concat());
-            text += &wrap(&trouble.sentence, "    ", width);
+            text += &wrap(&fault.sentence, "    ", width);
         }
-        let more = self.failing.saturating_sub(self.troubles.len());
+        let more = self.failing.saturating_sub(self.faults.len());
         if more > 0 {
             text.push_str(&["  and ", &more.to_string(), " more: certctl status\n"].concat());
         }
@@ -282,7 +282,7 @@ impl Found {
     fn next_steps(&self, place: &Place) -> Vec<(String, &'static str)> {
         let of = |line: &str, what| (format!("certctl {line}"), what);
         let mut steps = Vec::new();
-        if let Some(worst) = self.troubles.first() {
+        if let Some(worst) = self.faults.first() {
             let name = &worst.name;
             let verdict = WORST_FIRST.get(worst.rank).copied();
             if !name.is_empty() && verdict != Some(Verdict::Invalid) {
@@ -308,7 +308,7 @@ impl Found {
             steps.push(of("status", "one line for each certificate"));
         }
         steps.push(of("plan", "what the next run would do"));
-        if self.troubles.is_empty() && self.due == 0 {
+        if self.faults.is_empty() && self.due == 0 {
             steps.push(of("create", "asks for one more certificate"));
         } else {
             steps.push(of("issue", "do what is due now"));
@@ -472,7 +472,7 @@ mod tests {
         let damage = Some("status.json: cannot be read".to_owned());
         let key = NamespacedName::new("default", "zulu");
         found.add(&CertificateView { damage, ..CertificateView::unknown(key) }, &scene);
-        assert_eq!((found.failing, found.troubles.len()), (2_001, MOST_SHOWN));
+        assert_eq!((found.failing, found.faults.len()), (2_001, MOST_SHOWN));
         let page = found.page(&place(None), &scene);
         assert!(page.lines().count() < 20, "{page}");
         let worst = ["zulu: STATE DAMAGED", "web-0000: NO MANIFEST", "web-0001: NO MANIFEST"];

@@ -255,7 +255,7 @@ struct WebrootItem<'a> {
     error: Option<&'a String>,
 }
 
-/// The addresses that the listener of a run could bind now; else why not, and by whom.
+/// The addresses that the listener of a run could bind now; else why it could not.
 pub(in crate::cli) fn listening(shell: &Shell) -> Result<Vec<SocketAddr>, String> {
     let scratch = Scratch::new("check").map_err(|error| error.message)?;
     let folder = TokenFolder::open_shared(&scratch.path().join("http01"));
