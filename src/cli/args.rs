@@ -21,7 +21,9 @@ pub use certificate::{
     DeployArgs, ForgetArgs, IssueArgs, PlanArgs, RenewArgs, RevokeArgs, RollbackArgs,
 };
 pub use check::{CheckAcmeArgs, CheckDnsArgs, CheckHttpArgs, CheckVerb};
-pub use create::{CreateCertificateArgs, CreateIssuerArgs, CreateRequestArgs, CreateVerb, Dns01};
+pub use create::{
+    CreateArgs, CreateCertificateArgs, CreateIssuerArgs, CreateRequestArgs, CreateVerb, Dns01,
+};
 pub use global::{Format, GlobalArgs, HTTP01_LISTEN, RESOLVERS};
 pub use manifest::{RehearseArgs, ValidateArgs};
 pub use manual::{CompletionArgs, ExplainArgs, ManArgs, SchemaArgs, VersionArgs};
@@ -38,14 +40,7 @@ pub use view::{InspectArgs, StatusArgs};
 ///   certctl rehearse web.yaml    the whole flow against a built-in throw-away CA
 ///   certctl issue web.yaml       issue it; run `certctl issue` from cron to renew it
 #[derive(Debug, Parser)]
-#[command(
-    name = "certctl",
-    version,
-    disable_version_flag = true,
-    arg_required_else_help = true,
-    subcommand_required = true,
-    verbatim_doc_comment
-)]
+#[command(name = "certctl", version, disable_version_flag = true, verbatim_doc_comment)]
 pub struct Arguments {
     /// The flags of every verb.
     #[command(flatten)]
@@ -53,9 +48,9 @@ pub struct Arguments {
     /// Print the version.
     #[arg(short = 'V', long, action = ArgAction::Version, hide_short_help = true)]
     version: Option<bool>,
-    /// What to do.
+    /// What to do; without a verb there is a start page.
     #[command(subcommand)]
-    pub verb: Verb,
+    pub verb: Option<Verb>,
 }
 
 /// The verbs.
@@ -65,6 +60,7 @@ pub enum Verb {
     ///
     /// Without arguments: all certificates of the config directory and those issued from files
     /// before. Prints nothing when nothing is due.
+    #[command(alias = "apply")]
     Issue(IssueArgs),
     /// Issue certificates now, due or not; bypasses the backoff.
     ///
@@ -83,6 +79,7 @@ pub enum Verb {
     /// all are READY or RENEWING. OVERDUE: more than a tenth of the time between renewalTime and
     /// notAfter has gone without a renewal, whatever the reason. WAITING: an order waits, and no
     /// process works on it. INVALID: the manifest has an error. STATE DAMAGED: exit code 7.
+    #[command(aliases = ["describe", "get", "list", "ls", "show", "certificates"])]
     Status(StatusArgs),
     /// Show one certificate: from the state, a file, standard input or a server.
     ///
@@ -120,8 +117,10 @@ pub enum Verb {
     /// have passed. certctl never goes back to an expired or revoked certificate or a banned key.
     Rollback(RollbackArgs),
     /// Print manifests to begin with; or create a one-off key and CSR.
-    #[command(subcommand)]
-    Create(CreateVerb),
+    ///
+    /// Without arguments and on a terminal: asks for the CA, the names and what else is needed, shows
+    /// the manifests, and writes them after a yes.
+    Create(CreateArgs),
     /// Show, register, update or deactivate ACME accounts.
     #[command(subcommand)]
     Account(AccountVerb),
@@ -248,7 +247,7 @@ mod tests {
         assert_eq!(global.resolver, [HostPort { host: "192.0.2.53".into(), port: 53 }]);
         let listen: Vec<String> = global.http01_listen.iter().map(ToString::to_string).collect();
         assert_eq!(listen, ["127.0.0.1:5002", "[::1]:5002"]);
-        let Verb::Issue(issue) = parsed.verb else { panic!("{:?}", parsed.verb) };
+        let Some(Verb::Issue(issue)) = parsed.verb else { panic!("{:?}", parsed.verb) };
         assert_eq!(issue.targets, ["web"]);
     }
 

@@ -8,7 +8,7 @@ use super::count::count;
 use super::daily::Daily;
 use super::error::CliError;
 use super::exit::{self, ExitCode};
-use super::message::Level;
+use super::message::{Level, Message};
 use super::orphans;
 use super::output::{self, When};
 use super::ping::{Moment, ping};
@@ -95,11 +95,28 @@ pub(crate) fn renew(args: &RenewArgs, shell: &mut Shell) -> Result<ExitCode, Cli
         }
         (true, false, false) | (false, true, false) | (false, false, true) => {}
     }
+    if args.all {
+        means_all(args.yes, shell)?;
+    }
     let force = Force { new_key: args.new_key, new_order: args.new_order };
     begin(shell, &request, "renew", args.ignore_limits, None, |task| {
         task.force = Some(force);
         task.allow_untrusted = args.allow_untrusted;
     })
+}
+
+/// The crontabs of other tools have a `renew` that renews what is due: this one forces. A terminal is
+/// asked; a run without one gets a warning.
+fn means_all(yes: bool, shell: &mut Shell) -> Result<(), CliError> {
+    let fact = "renew --all orders every certificate anew, due or not, and CAs limit how often; \
+                certctl issue renews what is due";
+    shell.confirm(yes, fact, "Renew all of them now?")?;
+    if !yes && !shell.output.can_ask() {
+        let advice = "from cron: certctl issue; if this is meant: --yes";
+        let text = format!("warning: {fact}\n  try: {advice}");
+        shell.output.tell(&Message::new(Level::Warn, text, fact).with("hint", advice));
+    }
+    Ok(())
 }
 
 fn begin(

@@ -53,9 +53,12 @@ mod revoked;
 mod rollback;
 mod run;
 mod scratch;
+mod start_page;
+mod synonym;
 mod targets;
 mod timer;
 mod validate;
+mod wrap;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -126,7 +129,13 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: Environme
         Ok(parsed) => parsed,
         Err(refusal) => {
             let format = parse::log_format(&words, &streams);
-            return refuse(&refusal, &mut Output::of_process(When::Auto, format, &streams));
+            let mut output = Output::of_process(When::Auto, format, &streams);
+            let config = streams.config_dir(None).ok().map(|config| config.path);
+            let Some(error) = synonym::advice(&refusal, &words, config.as_deref()) else {
+                return refuse(&refusal, &mut output);
+            };
+            output.tell(&error.to_message());
+            return error.code;
         }
     };
     open_files::raise();
@@ -138,11 +147,14 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: Environme
     let daily = None;
     let mut shell =
         Shell { output, environment, global, config, matches, inherited, results, daily };
-    let ended = usable(&verb, &mut shell).and_then(|()| {
+    let ended = usable(verb.as_ref(), &mut shell).and_then(|()| {
         let sockets = http01::inherited();
         let sockets = sockets.map_err(|error| CliError::new(ExitCode::Manifest, error))?;
         shell.inherited = Rc::new(sockets);
-        start(verb, &mut shell)
+        match verb {
+            Some(verb) => start(verb, &mut shell),
+            None => start_page::start_page(&mut shell),
+        }
     });
     match ended {
         Ok(code) => code,
@@ -166,13 +178,19 @@ fn print_error(error: &CliError, shell: &mut Shell) {
 }
 
 /// An error in `config.toml` stops every verb except the informational ones.
-fn usable(verb: &Verb, shell: &mut Shell) -> Result<(), CliError> {
+fn usable(verb: Option<&Verb>, shell: &mut Shell) -> Result<(), CliError> {
     refuse_time(SystemClock.now())?;
     let mistakes = &shell.config.mistakes;
-    let is_needed = !matches!(
-        verb,
-        Verb::Version(_) | Verb::Completion(_) | Verb::Man(_) | Verb::Explain(_) | Verb::Schema(_)
-    );
+    let is_needed = verb.is_some_and(|verb| {
+        !matches!(
+            verb,
+            Verb::Version(_)
+                | Verb::Completion(_)
+                | Verb::Man(_)
+                | Verb::Explain(_)
+                | Verb::Schema(_)
+        )
+    });
     if mistakes.is_empty() || !is_needed {
         return Ok(());
     }
@@ -259,7 +277,7 @@ fn start(verb: Verb, shell: &mut Shell) -> Result<ExitCode, CliError> {
         Verb::Check(verb) => return check::check(&verb, shell),
         Verb::Explain(args) => return explain::explain(&args, shell),
         Verb::Schema(args) => return schema::schema(&args, DOCUMENTS, shell),
-        Verb::Create(verb) => return create::create(&verb, shell),
+        Verb::Create(args) => return create::create(&args, shell),
         Verb::Account(verb) => return account::account(&verb, shell),
         Verb::Rehearse(args) => return rehearse::rehearse(&args, shell),
     }

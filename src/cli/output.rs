@@ -153,19 +153,24 @@ impl Output {
 
     /// Asks on the terminal; the default and the end of stdin are a no.
     pub fn ask(&mut self, question: &str) -> bool {
-        let question = format!("{question} [y/N] ");
+        let answer = self.answer(&format!("{question} [y/N] "));
+        answer.is_some_and(|answer| matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+    }
+
+    /// Asks on the terminal for a line; `None` at the end of stdin.
+    pub fn answer(&mut self, question: &str) -> Option<String> {
         if self.talks_json() {
-            self.talk(Level::Info, &question);
+            self.talk(Level::Info, question);
         } else {
             // There is no other place to report that stderr cannot be written.
-            drop(self.stderr.write(&question));
+            drop(self.stderr.write(question));
         }
         let mut answer = String::new();
         let is_read = io::stdin().read_line(&mut answer).is_ok();
         if is_read && !answer.ends_with('\n') {
             drop(self.stderr.write("\n"));
         }
-        is_read && matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")
+        Some(answer).filter(|answer| is_read && !answer.is_empty())
     }
 
     fn say(&mut self, text: &str) {

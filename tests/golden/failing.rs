@@ -40,7 +40,6 @@ fn several_classes_at_once() {
 fn wrong_usage() {
     let mut scene = Session::new("exit-2").bare();
     for line in [
-        "certctl",
         "certctl isue",
         "certctl issue --tiemout 5m",
         "certctl issue --timeout 90d",

@@ -20,6 +20,8 @@ mod reading;
 #[cfg(test)]
 mod session;
 #[cfg(test)]
+mod start;
+#[cfg(test)]
 mod states;
 #[cfg(test)]
 mod streams;

@@ -7,7 +7,9 @@
 
 use std::env::consts;
 use std::fs::Permissions;
+use std::num::NonZeroU16;
 use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
@@ -18,7 +20,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::kept;
 use crate::normal::Normal;
 use crate::support::{CertificateYaml, PATIENCE, Run, World, finish};
-use crate::terminal::Terminal;
+use crate::terminal::{COLUMNS, Terminal};
 
 /// See the module.
 pub(crate) struct Session {
@@ -27,6 +29,8 @@ pub(crate) struct Session {
     text: String,
     is_bare: bool,
     is_over: bool,
+    columns: NonZeroU16,
+    user: Option<u32>,
 }
 
 impl Session {
@@ -37,8 +41,8 @@ impl Session {
 
     /// A scene in a world that is there already.
     pub(crate) fn within(scene: &'static str, world: World) -> Self {
-        let text = String::new();
-        Self { world, scene, text, is_bare: false, is_over: false }
+        let (text, columns, user) = (String::new(), COLUMNS, None);
+        Self { world, scene, text, is_bare: false, is_over: false, columns, user }
     }
 
     /// A scene in which `web` is to be issued.
@@ -58,6 +62,18 @@ impl Session {
     /// Without the variables that stand in for flags: clap shows those as if they were typed.
     pub(crate) fn bare(mut self) -> Self {
         self.is_bare = true;
+        self
+    }
+
+    /// On terminals of this many columns from now on.
+    pub(crate) fn with_columns(&mut self, columns: u16) -> &mut Self {
+        self.columns = NonZeroU16::new(columns).unwrap();
+        self
+    }
+
+    /// As this user from now on, where the tests are root's.
+    pub(crate) fn as_user(&mut self, user: u32) -> &mut Self {
+        self.user = Some(user).filter(|_| rustix::process::geteuid().is_root());
         self
     }
 
@@ -130,7 +146,7 @@ impl Session {
 
     /// Starts a command line on a terminal.
     pub(crate) fn watch(&self, line: &str) -> Watched {
-        let terminal = Terminal::start(self.shell(line));
+        let terminal = Terminal::start(self.shell(line), self.columns);
         let (line, normal) = (line.to_owned(), self.normal());
         Watched { line, terminal, normal, remarks: String::new() }
     }
@@ -199,6 +215,9 @@ impl Session {
             .env("TZ", "UTC")
             .env("PORT", self.world.port.number().to_string())
             .stdin(Stdio::null());
+        if let Some(user) = self.user {
+            command.uid(user).gid(user);
+        }
         if self.is_bare {
             for name in ["RESOLVERS", "HTTP01_LISTEN", "DNS01_AUTHORITATIVE_PORT"] {
                 command.env_remove(format!("CERTCTL_{name}"));

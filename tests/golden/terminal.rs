@@ -24,8 +24,9 @@ pub(crate) struct Terminal {
 }
 
 impl Terminal {
-    /// Starts a program whose three streams are the terminal, but for those that it redirects.
-    pub(crate) fn start(mut command: Command) -> Self {
+    /// Starts a program whose three streams are a terminal of this many columns, but for those that
+    /// it redirects.
+    pub(crate) fn start(mut command: Command, columns: NonZeroU16) -> Self {
         let side = openpt(FLAGS).unwrap();
         grantpt(&side).unwrap();
         unlockpt(&side).unwrap();
@@ -33,13 +34,13 @@ impl Terminal {
         let name = std::ffi::OsStr::from_bytes(name.as_bytes());
         let other = OpenOptions::new().read(true).write(true).open(name).unwrap();
         let window =
-            Winsize { ws_row: ROWS.get(), ws_col: COLUMNS.get(), ws_xpixel: 0, ws_ypixel: 0 };
+            Winsize { ws_row: ROWS.get(), ws_col: columns.get(), ws_xpixel: 0, ws_ypixel: 0 };
         tcsetwinsize(&other, window).unwrap();
         let stream = || Stdio::from(other.try_clone().unwrap());
         let child = command.stdin(stream()).stdout(stream()).stderr(stream()).spawn().unwrap();
         // The end is seen when nobody has the other side any more.
         drop((command, other));
-        let parser = Arc::new(Mutex::new(Parser::new(ROWS, COLUMNS, 0)));
+        let parser = Arc::new(Mutex::new(Parser::new(ROWS, columns, 0)));
         let screen = Arc::clone(&parser);
         let keyboard = File::from(side.try_clone().unwrap());
         let reader = thread::spawn(move || {
@@ -99,8 +100,9 @@ fn shown(parser: &Parser) -> String {
     let screen = parser.screen();
     let mut text = String::new();
     let mut line = Vec::new();
-    for row in 0..ROWS.get() {
-        let cells = (0..COLUMNS.get()).filter_map(|column| screen.cell(row, column));
+    let (rows, columns) = screen.size();
+    for row in 0..rows.get() {
+        let cells = (0..columns.get()).filter_map(|column| screen.cell(row, column));
         line.extend(cells.filter(|cell| !cell.is_wide_continuation()));
         if !screen.row_wrapped(row) {
             text += &marked(&line);
@@ -187,7 +189,8 @@ const FLAGS: OpenptFlags = OpenptFlags::RDWR.union(OpenptFlags::NOCTTY);
 
 /// High enough that nothing scrolls away.
 const ROWS: NonZeroU16 = NonZeroU16::new(120).unwrap();
-const COLUMNS: NonZeroU16 = NonZeroU16::new(100).unwrap();
+/// The usual width.
+pub(crate) const COLUMNS: NonZeroU16 = NonZeroU16::new(100).unwrap();
 
 #[cfg(test)]
 mod tests {
@@ -196,7 +199,7 @@ mod tests {
     fn seen(script: &str) -> (Option<i32>, String) {
         let mut command = Command::new("/bin/sh");
         command.args(["-c", script]);
-        Terminal::start(command).end()
+        Terminal::start(command, COLUMNS).end()
     }
 
     #[test]

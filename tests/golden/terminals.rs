@@ -42,6 +42,7 @@ fn what_cannot_be_undone_is_asked_for() {
         ("certctl revoke web", "Revoke it?", "yes\n"),
         ("certctl account deactivate", "Deactivate the account?", "n\n"),
         ("certctl account deactivate", "Deactivate the account?", "y\n"),
+        ("certctl renew --all", "Renew all of them now?", "n\n"),
     ] {
         let mut watched = scene.watch(line);
         watched.answer(question, keys);

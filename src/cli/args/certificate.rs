@@ -36,7 +36,7 @@ pub struct RenewArgs {
     /// Certificates, as NAME or NAMESPACE/NAME.
     #[arg(value_name = "NAME")]
     pub names: Vec<OsString>,
-    /// All certificates.
+    /// All certificates, due or not; from cron use `certctl issue`.
     #[arg(long)]
     pub all: bool,
     /// Make a new private key, whatever rotationPolicy says.
@@ -54,6 +54,9 @@ pub struct RenewArgs {
     /// Replace a trusted certificate by one of a staging CA, which no client trusts.
     #[arg(long)]
     pub allow_untrusted: bool,
+    /// Renew --all without a question, which is asked on a terminal, and without a warning.
+    #[arg(long)]
+    pub yes: bool,
 }
 
 /// `certctl plan`.

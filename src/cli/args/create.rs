@@ -5,6 +5,14 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 
 /// `certctl create`.
+#[derive(Debug, Args)]
+pub struct CreateArgs {
+    /// What to create; without it, a terminal is asked.
+    #[command(subcommand)]
+    pub verb: Option<CreateVerb>,
+}
+
+/// The objects that can be created.
 #[derive(Debug, Subcommand)]
 pub enum CreateVerb {
     /// Print the manifest of an Issuer, with comments.
@@ -96,6 +104,9 @@ pub struct CreateCertificateArgs {
     /// The program in hooks.d that makes your server reload, such as nginx.
     #[arg(long, value_name = "PROGRAM")]
     pub reload: Option<String>,
+    /// Put tls.crt and tls.key into this folder too, which your server reads.
+    #[arg(long, value_name = "FOLDER")]
+    pub output_dir: Option<PathBuf>,
     /// Write it into this folder of manifests.
     #[arg(long, value_name = "FOLDER")]
     pub into: Option<PathBuf>,

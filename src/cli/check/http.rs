@@ -255,6 +255,17 @@ struct WebrootItem<'a> {
     error: Option<&'a String>,
 }
 
+/// The addresses that the listener of a run could bind now; else why it could not.
+pub(in crate::cli) fn listening(shell: &Shell) -> Result<Vec<SocketAddr>, String> {
+    let scratch = Scratch::new("check").map_err(|error| error.message)?;
+    let folder = TokenFolder::open_shared(&scratch.path().join("http01"));
+    let folder = folder.map_err(|error| error.to_string())?;
+    let addresses = addresses_of(shell, &Settings::default())?;
+    let hits = Hits::new(|| SystemClock.now());
+    let bound = Listener::bind(&addresses, Vec::new(), &folder, &hits);
+    Ok(bound.map_err(|error| error.to_string())?.addresses().to_vec())
+}
+
 /// The addresses that the listener binds in a run.
 fn addresses_of(shell: &Shell, settings: &Settings) -> Result<Vec<SocketAddr>, String> {
     let mut addresses = Vec::new();

@@ -19,7 +19,7 @@ use super::exit::ExitCode;
 use super::shell::Shell;
 pub(super) use acme::AcmeItem;
 pub(super) use dns::DnsDocument;
-pub(super) use http::HttpDocument;
+pub(super) use http::{HttpDocument, listening};
 
 /// `certctl check`.
 pub(crate) fn check(verb: &CheckVerb, shell: &mut Shell) -> Result<ExitCode, CliError> {

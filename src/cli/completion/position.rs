@@ -75,7 +75,7 @@ pub(super) fn position(verb: &str, argument: &str) -> Option<Position> {
         ("timer print", "dir")
         | ("man", "folder")
         | ("create issuer" | "create certificate", "into")
-        | ("create certificate", "webroot") => Some(Position::Folders),
+        | ("create certificate", "webroot" | "output_dir") => Some(Position::Folders),
         ("create issuer", "ca_bundle") => Some(Position::Files),
         ("explain", "field") => Some(Position::Fields),
         ("schema", "kind") => Some(Position::Kinds),

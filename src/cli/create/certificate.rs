@@ -15,12 +15,21 @@ pub(super) fn certificate(
     args: &CreateCertificateArgs,
     shell: &mut Shell,
 ) -> Result<ExitCode, CliError> {
+    let (placed, text) = manifest(args, shell)?;
+    print(&placed, &text, "certctl validate, then certctl issue", shell)
+}
+
+/// The manifest, and where it goes.
+pub(super) fn manifest(
+    args: &CreateCertificateArgs,
+    shell: &Shell,
+) -> Result<(Placed, String), CliError> {
     let first = args.names.first().map_or("", String::as_str);
     let name = args.name.clone().unwrap_or_else(|| named_after(first));
     let placed = Placed::of("certificate", &name, args.into.as_deref(), shell)?;
     let state = shell.environment.state_dir(shell.global.state_dir.as_deref())?.path;
     let text = text(args, &placed, &escape(&state.to_string_lossy()));
-    print(&placed, &text, "certctl validate, then certctl issue", shell)
+    Ok((placed, text))
 }
 
 /// The manifest; `state` is the state's folder, for comments.
@@ -59,8 +68,8 @@ pub(super) fn text(args: &CreateCertificateArgs, placed: &Placed, state: &str) -
     text
 }
 
-/// A wildcard's name cannot be the name of an object.
-fn named_after(name: &str) -> String {
+/// The name of the object: a wildcard's name cannot be one.
+pub(super) fn named_after(name: &str) -> String {
     match name.strip_prefix("*.") {
         Some(domain) => format!("wildcard.{domain}"),
         None => name.replace(':', "-"),
@@ -74,6 +83,14 @@ fn annotations(args: &CreateCertificateArgs, placed: &Placed) -> String {
             text,
             "    # Your web server serves the CA's challenges from this folder.\n    \
              certctl.io/http01-webroot: {}\n",
+            scalar(&folder.to_string_lossy())
+        );
+    }
+    if let Some(folder) = &args.output_dir {
+        let _ = write!(
+            text,
+            "    # A copy of tls.crt and tls.key goes into this folder, for your server.\n    \
+             certctl.io/output-dir: {}\n",
             scalar(&folder.to_string_lossy())
         );
     }

@@ -3,6 +3,7 @@
 //!
 //! Contract: never overwrites a file. Removes the key when the request fails.
 
+mod ask;
 mod certificate;
 mod fetch;
 mod files;
@@ -13,7 +14,7 @@ mod tests;
 
 use zeroize::Zeroizing;
 
-use super::args::{CreateRequestArgs, CreateVerb, Format};
+use super::args::{CreateArgs, CreateRequestArgs, CreateVerb, Format};
 use super::document;
 use super::error::CliError;
 use super::exit::ExitCode;
@@ -32,11 +33,12 @@ use crate::workspace::Request;
 use files::Files;
 
 /// `certctl create`.
-pub(crate) fn create(verb: &CreateVerb, shell: &mut Shell) -> Result<ExitCode, CliError> {
-    let args = match verb {
-        CreateVerb::Issuer(args) => return issuer::issuer(args, shell),
-        CreateVerb::Certificate(args) => return certificate::certificate(args, shell),
-        CreateVerb::CertificateRequest(args) => args,
+pub(crate) fn create(args: &CreateArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
+    let args = match &args.verb {
+        None => return ask::ask(shell),
+        Some(CreateVerb::Issuer(args)) => return issuer::issuer(args, shell),
+        Some(CreateVerb::Certificate(args)) => return certificate::certificate(args, shell),
+        Some(CreateVerb::CertificateRequest(args)) => args,
     };
     if !is_dns_subdomain(&args.name) {
         let message = format!("`{}` is no name", args.name);

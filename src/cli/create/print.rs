@@ -59,6 +59,12 @@ impl Placed {
         })
     }
 
+    /// The file to write; `None` when it is printed.
+    pub(super) fn path(&self) -> Option<PathBuf> {
+        let file = format!("{}-{}.yaml", self.kind, self.name);
+        self.into.as_deref().map(|folder| folder.join(file))
+    }
+
     /// The field `metadata`, up to `annotations`.
     pub(super) fn metadata(&self) -> String {
         let mut text = format!("metadata:\n  name: {}\n", scalar(&self.name));
@@ -98,27 +104,36 @@ pub(super) fn print(
     shell: &mut Shell,
 ) -> Result<ExitCode, CliError> {
     check(text)?;
-    let Some(folder) = &placed.into else {
+    if placed.into.is_none() {
         shell.output.data(text)?;
         return Ok(ExitCode::Done);
-    };
-    if !folder.is_dir() {
+    }
+    let shown = write(placed, text, shell)?;
+    shell.output.talk(Level::Info, &format!("written to {shown}; next: {next}"));
+    Ok(ExitCode::Done)
+}
+
+/// Writes a manifest into its folder, which is made when it is the one that is read anyway; returns
+/// the path for people.
+pub(super) fn write(placed: &Placed, text: &str, shell: &Shell) -> Result<String, CliError> {
+    let path = placed.path().unwrap_or_default();
+    let folder = placed.into.as_deref().unwrap_or(Path::new(""));
+    let config = shell.environment.config_dir(shell.global.config_dir.as_deref())?.path;
+    let is_there = folder.is_dir() || (config == folder && std::fs::create_dir_all(folder).is_ok());
+    if !is_there {
         let folder = escape(&folder.to_string_lossy()).into_owned();
         let error = CliError::new(ExitCode::Output, format_args!("{folder} is not a folder"));
         return Err(error.hinted(format_args!("mkdir -p {folder}")));
     }
-    let path = folder.join(format!("{}-{}.yaml", placed.kind, placed.name));
     let shown = escape(&path.to_string_lossy()).into_owned();
     match atomic::write_once(&path, text.as_bytes(), 0o644) {
-        Ok(true) => {}
+        Ok(true) => Ok(shown),
         Ok(false) => {
             let message = format!("{shown} is there already; certctl does not overwrite it");
-            return Err(CliError::new(ExitCode::Manifest, message));
+            Err(CliError::new(ExitCode::Manifest, message))
         }
-        Err(error) => return Err(CliError::new(ExitCode::Output, error)),
+        Err(error) => Err(CliError::new(ExitCode::Output, error)),
     }
-    shell.output.talk(Level::Info, &format!("written to {shown}; next: {next}"));
-    Ok(ExitCode::Done)
 }
 
 /// What was given on the command line may make a manifest that is none.

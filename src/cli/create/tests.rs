@@ -10,8 +10,10 @@ use crate::cli::args::{Arguments, CreateVerb, Dns01, Verb};
 
 fn verb(words: &[&str]) -> CreateVerb {
     let words = ["certctl", "create"].iter().chain(words);
-    let Verb::Create(verb) = Arguments::parse_from(words).verb else { panic!("another verb") };
-    verb
+    let Some(Verb::Create(args)) = Arguments::parse_from(words).verb else {
+        panic!("another verb")
+    };
+    args.verb.unwrap()
 }
 
 fn text(words: &[&str]) -> String {
@@ -38,13 +40,14 @@ fn each_provider_has_an_entry_that_is_read() {
 
 #[test]
 fn each_flag_makes_a_manifest_that_is_read() {
-    let cases: [&[&str]; 6] = [
+    let cases: [&[&str]; 7] = [
         &["issuer", "letsencrypt"],
         &["issuer", "letsencrypt", "--staging", "--email", "you@example.com"],
         &["issuer", "home", "--server", "https://ca.example.com:14000/dir", "--eab-kid", "a #b"],
         &["issuer", "letsencrypt", "--profile", "shortlived"],
         &["certificate", "www.example.com", "*.example.com", "192.0.2.1", "2001:db8::1"],
         &["certificate", "true.example", "--webroot", "/var/w w: #", "--reload", "nginx"],
+        &["certificate", "www.example.com", "--output-dir", "/etc/nginx/tls"],
     ];
     for words in cases {
         let text = text(words);

@@ -38,7 +38,12 @@ pub(crate) fn inspect(args: &InspectArgs, shell: &mut Shell) -> Result<ExitCode,
     if format == Format::Prometheus {
         return Err(CliError::new(ExitCode::Usage, "-o prometheus is for status, not for inspect"));
     }
-    let source = Source::read(&args.words, &known_names(shell, &args.words)?)?;
+    // A word that is a path is one also where the state cannot say whether it is a name.
+    let known = known_names(shell, &args.words).unwrap_or_else(|error| {
+        tracing::debug!(error = %error.message, "no name is known");
+        Vec::new()
+    });
+    let source = Source::read(&args.words, &known)?;
     if args.offline
         && let Source::Server { host, port } = &source
     {

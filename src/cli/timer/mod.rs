@@ -4,6 +4,7 @@
 //! Installs nothing.
 
 mod host;
+mod installed;
 
 use std::path::Path;
 
@@ -19,6 +20,7 @@ use crate::resource::escape;
 use crate::trust::{Trusted, Walk};
 
 pub(crate) use host::Host;
+pub(crate) use installed::Scheduler;
 
 /// Prints or writes the files of a scheduler.
 pub(super) fn timer(verb: &TimerVerb, shell: &mut Shell) -> Result<ExitCode, CliError> {
@@ -187,7 +189,8 @@ mod tests {
 
     fn units(words: &[&str]) -> Vec<Unit> {
         let line = [&["certctl", "timer", "print"], words].concat();
-        let Verb::Timer(TimerVerb::Print(args)) = Arguments::try_parse_from(line).unwrap().verb
+        let Some(Verb::Timer(TimerVerb::Print(args))) =
+            Arguments::try_parse_from(line).unwrap().verb
         else {
             panic!("{words:?}")
         };
@@ -247,7 +250,8 @@ mod tests {
         std::fs::File::create(&program).unwrap().set_permissions(open).unwrap();
         let of = |line: &[&str], program: &Path, chosen: &Chosen| {
             let line = [&["certctl", "timer", "print"], line].concat();
-            let Verb::Timer(TimerVerb::Print(args)) = Arguments::try_parse_from(line).unwrap().verb
+            let Some(Verb::Timer(TimerVerb::Print(args))) =
+                Arguments::try_parse_from(line).unwrap().verb
             else {
                 panic!()
             };
@@ -284,7 +288,7 @@ mod tests {
     fn another_users_runs_read_another_configuration() {
         for (line, user) in [("--cron", "root"), ("--systemd", "certctl"), ("--launchd", "root")] {
             let words = ["certctl", "timer", "print", line];
-            let Verb::Timer(TimerVerb::Print(args)) =
+            let Some(Verb::Timer(TimerVerb::Print(args))) =
                 Arguments::try_parse_from(words).unwrap().verb
             else {
                 panic!()

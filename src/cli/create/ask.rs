@@ -1,0 +1,377 @@
+//! `certctl create` without arguments: asks a terminal for what an Issuer and a Certificate need.
+//!
+//! Contract: the manifests are those of `create issuer` and `create certificate`. Each question shows
+//! its default and checks its answer; what the network says of a name is a hint and stops nothing.
+//! Writes after a yes only, and never over a file.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, UdpSocket};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::ValueEnum as _;
+
+use super::print::{Placed, check, scalar, write};
+use super::{certificate, issuer};
+use crate::cli::args::{CreateCertificateArgs, CreateIssuerArgs, Dns01};
+use crate::cli::check::listening;
+use crate::cli::error::CliError;
+use crate::cli::exit::ExitCode;
+use crate::cli::message::Level;
+use crate::cli::output::escape;
+use crate::cli::run::on_one_thread;
+use crate::cli::shell::Shell;
+use crate::cli::wrap::{USUAL, wrap};
+use crate::manifest::{self, Source};
+use crate::resource::DnsName;
+
+/// Asks, shows the manifests, and writes them after a yes.
+pub(super) fn ask(shell: &mut Shell) -> Result<ExitCode, CliError> {
+    if !shell.output.can_ask() {
+        let message = "create asks on a terminal only; elsewhere, name what to create";
+        let hint = "certctl create issuer letsencrypt --email ADDRESS, then certctl create \
+                    certificate DNSNAME";
+        return Err(CliError::new(ExitCode::Usage, message).hinted(hint));
+    }
+    let config = shell.environment.config_dir(shell.global.config_dir.as_deref())?.path;
+    let text = "This makes the manifest of a certificate. Nothing is written before you say yes. \
+                Enter takes what is in brackets; Ctrl-C ends it.";
+    say(shell, text);
+    let by = issuer_of(shell, &config)?;
+    let names = names(shell, &config)?;
+    hints(shell, &names);
+    let (by, webroot) = proof(shell, by, &names)?;
+    let output_dir = output_dir(shell)?;
+    let reload = reload(shell, &config)?;
+    let args = CreateCertificateArgs {
+        names,
+        name: None,
+        issuer: by.name().to_owned(),
+        webroot,
+        reload,
+        output_dir,
+        into: Some(config),
+    };
+    finish(&by, &args, shell)
+}
+
+/// The Issuer of the certificate.
+enum By {
+    /// One that the manifests have.
+    Known(String),
+    New(Box<CreateIssuerArgs>),
+}
+
+impl By {
+    fn name(&self) -> &str {
+        match self {
+            Self::Known(name) => name,
+            Self::New(args) => &args.name,
+        }
+    }
+}
+
+/// Shows the manifests, and writes them after a yes.
+fn finish(by: &By, args: &CreateCertificateArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
+    let mut files = Vec::new();
+    if let By::New(args) = by {
+        let placed = Placed::of("issuer", &args.name, args.into.as_deref(), shell)?;
+        let text = issuer::text(args, &placed)?;
+        files.push((placed, text));
+    }
+    files.push(certificate::manifest(args, shell)?);
+    for (at, (placed, text)) in files.iter().enumerate() {
+        check(text)?;
+        let between = if at == 0 { "" } else { "---\n" };
+        let path = placed.path().unwrap_or_default();
+        let path = escape(&path.to_string_lossy()).into_owned();
+        shell.output.talk(Level::Info, &format!("\n{path}:\n"));
+        shell.output.data(&format!("{between}{text}"))?;
+    }
+    let folder = files.first().map(|(placed, _)| placed.config()).unwrap_or_default();
+    shell.output.talk(Level::Info, "");
+    if !shell.output.ask(&format!("Write this into {folder}?")) {
+        return Err(CliError::new(ExitCode::Failed, "not confirmed; nothing was written"));
+    }
+    for (placed, text) in &files {
+        let path = write(placed, text, shell)?;
+        shell.output.talk(Level::Info, &format!("written to {path}"));
+    }
+    if let By::New(args) = by
+        && args.dns01.is_some()
+    {
+        say(shell, "the comments of the Issuer say where the credentials of the DNS provider go");
+    }
+    shell.output.talk(Level::Info, "next: certctl plan, then certctl issue");
+    Ok(ExitCode::Done)
+}
+
+/// Which CA; with another one's URL, the roots that its server is trusted by.
+fn issuer_of(shell: &mut Shell, config: &Path) -> Result<By, CliError> {
+    let known = known_issuers(config);
+    let of_ours = "letsencrypt, letsencrypt-staging, or the URL of another CA's ACME directory";
+    let question = match known.as_slice() {
+        [] => format!("CA: {of_ours}"),
+        names => format!("CA: {} (as in your manifests), {of_ours}", names.join(", ")),
+    };
+    let default = known.first().map_or("letsencrypt", String::as_str);
+    let into = config.to_owned();
+    let answer = answered(shell, &question, Some(default), |text| {
+        let is_known = known.iter().any(|name| name == text);
+        if is_known || ["letsencrypt", "letsencrypt-staging"].contains(&text) {
+            return Ok(text.to_owned());
+        }
+        let is_url = text.strip_prefix("https://").is_some_and(|rest| !rest.is_empty());
+        is_url.then(|| text.to_owned()).ok_or_else(|| "a URL begins with https://".to_owned())
+    })?;
+    if known.contains(&answer) {
+        return Ok(By::Known(answer));
+    }
+    let server = answer.starts_with("https://").then(|| answer.clone());
+    let ca_bundle = match server {
+        Some(_) => {
+            optional(shell, "File with the roots of its server, for a private CA", |text| {
+                let path = PathBuf::from(text);
+                if path.is_file() { Ok(path) } else { Err("there is no such file".to_owned()) }
+            })?
+        }
+        None => None,
+    };
+    let email = optional(shell, "E-mail address for the CA's messages", |text| {
+        let is_address = text
+            .split_once('@')
+            .is_some_and(|(user, host)| !user.is_empty() && host.parse::<DnsName>().is_ok());
+        is_address.then(|| text.to_owned()).ok_or_else(|| "that is no address".to_owned())
+    })?;
+    Ok(By::New(Box::new(CreateIssuerArgs {
+        name: if server.is_some() { free_name(&known) } else { answer },
+        email,
+        server,
+        ca_bundle,
+        staging: false,
+        profile: None,
+        eab_kid: None,
+        dns01: None,
+        into: Some(into),
+    })))
+}
+
+/// A name that no Issuer has.
+fn free_name(known: &[String]) -> String {
+    let is_free = |name: &String| !known.contains(name);
+    let numbered = (2..).map(|number: u32| format!("ca-{number}"));
+    ["ca".to_owned()].into_iter().chain(numbered).find(is_free).unwrap_or_default()
+}
+
+/// The Issuers of the manifests, which a Certificate beside them can name.
+fn known_issuers(config: &Path) -> Vec<String> {
+    if !config.is_dir() {
+        return Vec::new();
+    }
+    let source = Source::Directory(config.to_owned());
+    let loaded = manifest::load(&[source], &manifest::Options::default());
+    let usual = manifest::Options::default().default_namespace;
+    let here = loaded.issuers.iter().filter(|issuer| issuer.metadata.namespace == usual);
+    here.map(|issuer| issuer.metadata.name.clone()).collect()
+}
+
+/// The names of the certificate, the first of which its file is named after.
+fn names(shell: &mut Shell, config: &Path) -> Result<Vec<String>, CliError> {
+    answered(shell, "DNS names of the certificate, with spaces between them", None, |text| {
+        let names: Vec<String> = text.split([' ', ',']).map(str::to_lowercase).collect();
+        let names: Vec<String> = names.into_iter().filter(|name| !name.is_empty()).collect();
+        let Some(first) = names.first() else { return Err("at least one".to_owned()) };
+        for name in &names {
+            let is_address = name.parse::<IpAddr>().is_ok();
+            if let Err(error) = name.parse::<DnsName>()
+                && !is_address
+            {
+                return Err(format!("{}: {error}", escape(name)));
+            }
+        }
+        let file = format!("certificate-{}.yaml", certificate::named_after(first));
+        if config.join(&file).exists() {
+            return Err(format!("{file} is there already; certctl does not overwrite it"));
+        }
+        Ok(names)
+    })
+}
+
+/// How the names are proven: the Issuer with its DNS provider, and the webroot.
+fn proof(shell: &mut Shell, by: By, names: &[String]) -> Result<(By, Option<PathBuf>), CliError> {
+    let By::New(mut args) = by else {
+        let question = "Folder of the web server that answers the CA, if one has port 80";
+        return Ok((by, optional(shell, question, folder)?));
+    };
+    let is_wildcard = names.iter().any(|name| name.starts_with("*."));
+    let port = if is_wildcard { Ok(Vec::new()) } else { listening(shell) };
+    if let Err(why) = &port {
+        say(shell, &format!("note: {why}"));
+    }
+    let words: Vec<String> = Dns01::value_variants()
+        .iter()
+        .filter_map(|provider| Some(provider.to_possible_value()?.get_name().to_owned()))
+        .collect();
+    let ways = if is_wildcard {
+        "a wildcard is proven by DNS records: the DNS provider".to_owned()
+    } else {
+        "http (certctl listens on port 80), webroot (your web server serves a folder), or the DNS \
+         provider"
+            .to_owned()
+    };
+    let question = format!("How to prove the names: {ways}: {}", words.join(", "));
+    let default = match port {
+        _ if is_wildcard => None,
+        Ok(_) => Some("http"),
+        Err(_) => Some("webroot"),
+    };
+    let answer = answered(shell, &question, default, |text| {
+        let is_http = ["http", "webroot"].contains(&text);
+        if is_http && is_wildcard {
+            return Err("no CA proves a wildcard over HTTP".to_owned());
+        }
+        let is_way = is_http || words.iter().any(|word| word == text);
+        is_way.then(|| text.to_owned()).ok_or_else(|| "one of these words".to_owned())
+    })?;
+    args.dns01 = Dns01::from_str(&answer, false).ok();
+    let webroot = if answer == "webroot" {
+        let question = "The folder that your web server serves over HTTP";
+        Some(answered(shell, question, Some("/var/www/html"), folder)?)
+    } else {
+        None
+    };
+    Ok((By::New(args), webroot))
+}
+
+fn output_dir(shell: &mut Shell) -> Result<Option<PathBuf>, CliError> {
+    let question =
+        "Folder of your server for tls.crt and tls.key, beside the copy in certctl's state";
+    optional(shell, question, |text| {
+        let path = PathBuf::from(text);
+        let parent = path.parent().filter(|_| path.is_absolute());
+        match parent {
+            None => Err("an absolute path".to_owned()),
+            Some(parent) if !parent.is_dir() => {
+                Err(format!("there is no {}", escape(&parent.to_string_lossy())))
+            }
+            Some(_) => Ok(path),
+        }
+    })
+}
+
+/// The program that makes a server read the new files.
+fn reload(shell: &mut Shell, config: &Path) -> Result<Option<String>, CliError> {
+    let hooks = config.join("hooks.d");
+    let entries = std::fs::read_dir(&hooks).into_iter().flatten().flatten();
+    let mut known: Vec<String> =
+        entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    known.sort();
+    let shown = if known.is_empty() { "none is there yet".to_owned() } else { known.join(", ") };
+    let question = format!("Program in hooks.d that reloads your server ({shown})");
+    let answer = optional(shell, &question, |text| {
+        let is_name = text.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+        is_name.then(|| text.to_owned()).ok_or_else(|| "the name of a file".to_owned())
+    })?;
+    if let Some(name) = answer.as_ref().filter(|name| !known.contains(name)) {
+        say(shell, "note: before the first run, put it there (man certctl-hooks):");
+        let path = escape(&hooks.join(name).to_string_lossy()).into_owned();
+        shell.output.talk(Level::Info, &format!("  {path}"));
+    }
+    Ok(answer)
+}
+
+/// Tells of each name whether it leads here.
+fn hints(shell: &mut Shell, names: &[String]) {
+    let told = on_one_thread(async {
+        let resolver = shell.settings()?.resolver(BTreeMap::new()).await?;
+        let mut told = Vec::new();
+        let hosts = names.iter().filter(|name| name.parse::<IpAddr>().is_err());
+        for name in hosts.filter(|name| !name.starts_with("*.")).take(MOST_LOOKED_UP) {
+            let found = tokio::time::timeout(PATIENCE, resolver.addresses(name)).await;
+            told.push(match found {
+                Err(_) => format!("note: {name}: no answer of the DNS within 5s"),
+                Ok(Err(error)) => format!("note: {name} leads nowhere yet: {error}"),
+                Ok(Ok(found)) => leads(name, &found.iter().collect::<Vec<_>>()),
+            });
+        }
+        Ok(told)
+    });
+    for line in told.unwrap_or_default() {
+        say(shell, &line);
+    }
+}
+
+/// Where a name leads, and whether that is this host.
+fn leads(name: &str, addresses: &[IpAddr]) -> String {
+    // What is bound is an address of this host's own. Behind a NAT none is.
+    let is_ours = |address: &&IpAddr| UdpSocket::bind((**address, 0)).is_ok();
+    let all: Vec<String> = addresses.iter().map(ToString::to_string).collect();
+    let all = all.join(", ");
+    if addresses.iter().all(|address| is_ours(&address)) {
+        format!("{name} leads to this host ({all})")
+    } else {
+        format!(
+            "note: {name} leads to {all}, which this host does not have itself: right behind a NAT \
+             or a proxy that forwards port 80, else the CA will look elsewhere"
+        )
+    }
+}
+
+fn folder(text: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    let is_there = path.is_absolute() && path.is_dir();
+    is_there.then_some(path).ok_or_else(|| "that is no folder; an absolute path".to_owned())
+}
+
+/// A question whose answer may be nothing.
+fn optional<T>(
+    shell: &mut Shell,
+    question: &str,
+    read: impl Fn(&str) -> Result<T, String>,
+) -> Result<Option<T>, CliError> {
+    answered(shell, question, Some(NONE), |text| {
+        if text == NONE { Ok(None) } else { read(text).map(Some) }
+    })
+}
+
+/// Asks until the answer can be used.
+fn answered<T>(
+    shell: &mut Shell,
+    question: &str,
+    default: Option<&str>,
+    read: impl Fn(&str) -> Result<T, String>,
+) -> Result<T, CliError> {
+    let shown = default.map(|default| format!(" [{default}]")).unwrap_or_default();
+    let question = wrap(&format!("{question}{shown}"), "", columns());
+    let mut refusal = String::new();
+    loop {
+        let Some(answer) = shell.output.answer(&format!("{refusal}\n{question}> ")) else {
+            return Err(CliError::new(ExitCode::Failed, "no answer; nothing was written"));
+        };
+        let answer = answer.trim();
+        let answer = if answer.is_empty() { default.unwrap_or_default() } else { answer };
+        match read(answer) {
+            Ok(read) => return Ok(read),
+            Err(why) => {
+                refusal = wrap(&format!("{}: {why}", escape(&scalar(answer))), "", columns());
+            }
+        }
+    }
+}
+
+fn say(shell: &mut Shell, text: &str) {
+    shell.output.talk(Level::Info, &wrap(text, "", columns()));
+}
+
+/// The width of the terminal that is asked.
+fn columns() -> usize {
+    let size = rustix::termios::tcgetwinsize(std::io::stderr()).ok();
+    size.map(|size| usize::from(size.ws_col)).filter(|width| *width > 0).unwrap_or(USUAL)
+}
+
+/// The answer that leaves something out.
+const NONE: &str = "none";
+/// How many names are looked up for a hint.
+const MOST_LOOKED_UP: usize = 5;
+/// How long a hint may take.
+const PATIENCE: Duration = Duration::from_secs(5);

@@ -1,0 +1,493 @@
+//! `certctl` without a verb: what there is, what is wrong, and the next commands.
+//!
+//! Contract: read-only, and ends in 0 whatever is found. Of many certificates one view at a time is
+//! in memory, and of what is wrong the worst few; the page is short for any number of them.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+
+use super::args::Format;
+use super::count::count;
+use super::environment::Source;
+use super::error::CliError;
+use super::exit::ExitCode;
+use super::output::{Paint, escape};
+use super::report::short;
+use super::run::on_one_thread;
+use super::shell::Shell;
+use super::status::{Scene, Verdict, Width};
+use super::time;
+use super::timer::Scheduler;
+use super::wrap::wrap;
+use crate::engine::ports::{Clock as _, StoreError, SystemClock};
+use crate::trust::{TrustError, quoted};
+use crate::workspace::view::CertificateView;
+use crate::workspace::{Depth, Request, Settings, Workspace};
+
+/// Prints the page.
+pub(super) fn start_page(shell: &mut Shell) -> Result<ExitCode, CliError> {
+    if shell.global.format() != Format::Text {
+        let message = "the start page is text for people: -o needs a verb";
+        return Err(CliError::new(ExitCode::Usage, message).hinted("certctl status -o json"));
+    }
+    let settings = shell.settings()?;
+    let width = Width::of_stdout(shell.environment.is_utf8());
+    let scene = Scene {
+        now: SystemClock.now(),
+        zone: time::system_zone(),
+        color: shell.output.data_has_color(),
+        format: Format::Text,
+        width,
+    };
+    let place = Place::of(shell, &settings);
+    let text = match on_one_thread(Box::pin(Found::read(settings, &scene)))? {
+        Some(found) => {
+            for mistake in &shell.config.mistakes {
+                shell.output.finding(mistake);
+            }
+            found.page(&place, &scene)
+        }
+        None => place.denied(&scene),
+    };
+    shell.output.data(&text)?;
+    Ok(ExitCode::Done)
+}
+
+/// Where the manifests and the state are.
+#[derive(Debug)]
+struct Place {
+    /// The manifests, for people.
+    manifests: String,
+    /// The folder of manifests, for `--into`.
+    config: Option<PathBuf>,
+    state: PathBuf,
+    /// The flags of these folders, for commands.
+    flags: String,
+    /// The same, and those of variables, which sudo does not pass on.
+    all_flags: String,
+    /// What runs certctl; `None` where these folders are not those of a scheduled run.
+    scheduler: Option<Scheduler>,
+    /// A folder of root's that was not read.
+    unread: Option<&'static str>,
+}
+
+impl Place {
+    fn of(shell: &Shell, settings: &Settings) -> Self {
+        let (environment, global) = (&shell.environment, &shell.global);
+        let config = environment.config_dir(global.config_dir.as_deref()).ok();
+        let state = environment.state_dir(global.state_dir.as_deref()).ok();
+        let folders = [("--config-dir", &config), ("--state-dir", &state)];
+        let flags = |is_meant: fn(Source) -> bool| -> String {
+            let found = folders.iter().filter_map(|(flag, found)| {
+                let found = found.as_ref().filter(|found| is_meant(found.source))?;
+                Some(format!(" {flag} {}", quoted(&found.path)))
+            });
+            found.collect()
+        };
+        let all_flags = flags(|source| matches!(source, Source::Flag(_) | Source::Variable(_)));
+        let flags = flags(|source| matches!(source, Source::Flag(_)));
+        let scheduler = config.as_ref().and_then(|found| match found.source {
+            Source::Root => Some(Scheduler::of_system(Path::new("/"))),
+            Source::User => found.path.parent().map(Scheduler::of_user),
+            Source::Flag(_) | Source::Variable(_) | Source::Systemd(_) | Source::Config { .. } => {
+                None
+            }
+        });
+        let config = config.map(|found| found.path);
+        let absent = |path: &Path| if path.exists() { "" } else { " (not there)" };
+        let manifests = match (settings.files.len(), &config) {
+            (0, Some(path)) => format!("{}{}", escape(&path.to_string_lossy()), absent(path)),
+            (0, None) => "no folder".to_owned(),
+            (files, _) => count(files, "named file"),
+        };
+        let is_read = |path: &Path| config.as_deref() == Some(path) || settings.state_dir == path;
+        let unread = ["/etc/certctl", "/var/lib/certctl"].into_iter().find(|path| {
+            let path = Path::new(path);
+            !settings.is_root && path.exists() && !is_read(path)
+        });
+        let state = settings.state_dir.clone();
+        Self { manifests, config, state, flags, all_flags, scheduler, unread }
+    }
+
+    /// The page of a user who may not read the state, or the manifests.
+    fn denied(&self, scene: &Scene) -> String {
+        let owner = fs::metadata(&self.state).map_or(0, |found| found.uid());
+        let user = if owner == 0 { String::new() } else { format!("-u '#{owner}' ") };
+        let text = "This user may not read the manifests or the state of certctl here:";
+        let rows = [("manifests", self.manifests.clone()), ("state", self.state())];
+        let command = format!("  sudo {user}certctl{}\n", self.all_flags);
+        wrap(text, "", columns(scene)) + &lines(&rows) + "\n" + &heading("Next:", scene) + &command
+    }
+
+    /// The state, for people.
+    fn state(&self) -> String {
+        let absent = if self.state.exists() { "" } else { " (not there)" };
+        format!("{}{absent}", escape(&self.state.to_string_lossy()))
+    }
+
+    /// What is known of the scheduler.
+    fn scheduler(&self) -> Option<String> {
+        let path = |path: &Path| escape(&path.to_string_lossy()).into_owned();
+        Some(match self.scheduler.as_ref()? {
+            Scheduler::Enabled(found) => path(found),
+            Scheduler::Disabled(found) => {
+                format!("{} is not enabled: systemctl enable --now certctl.timer", path(found))
+            }
+            Scheduler::Absent => "none found: certctl timer print --systemd, or --cron".to_owned(),
+        })
+    }
+}
+
+/// What there is.
+#[derive(Debug, Default)]
+struct Found {
+    ready: usize,
+    due: usize,
+    failing: usize,
+    /// The worst first.
+    faults: Vec<Fault>,
+    /// When a run last wrote something.
+    last: Option<Timestamp>,
+    /// The renewal that comes first.
+    next: Option<(Timestamp, String)>,
+    /// The first Issuer of the manifests.
+    issuer: Option<String>,
+}
+
+/// A certificate that is not as it should be.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Fault {
+    /// The place of its verdict among all.
+    rank: usize,
+    /// As a command accepts it; empty for a document that is no Certificate.
+    name: String,
+    sentence: String,
+}
+
+impl Found {
+    /// Reads manifests and state; `None` where this user may not.
+    async fn read(settings: Settings, scene: &Scene) -> Result<Option<Self>, CliError> {
+        let config = settings.config_dir.as_deref().filter(|_| settings.files.is_empty());
+        let listed = config.map(fs::read_dir);
+        if let Some(Err(error)) = listed
+            && error.kind() == io::ErrorKind::PermissionDenied
+        {
+            return Ok(None);
+        }
+        let mut workspace = match Workspace::open(settings).await {
+            Err(error) if is_denied(&error) => return Ok(None),
+            opened => opened?,
+        };
+        let request = Request { is_only_shown: true, ..Request::default() };
+        let selection = workspace.select(&request);
+        workspace.forget_manifests();
+        let targets = workspace.targets(&request, selection)?;
+        let issuer = targets.loaded.issuers.first().map(|issuer| issuer.metadata.name.clone());
+        let mut found = Self { last: last_write(&workspace), issuer, ..Self::default() };
+        let show = |view: CertificateView| {
+            found.add(&view, scene);
+            Ok::<_, StoreError>(())
+        };
+        match Box::pin(workspace.each_view(&targets, None, Depth::Line, scene.now, show)).await {
+            Err(error) if is_denied(&error) => Ok(None),
+            read => read.map(|()| Some(found)).map_err(CliError::from),
+        }
+    }
+
+    fn add(&mut self, view: &CertificateView, scene: &Scene) {
+        let verdict = Verdict::of(view, scene.now);
+        let renewal = view.renewal_time.filter(|_| !view.never_renews());
+        let counted = match verdict {
+            Verdict::Ready if renewal.is_some_and(|at| at <= scene.now) => &mut self.due,
+            Verdict::Ready | Verdict::Renewing => &mut self.ready,
+            Verdict::Pending | Verdict::Issuing | Verdict::Waiting | Verdict::Deferred => {
+                &mut self.due
+            }
+            Verdict::Expired
+            | Verdict::Damaged
+            | Verdict::Revoked
+            | Verdict::FilesDamaged
+            | Verdict::LinksMissing
+            | Verdict::Overdue
+            | Verdict::Failed
+            | Verdict::PendingDeploy
+            | Verdict::Invalid
+            | Verdict::NoManifest => &mut self.failing,
+        };
+        *counted += 1;
+        let name = if view.has_name() { short(&view.key) } else { String::new() };
+        if let Some(at) = renewal.filter(|at| *at > scene.now)
+            && self.next.as_ref().is_none_or(|(next, _)| at < *next)
+        {
+            self.next = Some((at, name.clone()));
+        }
+        if let Some(rank) = WORST_FIRST.iter().position(|wrong| *wrong == verdict) {
+            let sentence = verdict.sentence(view, scene);
+            let fault = Fault { rank, name, sentence };
+            let at = self.faults.partition_point(|known| *known <= fault);
+            self.faults.insert(at, fault);
+            self.faults.truncate(MOST_SHOWN);
+        }
+    }
+
+    fn page(&self, place: &Place, scene: &Scene) -> String {
+        let width = columns(scene);
+        let total = self.ready + self.due + self.failing;
+        if total == 0 {
+            return self.nothing(place, scene);
+        }
+        let groups = [(self.ready, "ready"), (self.due, "due"), (self.failing, "failing")];
+        let groups = groups.into_iter().filter(|(number, _)| *number > 0);
+        let groups: Vec<String> = groups.map(|(number, word)| format!("{number} {word}")).collect();
+        let (total, groups) = (count(total, "certificate"), groups.join(", "));
+        let mut text = wrap(&format!("{total}: {groups}"), "", width);
+        let last = match self.last {
+            Some(at) => format!("{} (the last that changed something)", told(at, scene)),
+            None => "never".to_owned(),
+        };
+        let mut rows = vec![("manifests", place.manifests.clone()), ("last run", last)];
+        let next = self.next.as_ref().map(|(at, name)| format!("{name}, {}", told(*at, scene)));
+        rows.extend(next.map(|next| ("renews next", next)));
+        rows.extend(place.scheduler().map(|found| ("scheduler", found)));
+        text += &lines(&rows);
+        text += &self.wrong(scene, width);
+        text + "\n" + &heading("Next:", scene) + &steps(&self.next_steps(place), width)
+    }
+
+    /// The worst, each in its own words.
+    fn wrong(&self, scene: &Scene, width: usize) -> String {
+        if self.faults.is_empty() {
+            return String::new();
+        }
+        let mut text = String::from("\n") + &heading("What is wrong:", scene);
+        for fault in &self.faults {
+            let Some(verdict) = WORST_FIRST.get(fault.rank) else { continue };
+            let word = verdict.paint().on(verdict.word(), scene.color);
+            let name = if fault.name.is_empty() { "a manifest" } else { &fault.name };
+            text.push_str(&["  ", &escape(name), ": ", &word, "\n"].concat());
+            text += &wrap(&fault.sentence, "    ", width);
+        }
+        let more = self.failing.saturating_sub(self.faults.len());
+        if more > 0 {
+            text.push_str(&["  and ", &more.to_string(), " more: certctl status\n"].concat());
+        }
+        text
+    }
+
+    /// Three commands, and what each is for.
+    fn next_steps(&self, place: &Place) -> Vec<(String, &'static str)> {
+        let of = |line: &str, what| (format!("certctl {line}"), what);
+        let mut steps = Vec::new();
+        if let Some(worst) = self.faults.first() {
+            let name = &worst.name;
+            let verdict = WORST_FIRST.get(worst.rank).copied();
+            if !name.is_empty() && verdict != Some(Verdict::Invalid) {
+                steps.push(of(&format!("status {name}"), "all that is known of it"));
+            }
+            steps.extend(match verdict {
+                Some(Verdict::Invalid) => {
+                    Some(of("validate", "each mistake, with its file and line"))
+                }
+                Some(Verdict::NoManifest) => {
+                    Some(of(&format!("forget {name}"), "stop managing it, when it is not wanted"))
+                }
+                Some(Verdict::PendingDeploy) => {
+                    Some(of(&format!("deploy {name}"), "run its outputs and hooks now"))
+                }
+                Some(Verdict::Revoked) => Some(of(&format!("renew {name}"), "replace it")),
+                _ => None,
+            });
+        } else if self.due == 0 {
+            if place.scheduler == Some(Scheduler::Absent) {
+                steps.push(of("timer print --systemd", "have it renewed without you"));
+            }
+            steps.push(of("status", "one line for each certificate"));
+        }
+        steps.push(of("plan", "what the next run would do"));
+        if self.faults.is_empty() && self.due == 0 {
+            steps.push(of("create", "asks for one more certificate"));
+        } else {
+            steps.push(of("issue", "do what is due now"));
+            steps.push(of("status", "one line for each certificate"));
+        }
+        steps.truncate(STEPS);
+        steps.into_iter().map(|(command, what)| (command + &place.flags, what)).collect()
+    }
+
+    /// The page of a folder without a Certificate: from nothing to one.
+    fn nothing(&self, place: &Place, scene: &Scene) -> String {
+        let width = columns(scene);
+        let mut rows = vec![("manifests", place.manifests.clone()), ("state", place.state())];
+        let unread = place.unread.map(|path| format!("{path} is root's: sudo certctl"));
+        rows.extend(unread.map(|unread| ("not read", unread)));
+        let mut text = String::from("No certificate yet.\n") + &lines(&rows);
+        let into = place.config.as_deref().map_or_else(|| "FOLDER".to_owned(), quoted);
+        let issuer =
+            format!("certctl create issuer letsencrypt --email you@example.com --into {into}");
+        let of = match self.issuer.as_deref() {
+            None | Some("letsencrypt") => String::new(),
+            Some(issuer) => format!(" --issuer {issuer}"),
+        };
+        let certificate = format!("certctl create certificate www.example.com{of} --into {into}");
+        let issue = format!("certctl issue{}", place.flags);
+        let lines = match self.issuer {
+            None => [issuer, certificate, issue],
+            Some(_) => [certificate, format!("certctl plan{}", place.flags), issue],
+        };
+        text += "\n";
+        let about = "From here to a certificate, with an address and a name of your own:";
+        text += &wrap(about, "", width);
+        for line in lines {
+            text.push_str(&["  ", &line, "\n"].concat());
+        }
+        text += "\n";
+        let more = "On a terminal `certctl create` asks for all of that; `certctl --help` lists the verbs.";
+        text + &wrap(more, "", width)
+    }
+}
+
+/// When a run last wrote something: an idle one leaves nothing.
+fn last_write(workspace: &Workspace) -> Option<Timestamp> {
+    let of_records = workspace.records().iter().flat_map(|(_, record)| {
+        let status = &record.status;
+        let changed = status.conditions.iter().map(|condition| condition.last_transition_time);
+        changed.chain(status.last_failure_time).chain([record.creation_timestamp])
+    });
+    of_records.chain(workspace.state().index_written()).max()
+}
+
+/// Whether the state is there, and not for this user.
+fn is_denied(error: &StoreError) -> bool {
+    let is_denied = |source: &io::Error| source.kind() == io::ErrorKind::PermissionDenied;
+    match error {
+        StoreError::Io { source, .. } | StoreError::Untrusted(TrustError::Io { source, .. }) => {
+            is_denied(source)
+        }
+        StoreError::ForeignOwner { .. } => true,
+        StoreError::Corrupt { .. }
+        | StoreError::Version { .. }
+        | StoreError::Name { .. }
+        | StoreError::NotPlain { .. }
+        | StoreError::TooLarge { .. }
+        | StoreError::TooOpen { .. }
+        | StoreError::Untrusted(_)
+        | StoreError::Conflict { .. }
+        | StoreError::Immutable { .. }
+        | StoreError::Locked { .. } => false,
+    }
+}
+
+/// Commands, and behind or below each what it is for.
+fn steps(steps: &[(String, &str)], width: usize) -> String {
+    let longest = steps.iter().map(|(command, _)| command.chars().count()).max().unwrap_or(0);
+    let fits = steps.iter().all(|(_, what)| longest + what.len() + GAPS <= width);
+    let mut text = String::new();
+    for (command, what) in steps {
+        if fits {
+            let gap = " ".repeat(longest.saturating_sub(command.chars().count()));
+            text.push_str(&["  ", command, &gap, "   ", what, "\n"].concat());
+        } else {
+            text.push_str(&["  ", command, "\n", &wrap(what, "    ", width)].concat());
+        }
+    }
+    text
+}
+
+/// A line for each word and what is behind it.
+fn lines(rows: &[(&str, String)]) -> String {
+    let lines: Vec<String> =
+        rows.iter().map(|(word, text)| format!("  {word:11}   {text}\n")).collect();
+    lines.concat()
+}
+
+fn heading(text: &str, scene: &Scene) -> String {
+    Paint::Bold.on(text, scene.color) + "\n"
+}
+
+fn told(at: Timestamp, scene: &Scene) -> String {
+    time::told(at, scene.now, Some(&scene.zone))
+}
+
+fn columns(scene: &Scene) -> usize {
+    scene.width.map_or(usize::MAX, |width| width.columns)
+}
+
+/// What is wrong, the worst first: what clients see, then what will be seen, then what only needs a
+/// decision.
+const WORST_FIRST: &[Verdict] = &[
+    Verdict::Expired,
+    Verdict::Revoked,
+    Verdict::FilesDamaged,
+    Verdict::LinksMissing,
+    Verdict::Damaged,
+    Verdict::Overdue,
+    Verdict::Failed,
+    Verdict::PendingDeploy,
+    Verdict::Invalid,
+    Verdict::NoManifest,
+];
+/// How much of what is wrong is on the page.
+const MOST_SHOWN: usize = 3;
+/// What stands before and between the columns of the commands.
+const GAPS: usize = 5;
+/// How many commands are.
+const STEPS: usize = 3;
+
+#[cfg(test)]
+mod tests {
+    use jiff::tz::TimeZone;
+
+    use super::*;
+    use crate::resource::NamespacedName;
+
+    fn scene() -> Scene {
+        let now = "2026-11-21T03:12:09Z".parse().unwrap();
+        let width = Some(Width { columns: 80, utf8: true });
+        Scene { now, zone: TimeZone::UTC, color: false, format: Format::Text, width }
+    }
+
+    fn place(scheduler: Option<Scheduler>) -> Place {
+        Place {
+            manifests: "/etc/certctl".to_owned(),
+            config: Some("/etc/certctl".into()),
+            state: "/nowhere/state".into(),
+            flags: String::new(),
+            all_flags: String::new(),
+            scheduler,
+            unread: None,
+        }
+    }
+
+    #[test]
+    fn the_page_is_short_for_thousands_and_names_the_worst_in_the_same_order() {
+        let (mut found, scene) = (Found::default(), scene());
+        for number in (0..2_000).rev() {
+            let key = NamespacedName::new("default", &format!("web-{number:04}"));
+            found.add(&CertificateView::unknown(key), &scene);
+        }
+        let damage = Some("status.json: cannot be read".to_owned());
+        let key = NamespacedName::new("default", "zulu");
+        found.add(&CertificateView { damage, ..CertificateView::unknown(key) }, &scene);
+        assert_eq!((found.failing, found.faults.len()), (2_001, MOST_SHOWN));
+        let page = found.page(&place(None), &scene);
+        assert!(page.lines().count() < 20, "{page}");
+        let worst = ["zulu: STATE DAMAGED", "web-0000: NO MANIFEST", "web-0001: NO MANIFEST"];
+        let at: Vec<_> = worst.iter().filter_map(|line| page.find(line)).collect();
+        assert!(at.len() == 3 && at.is_sorted(), "{page}");
+        assert!(page.contains("and 1998 more: certctl status"), "{page}");
+    }
+
+    #[test]
+    fn a_scheduler_that_is_missing_is_the_first_to_be_made() {
+        let found = Found { ready: 1, ..Found::default() };
+        let first = |scheduler| found.next_steps(&place(Some(scheduler))).remove(0).0;
+        assert_eq!(first(Scheduler::Absent), "certctl timer print --systemd");
+        assert_eq!(first(Scheduler::Enabled("/etc/cron.d/certctl".into())), "certctl status");
+        let page = found.page(&place(Some(Scheduler::Disabled("/t".into()))), &scene());
+        assert!(page.contains("/t is not enabled: systemctl enable --now certctl.timer"), "{page}");
+    }
+}

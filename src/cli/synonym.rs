@@ -1,0 +1,462 @@
+//! Words of other tools (certbot, lego, acme.sh, kubectl): each leads to the command for it.
+//!
+//! Contract: what is truly the same thing is an alias of its verb (`args`) and needs no row. Of any
+//! other word the table has one sentence and the command to type, with what was typed beside the
+//! word filled in where it is safe to print; the exit code is that of an error of usage.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, Command, CommandFactory as _};
+
+use super::args::Arguments;
+use super::error::CliError;
+use super::exit::ExitCode;
+use crate::trust::quoted;
+
+/// Some words, and where they lead.
+struct Row {
+    words: &'static [&'static str],
+    /// A whole sentence without its beginning: "there is no `word`; …".
+    sentence: &'static str,
+    /// The command. `{names}`: the DNS names on the line, else `DNSNAME`; `{name}`: the first other
+    /// word, else `NAME`; `{targets}`: all of them, or nothing; `{config}`: the folder of manifests.
+    command: &'static str,
+}
+
+/// Where the word leads that clap refused; `None` for one that no other tool has.
+pub(super) fn advice(
+    refusal: &clap::Error,
+    words: &[OsString],
+    config: Option<&Path>,
+) -> Option<CliError> {
+    let kind = if refusal.kind() == ErrorKind::InvalidSubcommand {
+        ContextKind::InvalidSubcommand
+    } else if refusal.kind() == ErrorKind::UnknownArgument {
+        ContextKind::InvalidArg
+    } else {
+        return None;
+    };
+    let Some(ContextValue::String(word)) = refusal.get(kind) else { return None };
+    let word = word.split('=').next().unwrap_or(word);
+    let row = row(word).or_else(|| of_check(refusal, words))?;
+    let line = Line::read(words);
+    let message = format!("there is no `{word}`: {}", row.sentence);
+    Some(CliError::new(ExitCode::Usage, message).hinted(line.fill(row.command, config)))
+}
+
+fn row(word: &str) -> Option<&'static Row> {
+    ROWS.iter().find(|row| row.words.contains(&word))
+}
+
+/// `check` diagnoses one thing: a word behind it that is none of them, nor similar to one, is the
+/// name of a certificate.
+fn of_check(refusal: &clap::Error, words: &[OsString]) -> Option<&'static Row> {
+    let is_check = words.get(1).is_some_and(|word| word == "check");
+    let is_similar = refusal.get(ContextKind::SuggestedSubcommand).is_some();
+    (is_check && !is_similar && refusal.kind() == ErrorKind::InvalidSubcommand).then_some(&CHECK)
+}
+
+/// What else was typed. A word that a shell would read as more than a word is left out.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Line {
+    /// The values of `-d` and its likes.
+    names: Vec<String>,
+    /// What is neither a flag nor its value, and the manifests of `-f`.
+    targets: Vec<String>,
+}
+
+impl Line {
+    fn read(words: &[OsString]) -> Self {
+        let (tree, mut line) = (Arguments::command(), Self::default());
+        let (mut flag, mut has_verb) = (None, false);
+        for text in words.iter().skip(1).filter_map(|word| word.to_str()) {
+            if let Some(flag) = flag.take() {
+                line.note(flag, text);
+            } else if text.starts_with('-') {
+                match text.split_once('=') {
+                    Some((flag, value)) => line.note(flag, value),
+                    None => flag = Some(text).filter(|flag| takes_value(flag, &tree)),
+                }
+            } else if has_verb && is_plain(text) {
+                line.targets.push(text.to_owned());
+            } else {
+                has_verb = true;
+            }
+        }
+        line
+    }
+
+    fn note(&mut self, flag: &str, value: &str) {
+        if OF_NAMES.contains(&flag) {
+            let names = value.split(',').filter(|name| is_plain(name));
+            self.names.extend(names.map(str::to_owned));
+        } else if OF_FILES.contains(&flag) && is_plain(value) {
+            self.targets.push(value.to_owned());
+        }
+    }
+
+    fn fill(&self, command: &str, config: Option<&Path>) -> String {
+        let shell = |words: &[String]| {
+            let quoted: Vec<String> = words.iter().map(|word| quoted(Path::new(word))).collect();
+            quoted.join(" ")
+        };
+        let dotted: Vec<String> =
+            self.targets.iter().filter(|word| is_dns_name(word)).cloned().collect();
+        let names = if self.names.is_empty() { dotted } else { self.names.clone() };
+        let names = if names.is_empty() { "DNSNAME".to_owned() } else { shell(&names) };
+        let name = self.targets.first().map_or("NAME", String::as_str);
+        let config = config.map_or_else(|| "FOLDER".to_owned(), quoted);
+        let filled = command
+            .replace("{names}", &names)
+            .replace("{name}", name)
+            .replace("{targets}", &shell(&self.targets))
+            .replace("{config}", &config);
+        filled.trim_end().to_owned()
+    }
+}
+
+/// Whether the next word is the value of a flag, of ours or of another tool's.
+fn takes_value(flag: &str, tree: &Command) -> bool {
+    let is_it = |arg: &&Arg| {
+        let long = flag.strip_prefix("--");
+        let short = flag.strip_prefix('-').and_then(|letters| letters.chars().next());
+        if long.is_some() { arg.get_long() == long } else { arg.get_short() == short }
+    };
+    let ours = tree.get_arguments().find(is_it);
+    ours.map_or_else(|| WITH_VALUE.contains(&flag), |arg| arg.get_action().takes_values())
+}
+
+/// Whether a word can be shown in a command: it has no characters but those of names and paths.
+fn is_plain(word: &str) -> bool {
+    !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "*._-/:".contains(c))
+}
+
+/// Whether a word looks like a DNS name, and not like a file.
+fn is_dns_name(word: &str) -> bool {
+    let is_file = [".yaml", ".yml", ".json", ".pem", ".crt"].iter().any(|end| word.ends_with(end));
+    word.contains('.') && !word.contains('/') && !word.starts_with('.') && !is_file
+}
+
+/// The flags of DNS names, here and elsewhere.
+const OF_NAMES: &[&str] = &["-d", "--domain", "--domains"];
+/// The flags of manifests.
+const OF_FILES: &[&str] = &["-f", "--filename"];
+/// The flags of other tools whose value is the next word.
+const WITH_VALUE: &[&str] = &[
+    "-d",
+    "--domain",
+    "--domains",
+    "-m",
+    "--email",
+    "--accountemail",
+    "-w",
+    "--webroot",
+    "--webroot-path",
+    "--dns",
+    "--server",
+    "-s",
+    "--cert-name",
+    "--deploy-hook",
+    "--post-hook",
+    "--renew-hook",
+    "--reloadcmd",
+];
+
+const CHECK: Row = Row {
+    words: &[],
+    sentence: "`check` diagnoses dns DNSNAME, http DNSNAME or acme; the state of a certificate is \
+               shown by",
+    command: "certctl status {targets}",
+};
+
+/// See the module. A word stands in one row.
+const ROWS: &[Row] = &[
+    Row {
+        words: &["certonly", "obtain", "request", "--issue"],
+        sentence: "`certctl issue` obtains what the manifests describe; a new name needs a manifest \
+                   first",
+        command: "certctl create certificate {names} --into {config} && certctl issue",
+    },
+    Row {
+        words: &["-d", "--domain", "--domains"],
+        sentence: "the names of a certificate stand in its manifest",
+        command: "certctl create certificate {names} --into {config} && certctl issue",
+    },
+    Row {
+        words: &["init"],
+        sentence: "there is nothing to set up but a manifest; on a terminal this asks for it",
+        command: "certctl create",
+    },
+    Row {
+        words: &["new", "add"],
+        sentence: "a certificate is added by its manifest",
+        command: "certctl create certificate {names} --into {config}",
+    },
+    Row {
+        words: &["delete", "remove", "rm", "--remove"],
+        sentence: "`forget` stops managing a certificate and leaves its files; `revoke` revokes it",
+        command: "certctl forget {name}",
+    },
+    Row {
+        words: &["register", "--register-account", "--register"],
+        sentence: "`certctl issue` registers the account when it needs one; to register it now",
+        command: "certctl account register",
+    },
+    Row {
+        words: &["update_account", "--update-account"],
+        sentence: "the address stands in the Issuer; to send it to the CA",
+        command: "certctl account update",
+    },
+    Row {
+        words: &["unregister", "deactivate", "--deactivate-account"],
+        sentence: "an account is given up at the CA, for good, by",
+        command: "certctl account deactivate ISSUER",
+    },
+    Row {
+        words: &["enhance", "--nginx", "--apache"],
+        sentence: "certctl does not edit the configuration of web servers; it writes the files, and \
+                   reloads the server by a hook",
+        command: "certctl create certificate {names} --reload nginx",
+    },
+    Row {
+        words: &["install", "--install-cert", "--installcert", "--deploy"],
+        sentence: "`issue` writes the files and runs the hooks that the Certificate names; to do that \
+                   again",
+        command: "certctl deploy {targets}",
+    },
+    Row {
+        words: &["--deploy-hook", "--post-hook", "--renew-hook", "--reloadcmd", "--renewhook"],
+        sentence: "hooks are named in the Certificate, not on the command line",
+        command: "certctl create certificate {names} --reload PROGRAM",
+    },
+    Row {
+        words: &["--webroot", "--webroot-path", "-w"],
+        sentence: "the webroot is named in the Certificate",
+        command: "certctl create certificate {names} --webroot FOLDER",
+    },
+    Row {
+        words: &["--standalone", "--http", "--http.port"],
+        sentence: "certctl listens on port 80 by itself, unless the Issuer says otherwise",
+        command: "certctl create issuer letsencrypt",
+    },
+    Row {
+        words: &["--dns"],
+        sentence: "the DNS provider is named in the Issuer",
+        command: "certctl create issuer letsencrypt --dns01 PROVIDER",
+    },
+    Row {
+        words: &["--email", "-m", "--accountemail"],
+        sentence: "the e-mail address stands in the Issuer",
+        command: "certctl create issuer letsencrypt --email ADDRESS",
+    },
+    Row {
+        words: &["--staging", "--test-cert", "--test"],
+        sentence: "the CA is named in the Issuer, a staging CA too",
+        command: "certctl create issuer letsencrypt-staging",
+    },
+    Row {
+        words: &["--server", "-s"],
+        sentence: "the CA is named in the Issuer",
+        command: "certctl create issuer ca --server URL",
+    },
+    Row {
+        words: &["--agree-tos", "--accept-tos", "-a"],
+        sentence: "it is not needed: using an Issuer is agreeing to the terms of its CA",
+        command: "certctl issue {targets}",
+    },
+    Row {
+        words: &["--non-interactive", "--noninteractive", "--keep-until-expiring", "--keep"],
+        sentence: "it is not needed: `issue` asks nothing, and renews what is due only",
+        command: "certctl issue {targets}",
+    },
+    Row {
+        words: &["--dry-run"],
+        sentence: "`plan` shows what `issue` would do; `rehearse` does it all at a built-in CA",
+        command: "certctl plan {targets}",
+    },
+    Row {
+        words: &["--force", "--force-renewal", "--renew-by-default"],
+        sentence: "`renew` issues a certificate now, due or not",
+        command: "certctl renew {name}",
+    },
+    Row {
+        words: &["--renew", "--renew-all", "--renewAll", "--cron"],
+        sentence: "`issue` renews what is due and nothing else: it is the verb for cron",
+        command: "certctl issue {targets}",
+    },
+    Row {
+        words: &["--install-cronjob", "--installcronjob"],
+        sentence: "the files for cron, systemd and launchd are printed by",
+        command: "certctl timer print --cron",
+    },
+    Row {
+        words: &["--list", "--info"],
+        sentence: "all certificates, or one, are shown by",
+        command: "certctl status {targets}",
+    },
+    Row {
+        words: &["--revoke"],
+        sentence: "a certificate is replaced and revoked by",
+        command: "certctl revoke {name}",
+    },
+    Row {
+        words: &["logs", "log", "events"],
+        sentence: "what was done for a certificate is shown by its status; a run writes to stderr, \
+                   which cron mails and systemd keeps (journalctl -u certctl)",
+        command: "certctl status {name}",
+    },
+    Row {
+        words: &["cleanup", "clean", "prune"],
+        sentence: "the next `issue` removes what an interrupted run left, DNS records too",
+        command: "certctl issue",
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    fn said(line: &str) -> Option<String> {
+        let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        let refusal = Arguments::command().try_get_matches_from(&words).err()?;
+        advice(&refusal, &words, Some(Path::new("/etc/certctl"))).map(|error| {
+            assert_eq!(error.code, ExitCode::Usage, "{line}");
+            error.hint.unwrap()
+        })
+    }
+
+    /// The verb that an alias is.
+    fn verb(line: &str) -> Option<String> {
+        let words = line.split(' ');
+        let matches = Arguments::command().try_get_matches_from(words).ok()?;
+        matches.subcommand_name().map(str::to_owned)
+    }
+
+    #[test]
+    fn each_word_of_another_tool_leads_to_the_command_for_it() {
+        let create = "certctl create certificate";
+        for (line, command) in [
+            ("certctl init", "certctl create"),
+            ("certctl new", &*format!("{create} DNSNAME --into /etc/certctl")),
+            ("certctl add a.example", &*format!("{create} a.example --into /etc/certctl")),
+            (
+                "certctl certonly --nginx -d a.example -d *.b.example,c.example",
+                &*format!(
+                    "{create} a.example '*.b.example' c.example --into /etc/certctl && certctl issue"
+                ),
+            ),
+            (
+                "certctl obtain --domains=a.example",
+                &*format!("{create} a.example --into /etc/certctl && certctl issue"),
+            ),
+            ("certctl request", &*format!("{create} DNSNAME --into /etc/certctl && certctl issue")),
+            (
+                "certctl --issue -d a.example -w /var/www",
+                &*format!("{create} a.example --into /etc/certctl && certctl issue"),
+            ),
+            (
+                "certctl issue -d a.example",
+                &*format!("{create} a.example --into /etc/certctl && certctl issue"),
+            ),
+            (
+                "certctl issue --domain a.example --webroot /var/www",
+                &*format!("{create} a.example --into /etc/certctl && certctl issue"),
+            ),
+            (
+                "certctl issue --domains $(id)",
+                &*format!("{create} DNSNAME --into /etc/certctl && certctl issue"),
+            ),
+            ("certctl delete web", "certctl forget web"),
+            ("certctl remove", "certctl forget NAME"),
+            ("certctl rm prod/web", "certctl forget prod/web"),
+            ("certctl register --email you@example.com", "certctl account register"),
+            ("certctl update_account", "certctl account update"),
+            ("certctl unregister", "certctl account deactivate ISSUER"),
+            ("certctl deactivate", "certctl account deactivate ISSUER"),
+            ("certctl enhance", &*format!("{create} DNSNAME --reload nginx")),
+            ("certctl issue --nginx", &*format!("{create} DNSNAME --reload nginx")),
+            ("certctl install web", "certctl deploy web"),
+            ("certctl --install-cert -d a.example", "certctl deploy"),
+            ("certctl issue --webroot", &*format!("{create} DNSNAME --webroot FOLDER")),
+            ("certctl issue --standalone", "certctl create issuer letsencrypt"),
+            (
+                "certctl issue --dns cloudflare",
+                "certctl create issuer letsencrypt --dns01 PROVIDER",
+            ),
+            ("certctl issue --email a", "certctl create issuer letsencrypt --email ADDRESS"),
+            ("certctl issue -m a", "certctl create issuer letsencrypt --email ADDRESS"),
+            ("certctl issue web --staging", "certctl create issuer letsencrypt-staging"),
+            ("certctl issue --test-cert", "certctl create issuer letsencrypt-staging"),
+            ("certctl issue --agree-tos web.yaml", "certctl issue web.yaml"),
+            ("certctl issue --dry-run", "certctl plan"),
+            ("certctl issue --dry-run web -f ca.yaml", "certctl plan web ca.yaml"),
+            ("certctl -n prod issue --log-format json web --dry-run", "certctl plan web"),
+            ("certctl renew web --dry-run", "certctl plan web"),
+            ("certctl issue web --force", "certctl renew web"),
+            ("certctl renew --force-renewal", "certctl renew NAME"),
+            ("certctl --cron", "certctl issue"),
+            ("certctl --renew -d a.example", "certctl issue"),
+            ("certctl --renew-all", "certctl issue"),
+            ("certctl --list", "certctl status"),
+            ("certctl logs web", "certctl status web"),
+            ("certctl cleanup", "certctl issue"),
+            ("certctl check web", "certctl status web"),
+        ] {
+            assert_eq!(said(line).as_deref(), Some(command), "{line}");
+        }
+        for (line, same) in [
+            ("certctl describe web", "status"),
+            ("certctl get certificates", "status"),
+            ("certctl list", "status"),
+            ("certctl ls", "status"),
+            ("certctl show web", "status"),
+            ("certctl certificates", "status"),
+            ("certctl apply -f web.yaml", "issue"),
+        ] {
+            assert_eq!(verb(line).as_deref(), Some(same), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_word_of_ours_or_of_nobody_leads_nowhere() {
+        for line in [
+            "certctl isue",
+            "certctl issue --tiemout 5m",
+            "certctl check dnss",
+            "certctl check",
+            "certctl issue --timeout 90d",
+            "certctl create issuer letsencrypt --staging --email a",
+            "certctl create certificate a.example --webroot /var/www",
+            "certctl issue -n list",
+        ] {
+            assert_eq!(said(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_word_stands_in_one_row_and_is_no_verb() {
+        let tree = Arguments::command();
+        let mut seen = BTreeSet::new();
+        for word in ROWS.iter().flat_map(|row| row.words) {
+            assert!(seen.insert(word), "{word}");
+            assert!(tree.find_subcommand(word).is_none(), "{word}");
+        }
+        assert!(!seen.contains(&"run"));
+    }
+
+    #[test]
+    fn every_command_is_one_that_is_taken() {
+        for row in ROWS.iter().chain([&CHECK]) {
+            for command in Line::default().fill(row.command, None).split(" && ") {
+                let command = command.replace("PROVIDER", "cloudflare");
+                let command = command.replace("URL", "https://ca.example/dir");
+                let taken = Arguments::command().try_get_matches_from(command.split(' '));
+                assert!(taken.is_ok(), "{command}: {:?}", taken.err());
+            }
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Whether a scheduler of this system runs certctl, as far as files show it.
+//!
+//! Contract: read-only, and no program is started. What is not found may be there nevertheless: the
+//! crontab of another user cannot be read, and a container has a loop of its own.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+/// What was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Scheduler {
+    /// It runs certctl; the file that says so.
+    Enabled(PathBuf),
+    /// A unit of systemd that is installed and not enabled.
+    Disabled(PathBuf),
+    Absent,
+}
+
+impl Scheduler {
+    /// The one that runs certctl as root, or as its own user.
+    pub(crate) fn of_system(root: &Path) -> Self {
+        let is_there = |path: &&&str| root.join(path).symlink_metadata().is_ok();
+        if let Some(path) = ENABLED.iter().find(is_there) {
+            return Self::Enabled(root.join(path));
+        }
+        let names_us = |path: &&&str| names_certctl(&root.join(path));
+        if let Some(path) = CRONTABS.iter().find(names_us) {
+            return Self::Enabled(root.join(path));
+        }
+        match UNITS.iter().find(is_there) {
+            Some(path) => Self::Disabled(root.join(path)),
+            None => Self::Absent,
+        }
+    }
+
+    /// The one that runs certctl as a user, whose folder of configuration this is. A crontab of the
+    /// user's own is for root to read.
+    pub(crate) fn of_user(folder: &Path) -> Self {
+        let units = folder.join("systemd/user");
+        let enabled = units.join("timers.target.wants").join(TIMER);
+        let unit = units.join(TIMER);
+        if enabled.symlink_metadata().is_ok() {
+            Self::Enabled(enabled)
+        } else if unit.symlink_metadata().is_ok() {
+            Self::Disabled(unit)
+        } else {
+            Self::Absent
+        }
+    }
+}
+
+/// Whether a line of a crontab that is no comment has our name.
+fn names_certctl(path: &Path) -> bool {
+    let mut text = String::new();
+    let read = File::open(path).and_then(|file| file.take(MOST_READ).read_to_string(&mut text));
+    let is_ours = |line: &str| !line.trim_start().starts_with('#') && line.contains("certctl");
+    read.is_ok() && text.lines().any(is_ours)
+}
+
+const TIMER: &str = "certctl.timer";
+const ENABLED: &[&str] = &[
+    "etc/systemd/system/timers.target.wants/certctl.timer",
+    "Library/LaunchDaemons/io.certctl.issue.plist",
+];
+const CRONTABS: &[&str] = &[
+    "etc/cron.d/certctl",
+    "etc/crontab",
+    "var/spool/cron/crontabs/root",
+    "var/spool/cron/root",
+    "etc/crontabs/root",
+];
+const UNITS: &[&str] = &[
+    "etc/systemd/system/certctl.timer",
+    "usr/lib/systemd/system/certctl.timer",
+    "lib/systemd/system/certctl.timer",
+];
+/// More than a crontab has, in bytes.
+const MOST_READ: u64 = 1 << 20;
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn write(root: &Path, path: &str, text: &str) -> PathBuf {
+        let path = root.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    #[test]
+    fn what_runs_certctl_is_found_by_its_files() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path();
+        let of_system = || Scheduler::of_system(root);
+        assert_eq!(of_system(), Scheduler::Absent);
+        write(root, "etc/crontab", "# certctl is elsewhere\n1 2 * * * root backup\n");
+        assert_eq!(of_system(), Scheduler::Absent);
+        let unit = write(root, "usr/lib/systemd/system/certctl.timer", "");
+        assert_eq!(of_system(), Scheduler::Disabled(unit));
+        let crontab = write(root, "var/spool/cron/root", "17 * * * * certctl issue\n");
+        assert_eq!(of_system(), Scheduler::Enabled(crontab));
+        let timer = write(root, "etc/systemd/system/timers.target.wants/certctl.timer", "");
+        assert_eq!(of_system(), Scheduler::Enabled(timer));
+        let of_user = || Scheduler::of_user(&root.join("home"));
+        assert_eq!(of_user(), Scheduler::Absent);
+        let unit = write(root, "home/systemd/user/certctl.timer", "");
+        assert_eq!(of_user(), Scheduler::Disabled(unit));
+        let timer = write(root, "home/systemd/user/timers.target.wants/certctl.timer", "");
+        assert_eq!(of_user(), Scheduler::Enabled(timer));
+    }
+}

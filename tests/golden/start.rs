@@ -1,0 +1,139 @@
+//! What somebody sees who does not know certctl yet.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
+
+use certctl::rehearsal::{Fault, ProblemType, Rule};
+
+use crate::session::Session;
+use crate::support::CertificateYaml;
+
+#[test]
+fn the_start_page_says_what_there_is_and_what_to_type() {
+    let mut scene = Session::new("start");
+    scene.note("With nothing, in 80 columns and in 40.").with_columns(80).on_terminal("certctl");
+    scene.with_columns(40).on_terminal("certctl");
+    let issuer = scene.issuer();
+    scene.world.write("config/issuer.yaml", &issuer);
+    scene.note("With an Issuer alone, and with two certificates to issue.").run("certctl");
+    scene.configured(&[
+        ("web", &CertificateYaml::new("web")),
+        ("api", &CertificateYaml::new("api")),
+    ]);
+    scene.with_columns(80).on_terminal("certctl");
+    let detail = "the answer was wrong".to_owned();
+    let refusal = Fault::Refuse { kind: ProblemType::Unauthorized, detail };
+    scene.world.fault(Rule::always(refusal).for_name("api.example.test"));
+    scene.run("certctl issue >/dev/null 2>&1");
+    scene.note("With a failure, in 80 columns and in 40.").on_terminal("certctl");
+    scene.with_columns(40).on_terminal("certctl");
+    scene
+        .world
+        .write("config/mail.yaml", &CertificateYaml::new("mail").field("dnsName: []").to_string());
+    scene.note("And with a mistake in a manifest.").run("certctl");
+    fs::remove_file(scene.world.path("config/mail.yaml")).unwrap();
+    scene.world.ca.faults().clear();
+    scene.quietly("certctl renew api");
+    scene.note("When all is well.").run("certctl");
+    scene.run("certctl -o json");
+    scene.world.write("config/config.toml", "paralel = 1\n");
+    scene.run("certctl");
+    scene.end();
+}
+
+#[test]
+fn the_start_page_without_permission_says_what_to_type() {
+    let mut scene = Session::issued("start-denied");
+    let folder = scene.world.path("");
+    fs::set_permissions(folder, Permissions::from_mode(0o711)).unwrap();
+    for folder in ["state", "config"] {
+        fs::set_permissions(scene.world.path(folder), Permissions::from_mode(0o000)).unwrap();
+    }
+    scene.note("As a user who may not read what is root's.").as_user(65_534);
+    scene.with_columns(80).on_terminal("certctl");
+    for folder in ["state", "config"] {
+        fs::set_permissions(scene.world.path(folder), Permissions::from_mode(0o700)).unwrap();
+    }
+    scene.end();
+}
+
+#[test]
+fn words_of_other_tools_lead_to_ours() {
+    let mut scene = Session::issued("other-tools");
+    for line in [
+        "certctl certonly --nginx -d www.example.com -d example.com",
+        "certctl obtain",
+        "certctl init",
+        "certctl renew web --dry-run",
+        "certctl issue --staging",
+        "certctl issue web --force",
+        "certctl delete web",
+        "certctl check web",
+        "certctl ls",
+        "certctl get certificates -o name",
+        "certctl describe web | head -n 1",
+        "certctl apply -f config/web.yaml --exit-code",
+        "certctl issue --dry-run --log-format json",
+    ] {
+        scene.run(line);
+    }
+    scene.end();
+}
+
+/// Types the answers, each when its question is on the screen.
+fn type_all(scene: &mut Session, answers: &[(&str, &str)]) {
+    let mut watched = scene.watch("certctl create");
+    for (question, keys) in answers {
+        watched.answer(question, keys);
+    }
+    scene.end_of_watched(watched);
+}
+
+#[test]
+fn create_asks_until_there_is_a_manifest_that_issues() {
+    let mut scene = Session::new("create-asks");
+    scene.with_columns(80);
+    scene.run("certctl create </dev/null");
+    let url = scene.world.ca.directory_url();
+    scene.world.write("root.pem", &scene.world.ca.root_pem());
+    let root = scene.world.path("root.pem").display().to_string();
+    let out = scene.world.path("out").display().to_string();
+    let (url, root, out) = (url + "\n", root + "\n", out + "\n");
+    let mut asked = [
+        ("CA:", "letsencrypted\n"),
+        ("letsencrypted: a URL", &url),
+        ("File with the roots", &root),
+        ("E-mail", "you@example.com\n"),
+        ("DNS names", "a_b.example.test\n"),
+        ("a_b.example.test: ", "web.example.test www.example.test\n"),
+        ("How to prove", "\n"),
+        ("Folder of your server", &out),
+        ("Program in", "bad name\n"),
+        ("bad name\": ", "\n"),
+        ("Write this", "no\n"),
+    ];
+    scene.note("With a no at the end, nothing is written.");
+    type_all(&mut scene, &asked);
+    scene.run("ls -A config");
+    asked[10] = ("Write this", "yes\n");
+    type_all(&mut scene, &asked);
+    scene.run("ls -A config");
+    scene.run("certctl issue --http01-check-port $PORT");
+    scene.run("ls -A out");
+    scene.note("Another one, by the same Issuer.");
+    type_all(
+        &mut scene,
+        &[
+            ("CA:", "\n"),
+            ("DNS names", "web.example.test\n"),
+            ("is there already", "other.example.test\n"),
+            ("Folder of the web server", "\n"),
+            ("Folder of your server", "\n"),
+            ("Program in", "\n"),
+            ("Write this", "y\n"),
+        ],
+    );
+    scene.note("The end of a file is no answer.");
+    type_all(&mut scene, &[("CA:", "\u{4}")]);
+    scene.end();
+}
