@@ -91,7 +91,7 @@ impl Place {
         let all_flags = flags(|source| matches!(source, Source::Flag(_) | Source::Variable(_)));
         let flags = flags(|source| matches!(source, Source::Flag(_)));
         let scheduler = config.as_ref().and_then(|found| match found.source {
-            Source::Root => Some(Scheduler::of_system(Path::new("/"))),
+            Source::Root | Source::Owner => Some(Scheduler::of_system(Path::new("/"))),
             Source::User => found.path.parent().map(Scheduler::of_user),
             Source::Flag(_) | Source::Variable(_) | Source::Systemd(_) | Source::Config { .. } => {
                 None
