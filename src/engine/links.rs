@@ -64,14 +64,14 @@ pub async fn live_files<S: Store>(
         // The recorded set exists but cannot be read: no reason for a new order.
         return Err(error);
     }
-    let (mut files, mut metadata) = match live.filter(|_| has_live) {
-        Some(LiveSet { files, metadata }) => (Some(files), metadata),
-        None => {
-            let files = store.published(secret).await?;
-            // The store returns no set with unreadable metadata.
-            let metadata = files.as_ref().and_then(SecretMetadata::of).and_then(Result::ok);
-            (files, metadata)
-        }
+    let live = live.filter(|_| has_live);
+    let (mut files, mut metadata) = if let Some(LiveSet { files, metadata }) = live {
+        (Some(files), metadata)
+    } else {
+        let files = store.published(secret).await?;
+        // The store returns no set with unreadable metadata.
+        let metadata = files.as_ref().and_then(SecretMetadata::of).and_then(Result::ok);
+        (files, metadata)
     };
     if let Some(record) = record.filter(|_| has_live || is_lost)
         && let Some(published) = Published::of(record, request, metadata.as_ref())

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::notes::Notes;
-use super::outline::KeptOutline;
+use super::outline::{KeptOutline, Outline};
 use super::settings::Settings;
 use super::target::NameTarget;
 use crate::acme::RequestCounts;
@@ -227,6 +227,21 @@ impl Workspace {
     /// The certificates in the state whose records can be read.
     pub fn records(&self) -> &[(NamespacedName, CertificateRecord)] {
         &self.records
+    }
+
+    /// The outlines of all records that can be read, by namespace and name.
+    pub(super) fn outlines(&self) -> impl Iterator<Item = (&NamespacedName, Outline<'_>)> {
+        let whole = self.records.iter().map(|(name, record)| (name, record.into()));
+        whole.chain(self.kept_outlines.iter().map(|(name, kept)| (name, kept.outline())))
+    }
+
+    /// The outline of the record of a certificate, if that can be read.
+    pub(super) fn outline(&self, name: &NamespacedName) -> Option<Outline<'_>> {
+        if let Some(record) = self.record(name) {
+            return Some(record.into());
+        }
+        let found = self.kept_outlines.binary_search_by(|(known, _)| known.cmp(name)).ok()?;
+        self.kept_outlines.get(found).map(|(_, kept)| kept.outline())
     }
 }
 

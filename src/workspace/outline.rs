@@ -7,8 +7,7 @@ use std::path::PathBuf;
 
 use jiff::Timestamp;
 
-use super::open::Workspace;
-use crate::resource::{CertificateRecord, ConditionStatus, ConditionType, NamespacedName};
+use crate::resource::{CertificateRecord, ConditionStatus, ConditionType};
 
 /// What of a record selects.
 #[derive(Clone, Copy, Debug)]
@@ -58,7 +57,8 @@ impl From<CertificateRecord> for KeptOutline {
 }
 
 impl KeptOutline {
-    fn outline(&self) -> Outline<'_> {
+    /// What it says.
+    pub(super) fn outline(&self) -> Outline<'_> {
         Outline {
             since: self.since,
             secret_name: &self.secret_name,
@@ -67,22 +67,5 @@ impl KeptOutline {
             is_issuing: self.is_issuing,
             has_attempts: self.has_attempts,
         }
-    }
-}
-
-impl Workspace {
-    /// The outlines of all records that can be read, by namespace and name.
-    pub(super) fn outlines(&self) -> impl Iterator<Item = (&NamespacedName, Outline<'_>)> {
-        let whole = self.records.iter().map(|(name, record)| (name, record.into()));
-        whole.chain(self.kept_outlines.iter().map(|(name, kept)| (name, kept.outline())))
-    }
-
-    /// The outline of the record of a certificate, if that can be read.
-    pub(super) fn outline(&self, name: &NamespacedName) -> Option<Outline<'_>> {
-        if let Some(record) = self.record(name) {
-            return Some(record.into());
-        }
-        let found = self.kept_outlines.binary_search_by(|(known, _)| known.cmp(name)).ok()?;
-        self.kept_outlines.get(found).map(|(_, kept)| kept.outline())
     }
 }
