@@ -466,7 +466,7 @@ mod tests {
     fn the_page_is_short_for_thousands_and_names_the_worst_in_the_same_order() {
         let (mut found, scene) = (Found::default(), scene());
         for number in (0..2_000).rev() {
-            let key = NamespacedName::new("default", &format!("web-{number:04}"));
+            let key = NamespacedName::new("default", format!("web-{number:04}"));
             found.add(&CertificateView::unknown(key), &scene);
         }
         let damage = Some("status.json: cannot be read".to_owned());

@@ -83,11 +83,12 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use crate::store::atomic;
 
     fn write(root: &Path, path: &str, text: &str) -> PathBuf {
         let path = root.join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(&path, text).unwrap();
+        atomic::write(&path, text.as_bytes(), 0o644).unwrap();
         path
     }
 
