@@ -17,7 +17,7 @@ type Row = (&'static str, &'static str, Option<&'static str>, &'static [u8]);
 
 const VERBS: &[Row] = &[
     ("issue", "issue-first", Some("issue-idle"), &[0, 1, 2, 3, 4, 5, 6, 7, 10, 75, 129, 130, 143]),
-    ("renew", "renew", Some("renew"), &[0, 2, 3, 4, 5, 10, 75]),
+    ("renew", "renew", Some("renew"), &[0, 1, 2, 3, 4, 5, 10, 75]),
     ("plan", "plan", Some("plan"), &[0, 1, 3, 10]),
     ("validate", "validate", Some("validate"), &[0, 3]),
     ("status", "status", Some("status-nothing"), &[0, 1, 2, 3, 7, 8]),

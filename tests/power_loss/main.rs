@@ -301,7 +301,7 @@ impl Bound {
     fn here() -> Self {
         match std::env::var_os("CERTCTL_ALL_POWER_LOSSES") {
             Some(_) => Self { states: 512, looks: usize::MAX, seconds: 10 },
-            None => Self { states: 16, looks: 60, seconds: 1 },
+            None => Self { states: 16, looks: 32, seconds: 1 },
         }
     }
 }
