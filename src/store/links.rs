@@ -182,7 +182,7 @@ mod tests {
         assert_eq!(of(&folder), (live("..revision-2-0"), None));
         let file = scratch.path().join("..revision-2-0/metadata.json");
         let metadata = SecretMetadata::default();
-        fs::write(file, envelope::seal(&metadata).unwrap()).unwrap();
+        atomic::write(&file, &envelope::seal(&metadata).unwrap(), 0o600).unwrap();
         folder.remove("tls.key").unwrap();
         let (links, set) = super::live(&folder).unwrap();
         let data = || DataLink::Set("..revision-2-0".to_owned());
