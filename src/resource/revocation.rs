@@ -204,7 +204,7 @@ impl RevokedCertificate {
     }
 }
 
-/// Revoked in the past, whoever asked for it.
+/// Revoked in the past, whoever requested it.
 impl From<RevokedCertificate> for Revocation {
     fn from(revoked: RevokedCertificate) -> Self {
         Self {
