@@ -204,7 +204,7 @@ impl RevokedCertificate {
     }
 }
 
-/// Revoked in the past, whoever requested it.
+/// A revocation that is done, by us or by the CA itself.
 impl From<RevokedCertificate> for Revocation {
     fn from(revoked: RevokedCertificate) -> Self {
         Self {
