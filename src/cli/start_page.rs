@@ -166,6 +166,7 @@ struct Fault {
     /// As a command accepts it; empty for a document that is no Certificate.
     name: String,
     sentence: String,
+    has_manifest: bool,
 }
 
 impl Found {
@@ -200,7 +201,9 @@ impl Found {
 
     fn add(&mut self, view: &CertificateView, scene: &Scene) {
         let verdict = Verdict::of(view, scene.now);
-        let renewal = view.renewal_time.filter(|_| !view.never_renews());
+        // What has no manifest, or was revoked for good, is not renewed.
+        let renews = view.certificate.is_some() && !view.never_renews() && !view.ends_here();
+        let renewal = view.renewal_time.filter(|_| renews);
         let counted = match verdict {
             Verdict::Ready if renewal.is_some_and(|at| at <= scene.now) => &mut self.due,
             Verdict::Ready | Verdict::Renewing => &mut self.ready,
@@ -227,7 +230,8 @@ impl Found {
         }
         if let Some(rank) = WORST_FIRST.iter().position(|wrong| *wrong == verdict) {
             let sentence = verdict.sentence(view, scene);
-            let fault = Fault { rank, name, sentence };
+            let has_manifest = view.certificate.is_some();
+            let fault = Fault { rank, name, sentence, has_manifest };
             let at = self.faults.partition_point(|known| *known <= fault);
             self.faults.insert(at, fault);
             self.faults.truncate(MOST_SHOWN);
@@ -292,7 +296,7 @@ impl Found {
                 Some(Verdict::Invalid) => {
                     Some(of("validate", "each mistake, with its file and line"))
                 }
-                Some(Verdict::NoManifest) => {
+                Some(Verdict::NoManifest | Verdict::Revoked) if !worst.has_manifest => {
                     Some(of(&format!("forget {name}"), "stop managing it, when it is not wanted"))
                 }
                 Some(Verdict::PendingDeploy) => {
@@ -479,6 +483,25 @@ mod tests {
         let at: Vec<_> = worst.iter().filter_map(|line| page.find(line)).collect();
         assert!(at.len() == 3 && at.is_sorted(), "{page}");
         assert!(page.contains("and 1998 more: certctl status"), "{page}");
+    }
+
+    #[test]
+    fn what_is_revoked_and_lost_is_neither_renewed_nor_the_next_to_be_renewed() {
+        let (mut found, scene) = (Found::default(), scene());
+        let fault = |has_manifest| Fault {
+            rank: WORST_FIRST.iter().position(|one| *one == Verdict::Revoked).unwrap(),
+            name: "web".to_owned(),
+            sentence: String::new(),
+            has_manifest,
+        };
+        for (has_manifest, step) in [(true, "certctl renew web"), (false, "certctl forget web")] {
+            found.faults = vec![fault(has_manifest)];
+            assert_eq!(found.next_steps(&place(None))[1].0, step);
+        }
+        let key = NamespacedName::new("default", "web");
+        let renewal_time = Some("2027-01-19T03:00:00Z".parse().unwrap());
+        found.add(&CertificateView { renewal_time, ..CertificateView::unknown(key) }, &scene);
+        assert_eq!(found.next, None);
     }
 
     #[test]
