@@ -113,8 +113,7 @@ fn means_all(yes: bool, shell: &mut Shell) -> Result<(), CliError> {
     shell.confirm(yes, fact, "Renew all of them now?")?;
     if !yes && !shell.output.can_ask() {
         let advice = "from cron: certctl issue; if this is meant: --yes";
-        let text = format!("warning: {fact}\n  try: {advice}");
-        shell.output.tell(&Message::new(Level::Warn, text, fact).with("hint", advice));
+        shell.output.tell(&Message::advice(fact, advice));
     }
     Ok(())
 }
@@ -282,8 +281,7 @@ pub(crate) async fn work_on(
         Box::pin(run(shell, workspace, &tasks, job())).await?
     };
     if verb == "issue" {
-        let is_unattended = request.is_empty() && !shell.output.talks_to_terminal();
-        note_unreplaced(workspace, &mut ended, shell, is_unattended).await;
+        note_unreplaced(workspace, &mut ended, shell).await;
     }
     let lacking: BTreeSet<_> =
         ended.iter().filter(|end| lacks_something(end)).map(Report::key).collect();
@@ -328,15 +326,10 @@ pub(crate) async fn work_on(
 
 /// Notes the certificates for which nothing is issued since the user had them revoked for good; in an
 /// unattended run, once a day.
-async fn note_unreplaced(
-    workspace: &Workspace,
-    ended: &mut [Report],
-    shell: &mut Shell,
-    is_unattended: bool,
-) {
+async fn note_unreplaced(workspace: &Workspace, ended: &mut [Report], shell: &mut Shell) {
     for end in ended.iter_mut().filter(|end| end.ending == Ending::Unchanged) {
         let why = workspace.unreplaced(&end.key()).await;
-        let is_due = |why: &String| !is_unattended || shell.tells(&format!("{}: {why}", end.key()));
+        let is_due = |why: &String| shell.tells(&format!("{}: {why}", end.key()));
         let why = why.filter(is_due);
         end.message = why.clone().or(end.message.take());
         end.details.unreplaced = why;

@@ -68,6 +68,12 @@ impl Message {
         Self::new(level, format!("{word}{message}"), message.trim_end())
     }
 
+    /// A warning with what to do.
+    pub fn advice(warning: &str, advice: &str) -> Self {
+        let text = format!("warning: {warning}\n  try: {advice}");
+        Self::new(Level::Warn, text, warning).with("hint", advice)
+    }
+
     /// The message of a diagnostic.
     pub fn of_diagnostic(diagnostic: &Diagnostic) -> Self {
         let level = match diagnostic.severity {

@@ -10,7 +10,7 @@ use super::shell::Shell;
 use crate::engine::Task;
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::report::Report;
-use crate::resource::{FoundRevocation, NamespacedName};
+use crate::resource::{NamespacedName, RevokedCertificate};
 use crate::workspace::{Job, Workspace};
 
 /// Runs the tasks, then looks at CRLs, which hold nothing up, and runs again those whose
@@ -39,7 +39,7 @@ pub(crate) async fn issue(
     for (certificate, found) in &revoked {
         tell(shell, certificate, found);
     }
-    let revoked: BTreeMap<NamespacedName, FoundRevocation> = revoked.into_iter().collect();
+    let revoked: BTreeMap<NamespacedName, RevokedCertificate> = revoked.into_iter().collect();
     let again = tasks.iter().filter_map(|task| {
         let found = revoked.get(&task.certificate.metadata.key())?;
         Some(Task { revoked: Some(found.clone()), ..task.clone() })
@@ -52,8 +52,8 @@ pub(crate) async fn issue(
     Ok(ended)
 }
 
-fn tell(shell: &mut Shell, certificate: &NamespacedName, found: &FoundRevocation) {
-    let FoundRevocation { serial, reason, .. } = found;
+fn tell(shell: &mut Shell, certificate: &NamespacedName, found: &RevokedCertificate) {
+    let RevokedCertificate { serial, reason, .. } = found;
     shell.results.revoked(Revoked::new(Some(certificate), serial, *reason, RevokedState::Revoked));
     shell.output.talk(
         Level::Warn,

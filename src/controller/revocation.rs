@@ -23,9 +23,8 @@ use super::{
     deploy,
 };
 use crate::resource::{
-    BannedKey, Cause, CauseKind, CertificateRecord, Doing, Event, EventType, Failure,
-    FoundRevocation, LeafFacts, NamespacedName, Problem, Reason, Revocation, RevocationReason,
-    RevokedCertificate,
+    BannedKey, Cause, CauseKind, CertificateRecord, Doing, Event, EventType, Failure, LeafFacts,
+    NamespacedName, Problem, Reason, Revocation, RevocationReason, RevokedCertificate,
 };
 
 /// How many completed revocations are remembered.
@@ -185,29 +184,26 @@ fn due(snapshot: &Snapshot) -> Option<&Revocation> {
 
 /// Records what the CA did by itself, unless it is known, or the certificate is not live any more. A
 /// compromised key is banned first.
-pub fn found(snapshot: &Snapshot, found: &FoundRevocation, now: Timestamp) -> Record {
+pub fn found(snapshot: &Snapshot, found: &RevokedCertificate, now: Timestamp) -> Record {
     let leaf = issued(snapshot).filter(|leaf| leaf.fingerprint == found.fingerprint);
     let known = of(&snapshot.record, &found.fingerprint);
     let (Some(leaf), None | Some(Revocation { revoked_at: None, .. })) = (leaf, known) else {
         return Record::default();
     };
-    let FoundRevocation { serial, fingerprint, reason, at } = found.clone();
+    let RevokedCertificate { serial, reason, revoked_at, .. } = found;
     let message = format!("The CA has revoked the certificate with serial {serial}: {reason}");
     // Before it was found, whatever the clocks say: see `Revocation::was_found`.
     let before = now.checked_sub(SignedDuration::from_secs(1)).unwrap_or(now);
     let revocation = Revocation {
-        serial,
-        fingerprint,
-        reason,
         asked_at: now,
         at_once: false,
         without_replacement: known.is_some_and(|known| known.without_replacement),
-        certificate: String::new(),
-        revoked_at: Some(at.min(before)),
-        refusal: None,
+        revoked_at: Some((*revoked_at).min(before)),
+        ..found.clone().into()
     };
     let mut record = revoked(&snapshot.record, revocation);
-    if reason == RevocationReason::KeyCompromise && !snapshot.banned_keys.contains(&leaf.public_key)
+    if *reason == RevocationReason::KeyCompromise
+        && !snapshot.banned_keys.contains(&leaf.public_key)
     {
         let key = BannedKey { public_key: leaf.public_key.clone(), since: now };
         record.changes.insert(0, Change::Ban(key));
@@ -217,11 +213,15 @@ pub fn found(snapshot: &Snapshot, found: &FoundRevocation, now: Timestamp) -> Re
 
 /// Remembers the revocation of a pair from before certctl, or of one whose certificate was forgotten:
 /// it is not adopted, but replaced.
-pub fn not_adopted(record: &CertificateRecord, revocation: Revocation, now: Timestamp) -> Record {
-    let Revocation { serial, reason, .. } = &revocation;
+pub fn not_adopted(
+    record: &CertificateRecord,
+    revoked: RevokedCertificate,
+    now: Timestamp,
+) -> Record {
+    let RevokedCertificate { serial, reason, .. } = &revoked;
     let message =
         format!("The certificate with serial {serial} is not adopted: it is revoked ({reason})");
-    let record = Record::of(Change::Certificate(Box::new(with(record, revocation))));
+    let record = Record::of(Change::Certificate(Box::new(with(record, revoked.into()))));
     record.warning(now, Reason::Revoked, message)
 }
 
@@ -245,18 +245,11 @@ pub fn noted(
     if known.is_some_and(|known| known.revoked_at.is_some()) {
         return None;
     }
-    let LeafFacts { serial, fingerprint, .. } = leaf;
     let revocation = Revocation {
-        serial: serial.clone(),
-        fingerprint: fingerprint.clone(),
-        reason,
-        asked_at: now,
-        at_once: true,
         without_replacement: known.is_some_and(|known| known.without_replacement),
-        certificate: String::new(),
-        revoked_at: Some(now),
-        refusal: None,
+        ..RevokedCertificate::new(leaf, reason, now).into()
     };
+    let serial = &leaf.serial;
     let message = format!("The certificate with serial {serial} was revoked by its file: {reason}");
     let event = Event { time: now, kind: EventType::Normal, reason: Reason::Revoked, message };
     Some((with(record, revocation), event))

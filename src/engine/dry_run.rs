@@ -53,13 +53,15 @@ pub async fn dry_run<S: Store>(
         snapshot.record = record;
     }
     let mut may_adopt = !is_known;
-    if may_adopt && let Some(record) = refused(store, &snapshot, task, now).await? {
-        session.apply(record);
-        snapshot.record = session.snapshot.record.clone();
-        may_adopt = false;
-    }
-    if may_adopt && let Some((pair, _)) = pair_of_the_manifests(&snapshot, task, now) {
-        snapshot.secret = Some(pair);
+    if may_adopt {
+        let of_the_manifests = pair_of_the_manifests(&snapshot, task, now).map(|(pair, _)| pair);
+        if let Some(record) = refused(store, &snapshot, of_the_manifests.as_ref(), now).await? {
+            session.apply(record);
+            snapshot.record = session.snapshot.record.clone();
+            may_adopt = false;
+        } else if of_the_manifests.is_some() {
+            snapshot.secret = of_the_manifests;
+        }
     }
     let pair = snapshot.secret.as_ref().filter(|_| may_adopt);
     let adopts = pair.is_some_and(|pair| trigger::is_adoptable(pair, now));

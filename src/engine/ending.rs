@@ -3,7 +3,9 @@
 use jiff::Timestamp;
 
 use crate::controller::{Deferral, Snapshot};
-use crate::resource::{Failure, FailureClass, FoundRevocation, LeafFacts, NamespacedName, Order};
+use crate::resource::{
+    Failure, FailureClass, LeafFacts, NamespacedName, Order, RevokedCertificate,
+};
 
 /// One certificate, and its ending.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,7 +21,7 @@ pub struct Ended {
     /// What was deployed: outputs, hooks, reloads.
     pub deployed: Vec<String>,
     /// The revocation by its CA that made the run replace the live certificate.
-    pub revoked: Option<FoundRevocation>,
+    pub revoked: Option<RevokedCertificate>,
     /// Details of a failure or a wait beside its message.
     pub evidence: Evidence,
     /// Until when nothing is due, as long as no file changes; `None` when that is not known.

@@ -23,7 +23,7 @@ use super::ports::{Alert, Clock, Performer, Store};
 use super::task::Task;
 use crate::acme::NewOrder;
 use crate::controller::{Effect, EffectError, Outcome};
-use crate::resource::{FoundRevocation, NamespacedName, PublishedPair, Token};
+use crate::resource::{NamespacedName, PublishedPair, RevokedCertificate, Token};
 
 pub(super) use deploy::check_target;
 pub use deploy::has_alert_hook;
@@ -112,7 +112,7 @@ impl<C: Clock, S: Store> Performer for World<'_, C, S> {
         self.reload_program(program, certificates).await
     }
 
-    async fn revoked(&self, task: &Task) -> Option<FoundRevocation> {
+    async fn revoked(&self, task: &Task) -> Option<RevokedCertificate> {
         self.look_for_revocation(task).await
     }
 

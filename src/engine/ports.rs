@@ -12,7 +12,7 @@ use super::ending::Ended;
 use super::task::Task;
 use crate::controller::alert::Stage;
 use crate::controller::{Effect, EffectError, Outcome};
-use crate::resource::{Event, FoundRevocation, NamespacedName, PublishedPair};
+use crate::resource::{Event, NamespacedName, PublishedPair, RevokedCertificate};
 
 pub use crate::store::port::{
     Etag, HookTurn, KeptSet, Key, LiveSet, Lock, Prefix, Store, StoreError, Stored,
@@ -65,7 +65,7 @@ pub trait Performer {
     }
 
     /// Whether the CRL of a task's live certificate says that its CA has revoked it.
-    fn revoked(&self, _task: &Task) -> impl Future<Output = Option<FoundRevocation>> {
+    fn revoked(&self, _task: &Task) -> impl Future<Output = Option<RevokedCertificate>> {
         std::future::ready(None)
     }
 

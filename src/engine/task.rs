@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::goal::Goal;
-use crate::resource::{Certificate, FoundRevocation, Issuer, SecretFiles, Settings};
+use crate::resource::{Certificate, Issuer, RevokedCertificate, SecretFiles, Settings};
 
 /// One certificate to work on.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,7 +23,7 @@ pub struct Task {
     pub force: Option<Force>,
     pub goal: Goal,
     /// Set when its CA has revoked the live certificate by itself.
-    pub revoked: Option<FoundRevocation>,
+    pub revoked: Option<RevokedCertificate>,
     /// The pair in a `kind: Secret` manifest of that name, for adoption.
     pub secret: Option<SecretFiles>,
     /// Digest over everything whose edit may bypass the backoff.

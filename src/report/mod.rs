@@ -10,8 +10,8 @@ use serde::Serialize;
 use crate::controller::Deferral;
 use crate::engine::{self, Ended, Evidence, Issued};
 use crate::resource::{
-    CertificateRecord, CheckReport, Failure, FailureClass, FoundRevocation, NamespacedName, Reason,
-    Rfc3339, Spent, rfc3339,
+    CertificateRecord, CheckReport, Failure, FailureClass, NamespacedName, Reason,
+    RevokedCertificate, Rfc3339, Spent, rfc3339,
 };
 
 /// The result of one certificate.
@@ -149,7 +149,7 @@ pub struct Details {
     /// That the live certificate is revoked, and not replaced until the user requests it.
     pub unreplaced: Option<String>,
     /// The revocation by its CA that made the run replace the certificate.
-    pub revoked: Option<FoundRevocation>,
+    pub revoked: Option<RevokedCertificate>,
     /// Details of a failure or a wait.
     pub evidence: Evidence,
 }

@@ -102,8 +102,7 @@ pub use reach::Reach;
 pub use renewal_information::{AcmeStatus, NoWindow, RenewalInformation, SuggestedWindow};
 pub use response_code::response_code;
 pub use revocation::{
-    BannedKey, BannedKeys, FoundRevocation, Revocation, RevocationReason, RevocationReasonError,
-    RevokedCertificate,
+    BannedKey, BannedKeys, Revocation, RevocationReason, RevocationReasonError, RevokedCertificate,
 };
 pub use rollback::Rollback;
 pub use secret::{

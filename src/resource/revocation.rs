@@ -154,30 +154,6 @@ impl Revocation {
     }
 }
 
-/// A live certificate that its CA has revoked, as the CRL says.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FoundRevocation {
-    /// Serial number, lower-case hexadecimal.
-    pub serial: String,
-    /// SHA-256 over the DER, lower-case hexadecimal.
-    pub fingerprint: String,
-    pub reason: RevocationReason,
-    /// When the CA revoked it.
-    pub at: Timestamp,
-}
-
-impl FoundRevocation {
-    /// The revocation of this certificate, by the reason's name in RFC 5280.
-    pub fn of(leaf: &LeafFacts, reason: Option<&str>, at: Timestamp) -> Self {
-        Self {
-            serial: leaf.serial.clone(),
-            fingerprint: leaf.fingerprint.clone(),
-            reason: reason.and_then(|word| word.parse().ok()).unwrap_or_default(),
-            at,
-        }
-    }
-}
-
 /// `revoked/FINGERPRINT.json`: a certificate that its CA has revoked, for good: it is not adopted, whatever
 /// becomes of the Certificate that it was issued for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -188,10 +164,27 @@ pub struct RevokedCertificate {
     /// SHA-256 over the DER, lower-case hexadecimal.
     pub fingerprint: String,
     pub reason: RevocationReason,
+    /// When the CA revoked it, or confirmed that.
     pub revoked_at: Timestamp,
 }
 
 impl RevokedCertificate {
+    /// This certificate, revoked at a time.
+    pub fn new(leaf: &LeafFacts, reason: RevocationReason, revoked_at: Timestamp) -> Self {
+        Self {
+            serial: leaf.serial.clone(),
+            fingerprint: leaf.fingerprint.clone(),
+            reason,
+            revoked_at,
+        }
+    }
+
+    /// The same, as a CRL lists it: by the reason's name in RFC 5280.
+    pub fn listed(leaf: &LeafFacts, reason: Option<&str>, revoked_at: Timestamp) -> Self {
+        let reason = reason.and_then(|word| word.parse().ok()).unwrap_or_default();
+        Self::new(leaf, reason, revoked_at)
+    }
+
     /// What is kept of a revocation that the CA has confirmed, or made by itself; `None` of others.
     pub fn of(revocation: &Revocation) -> Option<Self> {
         let Revocation { serial, fingerprint, reason, revoked_at, .. } = revocation;

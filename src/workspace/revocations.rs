@@ -211,12 +211,7 @@ impl Workspace {
             let wait = self.settings.options.lock_timeout;
             remembered.unbanned = ban(&self.state, key, wait).await.err();
         }
-        let revoked = RevokedCertificate {
-            serial: leaf.serial.clone(),
-            fingerprint: leaf.fingerprint.clone(),
-            reason,
-            revoked_at: now,
-        };
+        let revoked = RevokedCertificate::new(leaf, reason, now);
         remembered.adoptable = Records::new(&self.state).remember_revoked(&revoked).await.err();
         for (name, record) in &self.records {
             let secret = NamespacedName::new(&name.namespace, &record.secret_name);

@@ -25,7 +25,7 @@ use crate::engine::inputs::digest_of;
 use crate::engine::ports::Store as _;
 use crate::pki::{Chain, Revocation, RevocationDoubt, RevocationList};
 use crate::probe::Network;
-use crate::resource::{FoundRevocation, LeafFacts, NamespacedName};
+use crate::resource::{LeafFacts, NamespacedName, RevokedCertificate};
 use crate::store::Looks;
 
 /// A live certificate that names a CRL.
@@ -39,7 +39,7 @@ struct Named {
 /// What a CRL says of the certificates that name it.
 #[derive(Default)]
 struct Seen {
-    revoked: Vec<(NamespacedName, FoundRevocation)>,
+    revoked: Vec<(NamespacedName, RevokedCertificate)>,
     /// The CRL was to be fetched, and there is no good one.
     is_missing: bool,
 }
@@ -51,7 +51,7 @@ impl Workspace {
         &self,
         tasks: &[Task],
         now: Timestamp,
-    ) -> Vec<(NamespacedName, FoundRevocation)> {
+    ) -> Vec<(NamespacedName, RevokedCertificate)> {
         let Settings { namespace, selector, options, .. } = &self.settings;
         // A look is due to all of them, or to none.
         let is_part = options.certificates > tasks.len();
@@ -68,7 +68,7 @@ impl Workspace {
         &self,
         tasks: &[Task],
         now: Timestamp,
-    ) -> Result<Vec<(NamespacedName, FoundRevocation)>, RunError> {
+    ) -> Result<Vec<(NamespacedName, RevokedCertificate)>, RunError> {
         let looks = self.state.looks()?;
         // A clock that was wrong does not end the looks.
         if looks.is_some_and(|looks| looks.done <= now && now < looks.next) {
@@ -204,7 +204,7 @@ impl Workspace {
 }
 
 /// The certificates that a CRL revokes, and until when it holds, if it is one of an issuer of them.
-type Judged = (Vec<(NamespacedName, FoundRevocation)>, Option<Timestamp>);
+type Judged = (Vec<(NamespacedName, RevokedCertificate)>, Option<Timestamp>);
 
 fn revoked_by(
     answer: &[u8],
@@ -223,7 +223,7 @@ fn revoked_by(
         else {
             continue;
         };
-        revoked.push((certificate.clone(), FoundRevocation::of(leaf, reason, at)));
+        revoked.push((certificate.clone(), RevokedCertificate::listed(leaf, reason, at)));
     }
     let (mut until, mut doubt) = (None, None);
     for list in lists.into_values() {

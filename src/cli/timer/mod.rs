@@ -13,7 +13,7 @@ use super::environment::Source;
 use super::error::CliError;
 use super::exit::ExitCode;
 use super::files::put;
-use super::message::{Level, Message};
+use super::message::Message;
 use super::parse::{Origin, settings};
 use super::shell::Shell;
 use crate::resource::escape;
@@ -37,8 +37,7 @@ pub(super) fn timer(verb: &TimerVerb, shell: &mut Shell) -> Result<ExitCode, Cli
     let mine = shell.environment.config_dir(None).ok().filter(|_| is_other);
     let mine = mine.filter(|found| found.source != Source::Owner).map(|found| found.path);
     for (warning, advice) in warnings(args, program, &chosen_here(shell), mine.as_deref()) {
-        let text = format!("warning: {warning}\n  try: {advice}");
-        shell.output.tell(&Message::new(Level::Warn, text, &warning).with("hint", advice));
+        shell.output.tell(&Message::advice(&warning, advice));
     }
     let files = files(args, program, Host::here());
     match &args.dir {

@@ -9,7 +9,7 @@ use crate::controller::{
     Change, Effect, EffectError, Outcome, Record, RevocationRequest, RevocationSigner, Snapshot,
     Step, Wish, absorb,
 };
-use crate::resource::{CauseKind, FoundRevocation, Reason, RevocationReason, hex};
+use crate::resource::{CauseKind, Reason, RevocationReason, RevokedCertificate, hex};
 
 /// The user requests that the live certificate be revoked.
 fn wishing(reason: RevocationReason, at_once: bool) -> Snapshot {
@@ -65,10 +65,10 @@ fn a_wish_is_written_down_once_and_a_compromised_key_is_banned_before() {
     }
 }
 
-fn found(reason: RevocationReason) -> FoundRevocation {
+fn found(reason: RevocationReason) -> RevokedCertificate {
     let leaf = leaf("live");
     let at = now() - SignedDuration::from_hours(5);
-    FoundRevocation { serial: leaf.serial, fingerprint: leaf.fingerprint, reason, at }
+    RevokedCertificate::new(&leaf, reason, at)
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn what_the_ca_revoked_by_itself_is_issued_again_and_a_compromised_key_is_banned
         assert_eq!(snapshot.banned_keys.keys.len(), banned);
         let known = snapshot.record.revocations[0].clone();
         assert_eq!((known.was_found(), known.is_owed(), known.reason), (true, false, reason));
-        assert_eq!(known.revoked_at, Some(found.at));
+        assert_eq!(known.revoked_at, Some(found.revoked_at));
         let due = first_trigger(&snapshot, now()).unwrap();
         let expected = if banned == 1 { Reason::BannedKey } else { Reason::Revoked };
         assert_eq!(due.reason, expected, "{}", due.message);
@@ -112,14 +112,14 @@ fn a_found_revocation_settles_the_one_that_was_owed_and_concerns_the_live_certif
     let all = &snapshot.record.revocations;
     assert_eq!((all.len(), all[0].is_owed(), all[0].certificate.as_str()), (1, false, ""));
     assert!(revocation::ends_here(&snapshot), "the user wants no other");
-    let other = FoundRevocation {
+    let other = RevokedCertificate {
         fingerprint: "other".to_owned(),
         ..found(RevocationReason::KeyCompromise)
     };
     assert_eq!(revocation::found(&live(), &other, now()), Record::default());
     // Whatever the CA's clock says, it was revoked before that was found.
-    let future = FoundRevocation {
-        at: now() + SignedDuration::from_hours(1),
+    let future = RevokedCertificate {
+        revoked_at: now() + SignedDuration::from_hours(1),
         ..found(RevocationReason::Superseded)
     };
     let mut snapshot = live();

@@ -23,11 +23,13 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         let now = self.engine.clock.now();
         let (task, session) = (self.task, &mut self.session);
         let mut from = "found in the secret's folder";
-        if let Some(record) = refused(self.engine.store, &session.snapshot, task, now).await? {
+        let of_the_manifests = pair_of_the_manifests(&session.snapshot, task, now);
+        let pair = of_the_manifests.as_ref().map(|(pair, _)| pair);
+        if let Some(record) = refused(self.engine.store, &session.snapshot, pair, now).await? {
             session.apply(record);
             return Ok(());
         }
-        if let Some((pair, files)) = pair_of_the_manifests(&session.snapshot, task, now) {
+        if let Some((pair, files)) = of_the_manifests {
             let secret = task.certificate.secret_key();
             self.engine.store.publish(&secret, BEFORE_THE_FIRST, files, None).await?;
             session.snapshot.secret = Some(pair);
@@ -45,29 +47,26 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
     }
 }
 
-/// What is recorded when the pair that would be adopted is known to be revoked.
+/// What is recorded when the pair that would be adopted, that of the manifests before the files in
+/// the secret's folder, is known to be revoked.
 pub(in crate::engine) async fn refused<S: Store>(
     store: &S,
     snapshot: &Snapshot,
-    task: &Task,
+    of_the_manifests: Option<&PublishedPair>,
     now: Timestamp,
 ) -> Result<Option<Record>, StoreError> {
-    let of_the_manifests = pair_of_the_manifests(snapshot, task, now);
-    let pair = of_the_manifests.as_ref().map(|(pair, _)| pair).or(snapshot.secret.as_ref());
+    let pair = of_the_manifests.or(snapshot.secret.as_ref());
     let Some(leaf) = pair.and_then(PublishedPair::leaf) else { return Ok(None) };
     let revoked = match Records::new(store).revoked(&leaf.fingerprint).await {
         Ok(None) => return Ok(None),
         Ok(Some(revoked)) => revoked,
         // Its name says that the certificate is revoked.
-        Err(StoreError::Corrupt { .. }) => RevokedCertificate {
-            serial: leaf.serial.clone(),
-            fingerprint: leaf.fingerprint.clone(),
-            reason: RevocationReason::Unspecified,
-            revoked_at: now,
-        },
+        Err(StoreError::Corrupt { .. }) => {
+            RevokedCertificate::new(leaf, RevocationReason::Unspecified, now)
+        }
         Err(error) => return Err(error),
     };
-    Ok(Some(revocation::not_adopted(&snapshot.record, revoked.into(), now)))
+    Ok(Some(revocation::not_adopted(&snapshot.record, revoked, now)))
 }
 
 /// The pair in the Secret of the manifests, when it is usable and there are no files yet.

@@ -11,12 +11,12 @@ use crate::engine::questions::Asked;
 use crate::engine::run::{Engine, signal};
 use crate::engine::session::Session;
 use crate::engine::task::Task;
-use crate::resource::{CauseKind, FoundRevocation};
+use crate::resource::{CauseKind, RevokedCertificate};
 
 /// What came of a question.
 pub(in crate::engine) enum Answer {
     /// The renewal is due now, perhaps since the CA has revoked the certificate.
-    Due(Option<FoundRevocation>),
+    Due(Option<RevokedCertificate>),
     /// Nothing is to be done.
     Nothing,
     /// The CA did not answer.
@@ -65,7 +65,7 @@ enum Due {
 async fn note_revocation<C: Clock, S: Store, P: Performer, O: Observer>(
     engine: &Engine<'_, C, S, P, O>,
     task: &Task,
-) -> Option<FoundRevocation> {
+) -> Option<RevokedCertificate> {
     let found = tokio::select! {
         biased;
         _ = signal(engine.shutdown.clone()) => None,

@@ -7,12 +7,12 @@ use crate::engine::ports::{Clock, Store};
 use crate::engine::task::Task;
 use crate::pki::{Chain, Revocation, RevocationList};
 use crate::probe::Network;
-use crate::resource::FoundRevocation;
+use crate::resource::RevokedCertificate;
 
 impl<C: Clock, S: Store> World<'_, C, S> {
     /// What the CRL says that the live certificate names. One that cannot be had or believed says
     /// nothing. Each is fetched once in a run.
-    pub(super) async fn look_for_revocation(&self, task: &Task) -> Option<FoundRevocation> {
+    pub(super) async fn look_for_revocation(&self, task: &Task) -> Option<RevokedCertificate> {
         let files = self.store.published(&task.certificate.secret_key()).await.ok()??;
         let chain = Chain::from_pem(std::str::from_utf8(files.0.get("tls.crt")?).ok()?).ok()?;
         let [leaf, issuer, ..] = chain.certificates() else { return None };
@@ -22,7 +22,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let list = fetched.get_or_init(|| self.fetch_crl(task, &url, issuer)).await.as_ref()?;
         match list.status(leaf) {
             Ok(Revocation::Revoked { at, reason }) => {
-                Some(FoundRevocation::of(chain.leaf(), reason, at))
+                Some(RevokedCertificate::listed(chain.leaf(), reason, at))
             }
             Ok(Revocation::Good { .. }) => None,
             Err(error) => {
