@@ -10,6 +10,7 @@ mod create;
 mod global;
 mod manifest;
 mod manual;
+mod run;
 mod timer;
 mod values;
 mod view;
@@ -27,6 +28,7 @@ pub use create::{
 pub use global::{Format, GlobalArgs, HTTP01_LISTEN, RESOLVERS};
 pub use manifest::{RehearseArgs, ValidateArgs};
 pub use manual::{CompletionArgs, ExplainArgs, ManArgs, SchemaArgs, VersionArgs};
+pub use run::{Endpoint, RunArgs};
 pub use timer::{TimerPrintArgs, TimerVerb};
 pub use values::{HostPort, Resolve, ValueError};
 pub use view::{InspectArgs, StatusArgs};
@@ -129,6 +131,13 @@ pub enum Verb {
     /// Generate cron, systemd or launchd files.
     #[command(subcommand)]
     Timer(TimerVerb),
+    /// Run `certctl issue` now and then at each interval, for containers and hosts without cron.
+    ///
+    /// Each run is a process of its own. SIGHUP begins one now; SIGTERM lets the one that is under way
+    /// stop cleanly, and ends. Between two runs the port of the HTTP-01 listener is held, if the
+    /// manifests need it. /healthz answers 503 when runs cannot do their work; how the certificates are
+    /// is for /metrics: what `status -o prometheus` prints.
+    Run(RunArgs),
     /// Explain a field of a manifest: `certctl explain certificate.spec.renewBefore`.
     Explain(ExplainArgs),
     /// Print the JSON Schema of the manifests, for editors; or that of what -o json prints.
@@ -183,6 +192,7 @@ mod tests {
                 "account",
                 "forget",
                 "timer",
+                "run",
                 "explain",
                 "schema",
                 "version",

@@ -93,6 +93,24 @@ pub const MEANINGS: [(&str, &str); 12] = [
 ];
 
 impl ExitCode {
+    /// The code of a process of certctl that ended with this number.
+    pub fn of_number(number: i32) -> Self {
+        match number {
+            0 => Self::Done,
+            2 => Self::Usage,
+            3 => Self::Manifest,
+            4 => Self::Validation,
+            5 => Self::Ca,
+            6 => Self::Output,
+            7 => Self::State,
+            8 => Self::Attention,
+            10 => Self::Changed,
+            75 => Self::Deferred,
+            number @ 129..=255 => u8::try_from(number - 128).map_or(Self::Failed, Self::Signal),
+            _ => Self::Failed,
+        }
+    }
+
     /// The class of errors that it stands for, in one word, for programs.
     pub fn word(self) -> &'static str {
         match self {

@@ -53,6 +53,7 @@ mod revoked;
 mod rollback;
 mod run;
 mod scratch;
+mod service;
 mod start_page;
 mod synonym;
 mod targets;
@@ -223,12 +224,13 @@ fn refuse_unused(verb: &Verb, shell: &Shell) -> Result<(), CliError> {
             | Verb::Revoke(_)
             | Verb::Rollback(_)
             | Verb::Forget(_)
+            | Verb::Run(_)
     );
     let source = shell.matches.value_source("metrics_file");
     if writes || source != Some(clap::parser::ValueSource::CommandLine) {
         return Ok(());
     }
-    let message = "--metrics-file is for issue, renew, deploy, revoke, rollback and forget";
+    let message = "--metrics-file is for issue, renew, deploy, revoke, rollback, forget and run";
     Err(CliError::new(ExitCode::Usage, message).hinted("certctl status -o prometheus"))
 }
 
@@ -252,6 +254,7 @@ fn start(verb: Verb, shell: &mut Shell) -> Result<ExitCode, CliError> {
             None => shell.output.data(&man::pages().remove(0).text)?,
         },
         Verb::Timer(verb) => return timer::timer(&verb, shell),
+        Verb::Run(args) => return service::service(&args, shell),
         Verb::Issue(args) => {
             return issue::issue(&args, shell).and_then(|code| print_results(code, shell));
         }

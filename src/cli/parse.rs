@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use clap::builder::Resettable;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
-use clap::{Arg, ArgMatches, Command, CommandFactory as _, FromArgMatches as _};
+use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory as _, FromArgMatches as _};
 
 use super::args::{Arguments, HTTP01_LISTEN, RESOLVERS};
 use super::config::{self, Config};
@@ -161,6 +161,36 @@ fn scanned(words: &[OsString], flag: &str) -> Option<OsString> {
     flags.filter_map(value).last()
 }
 
+/// The global flags of the command line, as words for another certctl, each with its long name.
+/// Variables and `config.toml` are there for that one, too.
+pub(crate) fn flags(matches: &ArgMatches) -> Vec<(String, OsString)> {
+    let tree = Arguments::command();
+    let mut flags = Vec::new();
+    for arg in tree.get_arguments() {
+        let (id, Some(name)) = (arg.get_id().as_str(), arg.get_long()) else { continue };
+        if matches.value_source(id) != Some(ValueSource::CommandLine) {
+            continue;
+        }
+        let bare = OsString::from(format!("--{name}"));
+        match arg.get_action() {
+            ArgAction::Count => {
+                let count = usize::from(matches.get_count(id));
+                flags.extend(std::iter::repeat_n((name.to_owned(), bare), count));
+            }
+            action if action.takes_values() => {
+                for value in matches.get_raw(id).into_iter().flatten() {
+                    let mut word = bare.clone();
+                    word.push("=");
+                    word.push(value);
+                    flags.push((name.to_owned(), word));
+                }
+            }
+            _ => flags.push((name.to_owned(), bare)),
+        }
+    }
+    flags
+}
+
 /// Every setting except the directories, which have their own rules, and its origin.
 pub(crate) fn settings(
     matches: &ArgMatches,
@@ -194,7 +224,7 @@ fn setting(
     let found =
         matches.get_raw(id).map(|words| words.map(|w| w.to_string_lossy().into()).collect());
     // Of a flag that is counted clap keeps no words.
-    let value = if matches!(arg.get_action(), clap::ArgAction::Count) {
+    let value = if matches!(arg.get_action(), ArgAction::Count) {
         Some(matches.get_count(id).to_string())
     } else {
         found.and_then(raw)

@@ -96,6 +96,7 @@ const WITHOUT_A_DOCUMENT: &[&str] = &[
     "explain certificate",
     "man",
     "rehearse",
+    "run -f -",
     "schema certificate",
     "timer print --cron",
 ];

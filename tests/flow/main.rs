@@ -98,6 +98,8 @@ mod rollback;
 #[cfg(test)]
 mod schemas;
 #[cfg(test)]
+mod service;
+#[cfg(test)]
 mod side_by_side;
 #[cfg(test)]
 #[path = "../support/mod.rs"]

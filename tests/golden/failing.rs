@@ -240,6 +240,22 @@ fn a_signal_in_a_run() {
 }
 
 #[test]
+fn a_signal_ends_the_loop_and_its_run() {
+    let mut scene = Session::new("run");
+    scene.configured(&[("web", &web())]);
+    scene.world.dns.remove("*.example.test");
+    let mut running = scene.start("certctl run --every 12h");
+    until("a token is presented", || !scene.world.state().tokens().is_empty());
+    running.signal(Signal::TERM, "the challenge is presented");
+    scene.end_of(running);
+    assert!(scene.world.state().tokens().is_empty());
+    scene.run("certctl run --serve 0.0.0.0:9402");
+    scene.run("certctl run -f -");
+    scene.run("certctl run --serve ./config");
+    scene.end();
+}
+
+#[test]
 fn a_signal_while_the_ca_looks() {
     let mut scene = Session::new("exit-130-accepted");
     scene.configured(&[("web", &web())]);

@@ -38,6 +38,7 @@ const VERBS: &[Row] = &[
     ("account deactivate", "account", Some("account"), &[0, 1, 2, 3]),
     ("forget", "forget", Some("forget"), &[0, 1, 2, 3, 75]),
     ("timer print", "timer", None, &[0, 1, 2]),
+    ("run", "run", None, &[0, 2, 3]),
     ("explain", "explain", None, &[0, 1, 2]),
     ("schema", "schema", None, &[0, 1, 2]),
     ("version", "version", None, &[0, 1]),

@@ -102,6 +102,12 @@ pub(super) fn user(text: &str) -> Result<String, ValueError> {
 pub enum ValueError {
     #[error(transparent)]
     Duration(#[from] crate::resource::GoDurationError),
+    #[error("neither a loopback address such as 127.0.0.1:9402 nor the path of a Unix socket")]
+    Endpoint,
+    #[error(
+        "other hosts could connect to this address: use one of loopback, such as 127.0.0.1:9402"
+    )]
+    NotLoopback,
     #[error("must not be negative")]
     Negative,
     #[error("must be more than zero")]

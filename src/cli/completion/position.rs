@@ -117,6 +117,8 @@ mod tests {
         "create issuer --server",
         "create issuer name",
         "issue --splay",
+        "run --every",
+        "run --serve",
         "timer print --user",
     ];
 

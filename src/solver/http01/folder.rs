@@ -126,7 +126,7 @@ impl TokenFolder {
     }
 
     /// Whether processes of other states answer for its tokens too.
-    pub(super) fn is_shared(&self) -> bool {
+    pub fn is_shared(&self) -> bool {
         self.0.runtime.is_some()
     }
 

@@ -1,0 +1,45 @@
+//! `run` as the first process of a container.
+//!
+//! The kernel gives that process the children of all that have ended, hooks' among them, and keeps
+//! each until it is waited for. tokio waits for its own alone. So process 1 starts `run` as its
+//! child, passes signals on, and waits for whatever ends.
+
+use rustix::process::{Pid, WaitOptions, WaitStatus, kill_process, waitpid};
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::program::Program;
+use super::signals::Signals;
+use crate::cli::args::RunArgs;
+use crate::cli::error::CliError;
+use crate::cli::exit::ExitCode;
+
+/// Runs `run`, and ends with it.
+pub(super) async fn run(program: &Program, args: &RunArgs) -> Result<ExitCode, CliError> {
+    let failed = |error| CliError::new(ExitCode::Failed, error);
+    let mut signals = Signals::new().map_err(failed)?;
+    let mut ended = signal(SignalKind::child()).map_err(failed)?;
+    let child = program.run(args).into_std().spawn().map_err(failed)?;
+    let child = Pid::from_child(&child);
+    loop {
+        while let Ok(Some((pid, status))) = waitpid(None, WaitOptions::NOHANG) {
+            if pid == child {
+                return Ok(code_of(status));
+            }
+        }
+        tokio::select! {
+            _ = ended.recv() => {}
+            asked = signals.next() => {
+                // It may just have ended.
+                kill_process(child, asked.signal()).ok();
+            }
+        }
+    }
+}
+
+fn code_of(status: WaitStatus) -> ExitCode {
+    match (status.exit_status(), status.terminating_signal()) {
+        (Some(number), _) => ExitCode::of_number(number),
+        (None, Some(number)) => ExitCode::Signal(u8::try_from(number).unwrap_or_default()),
+        (None, None) => ExitCode::Failed,
+    }
+}

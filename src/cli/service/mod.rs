@@ -1,0 +1,167 @@
+//! `certctl run`: what cron would do, for hosts and containers without cron: `certctl issue` now and
+//! then at each interval.
+//!
+//! Contract: each run is a process of its own, with the flags of this one. So it keeps locks and
+//! state as one of cron's does, its memory goes with it, one that crashes does not end the loop, and
+//! after an upgrade the next run is of the new version. Between two runs the port of the HTTP-01
+//! listener is held, if the manifests need it (`port.rs`).
+//!
+//! SIGTERM and SIGINT are passed on to a run, which stops cleanly and is continued by the next one; a
+//! second one ends it at once. SIGHUP begins a run now.
+
+mod http;
+mod init;
+mod port;
+mod program;
+mod record;
+mod signals;
+
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::args::{Endpoint, RunArgs};
+use super::error::CliError;
+use super::exit::ExitCode;
+use super::message::Level;
+use super::output::escape;
+use super::run::on_one_thread;
+use super::shell::Shell;
+use crate::engine::ports::{Clock as _, SystemClock};
+use crate::manifest::Source;
+use http::Server;
+use port::Port;
+use program::Program;
+use record::{Outcome, Record};
+use signals::{Asked, Signals};
+
+/// Runs until a signal ends it.
+pub(super) fn service(args: &RunArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
+    shell.refuse_in_a_hook("run")?;
+    if !shell.inherited.is_empty() {
+        let message = "run opens its port itself and takes no inherited socket";
+        let error = CliError::new(ExitCode::Usage, message);
+        return Err(error.hinted("with systemd: certctl timer print --systemd"));
+    }
+    if shell.files()?.iter().any(|source| matches!(source, Source::Stdin(_))) {
+        let message = "run reads the manifests before each run, and standard input only once";
+        return Err(CliError::new(ExitCode::Usage, message).hinted("name files or folders"));
+    }
+    let program = Program::of(&shell.matches)?;
+    on_one_thread(async {
+        if std::process::id() == 1 {
+            return init::run(&program, args).await;
+        }
+        Box::pin(serve(args, program, shell)).await
+    })
+}
+
+async fn serve(args: &RunArgs, program: Program, shell: &mut Shell) -> Result<ExitCode, CliError> {
+    let mut signals = Signals::new().map_err(|error| CliError::new(ExitCode::Failed, error))?;
+    let (record, program) = (Arc::new(Record::default()), Arc::new(program));
+    let server = match &args.serve {
+        Some(endpoint) => Some(bind(endpoint, &program, &record)?),
+        None => None,
+    };
+    let place = server.map_or(String::new(), |server| {
+        let address = server.address.clone();
+        tokio::spawn(server.serve());
+        format!("; /healthz and /metrics at {}", escape(&address))
+    });
+    let every = args.every.0;
+    if shell.global.quiet == 0 {
+        let text = format!("certctl issue runs every {}{place}", args.every);
+        shell.output.talk(Level::Info, &text);
+    }
+    let mut port = Port::default();
+    loop {
+        let began = SystemClock.now();
+        port.release();
+        record.begins(began);
+        let outcome = round(&program, &mut signals, shell).await;
+        record.ends(SystemClock.now(), &outcome);
+        if let Outcome::Stopped(code) = outcome {
+            return Ok(code);
+        }
+        Box::pin(port.hold(shell)).await;
+        let next = began.saturating_add(every).unwrap_or(Timestamp::MAX);
+        let next = next.max(SystemClock.now().saturating_add(PAUSE).unwrap_or(Timestamp::MAX));
+        record.waits(next);
+        let is_asked = std::mem::take(&mut signals.is_pending);
+        if !is_asked && let Asked::Stop(_) = wait(next, every.max(PAUSE), &mut signals).await {
+            return Ok(ExitCode::Done);
+        }
+    }
+}
+
+fn bind(
+    endpoint: &Endpoint,
+    program: &Arc<Program>,
+    record: &Arc<Record>,
+) -> Result<Server, CliError> {
+    Server::bind(endpoint, Arc::clone(program), Arc::clone(record)).map_err(|error| {
+        let message = format!("--serve {}: {error}", escape(&endpoint.to_string()));
+        CliError::new(ExitCode::Manifest, message)
+    })
+}
+
+/// One run of `certctl issue`.
+async fn round(program: &Program, signals: &mut Signals, shell: &mut Shell) -> Outcome {
+    let mut child = match program.issue().spawn() {
+        Ok(child) => child,
+        Err(error) => {
+            let text = format!("cannot run {}: {error}", escape(&program.name()));
+            shell.output.talk(Level::Error, &text);
+            return Outcome::NotRun(error.to_string());
+        }
+    };
+    let mut is_stopping = false;
+    loop {
+        tokio::select! {
+            biased;
+            ended = child.wait() => {
+                let code = program::code_of(ended);
+                return if is_stopping { Outcome::Stopped(after_stop(code)) } else { Outcome::Ended(code) };
+            }
+            asked = signals.next() => match asked {
+                Asked::Stop(signal) => {
+                    is_stopping = true;
+                    program::signal(&child, signal);
+                }
+                // The next run begins as soon as this one has ended.
+                Asked::Run => signals.is_pending = true,
+            },
+        }
+    }
+}
+
+/// The code of this process when a signal has ended its last run: that is no failure.
+fn after_stop(code: ExitCode) -> ExitCode {
+    if matches!(code, ExitCode::Signal(_)) { ExitCode::Done } else { code }
+}
+
+/// Waits for this time, or for a signal. The clock is looked at again and again: it may be set, and
+/// a machine that was asleep is late.
+async fn wait(until: Timestamp, at_most: SignedDuration, signals: &mut Signals) -> Asked {
+    let mut until = until;
+    loop {
+        let now = SystemClock.now();
+        let left = until.duration_since(now);
+        if left > at_most {
+            // The clock was set back.
+            until = now.saturating_add(at_most).unwrap_or(Timestamp::MAX);
+        }
+        if left <= SignedDuration::ZERO {
+            return Asked::Run;
+        }
+        tokio::select! {
+            () = tokio::time::sleep(left.min(LOOK_EVERY).unsigned_abs()) => {}
+            asked = signals.next() => return asked,
+        }
+    }
+}
+
+/// Between two runs at least, whatever `--every` says.
+const PAUSE: SignedDuration = SignedDuration::from_secs(1);
+/// How often the clock is looked at.
+const LOOK_EVERY: SignedDuration = SignedDuration::from_secs(30);

@@ -1,0 +1,93 @@
+//! certctl itself, as the processes that `run` starts.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+
+use std::os::unix::process::ExitStatusExt as _;
+
+use clap::ArgMatches;
+use rustix::process::{Pid, Signal, kill_process};
+use tokio::process::{Child, Command};
+
+use crate::cli::args::RunArgs;
+use crate::cli::error::CliError;
+use crate::cli::exit::ExitCode;
+use crate::cli::parse;
+
+/// The program, and the flags of this process.
+#[derive(Debug)]
+pub(super) struct Program {
+    path: PathBuf,
+    flags: Vec<(String, OsString)>,
+}
+
+impl Program {
+    /// The file is that of the start: an upgrade puts another in its place, and this one's name then
+    /// ends in "(deleted)".
+    pub(super) fn of(matches: &ArgMatches) -> Result<Self, CliError> {
+        let path = std::env::current_exe().map_err(|error| {
+            let message = format!("cannot find the path of certctl: {error}");
+            CliError::new(ExitCode::Failed, message)
+        })?;
+        Ok(Self { path, flags: parse::flags(matches) })
+    }
+
+    /// Its path, for messages.
+    pub(super) fn name(&self) -> String {
+        self.path.display().to_string()
+    }
+
+    /// A run. It has a process group of its own: who presses Ctrl-C sends a signal to a whole group,
+    /// and this process passes it on once.
+    pub(super) fn issue(&self) -> Command {
+        let mut command = self.command("issue", &[]);
+        command.process_group(0);
+        command
+    }
+
+    /// What `/metrics` shows.
+    pub(super) fn metrics(&self) -> Command {
+        let mut command = self.command("status", &["output", "metrics-file", "ping", "exit-code"]);
+        command.args(["-o", "prometheus"]).kill_on_drop(true);
+        command
+    }
+
+    /// `run` again.
+    pub(super) fn run(&self, args: &RunArgs) -> Command {
+        let mut command = self.command("run", &[]);
+        command.arg(format!("--every={}", args.every));
+        if let Some(endpoint) = &args.serve {
+            command.arg(format!("--serve={endpoint}"));
+        }
+        command
+    }
+
+    fn command(&self, verb: &str, without: &[&str]) -> Command {
+        let current = Path::new("/proc/self/exe");
+        let is_gone = !self.path.exists() && current.exists();
+        let mut command = Command::new(if is_gone { current } else { &self.path });
+        let flags = self.flags.iter().filter(|(name, _)| !without.contains(&name.as_str()));
+        command.arg(verb).args(flags.map(|(_, word)| word)).stdin(Stdio::null());
+        command
+    }
+}
+
+/// Sends a signal to a process that has not been waited for.
+pub(super) fn signal(child: &Child, signal: Signal) {
+    if let Some(pid) = child.id().and_then(|id| Pid::from_raw(id.cast_signed())) {
+        // It may just have ended.
+        kill_process(pid, signal).ok();
+    }
+}
+
+/// How a process of certctl ended.
+pub(super) fn code_of(status: io::Result<ExitStatus>) -> ExitCode {
+    let Ok(status) = status else { return ExitCode::Failed };
+    match (status.code(), status.signal()) {
+        (Some(number), _) => ExitCode::of_number(number),
+        (None, Some(signal)) => ExitCode::Signal(u8::try_from(signal).unwrap_or_default()),
+        (None, None) => ExitCode::Failed,
+    }
+}

@@ -1,0 +1,148 @@
+//! What `/healthz` says of the runs.
+//!
+//! It is about certctl and not about certificates: a container that is restarted because a CA
+//! refuses a name helps nobody. Certificates are what `/metrics` is for.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::ExitCode;
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// By itself.
+    Ended(ExitCode),
+    /// By a signal that was passed on; what this process ends with.
+    Stopped(ExitCode),
+    /// It could not be started.
+    NotRun(String),
+}
+
+/// The runs until now.
+#[derive(Debug, Default)]
+pub(super) struct Record(Mutex<Health>);
+
+/// The body of `/healthz`. Times are RFC 3339, in UTC.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Health {
+    /// Whether runs are made and can be recorded.
+    pub(super) healthy: bool,
+    /// Since when there is a run under way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    running_since: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_run: Option<LastRun>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_run: Option<Timestamp>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct LastRun {
+    started_at: Timestamp,
+    ended_at: Timestamp,
+    /// As `certctl issue` ends.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exit_code: Option<u8>,
+    /// Why there was none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+impl Record {
+    pub(super) fn begins(&self, now: Timestamp) {
+        let mut health = self.health();
+        // Nothing is known to be wrong before the first run has ended.
+        health.healthy |= health.last_run.is_none();
+        health.running_since = Some(now);
+        health.next_run = None;
+    }
+
+    pub(super) fn ends(&self, now: Timestamp, outcome: &Outcome) {
+        let mut health = self.health();
+        let (exit_code, error) = match outcome {
+            Outcome::Ended(code) | Outcome::Stopped(code) => (Some(*code), None),
+            Outcome::NotRun(error) => (None, Some(error.clone())),
+        };
+        health.healthy = exit_code.is_some_and(is_healthy);
+        let started_at = health.running_since.take().unwrap_or(now);
+        let exit_code = exit_code.map(ExitCode::number);
+        health.last_run = Some(LastRun { started_at, ended_at: now, exit_code, error });
+    }
+
+    pub(super) fn waits(&self, next: Timestamp) {
+        self.health().next_run = Some(next);
+    }
+
+    pub(super) fn now(&self) -> Health {
+        self.health().clone()
+    }
+
+    fn health(&self) -> MutexGuard<'_, Health> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether the run did its work, whatever it found.
+fn is_healthy(code: ExitCode) -> bool {
+    match code {
+        ExitCode::Done
+        | ExitCode::Changed
+        | ExitCode::Deferred
+        | ExitCode::Manifest
+        | ExitCode::Validation
+        | ExitCode::Ca
+        | ExitCode::Output
+        | ExitCode::Attention => true,
+        // Several classes of failures at once end in 1 as well as a bug does.
+        ExitCode::Failed => true,
+        ExitCode::Usage | ExitCode::State | ExitCode::Signal(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    fn json(record: &Record) -> String {
+        serde_json::to_string(&record.now()).unwrap()
+    }
+
+    #[test]
+    fn health_tells_of_the_last_and_of_the_next_run() {
+        let record = Record::default();
+        record.begins(at(0));
+        let expected = r#"{"healthy":true,"runningSince":"1970-01-01T00:00:00Z"}"#;
+        assert_eq!(json(&record), expected);
+        record.ends(at(5), &Outcome::Ended(ExitCode::Ca));
+        record.waits(at(3600));
+        let expected = r#"{"healthy":true,"lastRun":{"startedAt":"1970-01-01T00:00:00Z","endedAt":"1970-01-01T00:00:05Z","exitCode":5},"nextRun":"1970-01-01T01:00:00Z"}"#;
+        assert_eq!(json(&record), expected);
+    }
+
+    #[test]
+    fn what_no_run_can_do_its_work_with_is_not_healthy_until_one_has() {
+        let record = Record::default();
+        for outcome in [
+            Outcome::Ended(ExitCode::State),
+            Outcome::Ended(ExitCode::Signal(9)),
+            Outcome::NotRun("no such file".to_owned()),
+        ] {
+            record.begins(at(0));
+            record.ends(at(1), &outcome);
+            assert!(!record.now().healthy, "{outcome:?}");
+            record.begins(at(2));
+            assert!(!record.now().healthy, "{outcome:?}");
+            record.ends(at(3), &Outcome::Ended(ExitCode::Done));
+            assert!(record.now().healthy);
+        }
+    }
+}

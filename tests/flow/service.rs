@@ -1,0 +1,194 @@
+//! Promise: `run` does what cron would do, tells a host how it does, and ends when it is told to,
+//! without losing anything.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::Child;
+
+use certctl::rehearsal::RequestKind;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use crate::support::{CertificateYaml, Run, World, finish, until};
+
+/// `certctl run` in a world, with a Unix socket.
+struct Service {
+    child: Child,
+    socket: PathBuf,
+}
+
+impl Service {
+    /// Starts it, and waits until it answers.
+    fn start(world: &World, words: &[&str]) -> Self {
+        let socket = world.path("http");
+        let serve = socket.display().to_string();
+        let words = [&["run", "--serve", &serve], words].concat();
+        let service = Self { child: world.start_certctl(&words), socket };
+        until("it answers", || service.get("/nothing").starts_with("HTTP/1.1 404 "));
+        service
+    }
+
+    fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+    }
+
+    /// The response to a request; nothing when nobody answers.
+    fn get(&self, path: &str) -> String {
+        let connected = UnixStream::connect(&self.socket);
+        connected.map(|stream| ask(stream, path)).unwrap_or_default()
+    }
+
+    /// What `/healthz` says, and with which status.
+    fn health(&self) -> (u16, Value) {
+        let response = self.get("/healthz");
+        let (head, body) = response.split_once("\r\n\r\n").unwrap();
+        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+        (status, serde_json::from_str(body).unwrap())
+    }
+
+    /// Waits until no run is under way and one has ended since `before`, and returns that run.
+    fn after(&self, before: &Value) -> Value {
+        let mut last = Value::Null;
+        until("a run has ended", || {
+            last = self.health().1["lastRun"].clone();
+            !last.is_null() && last != *before
+        });
+        last
+    }
+
+    /// Ends it, and returns what it said.
+    fn end(self) -> Run {
+        self.signal(Signal::TERM);
+        finish(self.child).ends_in(0)
+    }
+}
+
+fn ask(mut stream: impl Read + Write, path: &str) -> String {
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: here\r\n\r\n").unwrap();
+    let mut response = String::new();
+    stream.read_to_string(&mut response).unwrap();
+    response
+}
+
+/// What listens at an address says of a token that nobody presented.
+fn answer_at(address: SocketAddr) -> String {
+    let stream = TcpStream::connect(address);
+    stream.map(|stream| ask(stream, "/.well-known/acme-challenge/none")).unwrap_or_default()
+}
+
+#[test]
+fn it_issues_at_once_and_a_hang_up_reads_the_manifests_again() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    let service = Service::start(&world, &["--every", "1000h"]);
+    let first = service.after(&Value::Null);
+    assert_eq!((first["exitCode"].as_u64(), world.state().issuances()), (Some(0), 1));
+    world.write("config/shop.yaml", &CertificateYaml::new("shop"));
+    service.signal(Signal::HUP);
+    let second = service.after(&first);
+    assert_eq!((second["exitCode"].as_u64(), world.state().issuances()), (Some(0), 2));
+    let (status, health) = service.health();
+    assert_eq!((status, health["healthy"].as_bool()), (200, Some(true)));
+    let metrics = service.get("/metrics");
+    let (head, body) = metrics.split_once("\r\n\r\n").unwrap();
+    assert!(head.starts_with("HTTP/1.1 200 OK\r\n"), "{head}");
+    assert_eq!(body, world.run(&["status", "-o", "prometheus"]).stdout);
+    let socket = service.socket.clone();
+    service.end().says("certctl issue runs every 1000h0m0s; /healthz and /metrics at ");
+    assert!(!socket.exists());
+}
+
+#[test]
+fn it_runs_again_and_again_and_passes_its_flags_on() {
+    let world = World::prepared(&[]);
+    world.write("elsewhere.yaml", &CertificateYaml::new("web"));
+    let words = ["--every", "1ms", "-f", "elsewhere.yaml", "--metrics-file", "metrics", "-q"];
+    let service = Service::start(&world, &words);
+    let mut last = Value::Null;
+    for _ in 0..3 {
+        last = service.after(&last);
+        assert_eq!(last["exitCode"], 0);
+    }
+    assert_eq!((world.state().issuances(), world.path("metrics").exists()), (1, true));
+    let said = service.end();
+    assert_eq!((said.stdout.as_str(), said.stderr.as_str()), ("", ""));
+}
+
+#[test]
+fn a_run_that_is_ended_half_way_is_continued_by_the_next_one() {
+    let world = World::start();
+    world.prepare(&[CertificateYaml::new("web").annotation("certctl.io/deploy-hook", "install")]);
+    let folder = world.path("").display().to_string();
+    let script = format!("cd {folder}; echo >> started; [ -e go ] || exec sleep 600");
+    world.write_program("config/hooks.d/install", &script);
+    let service = Service::start(&world, &["--every", "1000h"]);
+    until("the hook runs", || world.path("started").exists());
+    assert_eq!(service.health().1["lastRun"], Value::Null);
+    service.end();
+    world.write("go", "");
+    let service = Service::start(&world, &["--every", "1000h"]);
+    let last = service.after(&Value::Null);
+    assert_eq!((last["exitCode"].as_u64(), world.sent(RequestKind::NewOrder)), (Some(0), 1));
+    assert_eq!(fs::read_to_string(world.path("started")).unwrap(), "\n\n");
+    service.end();
+}
+
+#[test]
+fn what_keeps_every_run_from_its_work_is_seen_by_the_health_check() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    world.write("state", "a file");
+    let service = Service::start(&world, &["--every", "1000h"]);
+    let last = service.after(&Value::Null);
+    assert_eq!((last["exitCode"].as_u64(), service.health().0), (Some(7), 503));
+    fs::remove_file(world.path("state")).unwrap();
+    service.signal(Signal::HUP);
+    let last = service.after(&last);
+    assert_eq!((last["exitCode"].as_u64(), service.health().0), (Some(0), 200));
+    service.end();
+}
+
+#[test]
+fn the_port_is_held_between_two_runs_and_shared_with_one_by_hand() {
+    // Without this folder no port is shared, and none is held.
+    let has_runtime_folder = Path::new("/run/certctl").exists()
+        || Path::new(&format!("/run/user/{}", rustix::process::geteuid().as_raw())).exists();
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    let service = Service::start(&world, &["--every", "1000h"]);
+    let first = service.after(&Value::Null);
+    if has_runtime_folder {
+        let is_held = || answer_at(world.port.address()).starts_with("HTTP/1.1 404 ");
+        until("the port is held", is_held);
+    }
+    for _ in 0..3 {
+        world.run(&["renew", "web"]).ends_in(0);
+    }
+    assert_eq!(world.state().issuances(), 4);
+    // Nothing of HTTP-01 is there any more: the port is free after the next run.
+    fs::remove_file(world.path("config/web.yaml")).unwrap();
+    service.signal(Signal::HUP);
+    service.after(&first);
+    until("the port is free", || answer_at(world.port.address()).is_empty());
+    service.end();
+}
+
+#[test]
+fn what_it_cannot_do_is_refused_at_once() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    for (words, text) in [
+        (["run", "--serve", "0.0.0.0:9402"], "other hosts could connect to this address"),
+        (["run", "-f", "-"], "run reads the manifests before each run"),
+        (["run", "--every", "0s"], "must be more than zero"),
+    ] {
+        world.run(&words).ends_in(2).says(text);
+    }
+    // A file that is no socket stays.
+    world.write("http", "mine");
+    let run = world.run(&["run", "--serve", "./http"]).ends_in(3);
+    run.says("--serve ./http: Address already in use");
+    assert_eq!(fs::read_to_string(world.path("http")).unwrap(), "mine");
+    let mut in_a_hook = world.command(&["run"]);
+    in_a_hook.env("CERTCTL_EVENT", "deploy");
+    finish(in_a_hook.spawn().unwrap()).ends_in(2).says("must not call certctl run");
+}
