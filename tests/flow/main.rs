@@ -100,6 +100,9 @@ mod schemas;
 #[cfg(test)]
 mod service;
 #[cfg(test)]
+#[cfg(feature = "real-servers")]
+mod service_fortnight;
+#[cfg(test)]
 mod side_by_side;
 #[cfg(test)]
 #[path = "../support/mod.rs"]

@@ -37,16 +37,12 @@ impl Service {
 
     /// The response to a request; nothing when nobody answers.
     fn get(&self, path: &str) -> String {
-        let connected = UnixStream::connect(&self.socket);
-        connected.map(|stream| ask(stream, path)).unwrap_or_default()
+        answer(&self.socket, path)
     }
 
     /// What `/healthz` says, and with which status.
     fn health(&self) -> (u16, Value) {
-        let response = self.get("/healthz");
-        let (head, body) = response.split_once("\r\n\r\n").unwrap();
-        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-        (status, serde_json::from_str(body).unwrap())
+        health_in(&self.get("/healthz")).unwrap()
     }
 
     /// Waits until no run is under way and one has ended since `before`, and returns that run.
@@ -66,10 +62,22 @@ impl Service {
     }
 }
 
+/// The response of a Unix socket; nothing when nobody answers there.
+pub(crate) fn answer(socket: &Path, path: &str) -> String {
+    UnixStream::connect(socket).map(|stream| ask(stream, path)).unwrap_or_default()
+}
+
+/// The status and the body of a response of `/healthz`.
+pub(crate) fn health_in(response: &str) -> Option<(u16, Value)> {
+    let (head, body) = response.split_once("\r\n\r\n")?;
+    Some((head.split(' ').nth(1)?.parse().ok()?, serde_json::from_str(body).ok()?))
+}
+
 fn ask(mut stream: impl Read + Write, path: &str) -> String {
-    write!(stream, "GET {path} HTTP/1.1\r\nHost: here\r\n\r\n").unwrap();
     let mut response = String::new();
-    stream.read_to_string(&mut response).unwrap();
+    // Whoever is there may be killed meanwhile.
+    let asked = write!(stream, "GET {path} HTTP/1.1\r\nHost: here\r\n\r\n");
+    drop(asked.and_then(|()| stream.read_to_string(&mut response)));
     response
 }
 
