@@ -172,21 +172,19 @@ pub(crate) fn flags(matches: &ArgMatches) -> Vec<(String, OsString)> {
             continue;
         }
         let bare = OsString::from(format!("--{name}"));
-        match arg.get_action() {
-            ArgAction::Count => {
-                let count = usize::from(matches.get_count(id));
-                flags.extend(std::iter::repeat_n((name.to_owned(), bare), count));
+        let action = arg.get_action();
+        if action.takes_values() {
+            for value in matches.get_raw(id).into_iter().flatten() {
+                let mut word = bare.clone();
+                word.push("=");
+                word.push(value);
+                flags.push((name.to_owned(), word));
             }
-            action if action.takes_values() => {
-                for value in matches.get_raw(id).into_iter().flatten() {
-                    let mut word = bare.clone();
-                    word.push("=");
-                    word.push(value);
-                    flags.push((name.to_owned(), word));
-                }
-            }
-            _ => flags.push((name.to_owned(), bare)),
+            continue;
         }
+        let is_counted = matches!(action, ArgAction::Count);
+        let count = if is_counted { usize::from(matches.get_count(id)) } else { 1 };
+        flags.extend(std::iter::repeat_n((name.to_owned(), bare), count));
     }
     flags
 }
@@ -295,6 +293,26 @@ mod tests {
             };
             assert_eq!(by(of_these_verbs(&words)), by(Arguments::command()), "{words:?}");
         }
+    }
+
+    #[test]
+    fn the_flags_of_a_line_are_the_same_for_another_verb() {
+        let line = "certctl -vv run -f a.yaml --filename b=c.yaml -A --resolver 192.0.2.1,192.0.2.2 \
+                    --timeout 1h --every 2h";
+        let matches = Arguments::command().try_get_matches_from(line.split_whitespace()).unwrap();
+        let words: Vec<String> =
+            flags(&matches).into_iter().map(|(_, word)| word.into_string().unwrap()).collect();
+        let expected = [
+            "--filename=a.yaml",
+            "--filename=b=c.yaml",
+            "--verbose",
+            "--verbose",
+            "--all-namespaces",
+            "--timeout=1h",
+            "--resolver=192.0.2.1",
+            "--resolver=192.0.2.2",
+        ];
+        assert_eq!(words, expected);
     }
 
     #[test]

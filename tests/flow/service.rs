@@ -16,7 +16,8 @@ use crate::support::{CertificateYaml, Run, World, finish, until};
 
 /// `certctl run` in a world, with a Unix socket.
 struct Service {
-    child: Child,
+    /// `None` after its end.
+    child: Option<Child>,
     socket: PathBuf,
 }
 
@@ -26,13 +27,13 @@ impl Service {
         let socket = world.path("http");
         let serve = socket.display().to_string();
         let words = [&["run", "--serve", &serve], words].concat();
-        let service = Self { child: world.start_certctl(&words), socket };
+        let service = Self { child: Some(world.start_certctl(&words)), socket };
         until("it answers", || service.get("/nothing").starts_with("HTTP/1.1 404 "));
         service
     }
 
     fn signal(&self, signal: Signal) {
-        kill_process(Pid::from_child(&self.child), signal).unwrap();
+        kill_process(Pid::from_child(self.child.as_ref().unwrap()), signal).unwrap();
     }
 
     /// The response to a request; nothing when nobody answers.
@@ -56,9 +57,19 @@ impl Service {
     }
 
     /// Ends it, and returns what it said.
-    fn end(self) -> Run {
+    fn end(mut self) -> Run {
         self.signal(Signal::TERM);
-        finish(self.child).ends_in(0)
+        finish(self.child.take().unwrap()).ends_in(0)
+    }
+}
+
+/// It does not outlive a test that fails.
+impl Drop for Service {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
     }
 }
 

@@ -121,6 +121,17 @@ fn now(ahead: &AtomicI64) -> Timestamp {
     SystemClock.now() + SignedDuration::from_secs(ahead.load(Ordering::Relaxed))
 }
 
+/// A loop, which does not outlive a test that fails.
+struct Killed(Child);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        // It has ended when the test succeeds.
+        self.0.kill().ok();
+        self.0.wait().ok();
+    }
+}
+
 /// Kills the loop at once, and the run that is under way when it `takes` that.
 fn kill(child: &mut Child, takes: bool) {
     let pid = child.id();
@@ -144,7 +155,7 @@ fn memory(child: &Child) -> u64 {
 #[test]
 fn two_weeks_of_the_loop_are_two_weeks_of_cron() {
     let (service, cron) = (Ahead::new(), Ahead::new());
-    let mut child = service.start_loop();
+    let mut child = Killed(service.start_loop());
     let mut before = None;
     for half_day in 0..=28 {
         let seconds = half_day * DAY / 2;
@@ -153,25 +164,25 @@ fn two_weeks_of_the_loop_are_two_weeks_of_cron() {
         }
         if let Some((_, takes_the_run)) = KILLS.iter().find(|(at, _)| *at == half_day) {
             until("a run is under way", || !service.health()["runningSince"].is_null());
-            kill(&mut child, *takes_the_run);
-            child = service.start_loop();
+            kill(&mut child.0, *takes_the_run);
+            child.0 = service.start_loop();
         }
         service.after_a_run();
         cron.issue().ends_in(0);
         assert_eq!(service.records(), cron.records(), "after {half_day} half days");
         if half_day == UNDISTURBED {
-            before = Some(memory(&child));
+            before = Some(memory(&child.0));
         }
     }
-    let (before, after) = (before.unwrap(), memory(&child));
+    let (before, after) = (before.unwrap(), memory(&child.0));
     assert!(after <= before + 1024, "{before} KiB after a week, {after} KiB after two");
     let revisions: Vec<_> =
         service.records().into_iter().map(|(name, rev, _)| (name, rev)).collect();
     let expected =
         CERTIFICATES.map(|(name, days, _)| (name, u32::try_from(1 + 14 / days).unwrap()));
     assert_eq!(revisions, expected);
-    kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
-    finish(child).ends_in(0);
+    kill_process(Pid::from_child(&child.0), Signal::TERM).unwrap();
+    assert_eq!(child.0.wait().unwrap().code(), Some(0));
     service.issue().says_nothing();
     cron.issue().says_nothing();
 }

@@ -112,7 +112,7 @@ impl Server {
     }
 }
 
-/// Binds a Unix socket. One that nobody listens at any more is replaced.
+/// Binds a Unix socket. A file left by a process that has ended is replaced.
 fn bind(path: &Path) -> io::Result<UnixListener> {
     let is_socket = fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket());
     if is_socket && std::os::unix::net::UnixStream::connect(path).is_err() {
@@ -198,5 +198,5 @@ const MOST_VISITORS: usize = 16;
 const MAX_HEADER_BYTES: usize = 8 * 1024;
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 /// Of ten thousand certificates the metrics take seconds.
-const VISIT_TIMEOUT: Duration = Duration::from_secs(60);
+const VISIT_TIMEOUT: Duration = Duration::from_mins(1);
 const PAUSE_AFTER_ERROR: Duration = Duration::from_millis(100);

@@ -4,7 +4,7 @@
 //! each until it is waited for. tokio waits for its own alone. So process 1 starts `run` as its
 //! child, passes signals on, and waits for whatever ends.
 
-use rustix::process::{Pid, WaitOptions, WaitStatus, kill_process, waitpid};
+use rustix::process::{Pid, WaitOptions, WaitStatus, kill_process, wait};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::program::Program;
@@ -21,7 +21,7 @@ pub(super) async fn run(program: &Program, args: &RunArgs) -> Result<ExitCode, C
     let child = program.run(args).into_std().spawn().map_err(failed)?;
     let child = Pid::from_child(&child);
     loop {
-        while let Ok(Some((pid, status))) = waitpid(None, WaitOptions::NOHANG) {
+        while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
             if pid == child {
                 return Ok(code_of(status));
             }

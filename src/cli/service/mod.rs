@@ -120,7 +120,7 @@ async fn round(program: &Program, signals: &mut Signals, shell: &mut Shell) -> O
         tokio::select! {
             biased;
             ended = child.wait() => {
-                let code = program::code_of(ended);
+                let code = ended.map_or(ExitCode::Failed, program::code_of);
                 return if is_stopping { Outcome::Stopped(after_stop(code)) } else { Outcome::Ended(code) };
             }
             asked = signals.next() => match asked {

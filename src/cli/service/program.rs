@@ -1,7 +1,6 @@
 //! certctl itself, as the processes that `run` starts.
 
 use std::ffi::OsString;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 
@@ -83,8 +82,7 @@ pub(super) fn signal(child: &Child, signal: Signal) {
 }
 
 /// How a process of certctl ended.
-pub(super) fn code_of(status: io::Result<ExitStatus>) -> ExitCode {
-    let Ok(status) = status else { return ExitCode::Failed };
+pub(super) fn code_of(status: ExitStatus) -> ExitCode {
     match (status.code(), status.signal()) {
         (Some(number), _) => ExitCode::of_number(number),
         (None, Some(signal)) => ExitCode::Signal(u8::try_from(signal).unwrap_or_default()),

@@ -1,7 +1,7 @@
 //! What `/healthz` says of the runs.
 //!
 //! It is about certctl and not about certificates: a container that is restarted because a CA
-//! refuses a name helps nobody. Certificates are what `/metrics` is for.
+//! refuses a name does not help. Certificates are what `/metrics` is for.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -97,9 +97,9 @@ fn is_healthy(code: ExitCode) -> bool {
         | ExitCode::Validation
         | ExitCode::Ca
         | ExitCode::Output
-        | ExitCode::Attention => true,
-        // Several classes of failures at once end in 1 as well as a bug does.
-        ExitCode::Failed => true,
+        | ExitCode::Attention
+        // As failures of several classes at once end, too.
+        | ExitCode::Failed => true,
         ExitCode::Usage | ExitCode::State | ExitCode::Signal(_) => false,
     }
 }
