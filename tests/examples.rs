@@ -58,11 +58,13 @@ fn every_example_is_valid_and_complete_by_itself() {
 /// At another port, any user of the host could listen between two runs and answer challenges.
 #[test]
 fn no_example_puts_the_listener_on_a_port_that_any_user_may_take() {
-    let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/README.md");
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    let folders = ["guide", "how-to", "reference", "explanation"];
+    let pages = folders.iter().flat_map(|name| entries(&root.join("docs/src").join(name)));
     let mut ports = 0;
-    for path in manifests(&examples()).into_iter().chain([PathBuf::from(readme)]) {
+    for path in manifests(&examples()).into_iter().chain([root.join("README.md")]).chain(pages) {
         let text = std::fs::read_to_string(&path).unwrap();
-        // The README's first rehearsal, which no CA outside of this host ever asks, has 5002.
+        // The book's rehearsal, which no CA outside of this host ever asks, has 5002.
         let addresses = text.split("127.0.0.1:").skip(1).filter(|rest| !rest.starts_with("5002"));
         for rest in addresses {
             let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();

@@ -47,7 +47,7 @@ fn mistakes() -> Vec<Mistake<'static>> {
         .collect()
 }
 
-/// What the README lets a newcomer write.
+/// What the guide lets a newcomer write.
 const FIRST: &str = include_str!("../examples/web.yaml");
 
 const OWNED: &str = "it belongs to default/shop; give default/web a";

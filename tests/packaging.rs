@@ -171,6 +171,11 @@ fn the_packages_leave_out_no_page_unit_completion_or_example() {
                 .then(|| format!("usr/share/doc/certctl/examples{folder}/{name}"))
         });
     }
+    for folder in ["", "/guide", "/how-to", "/reference", "/explanation"] {
+        want(&format!("docs/src{folder}"), &|name| {
+            Some(format!("usr/share/doc/certctl/docs/src{folder}/{name}"))
+        });
+    }
     wanted.retain(|place, source| deb.get(place) != Some(source));
     assert!(wanted.is_empty(), "missing in Cargo.toml: {wanted:#?}");
 }

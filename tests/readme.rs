@@ -1,102 +1,40 @@
-//! Promise: what README and CONTRIBUTING tell people to type is understood, what they show is what
-//! comes out, and what they name is there.
+//! Promise: what README, CONTRIBUTING and the book tell people to type is understood, what they show
+//! is what comes out, and what they name is there.
 //!
-//! A fence `console NAME` is a session: its commands are run here in their order, and `…` stands
-//! for whatever came. A fence `console` is read by the command line's own parser.
+//! A fence `console NAME` is a session: its commands are run (`readme/sessions.rs`) in their order, and
+//! `…` stands for whatever came. A fence `console` is read by the command line's own parser.
 
 #![expect(clippy::unwrap_used, reason = "what goes wrong in a test ends the test")]
 
 #[cfg(test)]
 #[path = "crds/mod.rs"]
 mod crds;
+#[cfg(test)]
+#[path = "readme/pages.rs"]
+mod pages;
+#[cfg(test)]
+#[path = "readme/sessions.rs"]
+mod sessions;
+#[cfg(test)]
+#[path = "readme/shell.rs"]
+mod shell;
 #[expect(dead_code, unused_imports, reason = "other tests use the rest")]
 #[cfg(test)]
 #[path = "support/mod.rs"]
 mod support;
 
-use std::collections::BTreeSet;
-use std::fs;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
 
 use certctl::cli::args::Arguments;
 use certctl::cli::exit::ExitCode;
 use certctl::manifest::{Diagnostic, Options, Source, check_references, load};
-use certctl::resource::Reason;
 use clap::error::ErrorKind;
 use clap::{CommandFactory as _, Parser as _};
 use crds::{Crds, objects};
-use support::{CertificateYaml, World, finish};
-
-const README: &str = include_str!("../README.md");
-const CONTRIBUTING: &str = include_str!("../CONTRIBUTING.md");
-const ROOT: &str = env!("CARGO_MANIFEST_DIR");
-
-/// The fenced blocks: what stands behind the fence, and the text.
-fn blocks(page: &str) -> Vec<(&str, String)> {
-    let mut found: Vec<(&str, String)> = Vec::new();
-    let mut open = false;
-    for line in page.lines() {
-        match line.strip_prefix("```") {
-            Some(kind) if !open => {
-                found.push((kind, String::new()));
-                open = true;
-            }
-            Some(_) => open = false,
-            None if open => {
-                let text = &mut found.last_mut().unwrap().1;
-                *text += line;
-                text.push('\n');
-            }
-            None => {}
-        }
-    }
-    found
-}
-
-/// The spans of code in the running text and the tables.
-fn spans(page: &str) -> Vec<String> {
-    let mut fenced = false;
-    let text: String = page
-        .lines()
-        .filter(|line| {
-            let fence = line.starts_with("```");
-            fenced ^= fence;
-            !fence && !fenced
-        })
-        .flat_map(|line| [line, " "])
-        .collect();
-    text.split('`').skip(1).step_by(2).map(|span| span.replace("\\|", "|")).collect()
-}
-
-/// A typed command, and the lines that it is shown to answer.
-#[derive(Debug)]
-struct Typed {
-    line: String,
-    shown: Vec<String>,
-}
-
-fn typed(block: &str) -> Vec<Typed> {
-    let mut found: Vec<Typed> = Vec::new();
-    for line in block.replace("\\\n", " ").lines() {
-        if let Some(line) = line.strip_prefix("$ ") {
-            let line = line.split("  #").next().unwrap_or_default().trim().to_owned();
-            found.push(Typed { line, shown: Vec::new() });
-        } else {
-            found.last_mut().unwrap().shown.push(line.to_owned());
-        }
-    }
-    found
-}
-
-/// The calls of certctl in a line for a shell, as words.
-fn calls(line: &str) -> Vec<Vec<&str>> {
-    let parts = line.split([';', '|', '>']).map(str::trim);
-    let without = |part: &'static str| move |line| str::strip_prefix(line, part).unwrap_or(line);
-    let parts = parts.map(without("sudo ")).map(without("-u certctl "));
-    let calls = parts.filter(|part| part.starts_with("certctl "));
-    calls.map(|part| part.split_whitespace().skip(1).collect()).collect()
-}
+use pages::{Page, ROOT, book, calls, page, pages, typed};
+use serde_json::Value;
 
 /// What the command line's parser has against the words.
 fn refusal(words: &[&str]) -> Option<String> {
@@ -105,187 +43,261 @@ fn refusal(words: &[&str]) -> Option<String> {
     (!shows).then(|| error.to_string())
 }
 
+/// Whether it is the name of a verb, such as `certctl check dns`, and no more.
+fn is_verb(span: &str) -> bool {
+    let Some(words) = span.strip_prefix("certctl ") else { return false };
+    let mut command = Arguments::command();
+    words.split(' ').all(|word| {
+        let found = command.find_subcommand(word).cloned();
+        let is_one = found.is_some();
+        command = found.unwrap_or_default();
+        is_one
+    })
+}
+
 #[test]
 fn every_command_that_is_shown_is_understood() {
-    let mut count = 0;
-    for page in [README, CONTRIBUTING] {
-        let blocks = blocks(page).into_iter().filter(|(kind, _)| kind.starts_with("console"));
+    let (mut count, mut refused) = (0, Vec::new());
+    for page in pages() {
+        let blocks = page.blocks().into_iter().filter(|(kind, _)| kind.starts_with("console"));
         let typed = blocks.flat_map(|(_, text)| typed(&text)).map(|typed| typed.line);
         // Those with VERB are about all verbs, and those with a bracket about several.
-        let spans = spans(page).into_iter().filter(|span| !span.contains(['[', '…', '|']));
-        for line in typed.chain(spans.filter(|span| !span.contains(" VERB"))) {
+        let spans = page.spans().into_iter().filter(|span| !span.contains(['[', '…', '|']));
+        let spans = spans.filter(|span| !span.contains(" VERB") && !is_verb(span));
+        for line in typed.chain(spans) {
             for words in calls(&line) {
-                assert_eq!(refusal(&words), None, "{line}");
+                refused.extend(refusal(&words).map(|why| format!("{}: {line}: {why}", page.path)));
                 count += 1;
             }
         }
     }
-    assert!(count > 40, "{count}");
+    assert!(refused.is_empty(), "{refused:#?}");
+    assert!(count > 120, "{count}");
     assert!(refusal(&["isue"]).is_some() && refusal(&["issue", "--no-such-flag"]).is_some());
 }
 
 #[test]
+fn commands_stand_in_sessions_or_blocks_of_commands() {
+    for page in pages() {
+        for (kind, text) in page.blocks() {
+            let kind = kind.split(' ').next().unwrap();
+            assert!(["console", "yaml", "toml", "text"].contains(&kind), "{}: {kind}", page.path);
+            let is_command = |line: &str| calls(line.trim_start_matches("$ ")).is_empty();
+            assert!(kind == "console" || text.lines().all(is_command), "{}: {text}", page.path);
+        }
+    }
+}
+
+#[test]
+fn the_readme_is_short() {
+    let readme = page("README.md");
+    assert!(readme.text.lines().count() <= 200, "{}", readme.text.lines().count());
+    for page in std::iter::once(readme).chain(book()) {
+        for line in page.text.lines().filter(|line| !line.starts_with('|')) {
+            assert!(line.chars().count() <= 100, "{}: {line}", page.path);
+        }
+    }
+}
+
+#[test]
+fn the_first_screen_has_both_commands_for_a_clone() {
+    let readme = page("README.md").text;
+    let screen: Vec<&str> = readme.lines().take(25).collect();
+    for command in ["$ cargo run --example quickstart", "$ tests/run"] {
+        assert!(screen.iter().any(|line| line.starts_with(command)), "{command}: {screen:#?}");
+    }
+}
+
+#[test]
+fn every_page_is_in_the_table_of_contents_and_every_link_leads_somewhere() {
+    let summary = page("docs/src/SUMMARY.md");
+    let listed: Vec<String> = summary.links().into_iter().map(|(path, _)| path).collect();
+    let mut sorted = listed.clone();
+    sorted.sort();
+    let found: Vec<String> = book().into_iter().map(|page| page.path).collect();
+    assert_eq!(sorted, found, "docs/src/SUMMARY.md lists each page once");
+    let anchors: BTreeMap<String, Vec<String>> =
+        pages().into_iter().map(|page| (page.path.clone(), page.anchors())).collect();
+    let mut count = 0;
+    for page in pages() {
+        for (path, anchor) in page.links() {
+            assert!(Path::new(ROOT).join(&path).exists(), "{}: {path}", page.path);
+            if let Some(anchor) = anchor {
+                assert!(anchors[&path].contains(&anchor), "{}: {path}#{anchor}", page.path);
+            }
+            // mdbook copies nothing from outside of the book.
+            let inside = path.starts_with("docs/src/") || !page.path.starts_with("docs/src/");
+            assert!(inside, "{}: {path} is not in the book", page.path);
+            count += 1;
+        }
+    }
+    assert!(count > 60, "{count}");
+}
+
+#[test]
 fn every_verb_has_its_line_and_every_line_its_verb() {
-    let table = section("## Verbs");
-    let firsts = table.lines().filter_map(|line| line.strip_prefix("| `"));
-    let told: BTreeSet<&str> = firsts.flat_map(first_words).collect();
+    let rows = page("docs/src/reference/verbs.md").rows("# Verbs");
+    let told: BTreeSet<String> = rows.iter().flat_map(|row| first_words(&row[0])).collect();
     let command = Arguments::command();
-    let known: BTreeSet<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+    let known: BTreeSet<String> =
+        command.get_subcommands().map(|verb| verb.get_name().to_owned()).collect();
     assert_eq!(told, known);
 }
 
-/// The verbs of a row: of each span in its first cell, the first word.
-fn first_words(row: &'static str) -> Vec<&'static str> {
-    let cell = row.split(" | ").next().unwrap_or_default();
-    let spans = cell.split('`').step_by(2);
-    spans.filter_map(|span| span.split([' ', '`']).next()).filter(|word| !word.is_empty()).collect()
+/// The first word of each span of a cell.
+fn first_words(cell: &str) -> Vec<String> {
+    let spans = cell.split('`').skip(1).step_by(2);
+    spans.filter_map(|span| span.split(' ').next()).map(str::to_owned).collect()
 }
 
-/// A section of the README.
-fn section(title: &str) -> &'static str {
-    let (_, rest) = README.split_once(&format!("\n{title}\n")).unwrap();
-    rest.split("\n## ").next().unwrap()
-}
-
-/// The session of this name.
-fn session(name: &str) -> Vec<Typed> {
-    let wanted = format!("console {name}");
-    let (_, text) = blocks(README).into_iter().find(|(kind, _)| *kind == wanted).unwrap();
-    typed(&text)
-}
-
-/// Fails unless the output is what is shown.
-#[track_caller]
-fn compare(typed: &Typed, output: &str) {
-    let shown: Vec<&str> = typed.shown.iter().map(String::as_str).collect();
-    let lines: Vec<&str> = output.lines().collect();
-    assert!(fits(&shown, &lines), "{}\nshown: {shown:#?}\nsaid: {output}", typed.line);
-}
-
-fn fits(shown: &[&str], lines: &[&str]) -> bool {
-    match (shown, lines) {
-        ([], lines) => lines.is_empty(),
-        (["…", rest @ ..], lines) => {
-            fits(rest, lines) || lines.split_first().is_some_and(|(_, lines)| fits(shown, lines))
+#[test]
+fn every_flag_has_its_line_with_its_variable_and_default() {
+    let rows = page("docs/src/reference/flags.md").rows("# Flags and environment");
+    let mut told: Vec<String> = Vec::new();
+    let command = Arguments::command();
+    for row in &rows {
+        let (_, flag) = row[0].split_once("--").unwrap();
+        let name = flag.split(['`', ' ']).next().unwrap();
+        let arg = command.get_arguments().find(|arg| arg.get_long() == Some(name)).unwrap();
+        let short = arg.get_short().map(|short| format!("`-{short}`"));
+        assert_eq!(row[0].split_once(", ").map(|(short, _)| short.to_owned()), short, "{name}");
+        let help = arg.get_help().unwrap().to_string();
+        let in_help =
+            help.split_once("[env: ").map(|(_, rest)| rest.trim_end_matches(']').to_owned());
+        let variable = arg.get_env().map(|env| env.to_str().unwrap().to_owned()).or(in_help);
+        assert_eq!(row[1].replace('`', ""), variable.unwrap_or_default(), "{name}");
+        for default in arg.get_default_values() {
+            assert_eq!(row[2], format!("`{}`", default.to_str().unwrap()), "{name}");
         }
-        ([first, rest @ ..], [line, lines @ ..]) => line_fits(first, line) && fits(rest, lines),
-        ([_, ..], []) => false,
+        told.push(name.to_owned());
     }
-}
-
-fn line_fits(shown: &str, line: &str) -> bool {
-    let mut parts = shown.split('…');
-    let Some(mut rest) = line.strip_prefix(parts.next().unwrap_or_default()) else { return false };
-    let mut last = None;
-    for part in parts {
-        let Some(at) = rest.find(part) else { return false };
-        rest = &rest[at + part.len()..];
-        last = Some(part);
-    }
-    rest.is_empty() || last == Some("")
+    let all = command.get_arguments().filter(|arg| arg.is_global_set() && !arg.is_hide_set());
+    let known: Vec<String> = all.filter_map(|arg| arg.get_long().map(str::to_owned)).collect();
+    let (told, known): (BTreeSet<_>, BTreeSet<_>) =
+        (told.into_iter().collect(), known.into_iter().collect());
+    assert_eq!(told, known);
 }
 
 #[test]
-fn the_first_run_goes_as_it_is_shown() {
-    let world = World::start();
-    for typed in session("first-run") {
-        for words in calls(&typed.line) {
-            let port = world.port.number().to_string();
-            let words: Vec<String> = words.iter().map(|w| w.replace("5002", &port)).collect();
-            let mut command = Command::new(env!("CARGO_BIN_EXE_certctl"));
-            world.surround(command.args(&words));
-            let run = finish(command.current_dir(ROOT).spawn().unwrap()).ends_in(0);
-            compare(&typed, &(run.stdout + &run.stderr));
-        }
-    }
-    assert_eq!(fs::read_dir(world.path("home")).unwrap().count(), 0, "nothing was written");
-    assert!(!world.path("state").exists(), "nothing was written");
-}
-
-#[test]
-fn the_mistake_is_reported_as_shown() {
-    let world = World::start();
-    let wrong = include_str!("../examples/web.yaml").replace("dnsNames:", "dnsName:");
-    world.write("web.yaml", &wrong);
-    for typed in session("mistake") {
-        let [words] = &calls(&typed.line)[..] else { panic!("{typed:?}") };
-        compare(&typed, &world.run(words).ends_in(3).stderr);
+fn every_setting_that_is_shown_is_one() {
+    let example = include_str!("../examples/config.toml");
+    let page = page("docs/src/reference/config.md");
+    let (_, text) = page.blocks().into_iter().find(|(kind, _)| *kind == "toml").unwrap();
+    for line in text.lines() {
+        let (key, _) = line.split_once(" = ").unwrap();
+        assert!(example.contains(&format!("\n#{key} = ")), "{key}");
     }
 }
 
-#[test]
-fn the_first_certificate_is_issued_as_it_is_shown() {
-    let world = World::start();
-    world.dns.set("www.example.com", vec!["127.0.0.1".parse().unwrap()]);
-    let (_, manifest) = blocks(README).into_iter().find(|(kind, _)| *kind == "yaml").unwrap();
-    let example = include_str!("../examples/web.yaml");
-    assert!(example.ends_with(&manifest), "it is examples/web.yaml");
-    // Another CA; everything else as it is printed.
-    let server = manifest.lines().find(|line| line.trim_start().starts_with("server: ")).unwrap();
-    let issuer = world.issuer().to_string();
-    let ours = |line: &&str| ["server: ", "caBundle: "].iter().any(|key| line.contains(key));
-    let ours: Vec<&str> = issuer.lines().filter(ours).collect();
-    world.write("config/web.yaml", &manifest.replace(server, &ours.join("\n")));
-    for typed in session("first-certificate") {
-        let [words] = &calls(&typed.line)[..] else { panic!("{typed:?}") };
-        let run = world.run(words).ends_in(0);
-        compare(&typed, &(run.stdout + &run.stderr));
-    }
-    assert_eq!(world.ca.issued(), 1);
+/// The fields that the manual has below a heading, and whether certctl uses them.
+fn fields_of_the_manual(section: &str) -> BTreeMap<String, bool> {
+    let manual = include_str!("../man/certctl.yaml.5").replace("\\-", "-");
+    let (_, rest) = manual.split_once(&format!("\n.SH {section}\n")).unwrap();
+    let section = rest.split("\n.SH ").next().unwrap();
+    let fields = section.lines().filter_map(|line| line.strip_prefix(".BR ")?.split_once(" \" ("));
+    fields.map(|(field, by)| (field.to_owned(), by != "cluster)\"")).collect()
+}
+
+/// Those of a table: in the first cell a span with the field, in the second whether it is used.
+fn fields_of(rows: &[Vec<String>]) -> BTreeMap<String, bool> {
+    let field = |row: &Vec<String>| row[0].trim_matches('`').to_owned();
+    rows.iter().map(|row| (field(row), row[1] != "ignored")).collect()
 }
 
 #[test]
-fn a_pair_of_another_client_is_taken_over_as_it_is_shown() {
-    let elsewhere = World::prepared(&[CertificateYaml::new("web")]);
-    elsewhere.issue().ends_in(0);
-    let world = World::prepared(&[CertificateYaml::new("web")]);
-    let theirs = world.path("live");
-    fs::create_dir(&theirs).unwrap();
-    let secret = elsewhere.path("state/secrets/default/web-tls");
-    fs::copy(secret.join("tls.crt"), theirs.join("fullchain.pem")).unwrap();
-    fs::copy(secret.join("tls.key"), theirs.join("privkey.pem")).unwrap();
-    for typed in session("adoption") {
-        if let [words] = &calls(&typed.line)[..] {
-            world.run(words).ends_in(0);
-            continue;
-        }
-        let here = |path: &Path| path.display().to_string();
-        let line = typed
-            .line
-            .replace("sudo ", "")
-            .replace("/var/lib/certctl", &here(&world.path("state")))
-            .replace("/etc/letsencrypt/live/www.example.com", &here(&theirs));
-        let status = Command::new("sh").args(["-ec", &line]).status().unwrap();
-        assert!(status.success(), "{line}");
-    }
-    assert_eq!(world.ca.requests(), 0);
-    assert_eq!(world.state().readiness("web"), Reason::Ready);
-    let now = world.state().path("secrets/default/web-tls/tls.crt");
-    assert_eq!(fs::read(now).unwrap(), fs::read(secret.join("tls.crt")).unwrap());
+fn every_field_has_its_line() {
+    let manifests = page("docs/src/reference/manifests.md");
+    let below = |fields: &BTreeMap<String, bool>, prefixes: &[&str]| {
+        let is_below = |field: &str, prefix: &str| {
+            field.strip_prefix(prefix).is_some_and(|rest| !rest.contains('.'))
+        };
+        let kept = fields.iter().filter(|(f, _)| prefixes.iter().any(|prefix| is_below(f, prefix)));
+        kept.map(|(field, used)| (field.clone(), *used)).collect::<BTreeMap<_, _>>()
+    };
+    let certificate = fields_of_the_manual("CERTIFICATE");
+    let told = fields_of(&manifests.rows("## Certificate"));
+    assert_eq!(told, below(&certificate, &["spec."]));
+    let issuer = fields_of_the_manual("ISSUER");
+    let told = fields_of(&manifests.rows("## Issuer and ClusterIssuer"));
+    assert_eq!(told, below(&issuer, &["spec.", "spec.acme."]));
+    let told = fields_of(&manifests.rows("## Solvers"));
+    let solvers = ["spec.acme.solvers.", "spec.acme.solvers.selector."];
+    assert_eq!(told, below(&issuer, &solvers));
+    let rows = page("docs/src/reference/dns-providers.md").rows("# DNS providers");
+    let rows: Vec<_> = rows.into_iter().filter(|row| row.len() == 3).collect();
+    assert_eq!(fields_of(&rows), below(&issuer, &["spec.acme.solvers.dns01."]));
+}
+
+#[test]
+fn every_annotation_has_its_line() {
+    let rows = page("docs/src/reference/annotations.md").rows("# Annotations");
+    let told: BTreeSet<String> = rows.iter().flat_map(|row| first_words(&row[0])).collect();
+    let known: BTreeSet<String> = fields_of_the_manual("ANNOTATIONS").into_keys().collect();
+    assert_eq!(told, known);
+}
+
+#[test]
+fn every_kind_of_output_has_its_line() {
+    let rows = page("docs/src/reference/json.md").rows("# JSON output");
+    let kinds = rows.iter().filter(|row| row.len() == 2 && row[0].starts_with('`'));
+    let first = |row: &&Vec<String>| row[1] != "further fields" && !row[0].contains("certificate");
+    let told: BTreeSet<String> = kinds.filter(first).flat_map(|row| first_words(&row[0])).collect();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_certctl"));
+    let schema = command.args(["schema", "output"]).env_clear().output().unwrap().stdout;
+    let schema: Value = serde_json::from_slice(&schema).unwrap();
+    let all = schema["oneOf"].as_array().unwrap().iter();
+    let kind = |object: &Value| object["properties"]["kind"]["const"].as_str().map(str::to_owned);
+    let known: BTreeSet<String> = all.filter_map(kind).collect();
+    assert_eq!(told, known);
+}
+
+#[test]
+fn every_word_of_status_has_its_line() {
+    let rows = page("docs/src/reference/status.md").rows("# Status");
+    let told: BTreeSet<String> =
+        rows.iter().flat_map(|row| row[0].split(", ").map(str::to_owned)).collect();
+    let source = include_str!("../src/cli/status/verdict.rs");
+    let words =
+        source.lines().filter_map(|line| line.trim().strip_prefix("Self::")?.split_once("=> (\""));
+    let known: BTreeSet<String> = words
+        .filter_map(|(_, rest)| rest.split_once('"').map(|(word, _)| word.to_owned()))
+        .collect();
+    assert!(known.contains("READY"), "{known:?}");
+    assert_eq!(told, known);
+    let short: BTreeSet<String> = page("README.md")
+        .rows("## What status says")
+        .iter()
+        .flat_map(|row| row[0].split(", ").map(str::to_owned).collect::<Vec<_>>())
+        .collect();
+    assert!(short.is_subset(&known), "{short:?}");
 }
 
 #[test]
 fn every_manifest_and_every_part_of_one_is_valid() {
     let crds = Crds::load();
-    let whole = blocks(README).into_iter().find(|(kind, _)| *kind == "yaml").unwrap().1;
+    let guide = page("docs/src/guide/first-certificate.md");
+    let whole = guide.blocks().into_iter().find(|(kind, _)| *kind == "yaml").unwrap().1;
     let mut count = 0;
-    for (_, text) in blocks(README).into_iter().filter(|(kind, _)| *kind == "yaml") {
-        let text = complete(&whole, &text);
-        let mut loaded = load(&[Source::Stdin(text.clone().into())], &Options::default());
-        check_references(&mut loaded);
-        let found: Vec<String> = loaded.diagnostics.iter().map(Diagnostic::render).collect();
-        assert_eq!(found, Vec::<String>::new(), "{text}");
-        assert_eq!((loaded.certificates.len(), loaded.issuers.len()), (1, 1), "{text}");
-        for object in objects(&text) {
-            assert_eq!(crds.fault(&object), None, "{text}");
+    for page in pages() {
+        for (_, text) in page.blocks().into_iter().filter(|(kind, _)| *kind == "yaml") {
+            let text = complete(&whole, &text);
+            let mut loaded = load(&[Source::Stdin(text.clone().into())], &Options::default());
+            check_references(&mut loaded);
+            let found: Vec<String> = loaded.diagnostics.iter().map(Diagnostic::render).collect();
+            assert_eq!(found, Vec::<String>::new(), "{}: {text}", page.path);
+            let both = (loaded.certificates.len(), loaded.issuers.len());
+            assert_eq!(both, (1, 1), "{}: {text}", page.path);
+            for object in objects(&text) {
+                assert_eq!(crds.fault(&object), None, "{}: {text}", page.path);
+            }
+            count += 1;
         }
-        count += 1;
     }
-    assert!(count >= 4, "{count}");
+    assert!(count >= 8, "{count}");
 }
 
-/// A part of a manifest within the whole one: the metadata of the Certificate, or the solvers of
-/// the Issuer.
+/// A part of a manifest within the whole one: the Certificate, its metadata, or the solvers of the
+/// Issuer.
 fn complete(whole: &str, part: &str) -> String {
     let (issuer, certificate) = whole.split_once("---\n").unwrap();
     if part.starts_with("metadata:\n") {
@@ -297,32 +309,40 @@ fn complete(whole: &str, part: &str) -> String {
         return format!("{head}{part}---\n{certificate}");
     }
     assert!(part.starts_with("apiVersion: "), "what is this a part of?\n{part}");
-    part.to_owned()
+    let is_whole = part.contains("kind: Issuer\n");
+    if is_whole { part.to_owned() } else { format!("{issuer}---\n{part}") }
 }
 
 #[test]
 fn every_file_that_is_named_is_there() {
-    let ours =
-        ["examples", "tests", "man", "completions", "src", "packaging", ".ci", "CONTRIBUTING.md"];
+    let ours = [
+        "examples",
+        "tests",
+        "man",
+        "completions",
+        "src",
+        "packaging",
+        ".ci",
+        "docs",
+        "CONTRIBUTING.md",
+        "SECURITY.md",
+    ];
     let mut count = 0;
-    for span in [README, CONTRIBUTING].into_iter().flat_map(spans) {
-        let path = span.split_whitespace().next().unwrap_or_default();
-        if path
-            .split('/')
-            .next()
-            .is_some_and(|first| ours.contains(&first) && path.contains(['/', '.']))
-        {
-            assert!(Path::new(ROOT).join(path).exists(), "{span}");
-            count += 1;
-        }
-    }
-    assert!(count > 10, "{count}");
     let recipes = include_str!("../justfile");
-    for span in [README, CONTRIBUTING].into_iter().flat_map(spans) {
-        if let Some(recipe) = span.strip_prefix("just ") {
-            assert!(recipes.contains(&format!("\n{recipe}:")), "{span}");
+    for page in pages() {
+        for span in page.spans() {
+            let path = span.split_whitespace().next().unwrap_or_default();
+            let first = path.split('/').next();
+            if first.is_some_and(|first| ours.contains(&first) && path.contains(['/', '.'])) {
+                assert!(Path::new(ROOT).join(path).exists(), "{}: {span}", page.path);
+                count += 1;
+            }
+            if let Some(recipe) = span.strip_prefix("just ") {
+                assert!(recipes.contains(&format!("\n{recipe}:")), "{}: {span}", page.path);
+            }
         }
     }
+    assert!(count > 40, "{count}");
 }
 
 /// All of them: a new one does not compile without being told here.
@@ -355,8 +375,7 @@ fn exit_codes() -> Vec<String> {
 
 #[test]
 fn the_exit_codes_are_those_of_the_program() {
-    let rows = section("## Exit codes").lines().filter_map(|line| line.strip_prefix("| "));
-    let codes =
-        rows.filter_map(|row| row.split(" | ").next()).skip(1).filter(|code| *code != "---");
-    assert_eq!(codes.collect::<Vec<_>>(), exit_codes());
+    let rows = page("docs/src/reference/exit-codes.md").rows("# Exit codes");
+    let codes: Vec<String> = rows.into_iter().map(|row| row[0].clone()).collect();
+    assert_eq!(codes, exit_codes());
 }

@@ -2,8 +2,8 @@
 //!
 //! Contract: this is the one place that reads environment variables, once, at the start; what
 //! follows is pure. Precedence: flag > `CERTCTL_*` > systemd's `STATE_DIRECTORY`,
-//! `CONFIGURATION_DIRECTORY`, `CREDENTIALS_DIRECTORY` > `config.toml` > the table of the README. A
-//! variable that is empty counts as unset.
+//! `CONFIGURATION_DIRECTORY`, `CREDENTIALS_DIRECTORY` > `config.toml` > the table in
+//! `docs/src/reference/files.md`. A variable that is empty counts as unset.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};

@@ -1,6 +1,6 @@
 //! How a run ends, as a number: the exit codes and the rule for runs over several certificates.
 //!
-//! Contract: these numbers are documented in the README and the man page and never change their
+//! Contract: these numbers are documented in the book and the man page and never change their
 //! meaning. 101, 134 and 139 are never used: a panic is a bug and ends in 1 (`super::panic`).
 
 use crate::resource::FailureClass;
@@ -55,7 +55,7 @@ impl ExitCode {
     }
 }
 
-/// Each code and its meaning, as the README, the manual and nothing else say it.
+/// Each code and its meaning, as the book, the manual and nothing else say it.
 pub const MEANINGS: [(&str, &str); 12] = [
     ("0", "done, or nothing to do"),
     (
@@ -215,9 +215,9 @@ mod tests {
     }
 
     #[test]
-    fn the_readme_has_the_meaning_of_each_code() {
-        let readme = include_str!("../../README.md");
-        let rows = readme.lines().skip_while(|line| *line != "| 0 | done, or nothing to do |");
+    fn the_book_has_the_meaning_of_each_code() {
+        let page = include_str!("../../docs/src/reference/exit-codes.md");
+        let rows = page.lines().skip_while(|line| *line != "| 0 | done, or nothing to do |");
         let rows: Vec<&str> = rows.take_while(|line| line.starts_with('|')).collect();
         let meanings = MEANINGS.map(|(code, meaning)| format!("| {code} | {meaning} |"));
         assert_eq!(rows, meanings);

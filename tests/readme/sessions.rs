@@ -1,0 +1,235 @@
+//! Every session (`console NAME`) is run, and answers as it is shown.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use certctl::rehearsal::{Fault, ProblemType, Rule};
+use certctl::resource::Reason;
+use serde_json::Value;
+
+use crate::pages::{ROOT, page};
+use crate::shell::{Shell, names};
+use crate::support::{CertificateYaml, World};
+
+const EXAMPLE: &str = include_str!("../../examples/web.yaml");
+
+/// A world whose config directory has the example's manifest.
+fn with_web() -> World {
+    let world = World::start();
+    world.write("config/web.yaml", EXAMPLE);
+    world
+}
+
+/// The same, with the certificate issued.
+fn issued(world: &World) -> Shell<'_> {
+    let shell = Shell::new(world);
+    shell.redirect();
+    world.run(&["issue"]).ends_in(0);
+    assert_eq!(world.ca.issued(), 1);
+    shell
+}
+
+#[test]
+fn no_session_is_without_a_test() {
+    let run = include_str!("sessions.rs");
+    let run: BTreeSet<String> = run
+        .split(".play")
+        .skip(1)
+        .filter_map(|rest| rest.split('"').nth(1).map(str::to_owned))
+        .collect();
+    let shown = names();
+    assert!(shown.len() > 20, "{shown:?}");
+    let missing: Vec<&String> = shown.difference(&run).collect();
+    assert!(missing.is_empty(), "these sessions are not run: {missing:?}");
+}
+
+#[test]
+fn the_picture_of_a_run() {
+    let world = World::start();
+    world.write("config/web.yaml", &EXAMPLE.replace("letsencrypt-staging", "letsencrypt"));
+    Shell::new(&world).play_with("picture", |_| {
+        world.run(&["account", "register"]).ends_in(0);
+    });
+    assert_eq!(world.ca.issued(), 1);
+}
+
+#[test]
+fn the_first_certificate_of_the_readme() {
+    let world = World::start();
+    Shell::new(&world).play("first-certificate");
+    assert_eq!(world.ca.issued(), 1);
+}
+
+#[test]
+fn the_first_certificate_of_the_guide() {
+    let world = World::start();
+    let shell = Shell::new(&world);
+    shell.play("two-manifests");
+    shell.play("issue-it");
+    assert_eq!(world.ca.issued(), 1);
+}
+
+#[test]
+fn the_manifest_of_the_guide_is_the_example_and_that_of_the_readme_a_part_of_it() {
+    let guide = page("docs/src/guide/first-certificate.md");
+    let readme = page("README.md");
+    for page in [&guide, &readme] {
+        let (_, manifest) = page.blocks().into_iter().find(|(kind, _)| *kind == "yaml").unwrap();
+        assert!(EXAMPLE.ends_with(&manifest), "{}", page.path);
+    }
+}
+
+#[test]
+fn a_rehearsal_without_a_domain() {
+    let world = World::start();
+    let example = format!("{ROOT}/examples/web.yaml");
+    let shell = Shell::new(&world).with("examples/web.yaml", example);
+    shell.with("5002", world.port.number()).play("try");
+    assert_eq!(fs::read_dir(world.path("home")).unwrap().count(), 0, "nothing was written");
+    assert!(!world.path("state").exists(), "nothing was written");
+}
+
+#[test]
+fn a_mistake() {
+    let world = World::start();
+    world.write("web.yaml", &EXAMPLE.replace("dnsNames:", "dnsName:"));
+    Shell::new(&world).play("mistake");
+}
+
+#[test]
+fn a_field_and_the_schema() {
+    let world = World::start();
+    let shell = Shell::new(&world);
+    shell.play("explain");
+    shell.play("editor");
+    let schema = fs::read(world.path("certctl.schema.json")).unwrap();
+    assert!(serde_json::from_slice::<Value>(&schema).unwrap().is_object());
+}
+
+#[test]
+fn a_wildcard() {
+    let world = World::start();
+    Shell::new(&world).play("wildcard");
+    assert_eq!(world.ca.requests(), 0);
+}
+
+#[test]
+fn a_hook_that_fails_once() {
+    let world = World::start();
+    let hook = "metadata:\n  annotations:\n    certctl.io/deploy-hook: install-web\n  name: web\n";
+    world.write("config/web.yaml", &EXAMPLE.replace("metadata:\n  name: web\n", hook));
+    let script = "[ -e ../again ] || { : >../again; echo 'no space left' >&2; exit 1; }";
+    world.write_program("config/hooks.d/install-web", script);
+    Shell::new(&world).play("failed-hook");
+    assert_eq!(world.ca.issued(), 1);
+}
+
+#[test]
+fn a_pair_of_another_client() {
+    let elsewhere = World::prepared(&[CertificateYaml::new("web")]);
+    elsewhere.issue().ends_in(0);
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    let theirs = world.path("live");
+    fs::create_dir(&theirs).unwrap();
+    let secret = elsewhere.path("state/secrets/default/web-tls");
+    fs::copy(secret.join("tls.crt"), theirs.join("fullchain.pem")).unwrap();
+    fs::copy(secret.join("tls.key"), theirs.join("privkey.pem")).unwrap();
+    let live = "/etc/letsencrypt/live/www.example.com";
+    Shell::new(&world).with(live, theirs.display()).play("adoption");
+    assert_eq!(world.ca.requests(), 0);
+    assert_eq!(world.state().readiness("web"), Reason::Ready);
+    let now = world.state().path("secrets/default/web-tls/tls.crt");
+    assert_eq!(fs::read(now).unwrap(), fs::read(secret.join("tls.crt")).unwrap());
+}
+
+#[test]
+fn another_host() {
+    let world = with_web();
+    let shell = issued(&world);
+    shell.play("move");
+    for folder in ["config", "state"] {
+        fs::remove_dir_all(world.path(folder)).unwrap();
+    }
+    shell.play("move-there");
+    assert_eq!(world.ca.issued(), 1);
+}
+
+#[test]
+fn a_leaked_key() {
+    let world = with_web();
+    issued(&world).play("revoke");
+    assert_eq!(world.ca.issued(), 2);
+}
+
+#[test]
+fn a_rollback() {
+    let world = with_web();
+    issued(&world).play("roll-back");
+    assert_eq!(world.ca.issued(), 3);
+}
+
+#[test]
+fn the_end_of_a_certificate() {
+    let world = with_web();
+    issued(&world).play("forget");
+    assert!(!world.path("state/secrets/default/web-tls").exists());
+}
+
+#[test]
+fn a_private_ca() {
+    let world = World::start();
+    world.write("root.pem", &world.ca.root_pem());
+    let url = world.ca.directory_url();
+    Shell::new(&world).with("https://ca.example.com/directory", url).play("private-ca");
+    assert_eq!(world.ca.issued(), 0);
+}
+
+#[test]
+fn the_eyes_on_it() {
+    let world = with_web();
+    issued(&world).play("monitor");
+}
+
+#[test]
+fn a_failed_validation() {
+    let world = with_web();
+    let refusal = Fault::Refuse { kind: ProblemType::Unauthorized, detail: "no".to_owned() };
+    world.fault(Rule::always(refusal).for_name("www.example.com"));
+    Shell::new(&world).play_with("failure", |line| {
+        if line.contains(" renew ") {
+            world.ca.faults().clear();
+        }
+    });
+    assert_eq!(world.ca.issued(), 1);
+}
+
+#[test]
+fn a_user_who_is_not_root() {
+    let world = World::start();
+    let config = world.path("config");
+    Shell::new(&world).with("~/.config/certctl", config.display()).play("without-root");
+}
+
+#[test]
+fn two_of_many() {
+    let world = World::start();
+    world.write("config/issuer.yaml", &world.issuer().named("letsencrypt-staging"));
+    for name in ["mail", "shop"] {
+        let dns_name = format!("{name}.example.com");
+        let certificate = CertificateYaml::new(name).for_names(&[&dns_name]);
+        let text = certificate.issued_by("letsencrypt-staging").to_string();
+        let team = if name == "shop" { "web" } else { "post" };
+        let labels = format!("  name: {name}\n  labels: {{team: {team}}}\n");
+        let text = text.replacen(&format!("  name: {name}\n"), &labels, 1);
+        world.write(&format!("config/{name}.yaml"), &text);
+    }
+    Shell::new(&world).play("many");
+    assert_eq!(world.ca.issued(), 2);
+}
+
+#[test]
+fn a_script() {
+    let world = with_web();
+    Shell::new(&world).play("script");
+    assert_eq!(world.ca.issued(), 1);
+}

@@ -1,0 +1,158 @@
+//! A shell in a world: `certctl` is the binary, `sudo` changes nothing, and the folders of root are
+//! those of the world.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::process::Command;
+
+use regex::Regex;
+
+use crate::pages::{Page, Typed, pages, typed};
+use crate::support::{World, finish};
+
+/// The session of this name, which stands on one page.
+pub(crate) fn session(name: &str) -> Vec<Typed> {
+    let wanted = format!("console {name}");
+    let pages = pages();
+    let blocks = pages.iter().flat_map(Page::blocks);
+    let mut found = blocks.filter(|(kind, _)| *kind == wanted);
+    let (_, text) = found.next().unwrap_or_else(|| panic!("no session {name}"));
+    assert!(found.next().is_none(), "two sessions are called {name}");
+    typed(&text)
+}
+
+/// The names of all sessions.
+pub(crate) fn names() -> BTreeSet<String> {
+    let pages = pages();
+    let kinds = pages.iter().flat_map(Page::blocks).map(|(kind, _)| kind.to_owned());
+    kinds.filter_map(|kind| kind.strip_prefix("console ").map(str::to_owned)).collect()
+}
+
+/// See the module.
+pub(crate) struct Shell<'w> {
+    world: &'w World,
+    /// What is written, and what stands for it here.
+    replaced: Vec<(String, String)>,
+}
+
+impl<'w> Shell<'w> {
+    /// A shell, for a world in which the names below are this machine.
+    pub(crate) fn new(world: &'w World) -> Self {
+        world.write_program("bin/sudo", "[ \"$1\" = -u ] && shift 2\nexec \"$@\"");
+        symlink(env!("CARGO_BIN_EXE_certctl"), world.path("bin/certctl")).unwrap();
+        let port = world.port.number();
+        let settings = format!("http01-check-port = {port}\nself-check-interval = \"100ms\"\n");
+        world.write("config/config.toml", &settings);
+        for name in ["www.example.com", "mail.example.com", "shop.example.com"] {
+            world.dns.set(name, vec!["127.0.0.1".parse().unwrap()]);
+        }
+        let here = |below: &str| world.path(below).display().to_string();
+        let replaced = vec![
+            ("/etc/certctl".to_owned(), here("config")),
+            ("/var/lib/certctl".to_owned(), here("state")),
+        ];
+        Self { world, replaced }
+    }
+
+    /// With something else in place of what is written.
+    pub(crate) fn with(mut self, written: &str, here: impl ToString) -> Self {
+        self.replaced.push((written.to_owned(), here.to_string()));
+        self
+    }
+
+    /// Runs a session; each command must end and answer as it is shown.
+    pub(crate) fn play(&self, name: &str) {
+        self.play_with(name, |_| {});
+    }
+
+    /// The same, with something that happens before each command.
+    #[track_caller]
+    pub(crate) fn play_with(&self, name: &str, mut before: impl FnMut(&str)) {
+        for typed in session(name) {
+            self.redirect();
+            before(&typed.line);
+            let mut line = typed.line.clone();
+            for (written, here) in &self.replaced {
+                line = line.replace(written, here);
+            }
+            let mut command = Command::new("/bin/sh");
+            command.args(["-c", &format!("exec 2>&1\n{line}")]);
+            self.world.surround(&mut command);
+            let path = self.world.path("bin").display().to_string();
+            command.env("PATH", path + ":/usr/sbin:/usr/bin:/sbin:/bin");
+            let run = finish(command.spawn().unwrap());
+            let mut output = run.stdout;
+            assert_eq!(run.code, Some(typed.code), "{line}\n{output}");
+            for (written, here) in &self.replaced {
+                output = output.replace(here, written);
+            }
+            compare(&typed, &output.replace(&self.world.ca.directory_url(), STAGING));
+        }
+    }
+
+    /// Lets the Issuers of Let's Encrypt be those of this world's CA.
+    pub(crate) fn redirect(&self) {
+        let issuer = self.world.issuer().to_string();
+        let ours = |line: &&str| ["server: ", "caBundle: "].iter().any(|key| line.contains(key));
+        let ours: Vec<&str> = issuer.lines().filter(ours).collect();
+        let Ok(folder) = fs::read_dir(self.world.path("config")) else { return };
+        for entry in folder {
+            let name = entry.unwrap().file_name().into_string().unwrap();
+            if !name.ends_with(".yaml") {
+                continue;
+            }
+            let below = format!("config/{name}");
+            let text = fs::read_to_string(self.world.path(&below)).unwrap();
+            let mut changed = text.clone();
+            for url in [STAGING, PRODUCTION] {
+                let theirs = format!("    server: {url}\n");
+                changed = changed.replace(&theirs, &(ours.join("\n") + "\n"));
+            }
+            if changed != text {
+                self.world.write(&below, &changed);
+            }
+        }
+    }
+}
+
+const STAGING: &str = "https://acme-staging-v02.api.letsencrypt.org/directory";
+const PRODUCTION: &str = "https://acme-v02.api.letsencrypt.org/directory";
+
+/// Fails unless the output is what is shown; any time stands for any other.
+#[track_caller]
+pub(crate) fn compare(typed: &Typed, output: &str) {
+    let shown = timeless(&typed.shown.join("\n"));
+    let said = timeless(output);
+    let shown: Vec<&str> = shown.lines().collect();
+    let lines: Vec<&str> = said.lines().collect();
+    assert!(fits(&shown, &lines), "{}\nshown: {shown:#?}\nsaid: {said}", typed.line);
+}
+
+fn timeless(text: &str) -> String {
+    let time = Regex::new(r"(?m)\d{4}-\d\d-\d\d(T[0-9:.]+Z)?|\d+s ago|\bnow$").unwrap();
+    time.replace_all(text, "TIME").into_owned()
+}
+
+fn fits(shown: &[&str], lines: &[&str]) -> bool {
+    match (shown, lines) {
+        ([], lines) => lines.is_empty(),
+        (["…", rest @ ..], lines) => {
+            fits(rest, lines) || lines.split_first().is_some_and(|(_, lines)| fits(shown, lines))
+        }
+        ([first, rest @ ..], [line, lines @ ..]) => line_fits(first, line) && fits(rest, lines),
+        ([_, ..], []) => false,
+    }
+}
+
+fn line_fits(shown: &str, line: &str) -> bool {
+    let mut parts = shown.split('…');
+    let Some(mut rest) = line.strip_prefix(parts.next().unwrap_or_default()) else { return false };
+    let mut last = None;
+    for part in parts {
+        let Some(at) = rest.find(part) else { return false };
+        rest = &rest[at + part.len()..];
+        last = Some(part);
+    }
+    rest.is_empty() || last == Some("")
+}
