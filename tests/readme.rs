@@ -2,7 +2,8 @@
 //! is what comes out, and what they name is there.
 //!
 //! A fence `console NAME` is a session: its commands are run (`readme/sessions.rs`) in their order, and
-//! `…` stands for whatever came. A fence `console` is read by the command line's own parser.
+//! `…` stands for whatever came; with `…` behind the name no output is shown. A fence `console` is read
+//! by the command line's own parser.
 
 #![expect(clippy::unwrap_used, reason = "what goes wrong in a test ends the test")]
 
@@ -33,7 +34,7 @@ use certctl::manifest::{Diagnostic, Options, Source, check_references, load};
 use clap::error::ErrorKind;
 use clap::{CommandFactory as _, Parser as _};
 use crds::{Crds, objects};
-use pages::{Page, ROOT, book, calls, page, pages, typed};
+use pages::{ROOT, book, calls, page, pages, typed};
 use serde_json::Value;
 
 /// What the command line's parser has against the words.
@@ -92,7 +93,7 @@ fn commands_stand_in_sessions_or_blocks_of_commands() {
 fn the_readme_is_short() {
     let readme = page("README.md");
     assert!(readme.text.lines().count() <= 200, "{}", readme.text.lines().count());
-    for page in std::iter::once(readme).chain(book()) {
+    for page in pages() {
         for line in page.text.lines().filter(|line| !line.starts_with('|')) {
             assert!(line.chars().count() <= 100, "{}: {line}", page.path);
         }
@@ -200,8 +201,11 @@ fn fields_of_the_manual(section: &str) -> BTreeMap<String, bool> {
 
 /// Those of a table: in the first cell a span with the field, in the second whether it is used.
 fn fields_of(rows: &[Vec<String>]) -> BTreeMap<String, bool> {
-    let field = |row: &Vec<String>| row[0].trim_matches('`').to_owned();
-    rows.iter().map(|row| (field(row), row[1] != "ignored")).collect()
+    let field = |row: &Vec<String>| {
+        let (field, used) = row.first().zip(row.get(1)).unwrap();
+        (field.trim_matches('`').to_owned(), used != "ignored")
+    };
+    rows.iter().map(field).collect()
 }
 
 #[test]

@@ -83,8 +83,8 @@ fn the_manifest_of_the_guide_is_the_example_and_that_of_the_readme_a_part_of_it(
 fn a_rehearsal_without_a_domain() {
     let world = World::start();
     let example = format!("{ROOT}/examples/web.yaml");
-    let shell = Shell::new(&world).with("examples/web.yaml", example);
-    shell.with("5002", world.port.number()).play("try");
+    let shell = Shell::new(&world).with("examples/web.yaml", &example);
+    shell.with("5002", &world.port.number()).play("try");
     assert_eq!(fs::read_dir(world.path("home")).unwrap().count(), 0, "nothing was written");
     assert!(!world.path("state").exists(), "nothing was written");
 }
@@ -113,6 +113,96 @@ fn a_wildcard() {
     assert_eq!(world.ca.requests(), 0);
 }
 
+/// A folder of the system, as one of the world that is there.
+fn system_folder(world: &World, name: &str) -> String {
+    let path = world.path(name);
+    fs::create_dir(&path).unwrap();
+    path.display().to_string()
+}
+
+#[test]
+fn the_manual_and_completion() {
+    let world = World::start();
+    let (scripts, manual) = (system_folder(&world, "scripts"), world.path("man1"));
+    let shell = Shell::new(&world).with("/etc/bash_completion.d", &scripts);
+    shell.with("/usr/local/share/man/man1", &manual.display()).play("completion");
+    assert!(fs::read_to_string(world.path("scripts/certctl")).unwrap().contains("certctl"));
+    assert!(manual.join("certctl.1").is_file());
+}
+
+#[test]
+fn the_schedulers() {
+    let world = with_web();
+    let cron = system_folder(&world, "cron.d");
+    let shell = Shell::new(&world).with("/etc/cron.d", &cron);
+    let units = system_folder(&world, "units");
+    let shell = shell.with("/etc/systemd/system", &units);
+    let shell = shell.with("/etc/sysusers.d", &system_folder(&world, "users"));
+    shell.play("schedule");
+    shell.play("cron");
+    assert!(world.path("cron.d/certctl").is_file());
+    shell.play("systemd");
+    assert!(world.path("units/certctl.timer").is_file());
+    assert!(world.path("users/certctl.conf").is_file());
+}
+
+#[test]
+fn a_server_with_a_hook() {
+    let world = World::start();
+    let examples = format!("{ROOT}/examples");
+    Shell::new(&world).with("/usr/share/doc/certctl/examples", &examples).play("server");
+}
+
+#[test]
+fn an_external_account_binding() {
+    let world = World::start();
+    Shell::new(&world).play("eab");
+}
+
+#[test]
+fn a_request_that_is_not_managed() {
+    let world = World::start();
+    let shell = Shell::new(&world);
+    world.write("web.yaml", &shell.redirected(EXAMPLE));
+    shell.play("request");
+    assert_eq!(world.ca.issued(), 1);
+}
+
+#[test]
+fn a_certificate_in_a_file() {
+    let world = with_web();
+    let shell = issued(&world);
+    for (name, kept) in [("tls.crt", "old.crt"), ("tls.key", "old.key")] {
+        let live = world.state().path("secrets/default/web-tls").join(name);
+        fs::copy(live, world.path(kept)).unwrap();
+    }
+    world.run(&["renew", "web"]).ends_in(0);
+    shell.play("revoke-file");
+}
+
+#[test]
+fn port_80_is_looked_at() {
+    let world = World::start();
+    Shell::new(&world).play("check-http");
+}
+
+#[test]
+fn the_key_of_an_account() {
+    let elsewhere = World::prepared(&[CertificateYaml::new("web")]);
+    elsewhere.issue().ends_in(0);
+    let world = World::start();
+    world.write("config/web.yaml", &EXAMPLE.replace("letsencrypt-staging", "letsencrypt"));
+    let key = elsewhere.path("state/secrets/default/web-tls/tls.key");
+    fs::copy(key, world.path("account.pem")).unwrap();
+    Shell::new(&world).play("account-key");
+}
+
+#[test]
+fn the_questions_when_something_fails() {
+    let world = with_web();
+    issued(&world).play("questions");
+}
+
 #[test]
 fn a_hook_that_fails_once() {
     let world = World::start();
@@ -135,7 +225,7 @@ fn a_pair_of_another_client() {
     fs::copy(secret.join("tls.crt"), theirs.join("fullchain.pem")).unwrap();
     fs::copy(secret.join("tls.key"), theirs.join("privkey.pem")).unwrap();
     let live = "/etc/letsencrypt/live/www.example.com";
-    Shell::new(&world).with(live, theirs.display()).play("adoption");
+    Shell::new(&world).with(live, &theirs.display()).play("adoption");
     assert_eq!(world.ca.requests(), 0);
     assert_eq!(world.state().readiness("web"), Reason::Ready);
     let now = world.state().path("secrets/default/web-tls/tls.crt");
@@ -180,14 +270,16 @@ fn a_private_ca() {
     let world = World::start();
     world.write("root.pem", &world.ca.root_pem());
     let url = world.ca.directory_url();
-    Shell::new(&world).with("https://ca.example.com/directory", url).play("private-ca");
+    Shell::new(&world).with("https://ca.example.com/directory", &url).play("private-ca");
     assert_eq!(world.ca.issued(), 0);
 }
 
 #[test]
 fn the_eyes_on_it() {
     let world = with_web();
-    issued(&world).play("monitor");
+    let shell = issued(&world).with("/var/lib/node_exporter", &system_folder(&world, "metrics"));
+    shell.play("monitor");
+    shell.play("metrics");
 }
 
 #[test]
@@ -207,7 +299,7 @@ fn a_failed_validation() {
 fn a_user_who_is_not_root() {
     let world = World::start();
     let config = world.path("config");
-    Shell::new(&world).with("~/.config/certctl", config.display()).play("without-root");
+    Shell::new(&world).with("~/.config/certctl", &config.display()).play("without-root");
 }
 
 #[test]

@@ -12,21 +12,28 @@ use crate::pages::{Page, Typed, pages, typed};
 use crate::support::{World, finish};
 
 /// The session of this name, which stands on one page.
-pub(crate) fn session(name: &str) -> Vec<Typed> {
-    let wanted = format!("console {name}");
+fn session(name: &str) -> Vec<Typed> {
+    let wanted = [format!("console {name}"), format!("console {name} …")];
     let pages = pages();
     let blocks = pages.iter().flat_map(Page::blocks);
-    let mut found = blocks.filter(|(kind, _)| *kind == wanted);
-    let (_, text) = found.next().unwrap_or_else(|| panic!("no session {name}"));
+    let mut found = blocks.filter(|(kind, _)| wanted.iter().any(|wanted| wanted == kind));
+    let (kind, text) = found.next().unwrap_or_else(|| panic!("no session {name}"));
     assert!(found.next().is_none(), "two sessions are called {name}");
-    typed(&text)
+    let mut all = typed(&text);
+    if kind.ends_with('…') {
+        for typed in &mut all {
+            typed.shown.push("…".to_owned());
+        }
+    }
+    all
 }
 
 /// The names of all sessions.
 pub(crate) fn names() -> BTreeSet<String> {
     let pages = pages();
     let kinds = pages.iter().flat_map(Page::blocks).map(|(kind, _)| kind.to_owned());
-    kinds.filter_map(|kind| kind.strip_prefix("console ").map(str::to_owned)).collect()
+    let names = kinds.filter_map(|kind| kind.strip_prefix("console ").map(str::to_owned));
+    names.map(|name| name.trim_end_matches(" …").to_owned()).collect()
 }
 
 /// See the module.
@@ -56,7 +63,7 @@ impl<'w> Shell<'w> {
     }
 
     /// With something else in place of what is written.
-    pub(crate) fn with(mut self, written: &str, here: impl ToString) -> Self {
+    pub(crate) fn with(mut self, written: &str, here: &impl ToString) -> Self {
         self.replaced.push((written.to_owned(), here.to_string()));
         self
     }
@@ -91,24 +98,26 @@ impl<'w> Shell<'w> {
         }
     }
 
-    /// Lets the Issuers of Let's Encrypt be those of this world's CA.
-    pub(crate) fn redirect(&self) {
+    /// A manifest in which the Issuers of Let's Encrypt are those of this world's CA.
+    pub(crate) fn redirected(&self, manifest: &str) -> String {
         let issuer = self.world.issuer().to_string();
         let ours = |line: &&str| ["server: ", "caBundle: "].iter().any(|key| line.contains(key));
-        let ours: Vec<&str> = issuer.lines().filter(ours).collect();
+        let ours: String = issuer.lines().filter(ours).flat_map(|line| [line, "\n"]).collect();
+        let theirs = [STAGING, PRODUCTION].map(|url| format!("    server: {url}\n"));
+        theirs.iter().fold(manifest.to_owned(), |text, theirs| text.replace(theirs, &ours))
+    }
+
+    /// Does so with the manifests of the config directory.
+    pub(crate) fn redirect(&self) {
         let Ok(folder) = fs::read_dir(self.world.path("config")) else { return };
         for entry in folder {
-            let name = entry.unwrap().file_name().into_string().unwrap();
-            if !name.ends_with(".yaml") {
+            let path = entry.unwrap().path();
+            if path.extension().is_none_or(|end| end != "yaml") {
                 continue;
             }
-            let below = format!("config/{name}");
-            let text = fs::read_to_string(self.world.path(&below)).unwrap();
-            let mut changed = text.clone();
-            for url in [STAGING, PRODUCTION] {
-                let theirs = format!("    server: {url}\n");
-                changed = changed.replace(&theirs, &(ours.join("\n") + "\n"));
-            }
+            let below = format!("config/{}", path.file_name().unwrap().display());
+            let text = fs::read_to_string(&path).unwrap();
+            let changed = self.redirected(&text);
             if changed != text {
                 self.world.write(&below, &changed);
             }
