@@ -179,6 +179,10 @@ pub(crate) fn calls(line: &str) -> Vec<Vec<&str>> {
     let parts = line.split([';', '|', '>']).map(str::trim);
     let without = |part: &'static str| move |line| str::strip_prefix(line, part).unwrap_or(line);
     let parts = parts.map(without("sudo ")).map(without("-u certctl "));
+    let parts = parts.map(|part| match part.rfind(" certctl ") {
+        Some(at) if part.starts_with("setpriv ") => part.split_at(at).1.trim_start(),
+        _ => part,
+    });
     let calls = parts.filter(|part| part.starts_with("certctl "));
     let plain = |word| str::trim_matches(word, '\'');
     calls.map(|part| part.split_whitespace().skip(1).map(plain).collect()).collect()
