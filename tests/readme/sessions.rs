@@ -109,6 +109,7 @@ fn a_field_and_the_schema() {
 #[test]
 fn a_wildcard() {
     let world = World::start();
+    world.write("token.txt", "a token\n");
     Shell::new(&world).play("wildcard");
     assert_eq!(world.ca.requests(), 0);
 }
