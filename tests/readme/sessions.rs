@@ -323,6 +323,9 @@ fn two_of_many() {
 #[test]
 fn a_script() {
     let world = with_web();
-    Shell::new(&world).play("script");
+    let shell = Shell::new(&world);
+    shell.play("script");
     assert_eq!(world.ca.issued(), 1);
+    world.write("manifests/web.yaml", &EXAMPLE.replace("dnsNames:", "dnsName:"));
+    shell.play("formats");
 }
