@@ -319,7 +319,7 @@ impl<'a> World<'a> {
     /// The line of `status` about the next attempt contains this.
     #[track_caller]
     fn shows(&self, time: Timestamp, words: &str) {
-        let page = self.work.run_at(time, &["status", "web"]).stdout;
+        let page = self.work.run_at(time, &["describe", "web"]).stdout;
         let line = page.lines().find(|line| line.starts_with("Next attempt:"));
         assert!(line.is_some_and(|line| line.contains(words)), "{words}: {page}");
     }

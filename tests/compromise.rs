@@ -92,7 +92,7 @@ fn one_command_of_the_manual_is_all_that_a_leaked_key_needs() {
     assert!(nginx.serves(), "it was not restarted");
     let at_the_ca = |leaf: &LeafFacts| ca.status_of(&leaf.serial);
     assert_eq!((at_the_ca(&old), at_the_ca(&new)), ("Revoked".into(), "Valid".into()));
-    let status = ends_in_0(run(&["status", "web"])).stdout;
+    let status = ends_in_0(run(&["describe", "web"])).stdout;
     let told = format!("serial {}, keyCompromise: revoked at ", old.serial);
     assert!(status.contains(&told), "{status}");
 

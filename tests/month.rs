@@ -209,7 +209,7 @@ fn page(scene: &Scene) -> String {
         format: Format::Text,
         width: None,
     };
-    status::certificates(&[view], true, &look).unwrap()
+    status::certificates(&[view], status::Extent::Whole, &look).unwrap()
 }
 
 /// Two days of hourly runs without a terminal.

@@ -151,7 +151,7 @@ fn a_window_in_the_past_renews_at_once_and_one_in_the_future_is_awaited() {
         assert_done(&work.run_at(at(percentage), &["issue", "./web.yaml"]));
         assert_eq!(live().0.serial, second.serial, "{percentage} %");
     }
-    let shown = work.run_at(at(87), &["status", "web", "-f", "web.yaml"]);
+    let shown = work.run_at(at(87), &["describe", "web", "-f", "web.yaml"]);
     assert!(shown.stdout.contains("https://ca.test/why"), "{}", shown.stdout);
     assert_done(&work.run_at(at(91), &["issue", "./web.yaml"]));
     assert_ne!(live().0.serial, second.serial);
@@ -783,7 +783,7 @@ fn a_wrong_clock_is_the_first_suspect() {
         // Seconds pass before the CA answers.
         let near = cause.replace("3h ", "2h59m ").replace("100d ", "99d ");
         assert!(run.stderr.contains(&cause) || run.stderr.contains(&near), "{}", run.stderr);
-        let page = work.run_at(time, &["status", "web", "-f", "web.yaml"]);
+        let page = work.run_at(time, &["describe", "web", "-f", "web.yaml"]);
         assert!(page.stdout.contains("first of all the clock of this host"), "{page:?}");
     }
 }

@@ -31,7 +31,7 @@ pub use manual::{CompletionArgs, ExplainArgs, ManArgs, SchemaArgs, VersionArgs};
 pub use run::{Endpoint, RunArgs};
 pub use timer::{TimerPrintArgs, TimerVerb};
 pub use values::{HostPort, Resolve, ValueError};
-pub use view::{InspectArgs, StatusArgs};
+pub use view::{DescribeArgs, InspectArgs, StatusArgs};
 
 /// cert-manager without a cluster: issues and renews the certificates described in YAML files.
 ///
@@ -75,14 +75,16 @@ pub enum Verb {
     Plan(PlanArgs),
     /// Check manifests, offline.
     Validate(ValidateArgs),
-    /// Show all certificates, or one in detail.
+    /// Show all certificates, or a summary of one.
     ///
     /// -o wide adds columns, -o yaml prints cert-manager's own kinds, --exit-code exits with 8 unless
     /// all are READY or RENEWING. OVERDUE: more than a tenth of the time between renewalTime and
     /// notAfter has gone without a renewal, whatever the reason. WAITING: an order waits, and no
     /// process works on it. INVALID: the manifest has an error. STATE DAMAGED: exit code 7.
-    #[command(aliases = ["describe", "get", "list", "ls", "show", "certificates"])]
+    #[command(aliases = ["get", "list", "ls", "show", "certificates"])]
     Status(StatusArgs),
+    /// Show all that is known of one certificate: events, order, challenges, revocations.
+    Describe(DescribeArgs),
     /// Show one certificate: from the state, a file, standard input or a server.
     ///
     /// Shows names, key, chain, trust and revocation. --exit-code exits with 8 if it is expired or
@@ -182,6 +184,7 @@ mod tests {
                 "plan",
                 "validate",
                 "status",
+                "describe",
                 "inspect",
                 "check",
                 "rehearse",

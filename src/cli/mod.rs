@@ -276,6 +276,7 @@ fn start(verb: Verb, shell: &mut Shell) -> Result<ExitCode, CliError> {
             return rollback::rollback(&args, shell).and_then(|code| print_results(code, shell));
         }
         Verb::Status(args) => return status::verb::status(&args, shell),
+        Verb::Describe(args) => return status::verb::describe(&args, shell),
         Verb::Inspect(args) => return inspect::inspect(&args, shell),
         Verb::Check(verb) => return check::check(&verb, shell),
         Verb::Explain(args) => return explain::explain(&args, shell),

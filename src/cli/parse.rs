@@ -275,7 +275,9 @@ mod tests {
                 "create" => &["cr", "one-off", "--from-certificate-file", "a.yaml"],
                 "account" => &["register", "ca"],
                 "timer" => &["print", "--cron"],
-                "inspect" | "explain" | "forget" | "rollback" | "revoke" | "renew" => &["plan"],
+                "inspect" | "describe" | "explain" | "forget" | "rollback" | "revoke" | "renew" => {
+                    &["plan"]
+                }
                 "completion" => &["bash"],
                 "rehearse" => &["a.yaml"],
                 _ => &[],

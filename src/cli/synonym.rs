@@ -413,7 +413,7 @@ mod tests {
     #[test]
     fn a_word_for_the_same_thing_is_the_verb_itself() {
         for (line, same) in [
-            ("certctl describe web", "status"),
+            ("certctl describe web", "describe"),
             ("certctl get certificates", "status"),
             ("certctl list", "status"),
             ("certctl ls", "status"),

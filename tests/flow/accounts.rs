@@ -94,6 +94,6 @@ fn trust_in_anybody_is_possible_and_never_goes_unsaid() {
     world.write("config/issuer.yaml", &world.issuer().trusting("skipTLSVerify: true"));
     world.write("config/web.yaml", &CertificateYaml::new("web"));
     world.issue().ends_in(0);
-    let status = world.run(&["status", "web"]).ends_in(0);
+    let status = world.run(&["describe", "web"]).ends_in(0);
     assert!(status.stdout.contains("skipTLSVerify"), "{}", status.stdout);
 }

@@ -252,7 +252,7 @@ fn a_listener_that_the_ca_reaches_late_is_issued_for_in_the_same_run() {
     until("the CA has looked in vain", || left().is_some());
     let said = "The CA could not validate the challenge and left it pending: \
                 urn:ietf:params:acme:error:connection: ";
-    let status = world.run(&["status", "web"]).ends_in(0);
+    let status = world.run(&["describe", "web"]).ends_in(0);
     assert!(status.stdout.contains(said), "{}", status.stdout);
     let status = world.run(&["status", "challenge", "-o", "json"]).ends_in(0);
     assert!(status.stdout.contains(&format!("\"reason\": \"{said}")), "{}", status.stdout);

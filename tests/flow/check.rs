@@ -120,7 +120,7 @@ fn an_unknown_authority_is_named_by_issue_and_status_and_not_the_network() {
     let why = "the server's certificate is not trusted: it is issued by an unknown authority";
     let run = world.issue().ends_in(5).says(why).says("spec.acme.caBundle of ca");
     assert!(!run.stderr.contains("network"), "{}", run.stderr);
-    let page = world.run(&["status", "web"]).ends_in(0).stdout;
+    let page = world.run(&["describe", "web"]).ends_in(0).stdout;
     assert!(page.contains(why), "{page}");
     assert!(page.contains("spec.acme.caBundle of ca"), "{page}");
     assert!(!page.contains("network"), "{page}");

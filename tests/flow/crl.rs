@@ -61,7 +61,7 @@ fn what_the_ca_has_revoked_is_replaced_and_deployed_in_the_same_run() {
         assert_eq!(new.public_key == old.public_key, keeps_its_key, "{reason}");
         assert_eq!(fs::read_to_string(&called).unwrap(), "called\ncalled\n", "{reason}");
         assert_eq!(world.state().readiness("web"), Reason::Ready);
-        let status = world.run(&["status", "web"]).ends_in(0).stdout;
+        let status = world.run(&["describe", "web"]).ends_in(0).stdout;
         let line = format!("- serial {}, {reason}: revoked by the CA itself at ", old.serial);
         assert!(status.contains(&line), "{status}");
         let sent = [RequestKind::Crl, RequestKind::Revoke].map(|kind| world.sent(kind));
@@ -204,7 +204,7 @@ fn a_certificate_that_its_ca_calls_back_is_looked_up_in_the_crl_before_it_is_ren
             assert_eq!(new.public_key == old.public_key, keeps_its_key, "{reason}");
         }
         assert_eq!((world.sent(RequestKind::Crl), world.ca.issued()), (1, 4), "{reason}");
-        let status = world.run(&["status", "a"]).ends_in(0).stdout;
+        let status = world.run(&["describe", "a"]).ends_in(0).stdout;
         let line = format!("- serial {}, {reason}: revoked by the CA itself at ", old[0].serial);
         assert!(status.contains(&line), "{status}");
     }

@@ -406,7 +406,7 @@ fn an_output_that_has_lost_a_link_or_a_file_is_noticed_and_served_again() {
         fs::remove_file(world.path("steps")).unwrap();
         damage().unwrap();
         let said = format!("output to {} mode 0640: {what}", out.display());
-        let status = world.run(&["status", "web"]).ends_in(0).stdout;
+        let status = world.run(&["describe", "web"]).ends_in(0).stdout;
         assert!(status.contains("Status: PENDING DEPLOY"), "{what}: {status}");
         assert!(status.contains(&said), "{what}: {status}");
         let plan = world.run(&["plan", "--exit-code"]).ends_in(10).stdout;

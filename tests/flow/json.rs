@@ -147,6 +147,7 @@ fn what_is_printed_is_what_the_schema_says() {
         assert_eq!(list["kind"], format!("{}List", one["kind"].as_str().unwrap()));
     }
     print(&["status", "certificate", "good", "bad"]);
+    print(&["describe", "good"]);
     assert_eq!(print(&["inspect", "good"])["kind"], "Inspection");
     print(&["inspect", "good", "--offline"]);
     for words in OF_ITS_SCHEMA {

@@ -141,7 +141,7 @@ fn a_secret_that_goes_missing_after_a_counted_failure_is_a_failure_and_no_wait()
     world.run(&["renew", "web"]).ends_in(3).says("secret default/eab has no `secret`");
     let table = world.run(&["status"]).stdout;
     assert!(table.contains("FAILED") && !table.contains("DEFERRED"), "{table}");
-    let page = world.run(&["status", "web"]).stdout;
+    let page = world.run(&["describe", "web"]).stdout;
     assert!(page.contains("Next attempt: the next run of certctl issue"), "{page}");
 }
 

@@ -268,7 +268,7 @@ fn says_what_is_missing(world: &World, what: &str) {
     let row = table.lines().find(|line| line.starts_with("web ")).unwrap();
     assert!(row.starts_with("web    LINKS MISSING   web.example.test"), "{table}");
     world.run(&["status", "--exit-code"]).ends_in(8);
-    let page = world.run(&["status", "web"]).ends_in(0).stdout;
+    let page = world.run(&["describe", "web"]).ends_in(0).stdout;
     let said = format!("{what}; certctl issue restores this without an order");
     for line in [
         format!("Status: LINKS MISSING - {said}\n"),
@@ -310,7 +310,7 @@ fn a_state_without_links_is_not_planned_to_be_issued_anew() {
         says_what_is_missing(&world, what);
         // The same without its manifest.
         fs::rename(world.path("config/web.yaml"), world.path("web.yaml")).unwrap();
-        let page = world.run(&["status", "web"]).ends_in(0).stdout;
+        let page = world.run(&["describe", "web"]).ends_in(0).stdout;
         assert!(page.contains("Status: NO MANIFEST - "), "{page}");
         assert!(page.contains(&format!("  Links: {what}\n")), "{page}");
         assert!(page.contains("  SHA-256 Fingerprint: "), "{page}");

@@ -164,7 +164,7 @@ fn a_file_that_is_no_document_of_the_state_is_passed_over_and_told_of() {
     world.write(&format!("state/{folder}/orders/.tmp-1"), "");
     world.issue().says_nothing();
     let run = world.run(&["issue", "-v"]).ends_in(0);
-    let page = world.run(&["status", "web"]).ends_in(0).stdout;
+    let page = world.run(&["describe", "web"]).ends_in(0).stdout;
     for file in ["requests/01.json", "requests/note\\u{1b}.txt", "orders/1.json"] {
         let path = format!("{folder}/{file}");
         assert!(
@@ -222,7 +222,7 @@ fn a_manifest_with_a_mistake_is_another_thing_than_none() {
     world.write("site/web.yaml", &text);
     let table = world.run(&["status"]).ends_in(0).stdout;
     assert!(table.contains("INVALID"), "{table}");
-    let page = world.run(&["status", "web"]).ends_in(0).stdout;
+    let page = world.run(&["describe", "web"]).ends_in(0).stdout;
     let place = format!("Status: INVALID - {}:", file.display());
     assert!(page.starts_with(&place) && page.contains("dnsName"), "{page}");
 }

@@ -115,7 +115,7 @@ fn a_bare_name_of_two_namespaces_is_asked_for_by_every_verb_that_works_on_it() {
         asks(verb);
     }
     // It reads no manifest but that of the one that the state knows.
-    let shown = world.run(&["status", "web"]).ends_in(0).stdout;
+    let shown = world.run(&["describe", "web"]).ends_in(0).stdout;
     assert!(shown.contains("Namespace: default"), "{shown}");
     fs::remove_file(world.path("config/web.yaml")).unwrap();
     for verb in ["plan", "issue", "status"] {

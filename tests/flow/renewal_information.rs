@@ -66,7 +66,7 @@ fn what_the_ca_suggests_is_shown_and_asked_for_once_in_a_retry_after() {
     let chosen = known.suggested_window.unwrap().renew_at;
     assert!(window.start <= chosen && chosen < window.end);
 
-    let page = world.run(&["status", "web"]).ends_in(0).stdout;
+    let page = world.run(&["describe", "web"]).ends_in(0).stdout;
     let shown = ["Renewal Information (ARI):", "Suggested Window: ", "https://ca.example/why"];
     for words in shown {
         assert!(page.contains(words), "{words} is not in:\n{page}");
@@ -97,7 +97,7 @@ fn a_question_that_fails_is_shown_and_stops_nothing() {
     suggest(&world, &leaf, [20, 10]);
     world.fault(Rule::always(Fault::unavailable(Some("60"))).on(RequestKind::RenewalInfo));
     assert_eq!(world.issue().ends_in(0).stderr, "");
-    let page = world.run(&["status", "web"]).ends_in(0).stdout;
+    let page = world.run(&["describe", "web"]).ends_in(0).stdout;
     assert!(page.contains("Last Error: "), "{page}");
     let page = world.run(&["status"]).ends_in(0).stdout;
     assert!(page.contains("READY") && !page.contains("ARI"), "{page}");

@@ -47,7 +47,7 @@ fn a_compromised_key_is_replaced_then_revoked_and_never_used_again() {
     assert_eq!(world.ca.revoked_serials(), [(old.serial.clone(), 1)]);
     assert_eq!(effects(&world, before), [RequestKind::NewOrder, RequestKind::Revoke]);
     assert_eq!(world.state().readiness("web"), Reason::Ready);
-    let status = world.run(&["status", "web"]).ends_in(0).stdout;
+    let status = world.run(&["describe", "web"]).ends_in(0).stdout;
     assert!(
         status.contains(&format!("- serial {}, keyCompromise: revoked at ", old.serial)),
         "{status}"
@@ -92,7 +92,7 @@ fn a_run_that_is_killed_before_it_revokes_is_finished_by_the_next() {
     assert_eq!(world.ca.revoked(), 0);
     let new = world.state().published("web");
     assert_ne!(new.serial, old.serial);
-    let status = world.run(&["status", "web"]).ends_in(0).stdout;
+    let status = world.run(&["describe", "web"]).ends_in(0).stdout;
     assert!(
         status.contains(&format!("- serial {}, unspecified: pending since ", old.serial)),
         "{status}"
@@ -144,7 +144,7 @@ fn revoked_for_good_nothing_is_issued_until_renew() {
     assert!(told.contains(line), "{told}");
     assert_eq!(world.ca.requests(), requests);
     world.run(&["status", "--exit-code"]).ends_in(8);
-    let status = world.run(&["status", "web"]).ends_in(0).stdout;
+    let status = world.run(&["describe", "web"]).ends_in(0).stdout;
     assert!(status.contains("Waiting for: certctl renew default/web"), "{status}");
     for line in ["Next attempt: never\n", "Renewal Time: <none>\n"] {
         assert!(status.contains(line), "{line}: {status}");
@@ -206,7 +206,7 @@ fn a_refusal_is_reported_once_and_recorded() {
     world.fault(Rule::always(refusal).on(RequestKind::Revoke));
     world.run(&["revoke", "web"]).ends_in(5).says("not yours").says("not retried");
     world.issue().says_nothing();
-    let status = world.run(&["status", "web"]).ends_in(0).stdout;
+    let status = world.run(&["describe", "web"]).ends_in(0).stdout;
     assert!(status.contains("unspecified: refused by the CA: "), "{status}");
 }
 
@@ -311,7 +311,7 @@ fn what_was_revoked_by_its_file_never_goes_live_again() {
         world.run(&["rollback", "web"]).ends_in(3).says("revision 1: ").says(why);
         assert_eq!(world.state().published("web"), live);
         world.issue().says_nothing();
-        let page = world.run(&["status", "web"]).ends_in(0).stdout;
+        let page = world.run(&["describe", "web"]).ends_in(0).stdout;
         assert!(page.contains(&format!(", {reason}: revoked at ")), "{page}");
 
         // Nor when it was revoked before this was remembered: the CA says that it is.
@@ -444,7 +444,7 @@ fn what_was_revoked_is_not_adopted() {
         assert_eq!((world.ca.issued(), world.ca.revoked()), (2, 1));
         let serial =
             format!("The certificate with serial {} is not adopted: it is revoked", old.serial);
-        let events = world.run(&["status", "web"]).ends_in(0).stdout;
+        let events = world.run(&["describe", "web"]).ends_in(0).stdout;
         assert!(events.contains(&serial), "{events}");
         world.issue().says_nothing();
         world.run(&["rollback", "web"]).ends_in(3);

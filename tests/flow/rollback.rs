@@ -44,7 +44,7 @@ fn the_revision_before_is_live_again_until_it_is_renewed() {
     // A run of cron undoes nothing, and has nothing to say.
     world.issue().says_nothing();
     assert_eq!((world.ca.requests(), world.state().published("web")), (requests, first.clone()));
-    let page = world.run(&["status", "web"]).ends_in(0).stdout;
+    let page = world.run(&["describe", "web"]).ends_in(0).stdout;
     for line in [
         "Status: READY - ",
         "; rolled back from revision 2\n",
@@ -127,7 +127,7 @@ fn a_renewal_that_went_wrong_is_not_repeated_at_once() {
     let due = world.state().record("web").status.renewal_time.unwrap();
     let ahead = due.duration_until(first.not_after);
     assert!(ahead < days(10) && ahead > days(9), "{ahead}");
-    let page = world.run(&["status", "web"]).ends_in(0).stdout;
+    let page = world.run(&["describe", "web"]).ends_in(0).stdout;
     let line = page.lines().find(|line| line.starts_with("Renewal Time: ")).unwrap();
     assert!(line.ends_with(", in 19d") && page.contains("Waiting for: the renewal time"), "{page}");
 }
@@ -245,7 +245,7 @@ fn one_that_is_not_as_the_spec_asks_stays_until_the_manifest_is_edited() {
     world.issue().says_nothing();
     world.issue().says_nothing();
     assert_eq!((world.ca.requests(), world.state().published("web")), (requests, first));
-    let page = world.run(&["status", "web"]).ends_in(0).stdout;
+    let page = world.run(&["describe", "web"]).ends_in(0).stdout;
     assert!(page.contains("Waiting for: the renewal time, or an edit of the manifest"), "{page}");
     world.run(&["status", "--exit-code"]).ends_in(8);
     let plan = world.run(&["plan", "-o", "json"]).ends_in(0).stdout;

@@ -36,7 +36,7 @@ fn a_temporary_certificate_is_live_until_the_real_one_is() {
     assert_eq!((status.not_after, status.renewal_time), (None, None));
     let ready = world.state().condition("web", ConditionType::Ready);
     assert_eq!((ready.status, ready.reason), (ConditionStatus::False, Reason::IncorrectIssuer));
-    let page = world.run(&["status", "web"]).ends_in(0).stdout;
+    let page = world.run(&["describe", "web"]).ends_in(0).stdout;
     let stands_in = "; a temporary, untrusted certificate is in place";
     for words in ["Status: FAILED - ", stands_in, "Issuer Common Name: cert-manager.local"] {
         assert!(page.contains(words), "{words} is not in:\n{page}");

@@ -106,6 +106,7 @@ fn a_name_that_cannot_be_proven() {
     scene.run("certctl status");
     scene.run("certctl status --exit-code -o name");
     scene.run("certctl status web");
+    scene.run("certctl describe web --exit-code");
     scene.run("certctl plan --exit-code");
     scene.note("Somebody who asks is told each time.").run("certctl renew web");
     scene.world.ca.faults().clear();

@@ -16,7 +16,7 @@ fn a_first_certificate() {
     scene.run("certctl issue web.yaml");
     scene.note("The file is known from now on.").run("certctl issue");
     scene.run("certctl status");
-    scene.run("certctl status web");
+    scene.run("certctl describe web");
     scene.run("certctl inspect web");
     scene.end();
 }

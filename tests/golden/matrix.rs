@@ -21,6 +21,7 @@ const VERBS: &[Row] = &[
     ("plan", "plan", Some("plan"), &[0, 1, 3, 10]),
     ("validate", "validate", Some("validate"), &[0, 3]),
     ("status", "status", Some("status-nothing"), &[0, 1, 2, 3, 7, 8]),
+    ("describe", "describe", None, &[0, 2, 3, 8]),
     ("inspect", "inspect", None, &[0, 1, 2, 3, 8]),
     ("check acme", "check", Some("check-nothing"), &[0, 1, 3]),
     ("check dns", "check", None, &[0, 1, 2, 4]),
@@ -99,7 +100,10 @@ fn every_state_of_status_has_its_scene() {
             let is_heading = line.contains("EXPIRES");
             !is_heading && line.split("   ").any(|cell| is_cell(cell.trim()))
         };
-        let is_page = |line: &str| line.starts_with(&format!("Status: {word} - "));
+        let is_page = |line: &str| {
+            let status = line.strip_prefix("Status:").map(str::trim_start);
+            status.is_some_and(|status| status.starts_with(&format!("{word} - ")))
+        };
         assert!(text.lines().any(|line| is_row(line) || is_page(line)), "no {word} in {scene}");
     }
 }

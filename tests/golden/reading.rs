@@ -204,6 +204,21 @@ fn the_version_is_told() {
 }
 
 #[test]
+fn one_certificate_is_summarized_and_described() {
+    let mut scene = Session::issued("describe");
+    for line in [
+        "certctl status web",
+        "certctl describe web",
+        "certctl describe web -o name",
+        "certctl describe",
+        "certctl describe wbe",
+    ] {
+        scene.run(line);
+    }
+    scene.end();
+}
+
+#[test]
 fn help_is_data() {
     let mut scene = Session::new("help").bare();
     for line in ["certctl --help", "certctl -h", "certctl issue -h", "certctl help check dns"] {

@@ -12,7 +12,7 @@ fn a_certificate_is_taken_back() {
         "cp state/secrets/default/web-tls/tls.crt state/secrets/default/web-tls/tls.key .",
     );
     scene.run("certctl revoke web --reason keyCompromise");
-    scene.run("certctl status web | grep -A 2 Revocation");
+    scene.run("certctl describe web | grep -A 2 Revocation");
     scene.note("The certificate that it replaced, once more.").run("certctl revoke ./tls.crt");
     scene.run("certctl revoke web --now --reason superseded");
     scene.run("certctl revoke web --no-issue");

@@ -12,6 +12,14 @@ pub struct StatusArgs {
     pub words: Vec<OsString>,
 }
 
+/// `certctl describe`.
+#[derive(Debug, Args)]
+pub struct DescribeArgs {
+    /// certificate (may be left out), issuer, order, challenge or request; then names.
+    #[arg(value_name = "KIND|NAME", required = true)]
+    pub words: Vec<OsString>,
+}
+
 /// `certctl inspect`.
 #[derive(Debug, Args)]
 pub struct InspectArgs {

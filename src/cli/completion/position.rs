@@ -62,7 +62,7 @@ pub(super) fn position(verb: &str, argument: &str) -> Option<Position> {
         ("validate" | "rehearse", "paths")
         | ("create certificaterequest", "from_certificate_file") => Some(Position::Manifests),
         ("rehearse", "resolve") => Some(Position::Resolve),
-        ("status", "words") => Some(Position::Status),
+        ("status" | "describe", "words") => Some(Position::Status),
         ("inspect", "words") => Some(Position::Inspect),
         ("check acme" | "create certificate", "issuer") => Some(Position::Issuers),
         ("check dns" | "check http", "name") => Some(Position::DnsNames),

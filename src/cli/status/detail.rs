@@ -1,4 +1,4 @@
-//! `certctl status NAME`: one certificate in cmctl's layout, repaired: the verdict first, fixed
+//! `certctl describe NAME`: one certificate in cmctl's layout, repaired: the verdict first, fixed
 //! indentation, names of every kind, the last request when none is running, and always the next
 //! step and its time.
 

@@ -1,4 +1,4 @@
-//! `certctl status`: a table, a page, or cert-manager's objects.
+//! `certctl status` and `certctl describe`: a table, a summary, a page, or cert-manager's objects.
 //!
 //! Contract: rendering only. The views are gathered by the verb, from manifests and state; the
 //! time, the zone and whether to colour come in a [`Scene`]. Foreign text is escaped wherever
@@ -14,6 +14,7 @@ mod page;
 mod progress;
 mod prometheus;
 mod scene;
+mod summary;
 pub(crate) mod table;
 #[cfg(test)]
 mod tests;
@@ -38,13 +39,24 @@ use table::Cell;
 pub use table::Width;
 pub use verdict::Verdict;
 
+/// How much people are shown of each certificate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// A line: of all of them.
+    Line,
+    /// A summary of those named; with -o wide, all.
+    Summary,
+    /// All of those named.
+    Whole,
+}
+
 /// The status of certificates as one text.
 pub fn certificates(
     views: &[CertificateView],
-    names: bool,
+    extent: Extent,
     scene: &Scene,
 ) -> Result<String, CliError> {
-    let (mut listing, mut text) = (Listing::new(names, scene), String::new());
+    let (mut listing, mut text) = (Listing::new(extent, scene), String::new());
     for view in views {
         text += &listing.add(view)?;
     }
@@ -68,6 +80,7 @@ pub(crate) struct Listing<'s> {
 
 enum Body {
     /// What people get for names.
+    Summaries,
     Pages,
     Table(Overview),
     /// What programs get for names: a single one stands alone.
@@ -78,16 +91,17 @@ enum Body {
 }
 
 impl<'s> Listing<'s> {
-    /// `names`: whether they were requested by name: then people get a page for each, else the
-    /// table.
-    pub(crate) fn new(names: bool, scene: &'s Scene) -> Self {
-        let body = match scene.format {
-            Format::Text | Format::Wide if names => Body::Pages,
-            Format::Text | Format::Wide => Body::Table(Overview::default()),
-            Format::Json | Format::Yaml if names => Body::Named(Vec::new()),
-            Format::Json | Format::Yaml => Body::Objects(Listed::new(scene.format)),
-            Format::Name => Body::Names,
-            Format::Prometheus => Body::Metrics(Exposition::new(scene.now)),
+    pub(crate) fn new(extent: Extent, scene: &'s Scene) -> Self {
+        let body = match (scene.format, extent) {
+            (Format::Text | Format::Wide, Extent::Line) => Body::Table(Overview::default()),
+            (Format::Text, Extent::Summary) => Body::Summaries,
+            (Format::Text | Format::Wide, Extent::Summary | Extent::Whole) => Body::Pages,
+            (Format::Json | Format::Yaml, Extent::Line) => Body::Objects(Listed::new(scene.format)),
+            (Format::Json | Format::Yaml, Extent::Summary | Extent::Whole) => {
+                Body::Named(Vec::new())
+            }
+            (Format::Name, _) => Body::Names,
+            (Format::Prometheus, _) => Body::Metrics(Exposition::new(scene.now)),
         };
         Self { scene, body, needs_attention: false, damage: None, is_empty: true }
     }
@@ -101,11 +115,10 @@ impl<'s> Listing<'s> {
             let (_, count) = self.damage.get_or_insert_with(|| (why.clone(), 0));
             *count = count.saturating_add(1);
         }
+        let between = if is_first { "" } else { "\n" };
         match &mut self.body {
-            Body::Pages => {
-                let between = if is_first { "" } else { "\n" };
-                return Ok(between.to_owned() + &detail::detail(view, wide, scene));
-            }
+            Body::Summaries => return Ok(between.to_owned() + &summary::summary(view, scene)),
+            Body::Pages => return Ok(between.to_owned() + &detail::detail(view, wide, scene)),
             Body::Table(table) => table.add(view, wide, scene),
             Body::Metrics(metrics) => metrics.add(view),
             Body::Named(_) | Body::Objects(_) | Body::Names if !view.has_name() => {}
@@ -126,7 +139,7 @@ impl<'s> Listing<'s> {
     ) -> Result<(), CliError> {
         let scene = self.scene;
         match self.body {
-            Body::Pages | Body::Names => Ok(()),
+            Body::Summaries | Body::Pages | Body::Names => Ok(()),
             Body::Table(table) => write(&table.end(scene.format == Format::Wide, scene)),
             Body::Named(objects) => write(&document::list(&objects, true, scene.format)?),
             Body::Objects(objects) => write(&objects.end::<Object<CertificateObject>>()?),

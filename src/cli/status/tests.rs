@@ -20,7 +20,7 @@ use crate::workspace::view::Mistake;
 
 fn needs_attention(views: &[CertificateView], now: Timestamp) -> bool {
     let scene = Scene { now, ..scene(Format::Text) };
-    let mut listing = Listing::new(false, &scene);
+    let mut listing = Listing::new(Extent::Line, &scene);
     for view in views {
         listing.add(view).unwrap();
     }
@@ -74,7 +74,7 @@ fn a_revoked_certificate_is_due_now_or_never() {
     unreplaced.record.as_mut().unwrap().revocations[0].without_replacement = true;
     for (view, renews) in [(revoked(), "due"), (unreplaced, "never"), (revoked_for_good(), "never")]
     {
-        let table = certificates(&[view], false, &scene(Format::Text)).unwrap();
+        let table = certificates(&[view], Extent::Line, &scene(Format::Text)).unwrap();
         let row = table.lines().nth(1).unwrap();
         let cells = row.split("   ").map(str::trim).filter(|cell| !cell.is_empty());
         let cells: Vec<&str> = cells.collect();
@@ -161,18 +161,18 @@ fn golden(name: &str, text: &str) {
 fn the_table_has_one_line_per_certificate() {
     let mut views = vec![ready(), issuing(), failed(), refused(), broken(), revoked(), deferred()];
     views.extend([waiting(), overdue(), damaged(), nameless()]);
-    golden("overview.txt", &certificates(&views, false, &scene(Format::Text)).unwrap());
-    golden("overview-wide.txt", &certificates(&views, false, &scene(Format::Wide)).unwrap());
+    golden("overview.txt", &certificates(&views, Extent::Line, &scene(Format::Text)).unwrap());
+    golden("overview-wide.txt", &certificates(&views, Extent::Line, &scene(Format::Wide)).unwrap());
     let width = Some(Width { columns: 100, utf8: true });
     let narrow = Scene { width, ..scene(Format::Text) };
-    golden("overview-narrow.txt", &certificates(&views, false, &narrow).unwrap());
+    golden("overview-narrow.txt", &certificates(&views, Extent::Line, &narrow).unwrap());
 }
 
 #[test]
 fn a_namespace_column_comes_with_the_second_namespace() {
     let mut other = no_manifest();
     other.key.namespace = "prod".into();
-    let table = certificates(&[ready(), other], false, &scene(Format::Text)).unwrap();
+    let table = certificates(&[ready(), other], Extent::Line, &scene(Format::Text)).unwrap();
     assert_eq!(
         table,
         "\
@@ -202,9 +202,16 @@ fn a_page_tells_the_verdict_first_and_then_all_there_is() {
         ("damaged.txt", damaged),
     ];
     for (name, view) in pages {
-        golden(name, &certificates(&[view()], true, &scene(Format::Text)).unwrap());
+        golden(name, &certificates(&[view()], Extent::Whole, &scene(Format::Text)).unwrap());
     }
-    let wide = certificates(&[issuing()], true, &scene(Format::Wide)).unwrap();
+    let mut summaries = String::new();
+    for (_, view) in pages {
+        let text = certificates(&[view()], Extent::Summary, &scene(Format::Text)).unwrap();
+        assert!(text.lines().count() <= 15, "{text}");
+        summaries += &[&text, "\n"].concat();
+    }
+    golden("summaries.txt", &summaries);
+    let wide = certificates(&[issuing()], Extent::Whole, &scene(Format::Wide)).unwrap();
     golden("issuing-wide.txt", &wide);
 }
 
@@ -217,14 +224,17 @@ fn lists_have_one_line_per_object() {
             text += &objects_of(noun, &[ready(), issuing()], &[], &scene(format)).unwrap();
         }
     }
-    text += &certificates(&[ready(), issuing()], false, &scene(Format::Name)).unwrap();
+    text += &certificates(&[ready(), issuing()], Extent::Line, &scene(Format::Name)).unwrap();
     golden("lists.txt", &text);
 }
 
 #[test]
 fn metrics_have_the_names_of_cert_manager() {
     let views = [ready(), issuing(), failed()];
-    golden("metrics.prom", &certificates(&views, false, &scene(Format::Prometheus)).unwrap());
+    golden(
+        "metrics.prom",
+        &certificates(&views, Extent::Line, &scene(Format::Prometheus)).unwrap(),
+    );
     let error = issuers(&[issuer()], &[], &scene(Format::Prometheus)).unwrap_err();
     assert_eq!(error.code, ExitCode::Usage);
 }
@@ -233,7 +243,7 @@ fn metrics_have_the_names_of_cert_manager() {
 fn a_lost_output_is_pending_in_the_metrics_as_in_the_verdict() {
     let lost = CertificateView { lost_output: Some("output to /out: tls.crt".into()), ..ready() };
     assert_eq!(Verdict::of(&lost, scene(Format::Text).now), Verdict::PendingDeploy);
-    let metrics = certificates(&[lost], false, &scene(Format::Prometheus)).unwrap();
+    let metrics = certificates(&[lost], Extent::Line, &scene(Format::Prometheus)).unwrap();
     let mut lines = metrics.lines();
     let pending = lines.find(|line| line.starts_with("certctl_certificate_pending_deploy{"));
     assert!(pending.unwrap().ends_with(" 1"), "{metrics}");
@@ -250,7 +260,7 @@ fn a_deployment_that_failed_again_waits_for_its_next_attempt() {
         ..Deployment::new(target)
     }];
     let lines = |view: &CertificateView| {
-        let page = certificates(from_ref(view), true, &scene(Format::Text)).unwrap();
+        let page = certificates(from_ref(view), Extent::Whole, &scene(Format::Text)).unwrap();
         let of =
             |start: &str| page.lines().find(|line| line.starts_with(start)).unwrap().to_owned();
         [of("Waiting for: "), of("Next attempt: ")]
@@ -274,8 +284,9 @@ fn only_a_run_waits_for_a_slot() {
         }
     }
     let waiting = CertificateView { worker: None, ..running.clone() };
-    let page =
-        |view: &CertificateView| certificates(from_ref(view), true, &scene(Format::Text)).unwrap();
+    let page = |view: &CertificateView| {
+        certificates(from_ref(view), Extent::Whole, &scene(Format::Text)).unwrap()
+    };
     assert!(page(&running).contains("HTTP-01 for 192.0.2.7: a free slot"), "{}", page(&running));
     let page = page(&waiting);
     assert!(!page.contains("a free slot"), "{page}");
@@ -285,7 +296,7 @@ fn only_a_run_waits_for_a_slot() {
 #[test]
 fn machines_read_objects_of_cert_manager() {
     let views = [ready(), issuing(), failed(), no_manifest()];
-    let mut documents = certificates(&views, false, &scene(Format::Yaml)).unwrap();
+    let mut documents = certificates(&views, Extent::Line, &scene(Format::Yaml)).unwrap();
     for noun in [Noun::CertificateRequest, Noun::Order, Noun::Challenge] {
         documents += "---\n";
         documents += &objects_of(noun, &views, &[], &scene(Format::Yaml)).unwrap();
@@ -293,13 +304,16 @@ fn machines_read_objects_of_cert_manager() {
     documents += "---\n";
     documents += &issuers(&[issuer()], &[], &scene(Format::Yaml)).unwrap();
     golden("objects.yaml", &documents);
-    golden("certificates.json", &certificates(&views[..1], true, &scene(Format::Json)).unwrap());
+    golden(
+        "certificates.json",
+        &certificates(&views[..1], Extent::Whole, &scene(Format::Json)).unwrap(),
+    );
 }
 
 #[test]
 fn a_lost_certificate_without_requests_is_still_in_the_json() {
     let lost = CertificateView { requests: Vec::new(), ..no_manifest() };
-    let text = certificates(&[lost], false, &scene(Format::Json)).unwrap();
+    let text = certificates(&[lost], Extent::Line, &scene(Format::Json)).unwrap();
     let answer: Value = serde_json::from_str(&text).unwrap();
     let found = &answer["items"][0];
     assert_eq!(
@@ -417,11 +431,11 @@ fn a_retired_order_and_its_challenges_are_final_wherever_they_are_shown() {
             assert!(!text.contains("\"state\": \"pending\""), "{text}");
         }
     }
-    let page = certificates(&views, true, &scene(Format::Text)).unwrap();
+    let page = certificates(&views, Extent::Whole, &scene(Format::Text)).unwrap();
     assert!(page.contains("State: errored, Reason: replaced by a newer request"), "{page}");
     assert!(page.contains("State: errored, Reason: ns1.example.com"), "{page}");
     assert!(!page.contains(", State: pending"), "{page}");
-    let metrics = certificates(&views, false, &scene(Format::Prometheus)).unwrap();
+    let metrics = certificates(&views, Extent::Line, &scene(Format::Prometheus)).unwrap();
     let holding =
         metrics.lines().filter(|line| line.contains("challenge_status{") && line.ends_with(" 1"));
     let states: Vec<bool> = holding.map(|line| line.contains("status=\"pending\"")).collect();
@@ -450,7 +464,7 @@ fn what_is_written_item_by_item_is_the_list_of_all() {
             let objects: Vec<_> =
                 views.iter().map(|view| Object(objects::certificate(view, at(NOW)))).collect();
             let expected = document::list(&objects, false, format).unwrap();
-            let written = certificates(views, false, &scene(format)).unwrap();
+            let written = certificates(views, Extent::Line, &scene(format)).unwrap();
             assert_eq!(written, expected, "{count} {format:?}");
         }
     }

@@ -1,12 +1,13 @@
 //! The verb `status`, and the metrics that a run writes.
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::path::Path;
 
 use super::scene::Scene;
 use super::table::Width;
-use super::{Exposition, LastRun, Listing, Noun, ObjectListing, issuers};
-use crate::cli::args::{Format, StatusArgs};
+use super::{Exposition, Extent, LastRun, Listing, Noun, ObjectListing, issuers};
+use crate::cli::args::{DescribeArgs, Format, StatusArgs};
 use crate::cli::count::count;
 use crate::cli::environment::Source;
 use crate::cli::error::CliError;
@@ -28,7 +29,17 @@ use crate::workspace::{Depth, Request, Targets, Workspace};
 
 /// `certctl status`.
 pub(crate) fn status(args: &StatusArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
-    let (noun, words) = Noun::split(&args.words);
+    show_all(&args.words, Extent::Summary, shell)
+}
+
+/// `certctl describe`.
+pub(crate) fn describe(args: &DescribeArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
+    show_all(&args.words, Extent::Whole, shell)
+}
+
+/// Shows the objects of these words; certificates that are named, to this extent.
+fn show_all(words: &[OsString], extent: Extent, shell: &mut Shell) -> Result<ExitCode, CliError> {
+    let (noun, words) = Noun::split(words);
     let mut names = Vec::new();
     for word in words {
         let text = word.to_string_lossy();
@@ -54,7 +65,9 @@ pub(crate) fn status(args: &StatusArgs, shell: &mut Shell) -> Result<ExitCode, C
         };
         match noun {
             Noun::Certificate => {
-                Box::pin(of_certificates(shell, &workspace, &targets, &names, &scene)).await
+                let extent = if names.is_empty() { Extent::Line } else { extent };
+                let done = of_certificates(shell, &workspace, &targets, &names, extent, &scene);
+                Box::pin(done).await
             }
             Noun::Issuer => {
                 let views = workspace.issuer_views(&targets).await?;
@@ -91,6 +104,7 @@ async fn of_certificates(
     workspace: &Workspace,
     targets: &Targets,
     names: &[NameTarget],
+    extent: Extent,
     scene: &Scene,
 ) -> Result<ExitCode, CliError> {
     let by_name = !names.is_empty();
@@ -98,7 +112,7 @@ async fn of_certificates(
     let find = |name: &NameTarget| name.find(&keys, shell.global.namespace());
     let chosen = names.iter().map(find).collect::<Result<Vec<_>, _>>()?;
     let depth = if by_name { Depth::Page } else { Depth::Line };
-    let mut listing = Listing::new(by_name, scene);
+    let mut listing = Listing::new(extent, scene);
     let mut shown = BTreeSet::new();
     let mut text = String::new();
     let selected: Vec<Option<&NamespacedName>> =
