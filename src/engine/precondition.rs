@@ -9,7 +9,7 @@ use super::perform::{IssuerAccess, ProviderAccess, check_target, password};
 use crate::acme::AccountKey;
 use crate::manifest::{SecretError, SecretSource};
 use crate::resource::{
-    Certificate, DeployTarget, Issuer, SecretKeySelector, Settings, SolverKind, keystore,
+    Certificate, DeployTarget, Issuer, Obstacle, SecretKeySelector, Settings, SolverKind, keystore,
 };
 
 /// A field that names what is not there, or cannot be used.
@@ -22,20 +22,49 @@ pub struct Unmet {
     /// The secret below that field that is meant.
     pub secret: Option<String>,
     pub message: String,
+    pub need: Need,
+    /// What the message says, with what to do about it apart from that.
+    pub obstacle: Obstacle,
+}
+
+/// What a field needs on this machine.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Need {
+    /// A program in `hooks.d`.
+    Hook(String),
+    /// The folder of an output, its owner and its group.
+    Output(String),
+    /// A Secret, or what is made of several.
+    Secret(String),
+    /// Another field, or something at the CA.
+    Field,
 }
 
 impl Unmet {
-    fn new(of_issuer: bool, path: &str, message: &dyn fmt::Display) -> Self {
-        let path: Vec<String> = path.split(' ').map(str::to_owned).collect();
+    fn new(of_issuer: bool, path: &str, need: Need, obstacle: Obstacle) -> Self {
+        let path = path.split(' ').map(str::to_owned).collect();
+        let message = obstacle.to_string();
+        Self { of_issuer, secret: None, message: String::new(), path, need, obstacle }
+            .worded(&message)
+    }
+
+    /// The same with another message.
+    fn worded(self, message: &dyn fmt::Display) -> Self {
         let message = message.to_string();
         // A cause that begins with the field: it is said with the place.
-        let own = message.strip_prefix(&path.join(".")).and_then(|rest| rest.strip_prefix(": "));
-        Self { of_issuer, secret: None, message: own.unwrap_or(&message).to_owned(), path }
+        let field = self.path.join(".");
+        let own = message.strip_prefix(&field).and_then(|rest| rest.strip_prefix(": "));
+        Self { message: own.unwrap_or(&message).to_owned(), ..self }
+    }
+
+    /// A Secret that cannot be used.
+    fn secret(of_issuer: bool, path: &str, name: &str, error: &SecretError) -> Self {
+        Self::new(of_issuer, path, Need::Secret(name.to_owned()), error.obstacle()).worded(error)
     }
 
     /// The profile that the CA does not have.
     pub fn profile(message: &str) -> Self {
-        Self::new(true, "spec acme profile", &message)
+        Self::new(true, "spec acme profile", Need::Field, Obstacle::new(message))
     }
 
     fn at_secret(self, name: &str) -> Self {
@@ -59,19 +88,24 @@ pub fn of_certificate(
         (has_pkcs12, keystore::KEYSTORE_P12, "spec keystores pkcs12 passwordSecretRef"),
     ] {
         if is_wanted && let Err(error) = password(secrets, certificate, file) {
-            unmet.push(Unmet::new(false, field, &error.cause));
+            let need = Need::Secret(format!("for {file}"));
+            unmet.push(Unmet::new(false, field, need, Obstacle::new(&error.cause)));
         }
     }
     let settings = certificate.settings.or(&issuer.settings);
     for target in settings.deploy_targets() {
-        if let Err(error) = check_target(&target, hooks_dir) {
+        if let Err(obstacle) = check_target(&target, hooks_dir) {
             let own = &certificate.settings;
             let (name, is_own) = match &target {
                 DeployTarget::Output { .. } => ("output-dir", own.output_dir.is_some()),
                 DeployTarget::Hook { .. } => ("deploy-hook", own.deploy_hook.is_some()),
                 DeployTarget::Reload { .. } => ("reload", own.reload.is_some()),
             };
-            unmet.push(Unmet::new(!is_own, &annotation(name), &error.cause));
+            let need = match target {
+                DeployTarget::Output { folder, .. } => Need::Output(folder),
+                DeployTarget::Hook { name } | DeployTarget::Reload { name } => Need::Hook(name),
+            };
+            unmet.push(Unmet::new(!is_own, &annotation(name), need, obstacle));
         }
     }
     unmet.extend(ca_crt(&settings, certificate, issuer));
@@ -84,7 +118,8 @@ fn ca_crt(settings: &Settings, certificate: &Certificate, issuer: &Issuer) -> Op
     }
     let message = format!("issuer \"{}\" has no caBundle", issuer.metadata.name);
     let is_own = certificate.settings.ca_crt_from_bundle;
-    Some(Unmet::new(!is_own, &annotation("ca-crt"), &message))
+    let obstacle = Obstacle::new(message);
+    Some(Unmet::new(!is_own, &annotation("ca-crt"), Need::Field, obstacle))
 }
 
 fn annotation(name: &str) -> String {
@@ -105,7 +140,14 @@ pub fn of_issuer(
         (&acme.external_account_binding, access.external_account_binding())
     {
         let field = "spec acme externalAccountBinding keySecretRef";
-        unmet.push(Unmet::new(true, field, &error.cause).at_secret(&eab.key_secret_ref.name));
+        let name = &eab.key_secret_ref.name;
+        let one = if let Err(missing) = access.secret(&eab.key_secret_ref) {
+            Unmet::secret(true, field, name, &missing).worded(&error.cause)
+        } else {
+            let need = Need::Secret(name.clone());
+            Unmet::new(true, field, need, Obstacle::new(&error.cause))
+        };
+        unmet.push(one.at_secret(name));
     }
     for (index, solver) in acme.solvers.iter().enumerate().filter(|(at, _)| solvers.contains(at)) {
         let SolverKind::Dns01(dns01) = &solver.kind else { continue };
@@ -114,9 +156,10 @@ pub fn of_issuer(
         let missing =
             secrets.iter().find_map(|secret| Some((secret, access.secret(secret).err()?)));
         if let Some((secret, error)) = missing {
-            unmet.push(Unmet::new(true, &field, &error).at_secret(&secret.name));
+            let one = Unmet::secret(true, &field, &secret.name, &error);
+            unmet.push(one.at_secret(&secret.name));
         } else if let Err(error) = access.provider(&dns01.provider, reached) {
-            unmet.push(Unmet::new(true, &field, &error));
+            unmet.push(Unmet::new(true, &field, Need::Field, Obstacle::new(error)));
         }
     }
     unmet
@@ -127,19 +170,23 @@ fn account_key(access: IssuerAccess<'_>, is_known: bool) -> Option<Unmet> {
     let SecretKeySelector { name, key } = &acme.private_key_secret_ref;
     let key = if key.is_empty() { "tls.key" } else { key };
     let reference = SecretKeySelector { name: name.clone(), key: key.to_owned() };
-    let message = match access.secret(&reference) {
+    let field = "spec acme privateKeySecretRef";
+    let unmet = match access.secret(&reference) {
         Ok(bytes) => {
             let text = std::str::from_utf8(&bytes).map_err(|error| error.to_string());
-            text.and_then(|text| AccountKey::from_pem(text).map_err(|error| error.to_string()))
-                .err()?
+            let why = text
+                .and_then(|text| AccountKey::from_pem(text).map_err(|error| error.to_string()))
+                .err()?;
+            Unmet::new(true, field, Need::Secret(name.clone()), Obstacle::new(why))
         }
         Err(error @ SecretError::Missing { .. }) => {
             if is_known || !acme.disable_account_key_generation {
                 return None;
             }
-            format!("{error}; disableAccountKeyGeneration forbids to make one")
+            let message = format!("{error}; disableAccountKeyGeneration forbids to make one");
+            Unmet::secret(true, field, name, &error).worded(&message)
         }
-        Err(error) => error.to_string(),
+        Err(error) => Unmet::secret(true, field, name, &error),
     };
-    Some(Unmet::new(true, "spec acme privateKeySecretRef", &message).at_secret(name))
+    Some(unmet.at_secret(name))
 }

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use thiserror::Error;
 use zeroize::Zeroizing;
 
-use crate::resource::{NamespacedName, is_dns_label, is_dns_subdomain};
+use crate::resource::{NamespacedName, Obstacle, is_dns_label, is_dns_subdomain};
 
 use super::file::{ReadError, read_regular};
 use super::name::is_secret_key;
@@ -50,6 +50,33 @@ pub enum SecretError {
     /// The file exists and others can read or change it.
     #[error(transparent)]
     Loose(#[from] TrustError),
+}
+
+impl SecretError {
+    /// What is in the way, and what to do about it apart from that.
+    pub fn obstacle(&self) -> Obstacle {
+        match self {
+            Self::Missing { secret, key, tried } => {
+                let found = Obstacle::new(format_args!("secret {secret} has no `{key}`"));
+                // The first is a manifest, the next one a file.
+                match tried.get(1) {
+                    Some(path) => found.advice(format!("write it to {path}, with mode 0600")),
+                    None => found,
+                }
+            }
+            Self::Loose(loose) => {
+                let found = Obstacle::new(loose);
+                match (loose.remedy(), loose) {
+                    (Some(line), TrustError::Open { mode, .. }) if mode & 0o022 == 0 => {
+                        found.command(line)
+                    }
+                    (Some(remedy), _) => found.advice(remedy),
+                    (None, _) => found,
+                }
+            }
+            Self::Name { .. } | Self::Read { .. } => Obstacle::new(self),
+        }
+    }
 }
 
 impl SecretSource {

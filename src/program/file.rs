@@ -5,8 +5,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::manifest::is_secret_key;
-use crate::resource::escape;
-use crate::trust::{TrustError, Walk};
+use crate::resource::{Obstacle, escape};
+use crate::trust::{TrustError, Walk, quoted};
 
 /// A program in one of the operator's folders.
 #[derive(Debug)]
@@ -19,27 +19,27 @@ pub(crate) struct Program {
 impl Program {
     /// The program at `folder/part/…`, checked. Each part is one plain name; `place` is the
     /// folder's name in messages.
-    pub(crate) fn find(folder: &Path, place: &str, parts: &[&str]) -> Result<Self, String> {
+    pub(crate) fn find(folder: &Path, place: &str, parts: &[&str]) -> Result<Self, Obstacle> {
         let program = Self::at(folder, place, parts)?;
         program.check().map(|()| program)
     }
 
     /// Whether there is such a file.
-    pub(crate) fn is_there(folder: &Path, place: &str, parts: &[&str]) -> Result<bool, String> {
+    pub(crate) fn is_there(folder: &Path, place: &str, parts: &[&str]) -> Result<bool, Obstacle> {
         Ok(Self::at(folder, place, parts)?.path.symlink_metadata().is_ok())
     }
 
-    fn at(folder: &Path, place: &str, parts: &[&str]) -> Result<Self, String> {
+    fn at(folder: &Path, place: &str, parts: &[&str]) -> Result<Self, Obstacle> {
         for part in parts {
             if !is_component(part) {
-                return Err(format!(
+                return Err(Obstacle::new(format_args!(
                     "`{}` is no name of a file, made of letters, digits, '-', '_' and '.'",
                     escape(part)
-                ));
+                )));
             }
         }
         // The program runs in another directory, so a relative path would not resolve.
-        let folder = std::path::absolute(folder).map_err(|error| error.to_string())?;
+        let folder = std::path::absolute(folder).map_err(Obstacle::new)?;
         let path = parts.iter().fold(folder.clone(), |path, part| path.join(part));
         Ok(Self { shown: format!("{place}/{}", parts.join("/")), folder, path })
     }
@@ -56,25 +56,28 @@ impl Program {
 
     /// Whether it may be run: it is in the folder, also behind links, and no other user can change
     /// it, a folder or a link on the way. Checked when the settings are read and before each run.
-    pub(crate) fn check(&self) -> Result<(), String> {
+    pub(crate) fn check(&self) -> Result<(), Obstacle> {
         let (path, folder) = (self.path.display(), self.folder.display());
         let words = |error: TrustError| {
             if let TrustError::Io { source, .. } = &error {
-                return format!("{path}: {source}");
+                return Obstacle::new(format_args!("{path}: {source}"));
             }
-            error.with_remedy()
+            let obstacle = Obstacle::new(&error);
+            error.remedy().map_or(obstacle.clone(), |remedy| obstacle.advice(remedy))
         };
         let walk = Walk::trusting_us();
         let inside = walk.folder(&self.folder).map_err(words)?.path;
         let program = walk.look(&self.path).map_err(words)?;
         if !program.path.starts_with(&inside) {
-            return Err(format!("{path} points outside {folder}, to {}", program.path.display()));
+            let target = program.path.display();
+            return Err(Obstacle::new(format_args!("{path} points outside {folder}, to {target}")));
         }
         if !program.is_file {
-            return Err(format!("{path} is not a regular file"));
+            return Err(Obstacle::new(format_args!("{path} is not a regular file")));
         }
         if program.mode & 0o111 == 0 {
-            return Err(format!("{path} is not executable: chmod u+x {path}"));
+            let obstacle = Obstacle::new(format_args!("{path} is not executable"));
+            return Err(obstacle.command(format!("chmod u+x {}", quoted(&self.path))));
         }
         Ok(())
     }

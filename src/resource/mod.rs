@@ -30,6 +30,7 @@ mod ledger;
 mod limit;
 mod metadata;
 mod name;
+mod obstacle;
 mod order;
 mod problem;
 mod queue;
@@ -93,6 +94,7 @@ pub use metadata::{Metadata, Origin};
 pub use name::{
     DnsName, Identifier, NameError, NamespacedName, base_of, is_dns_label, is_dns_subdomain,
 };
+pub use obstacle::{Fix, Obstacle};
 pub use order::{
     Authorization, FailedOrder, OfferedChallenge, Order, OrderPhase, OrderSpec, OrderUrls,
 };

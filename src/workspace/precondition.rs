@@ -14,7 +14,7 @@ use crate::engine::precondition::{Unmet, of_certificate, of_issuer};
 use crate::engine::{IssuerAccess, ProviderAccess, Task, dns_api};
 use crate::manifest::{self, Diagnostic, Loaded, ObjectId, SecretSource};
 use crate::probe::{Resolver, ResolverOptions};
-use crate::resource::{AccountIdentity, Certificate, Issuer};
+use crate::resource::{AccountIdentity, Certificate, Issuer, Origin};
 use crate::store::Records;
 
 /// An issuer, the solvers of it that are used, whether the state has its account key, and why its
@@ -24,6 +24,34 @@ struct Used<'a> {
     solvers: Vec<usize>,
     has_account_key: bool,
     refused_profile: Option<String>,
+}
+
+/// Something that an object needs and this machine lacks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lack {
+    pub object: ObjectId,
+    origin: Origin,
+    pub unmet: Unmet,
+}
+
+impl Lack {
+    fn diagnostic(self, loaded: &Loaded) -> Diagnostic {
+        let Self { object, origin, unmet } = self;
+        let Unmet { path, secret, message, .. } = unmet;
+        manifest::unmet(loaded, object, &origin, &path, secret.as_deref(), &message)
+    }
+}
+
+/// The diagnostics of what is lacking, each once.
+fn diagnostics(lacks: Vec<Lack>, loaded: &Loaded) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    for lack in lacks {
+        let one = lack.diagnostic(loaded);
+        if !found.contains(&one) {
+            found.push(one);
+        }
+    }
+    found
 }
 
 impl Settings {
@@ -48,7 +76,8 @@ impl Settings {
             .filter(|one: &&Certificate| is_usable("Certificate".to_owned(), one.metadata.key()))
             .collect();
         let used: Vec<Used<'_>> = used.collect();
-        let found = self.unmet_of(loaded, &self.secrets(loaded), &certificates, &used);
+        let found = self.lacks_of(loaded, &self.secrets(loaded), &certificates, &used);
+        let found = diagnostics(found, loaded);
         if self.config_dir.as_ref().is_some_and(|path| path.is_dir()) {
             return found;
         }
@@ -64,26 +93,23 @@ impl Settings {
         )
     }
 
-    fn unmet_of(
+    fn lacks_of(
         &self,
         loaded: &Loaded,
         secrets: &SecretSource,
         certificates: &[&Certificate],
         issuers: &[Used<'_>],
-    ) -> Vec<Diagnostic> {
+    ) -> Vec<Lack> {
         let (hooks, solvers_dir) = (self.below_config("hooks.d"), self.below_config("solvers.d"));
         let mut found = Vec::new();
         let mut add = |certificate: Option<&Certificate>, issuer: &Issuer, unmet: Vec<Unmet>| {
-            for Unmet { of_issuer, path, secret, message } in unmet {
-                let (kind, key, origin) = match certificate.filter(|_| !of_issuer) {
+            for unmet in unmet {
+                let (kind, key, origin) = match certificate.filter(|_| !unmet.of_issuer) {
                     Some(of) => ("Certificate".to_owned(), of.metadata.key(), &of.origin),
                     None => (issuer.kind.to_string(), issuer.metadata.key(), &issuer.origin),
                 };
-                let id = ObjectId { kind, key };
-                let one = manifest::unmet(loaded, id, origin, &path, secret.as_deref(), &message);
-                if !found.contains(&one) {
-                    found.push(one);
-                }
+                let object = ObjectId { kind, key };
+                found.push(Lack { object, origin: origin.clone(), unmet });
             }
         };
         // It is never asked: no request is sent.
@@ -123,6 +149,16 @@ impl Workspace {
         secrets: &SecretSource,
         tasks: &[&Task],
     ) -> Result<Vec<Diagnostic>, StoreError> {
+        Ok(diagnostics(self.lacks(loaded, secrets, tasks).await?, loaded))
+    }
+
+    /// The same, as what each object needs.
+    pub async fn lacks(
+        &self,
+        loaded: &Loaded,
+        secrets: &SecretSource,
+        tasks: &[&Task],
+    ) -> Result<Vec<Lack>, StoreError> {
         if tasks.is_empty() {
             return Ok(Vec::new());
         }
@@ -153,6 +189,6 @@ impl Workspace {
         }
         let certificates: Vec<&Certificate> =
             tasks.iter().map(|task| task.certificate.as_ref()).collect();
-        Ok(self.settings.unmet_of(loaded, secrets, &certificates, &used))
+        Ok(self.settings.lacks_of(loaded, secrets, &certificates, &used))
     }
 }

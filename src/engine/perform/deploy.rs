@@ -17,7 +17,7 @@ use crate::engine::ports::{Alert, Clock, HookTurn, Store};
 use crate::engine::task::Task;
 use crate::pki;
 use crate::program::{INHERITED, Limits, Program, Run, end_group, is_running};
-use crate::resource::{DeployTarget, LeafFacts, NamespacedName, SecretFiles};
+use crate::resource::{DeployTarget, LeafFacts, NamespacedName, Obstacle, SecretFiles};
 use crate::store::{Output, OutputError};
 use crate::trust::TrustError;
 
@@ -37,7 +37,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
                 // A hook that is missing is found before servers get new files.
                 let settings = task.settings();
                 for name in settings.deploy_hook.iter().chain(&settings.reload) {
-                    hook(&self.options.hooks_dir, name)?;
+                    hook(&self.options.hooks_dir, name).map_err(error::precondition)?;
                 }
                 write_output(target, revision, &files, replaces)?;
             }
@@ -164,7 +164,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         environment: Vec<(&'static str, String)>,
         input: &serde_json::Value,
     ) -> Result<(), EffectError> {
-        let program = hook(&self.options.hooks_dir, name)?;
+        let program = hook(&self.options.hooks_dir, name).map_err(error::precondition)?;
         let input = format!("{input}\n").into_bytes();
         let arguments = vec![event.to_owned()];
         // A hook that needs longer starts a service of its own.
@@ -242,14 +242,11 @@ impl<C: Clock, S: Store> World<'_, C, S> {
 pub(in crate::engine) fn check_target(
     target: &DeployTarget,
     hooks_dir: &Path,
-) -> Result<(), EffectError> {
+) -> Result<(), Obstacle> {
     match target {
         DeployTarget::Output { .. } => {
-            let output = output_of(target);
-            let output = output.map_err(|error| error::precondition(error.cause))?;
-            output.map_or(Ok(()), |output| {
-                output.check().map_err(|error| error::precondition(with_remedy(&error)))
-            })
+            let output = output_of(target)?;
+            output.map_or(Ok(()), |output| output.check().map_err(|error| obstacle(&error)))
         }
         DeployTarget::Hook { name } | DeployTarget::Reload { name } => {
             hook(hooks_dir, name).map(drop)
@@ -262,36 +259,41 @@ pub fn has_alert_hook(hooks_dir: &Path) -> bool {
     Program::is_there(hooks_dir, PLACE, &[ON_FAILURE]).unwrap_or_default()
 }
 
+/// Why the `on-failure` program, where there is one, cannot be run.
+pub fn check_alert_hook(hooks_dir: &Path) -> Result<(), Obstacle> {
+    if has_alert_hook(hooks_dir) { hook(hooks_dir, ON_FAILURE).map(drop) } else { Ok(()) }
+}
+
 /// The program of a hook, which may be run.
-fn hook(hooks_dir: &Path, name: &str) -> Result<Program, EffectError> {
+fn hook(hooks_dir: &Path, name: &str) -> Result<Program, Obstacle> {
     let found = Program::find(hooks_dir, PLACE, &[name]);
     found.map_err(|error| {
         if Program::is_there(hooks_dir, PLACE, &[name]) == Ok(false) {
             let path = hooks_dir.join(name);
-            let path = path.display();
-            return error::precondition(format!(
-                "there is no hook {path}: put an executable file there, or remove the annotation"
-            ));
+            return Obstacle::new(format_args!("there is no hook {}", path.display()))
+                .advice("put an executable file there, or remove the annotation");
         }
-        error::precondition(error)
+        error
     })
 }
 
 /// An output's error, with what to do about it.
-fn with_remedy(error: &OutputError) -> String {
+fn obstacle(error: &OutputError) -> Obstacle {
+    let found = Obstacle::new(error);
     match (error.remedy(), error) {
         (Some(remedy), OutputError::Trust(TrustError::Owner { owner, trusted, .. }))
             if trusted.is_root_only() =>
         {
-            format!("{error}: {remedy}, or certctl.io/output-owner: \"{owner}\"")
+            found.advice(format!("{remedy}, or certctl.io/output-owner: \"{owner}\""))
         }
-        (Some(remedy), _) => format!("{error}: {remedy}"),
-        (None, _) => error.to_string(),
+        (Some(remedy), OutputError::Trust(_)) => found.advice(remedy),
+        (Some(remedy), _) => found.command(remedy),
+        (None, _) => found,
     }
 }
 
 /// The output of a target that is one.
-fn output_of(target: &DeployTarget) -> Result<Option<Output>, EffectError> {
+fn output_of(target: &DeployTarget) -> Result<Option<Output>, Obstacle> {
     let DeployTarget::Output { folder, owner, group, mode } = target else { return Ok(None) };
     let owner = owner.as_deref().map(user_id).transpose()?;
     let group = group.as_deref().map(group_id).transpose()?;
@@ -300,25 +302,27 @@ fn output_of(target: &DeployTarget) -> Result<Option<Output>, EffectError> {
     Ok(Some(Output { folder: PathBuf::from(folder), owner, group, mode }))
 }
 
-fn user_id(name: &str) -> Result<u32, EffectError> {
+fn user_id(name: &str) -> Result<u32, Obstacle> {
     if let Ok(number) = name.parse() {
         return Ok(number);
     }
+    let refused = |why| Obstacle::new(format_args!("certctl.io/output-owner: {why}"));
     match nix::unistd::User::from_name(name) {
         Ok(Some(user)) => Ok(user.uid.as_raw()),
-        Ok(None) => Err(error::local(format!("certctl.io/output-owner: no user {name}"))),
-        Err(error) => Err(error::local(format!("certctl.io/output-owner: {name}: {error}"))),
+        Ok(None) => Err(refused(format!("no user {name}"))),
+        Err(error) => Err(refused(format!("{name}: {error}"))),
     }
 }
 
-fn group_id(name: &str) -> Result<u32, EffectError> {
+fn group_id(name: &str) -> Result<u32, Obstacle> {
     if let Ok(number) = name.parse() {
         return Ok(number);
     }
+    let refused = |why| Obstacle::new(format_args!("certctl.io/output-group: {why}"));
     match nix::unistd::Group::from_name(name) {
         Ok(Some(group)) => Ok(group.gid.as_raw()),
-        Ok(None) => Err(error::local(format!("certctl.io/output-group: no group {name}"))),
-        Err(error) => Err(error::local(format!("certctl.io/output-group: {name}: {error}"))),
+        Ok(None) => Err(refused(format!("no group {name}"))),
+        Err(error) => Err(refused(format!("{name}: {error}"))),
     }
 }
 
@@ -328,7 +332,7 @@ fn write_output(
     files: &SecretFiles,
     replaces: &[String],
 ) -> Result<(), EffectError> {
-    let Some(output) = output_of(target)? else { return Ok(()) };
+    let Some(output) = output_of(target).map_err(error::local)? else { return Ok(()) };
     let ours = leaf_of(files)?;
     let may_replace = |there: &[u8]| match pki::leaf_facts(&String::from_utf8_lossy(there)) {
         Ok(theirs)
@@ -341,7 +345,7 @@ fn write_output(
         }
         Ok(_) | Err(_) => Ok(()),
     };
-    output.write(revision, files, &may_replace).map_err(|error| error::local(with_remedy(&error)))
+    output.write(revision, files, &may_replace).map_err(|error| error::local(obstacle(&error)))
 }
 
 fn leaf_of(files: &SecretFiles) -> Result<LeafFacts, EffectError> {

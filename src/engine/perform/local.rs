@@ -44,7 +44,8 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         self.can_be_stored(task)?;
         self.access(task).external_account_binding()?;
         self.formats_can_be_made(task, contents)?;
-        targets.iter().try_for_each(|target| check_target(target, &self.options.hooks_dir))?;
+        let check = |target| check_target(target, &self.options.hooks_dir);
+        targets.iter().try_for_each(check).map_err(error::precondition)?;
         if !solving {
             return Ok(Outcome::Prepared);
         }

@@ -179,8 +179,8 @@ fn command_of(solvers: &Path, command: &str) -> Result<Program, String> {
     let name = component("config.command", command)?;
     let own = ["certctl.io", name];
     for parts in [&own[..], &[name]] {
-        if Program::is_there(solvers, PLACE, parts)? {
-            return Program::find(solvers, PLACE, parts);
+        if Program::is_there(solvers, PLACE, parts).map_err(|found| found.to_string())? {
+            return Program::find(solvers, PLACE, parts).map_err(|found| found.to_string());
         }
     }
     let solvers = solvers.display();
@@ -190,7 +190,7 @@ fn command_of(solvers: &Path, command: &str) -> Result<Program, String> {
 /// `solvers.d/<group>/<solver>`.
 fn solver_program(solvers: &Path, group: &str, solver: &str) -> Result<Program, String> {
     let parts = [component("groupName", group)?, component("solverName", solver)?];
-    Program::find(solvers, PLACE, &parts)
+    Program::find(solvers, PLACE, &parts).map_err(|found| found.to_string())
 }
 
 /// One path component: no `/`, no `..`, no leading `.` or `-`.
@@ -227,8 +227,8 @@ fn ended(error: ProgramError) -> ProviderError {
     }
 }
 
-fn fault(reason: String) -> ProviderError {
-    ProviderError::Settings { provider: NAME, reason }
+fn fault(reason: impl fmt::Display) -> ProviderError {
+    ProviderError::Settings { provider: NAME, reason: reason.to_string() }
 }
 
 const EXIT_CODE: &str = "exit code ";
