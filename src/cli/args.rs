@@ -21,7 +21,7 @@ pub use account::{AccountDeactivateArgs, AccountIssuerArgs, AccountVerb};
 pub use certificate::{
     DeployArgs, ForgetArgs, IssueArgs, PlanArgs, RenewArgs, RevokeArgs, RollbackArgs,
 };
-pub use check::{CheckAcmeArgs, CheckDnsArgs, CheckHttpArgs, CheckVerb};
+pub use check::{CheckAcmeArgs, CheckDnsArgs, CheckHttpArgs, CheckVerb, DoctorArgs};
 pub use create::{
     CreateArgs, CreateCertificateArgs, CreateIssuerArgs, CreateRequestArgs, CreateVerb, Dns01,
 };
@@ -93,6 +93,12 @@ pub enum Verb {
     /// Diagnose DNS, HTTP and the CA without changing anything.
     #[command(subcommand)]
     Check(CheckVerb),
+    /// Show what on this host would stop a run, with the command that fixes it.
+    ///
+    /// Changes nothing. Checks folders, hooks, outputs, secrets, the HTTP-01 port, the scheduler and
+    /// overdue certificates; then, over the network, CAs, accounts, the clock and DNS. --exit-code
+    /// exits with 8 if something is wrong. State damaged: exit code 7.
+    Doctor(DoctorArgs),
     /// Run the whole flow against a built-in throw-away CA; changes no real state.
     Rehearse(RehearseArgs),
     /// Write pending outputs and run pending hooks again, without issuing.
@@ -187,6 +193,7 @@ mod tests {
                 "describe",
                 "inspect",
                 "check",
+                "doctor",
                 "rehearse",
                 "deploy",
                 "revoke",

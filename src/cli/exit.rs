@@ -24,7 +24,7 @@ pub enum ExitCode {
     Output,
     /// 7: the state directory: disk, permission, corrupt file.
     State,
-    /// 8: something needs attention (`status` and `inspect` with `--exit-code` only).
+    /// 8: something needs attention (`status`, `inspect` and `doctor` with `--exit-code` only).
     Attention,
     /// 10: something was issued, or written again in other forms, and nothing failed
     /// (`--exit-code` only).
@@ -78,8 +78,8 @@ pub const MEANINGS: [(&str, &str); 12] = [
     ("7", "state directory: disk, permission, corrupt file"),
     (
         "8",
-        "attention needed: a certificate that is not READY or RENEWING, or none at all (`status` \
-         and `inspect`, with `--exit-code` only)",
+        "attention needed: a certificate that is not READY or RENEWING, or none at all; `doctor`: \
+         something is wrong (`status`, `inspect` and `doctor`, with `--exit-code` only)",
     ),
     (
         "10",

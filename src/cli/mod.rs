@@ -32,6 +32,7 @@ mod core_dump;
 mod count;
 mod create;
 mod daily;
+mod doctor;
 mod document;
 mod files;
 mod forget;
@@ -71,6 +72,7 @@ use account::AccountDocument;
 use args::{Arguments, Verb};
 use check::{AcmeItem, DnsDocument, HttpDocument};
 use count::count;
+use doctor::Finding;
 use document::{Items, Object};
 use environment::Environment;
 use error::{CliError, ErrorDocument};
@@ -102,6 +104,7 @@ schema::output::documents! {
     OURS "AcmeCheck", "`check acme`: what the CA of each issuer says of itself.": Items<'_, AcmeItem>;
     OURS "DnsCheck", "`check dns`.": DnsDocument<'_>;
     OURS "HttpCheck", "`check http`.": HttpDocument<'_>;
+    OURS "HostCheck", "`doctor`: what was checked on this host.": Items<'_, Finding>;
     OURS "Error", "Any verb that ends in an error.": ErrorDocument<'_>;
     OURS "CertificateList", "`status`.": Items<'_, Object<CertificateObject>>;
     OURS "IssuerList", "`status issuer`.": Items<'_, IssuerKinds>;
@@ -190,6 +193,7 @@ fn usable(verb: Option<&Verb>, shell: &mut Shell) -> Result<(), CliError> {
                 | Verb::Man(_)
                 | Verb::Explain(_)
                 | Verb::Schema(_)
+                | Verb::Doctor(_)
         )
     });
     if mistakes.is_empty() || !is_needed {
@@ -279,6 +283,7 @@ fn start(verb: Verb, shell: &mut Shell) -> Result<ExitCode, CliError> {
         Verb::Describe(args) => return status::verb::describe(&args, shell),
         Verb::Inspect(args) => return inspect::inspect(&args, shell),
         Verb::Check(verb) => return check::check(&verb, shell),
+        Verb::Doctor(args) => return doctor::doctor(&args, shell),
         Verb::Explain(args) => return explain::explain(&args, shell),
         Verb::Schema(args) => return schema::schema(&args, DOCUMENTS, shell),
         Verb::Create(args) => return create::create(&args, shell),

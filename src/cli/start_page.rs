@@ -90,13 +90,7 @@ impl Place {
         };
         let all_flags = flags(|source| matches!(source, Source::Flag(_) | Source::Variable(_)));
         let flags = flags(|source| matches!(source, Source::Flag(_)));
-        let scheduler = config.as_ref().and_then(|found| match found.source {
-            Source::Root | Source::Owner => Some(Scheduler::of_system(Path::new("/"))),
-            Source::User => found.path.parent().map(Scheduler::of_user),
-            Source::Flag(_) | Source::Variable(_) | Source::Systemd(_) | Source::Config { .. } => {
-                None
-            }
-        });
+        let scheduler = config.as_ref().and_then(Scheduler::of_config);
         let config = config.map(|found| found.path);
         let absent = |path: &Path| if path.exists() { "" } else { " (not there)" };
         let manifests = match (settings.files.len(), &config) {
@@ -188,7 +182,7 @@ impl Found {
         workspace.forget_manifests();
         let targets = workspace.targets(&request, selection)?;
         let issuer = targets.loaded.issuers.first().map(|issuer| issuer.metadata.name.clone());
-        let mut found = Self { last: last_write(&workspace), issuer, ..Self::default() };
+        let mut found = Self { last: workspace.last_write(), issuer, ..Self::default() };
         let show = |view: CertificateView| {
             found.add(&view, scene);
             Ok::<_, StoreError>(())
@@ -352,16 +346,6 @@ impl Found {
         let more = "On a terminal `certctl create` asks for all of that; `certctl --help` lists the verbs.";
         text + &wrap(more, "", width)
     }
-}
-
-/// When a run last wrote something: an idle one leaves nothing.
-fn last_write(workspace: &Workspace) -> Option<Timestamp> {
-    let of_records = workspace.records().iter().flat_map(|(_, record)| {
-        let status = &record.status;
-        let changed = status.conditions.iter().map(|condition| condition.last_transition_time);
-        changed.chain(status.last_failure_time).chain([record.creation_timestamp])
-    });
-    of_records.chain(workspace.state().index_written()).max()
 }
 
 /// Whether the state is there, and not for this user.

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::args::{Format, ValidateArgs};
 use super::count::count;
+use super::doctor;
 use super::document::{self, Items};
 use super::error::CliError;
 use super::exit::ExitCode;
@@ -12,7 +13,7 @@ use super::output;
 use super::run::on_one_thread;
 use super::shell::Shell;
 use super::targets::{refused, show};
-use crate::manifest::{self, Conflict, Source};
+use crate::manifest::{self, Conflict, Loaded, Source};
 use crate::resource::NamespacedName;
 use crate::workspace::{Request, Scope, Settings, Workspace};
 
@@ -26,6 +27,10 @@ pub(crate) fn validate(args: &ValidateArgs, shell: &mut Shell) -> Result<ExitCod
             let path = config.path.to_string_lossy();
             let message = format!("there is no config directory {}", output::escape(&path));
             let hint = "certctl validate FILE, or put manifests into that directory";
+            if args.host {
+                let host = doctor::of_host(shell, &Loaded::default())?;
+                doctor::add(shell, &host)?;
+            }
             return Err(CliError::new(ExitCode::Manifest, message).hinted(hint));
         }
         sources.push(Source::Directory(config.path));
@@ -48,8 +53,30 @@ pub(crate) fn validate(args: &ValidateArgs, shell: &mut Shell) -> Result<ExitCod
         }
         Format::Text | Format::Wide | Format::Name | Format::Prometheus => show(shell, &loaded),
     }
+    let valid = judged(args, shell, &loaded, &places);
+    if !args.host {
+        return valid.map(|()| ExitCode::Done);
+    }
+    let host = doctor::of_host(shell, &loaded)?;
+    doctor::add(shell, &host)?;
+    valid?;
+    let wrong = host.iter().filter(|finding| finding.is_wrong()).count();
+    if wrong > 0 {
+        let message = format!("{} of this host failed", count(wrong, "check"));
+        return Err(CliError::new(ExitCode::Manifest, message));
+    }
+    Ok(ExitCode::Done)
+}
+
+/// The error of manifests that are not valid; else says that they are.
+fn judged(
+    args: &ValidateArgs,
+    shell: &mut Shell,
+    loaded: &Loaded,
+    places: &[String],
+) -> Result<(), CliError> {
     if loaded.has_errors() {
-        return Err(refused(&loaded));
+        return Err(refused(loaded));
     }
     if loaded.files.is_empty() {
         let message = format!("no manifest found in {}", places.join(", "));
@@ -58,7 +85,7 @@ pub(crate) fn validate(args: &ValidateArgs, shell: &mut Shell) -> Result<ExitCod
     }
     let (_, warnings) = manifest::count(&loaded.diagnostics);
     if args.strict && warnings > 0 {
-        return Err(refused(&loaded));
+        return Err(refused(loaded));
     }
     shell.output.talk(
         Level::Info,
@@ -70,7 +97,7 @@ pub(crate) fn validate(args: &ValidateArgs, shell: &mut Shell) -> Result<ExitCod
             count(warnings, "warning")
         ),
     );
-    Ok(ExitCode::Done)
+    Ok(())
 }
 
 /// Which of several Certificates with the same Secret owns it, if the state knows one of them.

@@ -4,6 +4,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{Access, AtFlags, CWD, accessat};
+
 use crate::manifest::is_secret_key;
 use crate::resource::{Obstacle, escape};
 use crate::trust::{TrustError, Walk, quoted};
@@ -13,6 +15,8 @@ use crate::trust::{TrustError, Walk, quoted};
 pub(crate) struct Program {
     folder: PathBuf,
     path: PathBuf,
+    /// The same as it was named, for messages.
+    named: PathBuf,
     shown: String,
 }
 
@@ -39,9 +43,12 @@ impl Program {
             }
         }
         // The program runs in another directory, so a relative path would not resolve.
+        let below =
+            |folder: &Path| parts.iter().fold(folder.to_owned(), |path, part| path.join(part));
+        let named = below(folder);
         let folder = std::path::absolute(folder).map_err(Obstacle::new)?;
-        let path = parts.iter().fold(folder.clone(), |path, part| path.join(part));
-        Ok(Self { shown: format!("{place}/{}", parts.join("/")), folder, path })
+        let path = below(&folder);
+        Ok(Self { shown: format!("{place}/{}", parts.join("/")), folder, path, named })
     }
 
     /// The file.
@@ -57,7 +64,7 @@ impl Program {
     /// Whether it may be run: it is in the folder, also behind links, and no other user can change
     /// it, a folder or a link on the way. Checked when the settings are read and before each run.
     pub(crate) fn check(&self) -> Result<(), Obstacle> {
-        let (path, folder) = (self.path.display(), self.folder.display());
+        let (path, folder) = (self.named.display(), self.folder.display());
         let words = |error: TrustError| {
             if let TrustError::Io { source, .. } = &error {
                 return Obstacle::new(format_args!("{path}: {source}"));
@@ -77,7 +84,11 @@ impl Program {
         }
         if program.mode & 0o111 == 0 {
             let obstacle = Obstacle::new(format_args!("{path} is not executable"));
-            return Err(obstacle.command(format!("chmod u+x {}", quoted(&self.path))));
+            return Err(obstacle.command(format!("chmod u+x {}", quoted(&self.named))));
+        }
+        // Its mode, or the file system, may forbid it to this user alone.
+        if accessat(CWD, &self.path, Access::EXEC_OK, AtFlags::EACCESS).is_err() {
+            return Err(Obstacle::new(format_args!("this user may not execute {path}")));
         }
         Ok(())
     }

@@ -123,14 +123,24 @@ impl StateDirectory {
         self.remove_folder(layout::certificate(certificate)?, Some(layout::STATUS_FILE))
     }
 
-    fn prepare(&self) -> Result<(), StoreError> {
-        let root = self.writable_root()?;
+    /// Whether a run can write here, as far as owner, mode and space show it; changes nothing.
+    pub fn check_ready(&self) -> Result<(), StoreError> {
+        let Some(root) = &self.root else { return Ok(()) };
+        let (owner, us) = (root.owner(), rustix::process::geteuid().as_raw());
+        if owner != us {
+            return Err(StoreError::ForeignOwner { path: text(&self.path), owner, us });
+        }
         let mode = root.mode()?;
         if mode & 0o077 != 0 {
             return Err(StoreError::TooOpen { path: text(&self.path), mode });
         }
         opening::check_writable(root)?;
-        opening::check_space(root)?;
+        opening::check_space(root)
+    }
+
+    fn prepare(&self) -> Result<(), StoreError> {
+        let root = self.writable_root()?;
+        self.check_ready()?;
         let tops = [layout::CERTIFICATES, layout::ACCOUNTS, layout::SECRETS, layout::HTTP01];
         let mut is_new = false;
         for name in tops.into_iter().chain([layout::LOCKS]) {

@@ -31,6 +31,10 @@ const SPACE_LEFT: u64 = 256 << 10;
 /// Only root and this user may be able to change the way to it; as root and for reading, the owner
 /// of the state too. The folder itself is judged by the caller.
 pub(super) fn open_state(path: &Path, mode: OpenMode) -> Result<Option<Folder>, StoreError> {
+    // An empty path stands for an empty state.
+    if mode == OpenMode::ReadOnly && path.as_os_str().is_empty() {
+        return Ok(None);
+    }
     let opened = match mode {
         OpenMode::ReadWrite => Walk::trusting_us().up_to_the_end().made_folder(path, Mode::RWXU),
         OpenMode::ReadOnly => match owner_of(path) {

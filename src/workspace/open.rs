@@ -5,6 +5,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use jiff::Timestamp;
+
 use super::notes::Notes;
 use super::outline::{KeptOutline, Outline};
 use super::settings::Settings;
@@ -227,6 +229,16 @@ impl Workspace {
     /// The certificates in the state whose records can be read.
     pub fn records(&self) -> &[(NamespacedName, CertificateRecord)] {
         &self.records
+    }
+
+    /// When a run last wrote something: an idle one leaves nothing.
+    pub fn last_write(&self) -> Option<Timestamp> {
+        let of_records = self.records.iter().flat_map(|(_, record)| {
+            let status = &record.status;
+            let changed = status.conditions.iter().map(|condition| condition.last_transition_time);
+            changed.chain(status.last_failure_time).chain([record.creation_timestamp])
+        });
+        of_records.chain(self.state.index_written()).max()
     }
 
     /// The outlines of all records that can be read, by namespace and name.

@@ -120,6 +120,7 @@ fn what_is_printed_is_what_the_schema_says() {
     };
     assert_eq!(print(&["plan"])["items"].as_array().unwrap().len(), 3);
     print(&["check", "acme"]);
+    print(&["doctor"]);
     let result = print(&["issue"]);
     let ending = |name: &str| {
         let items = result["items"].as_array().unwrap();

@@ -6,6 +6,7 @@
 //! `CERTCTL_REGENERATE=1 cargo test --test golden`, and then read.
 
 #[cfg(test)]
+mod doctor;
 mod failing;
 #[cfg(test)]
 mod issuing;

@@ -98,6 +98,7 @@ fn an_overdue_renewal_is_shown() {
     scene.note("Its renewal is overdue, and no run was there.");
     scene.run(&format!("certctl status | {minutes}"));
     scene.run(&format!("certctl status web | head -n 4 | {minutes}"));
+    scene.run("certctl doctor --offline | grep certificates");
     let missing = scene.issuer().replace("spec:\n  acme:\n", MISSING_SECRET);
     scene.world.write("config/issuer.yaml", &missing);
     scene.note("The Issuer names a secret that is missing.");

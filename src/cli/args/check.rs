@@ -1,4 +1,4 @@
-//! Arguments of `check`.
+//! Arguments of `check` and `doctor`.
 
 use clap::{Args, Subcommand};
 
@@ -44,4 +44,12 @@ pub struct CheckDnsArgs {
     /// The domain; a leading `*.` does not matter.
     #[arg(value_name = "NAME")]
     pub name: String,
+}
+
+/// `certctl doctor`.
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// Leave out the checks that need the network.
+    #[arg(long)]
+    pub offline: bool,
 }

@@ -15,6 +15,9 @@ pub struct ValidateArgs {
     /// End in 3 for warnings too.
     #[arg(long)]
     pub strict: bool,
+    /// Check this host as well, as `doctor --offline` does; end in 3 if something is wrong.
+    #[arg(long)]
+    pub host: bool,
 }
 
 /// `certctl rehearse`.

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::account::account;
+use super::account::{AccountState, account};
 use super::known::{Known, USER_AGENT};
 use super::page::{code_of, format_of, lines, written};
 use crate::acme::{AcmeError, Directory, Distrust, Limits};
@@ -16,7 +16,7 @@ use crate::cli::run::on_one_thread;
 use crate::cli::shell::Shell;
 use crate::cli::time;
 use crate::engine::ports::{Clock as _, SystemClock};
-use crate::resource::{FailureClass, Issuer, IssuerKind};
+use crate::resource::{Acme, FailureClass, Issuer, IssuerKind};
 use crate::workspace::target::NameTarget;
 
 /// `certctl check acme`.
@@ -48,7 +48,7 @@ fn chosen<'a>(
     target: Option<&NameTarget>,
     namespace: Option<&str>,
 ) -> Result<Vec<&'a Issuer>, CliError> {
-    let all = &known.loaded.issuers;
+    let all = &known.targets.loaded.issuers;
     let wanted = target.and_then(|target| target.namespace.as_deref()).or(namespace);
     let found: Vec<&Issuer> = all
         .iter()
@@ -140,17 +140,17 @@ impl NoDirectory {
     }
 }
 
-struct Findings {
+pub(in crate::cli) struct Findings {
     issuer: Issuer,
     directory: Result<Directory, NoDirectory>,
     /// The CA's time and this host's.
     clock: Option<(Timestamp, Timestamp)>,
     binding: Option<Result<usize, String>>,
-    account: Option<String>,
+    account: Option<AccountState>,
 }
 
 impl Findings {
-    async fn gather(known: &Known, issuer: &Issuer) -> Self {
+    pub(in crate::cli) async fn gather(known: &Known, issuer: &Issuer) -> Self {
         let access = known.access(issuer);
         let binding = match access.external_account_binding() {
             Ok(None) => None,
@@ -189,6 +189,39 @@ impl Findings {
         }
     }
 
+    /// Why this CA would refuse an order, with its URL, apart from the account and the secrets of
+    /// the Issuer; `None` where it would not.
+    pub(in crate::cli) fn refusal(&self) -> Option<String> {
+        let directory = match &self.directory {
+            Err(error) => return Some(error.message.clone()),
+            Ok(directory) => directory,
+        };
+        let Acme { server, profile, .. } = &self.issuer.acme;
+        let profiles = directory.profiles.as_ref();
+        let is_offered = profiles.is_some_and(|profiles| profiles.contains_key(profile));
+        if !profile.is_empty() && !is_offered {
+            return Some(format!("{server}: profile {}", self.profile_line(directory)));
+        }
+        let is_unbound = directory.external_account_required && self.binding.is_none();
+        is_unbound
+            .then(|| format!("{server}: external account binding {}", self.binding_line(true)))
+    }
+
+    /// Whether the directory could be read.
+    pub(in crate::cli) fn has_directory(&self) -> bool {
+        self.directory.is_ok()
+    }
+
+    /// How far the CA's clock is ahead of this host's, in seconds, and that in words.
+    pub(in crate::cli) fn clock(&self) -> Option<(i64, String)> {
+        self.clock.map(|(theirs, ours)| (skew(theirs, ours), clock_line(theirs, ours)))
+    }
+
+    /// The account, where the CA could be asked for it.
+    pub(in crate::cli) fn account(&self) -> Option<&AccountState> {
+        self.account.as_ref()
+    }
+
     fn lines(&self) -> Vec<(&'static str, String)> {
         let metadata = &self.issuer.metadata;
         let name = match metadata.namespace.as_str() {
@@ -215,7 +248,7 @@ impl Findings {
         } else if self.binding.is_some() {
             lines.push(("EAB", self.binding_line(false)));
         }
-        lines.extend(self.account.clone().map(|account| ("account", account)));
+        lines.extend(self.account.as_ref().map(|account| ("account", account.to_string())));
         lines
     }
 
@@ -310,7 +343,7 @@ impl Findings {
                 Err(why) => Binding::Error(why),
             }),
             profile: directory.map(|directory| self.profile_line(directory)),
-            account: self.account.clone(),
+            account: self.account.as_ref().map(ToString::to_string),
         }
     }
 }

@@ -30,7 +30,7 @@ pub(super) fn check(args: &CheckDnsArgs, shell: &mut Shell) -> Result<ExitCode, 
         let known = Known::read(shell, false).await?;
         let settings = known.workspace.settings();
         let resolver = Rc::new(settings.resolver(BTreeMap::new()).await?);
-        let solvers = wanting(&known.loaded, &name);
+        let solvers = wanting(&known.targets.loaded, &name);
         let checks = self_checks(&solvers, settings.dns01_recursive_nameservers_only);
         let mut findings = Findings::gather(&resolver, &name, checks).await;
         findings.issuers = judge(shell, &known, &resolver, &name, findings.caa.as_ref().ok()).await;

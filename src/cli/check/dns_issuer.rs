@@ -84,7 +84,7 @@ pub(super) async fn judge(
 ) -> Vec<Judged> {
     let mut seen = BTreeSet::new();
     let mut judged = Vec::new();
-    for wanting in wanting(&known.loaded, name) {
+    for wanting in wanting(&known.targets.loaded, name) {
         let issuer = wanting.issuer;
         let key = (issuer.kind, issuer.metadata.key(), wanting.is_wildcard);
         if !seen.insert(key) {

@@ -24,7 +24,7 @@ use crate::probe::{CheckOptions, Resolver, check_http01};
 use crate::resource::{
     AddressAnswer, DnsName, FailureClass, Http01Report, Identifier, Settings, Token,
 };
-use crate::solver::http01::{Hits, ListenError, Listener, TokenFolder, Webroot};
+use crate::solver::http01::{Hits, Holder, ListenError, Listener, TokenFolder, Webroot};
 
 /// `certctl check http`.
 pub(super) fn check(args: &CheckHttpArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
@@ -48,7 +48,7 @@ pub(super) fn check(args: &CheckHttpArgs, shell: &mut Shell) -> Result<ExitCode,
 
 /// The settings of the first Certificate for the name.
 fn settings_of(known: &Known, name: &DnsName) -> Settings {
-    let wanting = wanting(&known.loaded, name);
+    let wanting = wanting(&known.targets.loaded, name);
     let first = wanting.iter().find(|wanting| !wanting.is_wildcard);
     first.map_or_else(Settings::default, |wanting| {
         wanting.certificate.settings.or(&wanting.issuer.settings)
@@ -85,13 +85,11 @@ impl Findings {
         let (token, answer) = probe_token().map_err(|error| failed(&error))?;
         folder.put(&token, &answer).map_err(|error| failed(&error))?;
         let hits = Hits::new(|| SystemClock.now());
-        let mut ways_out = WAYS_OUT;
+        let mut help = WAYS_OUT;
         let bound = match addresses_of(shell, settings) {
             Ok(addresses) => {
                 Listener::bind(&addresses, Vec::new(), &folder, &hits).map_err(|error| {
-                    if let ListenError::NoPermission { .. } = error {
-                        ways_out = WAYS_WITHOUT_PERMISSION;
-                    }
+                    help = ways_out(&error);
                     error.to_string()
                 })
             }
@@ -121,7 +119,7 @@ impl Findings {
                 .map(|holder| holder.to_string())
                 .collect(),
             listener: bound.map(|listener| listener.addresses().to_vec()),
-            ways_out,
+            ways_out: help,
             webroot,
             report,
         })
@@ -255,15 +253,43 @@ struct WebrootItem<'a> {
     error: Option<&'a String>,
 }
 
+/// The addresses of a run's listener, as they are now.
+#[derive(Debug)]
+pub(in crate::cli) enum Port {
+    /// It can listen, perhaps with other certctl processes.
+    Usable { addresses: Vec<SocketAddr>, sharers: Vec<Holder> },
+    /// It cannot.
+    Refused(ListenError),
+    /// An address is none.
+    Unknown(String),
+}
+
+impl Port {
+    /// The port of a Certificate with these settings. Nothing listens on it meanwhile.
+    pub(in crate::cli) fn of(shell: &Shell, settings: &Settings) -> Self {
+        let addresses = match addresses_of(shell, settings) {
+            Ok(addresses) => addresses,
+            Err(why) => return Self::Unknown(why),
+        };
+        match Listener::check(&addresses) {
+            Ok(sharers) => Self::Usable { addresses, sharers },
+            Err(error) => Self::Refused(error),
+        }
+    }
+}
+
+/// What helps where the listener cannot listen.
+pub(in crate::cli) fn ways_out(error: &ListenError) -> &'static str {
+    if let ListenError::NoPermission { .. } = error { WAYS_WITHOUT_PERMISSION } else { WAYS_OUT }
+}
+
 /// The addresses that the listener of a run could bind now; else why it could not.
 pub(in crate::cli) fn listening(shell: &Shell) -> Result<Vec<SocketAddr>, String> {
-    let scratch = Scratch::new("check").map_err(|error| error.message)?;
-    let folder = TokenFolder::open_shared(&scratch.path().join("http01"));
-    let folder = folder.map_err(|error| error.to_string())?;
-    let addresses = addresses_of(shell, &Settings::default())?;
-    let hits = Hits::new(|| SystemClock.now());
-    let bound = Listener::bind(&addresses, Vec::new(), &folder, &hits);
-    Ok(bound.map_err(|error| error.to_string())?.addresses().to_vec())
+    match Port::of(shell, &Settings::default()) {
+        Port::Usable { addresses, .. } => Ok(addresses),
+        Port::Refused(error) => Err(error.to_string()),
+        Port::Unknown(why) => Err(why),
+    }
 }
 
 /// The addresses that the listener binds in a run.

@@ -6,23 +6,21 @@ use crate::cli::error::CliError;
 use crate::cli::shell::Shell;
 use crate::cli::targets::show;
 use crate::engine::IssuerAccess;
-use crate::manifest::{Loaded, SecretSource};
 use crate::resource::Issuer;
 use crate::store::StateDirectory;
 pub(super) use crate::workspace::run::USER_AGENT;
 use crate::workspace::{Settings, Targets, Workspace};
 
 /// Manifests, secrets and state.
-pub(super) struct Known {
-    pub(super) workspace: Workspace,
-    pub(super) loaded: Loaded,
-    pub(super) secrets: SecretSource,
+pub(in crate::cli) struct Known {
+    pub(in crate::cli) workspace: Workspace,
+    pub(in crate::cli) targets: Targets,
     has_state: bool,
 }
 
 impl Known {
     /// Reads the manifests; reports their errors only when `reports`.
-    pub(super) async fn read(shell: &mut Shell, reports: bool) -> Result<Self, CliError> {
+    pub(in crate::cli) async fn read(shell: &mut Shell, reports: bool) -> Result<Self, CliError> {
         let path = shell.environment.state_dir(shell.global.state_dir.as_deref());
         let path = path.map(|found| found.path).unwrap_or_default();
         let settings = shell.settings_at(path)?;
@@ -34,15 +32,15 @@ impl Known {
             let nowhere = PathBuf::new();
             Workspace::open(Settings { state_dir: nowhere, ..settings }).await?
         };
-        let Targets { loaded, secrets, .. } = workspace.everything();
+        let targets = workspace.everything();
         if reports {
-            show(shell, &loaded);
+            show(shell, &targets.loaded);
         }
-        Ok(Self { workspace, loaded, secrets, has_state })
+        Ok(Self { workspace, targets, has_state })
     }
 
     /// The state, when it can be read.
-    pub(super) fn state(&self) -> Option<&StateDirectory> {
+    pub(in crate::cli) fn state(&self) -> Option<&StateDirectory> {
         self.has_state.then(|| self.workspace.state())
     }
 
@@ -55,7 +53,7 @@ impl Known {
     pub(super) fn access<'a>(&'a self, issuer: &'a Issuer) -> IssuerAccess<'a> {
         IssuerAccess {
             issuer,
-            secrets: &self.secrets,
+            secrets: &self.targets.secrets,
             cluster_resource_namespace: &self.workspace.settings().cluster_resource_namespace,
         }
     }

@@ -17,9 +17,12 @@ use super::args::CheckVerb;
 use super::error::CliError;
 use super::exit::ExitCode;
 use super::shell::Shell;
-pub(super) use acme::AcmeItem;
+pub(super) use account::AccountState;
+pub(super) use acme::{AcmeItem, Findings as AcmeFindings};
 pub(super) use dns::DnsDocument;
-pub(super) use http::{HttpDocument, listening};
+pub(super) use http::{HttpDocument, Port, listening, ways_out};
+pub(super) use known::Known;
+pub(super) use page::format_of;
 
 /// `certctl check`.
 pub(crate) fn check(verb: &CheckVerb, shell: &mut Shell) -> Result<ExitCode, CliError> {

@@ -9,7 +9,7 @@ use crate::cli::shell::Shell;
 use crate::resource::FailureClass;
 
 /// The output format, if `verb` supports it.
-pub(super) fn format_of(shell: &Shell, verb: &str) -> Result<Format, CliError> {
+pub(in crate::cli) fn format_of(shell: &Shell, verb: &str) -> Result<Format, CliError> {
     match shell.global.format() {
         Format::Name | Format::Prometheus => {
             let message = format!("{verb} has no such format");
@@ -20,7 +20,7 @@ pub(super) fn format_of(shell: &Shell, verb: &str) -> Result<Format, CliError> {
 }
 
 /// The output: the text page, or a document.
-pub(super) fn written<T: Document>(
+pub(in crate::cli) fn written<T: Document>(
     format: Format,
     page: String,
     document: &T,

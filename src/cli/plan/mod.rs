@@ -1,6 +1,7 @@
 //! `certctl plan`: what `issue` would do now, and why.
 //!
-//! Contract: writes nothing, takes no lock, uses no network, and decides nothing.
+//! Contract: writes nothing, takes no lock, sends nothing, and decides nothing. It looks whether the
+//! port of HTTP-01 is free.
 
 mod render;
 #[cfg(test)]
@@ -9,6 +10,7 @@ mod tests;
 use std::collections::BTreeMap;
 
 use super::args::{Format, PlanArgs};
+use super::doctor;
 use super::document::{self, Items};
 use super::error::CliError;
 use super::exit::{self, ExitCode};
@@ -54,7 +56,9 @@ pub(crate) fn plan(args: &PlanArgs, shell: &mut Shell) -> Result<ExitCode, CliEr
             items.into_iter().filter_map(|item| by_key.get(&item.key()).copied()).collect()
         };
         let (loaded, secrets) = (&targets.loaded, &targets.secrets);
-        let unmet = workspace.unmet(loaded, secrets, &tasks(active)).await?;
+        let active = tasks(active);
+        let host = doctor::before(shell, &active);
+        let unmet = workspace.unmet(loaded, secrets, &active).await?;
         // What only a later run needs is no error of this one.
         let later = workspace.unmet(loaded, secrets, &tasks(idle)).await?;
         let later = later.into_iter().filter(|one| !unmet.contains(one));
@@ -72,12 +76,15 @@ pub(crate) fn plan(args: &PlanArgs, shell: &mut Shell) -> Result<ExitCode, CliEr
         for one in unmet.iter().chain(&later) {
             shell.output.finding(one);
         }
+        for finding in &host {
+            doctor::tell(shell, finding);
+        }
         for (name, error) in &damaged {
             let text = format!("{name}: {}", escape(&error.to_string()));
             shell.output.talk(Level::Error, &text);
         }
         let unread = damaged.iter().map(|_| exit::Ending::Failed(FailureClass::State));
-        let is_broken = targets.has_errors || !unmet.is_empty();
+        let is_broken = targets.has_errors || !unmet.is_empty() || !host.is_empty();
         let broken = is_broken.then_some(exit::Ending::Failed(FailureClass::Precondition));
         let changes = items.iter().filter(|item| item.changes()).map(|_| exit::Ending::Changed);
         Ok(exit::of_run(changes.chain(unread).chain(broken), shell.global.exit_code))

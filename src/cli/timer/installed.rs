@@ -7,6 +7,8 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use crate::cli::environment::{Directory, Source};
+
 /// What was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Scheduler {
@@ -18,6 +20,18 @@ pub(crate) enum Scheduler {
 }
 
 impl Scheduler {
+    /// The one that runs certctl with this folder of configuration; `None` where it is not the one
+    /// of a scheduled run.
+    pub(crate) fn of_config(config: &Directory) -> Option<Self> {
+        match config.source {
+            Source::Root | Source::Owner => Some(Self::of_system(Path::new("/"))),
+            Source::User => config.path.parent().map(Self::of_user),
+            Source::Flag(_) | Source::Variable(_) | Source::Systemd(_) | Source::Config { .. } => {
+                None
+            }
+        }
+    }
+
     /// The one that runs certctl as root, or as its own user.
     pub(crate) fn of_system(root: &Path) -> Self {
         let is_there = |path: &&&str| root.join(path).symlink_metadata().is_ok();

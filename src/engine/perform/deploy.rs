@@ -254,6 +254,29 @@ pub(in crate::engine) fn check_target(
     }
 }
 
+/// Why this process may not give the files of an output to its owner and group; root may.
+pub fn check_ownership(target: &DeployTarget) -> Result<(), Obstacle> {
+    let us = rustix::process::geteuid();
+    let Some(output) = output_of(target)?.filter(|_| !us.is_root()) else { return Ok(()) };
+    let folder = output.folder.display();
+    let refused = |kind: &str, number: u32| {
+        Obstacle::new(format_args!("{folder}: only root can set the {kind} of files to {number}"))
+            .advice("run certctl as root, or give it CAP_CHOWN")
+    };
+    if let Some(owner) = output.owner.filter(|owner| *owner != us.as_raw()) {
+        return Err(refused("owner", owner));
+    }
+    let is_ours = |group: u32| {
+        let others = rustix::process::getgroups().unwrap_or_default();
+        let all = others.into_iter().chain([rustix::process::getegid()]);
+        all.map(rustix::process::Gid::as_raw).any(|ours| ours == group)
+    };
+    match output.group.filter(|group| !is_ours(*group)) {
+        Some(group) => Err(refused("group", group)),
+        None => Ok(()),
+    }
+}
+
 /// Whether the folder of hooks has an `on-failure` program.
 pub fn has_alert_hook(hooks_dir: &Path) -> bool {
     Program::is_there(hooks_dir, PLACE, &[ON_FAILURE]).unwrap_or_default()

@@ -18,8 +18,13 @@ pub struct Holder {
 
 impl Holder {
     #[cfg(test)]
-    pub(super) fn new(name: &str, pid: u32) -> Self {
+    pub(crate) fn new(name: &str, pid: u32) -> Self {
         Self { name: name.to_owned(), pid, is_certctl: false }
+    }
+
+    /// Whether it is the first process of the system: systemd, which listens for a unit.
+    pub fn is_init(&self) -> bool {
+        self.pid == 1
     }
 
     /// Whether it is the process that asks.

@@ -87,6 +87,13 @@ impl Listener {
         Ok(Self { addresses: bound, stop, ended })
     }
 
+    /// Whether every address of `addresses` could be bound, without a listener on it; the other
+    /// certctl processes that listen there.
+    pub fn check(addresses: &[SocketAddr]) -> Result<Vec<Holder>, ListenError> {
+        addresses.iter().try_for_each(|address| socket::check(*address))?;
+        Ok(addresses.iter().flat_map(|address| holder::others_of_us(*address)).collect())
+    }
+
     /// Goes on answering while other processes that share a port have tokens presented, for `limit`
     /// at most: the CA may be connecting to this socket for them. Then answers the connections that
     /// wait, and closes. `lingers` is called when this takes more than a moment, with the time left.

@@ -20,17 +20,30 @@ use super::holder::{self, Holder};
 /// `[::]` serves IPv4 as well, and is `0.0.0.0` on a host without IPv6. `is_shared` admits other
 /// certctl processes.
 pub(super) fn listen(address: SocketAddr, is_shared: bool) -> Result<TcpListener, ListenError> {
+    taken(address, |address| open(address, is_shared))
+}
+
+/// Whether a socket that admits other certctl processes could listen on `address`. It is bound and
+/// never listens: no connection of those processes comes to it.
+pub(super) fn check(address: SocketAddr) -> Result<(), ListenError> {
+    taken(address, |address| bound(address, true)).map(drop)
+}
+
+fn taken<T>(
+    address: SocketAddr,
+    take: impl Fn(SocketAddr) -> io::Result<T>,
+) -> Result<T, ListenError> {
     if address.port() != 0
         && !is_free(address)
         && let Some(holder) = holder::stranger_on(address)
     {
         return Err(ListenError::InUse { addr: address, holder: Some(holder) });
     }
-    match open(address, is_shared) {
+    match take(address) {
         Ok(socket) => Ok(socket),
         Err(error) if address.is_ipv6() && address.ip().is_unspecified() && lacks_ipv6(&error) => {
             let fallback = SocketAddr::from((Ipv4Addr::UNSPECIFIED, address.port()));
-            open(fallback, is_shared).map_err(|source| explain(fallback, source))
+            take(fallback).map_err(|source| explain(fallback, source))
         }
         Err(source) => Err(explain(address, source)),
     }
@@ -139,6 +152,19 @@ mod tests {
         let two = listen(address, true).unwrap();
         assert_eq!(address, two.local_addr().unwrap());
         std::net::TcpStream::connect(("127.0.0.1", address.port())).unwrap();
+    }
+
+    #[test]
+    fn a_port_is_checked_without_a_listener_on_it() {
+        let one = listen("127.0.0.1:0".parse().unwrap(), true).unwrap();
+        let address = one.local_addr().unwrap();
+        check(address).unwrap();
+        let alone = listen("127.0.0.1:0".parse().unwrap(), false).unwrap();
+        let refused = check(alone.local_addr().unwrap()).unwrap_err();
+        assert!(matches!(refused, ListenError::InUse { .. }), "{refused}");
+        drop(one);
+        check(address).unwrap();
+        std::net::TcpStream::connect(address).unwrap_err();
     }
 
     #[test]

@@ -1,0 +1,93 @@
+//! The CAs of the Issuers, the accounts there, and the clock against theirs.
+
+use std::collections::BTreeSet;
+
+use super::finding::Finding;
+use crate::cli::check::{AccountState, AcmeFindings, Known};
+use crate::cli::report::short;
+use crate::resource::{AccountIdentity, Issuer, Obstacle};
+
+/// Each CA, the accounts there, and one clock.
+pub(super) async fn cas(known: &Known) -> Vec<Finding> {
+    let mut found = Vec::new();
+    let (mut accounts, mut servers, mut down) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+    let mut clocks = Vec::new();
+    for issuer in &known.targets.loaded.issuers {
+        let server = &issuer.acme.server;
+        let AccountIdentity { namespace, secret_name, .. } = AccountIdentity::of(issuer);
+        let profile = &issuer.acme.profile;
+        // A CA that does not answer is not asked again.
+        if down.contains(server) || !accounts.insert((server, namespace, secret_name, profile)) {
+            continue;
+        }
+        let checked = AcmeFindings::gather(known, issuer).await;
+        if !checked.has_directory() {
+            down.insert(server);
+        }
+        clocks.extend(checked.clock());
+        let is_new = servers.insert(server);
+        match checked.refusal() {
+            Some(why) => found.push(refused(issuer, &why)),
+            None if is_new => found.push(Finding::well("CA", format_args!("{server} answers"))),
+            None => {}
+        }
+        found.extend(checked.account().map(|state| account(issuer, state)));
+    }
+    // The CA whose clock is nearest is the one to believe.
+    let nearest = clocks.into_iter().min_by_key(|(ahead, _)| ahead.unsigned_abs());
+    found.extend(nearest.map(|(ahead, words)| clock(ahead, words)));
+    found
+}
+
+fn refused(issuer: &Issuer, why: &str) -> Finding {
+    let line = format!("certctl check acme {}", short(&issuer.metadata.key()));
+    Finding::wrong("CA", Obstacle::new(why).command(line))
+}
+
+fn account(issuer: &Issuer, state: &AccountState) -> Finding {
+    let name = short(&issuer.metadata.key());
+    let fact = format!("{} {name}: {state}", issuer.kind);
+    if state.is_well() {
+        return Finding::well("account", fact);
+    }
+    let line = format!("certctl account show {name}");
+    Finding::wrong("account", Obstacle::new(fact).command(line))
+}
+
+fn clock(ahead: i64, words: String) -> Finding {
+    let obstacle = || Obstacle::new(&words).command("timedatectl set-ntp true");
+    match ahead.unsigned_abs() {
+        0..=UNSEEN => Finding::well("clock", words),
+        seconds if seconds <= HARMLESS => Finding::warning("clock", obstacle()),
+        _ => Finding::wrong("clock", obstacle()),
+    }
+}
+
+/// A difference that the whole seconds of the header hide.
+const UNSEEN: u64 = 2;
+/// Less than this is no cause of a failure.
+const HARMLESS: u64 = 300;
+
+#[cfg(test)]
+mod tests {
+    use super::super::finding::Verdict;
+    use super::*;
+
+    #[test]
+    fn a_clock_is_wrong_from_five_minutes_on() {
+        for (ahead, verdict) in [
+            (0, Verdict::Well),
+            (-2, Verdict::Well),
+            (3, Verdict::Warning),
+            (-300, Verdict::Warning),
+            (301, Verdict::Wrong),
+            (i64::MIN, Verdict::Wrong),
+        ] {
+            let found = clock(ahead, "behind".to_owned());
+            assert_eq!(
+                (found.verdict, found.remedy.is_some()),
+                (verdict, verdict != Verdict::Well)
+            );
+        }
+    }
+}

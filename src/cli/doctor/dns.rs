@@ -1,0 +1,121 @@
+//! Whether the name servers of this host answer, asked for one name of each certificate.
+
+use std::collections::BTreeMap;
+
+use futures_util::future::join_all;
+
+use super::finding::Finding;
+use super::usage::Use;
+use crate::cli::count::count;
+use crate::engine::inputs::names_of;
+use crate::probe::{DnsError, Resolver};
+use crate::resource::{DnsName, Identifier, Obstacle};
+use crate::workspace::Settings;
+
+/// The first name of each certificate, and whether it must have an address.
+fn asked(uses: &[Use<'_>]) -> BTreeMap<DnsName, bool> {
+    let mut names = BTreeMap::new();
+    for one in uses {
+        // A name that is proven over HTTP must have an address, so it is the better one to ask for.
+        let over_http = one.over_http();
+        let dns = |identifier: Identifier| match identifier {
+            Identifier::Dns(name) => Some(name),
+            Identifier::Ip(_) => None,
+        };
+        let http = over_http.into_iter().find_map(dns).map(|name| (name, true));
+        let any = || names_of(one.certificate).into_iter().find_map(dns).map(|name| (name, false));
+        if let Some((name, is_http)) = http.or_else(any)
+            && (names.len() < MOST_ASKED || names.contains_key(&name))
+        {
+            *names.entry(name).or_default() |= is_http;
+        }
+    }
+    names
+}
+
+/// One finding when all is well, else one for each name that is not.
+pub(super) async fn dns(settings: &Settings, uses: &[Use<'_>]) -> Vec<Finding> {
+    let names = asked(uses);
+    if names.is_empty() {
+        return Vec::new();
+    }
+    let resolver: Resolver = match settings.resolver(BTreeMap::new()).await {
+        Ok(resolver) => resolver,
+        Err(error) => return vec![Finding::wrong("DNS", Obstacle::new(error))],
+    };
+    let lookups = names.iter().map(async |(name, is_http)| {
+        let answer = resolver.addresses(name.base()).await;
+        refusal(name, *is_http, &answer.err()?)
+    });
+    let wrong: Vec<Refusal> = join_all(lookups).await.into_iter().flatten().collect();
+    findings(names.len(), wrong)
+}
+
+/// Why a name is not as it should be.
+struct Refusal {
+    /// No server answered: the others fail for the same reason.
+    is_of_servers: bool,
+    obstacle: Obstacle,
+}
+
+fn refusal(name: &DnsName, is_http: bool, error: &DnsError) -> Option<Refusal> {
+    match error {
+        // What is proven by a TXT record needs no address.
+        DnsError::NxDomain { .. } | DnsError::NoAddress { .. } if !is_http => None,
+        DnsError::NxDomain { .. } | DnsError::NoAddress { .. } | DnsError::BadName { .. } => {
+            let obstacle = Obstacle::new(error).command(format!("certctl check http {name}"));
+            Some(Refusal { is_of_servers: false, obstacle })
+        }
+        DnsError::Failed { .. } => {
+            let obstacle = Obstacle::new(error)
+                .advice("name a server that answers in /etc/resolv.conf, or by --resolver");
+            Some(Refusal { is_of_servers: true, obstacle })
+        }
+    }
+}
+
+fn findings(asked: usize, wrong: Vec<Refusal>) -> Vec<Finding> {
+    if wrong.is_empty() {
+        let names = count(asked, "name");
+        return vec![Finding::well("DNS", format_args!("answers for {names}"))];
+    }
+    let (of_servers, of_names): (Vec<Refusal>, Vec<Refusal>) =
+        wrong.into_iter().partition(|one| one.is_of_servers);
+    let first = of_servers.into_iter().take(1).chain(of_names);
+    first.map(|one| Finding::wrong("DNS", one.obstacle)).collect()
+}
+
+/// How many names are asked for.
+const MOST_ASKED: usize = 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_proven_over_http_needs_an_address() {
+        let (name, server) = ("www.example.com", "192.0.2.53:53".parse().unwrap());
+        let dns: DnsName = name.parse().unwrap();
+        let absent = DnsError::NxDomain { name: name.to_owned(), server };
+        let failed = DnsError::Failed { name: name.to_owned(), faults: Vec::new() };
+        for (error, is_http, of_servers) in [
+            (&absent, true, Some(false)),
+            (&absent, false, None),
+            (&failed, true, Some(true)),
+            (&failed, false, Some(true)),
+        ] {
+            let found = refusal(&dns, is_http, error);
+            assert_eq!(found.map(|found| found.is_of_servers), of_servers, "{error}");
+        }
+    }
+
+    #[test]
+    fn servers_that_do_not_answer_are_told_once() {
+        let refusal =
+            |is_of_servers, fact| Refusal { is_of_servers, obstacle: Obstacle::new(fact) };
+        let found = findings(3, vec![refusal(true, "a"), refusal(false, "b"), refusal(true, "c")]);
+        let facts: Vec<&str> = found.iter().map(|found| found.fact.as_str()).collect();
+        assert_eq!(facts, ["a", "b"]);
+        assert_eq!(findings(3, Vec::new()), [Finding::well("DNS", "answers for 3 names")]);
+    }
+}

@@ -1,0 +1,85 @@
+//! What a check found.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::resource::{Fix, Obstacle};
+
+/// One line of the result.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub(in crate::cli) struct Finding {
+    /// What was checked, in a word or two.
+    pub(super) subject: String,
+    pub(super) verdict: Verdict,
+    /// What is known of it.
+    pub(super) fact: String,
+    /// What to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) remedy: Option<Fix>,
+}
+
+/// Whether it is as it should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(in crate::cli) enum Verdict {
+    Well,
+    /// It works, and deserves a look.
+    Warning,
+    Wrong,
+    /// It could not be checked.
+    Unknown,
+}
+
+impl Finding {
+    pub(super) fn well(subject: &str, fact: impl fmt::Display) -> Self {
+        Self::new(Verdict::Well, subject, Obstacle::new(fact))
+    }
+
+    pub(super) fn warning(subject: &str, found: Obstacle) -> Self {
+        Self::new(Verdict::Warning, subject, found)
+    }
+
+    pub(super) fn wrong(subject: &str, found: Obstacle) -> Self {
+        Self::new(Verdict::Wrong, subject, found)
+    }
+
+    pub(super) fn unknown(subject: &str, found: Obstacle) -> Self {
+        Self::new(Verdict::Unknown, subject, found)
+    }
+
+    fn new(verdict: Verdict, subject: &str, found: Obstacle) -> Self {
+        let Obstacle { fact, fix } = found;
+        Self { subject: subject.to_owned(), verdict, fact, remedy: fix }
+    }
+
+    pub(in crate::cli) fn is_wrong(&self) -> bool {
+        self.verdict == Verdict::Wrong
+    }
+}
+
+/// The first names, and how many more there are.
+pub(super) fn names(of: &[String]) -> String {
+    let shown: Vec<&str> = of.iter().take(MOST_NAMED).map(String::as_str).collect();
+    match of.len().saturating_sub(MOST_NAMED) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
+/// How many names are in a line.
+const MOST_NAMED: usize = 3;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_many_names_the_first_are_shown() {
+        let all: Vec<String> = ["a", "b", "c", "d", "e"].map(str::to_owned).to_vec();
+        for (number, text) in [(0, ""), (1, "a"), (3, "a, b, c"), (5, "a, b, c and 2 more")] {
+            assert_eq!(names(&all[..number]), text);
+        }
+    }
+}

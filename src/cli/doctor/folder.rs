@@ -1,0 +1,184 @@
+//! The folders of the configuration and of the state, and what is in them.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+use rustix::fs::{Access, AtFlags, CWD};
+
+use super::finding::Finding;
+use crate::cli::count::count;
+use crate::cli::environment::Source;
+use crate::cli::shell::Shell;
+use crate::engine::ports::StoreError;
+use crate::manifest::{self, Diagnostic, Loaded};
+use crate::resource::Obstacle;
+use crate::store::{OpenMode, StateDirectory};
+use crate::trust::quoted;
+
+/// The folder of manifests, and `config.toml` in it.
+pub(super) fn config(shell: &Shell, loaded: Option<&Loaded>) -> Vec<Finding> {
+    let config = match shell.environment.config_dir(shell.global.config_dir.as_deref()) {
+        Ok(config) => config.path,
+        Err(error) => return vec![Finding::wrong("config", Obstacle::new(error))],
+    };
+    let shown = config.display();
+    let folder = match fs::read_dir(&config) {
+        Ok(_) => Finding::well("config", shown),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            let obstacle = Obstacle::new(format_args!("there is no folder {shown}"));
+            Finding::warning("config", obstacle.command(format!("mkdir -p {}", quoted(&config))))
+        }
+        Err(error) => {
+            let obstacle = Obstacle::new(format_args!("cannot read {shown}: {error}"));
+            let is_denied = error.kind() == ErrorKind::PermissionDenied;
+            let line = is_denied.then(|| as_user(shell, owner(&config)));
+            let found = line.map_or(obstacle.clone(), |line| obstacle.command(line));
+            // What is in it is not known.
+            return vec![Finding::wrong("config", found)];
+        }
+    };
+    let mistakes = shell.config.mistakes.iter().map(config_file);
+    let manifests = loaded.map(|loaded| manifests(shell, loaded, &config));
+    [folder].into_iter().chain(mistakes).chain(manifests).collect()
+}
+
+/// A mistake in `config.toml`.
+fn config_file(mistake: &Diagnostic) -> Finding {
+    let Diagnostic { path, line, field, message, suggestion, help, .. } = mistake;
+    let place = if *line == 0 { String::new() } else { format!(":{line}") };
+    let field = if field.is_empty() { String::new() } else { format!(" {field}:") };
+    let obstacle = Obstacle::new(format_args!("{}{place}:{field} {message}", path.display()));
+    let suggestion = suggestion.as_ref().map(|word| format!("write {word}"));
+    Finding::wrong(
+        "config.toml",
+        match suggestion.or_else(|| help.clone()) {
+            Some(advice) => obstacle.advice(advice),
+            None => obstacle,
+        },
+    )
+}
+
+fn manifests(shell: &Shell, loaded: &Loaded, config: &Path) -> Finding {
+    let (errors, _) = manifest::count(&loaded.diagnostics);
+    let certificates = loaded.certificates.len();
+    if errors > 0 {
+        let obstacle = Obstacle::new(count(errors, "error"));
+        return Finding::wrong(
+            "manifests",
+            obstacle.command(format!("certctl validate{}", flags(shell))),
+        );
+    }
+    if certificates == 0 {
+        let into = quoted(config);
+        let line = if loaded.issuers.is_empty() {
+            format!("certctl create issuer letsencrypt --email you@example.com --into {into}")
+        } else {
+            format!("certctl create certificate www.example.com --into {into}")
+        };
+        return Finding::warning("manifests", Obstacle::new("no Certificate yet").command(line));
+    }
+    let issuers = count(loaded.issuers.len(), "Issuer");
+    Finding::well("manifests", format_args!("{}, {issuers}", count(certificates, "Certificate")))
+}
+
+/// The state, and whether a run could write into it.
+pub(super) fn state(shell: &Shell) -> Finding {
+    let path = match shell.environment.state_dir(shell.global.state_dir.as_deref()) {
+        Ok(state) => state.path,
+        Err(error) => return Finding::wrong("state", Obstacle::new(error)),
+    };
+    let opened = StateDirectory::open(&path, OpenMode::ReadOnly);
+    match opened.and_then(|state| state.check_ready()) {
+        Ok(()) if path.exists() => Finding::well("state", path.display()),
+        Ok(()) => absent(shell, &path),
+        Err(error) => refused(shell, &path, &error),
+    }
+}
+
+/// A state that is not there: the first run makes it, where it can.
+fn absent(shell: &Shell, path: &Path) -> Finding {
+    let shown = path.display();
+    let above = path.ancestors().skip(1).find(|above| above.exists()).unwrap_or(Path::new("."));
+    let access = Access::WRITE_OK | Access::EXEC_OK;
+    match rustix::fs::accessat(CWD, above, access, AtFlags::EACCESS) {
+        Ok(()) => {
+            Finding::well("state", format_args!("{shown} is not there yet; the first run makes it"))
+        }
+        Err(error) => {
+            let above = above.display();
+            let obstacle =
+                Obstacle::new(format_args!("{shown} cannot be made in {above}: {error}"));
+            Finding::wrong("state", obstacle.command(as_user(shell, 0)))
+        }
+    }
+}
+
+fn refused(shell: &Shell, path: &Path, error: &StoreError) -> Finding {
+    let found = Obstacle::new(error);
+    let line = |user: u32| as_user(shell, user);
+    match error {
+        // It is the run of that user which must be able to write, not this one.
+        StoreError::ForeignOwner { owner, us: 0, .. } => {
+            Finding::warning("state", found.command(line(*owner)))
+        }
+        StoreError::ForeignOwner { owner, .. } => {
+            Finding::wrong("state", found.command(line(*owner)))
+        }
+        StoreError::TooOpen { path, .. } => {
+            let path = quoted(Path::new(path));
+            Finding::wrong("state", found.command(format!("chmod go-rwx {path}")))
+        }
+        StoreError::Untrusted(why) => Finding::wrong(
+            "state",
+            match why.remedy() {
+                Some(remedy) => found.advice(remedy),
+                None => found,
+            },
+        ),
+        StoreError::Io { source, .. } if source.kind() == ErrorKind::PermissionDenied => {
+            Finding::wrong("state", found.command(line(owner(path))))
+        }
+        StoreError::Io { .. }
+        | StoreError::Corrupt { .. }
+        | StoreError::Version { .. }
+        | StoreError::Name { .. }
+        | StoreError::NotPlain { .. }
+        | StoreError::TooLarge { .. }
+        | StoreError::Conflict { .. }
+        | StoreError::Immutable { .. }
+        | StoreError::Locked { .. } => Finding::wrong("state", found),
+    }
+}
+
+/// doctor as another user, who may read what this one may not.
+fn as_user(shell: &Shell, user: u32) -> String {
+    let user = if user == 0 { String::new() } else { format!("-u '#{user}' ") };
+    // sudo does not pass variables on.
+    let flags = flags_of(shell, |source| matches!(source, Source::Flag(_) | Source::Variable(_)));
+    format!("sudo {user}certctl doctor{flags}")
+}
+
+/// The flags of the folders, as they were typed.
+fn flags(shell: &Shell) -> String {
+    flags_of(shell, |source| matches!(source, Source::Flag(_)))
+}
+
+fn flags_of(shell: &Shell, is_meant: fn(Source) -> bool) -> String {
+    let (environment, global) = (&shell.environment, &shell.global);
+    let folders = [
+        ("--config-dir", environment.config_dir(global.config_dir.as_deref())),
+        ("--state-dir", environment.state_dir(global.state_dir.as_deref())),
+    ];
+    let flags = folders.into_iter().filter_map(|(flag, found)| {
+        let found = found.ok().filter(|found| is_meant(found.source))?;
+        Some(format!(" {flag} {}", quoted(&found.path)))
+    });
+    flags.collect()
+}
+
+/// The user that a folder belongs to, root where that is not known.
+fn owner(folder: &Path) -> u32 {
+    fs::metadata(folder).map_or(0, |found| found.uid())
+}

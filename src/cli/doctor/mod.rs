@@ -1,0 +1,153 @@
+//! `certctl doctor`: what on this host would stop a run, with the command that puts it right.
+//!
+//! Contract: read-only. Each check is a function that returns findings; what a check cannot read is
+//! a finding too, and stops none of the others. What the manifests need is judged by the functions
+//! that `issue` uses. The checks that need the network come last.
+
+mod ca;
+mod dns;
+mod finding;
+mod folder;
+mod http01;
+mod need;
+mod page;
+mod schedule;
+mod usage;
+
+use super::args::{DoctorArgs, Format};
+use super::check::{Known, format_of};
+use super::document::{self, Items};
+use super::error::CliError;
+use super::exit::ExitCode;
+use super::message::{Level, Message};
+use super::output::escape;
+use super::run::on_one_thread;
+use super::shell::Shell;
+use super::status::{Scene, Width};
+use super::time;
+use crate::engine::Task;
+use crate::engine::ports::{Clock as _, StoreError, SystemClock};
+use crate::manifest::Loaded;
+use crate::workspace::Depth;
+use crate::workspace::view::CertificateView;
+pub(super) use finding::Finding;
+use schedule::Certificates;
+use usage::Use;
+
+/// Checks this host, and prints what was found.
+pub(super) fn doctor(args: &DoctorArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
+    format_of(shell, "doctor")?;
+    on_one_thread(async {
+        let known = Known::read(shell, false).await?;
+        let (mut found, is_damaged) = offline(shell, &known).await?;
+        if !args.offline {
+            let uses = Use::of_tasks(&known.targets.tasks);
+            found.extend(ca::cas(&known).await);
+            found.extend(dns::dns(known.workspace.settings(), &uses).await);
+        }
+        print(shell, &found)?;
+        Ok(if is_damaged {
+            ExitCode::State
+        } else if shell.global.exit_code && found.iter().any(Finding::is_wrong) {
+            ExitCode::Attention
+        } else {
+            ExitCode::Done
+        })
+    })
+}
+
+/// What is found without the network, and whether the state is damaged.
+async fn offline(shell: &Shell, known: &Known) -> Result<(Vec<Finding>, bool), CliError> {
+    let Known { workspace, targets, .. } = known;
+    let uses = Use::of_tasks(&targets.tasks);
+    let tasks: Vec<&Task> = targets.tasks.iter().collect();
+    let mut found = folder::config(shell, Some(&targets.loaded));
+    let state = folder::state(shell);
+    let has_state = known.state().is_some();
+    found.push(state);
+    let lacks = workspace.lacks(&targets.loaded, &targets.secrets, &tasks).await;
+    let lacks = lacks.unwrap_or_default();
+    found.extend(need::needs(&lacks, &uses, workspace.settings()));
+    found.extend(http01::http01(shell, &uses));
+    found.push(schedule::scheduler(shell));
+    if !has_state {
+        return Ok((found, true));
+    }
+    let scene = scene(shell);
+    let mut certificates = Certificates::default();
+    let show = |view: CertificateView| {
+        certificates.add(&view, &scene);
+        Ok::<_, StoreError>(())
+    };
+    Box::pin(workspace.each_view(targets, None, Depth::Line, scene.now, show)).await?;
+    if !uses.is_empty() || !workspace.records().is_empty() {
+        found.push(schedule::last_run(workspace, &certificates, &scene));
+    }
+    found.extend(certificates.findings());
+    Ok((found, certificates.are_damaged()))
+}
+
+/// What `validate --host` adds to what it says of the manifests.
+pub(super) fn of_host(shell: &Shell, loaded: &Loaded) -> Result<Vec<Finding>, CliError> {
+    let uses = Use::of_manifests(loaded);
+    let settings = shell.settings()?;
+    let mut found = folder::config(shell, None);
+    found.push(folder::state(shell));
+    found.extend(need::alert_hook(&settings));
+    found.extend(http01::http01(shell, &uses));
+    found.push(schedule::scheduler(shell));
+    Ok(found)
+}
+
+/// What would stop the issuance of these, apart from what the manifests lack.
+pub(super) fn before(shell: &Shell, tasks: &[&Task]) -> Vec<Finding> {
+    http01::blocking(shell, &Use::of_tasks(tasks.iter().copied()))
+}
+
+/// Prints findings as the result.
+fn print(shell: &mut Shell, findings: &[Finding]) -> Result<(), CliError> {
+    let text = match shell.global.format() {
+        format @ (Format::Json | Format::Yaml) => {
+            document::text(&Items { items: findings }, format)?
+        }
+        Format::Text | Format::Wide | Format::Name | Format::Prometheus => text(shell, findings),
+    };
+    Ok(shell.output.data(&text)?)
+}
+
+/// Prints findings below the result of another verb; where that is for programs, beside it.
+pub(super) fn add(shell: &mut Shell, findings: &[Finding]) -> Result<(), CliError> {
+    if shell.wants_document() {
+        findings.iter().filter(|one| one.is_wrong()).for_each(|one| tell(shell, one));
+        return Ok(());
+    }
+    let text = text(shell, findings);
+    Ok(shell.output.data(&text)?)
+}
+
+/// Findings as text, for the terminal on stdout.
+fn text(shell: &Shell, findings: &[Finding]) -> String {
+    let width = Width::of_stdout(shell.environment.is_utf8()).map(|width| width.columns);
+    page::page(findings, width, shell.output.data_has_color())
+}
+
+/// Tells a finding beside the result of another verb.
+pub(super) fn tell(shell: &mut Shell, finding: &Finding) {
+    let Finding { subject, fact, remedy, .. } = finding;
+    let message = format!("{}: {}", escape(subject), escape(fact));
+    let remedy = remedy.as_ref().map(|remedy| escape(&remedy.to_string()).into_owned());
+    let hint = remedy.as_deref().map_or_else(String::new, |hint| format!("\n  try: {hint}"));
+    let text = format!("error: {message}{hint}");
+    let message = Message::new(Level::Error, text, &message).with_some("hint", remedy);
+    shell.output.tell(&message);
+}
+
+fn scene(shell: &Shell) -> Scene {
+    Scene {
+        now: SystemClock.now(),
+        zone: time::system_zone(),
+        color: shell.output.data_has_color(),
+        format: Format::Text,
+        width: Width::of_stdout(shell.environment.is_utf8()),
+    }
+}

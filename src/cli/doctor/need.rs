@@ -1,0 +1,100 @@
+//! Hooks, outputs and secrets that the manifests name: what `validate`, `plan` and `issue` find to
+//! be lacking, and nothing else.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::finding::{Finding, names};
+use crate::cli::count::count;
+use crate::cli::report::short;
+use crate::engine::precondition::Need;
+use crate::engine::{check_alert_hook, check_ownership};
+use crate::resource::{DeployTarget, Obstacle, SolverKind};
+use crate::workspace::{Lack, Settings};
+
+use super::usage::Use;
+
+/// What the Certificates name, of each kind.
+#[derive(Default)]
+struct Named {
+    hooks: BTreeSet<String>,
+    outputs: BTreeSet<String>,
+    secrets: BTreeSet<String>,
+}
+
+/// A finding for each thing that is lacking, and one for each kind of which all is there.
+pub(super) fn needs(lacks: &[Lack], uses: &[Use<'_>], settings: &Settings) -> Vec<Finding> {
+    // The same thing may be named by many.
+    let mut wrong: BTreeMap<(&Need, &Obstacle), Vec<String>> = BTreeMap::new();
+    for Lack { object, unmet, .. } in lacks {
+        let objects = wrong.entry((&unmet.need, &unmet.obstacle)).or_default();
+        let name = format!("{} {}", object.kind, short(&object.key));
+        if !objects.contains(&name) {
+            objects.push(name);
+        }
+    }
+    let named = Named::of(uses);
+    let (mut hooks, mut outputs, mut secrets, mut fields) =
+        (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for ((need, obstacle), objects) in wrong {
+        let (of_kind, subject) = match need {
+            Need::Hook(name) => (&mut hooks, format!("hook {name}")),
+            Need::Output(_) => (&mut outputs, "output".to_owned()),
+            Need::Secret(name) => (&mut secrets, format!("secret {name}")),
+            Need::Field => (&mut fields, "settings".to_owned()),
+        };
+        let Obstacle { fact, fix } = obstacle.clone();
+        let fact = format!("{fact} ({})", names(&objects));
+        of_kind.push(Finding::wrong(&subject, Obstacle { fact, fix }));
+    }
+    let well = |found: &mut Vec<Finding>, number: usize, subject, noun, fact: &str| {
+        if found.is_empty() && number > 0 {
+            found.push(Finding::well(subject, format_args!("{} {fact}", count(number, noun))));
+        }
+    };
+    well(&mut hooks, named.hooks.len(), "hooks", "program", "can be run");
+    hooks.extend(alert_hook(settings));
+    let given = uses.iter().flat_map(|one| one.settings.deploy_targets());
+    let given: BTreeSet<Obstacle> =
+        given.filter_map(|target| check_ownership(&target).err()).collect();
+    // What is lacking is found there too.
+    let given =
+        given.into_iter().filter(|one| !lacks.iter().any(|lack| lack.unmet.obstacle == *one));
+    outputs.extend(given.map(|one| Finding::warning("output", one)));
+    well(&mut outputs, named.outputs.len(), "outputs", "folder", "can be written to");
+    well(&mut secrets, named.secrets.len(), "secrets", "secret", "can be read, with a safe mode");
+    [hooks, outputs, secrets, fields].concat()
+}
+
+/// The `on-failure` program, where there is one.
+pub(super) fn alert_hook(settings: &Settings) -> Option<Finding> {
+    let refused = check_alert_hook(&settings.below_config("hooks.d")).err()?;
+    Some(Finding::wrong("hook on-failure", refused))
+}
+
+impl Named {
+    fn of(uses: &[Use<'_>]) -> Self {
+        let mut named = Self::default();
+        for Use { settings, issuer, .. } in uses {
+            for target in settings.deploy_targets() {
+                match target {
+                    DeployTarget::Hook { name } | DeployTarget::Reload { name } => {
+                        named.hooks.insert(name);
+                    }
+                    DeployTarget::Output { folder, .. } => {
+                        named.outputs.insert(folder);
+                    }
+                }
+            }
+            let acme = &issuer.acme;
+            let binding = acme.external_account_binding.iter();
+            named.secrets.extend(binding.map(|eab| eab.key_secret_ref.name.clone()));
+            for solver in &acme.solvers {
+                if let SolverKind::Dns01(dns01) = &solver.kind {
+                    let secrets = dns01.provider.credentials();
+                    named.secrets.extend(secrets.iter().map(|secret| secret.name.clone()));
+                }
+            }
+        }
+        named
+    }
+}

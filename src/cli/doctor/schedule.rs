@@ -1,0 +1,151 @@
+//! Whether runs take place: what starts them, when the last one was, and what is overdue.
+
+use super::finding::{Finding, names};
+use crate::cli::environment::Source;
+use crate::cli::report::short;
+use crate::cli::shell::Shell;
+use crate::cli::status::{Scene, Verdict};
+use crate::cli::time;
+use crate::cli::timer::Scheduler;
+use crate::resource::Obstacle;
+use crate::workspace::Workspace;
+use crate::workspace::view::CertificateView;
+
+/// What starts the runs.
+pub(super) fn scheduler(shell: &Shell) -> Finding {
+    let config = shell.environment.config_dir(shell.global.config_dir.as_deref()).ok();
+    let found = config.as_ref().and_then(Scheduler::of_config);
+    let is_of_user = config.is_some_and(|config| config.source == Source::User);
+    scheduled(found, is_of_user, shell.environment.is_root())
+}
+
+fn scheduled(scheduler: Option<Scheduler>, is_of_user: bool, is_root: bool) -> Finding {
+    let print = "certctl timer print --systemd";
+    match scheduler {
+        Some(Scheduler::Enabled(path)) => Finding::well("scheduler", path.display()),
+        Some(Scheduler::Disabled(path)) => {
+            let obstacle = Obstacle::new(format_args!("{} is not enabled", path.display()));
+            let user = if is_of_user { "--user " } else { "" };
+            let line = format!("systemctl {user}enable --now certctl.timer");
+            Finding::wrong("scheduler", obstacle.command(line))
+        }
+        Some(Scheduler::Absent) if is_root => {
+            let obstacle = Obstacle::new("no timer and no crontab of the system runs certctl");
+            Finding::wrong("scheduler", obstacle.command(print))
+        }
+        // The crontabs of users, root among them, are for root to read.
+        Some(Scheduler::Absent) => {
+            let obstacle = Obstacle::new("no timer runs certctl; this user cannot read crontabs");
+            Finding::warning("scheduler", obstacle.command(print))
+        }
+        None => Finding::unknown(
+            "scheduler",
+            Obstacle::new("not checked: the config directory is not a default one"),
+        ),
+    }
+}
+
+/// When a run last changed something.
+pub(super) fn last_run(workspace: &Workspace, of: &Certificates, scene: &Scene) -> Finding {
+    match workspace.last_write() {
+        Some(at) => {
+            let at = time::told(at, scene.now, Some(&scene.zone));
+            Finding::well("last run", format_args!("{at} (the last that changed something)"))
+        }
+        None if of.are_damaged() => {
+            Finding::unknown("last run", Obstacle::new("the state of certificates is damaged"))
+        }
+        None => Finding::warning("last run", Obstacle::new("never").command("certctl issue")),
+    }
+}
+
+/// The certificates that are not as they should be.
+#[derive(Debug, Default)]
+pub(super) struct Certificates {
+    all: usize,
+    overdue: Vec<String>,
+    expired: Vec<String>,
+    damaged: Vec<String>,
+}
+
+impl Certificates {
+    pub(super) fn add(&mut self, view: &CertificateView, scene: &Scene) {
+        self.all = self.all.saturating_add(1);
+        let wrong = match Verdict::of(view, scene.now) {
+            Verdict::Overdue => &mut self.overdue,
+            Verdict::Expired => &mut self.expired,
+            Verdict::Damaged => &mut self.damaged,
+            Verdict::Invalid
+            | Verdict::NoManifest
+            | Verdict::Revoked
+            | Verdict::LinksMissing
+            | Verdict::FilesDamaged
+            | Verdict::Issuing
+            | Verdict::Renewing
+            | Verdict::Deferred
+            | Verdict::Failed
+            | Verdict::Waiting
+            | Verdict::PendingDeploy
+            | Verdict::Ready
+            | Verdict::Pending => return,
+        };
+        wrong.push(short(&view.key));
+    }
+
+    /// Whether a record of the state cannot be read.
+    pub(super) fn are_damaged(&self) -> bool {
+        !self.damaged.is_empty()
+    }
+
+    pub(super) fn findings(&self) -> Vec<Finding> {
+        let rows = [
+            (&self.damaged, "state damaged:"),
+            (&self.expired, "expired:"),
+            (&self.overdue, "overdue for renewal:"),
+        ];
+        let wrong = rows.into_iter().filter(|(of, _)| !of.is_empty()).map(|(of, words)| {
+            let line = match of.first() {
+                Some(first) if of.len() == 1 => format!("certctl status {first}"),
+                Some(_) | None => "certctl status".to_owned(),
+            };
+            let obstacle = Obstacle::new(format_args!("{words} {}", names(of)));
+            Finding::wrong("certificates", obstacle.command(line))
+        });
+        let wrong: Vec<Finding> = wrong.collect();
+        if !wrong.is_empty() || self.all == 0 {
+            return wrong;
+        }
+        vec![Finding::well("certificates", "none has expired, none is overdue")]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::super::finding::Verdict;
+    use super::scheduled;
+    use crate::cli::timer::Scheduler;
+    use crate::resource::Fix;
+
+    #[test]
+    fn a_scheduler_that_does_not_run_is_wrong_with_the_command_that_makes_it() {
+        let unit = || Scheduler::Disabled(PathBuf::from("/certctl.timer"));
+        let print = "certctl timer print --systemd";
+        let enable = "systemctl enable --now certctl.timer";
+        let of_user = "systemctl --user enable --now certctl.timer";
+        for (scheduler, is_of_user, is_root, verdict, line) in [
+            (Some(Scheduler::Absent), false, true, Verdict::Wrong, Some(print)),
+            (Some(Scheduler::Absent), true, false, Verdict::Warning, Some(print)),
+            (Some(Scheduler::Absent), false, false, Verdict::Warning, Some(print)),
+            (Some(unit()), false, true, Verdict::Wrong, Some(enable)),
+            (Some(unit()), true, false, Verdict::Wrong, Some(of_user)),
+            (Some(Scheduler::Enabled("/etc/crontab".into())), false, true, Verdict::Well, None),
+            (None, false, true, Verdict::Unknown, None),
+        ] {
+            let found = scheduled(scheduler, is_of_user, is_root);
+            let line = line.map(|line| Fix::Command(line.to_owned()));
+            assert_eq!((found.verdict, found.remedy), (verdict, line), "{}", found.fact);
+        }
+    }
+}

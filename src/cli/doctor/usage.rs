@@ -1,0 +1,47 @@
+//! A Certificate with its Issuer, as the checks see it.
+
+use crate::engine::Task;
+use crate::engine::inputs::{names_of, solver_for};
+use crate::manifest::Loaded;
+use crate::resource::{Certificate, Identifier, Issuer, Settings, SolverKind};
+use crate::workspace::issuer_of;
+
+/// See the module.
+pub(super) struct Use<'a> {
+    pub(super) certificate: &'a Certificate,
+    pub(super) issuer: &'a Issuer,
+    /// Those of the Certificate, with the Issuer's as defaults.
+    pub(super) settings: Settings,
+}
+
+impl<'a> Use<'a> {
+    fn new(certificate: &'a Certificate, issuer: &'a Issuer) -> Self {
+        let settings = certificate.settings.or(&issuer.settings);
+        Self { certificate, issuer, settings }
+    }
+
+    /// Those of some tasks.
+    pub(super) fn of_tasks(tasks: impl IntoIterator<Item = &'a Task>) -> Vec<Self> {
+        let tasks = tasks.into_iter();
+        tasks.map(|task| Self::new(&task.certificate, &task.issuer)).collect()
+    }
+
+    /// Those of some manifests.
+    pub(super) fn of_manifests(loaded: &'a Loaded) -> Vec<Self> {
+        let certificates = loaded.certificates.iter();
+        let found = certificates.filter_map(|one| Some(Self::new(one, issuer_of(one, loaded)?)));
+        found.collect()
+    }
+
+    /// The names that are proven by HTTP-01.
+    pub(super) fn over_http(&self) -> Vec<Identifier> {
+        let is_http = |name: &Identifier| {
+            let solver = solver_for(self.issuer, self.certificate, name);
+            solver.is_some_and(|solver| match &solver.kind {
+                SolverKind::Http01(_) => true,
+                SolverKind::Dns01(_) => false,
+            })
+        };
+        names_of(self.certificate).into_iter().filter(is_http).collect()
+    }
+}
