@@ -14,7 +14,7 @@ use super::output::{self, When};
 use super::ping::{Moment, ping};
 use super::revocations;
 use super::revoked;
-use super::run::{conclude, endings_of, on_one_thread, run};
+use super::run::{conclude, endings_of, on_one_thread, run, tell_tally};
 use super::shell::Shell;
 use super::status::verb::write_metrics;
 use super::targets::{open_for, request, targets};
@@ -304,6 +304,7 @@ pub(crate) async fn work_on(
     }
     let now = SystemClock.now();
     let mut code = conclude(shell, workspace.state(), &ended, has_errors, now).await?;
+    tell_tally(shell, &ended, loaded.blocked.iter().filter(|id| id.kind == "Certificate").count());
     let revoked = if owed {
         Box::pin(revocations::finish(shell, workspace, None, verb)).await?
     } else {

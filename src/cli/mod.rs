@@ -122,7 +122,7 @@ schema::output::documents! {
 /// Runs the program with these arguments, the first being its name.
 pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: Environment) -> ExitCode {
     let words: Vec<OsString> = arguments.into_iter().collect();
-    let now = SystemClock.now();
+    let (now, begun) = (SystemClock.now(), tokio::time::Instant::now());
     if let Some(text) = completion::answer(&words, &environment, Path::new("."), now) {
         // If the shell does not read the candidates, an error has no reader either.
         drop(Output::of_process(When::Never, LogFormat::Auto, &environment).data(&text));
@@ -150,7 +150,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: Environme
     let (inherited, results) = (Rc::default(), Results::default());
     let daily = None;
     let mut shell =
-        Shell { output, environment, global, config, matches, inherited, results, daily };
+        Shell { output, environment, global, config, matches, inherited, results, begun, daily };
     let ended = usable(verb.as_ref(), &mut shell).and_then(|()| {
         let sockets = http01::inherited();
         let sockets = sockets.map_err(|error| CliError::new(ExitCode::Manifest, error))?;

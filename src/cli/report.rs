@@ -7,6 +7,7 @@
 mod block;
 mod findings;
 mod style;
+mod tally;
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -14,6 +15,7 @@ use serde_json::{Value, json};
 pub(crate) use block::{Block, Row};
 pub(crate) use findings::{Findings, of_failure, problem_of};
 pub(crate) use style::Style;
+pub(crate) use tally::tally;
 
 use super::exit::ExitCode;
 use super::message::{Level, Message};
@@ -289,6 +291,22 @@ fn next(at: Option<Timestamp>, name: &str, style: &Style) -> String {
     }
 }
 
+/// How wide the names of these are, for lines below each other.
+pub(crate) fn width_of_names<'a>(reports: impl Iterator<Item = &'a Report>) -> usize {
+    let widths = reports.map(|report| short(&report.key()).chars().count());
+    widths.filter(|width| *width <= LONGEST_NAME).max().unwrap_or_default()
+}
+
+/// A longer name moves its own line alone.
+const LONGEST_NAME: usize = 32;
+
+/// Whether nothing is to be told of it among many: it is as it was.
+pub(crate) fn is_idle(report: &Report) -> bool {
+    let Details { unreplaced, rewritten, evidence, .. } = &report.details;
+    let is_told = unreplaced.is_some() || rewritten.is_some() || evidence.adopted.is_some();
+    report.ending == Ending::Unchanged && report.deploy_error.is_none() && !is_told
+}
+
 /// Reports a success or an interruption.
 fn well(output: &mut Output, state: &StateDirectory, report: &Report, style: &Style) {
     let name = report.key();
@@ -301,25 +319,26 @@ fn well(output: &mut Output, state: &StateDirectory, report: &Report, style: &St
         return;
     };
     let now = style.now;
-    let expires = report.not_after.map(|Rfc3339(at)| {
-        let date = time::local_date(at, zone);
-        format!("   expires {date} ({})", time::length(now.duration_until(at)))
-    });
-    let renews = report.renewal_time.map(|Rfc3339(at)| {
-        format!("   renews {} ({})", time::local_date(at, zone), time::relative(at, now))
-    });
-    let dates = expires.unwrap_or_default() + &renews.unwrap_or_default();
-    let mut text = match (&report.details.issued, report.ending) {
-        (_, Ending::Interrupted) => format!("{}   {}", short(&name), report.why()),
-        (Some(issued), _) => {
-            format!("{}   issued{dates}   {}", short(&name), escape(&issued.leaf.key_description))
-        }
-        (None, _) => format!("{}   unchanged{dates}", short(&name)),
+    // As in the table of `status`: in 80 columns with a name of 18.
+    let date = |label: &str, Rfc3339(at): Rfc3339| {
+        let distance = time::relative(at, now);
+        let distance = distance.strip_prefix("in ").unwrap_or(&distance);
+        format!("   {label} {} {distance}", time::local_date(at, zone))
     };
+    let expires = report.not_after.map(|at| date("expires", at));
+    let renews = report.renewal_time.map(|at| date("renews", at));
+    let dates = expires.unwrap_or_default() + &renews.unwrap_or_default();
+    let what = match (&report.details.issued, report.ending) {
+        (_, Ending::Interrupted) => report.why().to_owned(),
+        (Some(_), _) => format!("{:<9}{dates}", "issued"),
+        (None, _) => format!("{:<9}{dates}", "unchanged"),
+    };
+    let mut text = format!("{:<width$}   {}", short(&name), what.trim_end(), width = style.names);
     if let Some(issued) = &report.details.issued {
         let secret = NamespacedName::new(&name.namespace, &issued.secret_name);
         if let Ok(folder) = state.secret_path(&secret) {
-            text = format!("{text}\n      {}", folder.join("tls.crt").display());
+            let (file, key) = (folder.join("tls.crt"), escape(&issued.leaf.key_description));
+            text = format!("{text}\n      {} ({key})", file.display());
         }
     }
     for what in &report.details.deployed {

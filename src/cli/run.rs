@@ -6,6 +6,7 @@ use jiff::Timestamp;
 
 use super::error::CliError;
 use super::exit::{self, ExitCode};
+use super::message::Level;
 use super::progress::Progress;
 use super::report::{self, Style};
 use super::shell::Shell;
@@ -93,11 +94,15 @@ pub(crate) async fn conclude(
     has_errors: bool,
     now: Timestamp,
 ) -> Result<ExitCode, CliError> {
-    let style = Style::of(shell, now);
+    let mut style = Style::of(shell, now);
+    let is_many = shell.output.talks_to_terminal() && reports.len() > MANY;
+    let is_shown = |report: &Report| !is_many || !report::is_idle(report);
+    let lines = reports.iter().filter(|report| report.error.is_none() && is_shown(report));
+    style.names = report::width_of_names(lines);
     // A program gets an object for each certificate.
     let each = || reports.iter().map(|report| (report, Vec::new())).collect();
     let groups = if shell.output.talks_json() { each() } else { report::alike(reports) };
-    for (report, alike) in groups {
+    for (report, alike) in groups.into_iter().filter(|(report, _)| is_shown(report)) {
         report::tell(&mut shell.output, state, report, &alike, &style);
     }
     if shell.wants_document() {
@@ -105,6 +110,20 @@ pub(crate) async fn conclude(
     }
     Ok(exit_code(shell, reports, has_errors))
 }
+
+/// On a terminal: the last line of a run over several certificates, of which so many were left out
+/// because of an error in their manifests.
+pub(crate) fn tell_tally(shell: &mut Shell, reports: &[Report], invalid: usize) {
+    if !shell.output.talks_to_terminal() || shell.output.talks_json() {
+        return;
+    }
+    if let Some(text) = report::tally(reports, invalid, shell.begun.elapsed()) {
+        shell.output.talk(Level::Info, &text);
+    }
+}
+
+/// Of more certificates, those to which nothing was done are counted alone.
+const MANY: usize = 10;
 
 /// The exit code of a run.
 pub(crate) fn exit_code(shell: &Shell, reports: &[Report], has_errors: bool) -> ExitCode {

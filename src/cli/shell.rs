@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use clap::ArgMatches;
+use tokio::time::Instant;
 
 use super::args::{Format, GlobalArgs};
 use super::config::Config;
@@ -38,6 +39,8 @@ pub struct Shell {
     pub inherited: Rc<Vec<TcpListener>>,
     /// The results, for -o json.
     pub results: Results,
+    /// When this process began.
+    pub begun: Instant,
     /// The messages that are printed once a day; `None` where all of them are printed each time.
     pub daily: Option<Daily>,
 }

@@ -52,6 +52,7 @@ const PATTERNS: &[(&str, Replace)] = &[
     (r"(?m)^  (Normal|Warning) .* certctl  ", age),
     (r"(?m)^[a-z0-9-]+ +[⠁-⣿] .* [0-9]{1,3}s$", progress),
     (r"(?m)  [0-9]{1,2}s *-?$", |_, _| Some("  <s>".to_owned())),
+    (r"(?m), [0-9]+ s$", |_, _| Some(", <time>".to_owned())),
     (r"(?m) [0-9]{10}$", epoch),
     // A process that another test has just forked holds the port too, under its thread's name.
     (r"\b(?:golden-[0-9a-f]+|[a-z]+::\w*) \(pid [0-9]+\)", |_, _| {

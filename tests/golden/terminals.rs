@@ -85,6 +85,28 @@ fn something_is_wrong() {
 }
 
 #[test]
+fn three_of_nine_fail() {
+    let mut scene = Session::new("tty-nine");
+    let names = ["api", "blog", "cloud", "db", "example-with-a-long-name", "ftp", "git", "mail"];
+    for name in names {
+        scene.configured(&[(name, &CertificateYaml::new(name))]);
+    }
+    let lost = CertificateYaml::new("lost").issued_by("nowhere");
+    scene.configured(&[("lost", &lost)]);
+    let detail = "the answer was wrong".to_owned();
+    let refusal = Fault::Refuse { kind: ProblemType::Unauthorized, detail };
+    for name in ["db", "git"] {
+        scene.world.fault(Rule::always(refusal.clone()).for_name(format!("{name}.example.test")));
+    }
+    for columns in [40, 80, 120] {
+        scene.note(&format!("In {columns} columns.")).with_columns(columns);
+        scene.on_terminal("certctl issue --parallel 1 --progress never");
+    }
+    scene.on_terminal("certctl renew --all --yes --parallel 1 --progress never");
+    scene.end();
+}
+
+#[test]
 fn colors_are_asked_for_or_not() {
     let mut scene = Session::prepared("tty-colors");
     scene.quietly("certctl issue");

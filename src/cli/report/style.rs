@@ -15,6 +15,8 @@ pub(crate) struct Style {
     pub(crate) zone: Option<TimeZone>,
     /// Whether more than ASCII can be shown.
     pub(crate) utf8: bool,
+    /// The width of the names of certificates, in columns, where several lines begin with one.
+    pub(crate) names: usize,
 }
 
 impl Style {
@@ -22,7 +24,7 @@ impl Style {
     pub(crate) fn of(shell: &Shell, now: Timestamp) -> Self {
         let is_watched = shell.output.talks_to_terminal() && !shell.output.talks_json();
         let zone = is_watched.then(time::system_zone);
-        Self { now, zone, utf8: shell.environment.is_utf8() }
+        Self { now, zone, utf8: shell.environment.is_utf8(), names: 0 }
     }
 
     /// A time with the relative one beside it.

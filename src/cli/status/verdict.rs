@@ -329,7 +329,7 @@ pub(super) fn findings(view: &CertificateView, scene: &Scene) -> Option<Findings
         order: failed_order(view).cloned().map(Box::new),
         ..Evidence::default()
     };
-    let style = Style { now: scene.now, zone: Some(scene.zone.clone()), utf8: true };
+    let style = Style { now: scene.now, zone: Some(scene.zone.clone()), utf8: true, names: 0 };
     Some(of_failure(failure, &evidence, &short(&view.key), &style))
 }
 

@@ -1,0 +1,81 @@
+//! The last line of a run over several certificates: `8 issued, 1 failed, 1991 not due, 6 s`.
+
+use std::time::Duration;
+
+use crate::report::{Ending, Report};
+
+/// The line; `None` for one certificate, of which another line tells as much. So many more were left out
+/// because of an error in their manifests.
+pub(crate) fn tally(reports: &[Report], invalid: usize, took: Duration) -> Option<String> {
+    if reports.len().saturating_add(invalid) < 2 {
+        return None;
+    }
+    let words = [
+        "issued",
+        "written again",
+        "not deployed",
+        "failed",
+        INVALID,
+        "pending",
+        "deferred",
+        "interrupted",
+        "not due",
+    ];
+    let count = |word: &&str| match *word {
+        INVALID => invalid,
+        word => reports.iter().filter(|report| word_of(report) == word).count(),
+    };
+    let counts = words.iter().map(|word| (count(word), word)).filter(|(count, _)| *count > 0);
+    let counts: Vec<String> = counts.map(|(count, word)| format!("{count} {word}")).collect();
+    Some(format!("{}, {} s", counts.join(", "), took.as_secs()))
+}
+
+const INVALID: &str = "invalid";
+
+fn word_of(report: &Report) -> &'static str {
+    if report.error.is_some() {
+        return "failed";
+    }
+    if report.deploy_error.is_some() {
+        return "not deployed";
+    }
+    match report.ending {
+        Ending::Issued => "issued",
+        Ending::Rewritten => "written again",
+        Ending::Unchanged if report.details.rewritten.is_some() => "written again",
+        Ending::Unchanged => "not due",
+        Ending::Failed => "failed",
+        Ending::Pending => "pending",
+        Ending::Deferred | Ending::Locked => "deferred",
+        Ending::Interrupted => "interrupted",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::{Ended, Ending as End};
+    use crate::report::Fault;
+    use crate::resource::{FailureClass, NamespacedName};
+
+    fn report(ending: End) -> Report {
+        Report::of(Ended::new(NamespacedName::new("default", "web"), ending))
+    }
+
+    #[test]
+    fn each_certificate_is_counted_once_by_what_became_of_it() {
+        let locked = || report(End::Locked { holder: "another".to_owned() });
+        let unchanged = || report(End::Unchanged { not_after: None, renewal_time: None });
+        let mut undeployed = unchanged();
+        let message = "no room".to_owned();
+        let fault = Fault { class: FailureClass::Output, message, failure: None };
+        undeployed.deploy_error = Some(fault);
+        let took = Duration::from_millis(6900);
+        let all = [unchanged(), locked(), undeployed, unchanged()];
+        let expected = "1 not deployed, 1 deferred, 2 not due, 6 s";
+        assert_eq!(tally(&all, 0, took).as_deref(), Some(expected));
+        assert_eq!(tally(&all[..1], 0, took), None);
+        let expected = "1 invalid, 1 not due, 6 s";
+        assert_eq!(tally(&all[..1], 1, took).as_deref(), Some(expected));
+    }
+}
