@@ -133,6 +133,8 @@ fn there_is_nothing_to_check() {
 #[test]
 fn fields_are_explained() {
     let mut scene = Session::new("explain");
+    scene.run("certctl explain");
+    scene.run("certctl explain certificate.spec.privateKey --recursive");
     for field in [
         "certificate",
         "certificate.spec.renewBefore",
@@ -232,6 +234,8 @@ fn schedulers_are_printed() {
     let mut scene = Session::new("timer");
     for line in [
         "certctl timer print --cron 2>/dev/null",
+        "certctl timer print --cron --config-dir conf --timeout 5m 2>/dev/null",
+        "certctl timer print --cron --selector 'a!=b'",
         "certctl timer print --launchd 2>/dev/null",
         "certctl timer print --systemd 2>/dev/null",
         "certctl timer print --cron --user acme --dir cron && ls cron",

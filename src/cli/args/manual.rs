@@ -7,9 +7,13 @@ use clap::Args;
 /// `certctl explain`.
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
-    /// A kind and a path below it with dots, as in `kubectl explain`, or an annotation of certctl.
+    /// A kind and a path below it with dots, as in `kubectl explain`, or an annotation of certctl;
+    /// without one, the kinds and the annotations are listed.
     #[arg(value_name = "FIELD")]
-    pub field: String,
+    pub field: Option<String>,
+    /// All fields below it, a line each.
+    #[arg(long)]
+    pub recursive: bool,
 }
 
 /// `certctl schema`.

@@ -17,13 +17,18 @@ use field::{Field, Kind, REQUIRED, Type};
 
 /// `certctl explain`.
 pub(crate) fn explain(args: &ExplainArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
+    let Some(asked) = &args.field else {
+        let text =
+            if args.recursive { Kind::ALL.map(|kind| tree(kind, "")).concat() } else { overview() };
+        shell.output.data(&text)?;
+        return Ok(ExitCode::Done);
+    };
     // As it stands in a manifest; the same on a Certificate and on an Issuer.
-    let annotation = format!("certificate.{ANNOTATIONS}{}", args.field);
-    let is_ours = args.field.starts_with("certctl.io/");
-    let field = if is_ours { &annotation } else { &args.field };
+    let annotation = format!("certificate.{ANNOTATIONS}{asked}");
+    let field = if asked.starts_with("certctl.io/") { &annotation } else { asked };
     let (word, path) = field.split_once('.').unwrap_or((field, ""));
     let Some(kind) = Kind::parse(word) else {
-        let found = named(&args.field);
+        let found = named(asked);
         if !found.is_empty() {
             shell.output.data(&found.join("\n"))?;
             return Ok(ExitCode::Done);
@@ -35,9 +40,49 @@ pub(crate) fn explain(args: &ExplainArgs, shell: &mut Shell) -> Result<ExitCode,
             error.hinted(format_args!("kinds: {kinds}; example: certctl explain certificate.spec"))
         );
     };
-    let text = page(kind, path.trim_end_matches('.')).ok_or_else(|| unknown(kind, path))?;
-    shell.output.data(&text)?;
+    let path = path.trim_end_matches('.');
+    let text = page(kind, path).ok_or_else(|| unknown(kind, path))?;
+    shell.output.data(&if args.recursive { tree(kind, path) } else { text })?;
     Ok(ExitCode::Done)
+}
+
+/// The kinds, and the annotations of certctl.
+fn overview() -> String {
+    let mut text = String::from("KINDS:\n");
+    for kind in Kind::ALL {
+        let (name, version) = (kind.name(), kind.api_version());
+        text = format!("{text}  {name:<20} {version}\n");
+    }
+    text.push_str("ANNOTATIONS:\n");
+    let annotations = all(Kind::Certificate).into_iter().map(|field| key_of(field.path));
+    for annotation in annotations.filter(|key| key.starts_with("certctl.io/")) {
+        text = format!("{text}  {annotation}\n");
+    }
+    text + "\ncertctl explain certificate.spec; certctl explain certificate --recursive\n"
+}
+
+/// A field, or a kind, and all fields below it: a line each, indented by their depth.
+fn tree(kind: Kind, path: &str) -> String {
+    let (mut text, mut depth) = (String::new(), 0);
+    if path.is_empty() {
+        text = format!("{}\n", kind.name());
+        depth = 1;
+    } else if let Some((field, _)) = find(kind, path) {
+        text = branch(&field, 0);
+        depth = 1;
+    }
+    text + &branches(kind, path, depth)
+}
+
+fn branches(kind: Kind, path: &str, depth: usize) -> String {
+    let fields = below(kind, path).into_iter();
+    fields.map(|field| branch(&field, depth) + &branches(kind, field.path, depth + 1)).collect()
+}
+
+fn branch(field: &Field, depth: usize) -> String {
+    let required = if field.default == REQUIRED { ", required" } else { "" };
+    let (indent, key, word) = ("  ".repeat(depth), key_of(field.path), field.kind.word());
+    format!("{indent}{key} <{word}>{required}\n")
 }
 
 /// The pages of the fields that have this name, of a Certificate first: `reload` is the annotation

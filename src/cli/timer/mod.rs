@@ -6,6 +6,7 @@
 mod host;
 mod installed;
 
+use std::ffi::OsStr;
 use std::path::Path;
 
 use super::args::{TimerPrintArgs, TimerVerb};
@@ -14,7 +15,7 @@ use super::error::CliError;
 use super::exit::ExitCode;
 use super::files::put;
 use super::message::Message;
-use super::parse::{Origin, settings};
+use super::parse::{self, Origin, settings};
 use super::shell::Shell;
 use crate::resource::escape;
 use crate::trust::{Trusted, Walk};
@@ -39,7 +40,7 @@ pub(super) fn timer(verb: &TimerVerb, shell: &mut Shell) -> Result<ExitCode, Cli
     for (warning, advice) in warnings(args, program, &chosen_here(shell), mine.as_deref()) {
         shell.output.tell(&Message::advice(&warning, advice));
     }
-    let files = files(args, program, Host::here());
+    let files = files(args, program, &carried(shell)?, Host::here());
     match &args.dir {
         Some(folder) => write(folder, &files)?,
         None => shell.output.data(&printed(&files))?,
@@ -100,15 +101,15 @@ struct Chosen {
 }
 
 fn chosen_here(shell: &Shell) -> Chosen {
-    const LOOKS: &[&str] = &["color", "progress", "output", "quiet", "verbose", "log-format"];
     let Shell { global, environment, .. } = shell;
     let directories = [
         environment.config_dir(global.config_dir.as_deref()),
         environment.state_dir(global.state_dir.as_deref()),
     ];
     let folders = directories.into_iter().flatten().filter_map(|found| match found.source {
-        Source::Flag(name) | Source::Variable(name) => Some(name.to_owned()),
-        Source::Systemd(_)
+        Source::Variable(name) => Some(name.to_owned()),
+        Source::Flag(_)
+        | Source::Systemd(_)
         | Source::Config { .. }
         | Source::Root
         | Source::Owner
@@ -117,17 +118,57 @@ fn chosen_here(shell: &Shell) -> Chosen {
     let settings = settings(&shell.matches, environment, &shell.config).into_iter();
     let settings = settings.filter(|setting| !LOOKS.contains(&setting.name.as_str()));
     let settings = settings.filter_map(|setting| match setting.origin {
-        Origin::Flag(name) => Some(format!("--{name}")),
         Origin::Variable(name) => Some(name),
-        Origin::Config(_) | Origin::Default => None,
+        Origin::Flag(_) | Origin::Config(_) | Origin::Default => None,
     });
     Chosen { folders: folders.collect(), settings: settings.collect() }
 }
 
+/// The flags of this command line, for the scheduled runs: with absolute paths, and nothing in them
+/// that a scheduler or its shell would interpret.
+fn carried(shell: &Shell) -> Result<Vec<Flag>, CliError> {
+    let flags = parse::flags(&shell.matches).into_iter();
+    let flags = flags.filter(|(name, _)| !LOOKS.contains(&name.as_str()));
+    flags.map(|(name, word)| flag_of(name, &word)).collect()
+}
+
+fn flag_of(name: String, word: &OsStr) -> Result<Flag, CliError> {
+    let refused = |why: &str| {
+        let error = CliError::new(ExitCode::Usage, format_args!("--{name}: {why}"));
+        error.hinted("leave it out here, and set it in config.toml")
+    };
+    let mut word = word.to_str().unwrap_or_default().to_owned();
+    if PATHS.contains(&name.as_str()) {
+        let (_, path) = word.split_once('=').unwrap_or_default();
+        if path == "-" {
+            return Err(refused("a scheduled run has no standard input"));
+        }
+        let path = std::path::absolute(path).map_err(|error| refused(&error.to_string()))?;
+        word = format!("--{name}={}", path.to_str().unwrap_or_default());
+    }
+    if !is_plain(&word) || word.ends_with('=') {
+        return Err(refused("a scheduler would interpret a character of this value"));
+    }
+    Ok(Flag { name, word })
+}
+
+/// A flag of the scheduled runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Flag {
+    name: String,
+    /// With its value.
+    word: String,
+}
+
+/// How a run looks, which matters to no scheduler.
+const LOOKS: &[&str] = &["color", "progress", "output", "quiet", "verbose", "log-format"];
+/// The flags whose values are paths.
+const PATHS: &[&str] = &["filename", "config-dir", "state-dir", "metrics-file"];
+
 /// Where a file belongs, and what is in it.
 type Unit = (&'static str, String);
 
-fn files(args: &TimerPrintArgs, program: &str, host: Host) -> Vec<Unit> {
+fn files(args: &TimerPrintArgs, program: &str, flags: &[Flag], host: Host) -> Vec<Unit> {
     let templates: &[(&str, &str)] = if args.cron {
         CRON
     } else if args.launchd {
@@ -137,9 +178,18 @@ fn files(args: &TimerPrintArgs, program: &str, host: Host) -> Vec<Unit> {
     };
     let user = user_of(args);
     let minute = host.minute();
+    let words = flags.iter().map(|flag| &flag.word);
+    let (before, behind) =
+        if args.launchd { ("        <string>", "</string>\n") } else { (" ", "") };
+    let words: String = words.flat_map(|word| [before, word, behind]).collect();
+    // What systemd would else keep it from writing.
+    let writable = flags.iter().filter(|flag| flag.name == "state-dir");
+    let writable = writable.filter_map(|flag| Some(flag.word.split_once('=')?.1));
+    let writable: String = writable.flat_map(|path| ["ReadWritePaths=", path, "\n"]).collect();
     let fill = |text: &str| {
         // A calendar of systemd wants two digits, cron and launchd take both.
         let minute = if args.launchd { minute.to_string() } else { format!("{minute:02}") };
+        let text = text.replace("@FLAGS@", &words).replace("@WRITABLE@", &writable);
         text.replace("@PROGRAM@", program).replace("@USER@", user).replace("@MINUTE@", &minute)
     };
     templates.iter().map(|(place, text)| (*place, fill(text))).collect()
@@ -193,7 +243,7 @@ mod tests {
         else {
             panic!("{words:?}")
         };
-        files(&args, "/usr/bin/certctl", Host::here())
+        files(&args, "/usr/bin/certctl", &[], Host::here())
     }
 
     #[test]
@@ -214,9 +264,50 @@ mod tests {
             assert_eq!(joined.matches("/usr/bin/certctl").count(), 1, "{text}");
             assert!(!joined.contains("certctl renew"), "{text}");
             assert!(text.contains(user), "{text}");
-            for placeholder in ["@PROGRAM@", "@USER@", "@MINUTE@"] {
+            for placeholder in ["@PROGRAM@", "@USER@", "@MINUTE@", "@FLAGS@", "@WRITABLE@"] {
                 assert!(!text.contains(placeholder), "{text}");
             }
+        }
+    }
+
+    #[test]
+    fn the_flags_of_this_command_are_those_of_the_runs() {
+        let flag = |name: &str, word: &str| flag_of(name.to_owned(), word.as_ref());
+        let flags = [
+            flag("state-dir", "--state-dir=/srv/state").unwrap(),
+            flag("timeout", "--timeout=5m").unwrap(),
+        ];
+        let line = "issue -q --state-dir=/srv/state --timeout=5m\n";
+        let launchd = "<string>-q</string> <string>--state-dir=/srv/state</string> \
+                       <string>--timeout=5m</string> </array>";
+        for (scheduler, wanted) in [
+            ("--cron", vec![line]),
+            ("--systemd", vec![line, "\nReadWritePaths=/srv/state\n"]),
+            ("--launchd", vec![launchd]),
+        ] {
+            let line = ["certctl", "timer", "print", scheduler];
+            let parsed = Arguments::try_parse_from(line).unwrap().verb;
+            let Some(Verb::Timer(TimerVerb::Print(args))) = parsed else { panic!("{scheduler}") };
+            let text = printed(&files(&args, "/usr/bin/certctl", &flags, Host::here()));
+            let joined = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            for part in wanted {
+                assert!(text.contains(part) || joined.contains(part), "{part}: {text}");
+            }
+        }
+        let here = std::env::current_dir().unwrap();
+        let relative = flag("config-dir", "--config-dir=conf");
+        if here.to_str().is_some_and(is_plain) {
+            assert_eq!(relative.unwrap().word, format!("--config-dir={}/conf", here.display()));
+        }
+        for (name, word, why) in [
+            ("filename", "--filename=-", "a scheduled run has no standard input"),
+            ("selector", "--selector=a!=b", "would interpret a character"),
+            ("http01-listen", "--http01-listen=[::]:5002", "would interpret a character"),
+            ("config-dir", "--config-dir=/srv/a b", "would interpret a character"),
+        ] {
+            let error = flag(name, word).unwrap_err();
+            assert_eq!(error.code, ExitCode::Usage);
+            assert!(error.message.contains(why), "{}", error.message);
         }
     }
 
