@@ -153,6 +153,46 @@ fn each_program_is_for_every_shell_and_can_be_run() {
     }
 }
 
+/// What the hook for Apache calls, on a host whose PidFile has this line; nothing when there is none.
+fn calls_of_apache(pid: Option<u32>) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let (pid_file, log) = (folder.path().join("apache2.pid"), folder.path().join("log"));
+    if let Some(pid) = pid {
+        writeln!(std::fs::File::create(&pid_file).unwrap(), "{pid}").unwrap();
+    }
+    for name in ["apache2ctl", "systemctl"] {
+        let program = format!(
+            "#!/bin/sh\necho {name} \"$@\" >> {}\necho 'PidFile: \"{}\"'\n",
+            log.display(),
+            pid_file.display()
+        );
+        let fake = folder.path().join(name);
+        std::fs::File::create(&fake).unwrap().write_all(program.as_bytes()).unwrap();
+        std::fs::set_permissions(&fake, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let mut command = Command::new(examples().join("hooks.d/apache"));
+    let path = format!("{}:/usr/bin:/bin", folder.path().display());
+    command.arg("reload").env_clear().env("PATH", path).stdin(Stdio::null());
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    std::fs::read_to_string(log).unwrap()
+}
+
+#[test]
+fn apache_is_reloaded_when_it_runs_and_never_started() {
+    let of_systemd = "systemctl try-reload-or-restart apache2\n";
+    let mut ended = Command::new("true").spawn().unwrap();
+    ended.wait().unwrap();
+    for (pid, runs) in [(Some(std::process::id()), true), (Some(ended.id()), false), (None, false)]
+    {
+        let calls = calls_of_apache(pid);
+        assert!(calls.starts_with("apache2ctl configtest\n"), "{calls}");
+        // systemd itself leaves a stopped server alone.
+        let has_systemd = calls.contains(of_systemd);
+        assert_eq!(calls.contains("graceful"), runs && !has_systemd, "{pid:?}: {calls}");
+    }
+}
+
 #[test]
 fn the_mail_about_a_failure_says_what_and_until_when() {
     let folder = tempfile::tempdir().unwrap();

@@ -10,9 +10,9 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use certctl::cli::args::{Arguments, Verb};
-use certctl::cli::man;
+use certctl::cli::{help, man};
+use clap::Parser as _;
 use clap::error::ErrorKind;
-use clap::{CommandFactory as _, Parser as _};
 
 /// Every command line in a text: between backticks, behind the name of a shell, or at the beginning
 /// of a line that is set off.
@@ -27,7 +27,9 @@ fn in_text(text: &str, found: &mut BTreeSet<String>) {
         let set_off = plain.trim_start();
         let is_set_off = set_off.len() < plain.len() && set_off.starts_with("certctl ");
         // Behind the name of a shell, not in the middle of a sentence.
-        let is_name = |before: &str| !before.trim().contains(' ') && before != "Usage";
+        let is_name = |before: &str| {
+            before == "Global options" || !before.trim().contains(' ') && before != "Usage"
+        };
         let behind_colon = plain.split_once(": certctl ").filter(|(before, _)| is_name(before));
         if let Some((_, rest)) = behind_colon {
             found.insert(shown(&format!("certctl {rest}")));
@@ -39,7 +41,7 @@ fn in_text(text: &str, found: &mut BTreeSet<String>) {
 
 /// Without the explanation behind it, and without what the shell does with it.
 fn shown(line: &str) -> String {
-    let ends = ["  ", " > ", " | ", " #", "`"];
+    let ends = ["  ", " > ", " | ", " #", " (", "`"];
     let end = ends.iter().filter_map(|end| line.find(end)).min().unwrap_or(line.len());
     line[..end].trim_end().to_owned()
 }
@@ -65,7 +67,11 @@ fn in_page(page: &str, found: &mut BTreeSet<String>) {
                 let quoted = quoted.iter().find_map(|start| line.strip_prefix(start));
                 let quoted = quoted.and_then(|rest| rest.split('"').next()).map(str::to_owned);
                 let commands = bold.into_iter().chain(quoted);
-                found.extend(commands.filter(|command| command.starts_with("certctl ")));
+                found.extend(
+                    commands
+                        .filter(|command| command.starts_with("certctl "))
+                        .map(|line| shown(&line)),
+                );
                 if !line.starts_with('.') {
                     in_text(line, found);
                 }
@@ -77,13 +83,13 @@ fn in_page(page: &str, found: &mut BTreeSet<String>) {
 fn in_help(command: &clap::Command, found: &mut BTreeSet<String>) {
     in_text(&command.clone().render_long_help().to_string(), found);
     in_text(&command.clone().render_help().to_string(), found);
-    for inner in command.get_subcommands().filter(|inner| inner.get_name() != "help") {
+    for inner in command.get_subcommands() {
         in_help(inner, found);
     }
 }
 
 fn examples() -> BTreeSet<String> {
-    let mut tree = Arguments::command();
+    let mut tree = help::tree::whole();
     tree.build();
     let mut found = BTreeSet::new();
     in_help(&tree, &mut found);
@@ -110,6 +116,8 @@ fn certctl_takes_every_example() {
         "certctl deploy",
         "certctl status web",
         "certctl version -v",
+        "certctl renew web --new-key",
+        "certctl help flags",
     ] {
         assert!(found.contains(known), "{known} is not among {found:#?}");
     }
@@ -175,6 +183,7 @@ fn what_changes_nothing_can_be_tried() {
                 | Verb::Schema(_)
                 | Verb::Completion(_)
                 | Verb::Version(_)
+                | Verb::Help(_)
         ) || matches!(&verb, Verb::Man(args) if args.folder.is_none())
             || (matches!(verb, Verb::Timer(_)) && !line.contains("--dir"));
         // What stands for a name of the reader's own is in capitals.

@@ -135,13 +135,14 @@ fn the_name_leads_to_another_server() {
     let world = World::prepared(&[CertificateYaml::new("web")]);
     world.dns.set("web.example.test", vec!["127.0.0.2".parse().unwrap()]);
     let elsewhere = format!("127.0.0.2:{}", world.port.number());
-    let page = "HTTP/1.1 404 Not Found\r\nContent-Length: 18\r\nConnection: close\r\n\r\nno such page here\n";
+    let page = "HTTP/1.1 404 Not Found\r\nContent-Length: 18\r\nConnection: close\r\n\r\nno such \
+                page here\n";
     answering(TcpListener::bind(&elsewhere).unwrap(), page);
     let run = world.run(&["issue", "--timeout", "1s"]).ends_in(75).says("web.example.test");
     run.says("wrong status code '404'").says("no such page here").says("127.0.0.2");
     assert_eq!(world.sent(RequestKind::Challenge), 0, "the challenge is not accepted");
     let check = world.run(&["check", "http", "web.example.test"]).ends_in(4).stdout;
-    assert!(check.contains("a CA would not find the answer"), "{check}");
+    assert!(check.contains("a CA would not receive the correct response"), "{check}");
 }
 
 #[test]
@@ -170,10 +171,12 @@ fn the_secret_is_missing_or_open_to_all() {
 fn the_token_of_the_dns_provider_is_wrong() {
     let api = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = api.local_addr().unwrap().to_string();
-    let refusal = "HTTP/1.1 401 Unauthorized\r\nContent-Length: 19\r\nConnection: close\r\n\r\n{\"error\":\"bad key\"}";
+    let refusal = "HTTP/1.1 401 Unauthorized\r\nContent-Length: 19\r\nConnection: \
+                   close\r\n\r\n{\"error\":\"bad key\"}";
     answering(api, refusal);
     let world = wildcard(&format!(
-        "acmeDNS: {{host: \"http://{address}\", accountSecretRef: {{name: acme-dns, key: accounts}}}}"
+        "acmeDNS: {{host: \"http://{address}\", accountSecretRef: {{name: acme-dns, key: \
+         accounts}}}}"
     ));
     world.dns.set_cname("_acme-challenge.example.test", "one.example.net");
     let account = "{\"username\": \"u\", \"password\": \"canary\", \"subdomain\": \"one\", \

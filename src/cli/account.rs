@@ -63,10 +63,9 @@ async fn show(args: &AccountIssuerArgs, shell: &mut Shell) -> Result<ExitCode, C
                 accounts.iter().map(|(account, key)| page(account, key.as_ref())).collect();
             shell.output.data(&pages.join("\n"))?;
             if pages.is_empty() {
-                shell.output.talk(
-                    Level::Info,
-                    "no account is known; `certctl account register` registers one",
-                );
+                shell
+                    .output
+                    .talk(Level::Info, "no account yet; `certctl account register` registers one");
             }
         }
         Format::Name | Format::Prometheus => {
@@ -211,7 +210,7 @@ fn tell(
             let url = escape(account.url.as_deref().unwrap_or_default());
             let text = match wish {
                 AccountRequest::Registered => {
-                    let terms = account.terms_of_service.as_deref().unwrap_or("none named");
+                    let terms = account.terms_of_service.as_deref().unwrap_or("none published");
                     format!("{name}: registered as {url}, in agreement to {}", escape(terms))
                 }
                 AccountRequest::Updated if account.contacts.is_empty() => {

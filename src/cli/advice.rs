@@ -52,14 +52,13 @@ pub(crate) fn of_class(class: FailureClass, subject: &Subject<'_>) -> Option<Adv
 pub(crate) fn of_request(failed: &CaFailure, subject: &Subject<'_>) -> Option<Advice> {
     let (cause, remedy) = match failed.fault {
         CaFault::UnknownIssuer => (
-            "the CA is a private one, whose root certificate this host does not know, or a proxy \
-             in between intercepts TLS",
+            "the CA is private and this host does not trust its root certificate, or a proxy in \
+             between intercepts TLS",
             "put that root certificate into spec.acme.caBundle of {issuer} (base64 of PEM), or \
              among the roots of this system",
         ),
         CaFault::Untimely => (
-            "first of all the clock of this host; only if that is right, the certificate of the \
-             CA's server",
+            "probably the clock of this host; if it is correct, the certificate of the CA's server",
             "compare date -u with the true time, and set the clock (timedatectl set-ntp true)",
         ),
         CaFault::Untrusted => (
@@ -78,16 +77,16 @@ pub(crate) fn of_request(failed: &CaFailure, subject: &Subject<'_>) -> Option<Ad
 /// Advice on an order one of whose URLs gives no answer.
 pub(crate) fn of_unreachable_order(subject: &Subject<'_>) -> Advice {
     let cause = "the CA's server, the network in between, or a wrong URL in the CA's answer";
-    let remedy = "the next run continues the order; one that gives no answer for a day is replaced. \
-                  To replace it now: certctl renew {certificate} --new-order";
+    let remedy = "the next run continues the order; certctl replaces an order that gets no \
+                  response for a day. To replace it now: certctl renew {certificate} --new-order";
     advice(cause, remedy, Check::Acme, subject)
 }
 
 /// Advice on an order that says nothing to work on.
 pub(crate) fn of_stuck_order(certificate: &str) -> Advice {
-    let cause = "a fault of the CA: such an order cannot be worked on";
-    let remedy = "an order that stays like this for a day is replaced. To replace it now: certctl \
-                  renew {certificate} --new-order";
+    let cause = "a fault of the CA: certctl cannot continue such an order";
+    let remedy = "certctl replaces an order that stays like this for a day. To replace it now: \
+                  certctl renew {certificate} --new-order";
     advice(cause, remedy, Check::None, &Subject { certificate, ..Subject::default() })
 }
 
@@ -97,7 +96,7 @@ pub(crate) fn of_clocks(failed: &CaFailure) -> Option<Advice> {
     let length = super::time::length(SignedDuration::from_secs(ahead));
     let word = if ahead > 0 { "behind" } else { "ahead of" };
     let cause =
-        format!("first of all the clock of this host: it is {length} {word} the CA's (its Date)");
+        format!("probably the clock of this host: it is {length} {word} the CA's (its Date)");
     let remedy = "set the clock (timedatectl set-ntp true), then run this again".to_owned();
     Some(Advice { cause, remedy, command: None })
 }
@@ -193,11 +192,11 @@ const fn row(
     Row { kind, of, cause, remedy, check }
 }
 
-const REFUSED_BINDING: &str = "the CA refused to make the account; with an external account \
+const REFUSED_BINDING: &str = "the CA refused to create the account; with an external account \
                                binding: its key ID is unknown, expired or used already, or its HMAC \
                                key belongs to another key ID";
-const CORRECT_BINDING: &str = "compare spec.acme.externalAccountBinding of {issuer} with what the CA \
-                               shows: keyID, and the HMAC key in the secret of keySecretRef \
+const CORRECT_BINDING: &str = "compare spec.acme.externalAccountBinding of {issuer} with what the \
+                               CA shows: keyID, and the HMAC key in the secret of keySecretRef \
                                (base64url, as the CA shows it)";
 
 /// The first matching row applies.

@@ -27,7 +27,7 @@ pub use create::{
 };
 pub use global::{Format, GlobalArgs, HTTP01_LISTEN, RESOLVERS};
 pub use manifest::{RehearseArgs, ValidateArgs};
-pub use manual::{CompletionArgs, ExplainArgs, ManArgs, SchemaArgs, VersionArgs};
+pub use manual::{CompletionArgs, ExplainArgs, HelpArgs, ManArgs, SchemaArgs, VersionArgs};
 pub use run::{Endpoint, RunArgs};
 pub use timer::{TimerPrintArgs, TimerVerb};
 pub use values::{HostPort, Resolve, ValueError};
@@ -43,13 +43,14 @@ pub use view::{DescribeArgs, InspectArgs, StatusArgs};
 ///   certctl issue web.yaml       issue it; run `certctl issue` from cron to renew it
 #[derive(Debug, Parser)]
 #[command(name = "certctl", version, disable_version_flag = true, verbatim_doc_comment)]
+#[command(disable_help_subcommand = true)]
 pub struct Arguments {
+    /// Print the version.
+    #[arg(short = 'V', long, action = ArgAction::Version)]
+    version: Option<bool>,
     /// The flags of every verb.
     #[command(flatten)]
     pub global: GlobalArgs,
-    /// Print the version.
-    #[arg(short = 'V', long, action = ArgAction::Version, hide_short_help = true)]
-    version: Option<bool>,
     /// What to do; without a verb there is a start page.
     #[command(subcommand)]
     pub verb: Option<Verb>,
@@ -88,7 +89,8 @@ pub enum Verb {
     /// Show one certificate: from the state, a file, standard input or a server.
     ///
     /// Shows names, key, chain, trust and revocation. --exit-code exits with 8 if it is expired or
-    /// revoked, as the CA or the state says, or if its key, its Certificate or the server differs.
+    /// revoked, as the CA or the state says, or if its key, its Certificate or the server does not
+    /// match.
     Inspect(InspectArgs),
     /// Diagnose DNS, HTTP and the CA without changing anything.
     #[command(subcommand)]
@@ -103,7 +105,7 @@ pub enum Verb {
     Rehearse(RehearseArgs),
     /// Write pending outputs and run pending hooks again, without issuing.
     ///
-    /// Without arguments: of all certificates. Steps that are done are not repeated.
+    /// Without arguments: for all certificates. Completed steps are not repeated.
     Deploy(DeployArgs),
     /// Replace a certificate and revoke the old one
     ///
@@ -111,25 +113,28 @@ pub enum Verb {
     ///
     ///   certctl revoke NAME --reason keyCompromise
     ///
-    /// It makes a new key, whatever rotationPolicy says, issues a certificate for it, writes the
-    /// files, runs the hooks, and then revokes the old certificate. certctl never uses the old key again.
-    /// `certctl status` lists the names, `certctl status NAME` the revocation. With --now the old
-    /// certificate is revoked first: servers present a revoked one until the new one is there.
+    /// certctl generates a new key, even with rotationPolicy: Never, issues a certificate for it,
+    /// writes the files, runs the hooks, and then revokes the old certificate. certctl never uses
+    /// the old key again. `certctl status` lists the names, `certctl status NAME` the revocation.
+    /// With --now, certctl revokes the old certificate first: servers present a revoked certificate
+    /// until the new one is deployed.
     ///
-    /// If a run is killed, the next `issue` finishes it. With FILE: revokes the first certificate in
-    /// it, signed by the account of an Issuer that issued it or by its own key, and issues nothing.
+    /// If a run is killed, the next `issue` finishes it. With FILE: revokes the first certificate
+    /// in it, signed by the account of an Issuer that issued it or by its own key, and issues
+    /// nothing.
     #[command(verbatim_doc_comment)]
     Revoke(RevokeArgs),
     /// Go back to the previous certificate and key, and deploy them.
     ///
-    /// It stays live until its renewal is due, until `certctl renew NAME`, or until its manifest is
-    /// edited. If its renewal is due already, it is renewed when two thirds of its remaining time
-    /// have passed. certctl never goes back to an expired or revoked certificate or a banned key.
+    /// That certificate stays live until its renewal is due, until `certctl renew NAME`, or until
+    /// its manifest changes. If its renewal is already due, certctl renews it after two thirds of
+    /// its remaining time. certctl never goes back to an expired or revoked certificate or a banned
+    /// key.
     Rollback(RollbackArgs),
-    /// Print manifests to begin with; or create a one-off key and CSR.
+    /// Print manifests for a CA and a certificate; or create a one-off key and CSR.
     ///
-    /// Without arguments and on a terminal: asks for the CA, the names and what else is needed, shows
-    /// the manifests, and writes them after a yes.
+    /// Without arguments on a terminal: asks for the CA, the names and the options, shows the
+    /// manifests, and writes them after confirmation.
     Create(CreateArgs),
     /// Show, register, update or deactivate ACME accounts.
     #[command(subcommand)]
@@ -139,20 +144,20 @@ pub enum Verb {
     /// Generate cron, systemd or launchd files.
     #[command(subcommand)]
     Timer(TimerVerb),
-    /// Run `certctl issue` now and then at each interval, for containers and hosts without cron.
+    /// Run `certctl issue` now and at every interval, for containers and hosts without cron.
     ///
-    /// Each run is a process of its own. SIGHUP begins one now; SIGTERM lets the one that is under way
-    /// stop cleanly, and ends. Between two runs the port of the HTTP-01 listener is held, if the
-    /// manifests need it. /healthz answers 503 when runs cannot do their work; how the certificates are
-    /// is for /metrics: what `status -o prometheus` prints.
+    /// Each run is a separate process. SIGHUP starts a run; SIGTERM stops the current run cleanly
+    /// and exits. Between runs, certctl keeps the HTTP-01 port open if the manifests need it.
+    /// /healthz returns 503 if runs cannot do their work. /metrics has the state of the
+    /// certificates, as printed by `status -o prometheus`.
     Run(RunArgs),
     /// Explain a field of a manifest: `certctl explain certificate.spec.renewBefore`.
     Explain(ExplainArgs),
-    /// Print the JSON Schema of the manifests, for editors; or that of what -o json prints.
+    /// Print the JSON Schema of the manifests, for editors, or of the -o json output.
     ///
     /// At the top of a file: `# yaml-language-server: $schema=certctl.schema.json`
     Schema(SchemaArgs),
-    /// Print the version; with -v every directory and setting, and where it comes from.
+    /// Print the version; with -v also the directories and settings, with their origin.
     Version(VersionArgs),
     /// Print a completion script for a shell
     ///
@@ -164,6 +169,8 @@ pub enum Verb {
     /// `certctl man /usr/local/share/man/man1` writes every page, of sections 5 and 7 too.
     #[command(verbatim_doc_comment)]
     Man(ManArgs),
+    /// Show the help of a verb, or a topic: exit-codes, files, flags, hooks, manifests.
+    Help(HelpArgs),
 }
 
 #[cfg(test)]
@@ -207,27 +214,10 @@ mod tests {
                 "schema",
                 "version",
                 "completion",
-                "man"
+                "man",
+                "help"
             ]
         );
-    }
-
-    #[test]
-    fn short_help_shows_six_flags_and_long_help_all() {
-        let mut command = Arguments::command();
-        command.build();
-        let issue = command.find_subcommand_mut("issue").unwrap();
-        let short = issue.render_help().to_string();
-        let flags: Vec<&str> = short
-            .lines()
-            .filter_map(|line| line.trim_start().strip_prefix('-')?.split([',', ' ']).next())
-            .collect();
-        assert_eq!(flags, ["h", "f", "n", "o", "v", "q"], "{short}");
-        let long = issue.render_long_help().to_string();
-        assert!(long.contains("Global options:"), "{long}");
-        for flag in ["--self-check-interval", "--http01-listen", "[env: CERTCTL_STATE_DIR]"] {
-            assert!(long.contains(flag), "{flag}: {long}");
-        }
     }
 
     #[test]

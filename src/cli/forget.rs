@@ -91,12 +91,12 @@ fn refuse_managed(
     }
     if args.anyway {
         for place in &places {
-            let text = format!("{place}; the next certctl issue issues it anew");
+            let text = format!("{place}; the next certctl issue issues it again");
             shell.output.talk(Level::Warn, &text);
         }
         return Ok(());
     }
-    let hint = "remove the manifest first; or --anyway, and the next certctl issue issues it anew";
+    let hint = "remove the manifest first; or --anyway, and the next certctl issue issues it again";
     Err(CliError::new(ExitCode::Manifest, places.join("\n  ")).hinted(hint))
 }
 

@@ -105,14 +105,14 @@ pub(crate) fn renew(args: &RenewArgs, shell: &mut Shell) -> Result<ExitCode, Cli
     })
 }
 
-/// The crontabs of other tools have a `renew` that renews what is due: this one forces. A terminal is
-/// asked; a run without one gets a warning.
+/// The crontabs of other tools have a `renew` that renews what is due: this one forces. A terminal
+/// is asked; a run without one gets a warning.
 fn means_all(yes: bool, shell: &mut Shell) -> Result<(), CliError> {
-    let fact = "renew --all orders every certificate anew, due or not, and CAs limit how often; \
-                certctl issue renews what is due";
+    let fact = "renew --all orders every certificate again, due or not, and CAs have rate limits; \
+                certctl issue renews only what is due";
     shell.confirm(yes, fact, "Renew all of them now?")?;
     if !yes && !shell.output.can_ask() {
-        let advice = "from cron: certctl issue; if this is meant: --yes";
+        let advice = "from cron: certctl issue; to confirm: --yes";
         shell.output.tell(&Message::advice(fact, advice));
     }
     Ok(())
@@ -325,8 +325,8 @@ pub(crate) async fn work_on(
     }
 }
 
-/// Notes the certificates for which nothing is issued since the user had them revoked for good; in an
-/// unattended run, once a day.
+/// Notes the certificates for which nothing is issued since the user had them revoked for good; in
+/// an unattended run, once a day.
 async fn note_unreplaced(workspace: &Workspace, ended: &mut [Report], shell: &mut Shell) {
     for end in ended.iter_mut().filter(|end| end.ending == Ending::Unchanged) {
         let why = workspace.unreplaced(&end.key()).await;

@@ -9,8 +9,10 @@ pub mod completion;
 pub mod config;
 pub mod environment;
 pub mod error;
+pub mod example;
 pub mod exit;
 pub mod explain;
+pub mod help;
 pub mod log;
 pub mod man;
 pub mod message;
@@ -194,6 +196,7 @@ fn usable(verb: Option<&Verb>, shell: &mut Shell) -> Result<(), CliError> {
                 | Verb::Explain(_)
                 | Verb::Schema(_)
                 | Verb::Doctor(_)
+                | Verb::Help(_)
         )
     });
     if mistakes.is_empty() || !is_needed {
@@ -282,6 +285,7 @@ fn start(verb: Verb, shell: &mut Shell) -> Result<ExitCode, CliError> {
         Verb::Status(args) => return status::verb::status(&args, shell),
         Verb::Describe(args) => return status::verb::describe(&args, shell),
         Verb::Inspect(args) => return inspect::inspect(&args, shell),
+        Verb::Help(args) => return help::help(&args, shell),
         Verb::Check(verb) => return check::check(&verb, shell),
         Verb::Doctor(args) => return doctor::doctor(&args, shell),
         Verb::Explain(args) => return explain::explain(&args, shell),

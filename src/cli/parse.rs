@@ -15,6 +15,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory as _, FromArgMatc
 use super::args::{Arguments, HTTP01_LISTEN, RESOLVERS};
 use super::config::{self, Config};
 use super::environment::Environment;
+use super::help::tree::whole;
 use super::output::LogFormat;
 
 /// Everything that a run was started with.
@@ -100,7 +101,7 @@ fn read(
     };
     // Help and errors come from the whole tree: they name other verbs and their flags.
     read(of_these_verbs(words))
-        .or_else(|_: clap::Error| read(Arguments::command()))
+        .or_else(|_: clap::Error| read(whole()))
         .map_err(|error| refusal(words, error))
 }
 
@@ -115,6 +116,7 @@ fn of_these_verbs(words: &[OsString]) -> Command {
     Command::new(tree.get_name().to_owned())
         .version(env!("CARGO_PKG_VERSION"))
         .disable_version_flag(true)
+        .disable_help_subcommand(true)
         .groups(tree.get_groups().cloned())
         .args(tree.get_arguments().cloned())
         .subcommands(tree.get_subcommands().filter(is_meant).cloned())
@@ -319,10 +321,10 @@ mod tests {
 
     #[test]
     fn an_error_names_what_only_the_whole_tree_knows() {
-        for line in ["certctl isue", "certctl issue --exit", "certctl help plan"] {
+        for line in ["certctl isue", "certctl issue --exit", "certctl plan --help"] {
             let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
             let said = read(&words, &Environment::default(), |tree| tree).unwrap_err();
-            let whole = Arguments::command().try_get_matches_from(&words).unwrap_err();
+            let whole = whole().try_get_matches_from(&words).unwrap_err();
             assert_eq!(said.to_string(), whole.to_string(), "{line}");
         }
     }

@@ -85,7 +85,7 @@ pub(crate) fn rehearse(args: &RehearseArgs, shell: &mut Shell) -> Result<ExitCod
             shell.output.talk(
                 Level::Info,
                 "DNS-01 used a built-in name server: the settings and credentials of the DNS \
-                 provider were read, not tried",
+                 provider were read but not used",
             );
         }
         let done = ended.iter().filter(|end| end.ending == Ending::Issued).count();

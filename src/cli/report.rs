@@ -26,9 +26,9 @@ use crate::report::{Details, Ending, Fault, Report};
 use crate::resource::{FailureClass, NamespacedName, Rfc3339, rfc3339};
 use crate::store::StateDirectory;
 
-/// Each report to print, with the certificates that wait for the same, or met the same silence: a rate
-/// limit of a CA concerns many certificates, as does a CA that is away or an Issuer that is missing, and
-/// is one message.
+/// Each report to print, with the certificates that wait for the same, or met the same silence: a
+/// rate limit of a CA concerns many certificates, as does a CA that is away or an Issuer that is
+/// missing, and is one message.
 pub(crate) fn alike(reports: &[Report]) -> Vec<(&Report, Vec<&Report>)> {
     let waits = |report: &Report| {
         let details = &report.details;
@@ -72,8 +72,8 @@ pub(crate) fn alike(reports: &[Report]) -> Vec<(&Report, Vec<&Report>)> {
     groups
 }
 
-/// Whether other certificates may have failed by the very same: a CA that is away, an Issuer that is
-/// missing, a port that is taken.
+/// Whether other certificates may have failed by the very same: a CA that is away, an Issuer that
+/// is missing, a port that is taken.
 fn is_of_many(fault: &Fault) -> bool {
     matches!(fault.class, FailureClass::Unreachable | FailureClass::Precondition)
 }
@@ -198,7 +198,7 @@ pub(crate) fn block(report: &Report, style: &Style) -> Option<Block> {
                     Some(at) => {
                         let at = style.time(at);
                         format!(
-                            "next attempt {at}; to ask now: certctl renew {name} --ignore-limits"
+                            "next attempt {at}; to order anyway: certctl renew {name} --ignore-limits"
                         )
                     }
                     None => next(next_attempt, &name, style),
@@ -263,7 +263,7 @@ fn undeployed(name: &NamespacedName, fault: &Fault, details: &Details, style: &S
         title: fault.message.clone(),
         tags: vec![fault.class.word().to_owned()],
         commands: vec![format!("certctl status {name}")],
-        next: format!("{}{next}; now: certctl deploy {name}", last.unwrap_or_default()),
+        next: format!("{}{next}; to retry now: certctl deploy {name}", last.unwrap_or_default()),
         certificate: name,
         ..Block::default()
     }
@@ -285,7 +285,7 @@ fn is_limited(details: &Details) -> bool {
 fn next(at: Option<Timestamp>, name: &str, style: &Style) -> String {
     match at {
         Some(at) => {
-            format!("next attempt {}; fixed already? certctl renew {name}", style.time(at))
+            format!("next attempt {}; to retry now: certctl renew {name}", style.time(at))
         }
         None => "not counted as an attempt; the next run retries".to_owned(),
     }
@@ -379,7 +379,7 @@ pub(crate) fn verdict(report: &Report) -> String {
         Ending::Pending => {
             let checks = report.checks_text();
             let lines = checks.lines().map(|line| format!("\n    {}", escape(line)));
-            format!("not proven in time: {why}{}", lines.collect::<String>())
+            format!("not validated in time: {why}{}", lines.collect::<String>())
         }
         Ending::Deferred => format!("deferred: {why}"),
         Ending::Locked => why.into_owned(),

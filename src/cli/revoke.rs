@@ -164,9 +164,9 @@ async fn confirm(
     let name = task.certificate.metadata.key();
     let Some(leaf) = workspace.live_leaf(&name).await? else { return Ok(()) };
     let when = if args.no_issue {
-        "at once, and not replaced"
+        "immediately, without a replacement"
     } else if args.now {
-        "at once, before its replacement is there"
+        "immediately, before its replacement is issued"
     } else {
         "when its replacement is deployed"
     };
@@ -201,7 +201,7 @@ async fn file(args: &RevokeArgs, path: &Path, shell: &mut Shell) -> Result<ExitC
     };
     let leaf = chain.leaf();
     if key.as_ref().is_some_and(|key| key.facts().public_key != leaf.public_key) {
-        return Err(wrong(&"the key is not that of the certificate"));
+        return Err(wrong(&"the key does not match the certificate"));
     }
     let mut workspace = open(shell).await?;
     let targets = targets(shell, &mut workspace, &Request::default())?;
@@ -268,7 +268,7 @@ fn tell_holders(
         note("its key is not banned".to_owned(), error);
     }
     if let Some(error) = remembered.adoptable {
-        note("it would be adopted where its files are put".to_owned(), error);
+        note("certctl would adopt it if its files were put back".to_owned(), error);
     }
     for Holder { certificate, revision, is_live, error } in remembered.holders {
         if let Some(error) = error {
@@ -278,19 +278,23 @@ fn tell_holders(
         }
         let what = match (is_live, revision) {
             (true, _) if workspace.manifest_of(&certificate).is_none() => {
-                "it is the live one; its manifest is gone, and nothing replaces it".to_owned()
+                "it is live; its manifest no longer exists, so nothing replaces it".to_owned()
             }
-            (true, _) => "it is the live one; the next certctl issue replaces it".to_owned(),
-            (false, 0) => "it was the one before certctl, and is not used again".to_owned(),
-            (false, revision) => format!("it was revision {revision}, which is not used again"),
+            (true, _) => "it is live; the next certctl issue replaces it".to_owned(),
+            (false, 0) => "it was the adopted one; certctl does not use it again".to_owned(),
+            (false, revision) => {
+                format!("it was revision {revision}; certctl does not use it again")
+            }
         };
         shell.output.talk(Level::Info, &format!("{certificate}: serial {serial}: {what}"));
     }
     if lost.is_empty() {
         return None;
     }
-    let message =
-        format!("serial {serial} is revoked, which is not recorded:\n  {}", lost.join("\n  "));
+    let message = format!(
+        "serial {serial} is revoked, but certctl could not record it:\n  {}",
+        lost.join("\n  ")
+    );
     let file = quoted(Path::new(&args.target));
     let key = args.key.as_ref().map(|key| format!(" --key {}", quoted(key))).unwrap_or_default();
     let again = format_args!("certctl revoke {file} --reason {}{key}", args.reason);

@@ -54,7 +54,7 @@ async fn go_back(
 fn summary(certificate: &NamespacedName, back: &WentBack) -> String {
     let WentBack::Done { from, to, leaf, renewal_time, violation } = back else {
         let WentBack::Already { revision } = back else { return String::new() };
-        return format!("{certificate}: {} is live already", what(*revision));
+        return format!("{certificate}: {} is already live", what(*revision));
     };
     let now = SystemClock.now();
     let mut text = format!(
@@ -85,7 +85,7 @@ fn summary(certificate: &NamespacedName, back: &WentBack) -> String {
 
 fn what(revision: u32) -> String {
     match revision {
-        0 => "the certificate from before certctl (revision 0)".to_owned(),
+        0 => "the adopted certificate (revision 0)".to_owned(),
         revision => format!("revision {revision}"),
     }
 }

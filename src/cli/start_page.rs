@@ -31,7 +31,7 @@ use crate::workspace::{Depth, Request, Settings, Workspace};
 /// Prints the page.
 pub(super) fn start_page(shell: &mut Shell) -> Result<ExitCode, CliError> {
     if shell.global.format() != Format::Text {
-        let message = "the start page is text for people: -o needs a verb";
+        let message = "the start page is plain text: -o needs a verb";
         return Err(CliError::new(ExitCode::Usage, message).hinted("certctl status -o json"));
     }
     let settings = shell.settings()?;
@@ -92,7 +92,7 @@ impl Place {
         let flags = flags(|source| matches!(source, Source::Flag(_)));
         let scheduler = config.as_ref().and_then(Scheduler::of_config);
         let config = config.map(|found| found.path);
-        let absent = |path: &Path| if path.exists() { "" } else { " (not there)" };
+        let absent = |path: &Path| if path.exists() { "" } else { " (missing)" };
         let manifests = match (settings.files.len(), &config) {
             (0, Some(path)) => format!("{}{}", escape(&path.to_string_lossy()), absent(path)),
             (0, None) => "no folder".to_owned(),
@@ -111,7 +111,7 @@ impl Place {
     fn denied(&self, scene: &Scene) -> String {
         let owner = fs::metadata(&self.state).map_or(0, |found| found.uid());
         let user = if owner == 0 { String::new() } else { format!("-u '#{owner}' ") };
-        let text = "This user may not read the manifests or the state of certctl here:";
+        let text = "This user has no permission to read certctl's manifests or state:";
         let rows = [("manifests", self.manifests.clone()), ("state", self.state())];
         let command = format!("  sudo {user}certctl{}\n", self.all_flags);
         wrap(text, "", columns(scene)) + &lines(&rows) + "\n" + &heading("Next:", scene) + &command
@@ -119,7 +119,7 @@ impl Place {
 
     /// The state, for people.
     fn state(&self) -> String {
-        let absent = if self.state.exists() { "" } else { " (not there)" };
+        let absent = if self.state.exists() { "" } else { " (missing)" };
         format!("{}{absent}", escape(&self.state.to_string_lossy()))
     }
 
@@ -261,7 +261,7 @@ impl Found {
         if self.faults.is_empty() {
             return String::new();
         }
-        let mut text = String::from("\n") + &heading("What is wrong:", scene);
+        let mut text = String::from("\n") + &heading("Problems:", scene);
         for fault in &self.faults {
             let Some(verdict) = WORST_FIRST.get(fault.rank) else { continue };
             let word = verdict.paint().on(verdict.word(), scene.color);
@@ -284,14 +284,14 @@ impl Found {
             let name = &worst.name;
             let verdict = WORST_FIRST.get(worst.rank).copied();
             if !name.is_empty() && verdict != Some(Verdict::Invalid) {
-                steps.push(of(&format!("status {name}"), "all that is known of it"));
+                steps.push(of(&format!("status {name}"), "show its details"));
             }
             steps.extend(match verdict {
                 Some(Verdict::Invalid) => {
                     Some(of("validate", "each mistake, with its file and line"))
                 }
                 Some(Verdict::NoManifest | Verdict::Revoked) if !worst.has_manifest => {
-                    Some(of(&format!("forget {name}"), "stop managing it, when it is not wanted"))
+                    Some(of(&format!("forget {name}"), "stop managing it"))
                 }
                 Some(Verdict::PendingDeploy) => {
                     Some(of(&format!("deploy {name}"), "run its outputs and hooks now"))
@@ -301,15 +301,15 @@ impl Found {
             });
         } else if self.due == 0 {
             if place.scheduler == Some(Scheduler::Absent) {
-                steps.push(of("timer print --systemd", "have it renewed without you"));
+                steps.push(of("timer print --systemd", "renew automatically"));
             }
             steps.push(of("status", "one line for each certificate"));
         }
         steps.push(of("plan", "what the next run would do"));
         if self.faults.is_empty() && self.due == 0 {
-            steps.push(of("create", "asks for one more certificate"));
+            steps.push(of("create", "add a certificate"));
         } else {
-            steps.push(of("issue", "do what is due now"));
+            steps.push(of("issue", "issue and renew what is due"));
             steps.push(of("status", "one line for each certificate"));
         }
         steps.truncate(STEPS);
@@ -320,7 +320,8 @@ impl Found {
     fn nothing(&self, place: &Place, scene: &Scene) -> String {
         let width = columns(scene);
         let mut rows = vec![("manifests", place.manifests.clone()), ("state", place.state())];
-        let unread = place.unread.map(|path| format!("{path} is root's: sudo certctl"));
+        let unread =
+            place.unread.map(|path| format!("{path} is readable by root only: sudo certctl"));
         rows.extend(unread.map(|unread| ("not read", unread)));
         let mut text = String::from("No certificate yet.\n") + &lines(&rows);
         let into = place.config.as_deref().map_or_else(|| "FOLDER".to_owned(), quoted);
@@ -337,13 +338,14 @@ impl Found {
             Some(_) => [certificate, format!("certctl plan{}", place.flags), issue],
         };
         text += "\n";
-        let about = "From here to a certificate, with an address and a name of your own:";
+        let about = "To get a certificate, with your e-mail address and DNS name:";
         text += &wrap(about, "", width);
         for line in lines {
             text.push_str(&["  ", &line, "\n"].concat());
         }
         text += "\n";
-        let more = "On a terminal `certctl create` asks for all of that; `certctl --help` lists the verbs.";
+        let more = "On a terminal, `certctl create` asks for these values; `certctl --help` lists \
+                    the verbs.";
         text + &wrap(more, "", width)
     }
 }

@@ -21,7 +21,8 @@ struct Row {
     /// A whole sentence without its beginning: "there is no `word`; …".
     sentence: &'static str,
     /// The command. `{names}`: the DNS names on the line, else `DNSNAME`; `{name}`: the first other
-    /// word, else `NAME`; `{targets}`: all of them, or nothing; `{config}`: the folder of manifests.
+    /// word, else `NAME`; `{targets}`: all of them, or nothing; `{config}`: the folder of
+    /// manifests.
     command: &'static str,
 }
 
@@ -166,8 +167,7 @@ const WITH_VALUE: &[&str] = &[
 
 const CHECK: Row = Row {
     words: &[],
-    sentence: "`check` diagnoses dns DNSNAME, http DNSNAME or acme; the state of a certificate is \
-               shown by",
+    sentence: "`check` diagnoses dns DNSNAME, http DNSNAME or acme; for the state of a certificate",
     command: "certctl status {targets}",
 };
 
@@ -175,23 +175,24 @@ const CHECK: Row = Row {
 const ROWS: &[Row] = &[
     Row {
         words: &["certonly", "obtain", "request", "--issue"],
-        sentence: "`certctl issue` obtains what the manifests describe; a new name needs a manifest \
-                   first",
+        sentence: "`certctl issue` obtains what the manifests describe; a new name needs a \
+                   manifest first",
         command: "certctl create certificate {names} --into {config} && certctl issue",
     },
     Row {
         words: &["-d", "--domain", "--domains"],
-        sentence: "the names of a certificate stand in its manifest",
+        sentence: "the manifest has the DNS names of a certificate",
         command: "certctl create certificate {names} --into {config} && certctl issue",
     },
     Row {
         words: &["init"],
-        sentence: "there is nothing to set up but a manifest; on a terminal this asks for it",
+        sentence: "certctl needs only a manifest; on a terminal, this command asks for its \
+                   contents",
         command: "certctl create",
     },
     Row {
         words: &["new", "add"],
-        sentence: "a certificate is added by its manifest",
+        sentence: "each certificate needs a manifest",
         command: "certctl create certificate {names} --into {config}",
     },
     Row {
@@ -206,74 +207,75 @@ const ROWS: &[Row] = &[
     },
     Row {
         words: &["update_account", "--update-account"],
-        sentence: "the address stands in the Issuer; to send it to the CA",
+        sentence: "the Issuer has the e-mail address; to send it to the CA",
         command: "certctl account update",
     },
     Row {
         words: &["unregister", "deactivate", "--deactivate-account"],
-        sentence: "an account is given up at the CA, for good, by",
+        sentence: "to deactivate an account permanently",
         command: "certctl account deactivate ISSUER",
     },
     Row {
         words: &["enhance", "--nginx", "--apache"],
-        sentence: "certctl does not edit the configuration of web servers; it writes the files, and \
-                   reloads the server by a hook",
+        sentence: "certctl does not edit the configuration of web servers; it writes the files, \
+                   and reloads the server by a hook",
         command: "certctl create certificate {names} --reload nginx",
     },
     Row {
         words: &["install", "--install-cert", "--installcert", "--deploy"],
-        sentence: "`issue` writes the files and runs the hooks that the Certificate names; to do that \
-                   again",
+        sentence: "`issue` writes the files and runs the hooks that the Certificate names; to do \
+                   that again",
         command: "certctl deploy {targets}",
     },
     Row {
         words: &["--deploy-hook", "--post-hook", "--renew-hook", "--reloadcmd", "--renewhook"],
-        sentence: "hooks are named in the Certificate, not on the command line",
+        sentence: "the Certificate names its hooks, not the command line",
         command: "certctl create certificate {names} --reload PROGRAM",
     },
     Row {
         words: &["--webroot", "--webroot-path", "-w"],
-        sentence: "the webroot is named in the Certificate",
+        sentence: "the Certificate names the webroot",
         command: "certctl create certificate {names} --webroot FOLDER",
     },
     Row {
         words: &["--standalone", "--http", "--http.port"],
-        sentence: "certctl listens on port 80 by itself, unless the Issuer says otherwise",
+        sentence: "certctl listens on port 80 itself, unless the manifest names a webroot or another port",
         command: "certctl create issuer letsencrypt",
     },
     Row {
         words: &["--dns"],
-        sentence: "the DNS provider is named in the Issuer",
+        sentence: "the Issuer names the DNS provider",
         command: "certctl create issuer letsencrypt --dns01 PROVIDER",
     },
     Row {
         words: &["--email", "-m", "--accountemail"],
-        sentence: "the e-mail address stands in the Issuer",
+        sentence: "the Issuer has the e-mail address",
         command: "certctl create issuer letsencrypt --email ADDRESS",
     },
     Row {
         words: &["--staging", "--test-cert", "--test"],
-        sentence: "the CA is named in the Issuer, a staging CA too",
+        sentence: "the Issuer names the CA, also a staging CA",
         command: "certctl create issuer letsencrypt-staging",
     },
     Row {
         words: &["--server", "-s"],
-        sentence: "the CA is named in the Issuer",
+        sentence: "the Issuer names the CA",
         command: "certctl create issuer ca --server URL",
     },
     Row {
         words: &["--agree-tos", "--accept-tos", "-a"],
-        sentence: "it is not needed: using an Issuer is agreeing to the terms of its CA",
+        sentence: "not needed: by using an Issuer you agree to the terms of service of its CA",
         command: "certctl issue {targets}",
     },
     Row {
         words: &["--non-interactive", "--noninteractive", "--keep-until-expiring", "--keep"],
-        sentence: "it is not needed: `issue` asks nothing, and renews what is due only",
+        sentence: "not needed: `issue` asks no questions and renews only what is due",
         command: "certctl issue {targets}",
     },
     Row {
         words: &["--dry-run"],
-        sentence: "`plan` shows what `issue` would do; `rehearse` does it all at a built-in CA",
+        sentence: "`plan` shows what `issue` would do; `rehearse` runs everything with a built-in \
+                   CA",
         command: "certctl plan {targets}",
     },
     Row {
@@ -288,23 +290,23 @@ const ROWS: &[Row] = &[
     },
     Row {
         words: &["--install-cronjob", "--installcronjob"],
-        sentence: "the files for cron, systemd and launchd are printed by",
+        sentence: "to print the files for cron, systemd or launchd",
         command: "certctl timer print --cron",
     },
     Row {
         words: &["--list", "--info"],
-        sentence: "all certificates, or one, are shown by",
+        sentence: "to show all certificates, or one",
         command: "certctl status {targets}",
     },
     Row {
         words: &["--revoke"],
-        sentence: "a certificate is replaced and revoked by",
+        sentence: "to replace and revoke a certificate",
         command: "certctl revoke {name}",
     },
     Row {
         words: &["logs", "log", "events"],
-        sentence: "what was done for a certificate is shown by its status; a run writes to stderr, \
-                   which cron mails and systemd keeps (journalctl -u certctl)",
+        sentence: "`status` shows the history of a certificate; a run logs to stderr, which cron \
+                   mails and systemd keeps (journalctl -u certctl)",
         command: "certctl status {name}",
     },
     Row {
@@ -346,7 +348,8 @@ mod tests {
             (
                 "certctl certonly --nginx -d a.example -d *.b.example,c.example",
                 &*format!(
-                    "{create} a.example '*.b.example' c.example --into /etc/certctl && certctl issue"
+                    "{create} a.example '*.b.example' c.example --into /etc/certctl && certctl \
+                     issue"
                 ),
             ),
             (

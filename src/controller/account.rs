@@ -268,7 +268,7 @@ pub fn absorb(
             let message = format!(
                 "The ACME account {url} was registered with the ACME server, in agreement to its \
                  terms: {}",
-                terms_of_service.as_deref().unwrap_or("none named")
+                terms_of_service.as_deref().unwrap_or("none published")
             );
             let account = Account {
                 next_step: AccountStep::Nothing,

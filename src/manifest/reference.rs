@@ -457,7 +457,7 @@ impl Check<'_> {
             .map(|issuer| format!("`{}` ({})", issuer.metadata.name, place(&issuer.origin)))
             .collect();
         sink.add(draft.help(if there.is_empty() {
-            "none was read: name its file as well, or put it into the config directory".to_owned()
+            "certctl read none: name its file, too, or put it into the config directory".to_owned()
         } else {
             format!("there is {}", there.join(", "))
         }));

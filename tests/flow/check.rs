@@ -42,9 +42,9 @@ fn the_ca_is_described_and_no_account_is_made() {
     assert!(terms.starts_with("https://"), "{terms}");
     let eab = "required, and the Issuer has no spec.acme.externalAccountBinding";
     assert_eq!(line(&run, "EAB"), eab);
-    assert_eq!(line(&run, "profile"), "none asked for; the CA has short");
+    assert_eq!(line(&run, "profile"), "none requested; the CA offers short");
     assert_eq!(line(&run, "CAA"), "records must allow ca.test");
-    let account = "no key yet; the first issuance makes one and registers it";
+    let account = "no key yet; the first issuance generates one and registers it";
     assert_eq!(line(&run, "account"), account);
     assert_eq!(world.sent(RequestKind::NewAccount), 0);
     assert!(!world.path("state").exists());
@@ -57,7 +57,7 @@ fn the_ca_is_described_and_no_account_is_made() {
     // Something here, and something of the CA.
     let run = check(&world, &["acme", "ca"]).ends_in(1);
     assert!(line(&run, "EAB").starts_with("cannot be used: the secret \"eab\""), "{}", run.stdout);
-    assert_eq!(line(&run, "profile"), "long, not offered; the CA has short");
+    assert_eq!(line(&run, "profile"), "long, not offered; the CA offers short");
     world.write_secret("eab", "k", "MDEyMzQ1Njc4OQ");
     let run = check(&world, &["acme", "default/ca"]).ends_in(5);
     assert_eq!(line(&run, "EAB"), "required; the Issuer has a key of 10 bytes");
@@ -106,7 +106,7 @@ fn a_web_page_is_no_ca_for_check_and_for_issue() {
     let (base, _) = server.rsplit_once('/').unwrap();
     let page = format!("{base}/nothing");
     world.write("config/issuer.yaml", &issuer.replace(&server, &page));
-    let place = "this is no ACME directory; see spec.acme.server of Issuer \"ca\"";
+    let place = "this is not an ACME directory; see spec.acme.server of Issuer \"ca\"";
     let run = check(&world, &["acme"]).ends_in(3);
     assert_eq!(line(&run, "TLS"), "trusted by the certificates of spec.acme.caBundle");
     assert!(run.stdout.contains(place), "{}", run.stdout);
@@ -132,7 +132,7 @@ fn what_answers_for_a_name_is_asked_with_a_token_of_no_meaning() {
     let run = check(&world, &["http", "www.example.test"]).ends_in(0);
     assert_eq!(line(&run, "addresses"), "127.0.0.1");
     assert_eq!(line(&run, "listener"), format!("{}: free", world.port.address()));
-    assert_eq!(line(&run, "verdict"), "a CA would find the answer");
+    assert_eq!(line(&run, "verdict"), "a CA would receive the correct response");
     assert!(!world.path("state").exists());
 
     // Another process has the port: certctl queries it, and does not bind the port.
@@ -148,7 +148,7 @@ fn what_answers_for_a_name_is_asked_with_a_token_of_no_meaning() {
 
     let run = check(&world, &["http", "nowhere.invalid"]).ends_in(4);
     assert!(line(&run, "addresses").starts_with("none: "), "{}", run.stdout);
-    assert_eq!(line(&run, "verdict"), "a CA would not find the answer");
+    assert_eq!(line(&run, "verdict"), "a CA would not receive the correct response");
     check(&world, &["http", "*.example.test"]).ends_in(2).says("certctl check dns example.test");
 }
 

@@ -80,7 +80,7 @@ fn a_request_is_printed_for_others_and_its_key_is_kept() {
     assert_eq!((world.ca.requests(), managed(&world)), before);
 
     // Nothing is overwritten, and YAML is what there is without a word.
-    world.run(&words(&[])).ends_in(3).says("once.key is there already");
+    world.run(&words(&[])).ends_in(3).says("once.key already exists");
     assert_eq!(fs::read_to_string(world.path("once.key")).unwrap(), key);
     let run = world.run(&words(&["--output-key-file", "k.pem"])).ends_in(0);
     assert!(run.stdout.starts_with("apiVersion: cert-manager.io/v1\n"), "{}", run.stdout);
@@ -102,7 +102,7 @@ fn a_certificate_is_fetched_once_in_the_account_that_there_is() {
     world.issue().says_nothing();
     assert_eq!(world.state().issuances(), 2);
 
-    fetch(&world).ends_in(3).says("is there already");
+    fetch(&world).ends_in(3).says("already exists");
     assert_eq!(delivered(&world), leaf);
     world
         .run(&words(&[

@@ -96,6 +96,7 @@ const WITHOUT_A_DOCUMENT: &[&str] = &[
     "account update",
     "completion bash",
     "explain certificate",
+    "help",
     "man",
     "rehearse",
     "run -f -",

@@ -27,7 +27,7 @@ fn a_wildcard_is_rehearsed_without_a_word_to_its_provider() {
         "{}",
         run.stderr
     );
-    assert!(run.stderr.contains("were read, not tried\n"), "{}", run.stderr);
+    assert!(run.stderr.contains("were read but not used\n"), "{}", run.stderr);
     assert_eq!(world.ca.requests(), 0);
     assert!(!world.path("state").exists());
     // HTTP-01 looks where it always does; nothing else is asked of the world's name server.

@@ -307,7 +307,11 @@ fn what_was_revoked_by_its_file_never_goes_live_again() {
         let world = renewed();
         let live = world.state().published("web");
         let revoke = ["revoke", "./tls.crt", "--reason", reason];
-        world.run(&revoke).ends_in(0).says("default/web: ").says("it was revision 1, which is not");
+        world
+            .run(&revoke)
+            .ends_in(0)
+            .says("default/web: ")
+            .says("it was revision 1; certctl does not");
         world.run(&["rollback", "web"]).ends_in(3).says("revision 1: ").says(why);
         assert_eq!(world.state().published("web"), live);
         world.issue().says_nothing();
@@ -346,7 +350,7 @@ fn a_revocation_that_a_locked_certificate_cannot_remember_is_said_with_the_comma
     world
         .run(&revoke)
         .ends_in(75)
-        .says("is revoked, which is not recorded:\n  default/web does not know it")
+        .says("is revoked, but certctl could not record it:\n  default/web does not know it")
         .says(again);
     assert_eq!(world.ca.revoked(), 1);
     child.kill().unwrap();
@@ -376,7 +380,7 @@ fn the_certificate_from_before_certctl_is_revoked_by_its_file_for_good() {
     std::fs::rename(world.path("config/web.yaml"), world.path("web.yaml")).unwrap();
     let there = format!("certctl revoke {}", folder.join("tls.crt").display());
     world.run(&["revoke", "web"]).ends_in(3).says(&there);
-    let gone = "it is the live one; its manifest is gone, and nothing replaces it";
+    let gone = "it is live; its manifest no longer exists, so nothing replaces it";
     world.run(&["revoke", "./tls.crt"]).ends_in(0).says(gone);
     assert_eq!(world.ca.revoked_serials(), [(adopted.serial.clone(), 0)]);
     std::fs::rename(world.path("web.yaml"), world.path("config/web.yaml")).unwrap();

@@ -59,7 +59,7 @@ fn the_revision_before_is_live_again_until_it_is_renewed() {
 
     // There is no earlier revision, and the message names the way forward.
     world.run(&["rollback", "web"]).ends_in(3).says("certctl rollback default/web --to 2");
-    world.run(&["rollback", "web", "--to", "1", "--exit-code"]).ends_in(0).says("live already");
+    world.run(&["rollback", "web", "--to", "1", "--exit-code"]).ends_in(0).says("already live");
     world.run(&["rollback", "web", "--to", "2", "--exit-code"]).ends_in(10);
     assert_eq!(world.state().published("web"), second);
     assert_eq!(world.state().record("web").rollback, None);
@@ -279,7 +279,7 @@ fn what_was_there_before_certctl_is_revision_0() {
     assert_eq!(revision(&world), None);
     world.run(&["renew", "web"]).ends_in(0);
     let issued = world.state().published("web");
-    world.run(&["rollback", "web"]).ends_in(0).says("before certctl (revision 0)");
+    world.run(&["rollback", "web"]).ends_in(0).says("the adopted certificate (revision 0)");
     assert_eq!(revision(&world), None);
     assert_ne!(world.state().published("web"), issued);
     world.issue().says_nothing();

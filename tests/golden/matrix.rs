@@ -46,6 +46,7 @@ const VERBS: &[Row] = &[
     ("version", "version", None, &[0, 1]),
     ("completion", "generated", None, &[0, 1, 2]),
     ("man", "generated", None, &[0, 1]),
+    ("help", "help", None, &[0, 2]),
 ];
 
 /// Each exit code, and the scene that is about it.

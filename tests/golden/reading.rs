@@ -223,7 +223,18 @@ fn one_certificate_is_summarized_and_described() {
 #[test]
 fn help_is_data() {
     let mut scene = Session::new("help").bare();
-    for line in ["certctl --help", "certctl -h", "certctl issue -h", "certctl help check dns"] {
+    for line in [
+        "certctl --help",
+        "certctl help",
+        "certctl issue -h",
+        "certctl help check dns",
+        "certctl check",
+        "certctl help exit-codes",
+        "certctl help flags",
+        "certctl help hook",
+        "certctl help check dnss",
+        "certctl help issue web",
+    ] {
         scene.run(line);
     }
     scene.end();

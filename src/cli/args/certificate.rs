@@ -14,18 +14,19 @@ pub struct IssueArgs {
     /// Manifests, folders of them, `-` for standard input, or names of known certificates.
     #[arg(value_name = "FILE|DIR|-|NAME")]
     pub targets: Vec<OsString>,
-    /// Ask the CA even for what its rate limits would refuse.
+    /// Send orders even if the CA's rate limits would refuse them.
     ///
-    /// Without it, orders keep to the rate limits that Let's Encrypt publishes, counted from
-    /// issuance.log, and to the Retry-After of every CA. What would be refused is not asked, and
-    /// ends in exit code 75 with the time at which it fits; plan shows what is left.
-    #[arg(long, hide_short_help = true)]
+    /// By default, certctl stays within the rate limits that Let's Encrypt publishes, counted from
+    /// issuance.log, and obeys the Retry-After of every CA. It does not send an order that would be
+    /// refused: the run exits with 75 and shows when the order is possible. `certctl plan` shows
+    /// what is left of the limits.
+    #[arg(long)]
     pub ignore_limits: bool,
     /// Replace a trusted certificate by one of a staging CA, which no client trusts.
-    #[arg(long, hide_short_help = true)]
+    #[arg(long)]
     pub allow_untrusted: bool,
     /// Start after a fixed, host-specific delay of up to DURATION.
-    #[arg(long, value_name = "DURATION", hide_short_help = true, value_parser = values::duration)]
+    #[arg(long, value_name = "DURATION", value_parser = values::duration)]
     pub splay: Option<GoDuration>,
 }
 
@@ -39,22 +40,22 @@ pub struct RenewArgs {
     /// All certificates, due or not; from cron use `certctl issue`.
     #[arg(long)]
     pub all: bool,
-    /// Make a new private key, whatever rotationPolicy says.
+    /// Generate a new private key, even with rotationPolicy: Never.
     #[arg(long)]
     pub new_key: bool,
     /// Drop a pending order and create a new one.
     #[arg(long)]
     pub new_order: bool,
-    /// Ask the CA even for what its rate limits would refuse.
+    /// Send orders even if the CA's rate limits would refuse them.
     ///
-    /// Let's Encrypt refuses, for one, a sixth identical certificate within a week: it is not asked
-    /// for one, which ends in exit code 75 with the time at which it fits.
+    /// For example, Let's Encrypt refuses a sixth identical certificate within a week. By default,
+    /// certctl does not request it, exits with 75 and shows when it is possible.
     #[arg(long)]
     pub ignore_limits: bool,
     /// Replace a trusted certificate by one of a staging CA, which no client trusts.
     #[arg(long)]
     pub allow_untrusted: bool,
-    /// Renew --all without a question, which is asked on a terminal, and without a warning.
+    /// Do not ask for confirmation of --all, and do not warn.
     #[arg(long)]
     pub yes: bool,
 }
@@ -88,7 +89,7 @@ pub struct RevokeArgs {
     /// another of RFC 5280 that the CA accepts.
     #[arg(long, value_name = "REASON", default_value = "unspecified")]
     pub reason: RevocationReason,
-    /// Revoke before the new certificate is there: until then servers present a revoked one.
+    /// Revoke before the new certificate is issued; until then servers present a revoked one.
     #[arg(long)]
     pub now: bool,
     /// Issue no replacement until `certctl renew NAME`; implies --now.
@@ -97,7 +98,7 @@ pub struct RevokeArgs {
     /// Private key of the certificate in FILE, to sign with instead of an account key.
     #[arg(long, value_name = "KEYFILE")]
     pub key: Option<PathBuf>,
-    /// Revoke without a question, which is asked on a terminal only.
+    /// Do not ask for confirmation; certctl asks on a terminal only.
     #[arg(long)]
     pub yes: bool,
 }
@@ -108,7 +109,8 @@ pub struct RollbackArgs {
     /// A certificate, as NAME or NAMESPACE/NAME.
     #[arg(value_name = "NAME")]
     pub name: OsString,
-    /// The revision to go back to [default: the previous one]; 0 = the certificate that was adopted.
+    /// The revision to go back to [default: the previous one]; 0 = the certificate that was
+    /// adopted.
     #[arg(long, value_name = "REVISION")]
     pub to: Option<u32>,
 }
@@ -122,10 +124,10 @@ pub struct ForgetArgs {
     /// Also delete the issued key and certificate; copies in output folders stay.
     #[arg(long)]
     pub secret: bool,
-    /// Forget it although its manifest is still there: the next `certctl issue` issues it anew.
+    /// Forget it even if its manifest still exists; the next `certctl issue` issues it again.
     #[arg(long)]
     pub anyway: bool,
-    /// Delete with --secret without a question, which is asked on a terminal only.
+    /// Do not ask for confirmation of --secret; certctl asks on a terminal only.
     #[arg(long)]
     pub yes: bool,
 }

@@ -10,9 +10,9 @@ pub enum CheckVerb {
     /// Directory, trust, clock, terms, external account binding, profile, CAA identities and the
     /// account. Creates no account. Without a name: all issuers.
     Acme(CheckAcmeArgs),
-    /// Check where the TXT record of a DNS-01 challenge belongs, what is there, and the CAA records.
+    /// Check the zone, the TXT record of a DNS-01 challenge and the CAA records.
     ///
-    /// With a Certificate for the name: whether its CA may issue, and whether the credentials of
+    /// If a Certificate has the name: also whether its CA may issue, and whether the credentials of
     /// its DNS provider can read the zone.
     Dns(CheckDnsArgs),
     /// Check that a CA could reach this host for NAME over HTTP.
@@ -41,7 +41,7 @@ pub struct CheckHttpArgs {
 /// `certctl check dns`.
 #[derive(Debug, Args)]
 pub struct CheckDnsArgs {
-    /// The domain; a leading `*.` does not matter.
+    /// The domain; a leading `*.` is ignored.
     #[arg(value_name = "NAME")]
     pub name: String,
 }

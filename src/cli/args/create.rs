@@ -17,24 +17,25 @@ pub struct CreateArgs {
 pub enum CreateVerb {
     /// Print the manifest of an Issuer, with comments.
     ///
-    /// Let's Encrypt: `certctl create issuer letsencrypt --email you@example.com`. The names are proven
-    /// over HTTP on port 80, or with --dns01 by records that certctl makes in the zone. With --into it
-    /// is written to issuer-NAME.yaml in that folder; certctl never overwrites a file.
+    /// Let's Encrypt: `certctl create issuer letsencrypt --email you@example.com`. The CA validates
+    /// the names by HTTP-01 on port 80, or with --dns01 by TXT records that certctl creates. --into
+    /// writes the manifest to issuer-NAME.yaml in that folder; certctl never overwrites a file.
     Issuer(CreateIssuerArgs),
     /// Print the manifest of a Certificate, with comments.
     ///
-    /// `certctl create certificate www.example.com example.com` is one certificate for two names. With
-    /// --into it is written to certificate-NAME.yaml in that folder; certctl never overwrites a file.
+    /// `certctl create certificate www.example.com example.com` is one certificate for two names.
+    /// --into writes the manifest to certificate-NAME.yaml in that folder; certctl never overwrites
+    /// a file.
     #[command(visible_alias = "cert")]
     Certificate(CreateCertificateArgs),
     /// Create a one-off key and CSR for a Certificate (not managed afterwards).
     ///
     /// Writes the key to NAME.key and prints the CertificateRequest as YAML (-o json: as JSON), for
-    /// a cluster, or for a CA elsewhere: its spec.request is the CSR in PEM, in base64.
+    /// a cluster or for another CA: spec.request is the CSR, as PEM in base64.
     ///
-    /// With --fetch-certificate the Issuer issues it at once: certctl writes key and chain to
-    /// NAME.key and NAME.crt when both are there, and prints nothing. If a run is killed, the same
-    /// command continues it. certctl never overwrites a file.
+    /// With --fetch-certificate, the Issuer issues the certificate: certctl writes the key to
+    /// NAME.key and the chain to NAME.crt once it has both, and prints nothing. If a run is killed,
+    /// the same command continues it. certctl never overwrites a file.
     #[command(name = "certificaterequest", visible_alias = "cr")]
     CertificateRequest(CreateRequestArgs),
 }
@@ -42,31 +43,31 @@ pub enum CreateVerb {
 /// `certctl create issuer`.
 #[derive(Debug, Args)]
 pub struct CreateIssuerArgs {
-    /// Name of the Issuer; `letsencrypt` and `letsencrypt-staging` are known.
+    /// Name of the Issuer; certctl knows the URLs of `letsencrypt` and `letsencrypt-staging`.
     #[arg(value_name = "NAME")]
     pub name: String,
-    /// Where the CA writes to.
+    /// E-mail address for the CA's messages.
     #[arg(long, value_name = "ADDRESS")]
     pub email: Option<String>,
-    /// The URL of another CA's ACME directory.
+    /// ACME directory URL of another CA.
     #[arg(long, value_name = "URL")]
     pub server: Option<String>,
-    /// The roots that the CA's own server is trusted by, as PEM, for a CA of your own.
+    /// PEM file with the roots to trust for the server of a private CA.
     #[arg(long, value_name = "FILE")]
     pub ca_bundle: Option<PathBuf>,
-    /// Let's Encrypt's staging environment.
+    /// Use Let's Encrypt's staging environment.
     #[arg(long, conflicts_with = "server")]
     pub staging: bool,
-    /// A profile of the CA.
+    /// Certificate profile of the CA.
     #[arg(long, value_name = "PROFILE")]
     pub profile: Option<String>,
-    /// The key ID for a CA that asks for an external account.
+    /// Key ID for the external account binding.
     #[arg(long, value_name = "ID")]
     pub eab_kid: Option<String>,
-    /// Prove names by records that this provider of DNS publishes.
+    /// Validate names by DNS-01 with this DNS provider.
     #[arg(long, value_name = "PROVIDER")]
     pub dns01: Option<Dns01>,
-    /// Write it into this folder of manifests.
+    /// Write the manifest to this folder.
     #[arg(long, value_name = "FOLDER")]
     pub into: Option<PathBuf>,
 }
@@ -95,19 +96,19 @@ pub struct CreateCertificateArgs {
     /// Name of the Certificate [default: the first DNSNAME]
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
-    /// The Issuer that issues it.
+    /// Name of the Issuer.
     #[arg(long, value_name = "NAME", default_value = "letsencrypt")]
     pub issuer: String,
-    /// Your web server serves the challenges from this folder.
+    /// Folder from which your web server serves the HTTP-01 challenges.
     #[arg(long, value_name = "FOLDER")]
     pub webroot: Option<PathBuf>,
-    /// The program in hooks.d that makes your server reload, such as nginx.
+    /// Program in hooks.d that reloads your server, such as nginx.
     #[arg(long, value_name = "PROGRAM")]
     pub reload: Option<String>,
-    /// Put tls.crt and tls.key into this folder too, which your server reads.
+    /// Also write tls.crt and tls.key to this folder, for your server.
     #[arg(long, value_name = "FOLDER")]
     pub output_dir: Option<PathBuf>,
-    /// Write it into this folder of manifests.
+    /// Write the manifest to this folder.
     #[arg(long, value_name = "FOLDER")]
     pub into: Option<PathBuf>,
 }
@@ -121,13 +122,13 @@ pub struct CreateRequestArgs {
     /// A manifest with exactly one Certificate.
     #[arg(long, value_name = "FILE")]
     pub from_certificate_file: PathBuf,
-    /// Let the Issuer issue it now.
+    /// Issue the certificate now.
     #[arg(long)]
     pub fetch_certificate: bool,
-    /// Where the private key goes [default: NAME.key]
+    /// File for the private key [default: NAME.key]
     #[arg(long, value_name = "FILE")]
     pub output_key_file: Option<PathBuf>,
-    /// Where the chain goes [default: NAME.crt]
+    /// File for the chain [default: NAME.crt]
     #[arg(long, value_name = "FILE", requires = "fetch_certificate")]
     pub output_certificate_file: Option<PathBuf>,
 }

@@ -11,7 +11,7 @@ use crate::cli::output::{LogFormat, When};
 use crate::resource::GoDuration;
 use crate::workspace::selector::LabelSelector;
 
-/// The global flags. Only -f, -n, -o, -v, -q and -h are in the short help.
+/// The global flags.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Global options")]
 pub struct GlobalArgs {
@@ -32,84 +32,65 @@ pub struct GlobalArgs {
     #[arg(short, long, action = ArgAction::Count, global = true, conflicts_with = "verbose")]
     pub quiet: u8,
     /// All namespaces (default); overrides -n
-    #[arg(short = 'A', long, global = true, hide_short_help = true)]
+    #[arg(short = 'A', long, global = true)]
     pub all_namespaces: bool,
     /// Only objects with these labels: k=v,k!=v,k,!k
-    #[arg(short = 'l', long, global = true, hide_short_help = true)]
+    #[arg(short = 'l', long, global = true)]
     pub selector: Option<LabelSelector>,
     /// Where manifests, secrets and hooks are [env: CERTCTL_CONFIG_DIR]
-    #[arg(long, value_name = "DIR", global = true, hide_short_help = true)]
+    #[arg(long, value_name = "DIR", global = true)]
     pub config_dir: Option<PathBuf>,
     /// Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]
-    #[arg(long, value_name = "DIR", global = true, hide_short_help = true)]
+    #[arg(long, value_name = "DIR", global = true)]
     pub state_dir: Option<PathBuf>,
     /// Format of messages on stderr
-    #[arg(long, value_enum, default_value_t, global = true, hide_short_help = true)]
+    #[arg(long, value_enum, default_value_t, global = true)]
     pub log_format: LogFormat,
     /// When to use colours [env: NO_COLOR, CLICOLOR_FORCE]
-    #[arg(
-        long,
-        value_enum,
-        default_value_t,
-        global = true,
-        hide_short_help = true,
-        value_name = "WHEN"
-    )]
+    #[arg(long, value_enum, default_value_t, global = true, value_name = "WHEN")]
     pub color: When,
     /// When to show progress bars
-    #[arg(
-        long,
-        value_enum,
-        default_value_t,
-        global = true,
-        hide_short_help = true,
-        value_name = "WHEN"
-    )]
+    #[arg(long, value_enum, default_value_t, global = true, value_name = "WHEN")]
     pub progress: When,
-    /// Certificates worked on at once
-    #[arg(long, value_name = "N", default_value = "256", global = true, hide_short_help = true)]
+    /// Certificates processed in parallel
+    #[arg(long, value_name = "N", default_value = "256", global = true)]
     pub parallel: NonZeroUsize,
-    /// Challenges under way at once, over all certctl processes
-    #[arg(long, value_name = "N", default_value = "60", global = true, hide_short_help = true)]
+    /// Concurrent challenges, across all certctl processes
+    #[arg(long, value_name = "N", default_value = "60", global = true)]
     pub max_concurrent_challenges: NonZeroUsize,
     /// Give up on a certificate after this long, counted from its first challenge
-    #[arg(long, value_name = "DURATION", default_value = "10m", global = true,
-          hide_short_help = true, value_parser = values::positive_duration)]
+    #[arg(long, value_name = "DURATION", default_value = "10m", global = true, value_parser = values::positive_duration)]
     pub timeout: GoDuration,
     /// How long to wait for another running certctl; 0 to not wait
-    #[arg(long, value_name = "DURATION", default_value = "30s", global = true,
-          hide_short_help = true, value_parser = values::duration)]
+    #[arg(long, value_name = "DURATION", default_value = "30s", global = true, value_parser = values::duration)]
     pub lock_timeout: GoDuration,
     /// Time between two self-checks of a challenge
-    #[arg(long, value_name = "DURATION", default_value = "10s", global = true,
-          hide_short_help = true, value_parser = values::positive_duration)]
+    #[arg(long, value_name = "DURATION", default_value = "10s", global = true, value_parser = values::positive_duration)]
     pub self_check_interval: GoDuration,
     /// Stop a hook after this long
-    #[arg(long, value_name = "DURATION", default_value = "60s", global = true,
-          hide_short_help = true, value_parser = values::positive_duration)]
+    #[arg(long, value_name = "DURATION", default_value = "60s", global = true, value_parser = values::positive_duration)]
     pub hook_timeout: GoDuration,
     // One that is named must be had; the default falls back to IPv4, so it is none of clap's.
     #[arg(help = format!("Address the HTTP-01 listener binds (repeat) [default: `{HTTP01_LISTEN}`]"), long, value_name = "ADDR", env = "CERTCTL_HTTP01_LISTEN", hide_env_values = true,
-          value_delimiter = ',', global = true, hide_short_help = true,
+          value_delimiter = ',', global = true,
           value_parser = values::listen_address)]
     pub http01_listen: Vec<SocketAddr>,
     /// Port that the HTTP-01 self-check connects to
-    #[arg(long, value_name = "PORT", default_value_t = 80, global = true, hide_short_help = true,
+    #[arg(long, value_name = "PORT", default_value_t = 80, global = true,
           value_parser = clap::value_parser!(u16).range(1..))]
     pub http01_check_port: u16,
     #[arg(
-        help = format!("DNS server for all lookups of challenges (repeat); CAs and providers are found through the system [default: {RESOLVERS}]"),
+        help = format!("DNS server for all challenge lookups (repeat); the system resolves CAs and DNS providers [default: {RESOLVERS}]"),
         long,
         value_name = "HOST:PORT",
         env = "CERTCTL_RESOLVERS",
         hide_env_values = true,
         value_delimiter = ',',
-        global = true,
-        hide_short_help = true
+        global = true
     )]
     pub resolver: Vec<HostPort>,
-    /// Let the DNS-01 self-check query the resolvers, not each authoritative server
-    #[arg(long, global = true, hide_short_help = true)]
+    /// Let the DNS-01 self-check query only the resolvers, not each authoritative server
+    #[arg(long, global = true)]
     pub dns01_recursive_nameservers_only: bool,
     /// Port of authoritative servers, for labs
     #[arg(long, value_name = "PORT", default_value_t = 53, global = true, hide = true,
@@ -117,8 +98,7 @@ pub struct GlobalArgs {
           value_parser = clap::value_parser!(u16).range(1..))]
     pub dns01_authoritative_port: u16,
     /// Namespace of the secrets that ClusterIssuers refer to
-    #[arg(long, value_name = "NAMESPACE", default_value = "cert-manager", global = true,
-          hide_short_help = true, value_parser = values::namespace)]
+    #[arg(long, value_name = "NAMESPACE", default_value = "cert-manager", global = true, value_parser = values::namespace)]
     pub cluster_resource_namespace: String,
     /// After a run, write what `status -o prometheus` prints to this file
     #[arg(
@@ -126,8 +106,7 @@ pub struct GlobalArgs {
         value_name = "FILE",
         env = "CERTCTL_METRICS_FILE",
         hide_env_values = true,
-        global = true,
-        hide_short_help = true
+        global = true
     )]
     pub metrics_file: Option<PathBuf>,
     /// URL that `issue` and `renew` request when they are done; URL/start before, URL/fail on failure
@@ -137,13 +116,11 @@ pub struct GlobalArgs {
         env = "CERTCTL_PING",
         hide_env_values = true,
         global = true,
-        hide_short_help = true,
         value_parser = values::web_url
     )]
     pub ping: Option<reqwest::Url>,
     /// Exit with 10 if anything changed (`plan`: would change), 8 if `status` or `inspect` needs attention
-    #[arg(long, env = "CERTCTL_EXIT_CODE", hide_env_values = true, global = true,
-          hide_short_help = true, value_parser = clap::builder::FalseyValueParser::new())]
+    #[arg(long, env = "CERTCTL_EXIT_CODE", hide_env_values = true, global = true, value_parser = clap::builder::FalseyValueParser::new())]
     pub exit_code: bool,
 }
 

@@ -9,10 +9,10 @@ use super::values::Resolve;
 /// `certctl validate`.
 #[derive(Debug, Args)]
 pub struct ValidateArgs {
-    /// Manifests, folders of them, or `-` for standard input; the config directory when none.
+    /// Manifests, folders of them, or `-` for standard input [default: the config directory]
     #[arg(value_name = "FILE|DIR|-")]
     pub paths: Vec<PathBuf>,
-    /// End in 3 for warnings too.
+    /// Exit with 3 for warnings, too.
     #[arg(long)]
     pub strict: bool,
     /// Check this host as well, as `doctor --offline` does; end in 3 if something is wrong.
@@ -23,7 +23,7 @@ pub struct ValidateArgs {
 /// `certctl rehearse`.
 #[derive(Debug, Args)]
 pub struct RehearseArgs {
-    /// Manifests, folders of them, or `-` for standard input; the config directory when none.
+    /// Manifests, folders of them, or `-` for standard input [default: the config directory]
     #[arg(value_name = "FILE|DIR|-")]
     pub paths: Vec<PathBuf>,
     /// Address of a name during the rehearsal (repeat).

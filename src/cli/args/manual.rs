@@ -7,11 +7,11 @@ use clap::Args;
 /// `certctl explain`.
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
-    /// A kind and a path below it with dots, as in `kubectl explain`, or an annotation of certctl;
-    /// without one, the kinds and the annotations are listed.
+    /// KIND.PATH, as in `kubectl explain`, or an annotation of certctl; all kinds and annotations when
+    /// left out.
     #[arg(value_name = "FIELD")]
     pub field: Option<String>,
-    /// All fields below it, a line each.
+    /// Also list all fields below it.
     #[arg(long)]
     pub recursive: bool,
 }
@@ -19,7 +19,7 @@ pub struct ExplainArgs {
 /// `certctl schema`.
 #[derive(Debug, Args)]
 pub struct SchemaArgs {
-    /// certificate, issuer, clusterissuer or secret, all of them when left out; or output.
+    /// certificate, issuer, clusterissuer or secret [default: all], or output.
     #[arg(value_name = "KIND")]
     pub kind: Option<String>,
 }
@@ -27,7 +27,7 @@ pub struct SchemaArgs {
 /// `certctl version`.
 #[derive(Debug, Args)]
 pub struct VersionArgs {
-    /// Print the number alone.
+    /// Print only the version number.
     #[arg(long)]
     pub short: bool,
 }
@@ -37,6 +37,14 @@ pub struct VersionArgs {
 pub struct CompletionArgs {
     /// The shell.
     pub shell: clap_complete::Shell,
+}
+
+/// `certctl help`.
+#[derive(Debug, Args)]
+pub struct HelpArgs {
+    /// A verb, such as `check dns`, or a topic.
+    #[arg(value_name = "VERB|TOPIC")]
+    pub words: Vec<String>,
 }
 
 /// `certctl man`.

@@ -20,7 +20,7 @@ pub enum TimerVerb {
 #[derive(Debug, Args)]
 #[command(group(clap::ArgGroup::new("scheduler").required(true)))]
 pub struct TimerPrintArgs {
-    /// Units of systemd.
+    /// systemd units.
     #[arg(long, group = "scheduler")]
     pub systemd: bool,
     /// A file for /etc/cron.d.

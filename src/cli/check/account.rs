@@ -51,9 +51,11 @@ impl fmt::Display for AccountState {
                 write!(f, "{}, {status} at the CA", escape(url))
             }
             Self::Unregistered(place) => {
-                write!(f, "the CA has none for {place}; the next issuance registers it")
+                write!(f, "the CA has no account for {place}; the next issuance registers one")
             }
-            Self::NoKey => f.write_str("no key yet; the first issuance makes one and registers it"),
+            Self::NoKey => {
+                f.write_str("no key yet; the first issuance generates one and registers it")
+            }
             Self::Forbidden => {
                 f.write_str("no key, and disableAccountKeyGeneration forbids generating one")
             }
@@ -130,12 +132,12 @@ mod tests {
             (
                 AccountState::Unregistered("the key in the state"),
                 true,
-                "the CA has none for the key in the state; the next issuance registers it",
+                "the CA has no account for the key in the state; the next issuance registers one",
             ),
             (
                 AccountState::NoKey,
                 true,
-                "no key yet; the first issuance makes one and registers it",
+                "no key yet; the first issuance generates one and registers it",
             ),
             (
                 AccountState::Forbidden,

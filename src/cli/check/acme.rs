@@ -117,7 +117,7 @@ impl NoDirectory {
         };
         if error.is_no_directory(&issuer.acme.server) {
             let place = issuer.place_of_server();
-            let message = format!("{error}; this is no ACME directory; see {place}");
+            let message = format!("{error}; this is not an ACME directory; see {place}");
             return Self { message, tls, class: FailureClass::Precondition };
         }
         let class = match error {
@@ -241,7 +241,7 @@ impl Findings {
         lines.extend(self.clock.map(|(theirs, ours)| ("clock", clock_line(theirs, ours))));
         if let Ok(directory) = &self.directory {
             let terms = directory.terms_of_service.clone();
-            lines.push(("terms", terms.unwrap_or_else(|| "none named".to_owned())));
+            lines.push(("terms", terms.unwrap_or_else(|| "none published".to_owned())));
             lines.push(("EAB", self.binding_line(directory.external_account_required)));
             lines.push(("profile", self.profile_line(directory)));
             lines.push(("CAA", identities_line(directory)));
@@ -316,11 +316,11 @@ impl Findings {
         let offered = directory.profiles.clone().unwrap_or_default();
         let names = offered.keys().cloned().collect::<Vec<_>>().join(", ");
         match (wanted.as_str(), offered.contains_key(wanted), names.as_str()) {
-            ("", _, "") => "none asked for; the CA has none".to_owned(),
-            ("", _, names) => format!("none asked for; the CA has {names}"),
+            ("", _, "") => "none requested; the CA offers none".to_owned(),
+            ("", _, names) => format!("none requested; the CA offers {names}"),
             (wanted, true, _) => format!("{wanted}, offered"),
-            (wanted, false, "") => format!("{wanted}, not offered; the CA has none"),
-            (wanted, false, names) => format!("{wanted}, not offered; the CA has {names}"),
+            (wanted, false, "") => format!("{wanted}, not offered; the CA offers none"),
+            (wanted, false, names) => format!("{wanted}, not offered; the CA offers {names}"),
         }
     }
 

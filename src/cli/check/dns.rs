@@ -201,7 +201,7 @@ fn section(
     check: &SelfCheck,
     report: &Dns01Report,
 ) -> String {
-    page.extend(check.servers().map(|servers| ("asked", servers)));
+    page.extend(check.servers().map(|servers| ("queried", servers)));
     page.extend(error_of(report).map(|why| ("error", why.to_owned())));
     page.extend(report.warnings().into_iter().map(|warning| ("warning", warning)));
     let text = lines(&page);

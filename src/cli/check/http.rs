@@ -33,7 +33,7 @@ pub(super) fn check(args: &CheckHttpArgs, shell: &mut Shell) -> Result<ExitCode,
     let name: DnsName =
         args.name.parse().map_err(|error| usage(&format_args!("{:?}: {error}", args.name)))?;
     if name.is_wildcard() {
-        return Err(usage(&format_args!("{name}: a wildcard is proven by DNS-01 only"))
+        return Err(usage(&format_args!("{name}: only DNS-01 validates a wildcard"))
             .hinted(format_args!("certctl check dns {}", name.base())));
     }
     on_one_thread(async {
@@ -186,8 +186,8 @@ impl Findings {
 
     fn verdict(&self) -> String {
         match (self.serves, self.report.has_passed()) {
-            (_, true) => "a CA would find the answer".to_owned(),
-            (true, false) => "a CA would not find the answer".to_owned(),
+            (_, true) => "a CA would receive the correct response".to_owned(),
+            (true, false) => "a CA would not receive the correct response".to_owned(),
             (false, false) => {
                 "unknown: certctl could not serve the test token; current responses below"
                     .to_owned()
@@ -216,7 +216,7 @@ impl Findings {
     }
 }
 
-/// Whether a CA would find the answer to an HTTP-01 challenge.
+/// Whether a CA would receive the correct response to an HTTP-01 challenge.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::cli) struct HttpDocument<'a> {

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
+use clap::{Command, CommandFactory as _};
 use clap_complete::engine::{CompletionCandidate, ValueCompleter};
 use jiff::Timestamp;
 
@@ -14,8 +15,10 @@ use super::known::{Known, Place, Seen};
 use super::line::Line;
 use super::position::Position;
 
+use crate::cli::args::Arguments;
 use crate::cli::explain::field::{Field, Kind, Type};
 use crate::cli::explain::{ANNOTATIONS, all, below};
+use crate::cli::help::topic::TOPICS;
 use crate::cli::status::Noun;
 use crate::resource::{NamespacedName, RevocationReason};
 
@@ -99,6 +102,7 @@ impl Scene {
                 bare(RevocationReason::ALL.iter().map(|reason| reason.as_str().to_owned()))
             }
             Position::Revisions => self.revisions(),
+            Position::Help => self.help(),
         }
     }
 
@@ -264,6 +268,23 @@ impl Scene {
         let all = self.known.certificate_names();
         let found = all.iter().find(is_named).map(|name| self.known.revisions(name));
         bare(found.unwrap_or_default().iter().map(ToString::to_string))
+    }
+
+    /// The verbs below those on the line, and the topics where there is none.
+    fn help(&self) -> Vec<Offer> {
+        let tree = Arguments::command();
+        let words = self.line.words.iter().filter_map(|word| word.to_str());
+        let verb = words.clone().try_fold(&tree, |above, word| above.find_subcommand(word));
+        let about = |verb: &Command| verb.get_about().map(ToString::to_string);
+        let verbs = verb.into_iter().flat_map(Command::get_subcommands);
+        let mut offers: Vec<Offer> =
+            verbs.map(|verb| (verb.get_name().to_owned(), about(verb))).collect();
+        if self.line.words.is_empty() {
+            let topics = TOPICS.iter();
+            offers
+                .extend(topics.map(|topic| (topic.name.to_owned(), Some(topic.about.to_owned()))));
+        }
+        offers
     }
 
     /// Files that fit and all folders, as far as the last slash is typed.

@@ -40,6 +40,8 @@ pub(super) enum Position {
     Kinds,
     /// Reasons of a revocation.
     Reasons,
+    /// The words of `help`.
+    Help,
     /// Revisions of the certificate that is named.
     Revisions,
 }
@@ -78,6 +80,7 @@ pub(super) fn position(verb: &str, argument: &str) -> Option<Position> {
         | ("create certificate", "webroot" | "output_dir") => Some(Position::Folders),
         ("create issuer", "ca_bundle") => Some(Position::Files),
         ("explain", "field") => Some(Position::Fields),
+        ("help", "words") => Some(Position::Help),
         ("schema", "kind") => Some(Position::Kinds),
         (verb, "issuer") if verb.starts_with("account ") => Some(Position::Issuers),
         (_, _) => None,
@@ -133,7 +136,7 @@ mod tests {
             let verb = if arg.is_global_set() { "" } else { verb };
             found.insert(format!("{verb} {name}").trim_start().to_owned());
         }
-        for inner in command.get_subcommands().filter(|inner| inner.get_name() != "help") {
+        for inner in command.get_subcommands() {
             let verb = format!("{verb} {}", inner.get_name());
             without_position(inner, verb.trim_start(), found);
         }

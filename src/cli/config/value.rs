@@ -161,7 +161,7 @@ impl Reader<'_> {
                 verb.get_name()
             ),
             None => {
-                "the keys are the long names of the global flags: certctl issue --help".to_owned()
+                "the keys are the long names of the global flags: certctl help flags".to_owned()
             }
         };
         Diagnostic { help: Some(help), ..mistake }

@@ -34,8 +34,8 @@ pub(super) fn ask(shell: &mut Shell) -> Result<ExitCode, CliError> {
         return Err(CliError::new(ExitCode::Usage, message).hinted(hint));
     }
     let config = shell.environment.config_dir(shell.global.config_dir.as_deref())?.path;
-    let text = "This makes the manifest of a certificate. Nothing is written before you say yes. \
-                Enter takes what is in brackets; Ctrl-C ends it.";
+    let text = "This writes the manifest of a certificate, after confirmation. Enter accepts the \
+                default in brackets; Ctrl-C quits.";
     say(shell, text);
     let by = issuer_of(shell, &config)?;
     let names = names(shell, &config)?;
@@ -100,7 +100,10 @@ fn finish(by: &By, args: &CreateCertificateArgs, shell: &mut Shell) -> Result<Ex
     if let By::New(args) = by
         && args.dns01.is_some()
     {
-        say(shell, "the comments of the Issuer say where the credentials of the DNS provider go");
+        say(
+            shell,
+            "the comments in the Issuer show where to store the credentials of the DNS provider",
+        );
     }
     shell.output.talk(Level::Info, "next: certctl plan, then certctl issue");
     Ok(ExitCode::Done)
@@ -130,9 +133,9 @@ fn issuer_of(shell: &mut Shell, config: &Path) -> Result<By, CliError> {
     let server = answer.starts_with("https://").then(|| answer.clone());
     let ca_bundle = match server {
         Some(_) => {
-            optional(shell, "File with the roots of its server, for a private CA", |text| {
+            optional(shell, "PEM file with the roots of its server, for a private CA", |text| {
                 let path = PathBuf::from(text);
-                if path.is_file() { Ok(path) } else { Err("there is no such file".to_owned()) }
+                if path.is_file() { Ok(path) } else { Err("file not found".to_owned()) }
             })?
         }
         None => None,
@@ -141,7 +144,7 @@ fn issuer_of(shell: &mut Shell, config: &Path) -> Result<By, CliError> {
         let is_address = text
             .split_once('@')
             .is_some_and(|(user, host)| !user.is_empty() && host.parse::<DnsName>().is_ok());
-        is_address.then(|| text.to_owned()).ok_or_else(|| "that is no address".to_owned())
+        is_address.then(|| text.to_owned()).ok_or_else(|| "not an e-mail address".to_owned())
     })?;
     Ok(By::New(Box::new(CreateIssuerArgs {
         name: if server.is_some() { free_name(&known) } else { answer },
@@ -191,16 +194,17 @@ fn names(shell: &mut Shell, config: &Path) -> Result<Vec<String>, CliError> {
         }
         let file = format!("certificate-{}.yaml", certificate::named_after(first));
         if config.join(&file).exists() {
-            return Err(format!("{file} is there already; certctl does not overwrite it"));
+            return Err(format!("{file} already exists; certctl does not overwrite it"));
         }
         Ok(names)
     })
 }
 
-/// How the names are proven: the Issuer with its DNS provider, and the webroot.
+/// How the names are validated: the Issuer with its DNS provider, and the webroot.
 fn proof(shell: &mut Shell, by: By, names: &[String]) -> Result<(By, Option<PathBuf>), CliError> {
     let By::New(mut args) = by else {
-        let question = "Folder of the web server that answers the CA, if one has port 80";
+        let question =
+            "Folder from which a web server on port 80 serves the challenges, if there is one";
         return Ok((by, optional(shell, question, folder)?));
     };
     let is_wildcard = names.iter().any(|name| name.starts_with("*."));
@@ -213,13 +217,13 @@ fn proof(shell: &mut Shell, by: By, names: &[String]) -> Result<(By, Option<Path
         .filter_map(|provider| Some(provider.to_possible_value()?.get_name().to_owned()))
         .collect();
     let ways = if is_wildcard {
-        "a wildcard is proven by DNS records: the DNS provider".to_owned()
+        "a wildcard needs DNS-01: the DNS provider".to_owned()
     } else {
         "http (certctl listens on port 80), webroot (your web server serves a folder), or the DNS \
          provider"
             .to_owned()
     };
-    let question = format!("How to prove the names: {ways}: {}", words.join(", "));
+    let question = format!("How to validate the names: {ways}: {}", words.join(", "));
     let default = match port {
         _ if is_wildcard => None,
         Ok(_) => Some("http"),
@@ -228,10 +232,10 @@ fn proof(shell: &mut Shell, by: By, names: &[String]) -> Result<(By, Option<Path
     let answer = answered(shell, &question, default, |text| {
         let is_http = ["http", "webroot"].contains(&text);
         if is_http && is_wildcard {
-            return Err("no CA proves a wildcard over HTTP".to_owned());
+            return Err("HTTP-01 cannot validate a wildcard".to_owned());
         }
         let is_way = is_http || words.iter().any(|word| word == text);
-        is_way.then(|| text.to_owned()).ok_or_else(|| "one of these words".to_owned())
+        is_way.then(|| text.to_owned()).ok_or_else(|| "enter one of these words".to_owned())
     })?;
     args.dns01 = Dns01::from_str(&answer, false).ok();
     let webroot = if answer == "webroot" {
@@ -250,7 +254,7 @@ fn output_dir(shell: &mut Shell) -> Result<Option<PathBuf>, CliError> {
         let path = PathBuf::from(text);
         let parent = path.parent().filter(|_| path.is_absolute());
         match parent {
-            None => Err("an absolute path".to_owned()),
+            None => Err("enter an absolute path".to_owned()),
             Some(parent) if !parent.is_dir() => {
                 Err(format!("there is no {}", escape(&parent.to_string_lossy())))
             }
@@ -266,14 +270,14 @@ fn reload(shell: &mut Shell, config: &Path) -> Result<Option<String>, CliError> 
     let mut known: Vec<String> =
         entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
     known.sort();
-    let shown = if known.is_empty() { "none is there yet".to_owned() } else { known.join(", ") };
+    let shown = if known.is_empty() { "none yet".to_owned() } else { known.join(", ") };
     let question = format!("Program in hooks.d that reloads your server ({shown})");
     let answer = optional(shell, &question, |text| {
         let is_name = text.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
-        is_name.then(|| text.to_owned()).ok_or_else(|| "the name of a file".to_owned())
+        is_name.then(|| text.to_owned()).ok_or_else(|| "not a file name".to_owned())
     })?;
     if let Some(name) = answer.as_ref().filter(|name| !known.contains(name)) {
-        say(shell, "note: before the first run, put it there (man certctl-hooks):");
+        say(shell, "note: create this program before the first run (certctl help hooks):");
         let path = escape(&hooks.join(name).to_string_lossy()).into_owned();
         shell.output.talk(Level::Info, &format!("  {path}"));
     }
@@ -289,8 +293,8 @@ fn hints(shell: &mut Shell, names: &[String]) {
         for name in hosts.filter(|name| !name.starts_with("*.")).take(MOST_LOOKED_UP) {
             let found = tokio::time::timeout(PATIENCE, resolver.addresses(name)).await;
             told.push(match found {
-                Err(_) => format!("note: {name}: no answer of the DNS within 5s"),
-                Ok(Err(error)) => format!("note: {name} leads nowhere yet: {error}"),
+                Err(_) => format!("note: {name}: no DNS response within 5 s"),
+                Ok(Err(error)) => format!("note: {name} does not resolve yet: {error}"),
                 Ok(Ok(found)) => leads(name, &found.iter().collect::<Vec<_>>()),
             });
         }
@@ -308,11 +312,11 @@ fn leads(name: &str, addresses: &[IpAddr]) -> String {
     let all: Vec<String> = addresses.iter().map(ToString::to_string).collect();
     let all = all.join(", ");
     if addresses.iter().all(|address| is_ours(&address)) {
-        format!("{name} leads to this host ({all})")
+        format!("{name} resolves to this host ({all})")
     } else {
         format!(
-            "note: {name} leads to {all}, which this host does not have itself: right behind a NAT \
-             or a proxy that forwards port 80, else the CA will look elsewhere"
+            "note: {name} resolves to {all}, which is no address of this host: correct if a NAT \
+             or a proxy forwards port 80; otherwise the CA connects to another host"
         )
     }
 }
@@ -320,7 +324,7 @@ fn leads(name: &str, addresses: &[IpAddr]) -> String {
 fn folder(text: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(text);
     let is_there = path.is_absolute() && path.is_dir();
-    is_there.then_some(path).ok_or_else(|| "that is no folder; an absolute path".to_owned())
+    is_there.then_some(path).ok_or_else(|| "no such folder; enter an absolute path".to_owned())
 }
 
 /// A question whose answer may be nothing.

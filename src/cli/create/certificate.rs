@@ -35,7 +35,7 @@ pub(super) fn manifest(
 /// The manifest; `state` is the state's folder, for comments.
 pub(super) fn text(args: &CreateCertificateArgs, placed: &Placed, state: &str) -> String {
     let mut text = String::from(
-        "# A certificate that is wanted. All fields: certctl explain certificate.spec\n\
+        "# A certificate to issue and renew. All fields: certctl explain certificate.spec\n\
          apiVersion: cert-manager.io/v1\n\
          kind: Certificate\n",
     );
@@ -60,8 +60,8 @@ pub(super) fn text(args: &CreateCertificateArgs, placed: &Placed, state: &str) -
     }
     let _ = write!(
         text,
-        "  privateKey:\n    # RSA for clients that do not know ECDSA.\n    algorithm: ECDSA\n  \
-         # Renewed when a third of its life is left. To renew at another time:\n  \
+        "  privateKey:\n    # RSA for clients that do not support ECDSA.\n    algorithm: ECDSA\n  \
+         # certctl renews it when a third of its lifetime is left. To change that:\n  \
          # renewBefore: 720h\n  issuerRef:\n    name: {}\n",
         scalar(&args.issuer)
     );
@@ -89,7 +89,7 @@ fn annotations(args: &CreateCertificateArgs, placed: &Placed) -> String {
     if let Some(folder) = &args.output_dir {
         let _ = write!(
             text,
-            "    # A copy of tls.crt and tls.key goes into this folder, for your server.\n    \
+            "    # certctl also writes tls.crt and tls.key to this folder, for your server.\n    \
              certctl.io/output-dir: {}\n",
             scalar(&folder.to_string_lossy())
         );

@@ -61,7 +61,7 @@ fn write(path: &Path, bytes: &[u8], mode: u32) -> Result<(), CliError> {
 }
 
 fn is_there(path: &Path) -> CliError {
-    let message = format!("{} is there already; certctl does not overwrite it", path.display());
+    let message = format!("{} already exists; certctl does not overwrite it", path.display());
     CliError::new(ExitCode::Manifest, message)
         .hinted("--output-key-file, --output-certificate-file")
 }

@@ -32,7 +32,8 @@ pub(super) fn issuer(args: &CreateIssuerArgs, shell: &mut Shell) -> Result<ExitC
 /// The manifest.
 pub(super) fn text(args: &CreateIssuerArgs, placed: &Placed) -> Result<String, CliError> {
     let mut text = String::from(
-        "# A CA, and how it is shown that the names are yours. By using it you agree to its terms.\n\
+        "# An ACME CA, and how it validates the names. By using it you agree to its terms of \
+         service.\n\
          # All fields: certctl explain issuer\n\
          apiVersion: cert-manager.io/v1\n\
          kind: Issuer\n",
@@ -44,14 +45,16 @@ pub(super) fn text(args: &CreateIssuerArgs, placed: &Placed) -> Result<String, C
         let path = escape(&path.to_string_lossy()).into_owned();
         let _ = write!(
             text,
-            "    # The roots that its server is trusted by: {path}\n    caBundle: {bundle}\n"
+            "    # The roots to trust for the CA's server: {path}\n    caBundle: {bundle}\n"
         );
     }
     match &args.email {
         Some(email) => {
             let _ = writeln!(text, "    email: {}", scalar(email));
         }
-        None => text.push_str("    # For messages of the CA:\n    # email: you@example.com\n"),
+        None => {
+            text.push_str("    # Address for the CA's messages:\n    # email: you@example.com\n");
+        }
     }
     if let Some(profile) = &args.profile {
         let profile = scalar(profile);
@@ -75,13 +78,14 @@ pub(super) fn text(args: &CreateIssuerArgs, placed: &Placed) -> Result<String, C
 fn account(args: &CreateIssuerArgs, placed: &Placed) -> String {
     let name = scalar(&format!("{}-account", args.name));
     let key = format!(
-        "    privateKeySecretRef:\n      # The account's key. certctl makes it.\n      name: {name}\n"
+        "    privateKeySecretRef:\n      # The key of the ACME account; certctl generates it.\n      \
+         name: {name}\n"
     );
     let Some(id) = &args.eab_kid else { return key };
     let (secret, secrets) = (format!("{}-eab", args.name), placed.secrets());
     let (id, name) = (scalar(id), scalar(&secret));
     format!(
-        "{key}    # What the CA gave you for the registration. Its key is stored in a file:\n    \
+        "{key}    # External account binding: ID and HMAC key are from the CA. Store the key in a file:\n    \
          #   install -D -m 0600 /dev/stdin {secrets}/{secret}/key\n    \
          externalAccountBinding:\n      keyID: {id}\n      keySecretRef:\n        \
          name: {name}\n        key: key\n"
@@ -90,9 +94,9 @@ fn account(args: &CreateIssuerArgs, placed: &Placed) -> String {
 
 /// An entry of `solvers`.
 const HTTP01: &str = "      \
-      # The CA reads a file over port 80 of each name, which must lead to this machine. certctl\n      \
-      # listens there itself, or writes into the folder of a web server (certctl create certificate\n      \
-      # --webroot). Wildcards need --dns01 instead.\n      \
+      # HTTP-01: the CA requests a file from port 80 of each name, which must resolve to this host.\n      \
+      # certctl listens there, or writes the file to a folder that your web server serves (certctl\n      \
+      # create certificate --webroot). Wildcards need DNS-01 instead: --dns01.\n      \
       - http01:\n          ingress: {}\n";
 
 fn read_bundle(path: &Path) -> Result<Vec<u8>, CliError> {
@@ -113,7 +117,7 @@ fn server(args: &CreateIssuerArgs) -> Result<&str, CliError> {
         (None, "letsencrypt") => Ok(LETS_ENCRYPT),
         (None, "letsencrypt-staging") => Ok(STAGING),
         (None, name) => {
-            let message = format!("no CA is known as {name}");
+            let message = format!("`{name}` is not the name of a known CA");
             let hint = "name it letsencrypt or letsencrypt-staging, or give the URL of the CA's \
                         directory: --server URL";
             Err(CliError::new(ExitCode::Usage, message).hinted(hint))
@@ -124,13 +128,14 @@ fn server(args: &CreateIssuerArgs) -> Result<&str, CliError> {
 fn server_lines(server: &str) -> String {
     let about = match server {
         LETS_ENCRYPT => {
-            format!("    # Let's Encrypt. To try things out, where limits are high: {STAGING}\n")
+            format!("    # Let's Encrypt. For tests, its staging environment: {STAGING}\n")
         }
         STAGING => format!(
-            "    # Let's Encrypt's staging environment: no browser trusts its certificates. Then:\n    \
+            "    # Let's Encrypt's staging environment: no browser trusts its certificates. For \
+             production:\n    \
              # {LETS_ENCRYPT}\n"
         ),
-        _ => "    # The CA's directory.\n".to_owned(),
+        _ => "    # The ACME directory of the CA.\n".to_owned(),
     };
     format!("{about}    server: {}\n", scalar(server))
 }

@@ -35,8 +35,9 @@ impl Placed {
         shell: &Shell,
     ) -> Result<Self, CliError> {
         if !is_dns_subdomain(name) {
-            let message = format!("`{}` cannot be the name of an object", escape(name));
-            let hint = "small letters, digits, `-` and `.`; certctl create certificate has --name";
+            let message = format!("`{}` is not a valid object name", escape(name));
+            let hint =
+                "lower-case letters, digits, `-` and `.`; certctl create certificate has --name";
             return Err(CliError::new(ExitCode::Usage, message).hinted(hint));
         }
         match shell.global.format() {
@@ -129,7 +130,7 @@ pub(super) fn write(placed: &Placed, text: &str, shell: &Shell) -> Result<String
     match atomic::write_once(&path, text.as_bytes(), 0o644) {
         Ok(true) => Ok(shown),
         Ok(false) => {
-            let message = format!("{shown} is there already; certctl does not overwrite it");
+            let message = format!("{shown} already exists; certctl does not overwrite it");
             Err(CliError::new(ExitCode::Manifest, message))
         }
         Err(error) => Err(CliError::new(ExitCode::Output, error)),
@@ -147,7 +148,8 @@ pub(super) fn check(text: &str) -> Result<(), CliError> {
     Err(CliError::new(ExitCode::Usage, message))
 }
 
-/// A text as a scalar of YAML that is read as this text: in quotes where it could be something else.
+/// A text as a scalar of YAML that is read as this text: in quotes where it could be something
+/// else.
 pub(super) fn scalar(text: &str) -> String {
     let is_plain = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '/')
         && text.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '/')

@@ -9,11 +9,12 @@ mod fields;
 
 use std::path::Path;
 
-use clap::{Command, CommandFactory as _};
+use clap::{Arg, Command, CommandFactory as _};
 use clap_mangen::Man;
 
 use super::args::Arguments;
 use super::error::CliError;
+use super::example::examples;
 use super::exit::MEANINGS;
 use super::files::put;
 
@@ -29,14 +30,12 @@ pub struct Page {
 /// The manual: certctl(1), a page per verb, and what is not about one verb.
 pub fn pages() -> Vec<Page> {
     let mut tree = Arguments::command()
-        .disable_help_subcommand(true)
         .override_usage("certctl [OPTIONS] VERB [ARGUMENT]...")
         .subcommand_help_heading("VERBS")
-        // An option that is not in the short help would stand there without its meaning.
-        .mut_args(|arg| arg.hide_short_help(false));
+        .mut_args(with_variable);
     tree.build();
     let mut verbs = Vec::new();
-    of_verbs(&tree, &mut verbs);
+    of_verbs(&tree, "", &mut verbs);
     let mut see_also = ".SH \"SEE ALSO\"\n".to_owned();
     for page in &verbs {
         let name = escaped(page.file.trim_end_matches(".1"));
@@ -52,7 +51,7 @@ pub fn pages() -> Vec<Page> {
         [include_str!("yaml-head.roff"), &fields::sections(), include_str!("yaml-tail.roff")];
     for (name, section, about, text) in [
         ("certctl.yaml", '5', "manifests of certctl", &*yaml.concat()),
-        ("certctl-exit-codes", '7', "how certctl ends, as a number", &*exit_codes()),
+        ("certctl-exit-codes", '7', "exit codes of certctl", &*exit_codes()),
         (
             "certctl-hooks",
             '7',
@@ -81,17 +80,38 @@ fn exit_codes() -> String {
     text + include_str!("exit-codes.roff")
 }
 
-fn of_verbs(command: &Command, found: &mut Vec<Page>) {
+/// The option with its variable in its meaning: clap_mangen leaves out a variable whose value is
+/// hidden.
+fn with_variable(arg: Arg) -> Arg {
+    let Some(variable) = arg.get_env() else { return arg };
+    let about = arg.get_help().map(ToString::to_string).unwrap_or_default();
+    let about = format!("{about} [env: {}]", variable.to_string_lossy());
+    arg.help(about)
+}
+
+/// The section with the examples of a verb; empty for one without.
+fn of_examples(verb: &str) -> String {
+    let mut text = String::new();
+    for example in examples(verb) {
+        let heading = if text.is_empty() { ".SH EXAMPLES\n" } else { "" };
+        let (line, about) = (escaped(example.line), escaped(example.about));
+        text.push_str(&[heading, ".TP\n.B ", &line, "\n", &about, "\n"].concat());
+    }
+    text
+}
+
+fn of_verbs(command: &Command, above: &str, found: &mut Vec<Page>) {
     for verb in command.get_subcommands().filter(|verb| !verb.is_hide_set()) {
         // The global flags stand in certctl(1) once.
         let own = verb.clone().mut_args(|arg| {
             let is_global = arg.is_global_set();
-            arg.hide(is_global)
+            with_variable(arg).hide(is_global)
         });
         let name = verb.get_display_name().unwrap_or_else(|| verb.get_name());
-        let text = of_command(&own, false) + VERB_TAIL;
+        let words = format!("{above} {}", verb.get_name()).trim_start().to_owned();
+        let text = of_command(&own, false) + &of_examples(&words) + VERB_TAIL;
         found.push(Page { file: format!("{name}.1"), text });
-        of_verbs(verb, found);
+        of_verbs(verb, &words, found);
     }
 }
 
@@ -139,7 +159,7 @@ pub fn write(folder: &Path) -> Result<usize, CliError> {
 const APOSTROPHE: &str = ".ie \\n(.g .ds Aq \\(aq\n.el .ds Aq '\n";
 const SEE_ALSO: &str =
     ".BR certctl.yaml (5),\n.BR certctl\\-exit\\-codes (7),\n.BR certctl\\-hooks (7)\n";
-const GLOBAL: &str = ".PP\nThe options of every verb stand in\n.BR certctl (1).\n";
+const GLOBAL: &str = ".PP\nThe global options are in\n.BR certctl (1).\n";
 const VERB_TAIL: &str = ".SH \"SEE ALSO\"\n.BR certctl (1),\n.BR certctl.yaml (5),\n\
                          .BR certctl\\-exit\\-codes (7)\n";
 

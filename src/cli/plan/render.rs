@@ -106,7 +106,7 @@ fn block(item: &Item, now: Timestamp) -> String {
             line("profile", &issuer.profile);
         }
         for (solver, names) in by_solver(item) {
-            line("proof", &format!("{solver}: {}", names.join(", ")));
+            line("challenge", &format!("{solver}: {}", names.join(", ")));
         }
     }
     match &item.order {

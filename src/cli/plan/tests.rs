@@ -92,8 +92,8 @@ changed: issue, deploy
   names     + b.example, - c.example
   issuer    Issuer le, https://ca.test/directory
   profile   shortlived
-  proof     http-01: a.example, b.example
-  proof     dns-01 cloudflare: *.a.example
+  challenge http-01: a.example, b.example
+  challenge dns-01 cloudflare: *.a.example
   cost      1 new order
 
 waiting: wait
@@ -101,8 +101,8 @@ waiting: wait
   waits     backing off after 3 failures, until 2026-11-21T05:12:09Z (in 2h)
   issuer    Issuer le, https://ca.test/directory
   profile   shortlived
-  proof     http-01: a.example, b.example
-  proof     dns-01 cloudflare: *.a.example
+  challenge http-01: a.example, b.example
+  challenge dns-01 cloudflare: *.a.example
 
 web: deploy
   what      reload nginx
@@ -111,8 +111,8 @@ prod/late: renew
   why       Renewing
   issuer    Issuer le, https://ca.test/directory
   profile   shortlived
-  proof     http-01: a.example, b.example
-  proof     dns-01 cloudflare: *.a.example
+  challenge http-01: a.example, b.example
+  challenge dns-01 cloudflare: *.a.example
   cost      continues the pending order late-2-1
   clean-up  2 challenge responses of earlier runs
 

@@ -123,7 +123,7 @@ fn of_challenges(
     let word = first.spec.kind.as_str();
     let title = match first.problem() {
         None if refused == 1 => failure.to_string(),
-        None => format!("{refused} names were not proven by {word}: {}", first.reason),
+        None => format!("{refused} names were not validated by {word}: {}", first.reason),
         Some(problem) => {
             let subject = if refused == 1 {
                 format!("{} was", name_of(first))
@@ -131,7 +131,7 @@ fn of_challenges(
                 format!("{refused} names were")
             };
             let how = if others.is_empty() { format!(" by {word}") } else { String::new() };
-            format!("{subject} not proven{how}: {}", problem.short_kind())
+            format!("{subject} not validated{how}: {}", problem.short_kind())
         }
     };
     let mut found = Findings { title, ..Findings::default() };

@@ -331,7 +331,7 @@ fn many_that_wait_for_one_limit_are_one_message() {
     let block = "deferred: a: the CA would refuse an order: 50 of 50 this week for one.example\n  \
                  also      b, c; the last 2026-11-21T11:12:09Z (in 8h)\n  \
                  try       certctl status a\n  \
-                 next attempt 2026-11-21T05:12:09Z (in 2h); to ask now: certctl renew a \
+                 next attempt 2026-11-21T05:12:09Z (in 2h); to order anyway: certctl renew a \
                  --ignore-limits\n";
     assert!(text.starts_with(block), "{text}");
     assert_eq!(text.matches("deferred: ").count(), 3, "{text}");
@@ -382,8 +382,8 @@ fn the_certificate_of_the_server_and_the_clock_are_not_the_network() {
     assert_eq!(
         text(CaFault::UnknownIssuer, None),
         [
-            "cause     the CA is a private one, whose root certificate this host does not know, \
-             or a proxy in between intercepts TLS",
+            "cause     the CA is private and this host does not trust its root certificate, or a \
+             proxy in between intercepts TLS",
             "remedy    put that root certificate into spec.acme.caBundle of letsencrypt (base64 \
              of PEM), or among the roots of this system",
         ]
@@ -391,8 +391,8 @@ fn the_certificate_of_the_server_and_the_clock_are_not_the_network() {
     assert_eq!(
         text(CaFault::Untimely, None),
         [
-            "cause     first of all the clock of this host; only if that is right, the \
-             certificate of the CA's server",
+            "cause     probably the clock of this host; if it is correct, the certificate of the \
+             CA's server",
             "remedy    compare date -u with the true time, and set the clock (timedatectl set-ntp \
              true)",
         ]
@@ -409,7 +409,7 @@ fn the_certificate_of_the_server_and_the_clock_are_not_the_network() {
         assert_eq!(
             text(fault, Some(7200)),
             [
-                "cause     first of all the clock of this host: it is 2h behind the CA's (its \
+                "cause     probably the clock of this host: it is 2h behind the CA's (its \
                  Date)",
                 "remedy    set the clock (timedatectl set-ntp true), then run this again",
             ]

@@ -498,7 +498,7 @@ fn no_account(task: &Task, failure: &AcmeError) -> EffectError {
         return error::ca(failure);
     }
     let place = issuer.place_of_server();
-    error::precondition(format!("{failure}: this is no ACME directory; see {place}"))
+    error::precondition(format!("{failure}: this is not an ACME directory; see {place}"))
 }
 
 /// The DER inside a CSR's PEM.

@@ -1,0 +1,69 @@
+//! `certctl help`: the verbs and topics, the help of a verb, or the text of a topic.
+//!
+//! Contract: a topic is a page of the manual, or sections of one; it has no text of its own.
+
+mod page;
+pub mod topic;
+pub mod tree;
+
+use clap::Command;
+use clap::builder::StyledStr;
+
+use super::args::HelpArgs;
+use super::error::CliError;
+use super::exit::ExitCode;
+use super::shell::Shell;
+use super::status::Width;
+use super::wrap::USUAL;
+use crate::manifest::nearest_by;
+use topic::{TOPICS, Topic};
+
+/// `certctl help`.
+pub(super) fn help(args: &HelpArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
+    let color = shell.output.data_has_color();
+    let width = Width::of_stdout(shell.environment.is_utf8()).map_or(USUAL, |found| found.columns);
+    let mut tree = tree::whole();
+    tree.build();
+    let topic = match args.words.as_slice() {
+        [word] => Topic::find(word),
+        _ => None,
+    };
+    let text = match topic {
+        Some(topic) => page::text(&topic.source(), width, color),
+        None => plain_or_styled(&of_verb(&mut tree, &args.words)?, color),
+    };
+    shell.output.data(&text)?;
+    Ok(ExitCode::Done)
+}
+
+fn plain_or_styled(text: &StyledStr, color: bool) -> String {
+    if color { text.ansi().to_string() } else { text.to_string() }
+}
+
+/// The long help of the verb that the words name; the short help of certctl without words.
+fn of_verb(tree: &mut Command, words: &[String]) -> Result<StyledStr, CliError> {
+    if words.is_empty() {
+        return Ok(tree.render_help());
+    }
+    let mut line = "certctl help".to_owned();
+    let mut command = tree;
+    for (at, word) in words.iter().enumerate() {
+        let mut names: Vec<String> =
+            command.get_subcommands().map(|verb| verb.get_name().to_owned()).collect();
+        if at == 0 {
+            names.extend(TOPICS.iter().map(|topic| topic.name.to_owned()));
+        }
+        command = command.find_subcommand_mut(word).ok_or_else(|| unknown(&line, word, &names))?;
+        line = format!("{line} {}", command.get_name());
+    }
+    Ok(command.render_long_help())
+}
+
+/// The error of a word that names no verb and no topic.
+fn unknown(line: &str, word: &str, names: &[String]) -> CliError {
+    let error = CliError::new(ExitCode::Usage, format_args!("no help for `{word}`"));
+    match nearest_by(word, names.iter(), |name| name) {
+        Some(name) => error.hinted(format_args!("did you mean `{line} {name}`?")),
+        None => error.hinted(line),
+    }
+}
