@@ -112,7 +112,7 @@ fn means_all(yes: bool, shell: &mut Shell) -> Result<(), CliError> {
                 certctl issue renews only what is due";
     shell.confirm(yes, fact, "Renew all of them now?")?;
     if !yes && !shell.output.can_ask() {
-        let advice = "from cron: certctl issue; to confirm: --yes";
+        let advice = "from cron: certctl issue; without this warning: --yes";
         shell.output.tell(&Message::advice(fact, advice));
     }
     Ok(())

@@ -41,7 +41,7 @@ pub(super) fn advice(
     };
     let Some(ContextValue::String(word)) = refusal.get(kind) else { return None };
     let word = word.split('=').next().unwrap_or(word);
-    let row = row(word).or_else(|| of_check(refusal, words))?;
+    let row = of_timer(words).or_else(|| row(word)).or_else(|| of_check(refusal, words))?;
     let line = Line::read(words);
     let message = format!("there is no `{word}`: {}", row.sentence);
     Some(CliError::new(ExitCode::Usage, message).hinted(line.fill(row.command, config)))
@@ -57,6 +57,11 @@ fn of_check(refusal: &clap::Error, words: &[OsString]) -> Option<&'static Row> {
     let is_check = words.get(1).is_some_and(|word| word == "check");
     let is_similar = refusal.get(ContextKind::SuggestedSubcommand).is_some();
     (is_check && !is_similar && refusal.kind() == ErrorKind::InvalidSubcommand).then_some(&CHECK)
+}
+
+/// What is asked of `timer` is not asked of certctl.
+fn of_timer(words: &[OsString]) -> Option<&'static Row> {
+    words.get(1).is_some_and(|word| word == "timer").then_some(&TIMER)
 }
 
 /// What else was typed. A word that a shell would read as more than a word is left out.
@@ -169,6 +174,12 @@ const CHECK: Row = Row {
     words: &[],
     sentence: "`check` diagnoses dns DNSNAME, http DNSNAME or acme; for the state of a certificate",
     command: "certctl status {targets}",
+};
+
+const TIMER: Row = Row {
+    words: &[],
+    sentence: "`timer` prints the files of a scheduler, each with the place where it belongs",
+    command: "certctl timer print --systemd",
 };
 
 /// See the module. A word stands in one row.
@@ -406,6 +417,7 @@ mod tests {
             ("certctl --renew-all", "certctl issue"),
             ("certctl --list", "certctl status"),
             ("certctl logs web", "certctl status web"),
+            ("certctl timer install", "certctl timer print --systemd"),
             ("certctl cleanup", "certctl issue"),
             ("certctl check web", "certctl status web"),
         ] {

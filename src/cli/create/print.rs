@@ -123,7 +123,7 @@ pub(super) fn write(placed: &Placed, text: &str, shell: &Shell) -> Result<String
     let is_there = folder.is_dir() || (config == folder && std::fs::create_dir_all(folder).is_ok());
     if !is_there {
         let folder = escape(&folder.to_string_lossy()).into_owned();
-        let error = CliError::new(ExitCode::Output, format_args!("{folder} is not a folder"));
+        let error = CliError::new(ExitCode::Manifest, format_args!("{folder} does not exist"));
         return Err(error.hinted(format_args!("mkdir -p {folder}")));
     }
     let shown = escape(&path.to_string_lossy()).into_owned();

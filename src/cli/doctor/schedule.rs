@@ -66,6 +66,8 @@ pub(super) struct Certificates {
     overdue: Vec<String>,
     expired: Vec<String>,
     damaged: Vec<String>,
+    /// What else `status` shows as not well.
+    other: Vec<String>,
 }
 
 impl Certificates {
@@ -80,14 +82,11 @@ impl Certificates {
             | Verdict::Revoked
             | Verdict::LinksMissing
             | Verdict::FilesDamaged
-            | Verdict::Issuing
-            | Verdict::Renewing
             | Verdict::Deferred
             | Verdict::Failed
             | Verdict::Waiting
-            | Verdict::PendingDeploy
-            | Verdict::Ready
-            | Verdict::Pending => return,
+            | Verdict::PendingDeploy => &mut self.other,
+            Verdict::Issuing | Verdict::Renewing | Verdict::Ready | Verdict::Pending => return,
         };
         wrong.push(short(&view.key));
     }
@@ -99,21 +98,28 @@ impl Certificates {
 
     pub(super) fn findings(&self) -> Vec<Finding> {
         let rows = [
-            (&self.damaged, "state damaged:"),
-            (&self.expired, "expired:"),
-            (&self.overdue, "overdue for renewal:"),
+            (&self.damaged, "state damaged:", true),
+            (&self.expired, "expired:", true),
+            (&self.overdue, "overdue for renewal:", true),
+            (&self.other, "not READY:", false),
         ];
-        let wrong = rows.into_iter().filter(|(of, _)| !of.is_empty()).map(|(of, words)| {
+        let found = rows.into_iter().filter(|(of, ..)| !of.is_empty());
+        let found = found.map(|(of, words, is_wrong)| {
             let line = match of.first() {
                 Some(first) if of.len() == 1 => format!("certctl status {first}"),
                 Some(_) | None => "certctl status".to_owned(),
             };
             let obstacle = Obstacle::new(format_args!("{words} {}", names(of)));
-            Finding::wrong("certificates", obstacle.command(line))
+            let obstacle = obstacle.command(line);
+            if is_wrong {
+                Finding::wrong("certificates", obstacle)
+            } else {
+                Finding::warning("certificates", obstacle)
+            }
         });
-        let wrong: Vec<Finding> = wrong.collect();
-        if !wrong.is_empty() || self.all == 0 {
-            return wrong;
+        let found: Vec<Finding> = found.collect();
+        if !found.is_empty() || self.all == 0 {
+            return found;
         }
         vec![Finding::well("certificates", "none has expired, none is overdue")]
     }

@@ -69,10 +69,7 @@ async fn serve(args: &RunArgs, program: Program, shell: &mut Shell) -> Result<Ex
         format!("; /healthz and /metrics at {}", escape(&address))
     });
     let every = args.every.0;
-    if shell.global.quiet == 0 {
-        let text = format!("certctl issue runs every {}{place}", args.every);
-        shell.output.talk(Level::Info, &text);
-    }
+    tell(shell, &format!("certctl issue runs every {}{place}", args.every));
     let mut port = Port::default();
     loop {
         let began = SystemClock.now();
@@ -81,6 +78,7 @@ async fn serve(args: &RunArgs, program: Program, shell: &mut Shell) -> Result<Ex
         let outcome = round(&program, &mut signals, shell).await;
         record.ends(SystemClock.now(), &outcome);
         if let Outcome::Stopped(code) = outcome {
+            tell(shell, "stopped; the next start continues what this run began");
             return Ok(code);
         }
         Box::pin(port.hold(shell)).await;
@@ -89,6 +87,7 @@ async fn serve(args: &RunArgs, program: Program, shell: &mut Shell) -> Result<Ex
         record.waits(next);
         let is_asked = std::mem::take(&mut signals.is_pending);
         if !is_asked && let Asked::Stop(_) = wait(next, every.max(PAUSE), &mut signals).await {
+            tell(shell, "stopped");
             return Ok(ExitCode::Done);
         }
     }
@@ -103,6 +102,13 @@ fn bind(
         let message = format!("--serve {}: {error}", escape(&endpoint.to_string()));
         CliError::new(ExitCode::Manifest, message)
     })
+}
+
+/// Says what the loop does, unless that is not wanted.
+fn tell(shell: &mut Shell, text: &str) {
+    if shell.global.quiet == 0 {
+        shell.output.talk(Level::Info, text);
+    }
 }
 
 /// One run of `certctl issue`.

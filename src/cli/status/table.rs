@@ -55,8 +55,8 @@ pub(crate) fn render(heading: &[&str], rows: &[Vec<Cell>], color: bool) -> Strin
     render_in(heading, rows, color, None)
 }
 
-/// The same; where not all fit, the widest columns are cut. The first column,
-/// names, dates and coloured words never are.
+/// The same; where not all fit, columns are left out: what a reader misses least goes first. What is
+/// still too wide is cut in its widest columns, but for the first, names, dates and coloured words.
 pub(crate) fn render_in(
     heading: &[&str],
     rows: &[Vec<Cell>],
@@ -68,6 +68,13 @@ pub(crate) fn render_in(
         for (width, cell) in widths.iter_mut().zip(row) {
             *width = (*width).max(cell.text.chars().count());
         }
+    }
+    let shown =
+        width.map_or_else(Vec::new, |width| those_that_fit(heading, &widths, width.columns));
+    if !shown.is_empty() && shown.len() < heading.len() {
+        let heading: Vec<&str> = shown.iter().filter_map(|at| heading.get(*at).copied()).collect();
+        let of = |row: &Vec<Cell>| shown.iter().filter_map(|at| row.get(*at).cloned()).collect();
+        return render_in(&heading, &rows.iter().map(of).collect::<Vec<_>>(), color, width);
     }
     let mut cut = Vec::new();
     if let Some(width) = width {
@@ -84,6 +91,19 @@ pub(crate) fn render_in(
         text.push_str(&line(row, &widths, color));
     }
     text
+}
+
+/// The places of the columns that are shown in this width.
+fn those_that_fit(heading: &[&str], widths: &[usize], columns: usize) -> Vec<usize> {
+    let mut shown: Vec<usize> = (0..heading.len()).collect();
+    for word in DROPPED {
+        let wide = shown.iter().filter_map(|at| widths.get(*at)).sum::<usize>();
+        if wide + GAP * shown.len().saturating_sub(1) <= columns {
+            break;
+        }
+        shown.retain(|at| heading.get(*at) != Some(word));
+    }
+    shown
 }
 
 /// Takes width from the widest of the columns that may be cut, until all fit or none has any left.
@@ -118,6 +138,10 @@ fn line(cells: &[Cell], widths: &[usize], color: bool) -> String {
     line
 }
 
+/// The columns that a narrow terminal lacks, the first of them first. Who is it, how it is and why
+/// always stay.
+const DROPPED: &[&str] =
+    &["MANIFEST", "SECRET", "ORDER", "SERIAL", "KEY", "REVISION", "ISSUER", "NAMES", "EXPIRES"];
 /// Between two columns.
 const GAP: usize = 3;
 /// Names, dates and counts are never cut.
@@ -153,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_terminal_that_is_too_narrow_gets_the_widest_columns_cut() {
+    fn a_terminal_that_is_too_narrow_gets_fewer_columns_and_then_the_widest_cut() {
         let rows = [
             vec![
                 Cell::from("a-long-name"),
@@ -173,15 +197,15 @@ mod tests {
         assert_eq!(at(200, true), render(&heading, &rows, false));
         assert_eq!(
             at(55, true),
-            "NAME          READY            NAMES         LAST\n\
-             a-long-name   PENDING DEPLOY   www.exampl…   issued 2m…\n\
-             b             READY            b             x\n"
+            "NAME          READY            LAST\n\
+             a-long-name   PENDING DEPLOY   issued 2m ago\n\
+             b             READY            x\n"
         );
         assert_eq!(
             at(10, false),
-            "NAME          READY            NAMES      LAST\n\
-             a-long-name   PENDING DEPLOY   www.e...   issue...\n\
-             b             READY            b          x\n"
+            "NAME          READY            LAST\n\
+             a-long-name   PENDING DEPLOY   issue...\n\
+             b             READY            x\n"
         );
     }
 }
