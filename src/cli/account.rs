@@ -148,7 +148,8 @@ fn chosen<'a>(
         CliError::new(ExitCode::Usage, format_args!("`{word}` is not a valid name"))
     })?;
     let names: Vec<NamespacedName> = issuers.iter().map(|i| i.metadata.key()).collect();
-    let name = target.find(&names, shell.global.namespace())?;
+    let name = target.find(&names, shell.global.namespace());
+    let name = name.map_err(|error| CliError::from(error).hinted("certctl status issuer"))?;
     Ok(issuers.iter().filter(|issuer| issuer.metadata.key() == name).collect())
 }
 

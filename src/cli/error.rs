@@ -11,6 +11,7 @@ use super::exit::ExitCode;
 use super::log::LogError;
 use super::message::{Level, Message};
 use super::output::escape;
+use super::report::short;
 use crate::engine::ports::StoreError;
 use crate::trust::quoted;
 use crate::workspace::target::TargetError;
@@ -94,7 +95,11 @@ impl From<TargetError> for CliError {
     fn from(error: TargetError) -> Self {
         let (code, hint) = match &error {
             TargetError::Ambiguous { .. } | TargetError::NotAName { .. } => (ExitCode::Usage, None),
-            TargetError::Unknown { .. } | TargetError::Several { .. } => (ExitCode::Manifest, None),
+            TargetError::Several { .. } => (ExitCode::Manifest, None),
+            TargetError::Unknown { .. } => (ExitCode::Manifest, Some("certctl status".to_owned())),
+            TargetError::HostName { certificate, .. } => {
+                (ExitCode::Manifest, Some(format!("certctl status {}", short(certificate))))
+            }
             TargetError::WithoutManifest { name, .. } => {
                 let hint = format!("restore it; or to stop managing it: certctl forget {name}");
                 (ExitCode::Manifest, Some(hint))

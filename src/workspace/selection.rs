@@ -190,7 +190,8 @@ impl Workspace {
         let recorded = self.outlines().map(|(name, _)| name.clone());
         let all: Vec<NamespacedName> = written.chain(recorded).collect();
         let names = request.names.iter().map(|name| {
-            let name = name.find(&all, self.settings.namespace.as_deref())?;
+            let name = name.find(&all, self.settings.namespace.as_deref());
+            let name = name.map_err(|error| error.among(&loaded.certificates))?;
             let usable = || loaded.certificates.iter().map(|one| one.metadata.key());
             if usable().any(|usable| usable == name) {
                 return Ok(name);

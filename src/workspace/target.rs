@@ -7,11 +7,12 @@
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use thiserror::Error;
 
 use crate::manifest::nearest_by;
-use crate::resource::{NamespacedName, is_dns_label, is_dns_subdomain};
+use crate::resource::{Certificate, NamespacedName, is_dns_label, is_dns_subdomain};
 
 /// One parsed argument.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,7 +105,9 @@ impl NameTarget {
             [one] => Ok((*one).clone()),
             [] => Err(TargetError::Unknown {
                 name: NamespacedName::new(namespace.unwrap_or_default(), &self.name),
-                similar: nearest_by(&self.name, known.iter(), |key| &key.name).cloned(),
+                similar: nearest_by(&self.name, known.iter(), |key| &key.name)
+                    .filter(|key| may_be_meant(&self.name, &key.name))
+                    .cloned(),
             }),
             several => Err(TargetError::Several {
                 name: self.name.clone(),
@@ -112,6 +115,11 @@ impl NameTarget {
             }),
         }
     }
+}
+
+/// Whether a similar name may be what was meant: host names are alike without being the same host.
+fn may_be_meant(name: &str, similar: &str) -> bool {
+    !name.contains('.') || strsim::osa_distance(name, similar) <= 1
 }
 
 /// Why an argument is invalid.
@@ -135,6 +143,9 @@ pub enum TargetError {
         /// The most similar existing name.
         similar: Option<NamespacedName>,
     },
+    /// A host name that a Certificate is for, where the name of the Certificate is needed.
+    #[error("`{name}` is a host name of the Certificate `{certificate}`: name the Certificate")]
+    HostName { name: String, certificate: NamespacedName },
     /// The state knows it, and there is no manifest of it any more.
     #[error("`{name}` is known from earlier runs, and {}", gone(.manifest.as_deref()))]
     WithoutManifest {
@@ -152,6 +163,22 @@ pub enum TargetError {
         /// All objects of that name.
         found: Vec<NamespacedName>,
     },
+}
+
+impl TargetError {
+    /// The same error; of a name that one of these is for, the one that tells so.
+    #[must_use]
+    pub fn among(self, certificates: &[Arc<Certificate>]) -> Self {
+        if let Self::Unknown { name: NamespacedName { name, .. }, .. } = &self {
+            let is_for = |one: &&Arc<Certificate>| {
+                one.spec.dns_names.iter().any(|dns_name| dns_name.to_string() == *name)
+            };
+            if let Some(found) = certificates.iter().find(is_for) {
+                return Self::HostName { name: name.clone(), certificate: found.metadata.key() };
+            }
+        }
+        self
+    }
 }
 
 fn object_reading(word: &str) -> &'static str {

@@ -101,6 +101,20 @@ fn a_name_whose_manifest_is_gone_is_said_to_be_that_with_the_way_out() {
 }
 
 #[test]
+fn a_host_name_leads_to_the_certificate_that_is_for_it_and_to_no_other_host() {
+    let named = CertificateYaml::new("y.example.test");
+    let world = World::prepared(&[CertificateYaml::new("web"), named]);
+    for verb in ["issue", "status"] {
+        let run = world.run(&[verb, "web.example.test"]).ends_in(3);
+        run.says("`web.example.test` is a host name of the Certificate `default/web`")
+            .says("try: certctl status web");
+        let run = world.run(&[verb, "x.y.example.test"]).ends_in(3).says("not found");
+        assert!(!run.stderr.contains("did you mean"), "{}", run.stderr);
+        world.run(&[verb, "z.example.test"]).ends_in(3).says("did you mean");
+    }
+}
+
+#[test]
 fn a_bare_name_of_two_namespaces_is_asked_for_by_every_verb_that_works_on_it() {
     let world = World::prepared(&[CertificateYaml::new("web")]);
     world.issue().ends_in(0);

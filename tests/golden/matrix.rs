@@ -32,7 +32,7 @@ const VERBS: &[Row] = &[
     ("revoke", "revoke", Some("revoke"), &[0, 1, 2, 3, 5]),
     ("rollback", "rollback", Some("rollback"), &[0, 2, 3, 10]),
     ("create issuer", "create-manifests", None, &[0, 2, 3]),
-    ("create certificate", "create-manifests", None, &[0, 2, 3, 6]),
+    ("create certificate", "create-manifests", None, &[0, 2, 3]),
     ("create certificaterequest", "create", None, &[0, 2, 3]),
     ("account show", "account", Some("account"), &[0, 1, 3]),
     ("account register", "account", Some("account"), &[0]),

@@ -109,7 +109,10 @@ async fn of_certificates(
 ) -> Result<ExitCode, CliError> {
     let by_name = !names.is_empty();
     let keys = if by_name { workspace.keys(targets) } else { Vec::new() };
-    let find = |name: &NameTarget| name.find(&keys, shell.global.namespace());
+    let find = |name: &NameTarget| {
+        let found = name.find(&keys, shell.global.namespace());
+        found.map_err(|error| error.among(&targets.loaded.certificates))
+    };
     let chosen = names.iter().map(find).collect::<Result<Vec<_>, _>>()?;
     let depth = if by_name { Depth::Page } else { Depth::Line };
     let mut listing = Listing::new(extent, scene);
