@@ -11,7 +11,6 @@ use super::exit::ExitCode;
 use super::log::LogError;
 use super::message::{Level, Message};
 use super::output::escape;
-use super::report::short;
 use crate::engine::ports::StoreError;
 use crate::trust::quoted;
 use crate::workspace::target::TargetError;
@@ -98,7 +97,7 @@ impl From<TargetError> for CliError {
             TargetError::Several { .. } => (ExitCode::Manifest, None),
             TargetError::Unknown { .. } => (ExitCode::Manifest, Some("certctl status".to_owned())),
             TargetError::HostName { certificate, .. } => {
-                (ExitCode::Manifest, Some(format!("certctl status {}", short(certificate))))
+                (ExitCode::Manifest, Some(format!("certctl status {certificate}")))
             }
             TargetError::WithoutManifest { name, .. } => {
                 let hint = format!("restore it; or to stop managing it: certctl forget {name}");

@@ -107,7 +107,7 @@ fn a_host_name_leads_to_the_certificate_that_is_for_it_and_to_no_other_host() {
     for verb in ["issue", "status"] {
         let run = world.run(&[verb, "web.example.test"]).ends_in(3);
         run.says("`web.example.test` is a host name of the Certificate `default/web`")
-            .says("try: certctl status web");
+            .says("try: certctl status default/web");
         let run = world.run(&[verb, "x.y.example.test"]).ends_in(3).says("not found");
         assert!(!run.stderr.contains("did you mean"), "{}", run.stderr);
         world.run(&[verb, "z.example.test"]).ends_in(3).says("did you mean");
