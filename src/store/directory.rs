@@ -322,14 +322,7 @@ impl StateDirectory {
             }
         }
         let Some(locks) = self.find(&[layout::LOCKS.to_owned()])? else { return Ok(()) };
-        for name in locks.entries()? {
-            if [layout::ORDER_LOCK, layout::HOOK_LOCK].iter().any(|start| name.starts_with(start))
-                && let Some(lease) = lock::try_take(&locks, &name)?
-            {
-                drop(lease.removing(locks.clone(), name));
-            }
-        }
-        Ok(())
+        lock::remove_abandoned(&locks, &[layout::ORDER_LOCK, layout::HOOK_LOCK])
     }
 
     fn try_lock(&self, place: &Place) -> Result<Option<Lease>, StoreError> {

@@ -5,6 +5,7 @@
 //! background keeps no run waiting. The file goes when the hook has ended, or with a later run.
 
 use super::folder::{Folder, Guard};
+use super::lock::Attempt;
 use super::{layout, lock};
 use crate::store::port::{HookTurn, StoreError};
 
@@ -17,9 +18,10 @@ pub(super) fn take(
 ) -> Result<HookTurn, StoreError> {
     let name = layout::hook_lock(digest);
     loop {
-        let file = lock::open(folder, &name)?;
-        if lock::has_taken(folder, &name, &file)? {
-            return Ok(HookTurn::Free(Some(file)));
+        match lock::take_file(folder, &name)? {
+            Attempt::Taken(file) => return Ok(HookTurn::Free(Some(file))),
+            Attempt::Passing => return Ok(HookTurn::Runs(None)),
+            Attempt::Held => {}
         }
         let text = folder.read(&name, Guard::Document)?.unwrap_or_default();
         let process = std::str::from_utf8(&text).ok().and_then(|text| text.trim().parse().ok());

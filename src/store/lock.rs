@@ -4,6 +4,9 @@
 //! polling with an asynchronous sleep. A lock file that an administrator, or its last holder,
 //! removed meanwhile is noticed. The handle is not inherited by hooks.
 //!
+//! Holders have exclusive locks. Who only looks whether a file is locked, or removes the file of a
+//! killed process, has a shared lock for a moment, and is not taken for a holder.
+//!
 //! The file holds the number of acquisitions and the process id of the last holder. It is not
 //! synced: kernel locks do not outlive a power loss either.
 
@@ -14,6 +17,7 @@ use std::time::Duration;
 use jiff::SignedDuration;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
+use tokio::time::Instant;
 
 use super::atomic::give_mode;
 use super::folder::{Folder, io_error};
@@ -22,8 +26,13 @@ use crate::store::port::StoreError;
 /// Length of what is in a lock file, in bytes: always the same, so that it is overwritten whole.
 const LINE_BYTES: usize = 32;
 
+/// The lock of those who remove files of killed processes.
+const REMOVAL: &str = "removal";
+
 const FIRST_PAUSE: Duration = Duration::from_millis(5);
 const LONGEST_PAUSE: Duration = Duration::from_millis(100);
+/// How long a shared lock may keep a holder out.
+const LONGEST_LOOK: Duration = Duration::from_secs(1);
 
 /// A lock that is held until this is dropped, or until the process ends.
 #[derive(Debug)]
@@ -60,7 +69,18 @@ impl Lease {
     }
 }
 
-/// Takes the lock on a file, waiting at most `wait`; tries once when that is not positive.
+/// What came of an attempt.
+#[derive(Debug)]
+pub(super) enum Attempt<T> {
+    Taken(T),
+    /// Another holder has it.
+    Held,
+    /// Somebody looks at the file, or has removed it.
+    Passing,
+}
+
+/// Takes the lock on a file, waiting at most `wait` for its holder; tries once when that is not
+/// positive.
 pub(super) async fn take(
     folder: &Folder,
     name: &str,
@@ -68,62 +88,94 @@ pub(super) async fn take(
     wait: SignedDuration,
 ) -> Result<Lease, StoreError> {
     let wait = Duration::try_from(wait).unwrap_or_default();
-    let attempts = async {
-        let mut pause = FIRST_PAUSE;
-        loop {
-            let file = open(folder, name)?;
-            if let Some(lease) = attempt(folder, name, file)? {
-                return Ok(lease);
-            }
-            tokio::time::sleep(pause).await;
-            pause = pause.saturating_mul(2).min(LONGEST_PAUSE);
+    let begun = Instant::now();
+    let mut pause = FIRST_PAUSE;
+    loop {
+        let left = match attempt(folder, name)? {
+            Attempt::Taken(lease) => return Ok(lease),
+            Attempt::Held => wait.saturating_sub(begun.elapsed()),
+            Attempt::Passing => wait.max(LONGEST_LOOK).saturating_sub(begun.elapsed()),
+        };
+        if left.is_zero() {
+            return Err(StoreError::Locked { what: title, holder: holder(folder, name) });
         }
-    };
-    match tokio::time::timeout(wait, attempts).await {
-        Ok(result) => result,
-        Err(_) => Err(StoreError::Locked { what: title, holder: holder(folder, name) }),
+        tokio::time::sleep(pause.min(left)).await;
+        pause = pause.saturating_mul(2).min(LONGEST_PAUSE);
     }
 }
 
 /// Takes the lock on a file unless it is held.
 pub(super) fn try_take(folder: &Folder, name: &str) -> Result<Option<Lease>, StoreError> {
-    attempt(folder, name, open(folder, name)?)
+    match attempt(folder, name)? {
+        Attempt::Taken(lease) => Ok(Some(lease)),
+        Attempt::Held | Attempt::Passing => Ok(None),
+    }
 }
 
-pub(super) fn open(folder: &Folder, name: &str) -> Result<File, StoreError> {
+/// Removes the files with these beginnings that no process holds: what killed processes left.
+pub(super) fn remove_abandoned(folder: &Folder, beginnings: &[&str]) -> Result<(), StoreError> {
+    let is_ours = |name: &String| beginnings.iter().any(|beginning| name.starts_with(beginning));
+    let names: Vec<String> = folder.entries()?.into_iter().filter(is_ours).collect();
+    if names.is_empty() {
+        return Ok(());
+    }
+    // Of two with shared locks on a file, the second could remove the next holder's.
+    let Attempt::Taken(_alone) = has_taken(folder, REMOVAL, open(folder, REMOVAL)?)? else {
+        return Ok(());
+    };
+    for name in names {
+        let Some(file) = folder.open_file(&name, OFlags::RDONLY)? else { continue };
+        if file.try_lock_shared().is_ok() && is_under(folder, &name, &file)? {
+            folder.remove(&name)?;
+        }
+    }
+    Ok(())
+}
+
+fn open(folder: &Folder, name: &str) -> Result<File, StoreError> {
     let file = folder.open_file(name, OFlags::RDWR | OFlags::CREATE)?;
     file.ok_or_else(|| io_error(&folder.join(name), "create", Errno::NOENT))
 }
 
-/// Locks an open lock file; `None` when another holder has it, or when it is no longer the one
-/// under its name.
-fn attempt(folder: &Folder, name: &str, file: File) -> Result<Option<Lease>, StoreError> {
-    if !has_taken(folder, name, &file)? {
-        return Ok(None);
-    }
+fn attempt(folder: &Folder, name: &str) -> Result<Attempt<Lease>, StoreError> {
+    let file = match has_taken(folder, name, open(folder, name)?)? {
+        Attempt::Taken(file) => file,
+        Attempt::Held => return Ok(Attempt::Held),
+        Attempt::Passing => return Ok(Attempt::Passing),
+    };
     let path = folder.join(name);
     give_mode(&file, 0o600).map_err(|error| io_error(&path, "change the mode of", error))?;
     let fence = read_line(&file).map_or(0, |(fence, _)| fence).saturating_add(1);
     let line = format!("{fence:020} {:010}\n", std::process::id());
     file.write_all_at(line.as_bytes(), 0).map_err(|error| io_error(&path, "write", error))?;
-    Ok(Some(Lease { _file: file, fence, fleeting: None }))
+    Ok(Attempt::Taken(Lease { _file: file, fence, fleeting: None }))
 }
 
-/// Locks an open file, unless it is held, or no longer the one under its name.
-pub(super) fn has_taken(folder: &Folder, name: &str, file: &File) -> Result<bool, StoreError> {
-    let path = folder.join(name);
+/// Locks a file, without a note of the holder.
+pub(super) fn take_file(folder: &Folder, name: &str) -> Result<Attempt<File>, StoreError> {
+    has_taken(folder, name, open(folder, name)?)
+}
+
+/// Locks an open file.
+fn has_taken(folder: &Folder, name: &str, file: File) -> Result<Attempt<File>, StoreError> {
     match file.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => return Ok(false),
-        Err(TryLockError::Error(error)) => return Err(io_error(&path, "lock", error)),
+        Ok(()) if is_under(folder, name, &file)? => Ok(Attempt::Taken(file)),
+        Ok(()) => Ok(Attempt::Passing),
+        Err(TryLockError::WouldBlock) if file.try_lock_shared().is_ok() => Ok(Attempt::Passing),
+        Err(TryLockError::WouldBlock) => Ok(Attempt::Held),
+        Err(TryLockError::Error(error)) => Err(io_error(&folder.join(name), "lock", error)),
     }
+}
+
+/// Whether an open file still is the one under its name.
+fn is_under(folder: &Folder, name: &str, file: &File) -> Result<bool, StoreError> {
+    let path = folder.join(name);
     let ours = rustix::fs::fstat(file).map_err(|error| io_error(&path, "read", error))?;
     let there = folder.stat(name)?;
     Ok(there.is_some_and(|there| (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino)))
 }
 
-/// Who holds the lock on a file now; `None` when no process does. For readers: the probe is a
-/// shared lock of a moment, for which a process that takes the lock waits.
+/// Who holds the lock on a file now; `None` when no process does.
 pub(super) fn current_holder(folder: &Folder, name: &str) -> Result<Option<String>, StoreError> {
     let Some(file) = folder.open_file(name, OFlags::RDONLY)? else { return Ok(None) };
     Ok(match file.try_lock_shared() {
@@ -198,7 +250,7 @@ mod tests {
         folder.remove("web").unwrap();
         drop(old);
         // The old file is free, but others lock the new one.
-        assert!(attempt(&folder, "web", waiting).unwrap().is_none());
+        assert!(matches!(has_taken(&folder, "web", waiting).unwrap(), Attempt::Passing));
         let _new = now(&folder).await.unwrap();
         assert!(matches!(now(&folder).await, Err(StoreError::Locked { .. })));
     }
@@ -208,13 +260,56 @@ mod tests {
         let scratch = tempfile::tempdir().unwrap();
         let (folder, own) = (folder(&scratch), folder(&scratch));
         let lease = now(&folder).await.unwrap().removing(own, "web".to_owned());
-        let waiting = open(&folder, "web").unwrap();
-        assert!(attempt(&folder, "web", waiting.try_clone().unwrap()).unwrap().is_none());
+        let waiting = || open(&folder, "web").unwrap();
+        let (first, second) = (waiting(), waiting());
+        assert!(matches!(has_taken(&folder, "web", first).unwrap(), Attempt::Held));
         drop(lease);
         assert!(!scratch.path().join("web").exists());
         // One that waits for the removed file takes a new one.
-        assert!(attempt(&folder, "web", waiting).unwrap().is_none());
+        assert!(matches!(has_taken(&folder, "web", second).unwrap(), Attempt::Passing));
         assert_eq!(now(&folder).await.unwrap().fence(), 1);
+    }
+
+    /// A run that tries once would otherwise think that another certificate works on its order.
+    #[tokio::test(flavor = "current_thread")]
+    async fn who_only_looks_is_not_taken_for_a_holder() {
+        let scratch = tempfile::tempdir().unwrap();
+        let folder = folder(&scratch);
+        let look = open(&folder, "web").unwrap();
+        look.try_lock_shared().unwrap();
+        let taken = now(&folder);
+        let end = async {
+            tokio::task::yield_now().await;
+            drop(look);
+        };
+        let (taken, ()) = tokio::join!(taken, end);
+        let held = taken.unwrap();
+        assert!(matches!(now(&folder).await, Err(StoreError::Locked { .. })));
+        drop(held);
+        // Not for ever.
+        let looks_on = open(&folder, "web").unwrap();
+        looks_on.try_lock_shared().unwrap();
+        assert!(matches!(now(&folder).await, Err(StoreError::Locked { .. })));
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn what_killed_processes_left_is_removed_by_one_at_a_time() {
+        let scratch = tempfile::tempdir().unwrap();
+        let folder = folder(&scratch);
+        let take = |name: &'static str| take(&folder, name, String::new(), SignedDuration::ZERO);
+        for name in ["order-left", "hook-left", "certificate"] {
+            drop(take(name).await.unwrap());
+        }
+        let _held = take("order-held").await.unwrap();
+        let beginnings = ["order-", "hook-"];
+        let other = take(REMOVAL).await.unwrap();
+        remove_abandoned(&folder, &beginnings).unwrap();
+        assert!(scratch.path().join("order-left").exists(), "another process removes them");
+        drop(other);
+        remove_abandoned(&folder, &beginnings).unwrap();
+        let mut left = folder.entries().unwrap();
+        left.sort_unstable();
+        assert_eq!(left, ["certificate", "order-held", REMOVAL]);
     }
 
     #[tokio::test(flavor = "current_thread")]
