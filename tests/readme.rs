@@ -232,6 +232,23 @@ fn every_field_has_its_line() {
     assert_eq!(fields_of(&rows), below(&issuer, &["spec.acme.solvers.dns01."]));
 }
 
+/// In a build without them there is nothing to compare with.
+#[cfg(feature = "more-dns-providers")]
+#[test]
+fn every_further_dns_provider_has_its_line_with_its_fields() {
+    let told = page("docs/src/reference/dns-providers.md").rows("## More providers");
+    let known = certctl::solver::dns01::webhook_providers().into_iter().map(|provider| {
+        let fields = provider.fields.iter().map(|field| {
+            let name = field.name;
+            if field.kind.is_needed() { format!("`{name}`") } else { format!("(`{name}`)") }
+        });
+        let lego = provider.fields.iter().map(|field| field.lego).filter(|name| !name.is_empty());
+        let lego = lego.map(|name| format!("`{name}`")).collect::<Vec<_>>();
+        vec![format!("`{}`", provider.name), fields.collect::<Vec<_>>().join(", "), lego.join(", ")]
+    });
+    assert_eq!(told, known.collect::<Vec<_>>());
+}
+
 #[test]
 fn every_annotation_has_its_line() {
     let rows = page("docs/src/reference/annotations.md").rows("# Annotations");

@@ -4,7 +4,7 @@
 //! polling with an asynchronous sleep. A lock file that an administrator, or its last holder,
 //! removed meanwhile is noticed. The handle is not inherited by hooks.
 //!
-//! Holders have exclusive locks. Who only looks whether a file is locked, or removes the file of a
+//! Holders have exclusive locks. A process that reads whether a file is locked, or removes that of a
 //! killed process, has a shared lock for a moment, and is not taken for a holder.
 //!
 //! The file holds the number of acquisitions and the process id of the last holder. It is not
@@ -75,7 +75,7 @@ pub(super) enum Attempt<T> {
     Taken(T),
     /// Another holder has it.
     Held,
-    /// Somebody looks at the file, or has removed it.
+    /// Another process reads it, or has removed it.
     Passing,
 }
 

@@ -147,6 +147,21 @@ fn fields_are_explained() {
     scene.end();
 }
 
+#[cfg(feature = "more-dns-providers")]
+#[test]
+fn a_further_dns_provider_is_explained_and_has_an_issuer() {
+    let mut scene = Session::new("provider");
+    for line in [
+        "certctl explain issuer.spec.acme.solvers.dns01.webhook",
+        "certctl explain transip",
+        "certctl create issuer letsencrypt --dns01 transip",
+        "certctl create issuer letsencrypt --dns01 transit",
+    ] {
+        scene.run(line);
+    }
+    scene.end();
+}
+
 #[test]
 fn schemas_are_printed() {
     let mut scene = Session::new("schema");
@@ -184,7 +199,7 @@ fn what_is_generated_is_what_is_kept() {
     scene.end();
 }
 
-#[cfg(not(feature = "more-dns-providers"))]
+#[cfg(feature = "more-dns-providers")]
 #[test]
 fn the_version_is_told() {
     let mut scene = Session::new("version");

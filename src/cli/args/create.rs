@@ -1,8 +1,12 @@
 //! Arguments of `create`.
 
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
+use clap::builder::PossibleValue;
 use clap::{Args, Subcommand, ValueEnum};
+
+use crate::solver::dns01::{WebhookProvider, webhook_providers};
 
 /// `certctl create`.
 #[derive(Debug, Args)]
@@ -64,8 +68,9 @@ pub struct CreateIssuerArgs {
     /// Key ID for the external account binding.
     #[arg(long, value_name = "ID")]
     pub eab_kid: Option<String>,
-    /// Validate names by DNS-01 with this DNS provider.
-    #[arg(long, value_name = "PROVIDER")]
+    /// Validate names by DNS-01 with this DNS provider, such as cloudflare, hetzner or rfc2136;
+    /// exec: a program of your own. All: certctl version -v.
+    #[arg(long, value_name = "PROVIDER", hide_possible_values = true)]
     pub dns01: Option<Dns01>,
     /// Write the manifest to this folder.
     #[arg(long, value_name = "FOLDER")]
@@ -73,7 +78,7 @@ pub struct CreateIssuerArgs {
 }
 
 /// The providers of DNS for which there is an entry of `solvers`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dns01 {
     AcmeDns,
     Akamai,
@@ -85,6 +90,66 @@ pub enum Dns01 {
     Exec,
     Rfc2136,
     Route53,
+    /// One that cert-manager lacks.
+    Listed(&'static WebhookProvider),
+}
+
+impl Dns01 {
+    /// Without those that cert-manager lacks.
+    pub const OWN: [Self; 9] = [
+        Self::AcmeDns,
+        Self::Akamai,
+        Self::AzureDns,
+        Self::CloudDns,
+        Self::Cloudflare,
+        Self::Digitalocean,
+        Self::Exec,
+        Self::Rfc2136,
+        Self::Route53,
+    ];
+
+    /// As it is typed.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::AcmeDns => "acme-dns",
+            Self::Akamai => "akamai",
+            Self::AzureDns => "azure-dns",
+            Self::CloudDns => "cloud-dns",
+            Self::Cloudflare => "cloudflare",
+            Self::Digitalocean => "digitalocean",
+            Self::Exec => "exec",
+            Self::Rfc2136 => "rfc2136",
+            Self::Route53 => "route53",
+            Self::Listed(provider) => provider.name,
+        }
+    }
+}
+
+impl ValueEnum for Dns01 {
+    fn value_variants<'a>() -> &'a [Self] {
+        static ALL: LazyLock<Vec<Dns01>> = LazyLock::new(|| {
+            let listed = webhook_providers().into_iter().map(Dns01::Listed);
+            Dns01::OWN.into_iter().chain(listed).collect()
+        });
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let value = PossibleValue::new(self.name());
+        // As manifests have them.
+        Some(match self {
+            Self::AcmeDns => value.alias("acmeDNS"),
+            Self::AzureDns => value.alias("azureDNS"),
+            Self::CloudDns => value.alias("cloudDNS"),
+            Self::Akamai
+            | Self::Cloudflare
+            | Self::Digitalocean
+            | Self::Exec
+            | Self::Rfc2136
+            | Self::Route53
+            | Self::Listed(_) => value,
+        })
+    }
 }
 
 /// `certctl create certificate`.

@@ -212,10 +212,7 @@ fn proof(shell: &mut Shell, by: By, names: &[String]) -> Result<(By, Option<Path
     if let Err(why) = &port {
         say(shell, &format!("note: {why}"));
     }
-    let words: Vec<String> = Dns01::value_variants()
-        .iter()
-        .filter_map(|provider| Some(provider.to_possible_value()?.get_name().to_owned()))
-        .collect();
+    let words: Vec<&str> = Dns01::OWN.map(Dns01::name).to_vec();
     let ways = if is_wildcard {
         "a wildcard needs DNS-01: the DNS provider".to_owned()
     } else {
@@ -223,7 +220,10 @@ fn proof(shell: &mut Shell, by: By, names: &[String]) -> Result<(By, Option<Path
          provider"
             .to_owned()
     };
-    let question = format!("How to validate the names: {ways}: {}", words.join(", "));
+    let question = format!(
+        "How to validate the names: {ways}: {}, or another one (certctl version -v has them)",
+        words.join(", ")
+    );
     let default = match port {
         _ if is_wildcard => None,
         Ok(_) => Some("http"),
@@ -234,7 +234,7 @@ fn proof(shell: &mut Shell, by: By, names: &[String]) -> Result<(By, Option<Path
         if is_http && is_wildcard {
             return Err("HTTP-01 cannot validate a wildcard".to_owned());
         }
-        let is_way = is_http || words.iter().any(|word| word == text);
+        let is_way = is_http || Dns01::from_str(text, false).is_ok();
         is_way.then(|| text.to_owned()).ok_or_else(|| "enter one of these words".to_owned())
     })?;
     args.dns01 = Dns01::from_str(&answer, false).ok();

@@ -1,5 +1,6 @@
 //! `certctl create issuer`: a manifest of an Issuer, to be kept.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::Read as _;
@@ -14,6 +15,7 @@ use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::output::escape;
 use crate::cli::shell::Shell;
+use crate::solver::dns01::WebhookProvider;
 
 const LETS_ENCRYPT: &str = "https://acme-v02.api.letsencrypt.org/directory";
 const STAGING: &str = "https://acme-staging-v02.api.letsencrypt.org/directory";
@@ -141,8 +143,8 @@ fn server_lines(server: &str) -> String {
 }
 
 /// An entry of `solvers`, with values that must be changed.
-const fn solver(provider: Dns01) -> &'static str {
-    match provider {
+fn solver(provider: Dns01) -> Cow<'static, str> {
+    Cow::Borrowed(match provider {
         Dns01::AcmeDns => include_str!("dns01/acme-dns.yaml"),
         Dns01::Akamai => include_str!("dns01/akamai.yaml"),
         Dns01::AzureDns => include_str!("dns01/azure-dns.yaml"),
@@ -152,5 +154,18 @@ const fn solver(provider: Dns01) -> &'static str {
         Dns01::Exec => include_str!("dns01/exec.yaml"),
         Dns01::Rfc2136 => include_str!("dns01/rfc2136.yaml"),
         Dns01::Route53 => include_str!("dns01/route53.yaml"),
+        Dns01::Listed(provider) => return Cow::Owned(listed(provider)),
+    })
+}
+
+fn listed(provider: &WebhookProvider) -> String {
+    let name = provider.name;
+    let mut text =
+        format!("      # All fields of this provider: certctl explain {name}. Credentials:\n");
+    for key in provider.keys() {
+        text = format!(
+            "{text}      #   install -D -m 0600 /dev/stdin CONFIG/secrets/NAMESPACE/{name}/{key}\n"
+        );
     }
+    text + &provider.entry("      ")
 }

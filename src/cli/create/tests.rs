@@ -40,7 +40,8 @@ fn each_provider_has_an_entry_that_is_read() {
 
 #[test]
 fn each_flag_makes_a_manifest_that_is_read() {
-    let cases: [&[&str]; 7] = [
+    let cases: [&[&str]; 8] = [
+        &["issuer", "letsencrypt", "--dns01", "azureDNS"],
         &["issuer", "letsencrypt"],
         &["issuer", "letsencrypt", "--staging", "--email", "you@example.com"],
         &["issuer", "home", "--server", "https://ca.example.com:14000/dir", "--eab-kid", "a #b"],

@@ -4,6 +4,7 @@
 //! a test holds it against what the manifest layer accepts.
 
 pub mod field;
+mod provider;
 pub mod table;
 #[cfg(test)]
 mod tests;
@@ -108,7 +109,8 @@ fn named(word: &str) -> Vec<String> {
         let wanted = fields.iter().filter(|(_, field)| wanted(field));
         wanted.filter_map(|(kind, field)| page(*kind, field.path)).collect()
     };
-    let exact = pages(&is_named);
+    let mut exact = pages(&is_named);
+    exact.extend(provider::page(word));
     if exact.is_empty() && !word.is_empty() { pages(&has_word) } else { exact }
 }
 
@@ -178,6 +180,9 @@ fn page(kind: Kind, path: &str) -> Option<String> {
             let required = if child.default == REQUIRED { " required;" } else { "" };
             text = format!("{text}  {name:<38}{required} {}\n", child.rule);
         }
+    }
+    if path == provider::PATH {
+        text.push_str(&provider::list());
     }
     Some(text)
 }

@@ -11,72 +11,8 @@
 //! ```
 //!
 //! A field that ends in `SecretRef` names a Secret and a key in it, as everywhere in cert-manager;
-//! a manifest never contains a credential. Fields in parentheses are optional.
-//!
-//! | `solverName` | `config` |
-//! | --- | --- |
-//! | `alidns` | `accessKeySecretRef`, `secretKeySecretRef`, (`securityTokenSecretRef`), (`region`), (`line`) |
-//! | `arvancloud` | `apiKeySecretRef` |
-//! | `autodns` | `username`, `passwordSecretRef`, (`context`) |
-//! | `baiducloud` | `accessKeySecretRef`, `secretKeySecretRef` |
-//! | `bluecatv2` | `serverURL`, `username`, `passwordSecretRef`, `configName`, `viewName`, (`skipDeploy`) |
-//! | `bunny` | `apiKeySecretRef` |
-//! | `cloudns` | (`authID`), (`subAuthID`), `authPasswordSecretRef` |
-//! | `constellix` | `apiKeySecretRef`, `secretKeySecretRef` |
-//! | `cpanel` | `baseURL`, `username`, `apiTokenSecretRef` |
-//! | `desec` | `apiTokenSecretRef` |
-//! | `dnsimple` | `apiTokenSecretRef`, `accountID` |
-//! | `dnsmadeeasy` | `apiKeySecretRef`, `apiSecretSecretRef` |
-//! | `domeneshop` | `apiTokenSecretRef`, `apiSecretSecretRef` |
-//! | `dreamhost` | `apiKeySecretRef` |
-//! | `dynu` | `apiKeySecretRef` |
-//! | `easydns` | `apiTokenSecretRef`, `apiKeySecretRef` |
-//! | `exoscale` | `apiKeySecretRef`, `apiSecretSecretRef` |
-//! | `gandiv5` | `apiTokenSecretRef` |
-//! | `gcore` | `apiTokenSecretRef` |
-//! | `glesys` | `username`, `apiKeySecretRef` |
-//! | `godaddy` | `apiKeySecretRef`, `apiSecretSecretRef` |
-//! | `hetzner` | `apiTokenSecretRef` |
-//! | `hostingde` | `apiKeySecretRef` |
-//! | `hostinger` | `apiTokenSecretRef` |
-//! | `huaweicloud` | `accessKeySecretRef`, `secretKeySecretRef`, `region` |
-//! | `ibmcloud` | `username`, `apiKeySecretRef` |
-//! | `infoblox` | `host`, `username`, `passwordSecretRef`, (`port`), (`wapiVersion`), (`dnsView`) |
-//! | `infomaniak` | `apiTokenSecretRef` |
-//! | `inwx` | `username`, `passwordSecretRef` |
-//! | `ionos` | `apiKeySecretRef` |
-//! | `ipv64` | `apiKeySecretRef` |
-//! | `joker` | (`apiKeySecretRef`), (`username`), (`passwordSecretRef`) |
-//! | `lightsail` | `accessKeySecretRef`, `secretKeySecretRef`, (`sessionTokenSecretRef`), (`region`), (`domain`) |
-//! | `linode` | `apiTokenSecretRef` |
-//! | `luadns` | `username`, `apiTokenSecretRef` |
-//! | `mythicbeasts` | `username`, `passwordSecretRef` |
-//! | `namecheap` | `username`, `apiKeySecretRef`, `clientIP` |
-//! | `namedotcom` | `username`, `apiTokenSecretRef` |
-//! | `namesilo` | `apiKeySecretRef` |
-//! | `netcup` | `customerNumber`, `apiKeySecretRef`, `apiPasswordSecretRef` |
-//! | `netlify` | `apiTokenSecretRef` |
-//! | `nifcloud` | `accessKeySecretRef`, `secretKeySecretRef` |
-//! | `ns1` | `apiKeySecretRef` |
-//! | `oraclecloud` | `tenancyOCID`, `userOCID`, `fingerprint`, `privateKeySecretRef`, `region`, `compartmentOCID` |
-//! | `ovh` | `endpoint`, `applicationKeySecretRef`, `applicationSecretSecretRef`, `consumerKeySecretRef` |
-//! | `pdns` | `apiKeySecretRef`, (`endpoint`), (`serverName`) |
-//! | `plesk` | `baseURL`, `apiKeySecretRef` |
-//! | `porkbun` | `apiKeySecretRef`, `apiSecretSecretRef` |
-//! | `safedns` | `apiTokenSecretRef` |
-//! | `scaleway` | `apiTokenSecretRef` |
-//! | `selectel` | `username`, `passwordSecretRef`, `accountID`, `projectID` |
-//! | `simplycom` | `accountName`, `apiKeySecretRef` |
-//! | `spaceship` | `apiKeySecretRef`, `apiSecretSecretRef` |
-//! | `tencentcloud` | `secretIDSecretRef`, `secretKeySecretRef`, (`sessionTokenSecretRef`), (`region`) |
-//! | `transip` | `username`, `privateKeySecretRef`, (`globalKey`) |
-//! | `ultradns` | `username`, `passwordSecretRef`, (`endpoint`) |
-//! | `vercel` | `apiTokenSecretRef`, (`teamID`) |
-//! | `volcengine` | `accessKeySecretRef`, `secretKeySecretRef`, (`region`) |
-//! | `vultr` | `apiKeySecretRef` |
-//! | `websupport` | `apiKeySecretRef`, `apiSecretSecretRef` |
-//! | `yandexcloud` | `serviceAccountKeySecretRef`, `folderID` |
-//! | `zoneeu` | `username`, `apiKeySecretRef` |
+//! a manifest never contains a credential. The fields of each are in `table.rs`, and in
+//! docs/src/reference/dns-providers.md.
 //!
 //! certctl omits from the crate's list the providers that it implements itself, and `ddnss`,
 //! `duckdns`, `freemyip` and `hurricane`, which hold one value per name, so that a second challenge
@@ -108,16 +44,17 @@ use tokio::sync::Mutex;
 use self::error::Hidden;
 use self::table::ROWS;
 pub(super) use self::table::Row;
+use super::listed::WebhookProvider;
 use super::{Context, DnsProvider, Opened, ProviderError, ProviderFuture, TxtRecord};
 
-/// The names of all, in order.
-pub(super) fn names() -> impl Iterator<Item = &'static str> {
-    ROWS.iter().map(|row| row.name)
+/// All of them, in the order of their names.
+pub(super) fn all() -> impl Iterator<Item = &'static WebhookProvider> {
+    ROWS.iter().map(|row| &row.of)
 }
 
 /// The provider of this name.
 pub(super) fn row(name: &str) -> Option<&'static Row> {
-    ROWS.iter().find(|row| row.name == name)
+    ROWS.iter().find(|row| row.of.name == name)
 }
 
 /// The provider with its credentials.
@@ -142,8 +79,8 @@ impl More {
         config: Option<&Value>,
         context: &Context<'_>,
     ) -> Result<Self, ProviderError> {
-        let name = row.name;
-        let values = fields::read(name, row.fields, config, context)?;
+        let WebhookProvider { name, fields } = row.of;
+        let values = fields::read(name, fields, config, context)?;
         // As the crate's clients read it.
         proxy::check(row, &values, &Matcher::from_system())
             .map_err(|reason| ProviderError::Settings { provider: name, reason })?;

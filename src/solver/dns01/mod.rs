@@ -15,6 +15,7 @@ mod error;
 mod exec;
 #[cfg(test)]
 mod fake;
+mod listed;
 mod oauth;
 mod payload;
 mod percent;
@@ -33,6 +34,7 @@ use crate::resource::{Dns01Provider, dns01_providers};
 pub use api::{Api, Call, Reply, Tls};
 pub use context::{Context, Lookup, ReadSecret};
 pub use error::ProviderError;
+pub use listed::{ConfigField, ConfigKind, WebhookProvider};
 pub use provider::{Action, DnsProvider, Opened, ProviderFuture, SolverProgram, TxtRecord};
 
 /// The clients: each provider's module, and the one match over all.
@@ -74,7 +76,15 @@ fn named(provider: &Dns01Provider) -> Result<Option<Dns01Provider>, ProviderErro
 pub fn names() -> Vec<&'static str> {
     let mut names: Vec<&str> = Dns01Provider::TABLES.iter().map(|(name, _)| *name).collect();
     names.sort_unstable();
-    #[cfg(feature = "more-dns-providers")]
-    names.extend(dns_update::names());
+    names.extend(webhook_providers().iter().map(|provider| provider.name));
     names
+}
+
+/// The providers of this build that a `webhook` with groupName certctl.io can name, beyond
+/// cert-manager's, in the order of their names.
+pub fn webhook_providers() -> Vec<&'static WebhookProvider> {
+    #[cfg(feature = "more-dns-providers")]
+    return dns_update::all().collect();
+    #[cfg(not(feature = "more-dns-providers"))]
+    Vec::new()
 }

@@ -6,41 +6,8 @@ use zeroize::Zeroizing;
 use crate::resource::SecretKeySelector;
 use crate::solver::dns01::config::decoded;
 use crate::solver::dns01::error::shown;
+use crate::solver::dns01::listed::{ConfigField, ConfigKind};
 use crate::solver::dns01::{Context, ProviderError};
-
-/// A field of `config`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Field {
-    pub(super) name: &'static str,
-    pub(super) kind: Kind,
-}
-
-/// The type of a field.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// A reference to an entry of a Secret that is one line.
-    Secret,
-    /// The same, optional.
-    SecretIfAny,
-    /// A reference to an entry of a Secret that is a file: PEM or JSON.
-    Document,
-    /// A text or number that is no secret.
-    Text,
-    /// The same, optional.
-    TextIfAny,
-    /// `true` or `false`, optional.
-    Flag,
-}
-
-impl Kind {
-    pub(super) fn is_needed(self) -> bool {
-        matches!(self, Self::Secret | Self::Document | Self::Text)
-    }
-
-    fn is_secret(self) -> bool {
-        matches!(self, Self::Secret | Self::SecretIfAny | Self::Document)
-    }
-}
 
 /// A value of each field, in their order; empty for one that is absent.
 pub(super) struct Values {
@@ -52,7 +19,7 @@ pub(super) struct Values {
 /// Reads `config` and gets the credentials.
 pub(super) fn read(
     provider: &'static str,
-    fields: &'static [Field],
+    fields: &'static [ConfigField],
     config: Option<&Value>,
     context: &Context<'_>,
 ) -> Result<Values, ProviderError> {
@@ -90,7 +57,7 @@ pub(super) fn read(
 
 fn one(
     provider: &'static str,
-    field: Field,
+    field: ConfigField,
     value: &Value,
     context: &Context<'_>,
 ) -> Result<Zeroizing<String>, ProviderError> {
@@ -99,11 +66,13 @@ fn one(
         reason: format!("config.{}: {reason}", field.name),
     };
     match field.kind {
-        Kind::Secret | Kind::SecretIfAny => {
+        ConfigKind::Secret | ConfigKind::SecretIfAny => {
             context.text(provider, field.name, &selector(provider, field, value)?)
         }
-        Kind::Document => document(provider, field, &selector(provider, field, value)?, context),
-        Kind::Text | Kind::TextIfAny => {
+        ConfigKind::Document => {
+            document(provider, field, &selector(provider, field, value)?, context)
+        }
+        ConfigKind::Text | ConfigKind::TextIfAny => {
             let text = if let Value::String(text) = value {
                 text.trim().to_owned()
             } else if let Value::Number(number) = value {
@@ -119,7 +88,7 @@ fn one(
             }
             Ok(Zeroizing::new(text))
         }
-        Kind::Flag => {
+        ConfigKind::Flag => {
             let Value::Bool(is_set) = value else {
                 return Err(fault(&format!("expected true or false, got {}", kind_of(value))));
             };
@@ -130,7 +99,7 @@ fn one(
 
 fn selector(
     provider: &'static str,
-    field: Field,
+    field: ConfigField,
     value: &Value,
 ) -> Result<SecretKeySelector, ProviderError> {
     decoded(provider, value).map_err(|mut error| {
@@ -143,7 +112,7 @@ fn selector(
 
 fn document(
     provider: &'static str,
-    field: Field,
+    field: ConfigField,
     selector: &SecretKeySelector,
     context: &Context<'_>,
 ) -> Result<Zeroizing<String>, ProviderError> {

@@ -10,9 +10,9 @@ use crate::resource::Reach;
 /// Whether no address of this machine, of this link or of a cloud's metadata service is asked through
 /// a proxy.
 pub(super) fn check(row: &Row, values: &Values, proxies: &Matcher) -> Result<(), String> {
-    for (field, value) in row.fields.iter().zip(&values.all) {
+    for (field, value) in row.of.fields.iter().zip(&values.all) {
         let name = field.name;
-        let address = match (row.name, value.as_str()) {
+        let address = match (row.of.name, value.as_str()) {
             ("pdns", "") => PDNS,
             (_, value) => value,
         };
@@ -52,7 +52,7 @@ mod tests {
     fn said(provider: &str, field: &str, value: &str, no: &str) -> Option<String> {
         let row = row(provider).unwrap();
         let of = |name: &str| if name == field { value } else { "" };
-        let all = row.fields.iter().map(|field| Zeroizing::new(of(field.name).to_owned()));
+        let all = row.of.fields.iter().map(|field| Zeroizing::new(of(field.name).to_owned()));
         let values = Values { all: all.collect(), secrets: Vec::new() };
         let proxies = Matcher::builder().all("http://192.0.2.1:3128").no(no).build();
         check(row, &values, &proxies).err()
@@ -105,7 +105,7 @@ mod tests {
             words.iter().any(|word| name.contains(word)) && !name.contains("security")
         };
         let fields =
-            ROWS.iter().flat_map(|row| row.fields.iter().map(|field| (row.name, field.name)));
+            ROWS.iter().flat_map(|row| row.of.fields.iter().map(|field| (row.of.name, field.name)));
         let found: Vec<_> = fields.filter(|(_, field)| is_address(field)).collect();
         let expected = [
             ("bluecatv2", "serverURL"),

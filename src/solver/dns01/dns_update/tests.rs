@@ -2,11 +2,11 @@
 
 use serde_json::json;
 
-use super::fields::{Field, Kind};
 use super::*;
 use crate::resource::Dns01Provider;
 use crate::resource::dns01::Webhook;
 use crate::solver::dns01::fake::{Answer, Asked, Fake, in_context, record};
+use crate::solver::dns01::listed::{ConfigField, ConfigKind};
 
 const CANARY: &str = "canary 7f3a9~x";
 
@@ -24,59 +24,47 @@ fn pem() -> String {
     KEY.clone()
 }
 
-fn value_of(provider: &str, field: Field) -> Value {
+fn value_of(provider: &str, field: ConfigField) -> Value {
     match (provider, field.name) {
         ("oraclecloud", "privateKeySecretRef") => json!({"name": "s", "key": "pem"}),
         ("ovh", "endpoint") => json!("ovh-eu"),
         ("autodns", "context") => json!(4),
         _ => match field.kind {
-            Kind::Secret | Kind::SecretIfAny => json!({"name": "s", "key": "one"}),
-            Kind::Document => json!({"name": "s", "key": "json"}),
-            Kind::Text | Kind::TextIfAny => json!("a-1"),
-            Kind::Flag => json!(true),
+            ConfigKind::Secret | ConfigKind::SecretIfAny => json!({"name": "s", "key": "one"}),
+            ConfigKind::Document => json!({"name": "s", "key": "json"}),
+            ConfigKind::Text | ConfigKind::TextIfAny => json!("a-1"),
+            ConfigKind::Flag => json!(true),
         },
     }
 }
 
 /// A `config` with all fields that are needed, and with the others or not.
 fn config_of(row: &Row, all: bool) -> Value {
-    let wanted = |field: &&Field| match (row.name, field.name) {
+    let wanted = |field: &&ConfigField| match (row.of.name, field.name) {
         ("joker", "apiKeySecretRef") | ("cloudns", "authID") => true,
         ("joker", _) => false,
         _ => all || field.kind.is_needed(),
     };
-    let fields = row.fields.iter().filter(wanted);
-    fields.map(|f| (f.name.to_owned(), value_of(row.name, *f))).collect()
+    let fields = row.of.fields.iter().filter(wanted);
+    fields.map(|f| (f.name.to_owned(), value_of(row.of.name, *f))).collect()
 }
 
 #[test]
 fn every_provider_opens_with_the_fields_of_its_row() {
     for row in ROWS {
         for all in [true, false] {
-            let more = opened(row.name, &config_of(row, all));
-            assert_eq!(more.map(|more| more.name).map_err(|error| error.to_string()), Ok(row.name));
+            let more = opened(row.of.name, &config_of(row, all));
+            assert_eq!(
+                more.map(|more| more.name).map_err(|error| error.to_string()),
+                Ok(row.of.name)
+            );
         }
     }
 }
 
 #[test]
-fn the_table_of_the_documentation_is_that_of_the_code() {
-    let text = include_str!("../dns_update.rs");
-    let documented: Vec<&str> = text.lines().filter(|line| line.starts_with("//! | `")).collect();
-    let rows = ROWS.iter().map(|row| {
-        let fields = row.fields.iter().map(|field| {
-            let name = field.name;
-            if field.kind.is_needed() { format!("`{name}`") } else { format!("(`{name}`)") }
-        });
-        format!("//! | `{}` | {} |", row.name, fields.collect::<Vec<_>>().join(", "))
-    });
-    let header = "//! | `solverName` | `config` |".to_owned();
-    assert_eq!(documented, std::iter::once(header).chain(rows).collect::<Vec<_>>());
-}
-
-#[test]
 fn names_are_in_order_and_take_nothing_from_certctls_own() {
-    let names: Vec<&str> = names().collect();
+    let names: Vec<&str> = all().map(|provider| provider.name).collect();
     assert!(names.is_sorted_by(|a, b| a < b), "{names:?}");
     for own in Dns01Provider::TABLES.iter().map(|(name, _)| *name).chain(["exec", "http"]) {
         assert!(!names.iter().any(|name| name.eq_ignore_ascii_case(own)), "{own}");
@@ -312,6 +300,6 @@ fn the_texts_of_the_crate_become_errors_without_credentials() {
 
 #[test]
 fn the_shortest_ttl_is_asked_for_where_the_crate_knows_it() {
-    assert!(RAISED.iter().all(|name| names().any(|known| known == *name)));
+    assert!(RAISED.iter().all(|name| row(name).is_some()));
     assert_eq!(["joker", "namecheap", "godaddy"].map(ttl), [SHORT_TTL, SHORT_TTL, TTL]);
 }

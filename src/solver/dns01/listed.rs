@@ -1,0 +1,90 @@
+//! The providers that a `webhook` with groupName certctl.io can name beyond cert-manager's: what
+//! their `config` may hold, as data.
+
+/// A provider by its `solverName`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WebhookProvider {
+    pub name: &'static str,
+    /// What `config` may hold.
+    pub fields: &'static [ConfigField],
+}
+
+/// A field of `config`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ConfigField {
+    pub name: &'static str,
+    pub kind: ConfigKind,
+    /// The environment variable from which lego has the value, or for [`ConfigKind::Document`] the
+    /// path of a file with it; empty if there is none.
+    pub lego: &'static str,
+}
+
+/// The type of a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConfigKind {
+    /// A reference to an entry of a Secret that is one line.
+    Secret,
+    /// The same, optional.
+    SecretIfAny,
+    /// A reference to an entry of a Secret that is a file: PEM or JSON.
+    Document,
+    /// A text or number that is no secret.
+    Text,
+    /// The same, optional.
+    TextIfAny,
+    /// `true` or `false`, optional.
+    Flag,
+}
+
+impl ConfigKind {
+    pub fn is_needed(self) -> bool {
+        matches!(self, Self::Secret | Self::Document | Self::Text)
+    }
+
+    /// Whether the field refers to an entry of a Secret.
+    pub fn is_secret(self) -> bool {
+        matches!(self, Self::Secret | Self::SecretIfAny | Self::Document)
+    }
+}
+
+impl WebhookProvider {
+    /// An entry of `solvers` with the fields that are needed, and with values to be changed; each
+    /// line begins with `indent`.
+    pub fn entry(&self, indent: &str) -> String {
+        let name = self.name;
+        let mut text = format!(
+            "{indent}- dns01:\n{indent}    webhook:\n{indent}      groupName: certctl.io\n\
+             {indent}      solverName: {name}\n{indent}      config:\n"
+        );
+        for field in self.fields.iter().filter(|field| self.is_shown(field)) {
+            let field_name = field.name;
+            let value = if field.kind.is_secret() {
+                format!("{{name: {name}, key: {}}}", field.key())
+            } else {
+                "\"CHANGE ME\"".to_owned()
+            };
+            text = format!("{text}{indent}        {field_name}: {value}\n");
+        }
+        text
+    }
+
+    /// The entries of its Secret, as [`WebhookProvider::entry`] names them.
+    pub fn keys(&self) -> impl Iterator<Item = &'static str> {
+        let shown = self.fields.iter().filter(|field| self.is_shown(field));
+        shown.filter(|field| field.kind.is_secret()).map(ConfigField::key)
+    }
+
+    /// Joker and ClouDNS have several ways to log in.
+    fn is_shown(&self, field: &ConfigField) -> bool {
+        let is_way =
+            matches!((self.name, field.name), ("joker", "apiKeySecretRef") | ("cloudns", "authID"));
+        is_way || field.kind.is_needed()
+    }
+}
+
+impl ConfigField {
+    /// The entry of a Secret that an example names: `apiTokenSecretRef` refers to `apiToken`.
+    fn key(&self) -> &'static str {
+        self.name.trim_end_matches("SecretRef")
+    }
+}
