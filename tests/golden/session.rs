@@ -33,6 +33,9 @@ pub(crate) struct Session {
     user: Option<u32>,
 }
 
+/// Rows for thousands of lines.
+const TALL: NonZeroU16 = NonZeroU16::new(3000).unwrap();
+
 impl Session {
     /// A scene, named as its file, in a world with a well-behaved CA and no manifest.
     pub(crate) fn new(scene: &'static str) -> Self {
@@ -136,6 +139,25 @@ impl Session {
     pub(crate) fn on_terminal(&mut self, line: &str) -> i32 {
         let watched = self.watch(line);
         self.end_of_watched(watched)
+    }
+
+    /// Runs a command line on a terminal; of what it prints, the first and last lines are written
+    /// down, and how many there are between.
+    pub(crate) fn on_terminal_abridged(&mut self, line: &str) {
+        let before = self.text.len();
+        let terminal = Terminal::of_rows(self.shell(line), self.columns, TALL);
+        let (line, normal) = (line.to_owned(), self.normal());
+        self.end_of_watched(Watched { line, terminal, normal, remarks: String::new() });
+        let added = self.text.split_off(before);
+        let lines: Vec<&str> = added.lines().collect();
+        let (first, last) = (lines.len().min(8), lines.len().saturating_sub(4));
+        let between = [format!("({} lines)", last - first)];
+        let kept = lines[..first]
+            .iter()
+            .copied()
+            .chain(between.iter().map(String::as_str))
+            .chain(lines[last..].iter().copied());
+        self.text += &kept.flat_map(|line| [line, "\n"]).collect::<String>();
     }
 
     /// Starts a command line without a terminal.

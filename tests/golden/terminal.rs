@@ -26,7 +26,12 @@ pub(crate) struct Terminal {
 impl Terminal {
     /// Starts a program whose three streams are a terminal of this many columns, but for those that
     /// it redirects.
-    pub(crate) fn start(mut command: Command, columns: NonZeroU16) -> Self {
+    pub(crate) fn start(command: Command, columns: NonZeroU16) -> Self {
+        Self::of_rows(command, columns, ROWS)
+    }
+
+    /// The same, of this many rows: what scrolls out of it is lost.
+    pub(crate) fn of_rows(mut command: Command, columns: NonZeroU16, rows: NonZeroU16) -> Self {
         let side = openpt(FLAGS).unwrap();
         grantpt(&side).unwrap();
         unlockpt(&side).unwrap();
@@ -34,13 +39,13 @@ impl Terminal {
         let name = std::ffi::OsStr::from_bytes(name.as_bytes());
         let other = OpenOptions::new().read(true).write(true).open(name).unwrap();
         let window =
-            Winsize { ws_row: ROWS.get(), ws_col: columns.get(), ws_xpixel: 0, ws_ypixel: 0 };
+            Winsize { ws_row: rows.get(), ws_col: columns.get(), ws_xpixel: 0, ws_ypixel: 0 };
         tcsetwinsize(&other, window).unwrap();
         let stream = || Stdio::from(other.try_clone().unwrap());
         let child = command.stdin(stream()).stdout(stream()).stderr(stream()).spawn().unwrap();
         // The end is seen when nobody has the other side any more.
         drop((command, other));
-        let parser = Arc::new(Mutex::new(Parser::new(ROWS, columns, 0)));
+        let parser = Arc::new(Mutex::new(Parser::new(rows, columns, 0)));
         let screen = Arc::clone(&parser);
         let keyboard = File::from(side.try_clone().unwrap());
         let reader = thread::spawn(move || {

@@ -107,6 +107,29 @@ fn three_of_nine_fail() {
 }
 
 #[test]
+fn two_thousand_certificates() {
+    let mut scene = Session::new("tty-two-thousand");
+    let name = |number: usize| format!("web-{number:04}");
+    for file in 0..4 {
+        let certificates =
+            (0..500).map(|number| CertificateYaml::new(&name(file * 500 + number)).to_string());
+        let text = certificates.collect::<Vec<_>>().join("---\n");
+        scene.configured(&[(&format!("file-{file}"), &text)]);
+    }
+    let detail = "the answer was wrong".to_owned();
+    let refusal = Fault::Refuse { kind: ProblemType::Unauthorized, detail };
+    scene.world.fault(Rule::always(refusal).for_name("web-0002.example.test"));
+    scene.quietly("certctl issue web-0000 web-0001");
+    scene.run("certctl issue web-0002 2>/dev/null");
+    for columns in [40, 80, 120] {
+        scene.note(&format!("In {columns} columns.")).with_columns(columns);
+        scene.on_terminal_abridged("certctl status");
+        scene.on_terminal_abridged("certctl plan");
+    }
+    scene.end();
+}
+
+#[test]
 fn colors_are_asked_for_or_not() {
     let mut scene = Session::prepared("tty-colors");
     scene.quietly("certctl issue");

@@ -19,6 +19,7 @@ use super::message::Level;
 use super::output::escape;
 use super::run::on_one_thread;
 use super::shell::Shell;
+use super::status::table::Width;
 use super::targets::{open_for, request, targets};
 use crate::engine::Task;
 use crate::engine::ports::{Clock as _, SystemClock};
@@ -26,6 +27,7 @@ use crate::manifest::Diagnostic;
 use crate::resource::FailureClass;
 use crate::workspace::Request;
 use crate::workspace::plan::{Item, Plan};
+use render::Look;
 
 /// Prints what `issue` would do with the same arguments.
 pub(crate) fn plan(args: &PlanArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
@@ -68,8 +70,10 @@ pub(crate) fn plan(args: &PlanArgs, shell: &mut Shell) -> Result<ExitCode, CliEr
                 document::text(&Items { items: &items }, format)?
             }
             Format::Name => render::names(&items),
-            Format::Text | Format::Wide | Format::Prometheus => {
-                render::page(&items, now, shell.output.data_has_color())
+            format @ (Format::Text | Format::Wide | Format::Prometheus) => {
+                let color = shell.output.data_has_color();
+                let width = Width::of_stdout(shell.environment.is_utf8());
+                render::page(&items, now, Look { color, width }, format == Format::Wide)
             }
         };
         shell.output.data(&text)?;

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use crate::cli::output::{Paint, escape};
 use crate::cli::report::short;
-use crate::cli::status::table::{Cell, render};
+use crate::cli::status::table::{Cell, Width, render};
 use crate::cli::time;
 use crate::resource::{Reason, rfc3339};
 use crate::workspace::plan::{Action, Item, Wait};
@@ -16,26 +16,57 @@ pub(super) fn names(items: &[Item]) -> String {
     lines.concat()
 }
 
-/// The table, a block for each certificate that is due, and the sum.
-pub(super) fn page(items: &[Item], now: Timestamp, color: bool) -> String {
+/// So many certificates each have a line, and so many of those that are due a block.
+const FEW: usize = 10;
+
+/// How the page is shown.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Look {
+    pub(super) color: bool,
+    /// Of the terminal.
+    pub(super) width: Option<Width>,
+}
+
+/// The table, a block for each certificate that is due, and the sum. Of many certificates only what
+/// will happen, unless it is to be `everything`.
+pub(super) fn page(items: &[Item], now: Timestamp, on: Look, everything: bool) -> String {
     if items.is_empty() {
         return String::new();
     }
-    let heading = ["CERTIFICATE", "ACTION", "REASON", "ISSUER", "COST"];
-    let rows: Vec<Vec<Cell>> = items.iter().map(|item| row(item, now)).collect();
-    let mut text = render(&heading, &rows, color);
-    let is_shown =
-        |item: &&Item| item.changes() || item.wait.is_some() || item.is_revoked_for_good();
-    for item in items.iter().filter(is_shown) {
+    let due = items
+        .iter()
+        .filter(|item| item.changes() || item.wait.is_some() || item.is_revoked_for_good());
+    let due: Vec<&Item> = due.collect();
+    let listed =
+        if everything || items.len() <= FEW { items.iter().collect() } else { due.clone() };
+    let described = if everything || due.len() <= FEW { due } else { Vec::new() };
+    let mut text = String::new();
+    if !listed.is_empty() {
+        let heading = ["NAME", "ACTION", "REASON", "ISSUER", "COST"];
+        let rows: Vec<Vec<Cell>> = listed.iter().map(|item| row(item, now)).collect();
+        text = render(&heading, &rows, on.color, on.width);
+    }
+    for item in &described {
         text.push('\n');
         text.push_str(&block(item, now));
     }
-    text + "\n" + &sum(items)
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    text.push_str(&sum(items));
+    if listed.len() < items.len() || (described.is_empty() && listed.len() > FEW) {
+        text.push_str("one of them in detail: certctl plan NAME; all: -o wide\n");
+    }
+    text
 }
 
 fn row(item: &Item, now: Timestamp) -> Vec<Cell> {
     let reason = match (&item.wait, item.action) {
-        (Some(wait), _) => until(wait, now),
+        (Some(wait), _) => match wait.until {
+            // The block below has the date.
+            Some(until) => format!("{}, again {}", wait.why, time::relative(until, now)),
+            None => wait.why.clone(),
+        },
         (None, Action::Nothing) if item.is_revoked_for_good() => "revoked, not replaced".to_owned(),
         (None, Action::Nothing) => match item.renewal_time {
             Some(at) if item.is_suggested => {

@@ -79,12 +79,12 @@ fn items() -> Vec<Item> {
 #[test]
 fn a_line_for_each_and_a_block_for_what_is_due() {
     let expected = "\
-CERTIFICATE   ACTION    REASON                                                             ISSUER   COST
-changed       issue     RequestChanged                                                     le       1 order
-waiting       wait      backing off after 3 failures, until 2026-11-21T05:12:09Z (in 2h)   le       -
-fine          nothing   not due, renews 2026-12-21T03:12:09Z (in 30d)                      le       -
-web           deploy    reload nginx                                                       le       -
-prod/late     renew     Renewing                                                           le       0 orders
+NAME        ACTION    REASON                                          ISSUER   COST
+changed     issue     RequestChanged                                  le       1 order
+waiting     wait      backing off after 3 failures, again in 2h       le       -
+fine        nothing   not due, renews 2026-12-21T03:12:09Z (in 30d)   le       -
+web         deploy    reload nginx                                    le       -
+prod/late   renew     Renewing                                        le       0 orders
 
 changed: issue, deploy
   why       RequestChanged: Fields differ: [spec.dnsNames]
@@ -118,9 +118,36 @@ prod/late: renew
 
 1 to renew, 1 to issue, 1 to deploy, 1 waiting, 1 unchanged
 ";
-    let text = page(&items(), NOW.parse().unwrap(), false);
+    let text = page(&items(), NOW.parse().unwrap(), Look::default(), false);
     assert_eq!(text, expected, "\n{text}");
-    assert_eq!(page(&[], NOW.parse().unwrap(), false), "");
+    assert_eq!(page(&[], NOW.parse().unwrap(), Look::default(), false), "");
+}
+
+#[test]
+fn of_many_certificates_what_will_happen_is_listed() {
+    let idle = |number: usize| item(&format!("idle-{number}"), Action::Nothing);
+    let due = |number: usize| Item {
+        reason: Some(Reason::Renewing),
+        orders: 1,
+        ..item(&format!("due-{number}"), Action::Renew)
+    };
+    let text = |due_ones: usize, everything| {
+        let items: Vec<Item> =
+            (0..2000 - due_ones).map(idle).chain((0..due_ones).map(due)).collect();
+        page(&items, NOW.parse().unwrap(), Look::default(), everything)
+    };
+    let hint = "one of them in detail: certctl plan NAME; all: -o wide\n";
+    assert_eq!(text(0, false), format!("2000 unchanged\n{hint}"));
+    let few = text(2, false);
+    assert_eq!(few.matches("idle-").count(), 0, "{few}");
+    assert_eq!(few.matches("due-1").count(), 2, "a line and a block: {few}");
+    assert!(few.ends_with(&format!("\n2 to renew, 1998 unchanged\n{hint}")), "{few}");
+    let many = text(11, false);
+    assert_eq!(many.matches("due-10").count(), 1, "a line: {many}");
+    assert!(many.ends_with(&format!("\n11 to renew, 1989 unchanged\n{hint}")), "{many}");
+    let all = text(11, true);
+    assert_eq!((all.matches("idle-").count(), all.matches("due-10").count()), (1989, 2));
+    assert!(!all.contains(hint));
 }
 
 #[test]

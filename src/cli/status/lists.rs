@@ -5,7 +5,7 @@ use super::noun::Noun;
 use super::objects::{self, ChallengeObject, OrderObject, RequestObject};
 use super::progress::{identifier, type_word};
 use super::scene::Scene;
-use super::table::{Cell, render_in};
+use super::table::{Cell, render};
 
 use crate::cli::args::Format;
 use crate::cli::document::{self, Listed};
@@ -56,7 +56,7 @@ pub(super) fn issuers(views: &[&IssuerView], wide: bool, scene: &Scene) -> Strin
             row
         })
         .collect();
-    render_in(&heading, &rows, scene.color, scene.width)
+    render(&heading, &rows, scene.color, scene.width)
 }
 
 /// A request, an order or a challenge of a certificate.
@@ -190,7 +190,7 @@ pub(super) fn objects(noun: Noun, rows: &[Vec<Cell>], wide: bool, scene: &Scene)
             Noun::CertificateRequest | Noun::Certificate | Noun::Issuer => &[][..],
         });
     }
-    render_in(&heading, rows, scene.color, scene.width)
+    render(&heading, rows, scene.color, scene.width)
 }
 
 fn request_cells(request: &CertificateRequest, scene: &Scene) -> Vec<Cell> {

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::scene::Scene;
-use super::table::{Cell, render_in};
+use super::table::{Cell, render};
 use super::verdict::{Verdict, problem_kind};
 use crate::cli::exit::ExitCode;
 use crate::cli::time;
@@ -49,7 +49,7 @@ impl Overview {
         if wide {
             heading.extend(["REVISION", "KEY", "SERIAL", "ORDER", "SECRET", "MANIFEST"]);
         }
-        render_in(&heading, &self.rows, scene.color, scene.width)
+        render(&heading, &self.rows, scene.color, scene.width)
     }
 }
 

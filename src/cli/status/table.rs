@@ -50,14 +50,10 @@ impl Width {
     }
 }
 
-/// A heading and rows, columns three spaces apart, nothing behind the last one.
-pub(crate) fn render(heading: &[&str], rows: &[Vec<Cell>], color: bool) -> String {
-    render_in(heading, rows, color, None)
-}
-
-/// The same; where not all fit, columns are left out: what a reader misses least goes first. What is
-/// still too wide is cut in its widest columns, but for the first, names, dates and coloured words.
-pub(crate) fn render_in(
+/// A heading and rows, columns three spaces apart, nothing behind the last one. On a terminal where
+/// not all fit, columns are left out: what a reader misses least goes first. What is still too wide
+/// is cut in its widest columns, but for the first, names, dates and coloured words.
+pub(crate) fn render(
     heading: &[&str],
     rows: &[Vec<Cell>],
     color: bool,
@@ -74,7 +70,7 @@ pub(crate) fn render_in(
     if !shown.is_empty() && shown.len() < heading.len() {
         let heading: Vec<&str> = shown.iter().filter_map(|at| heading.get(*at).copied()).collect();
         let of = |row: &Vec<Cell>| shown.iter().filter_map(|at| row.get(*at).cloned()).collect();
-        return render_in(&heading, &rows.iter().map(of).collect::<Vec<_>>(), color, width);
+        return render(&heading, &rows.iter().map(of).collect::<Vec<_>>(), color, width);
     }
     let mut cut = Vec::new();
     if let Some(width) = width {
@@ -145,7 +141,7 @@ const DROPPED: &[&str] =
 /// Between two columns.
 const GAP: usize = 3;
 /// Names, dates and counts are never cut.
-const WHOLE: &[&str] = &["NAME", "EXPIRES", "RENEWS", "AGE", "REVISION", "STATE", "COST"];
+const WHOLE: &[&str] = &["NAME", "ACTION", "EXPIRES", "RENEWS", "AGE", "REVISION", "STATE", "COST"];
 /// What a column that is cut keeps.
 const NARROWEST: usize = 8;
 
@@ -165,13 +161,13 @@ mod tests {
         ];
         let heading = ["NAME", "READY", "LAST"];
         assert_eq!(
-            render(&heading, &rows, false),
+            render(&heading, &rows, false, None),
             "NAME       READY         LAST\n\
              web        READY         -\n\
              a\\u{1b}b   NO MANIFEST   x\n"
         );
         assert_eq!(
-            render(&heading, &rows[..1], true),
+            render(&heading, &rows[..1], true, None),
             "NAME   READY   LAST\nweb    \u{1b}[32mREADY\u{1b}[0m   -\n"
         );
     }
@@ -193,8 +189,8 @@ mod tests {
             ],
         ];
         let heading = ["NAME", "READY", "NAMES", "LAST"];
-        let at = |columns, utf8| render_in(&heading, &rows, false, Some(Width { columns, utf8 }));
-        assert_eq!(at(200, true), render(&heading, &rows, false));
+        let at = |columns, utf8| render(&heading, &rows, false, Some(Width { columns, utf8 }));
+        assert_eq!(at(200, true), render(&heading, &rows, false, None));
         assert_eq!(
             at(55, true),
             "NAME          READY            LAST\n\
