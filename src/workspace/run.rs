@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpListener};
+use std::net::{IpAddr, TcpListener};
 use std::rc::Rc;
 
 use jiff::{SignedDuration, Timestamp};
@@ -22,7 +22,7 @@ use crate::engine::{
 use crate::manifest::SecretSource;
 use crate::probe::{Resolver, ResolverError, ResolverOptions};
 use crate::resource::{Event, NamespacedName};
-use crate::solver::http01::{FolderError, Hits, ListenError, TokenFolder};
+use crate::solver::http01::{FolderError, Hits, ListenError, TokenFolder, listener_addresses};
 use crate::store::StateDirectory;
 
 /// The User-Agent for CAs and providers.
@@ -212,7 +212,7 @@ impl Workspace {
             .collect::<Result<_, _>>()
             .map_err(|source| ListenError::Inherited { source })?;
         let listen = if !is_named && inherited.is_empty() {
-            vec![SocketAddr::from((Ipv6Addr::UNSPECIFIED, 80))]
+            listener_addresses(&[])
         } else {
             settings.http01_listen.clone()
         };

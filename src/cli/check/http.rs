@@ -4,7 +4,7 @@
 //! If the port is free, the check serves a test token for its duration.
 
 use std::collections::BTreeMap;
-use std::net::{Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::Path;
 
 use schemars::JsonSchema;
@@ -24,7 +24,9 @@ use crate::probe::{CheckOptions, Resolver, check_http01};
 use crate::resource::{
     AddressAnswer, DnsName, FailureClass, Http01Report, Identifier, Settings, Token,
 };
-use crate::solver::http01::{Hits, Holder, ListenError, Listener, TokenFolder, Webroot};
+use crate::solver::http01::{
+    Hits, Holder, ListenError, Listener, TokenFolder, Webroot, listener_addresses,
+};
 
 /// `certctl check http`.
 pub(super) fn check(args: &CheckHttpArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
@@ -302,10 +304,7 @@ fn addresses_of(shell: &Shell, settings: &Settings) -> Result<Vec<SocketAddr>, S
         );
     }
     if addresses.is_empty() {
-        addresses.clone_from(&shell.global.http01_listen);
-    }
-    if addresses.is_empty() {
-        addresses.push(SocketAddr::from((Ipv6Addr::UNSPECIFIED, 80)));
+        addresses = listener_addresses(&shell.global.http01_listen);
     }
     Ok(addresses)
 }

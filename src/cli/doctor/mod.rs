@@ -32,7 +32,7 @@ use crate::workspace::Depth;
 use crate::workspace::view::CertificateView;
 pub(super) use finding::Finding;
 use schedule::Certificates;
-use usage::Use;
+pub(super) use usage::Use;
 
 /// Checks this host, and prints what was found.
 pub(super) fn doctor(args: &DoctorArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {

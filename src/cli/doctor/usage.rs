@@ -7,11 +7,11 @@ use crate::resource::{Certificate, Identifier, Issuer, Settings, SolverKind};
 use crate::workspace::issuer_of;
 
 /// See the module.
-pub(super) struct Use<'a> {
-    pub(super) certificate: &'a Certificate,
-    pub(super) issuer: &'a Issuer,
+pub(in crate::cli) struct Use<'a> {
+    pub(in crate::cli) certificate: &'a Certificate,
+    pub(in crate::cli) issuer: &'a Issuer,
     /// Those of the Certificate, with the Issuer's as defaults.
-    pub(super) settings: Settings,
+    pub(in crate::cli) settings: Settings,
 }
 
 impl<'a> Use<'a> {
@@ -21,20 +21,20 @@ impl<'a> Use<'a> {
     }
 
     /// Those of some tasks.
-    pub(super) fn of_tasks(tasks: impl IntoIterator<Item = &'a Task>) -> Vec<Self> {
+    pub(in crate::cli) fn of_tasks(tasks: impl IntoIterator<Item = &'a Task>) -> Vec<Self> {
         let tasks = tasks.into_iter();
         tasks.map(|task| Self::new(&task.certificate, &task.issuer)).collect()
     }
 
     /// Those of some manifests.
-    pub(super) fn of_manifests(loaded: &'a Loaded) -> Vec<Self> {
+    pub(in crate::cli) fn of_manifests(loaded: &'a Loaded) -> Vec<Self> {
         let certificates = loaded.certificates.iter();
         let found = certificates.filter_map(|one| Some(Self::new(one, issuer_of(one, loaded)?)));
         found.collect()
     }
 
     /// The names that are proven by HTTP-01.
-    pub(super) fn over_http(&self) -> Vec<Identifier> {
+    pub(in crate::cli) fn over_http(&self) -> Vec<Identifier> {
         let is_http = |name: &Identifier| {
             let solver = solver_for(self.issuer, self.certificate, name);
             solver.is_some_and(|solver| match &solver.kind {

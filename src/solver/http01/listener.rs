@@ -10,7 +10,7 @@
 use std::convert::Infallible;
 use std::future::ready;
 use std::io;
-use std::net::{SocketAddr, TcpListener};
+use std::net::{Ipv6Addr, SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -25,6 +25,14 @@ use tokio::task::JoinSet;
 use super::answer::answer;
 use super::connections::{Connections, MAX_CONNECTIONS};
 use super::{Hits, Holder, ListenError, TokenFolder, holder, socket};
+
+/// The addresses to listen on: those that are given, or port 80 of all of this host.
+pub fn listener_addresses(given: &[SocketAddr]) -> Vec<SocketAddr> {
+    if given.is_empty() {
+        return vec![SocketAddr::from((Ipv6Addr::UNSPECIFIED, 80))];
+    }
+    given.to_vec()
+}
 
 /// The open ports. Dropping it closes them soon, as [`Listener::close`] does.
 #[derive(Debug)]
