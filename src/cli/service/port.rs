@@ -46,7 +46,7 @@ impl Port {
         let written = state.index_written();
         let is_needed = match (self.needed, written) {
             (Some((of, is_needed)), Some(written)) if of == written => is_needed,
-            _ => Box::pin(is_needed(Workspace::open(settings).await?)).await?,
+            _ => is_needed(Workspace::open(settings).await?)?,
         };
         self.needed = written.map(|written| (written, is_needed));
         let tokens = TokenFolder::open_shared(&state.http01_path())?;
@@ -59,7 +59,7 @@ impl Port {
 }
 
 /// Whether a challenge of a Certificate is answered by the listener at its usual address.
-async fn is_needed(mut workspace: Workspace) -> Result<bool, Box<dyn std::error::Error>> {
+fn is_needed(mut workspace: Workspace) -> Result<bool, Box<dyn std::error::Error>> {
     let request = Request::default();
     let selection = workspace.select(&request);
     let targets = workspace.targets(&request, selection)?;
