@@ -15,7 +15,7 @@ use std::os::unix::fs::FileExt;
 use std::time::Duration;
 
 use jiff::SignedDuration;
-use rustix::fs::OFlags;
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use tokio::time::Instant;
 
@@ -25,9 +25,6 @@ use crate::store::port::StoreError;
 
 /// Length of what is in a lock file, in bytes: always the same, so that it is overwritten whole.
 const LINE_BYTES: usize = 32;
-
-/// The lock of those who remove files of killed processes.
-const REMOVAL: &str = "removal";
 
 const FIRST_PAUSE: Duration = Duration::from_millis(5);
 const LONGEST_PAUSE: Duration = Duration::from_millis(100);
@@ -120,9 +117,7 @@ pub(super) fn remove_abandoned(folder: &Folder, beginnings: &[&str]) -> Result<(
         return Ok(());
     }
     // Of two with shared locks on a file, the second could remove the next holder's.
-    let Attempt::Taken(_alone) = has_taken(folder, REMOVAL, open(folder, REMOVAL)?)? else {
-        return Ok(());
-    };
+    let Some(_alone) = alone_in(folder)? else { return Ok(()) };
     for name in names {
         let Some(file) = folder.open_file(&name, OFlags::RDONLY)? else { continue };
         if file.try_lock_shared().is_ok() && is_under(folder, &name, &file)? {
@@ -130,6 +125,18 @@ pub(super) fn remove_abandoned(folder: &Folder, beginnings: &[&str]) -> Result<(
         }
     }
     Ok(())
+}
+
+/// A lock on the folder itself, unless another process has it.
+fn alone_in(folder: &Folder) -> Result<Option<File>, StoreError> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let opened = rustix::fs::openat(folder, ".", flags, Mode::empty());
+    let file = File::from(opened.map_err(|error| io_error(folder.path(), "open", error))?);
+    match file.try_lock() {
+        Ok(()) => Ok(Some(file)),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) => Err(io_error(folder.path(), "lock", error)),
+    }
 }
 
 fn open(folder: &Folder, name: &str) -> Result<File, StoreError> {
@@ -302,14 +309,14 @@ mod tests {
         }
         let _held = take("order-held").await.unwrap();
         let beginnings = ["order-", "hook-"];
-        let other = take(REMOVAL).await.unwrap();
+        let other = alone_in(&folder).unwrap().unwrap();
         remove_abandoned(&folder, &beginnings).unwrap();
         assert!(scratch.path().join("order-left").exists(), "another process removes them");
         drop(other);
         remove_abandoned(&folder, &beginnings).unwrap();
         let mut left = folder.entries().unwrap();
         left.sort_unstable();
-        assert_eq!(left, ["certificate", "order-held", REMOVAL]);
+        assert_eq!(left, ["certificate", "order-held"]);
     }
 
     #[tokio::test(flavor = "current_thread")]
