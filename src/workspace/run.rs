@@ -197,6 +197,12 @@ impl Workspace {
         Box::pin(engine.reach(task)).await
     }
 
+    /// Answers HTTP-01 at this socket, and has its port asked, instead of the default one.
+    pub fn listen_at(&mut self, socket: TcpListener, port: u16) {
+        self.settings.http01_inherited = Rc::new(vec![socket]);
+        self.settings.http01_check_port = port;
+    }
+
     async fn world<'a>(
         &'a self,
         clock: &'a SystemClock,

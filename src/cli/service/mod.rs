@@ -11,7 +11,7 @@
 
 mod http;
 mod init;
-mod port;
+pub(super) mod port;
 mod program;
 mod record;
 mod signals;
