@@ -234,6 +234,7 @@ impl Workspace {
             hooks_dir: settings.below_config("hooks.d"),
             environment: Box::new(move |name| environment(name)),
             hook_timeout: settings.hook_timeout,
+            hooks: settings.options.hooks,
             dns01: Dns01Options {
                 solvers_dir: settings.below_config("solvers.d"),
                 recursive_nameservers_only: settings.dns01_recursive_nameservers_only,

@@ -449,7 +449,7 @@ impl Workspace {
 pub fn narrow(
     loaded: &mut Loaded,
     names: &[NameTarget],
-    named: &BTreeSet<PathBuf>,
+    whole_files: &BTreeSet<PathBuf>,
     namespace: Option<&str>,
 ) -> Result<(), TargetError> {
     let mut all: Vec<NamespacedName> =
@@ -462,13 +462,14 @@ pub fn narrow(
     let wanted: Result<BTreeSet<NamespacedName>, TargetError> = names.iter().map(find).collect();
     let wanted = wanted.map_err(|error| error.among(&loaded.certificates))?;
     let is_wanted = |certificate: &Certificate| {
-        wanted.contains(&certificate.metadata.key()) || named.contains(&certificate.origin.path)
+        wanted.contains(&certificate.metadata.key())
+            || whole_files.contains(&certificate.origin.path)
     };
     let mut objects: BTreeSet<ObjectId> = wanted
         .iter()
         .map(|key| ObjectId { kind: "Certificate".to_owned(), key: key.clone() })
         .collect();
-    let mut files = named.clone();
+    let mut files = whole_files.clone();
     for certificate in loaded.certificates().filter(|one| is_wanted(one)) {
         let IssuerRef { kind, name, .. } = &certificate.spec.issuer_ref;
         let namespace = match kind {
@@ -481,13 +482,13 @@ pub fn narrow(
     }
     let is_used = |issuer: &Issuer| {
         let id = ObjectId { kind: issuer.kind.to_string(), key: issuer.metadata.key() };
-        objects.contains(&id) || named.contains(&issuer.origin.path)
+        objects.contains(&id) || whole_files.contains(&issuer.origin.path)
     };
     files.extend(
         loaded.issuers.iter().filter(|one| is_used(one)).map(|one| one.origin.path.clone()),
     );
     loaded.diagnostics.retain(|found| match &found.blocks {
-        Blocks::Object(id) => objects.contains(id) || named.contains(&found.path),
+        Blocks::Object(id) => objects.contains(id) || whole_files.contains(&found.path),
         Blocks::File | Blocks::Document | Blocks::Nothing => files.contains(&found.path),
     });
     loaded.certificates.retain(|one| is_wanted(one));

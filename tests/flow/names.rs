@@ -159,6 +159,9 @@ fn validate_puts_the_mistake_of_a_shared_secret_on_the_one_that_does_not_own_it(
     assert!(plan.stderr.contains(&format!("--> {}", place("a"))), "{}", plan.stderr);
 }
 
+/// A command, what it prints, and the verbs that take that.
+type Printed<'a> = (&'a [&'a str], &'a str, &'a [&'a [&'a str]]);
+
 #[test]
 fn what_o_name_prints_is_taken_by_every_verb_that_takes_a_name() {
     let world = World::prepared(&[CertificateYaml::new("web")]);
@@ -169,7 +172,6 @@ fn what_o_name_prints_is_taken_by_every_verb_that_takes_a_name() {
     let both = "certificate/web\ncertificate/prod/web\n";
     assert_eq!(world.run(&["plan", "-o", "name"]).ends_in(0).stdout, both);
     world.issue().ends_in(0);
-    // What prints names, the names, and the verbs that take them.
     let certificates: &[&[&str]] = &[
         &["issue"],
         &["plan"],
@@ -185,7 +187,7 @@ fn what_o_name_prints_is_taken_by_every_verb_that_takes_a_name() {
         &["revoke", "--yes"],
         &["forget"],
     ];
-    let table: &[(&[&str], &str, &[&[&str]])] = &[
+    let table: &[Printed<'_>] = &[
         (&["status", "-o", "name"], both, certificates),
         (
             &["describe", "web", "-n", "prod", "-o", "name"],

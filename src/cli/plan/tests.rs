@@ -125,7 +125,7 @@ prod/late: renew
 
 #[test]
 fn names_are_those_to_which_something_would_be_done() {
-    assert_eq!(names(&items()), "certificate/changed\ncertificate/web\ncertificate/late\n");
+    assert_eq!(names(&items()), "certificate/changed\ncertificate/web\ncertificate/prod/late\n");
 }
 
 #[test]

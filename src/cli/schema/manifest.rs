@@ -5,7 +5,6 @@
 
 use serde_json::{Map, Value, json};
 
-use super::output::OURS;
 use crate::cli::explain::field::{Field, Kind, REQUIRED, Type, Words};
 use crate::cli::explain::{ANNOTATIONS, below, key_of, table};
 
@@ -47,7 +46,7 @@ pub fn of(kind: Kind) -> Value {
 
 /// Identifies a schema; nothing is fetched from there.
 fn id(name: &str) -> String {
-    format!("https://{OURS}/schema/{name}.json")
+    format!("https://certctl.io/v1/schema/{name}.json")
 }
 
 fn is_kind(name: &str) -> Value {

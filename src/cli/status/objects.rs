@@ -232,13 +232,11 @@ pub(super) fn certificate(view: &CertificateView, now: Timestamp) -> Certificate
 fn deployed(view: &CertificateView, generation: i64) -> Option<ConditionObject> {
     let has_files = matches!(view.leaf, Some(Ok(_)));
     let wanted = view.deploy_targets().filter(|wanted| has_files && !wanted.is_empty())?;
-    let (status, reason, message) = match (undeployed(view), &view.owed) {
-        (Some(why), _) => (ConditionStatus::False, Reason::DeployFailed, why),
-        (None, Some(owed)) => {
-            let message = format!("The next run does this: {owed}");
-            (ConditionStatus::False, Reason::Pending, message)
-        }
-        (None, None) => {
+    let has_failed = view.lost_output.is_some() || view.next_deployment().is_some();
+    let (status, reason, message) = match undeployed(view) {
+        Some(why) if has_failed => (ConditionStatus::False, Reason::DeployFailed, why),
+        Some(why) => (ConditionStatus::False, Reason::Pending, why),
+        None => {
             let done: Vec<String> = wanted.iter().map(ToString::to_string).collect();
             let message = format!("Done: {}", done.join(", "));
             (ConditionStatus::True, Reason::Deployed, message)

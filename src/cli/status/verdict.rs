@@ -303,7 +303,8 @@ fn has_failed(view: &CertificateView) -> bool {
     view.failures() > 0 || view.record.as_ref().is_some_and(|record| record.last_failure.is_some())
 }
 
-/// The first step of deployment that failed, else the output that is gone.
+/// The first step of deployment that failed, else the output that is gone, else what no run has
+/// done yet.
 pub(super) fn undeployed(view: &CertificateView) -> Option<String> {
     let deployments = view.record.as_ref().map_or(&[][..], |record| &record.deployments);
     let failed = deployments.iter().find(|deployment| deployment.failed_attempts > 0);
@@ -311,7 +312,8 @@ pub(super) fn undeployed(view: &CertificateView) -> Option<String> {
         let why = failed.cause.as_ref().map(ToString::to_string).unwrap_or_default();
         format!("{}: {why}", failed.target)
     });
-    let what = failed.or_else(|| view.lost_output.clone())?;
+    let waits = || view.owed.as_ref().map(|owed| format!("{owed}: not run yet"));
+    let what = failed.or_else(|| view.lost_output.clone()).or_else(waits)?;
     Some(escape(&what).into_owned())
 }
 
