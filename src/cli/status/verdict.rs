@@ -16,7 +16,7 @@
 //! | DEFERRED | an issuance has begun, and waits as the CA's Retry-After or a limit of the CA says |
 //! | FAILED | the last attempt failed |
 //! | WAITING | its order waits for validation or the CA, and no process works on it |
-//! | PENDING DEPLOY | it is issued, and an output or a hook failed, or the output is gone |
+//! | PENDING DEPLOY | it is issued, and an output or a hook failed or has not run yet, or the output is gone |
 //! | READY | the Ready condition holds |
 //! | PENDING | something must be issued, and nothing has been tried |
 
