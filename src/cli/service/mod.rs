@@ -11,7 +11,7 @@
 
 mod http;
 mod init;
-pub(super) mod port;
+mod port;
 mod program;
 mod record;
 mod signals;

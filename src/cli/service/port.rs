@@ -58,16 +58,12 @@ async fn listen(shell: &Shell) -> Result<Option<Listener>, Box<dyn std::error::E
 }
 
 /// Whether a challenge of this certificate is answered by the listener at its usual address.
-pub(crate) fn needs_the_port(task: &Task) -> bool {
+fn needs_the_port(task: &Task) -> bool {
     let settings = task.settings();
     let is_usual = settings.http01_webroot.is_none() && settings.http01_listen.is_empty();
-    is_usual && uses_http01(task)
-}
-
-/// Whether a name of this certificate is validated by HTTP-01.
-pub(crate) fn uses_http01(task: &Task) -> bool {
-    names_of(&task.certificate).iter().any(|name| {
-        let solver = solver_for(&task.issuer, &task.certificate, name);
-        solver.is_some_and(|solver| matches!(solver.kind, SolverKind::Http01(_)))
-    })
+    is_usual
+        && names_of(&task.certificate).iter().any(|name| {
+            let solver = solver_for(&task.issuer, &task.certificate, name);
+            solver.is_some_and(|solver| matches!(solver.kind, SolverKind::Http01(_)))
+        })
 }
