@@ -146,7 +146,7 @@ fn the_binary_answers_and_changes_nothing() {
         (vec!["--config-dir", &other, "renew", "s"], "shop\tnot issued yet\n"),
         (vec!["-f", &other, "renew", "s"], "shop\tnot issued yet\n"),
         (vec!["check", "acme", ""], "letsencrypt\n"),
-        (vec!["rehearse", ""], "a manifest.yaml\n"),
+        (vec!["rehearse", ""], "mail\tnot issued yet\nweb\tnot issued yet\na manifest.yaml\n"),
         (vec!["renew", "zzz"], ""),
     ] {
         assert_eq!(said(&place.ask(&words)), wanted, "{words:?}");

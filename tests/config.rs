@@ -58,6 +58,7 @@ fn version_prints_every_setting_with_its_origin() {
            lock-timeout                       30s (default)\n  \
            self-check-interval                10s (default)\n  \
            hook-timeout                       60s (default)\n  \
+           hooks                              now (default)\n  \
            http01-listen                      [::]:80 (default)\n  \
            http01-check-port                  80 (default)\n  \
            resolver                           192.0.2.1, ::1 (config.toml:3)\n  \

@@ -18,7 +18,7 @@ use crate::engine::AccountRequest;
 use crate::engine::ports::{Key, Prefix, Store as _};
 use crate::resource::{Account, AccountStep, Issuer, NamespacedName};
 use crate::store::{Records, StateDirectory};
-use crate::workspace::target::NameTarget;
+use crate::workspace::target::{ISSUERS, NameTarget};
 use crate::workspace::{Job, Request, Targets};
 
 /// `certctl account`.
@@ -144,7 +144,7 @@ fn chosen<'a>(
     issuers: &'a [Issuer],
 ) -> Result<Vec<&'a Issuer>, CliError> {
     let Some(word) = &args.issuer else { return Ok(issuers.iter().collect()) };
-    let target = NameTarget::parse(word).ok_or_else(|| {
+    let target = NameTarget::parse_of(ISSUERS, word).ok_or_else(|| {
         CliError::new(ExitCode::Usage, format_args!("`{word}` is not a valid name"))
     })?;
     let names: Vec<NamespacedName> = issuers.iter().map(|i| i.metadata.key()).collect();

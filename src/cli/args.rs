@@ -25,7 +25,7 @@ pub use check::{CheckAcmeArgs, CheckDnsArgs, CheckHttpArgs, CheckVerb, DoctorArg
 pub use create::{
     CreateArgs, CreateCertificateArgs, CreateIssuerArgs, CreateRequestArgs, CreateVerb, Dns01,
 };
-pub use global::{Format, GlobalArgs, HTTP01_LISTEN, RESOLVERS};
+pub use global::{Format, GlobalArgs, HTTP01_LISTEN, HookTime, RESOLVERS};
 pub use manifest::{RehearseArgs, ValidateArgs};
 pub use manual::{CompletionArgs, ExplainArgs, HelpArgs, ManArgs, SchemaArgs, VersionArgs};
 pub use run::{Endpoint, RunArgs};

@@ -17,7 +17,7 @@ use super::status::verb::write_metrics;
 use super::targets::open;
 use crate::resource::NamespacedName;
 use crate::workspace::Workspace;
-use crate::workspace::target::NameTarget;
+use crate::workspace::target::{CERTIFICATE, NameTarget};
 
 /// Removes the state of the named certificates; the issued files only with the flag for it.
 pub(crate) fn forget(args: &ForgetArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
@@ -63,7 +63,7 @@ fn named(
     let mut meant = Vec::new();
     for word in &args.names {
         let text = word.to_string_lossy();
-        let target = NameTarget::parse(&text).ok_or_else(|| {
+        let target = NameTarget::parse_of(CERTIFICATE, &text).ok_or_else(|| {
             CliError::new(ExitCode::Usage, format_args!("`{text}` is not a valid name"))
         })?;
         meant.push(target.find(&names, shell.global.namespace())?);

@@ -8,7 +8,8 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::net::IpAddr;
+use std::io::ErrorKind;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -24,32 +25,41 @@ use super::report;
 use super::run::{on_one_thread, run_with};
 use super::scratch::Scratch;
 use super::shell::Shell;
-use super::targets::targets;
+use super::targets::{recorded, request, targets};
+use crate::engine::inputs::{names_of, solver_for};
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::engine::{Observer, StandIn, Task};
 use crate::probe;
 use crate::rehearsal::{Ca, CaOptions, NameServer, Resolver, Reuse};
 use crate::report::{Ending, Report};
 use crate::resource::{Event, EventType, NamespacedName, SolverKind};
-use crate::workspace::{Job, Request, Workspace};
+use crate::workspace::{Job, Workspace};
 
 /// Rehearses the certificates of the manifests.
 pub(crate) fn rehearse(args: &RehearseArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
-    let request = Request::paths(&args.paths)?;
+    let request = request(shell, &args.targets)?;
     let mut overrides: BTreeMap<String, Vec<IpAddr>> = BTreeMap::new();
     for resolve in &args.resolve {
         overrides.entry(resolve.name.to_string()).or_default().push(resolve.address);
     }
     let folder = Scratch::new("rehearsal")?;
+    let recorded = recorded(shell, &request);
     on_one_thread(async {
-        let settings = shell.settings_at(folder.path().to_owned())?;
+        let mut settings = shell.settings_at(folder.path().to_owned())?;
+        settings.files.extend(recorded);
         let mut workspace = Workspace::open(settings).await?;
         let work = targets(shell, &mut workspace, &request)?;
         if work.tasks.is_empty() {
             return Err(CliError::new(ExitCode::Manifest, "no Certificate to rehearse"));
         }
         let dns = NameServer::start(BTreeMap::new()).map_err(failed)?;
-        let port = http01_port(shell, &work.tasks);
+        let port = match free_port(shell, &work.tasks)? {
+            Some((socket, port)) => {
+                workspace.listen_at(socket, port);
+                port
+            }
+            None => http01_port(shell, &work.tasks),
+        };
         let ca = start_ca(&workspace, port, overrides.clone(), &dns).await?;
         let tasks: Vec<Task> = work
             .tasks
@@ -100,6 +110,49 @@ pub(crate) fn rehearse(args: &RehearseArgs, shell: &mut Shell) -> Result<ExitCod
         ca.shutdown().await;
         Ok(code)
     })
+}
+
+/// A free port for the challenges, where this user may not listen on port 80 and chose no other.
+/// The one CA asks one port: a manifest that names a port or a folder of its own keeps it.
+fn free_port(shell: &mut Shell, tasks: &[Task]) -> Result<Option<(TcpListener, u16)>, CliError> {
+    let global = &shell.global;
+    let is_chosen = !global.http01_listen.is_empty()
+        || !shell.inherited.is_empty()
+        || global.http01_check_port != HTTP
+        || http01_port(shell, tasks) != HTTP;
+    let of_http01 = || tasks.iter().filter(|task| uses_http01(task));
+    if is_chosen || of_http01().count() == 0 || !of_http01().all(is_usual) {
+        return Ok(None);
+    }
+    let any = |port| SocketAddr::from((Ipv4Addr::UNSPECIFIED, port));
+    match TcpListener::bind(any(HTTP)) {
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => {}
+        Ok(_) | Err(_) => return Ok(None),
+    }
+    let socket =
+        TcpListener::bind((Ipv6Addr::UNSPECIFIED, 0)).or_else(|_| TcpListener::bind(any(0)));
+    let socket = socket.map_err(failed)?;
+    let port = socket.local_addr().map_err(failed)?.port();
+    let text = format!(
+        "this user may not listen on port {HTTP}: the rehearsal uses port {port} instead; \
+         --http01-listen and --http01-check-port choose another"
+    );
+    shell.output.talk(Level::Info, &text);
+    Ok(Some((socket, port)))
+}
+
+/// Whether a name of this certificate is validated by HTTP-01.
+fn uses_http01(task: &Task) -> bool {
+    names_of(&task.certificate).iter().any(|name| {
+        let solver = solver_for(&task.issuer, &task.certificate, name);
+        solver.is_some_and(|solver| matches!(solver.kind, SolverKind::Http01(_)))
+    })
+}
+
+/// Whether its challenges are answered by the listener at the usual address.
+fn is_usual(task: &Task) -> bool {
+    let settings = task.settings();
+    settings.http01_webroot.is_none() && settings.http01_listen.is_empty()
 }
 
 /// The port that stands for 80: there is one CA, so the first that a manifest names, as in a real
@@ -184,6 +237,9 @@ fn against(task: &Task, directory_url: &str, root_pem: &str) -> Task {
     }
     task
 }
+
+/// The port that CAs ask (RFC 8555, section 8.3).
+const HTTP: u16 = 80;
 
 /// How long a name may take to be proven in a rehearsal.
 const PATIENCE: jiff::SignedDuration = jiff::SignedDuration::from_secs(30);

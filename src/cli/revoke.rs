@@ -24,7 +24,7 @@ use crate::engine::{Force, Task};
 use crate::pki::{Chain, ChainError, PrivateKey};
 use crate::resource::{CertificateRecord, FailureClass, Issuer, NamespacedName, RevocationReason};
 use crate::trust::quoted;
-use crate::workspace::target::{NameTarget, Target};
+use crate::workspace::target::{CERTIFICATE, NameTarget, Target};
 use crate::workspace::{
     AskError, ForeignRevocation, Holder, Job, Refusal, Remembered, Request, Targets, Workspace,
     issuer_of,
@@ -133,7 +133,7 @@ fn by_its_file(
     shell: &Shell,
 ) -> CliError {
     let known: Vec<_> = workspace.records().iter().map(|(name, _)| name.clone()).collect();
-    let target = NameTarget::parse(&args.target.to_string_lossy());
+    let target = NameTarget::parse_of(CERTIFICATE, &args.target.to_string_lossy());
     let found = target.and_then(|word| word.find(&known, shell.global.namespace()).ok());
     let Some(name) = found.filter(|name| workspace.manifest_of(name).is_none()) else {
         return error;

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use clap::ArgMatches;
 use tokio::time::Instant;
 
-use super::args::{Format, GlobalArgs};
+use super::args::{Format, GlobalArgs, HookTime};
 use super::config::Config;
 use super::daily::Daily;
 use super::environment::Environment;
@@ -18,7 +18,7 @@ use super::open_files;
 use super::output::Output;
 use super::result::Results;
 use crate::controller::Intervals;
-use crate::engine::Options;
+use crate::engine::{Hooks, Options};
 use crate::manifest::Source;
 use crate::resource::PUBLISHED;
 use crate::workspace::{Request, Settings};
@@ -78,6 +78,11 @@ impl Shell {
                 certificates: 0,
                 limits: PUBLISHED,
                 ignore_limits: false,
+                hooks: match global.hooks {
+                    HookTime::Now => Hooks::Now,
+                    HookTime::Later => Hooks::Later,
+                    HookTime::AsRoot => Hooks::AsRoot,
+                },
             },
             hook_timeout: global.hook_timeout.0.unsigned_abs(),
             http01_listen: global.http01_listen.clone(),

@@ -10,7 +10,7 @@ use super::exit::ExitCode;
 use super::output::escape;
 use super::run::on_one_thread;
 use super::shell::Shell;
-use crate::manifest::{self, Loaded};
+use crate::manifest::{self, Loaded, Source};
 use crate::resource::NamespacedName;
 use crate::workspace::target::NameTarget;
 use crate::workspace::{Request, Scope, Targets, Workspace};
@@ -46,6 +46,17 @@ pub(crate) fn known_names(
         return Ok(Vec::new());
     }
     on_one_thread(async { Ok(open(shell).await?.known_names()) })
+}
+
+/// The manifests that the state records for the names of a request, for verbs that work without the
+/// state: `issue` finds a name in them, too. None where the state cannot be read.
+pub(crate) fn recorded(shell: &Shell, request: &Request) -> Vec<Source> {
+    if request.names.is_empty() {
+        return Vec::new();
+    }
+    let paths =
+        on_one_thread(async { Ok(open_for(shell, request).await?.recorded(&request.names)) });
+    paths.unwrap_or_default().into_iter().map(Source::File).collect()
 }
 
 /// Reads manifests, reports their errors, and returns the requested targets.

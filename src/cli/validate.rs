@@ -1,6 +1,6 @@
 //! `certctl validate`: manifests, offline; the state says who owns a Secret that several want.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::args::{Format, ValidateArgs};
 use super::count::count;
@@ -12,28 +12,26 @@ use super::message::Level;
 use super::output;
 use super::run::on_one_thread;
 use super::shell::Shell;
-use super::targets::{refused, show};
+use super::targets::{recorded, refused, request, show};
 use crate::manifest::{self, Conflict, Loaded, Source};
 use crate::resource::NamespacedName;
-use crate::workspace::{Request, Scope, Settings, Workspace};
+use crate::workspace::{Scope, Settings, Workspace, narrow};
 
 /// Reads the manifests and reports all errors.
 pub(crate) fn validate(args: &ValidateArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
-    let mut sources = Request::paths(&args.paths)?.sources;
+    let request = request(shell, &args.targets)?;
+    let has_names = !request.names.is_empty();
+    let mut sources = request.sources.clone();
     sources.extend(shell.files()?);
-    if sources.is_empty() {
+    sources.extend(recorded(shell, &request));
+    // A name is looked up wherever a run reads manifests.
+    if sources.is_empty() || has_names {
         let config = shell.environment.config_dir(shell.global.config_dir.as_deref())?;
-        if !config.path.exists() {
-            let path = config.path.to_string_lossy();
-            let message = format!("there is no config directory {}", output::escape(&path));
-            let hint = "certctl validate FILE, or put manifests into that directory";
-            if args.host {
-                let host = doctor::of_host(shell, &Loaded::default())?;
-                doctor::add(shell, &host)?;
-            }
-            return Err(CliError::new(ExitCode::Manifest, message).hinted(hint));
+        if config.path.exists() {
+            sources.push(Source::Directory(config.path));
+        } else if sources.is_empty() {
+            return nothing_there(args, shell, &config.path);
         }
-        sources.push(Source::Directory(config.path));
     }
     let places: Vec<String> = sources.iter().filter_map(place).collect();
     let mut loaded = manifest::load(&sources, &manifest::Options::default());
@@ -42,22 +40,53 @@ pub(crate) fn validate(args: &ValidateArgs, shell: &mut Shell) -> Result<ExitCod
         let known = on_one_thread(Box::pin(owner(settings.clone()?, conflict)));
         known.ok().flatten()
     });
+    if has_names {
+        let files = manifest::load(&request.sources, &manifest::Options::default()).files;
+        let named = files.into_iter().collect();
+        narrow(&mut loaded, &request.names, &named, shell.global.namespace())?;
+    }
     let unmet = shell.settings_at(PathBuf::new())?.unmet(&loaded);
     loaded.diagnostics.extend(unmet);
     let idle = loaded.holding_nothing(&sources);
     loaded.diagnostics.extend(idle);
+    report(args, shell, &loaded, &places)
+}
+
+/// There is no config directory, and nothing else is named.
+fn nothing_there(
+    args: &ValidateArgs,
+    shell: &mut Shell,
+    config: &Path,
+) -> Result<ExitCode, CliError> {
+    let message =
+        format!("there is no config directory {}", output::escape(&config.to_string_lossy()));
+    let hint = "certctl validate FILE, or put manifests into that directory";
+    if args.host {
+        let host = doctor::of_host(shell, &Loaded::default())?;
+        doctor::add(shell, &host)?;
+    }
+    Err(CliError::new(ExitCode::Manifest, message).hinted(hint))
+}
+
+/// Prints what is wrong, in the manifests and with --host in this host.
+fn report(
+    args: &ValidateArgs,
+    shell: &mut Shell,
+    loaded: &Loaded,
+    places: &[String],
+) -> Result<ExitCode, CliError> {
     match shell.global.format() {
         format @ (Format::Json | Format::Yaml) => {
             let items = Items { items: &loaded.diagnostics };
             shell.output.data(&document::text(&items, format)?)?;
         }
-        Format::Text | Format::Wide | Format::Name | Format::Prometheus => show(shell, &loaded),
+        Format::Text | Format::Wide | Format::Name | Format::Prometheus => show(shell, loaded),
     }
-    let valid = judged(args, shell, &loaded, &places);
+    let valid = judged(args, shell, loaded, places);
     if !args.host {
         return valid.map(|()| ExitCode::Done);
     }
-    let host = doctor::of_host(shell, &loaded)?;
+    let host = doctor::of_host(shell, loaded)?;
     doctor::add(shell, &host)?;
     valid?;
     let wrong = host.iter().filter(|finding| finding.is_wrong()).count();

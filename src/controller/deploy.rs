@@ -9,7 +9,8 @@
 //!
 //! A step waits for the steps before it, and is done again after an output that servers had lost. A
 //! failed step is not retried in the same run, but by the next; then after 5 minutes, doubling up to
-//! an hour. A run for a named certificate waits for nothing.
+//! an hour. A run for a named certificate waits for nothing. A run that leaves the hooks to another
+//! one (`--hooks later`) leaves them owed, and that is no failure.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -75,11 +76,16 @@ fn known<'a>(snapshot: &'a Snapshot, target: &DeployTarget) -> Option<&'a Deploy
 }
 
 fn may_try(snapshot: &Snapshot, target: &DeployTarget, now: Timestamp) -> bool {
-    if snapshot.run.not_deployed.contains(&target.step()) {
+    if is_left(snapshot, target) || snapshot.run.not_deployed.contains(&target.step()) {
         return false;
     }
     let next = known(snapshot, target).and_then(next_try);
     snapshot.run.deploy_now || next.is_none_or(|next| next <= now)
+}
+
+/// Whether another run does this step.
+fn is_left(snapshot: &Snapshot, target: &DeployTarget) -> bool {
+    snapshot.run.leaves_hooks && target.step() != DeployStep::Output
 }
 
 /// When a failed step is retried.
@@ -94,7 +100,7 @@ pub fn next_try(deployment: &Deployment) -> Option<Timestamp> {
 
 /// Issued but not deployed, as a failure of the run.
 pub fn failure(snapshot: &Snapshot) -> Option<Failure> {
-    let target = owed(snapshot)?;
+    let target = owed(snapshot).filter(|target| !is_left(snapshot, target))?;
     let cause = known(snapshot, &target).and_then(|known| known.cause.clone()).map(Box::new);
     Some(Failure::of(Doing::Deploy, Cause::Deployment { target, cause }))
 }

@@ -78,6 +78,8 @@ pub struct Run {
     pub deploy_now: bool,
     /// Deploy what is deployed already, too (`deploy --again`).
     pub deploy_again: bool,
+    /// Leave hooks and reloads to a later run (`--hooks later`).
+    pub leaves_hooks: bool,
     /// What was deployed in this run.
     pub deployed: BTreeSet<DeployStep>,
     /// The same as text, with deployments of a pair that another one replaced.

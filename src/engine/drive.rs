@@ -19,6 +19,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::ending::{Ended, Ending, Evidence};
 use super::goal::{AFTER_A_FAILURE, BEGIN, Goal, Pass};
+use super::hooks::Hooks;
 use super::ports::{Clock, Lock, Observer, Performer, Store, StoreError};
 use super::run::{Engine, GRACE, signal};
 use super::schedule::Look;
@@ -182,6 +183,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
 
     /// Applies the request, and loads what a goal's controllers read.
     async fn begin_the_goal(&mut self) -> Result<(), StoreError> {
+        self.session.snapshot.run.leaves_hooks = self.engine.options.hooks == Hooks::Later;
         match &self.task.goal {
             Goal::Issue => {
                 compare_passwords(self.engine, self.task, &mut self.session);

@@ -12,6 +12,7 @@ mod dry_run;
 mod ending;
 mod gather;
 mod goal;
+mod hooks;
 pub mod inputs;
 mod links;
 mod lost_output;
@@ -41,6 +42,7 @@ pub use dry_run::{DryRun, dry_run};
 pub use ending::{Ended, Ending, Evidence, Issued, Undeployed};
 pub use gather::published_pair;
 pub use goal::{AccountRequest, Goal};
+pub use hooks::Hooks;
 pub use links::{LiveFiles, live_files};
 pub use notice::is_recent;
 pub use perform::{

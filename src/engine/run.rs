@@ -4,6 +4,7 @@ use jiff::SignedDuration;
 use tokio::sync::watch;
 
 use super::goal::Goal;
+use super::hooks::Hooks;
 use super::ports::Store;
 use super::task::Task;
 use crate::controller::Intervals;
@@ -33,6 +34,8 @@ pub struct Options {
     pub limits: &'static [PublishedLimits],
     /// Ask the CA for what its limits would refuse.
     pub ignore_limits: bool,
+    /// Who runs deploy hooks and reloads.
+    pub hooks: Hooks,
 }
 
 impl Options {

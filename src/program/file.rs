@@ -8,7 +8,7 @@ use rustix::fs::{Access, AtFlags, CWD, accessat};
 
 use crate::manifest::is_secret_key;
 use crate::resource::{Obstacle, escape};
-use crate::trust::{TrustError, Walk, quoted};
+use crate::trust::{TrustError, Trusted, Walk, quoted};
 
 /// A program in one of the operator's folders.
 #[derive(Debug)]
@@ -64,6 +64,15 @@ impl Program {
     /// Whether it may be run: it is in the folder, also behind links, and no other user can change
     /// it, a folder or a link on the way. Checked when the settings are read and before each run.
     pub(crate) fn check(&self) -> Result<(), Obstacle> {
+        self.check_with(&Walk::trusting_us())
+    }
+
+    /// The same for a run as root, which this process need not be: only root can change it.
+    pub(crate) fn check_for_root(&self) -> Result<(), Obstacle> {
+        self.check_with(&Walk::new(Some(Trusted::root())))
+    }
+
+    fn check_with(&self, walk: &Walk) -> Result<(), Obstacle> {
         let (path, folder) = (self.named.display(), self.folder.display());
         let words = |error: TrustError| {
             if let TrustError::Io { source, .. } = &error {
@@ -72,7 +81,6 @@ impl Program {
             let obstacle = Obstacle::new(&error);
             error.remedy().map_or(obstacle.clone(), |remedy| obstacle.advice(remedy))
         };
-        let walk = Walk::trusting_us();
         let inside = walk.folder(&self.folder).map_err(words)?.path;
         let program = walk.look(&self.path).map_err(words)?;
         if !program.path.starts_with(&inside) {

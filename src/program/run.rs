@@ -47,6 +47,8 @@ pub(crate) struct Run<'a> {
     /// A locked file. The program inherits it, so that the lock is held as long as one of its
     /// processes runs; the number of its first process is written into it.
     pub(crate) lock: Option<&'a File>,
+    /// As root, even if this process is not root's: without the capabilities for that it fails.
+    pub(crate) as_root: bool,
 }
 
 /// Kills the programs that were stopped because a run ended, and are still there after the grace.
@@ -104,8 +106,13 @@ impl Run<'_> {
     pub(crate) async fn to_the_end(&self, limits: &Limits) -> Result<(), ProgramError> {
         let mut child = self.start().await.map_err(|error| {
             let missing = error.kind() == ErrorKind::NotFound;
-            let help =
-                if missing { "; is the interpreter that its first line names there?" } else { "" };
+            let help = if missing {
+                "; is the interpreter that its first line names there?"
+            } else if self.as_root && error.kind() == ErrorKind::PermissionDenied {
+                " as root; --hooks as-root needs CAP_SETUID and CAP_SETGID"
+            } else {
+                ""
+            };
             let reason = format!("{} cannot be run: {error}{help}", self.program.path().display());
             ProgramError::Unusable { reason }
         })?;
@@ -171,6 +178,9 @@ impl Run<'_> {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .process_group(0);
+        if self.as_root {
+            command.uid(0).gid(0);
+        }
         // The umask belongs to the whole process, and a stricter one is harmless meanwhile.
         let guard = UMASK.lock();
         let before = umask(Mode::from_raw_mode(0o077));

@@ -43,6 +43,6 @@ pub use revocations::{
 };
 pub use rollback::{BackError, WentBack};
 pub use run::{Job, RunError};
-pub use selection::{Selection, Targets, issuer_of};
+pub use selection::{Selection, Targets, issuer_of, narrow};
 pub use settings::Settings;
 pub use status::Depth;

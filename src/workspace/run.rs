@@ -197,6 +197,12 @@ impl Workspace {
         Box::pin(engine.reach(task)).await
     }
 
+    /// Answers HTTP-01 at this socket, and has its port asked, instead of the default one.
+    pub fn listen_at(&mut self, socket: TcpListener, port: u16) {
+        self.settings.http01_inherited = Rc::new(vec![socket]);
+        self.settings.http01_check_port = port;
+    }
+
     async fn world<'a>(
         &'a self,
         clock: &'a SystemClock,
@@ -228,6 +234,7 @@ impl Workspace {
             hooks_dir: settings.below_config("hooks.d"),
             environment: Box::new(move |name| environment(name)),
             hook_timeout: settings.hook_timeout,
+            hooks: settings.options.hooks,
             dns01: Dns01Options {
                 solvers_dir: settings.below_config("solvers.d"),
                 recursive_nameservers_only: settings.dns01_recursive_nameservers_only,

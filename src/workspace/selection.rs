@@ -14,7 +14,7 @@ use zeroize::Zeroizing;
 
 use super::open::{Scope, Workspace};
 use super::request::Request;
-use super::target::TargetError;
+use super::target::{NameTarget, TargetError};
 use crate::controller::trigger;
 use crate::engine::inputs::{input_digest, names_of, solver_for};
 use crate::engine::{Goal, Task};
@@ -22,8 +22,8 @@ use crate::manifest::{
     self, Blocks, Conflict, Diagnostic, Loaded, Manifests, ObjectId, SecretSource, Source,
 };
 use crate::resource::{
-    Certificate, CertificateSpec, Issuer, IssuerKind, Metadata, NamespacedName, SecretFiles,
-    SecretKeySelector, Settings, SolverKind,
+    Certificate, CertificateSpec, Issuer, IssuerKind, IssuerRef, Metadata, NamespacedName,
+    SecretFiles, SecretKeySelector, Settings, SolverKind,
 };
 
 /// What was read for a request.
@@ -203,6 +203,18 @@ impl Workspace {
             })
         });
         names.collect()
+    }
+
+    /// The files that the state records for the certificates of these names, as far as they exist.
+    pub fn recorded(&self, names: &[NameTarget]) -> Vec<PathBuf> {
+        let known = self.outlines().filter(|(known, _)| {
+            names.iter().any(|name| name.is_among(std::slice::from_ref(*known)))
+        });
+        let files: BTreeSet<&PathBuf> = known
+            .flat_map(|(_, record)| record.manifest.into_iter().chain(record.references))
+            .filter(|path| path.exists())
+            .collect();
+        files.into_iter().cloned().collect()
     }
 
     /// The names of all Certificates in the manifests and in the state, and of their Secrets.
@@ -430,6 +442,59 @@ impl Workspace {
             IssuerKind::ClusterIssuer => &self.settings.cluster_resource_namespace,
         }
     }
+}
+
+/// Leaves of what was read the Certificates of these names and of the files that are named, their
+/// Issuers, and what is wrong with those. A bare name is looked up in `namespace`.
+pub fn narrow(
+    loaded: &mut Loaded,
+    names: &[NameTarget],
+    whole_files: &BTreeSet<PathBuf>,
+    namespace: Option<&str>,
+) -> Result<(), TargetError> {
+    let mut all: Vec<NamespacedName> =
+        loaded.certificates().map(|certificate| certificate.metadata.key()).collect();
+    all.extend(loaded.diagnostics.iter().filter_map(|found| match &found.blocks {
+        Blocks::Object(id) if id.kind == "Certificate" => Some(id.key.clone()),
+        Blocks::Object(_) | Blocks::File | Blocks::Document | Blocks::Nothing => None,
+    }));
+    let find = |name: &NameTarget| name.find(&all, namespace);
+    let wanted: Result<BTreeSet<NamespacedName>, TargetError> = names.iter().map(find).collect();
+    let wanted = wanted.map_err(|error| error.among(&loaded.certificates))?;
+    let is_wanted = |certificate: &Certificate| {
+        wanted.contains(&certificate.metadata.key())
+            || whole_files.contains(&certificate.origin.path)
+    };
+    let mut objects: BTreeSet<ObjectId> = wanted
+        .iter()
+        .map(|key| ObjectId { kind: "Certificate".to_owned(), key: key.clone() })
+        .collect();
+    let mut files = whole_files.clone();
+    for certificate in loaded.certificates().filter(|one| is_wanted(one)) {
+        let IssuerRef { kind, name, .. } = &certificate.spec.issuer_ref;
+        let namespace = match kind {
+            IssuerKind::Issuer => certificate.metadata.namespace.as_str(),
+            IssuerKind::ClusterIssuer => "",
+        };
+        let key = NamespacedName::new(namespace, name);
+        objects.insert(ObjectId { kind: kind.to_string(), key });
+        files.insert(certificate.origin.path.clone());
+    }
+    let is_used = |issuer: &Issuer| {
+        let id = ObjectId { kind: issuer.kind.to_string(), key: issuer.metadata.key() };
+        objects.contains(&id) || whole_files.contains(&issuer.origin.path)
+    };
+    files.extend(
+        loaded.issuers.iter().filter(|one| is_used(one)).map(|one| one.origin.path.clone()),
+    );
+    loaded.diagnostics.retain(|found| match &found.blocks {
+        Blocks::Object(id) => objects.contains(id) || whole_files.contains(&found.path),
+        Blocks::File | Blocks::Document | Blocks::Nothing => files.contains(&found.path),
+    });
+    loaded.certificates.retain(|one| is_wanted(one));
+    loaded.issuers.retain(is_used);
+    loaded.files.retain(|path| files.contains(path));
+    Ok(())
 }
 
 /// The manifest of a Certificate that has a mistake in it, or in the file that it was in.

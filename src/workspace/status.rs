@@ -10,7 +10,7 @@ use super::open::Workspace;
 use super::outline::Outline;
 use super::selection::Targets;
 use super::view::{CertificateView, IssuerView, Mistake};
-use crate::controller::{Intervals, alert, backoff, limit, readiness, renewal, revocation};
+use crate::controller::{Intervals, alert, backoff, deploy, limit, readiness, renewal, revocation};
 use crate::engine::inputs::account_id;
 use crate::engine::ports::{Lock, StoreError};
 use crate::engine::{Seen, Task, live_files, look, published_pair};
@@ -266,6 +266,7 @@ impl Workspace {
         let next_attempt = backoff::next_try(&snapshot, &record, now).filter(|time| *time > now);
         let due = record.status.renewal_time.filter(|_| !revocation::ends_here(&snapshot));
         let renewal = snapshot.live_leaf().and_then(|leaf| renewal::due(&snapshot, leaf, now));
+        let owed = deploy::owed(&snapshot);
         let snapshot = *snapshot;
         let leaf = snapshot.secret.and_then(|pair| pair.certificate);
         Ok(CertificateView {
@@ -278,6 +279,7 @@ impl Workspace {
             record: (is_known || leaf.is_some()).then_some(record),
             leaf,
             links: snapshot.repair,
+            owed,
             lost_output: lost,
             requests,
             orders,

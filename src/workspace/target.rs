@@ -42,7 +42,7 @@ impl Target {
         if text.starts_with(['/', '.']) || text.ends_with('/') || has_extension {
             return Ok(Self::Path(path.to_owned()));
         }
-        match NameTarget::parse(text) {
+        match NameTarget::parse_of(CERTIFICATE, text) {
             Some(name) if !exists(path) => Ok(Self::Name(name)),
             Some(name) if is_known(&name) => Err(TargetError::Ambiguous { word: text.to_owned() }),
             None if text.is_empty() || !exists(path) => {
@@ -76,6 +76,28 @@ impl NameTarget {
         };
         let is_valid = namespace.is_none_or(is_dns_label) && is_dns_subdomain(name);
         is_valid.then(|| Self { namespace: namespace.map(str::to_owned), name: name.to_owned() })
+    }
+
+    /// The same, or what `-o name` prints of an object of one of these kinds: `certificate/web` in the
+    /// namespace `default`, else `certificate/namespace/web`.
+    pub fn parse_of(kinds: &[&str], text: &str) -> Option<Self> {
+        let Some((kind, rest)) = text.split_once('/').filter(|(kind, _)| kinds.contains(kind))
+        else {
+            return Self::parse(text);
+        };
+        let namespace = if kind == CLUSTER_ISSUER { "" } else { DEFAULT };
+        let (namespace, name) = rest.split_once('/').unwrap_or((namespace, rest));
+        let is_valid = (namespace.is_empty() || is_dns_label(namespace)) && is_dns_subdomain(name);
+        is_valid.then(|| NamespacedName::new(namespace, name).into())
+    }
+
+    /// What `-o name` prints of an object.
+    pub fn printed(kind: &str, namespace: &str, name: &str) -> String {
+        let kind = kind.to_lowercase();
+        if namespace.is_empty() || namespace == DEFAULT {
+            return format!("{kind}/{name}");
+        }
+        format!("{kind}/{namespace}/{name}")
     }
 
     /// Whether one of `known` has this name.
@@ -116,6 +138,15 @@ impl NameTarget {
         }
     }
 }
+
+/// The kind in front of a Certificate's name.
+pub const CERTIFICATE: &[&str] = &["certificate"];
+/// The kinds in front of an issuer's name.
+pub const ISSUERS: &[&str] = &["issuer", CLUSTER_ISSUER];
+/// It has no namespace.
+const CLUSTER_ISSUER: &str = "clusterissuer";
+/// The namespace of objects that name none.
+const DEFAULT: &str = "default";
 
 /// Whether a similar name may be what was meant: host names are alike without being the same host.
 fn may_be_meant(name: &str, similar: &str) -> bool {
@@ -230,6 +261,9 @@ mod tests {
             ("web", Ok(name(None, "web"))),
             ("www.example.com", Ok(name(None, "www.example.com"))),
             ("default/web", Ok(name(Some("default"), "web"))),
+            ("certificate/web", Ok(name(Some("default"), "web"))),
+            ("certificate/shop/web", Ok(name(Some("shop"), "web"))),
+            ("issuer/web", Ok(name(Some("issuer"), "web"))),
             ("mail", Err(TargetError::Ambiguous { word: "mail".into() })),
             ("prod/web", Err(TargetError::Ambiguous { word: "prod/web".into() })),
             ("My_Dir", Ok(Target::Path("My_Dir".into()))),

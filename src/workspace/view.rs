@@ -12,8 +12,8 @@ use crate::controller::{deploy, revocation, rollback};
 use crate::manifest::Diagnostic;
 use crate::resource::{
     Account, Certificate, CertificateRecord, CertificateRequest, CertificateSpec, ConditionType,
-    Event, Issuer, IssuerRef, LeafFacts, NamespacedName, Order, RenewalInformation, Repair,
-    Revocation, Rollback, Spent,
+    DeployTarget, Event, Issuer, IssuerRef, LeafFacts, NamespacedName, Order, RenewalInformation,
+    Repair, Revocation, Rollback, Spent,
 };
 
 /// Everything known of one certificate.
@@ -31,6 +31,8 @@ pub struct CertificateView {
     pub record: Option<CertificateRecord>,
     /// The leaf of tls.crt; `None` when there is none, `Some(Err)` when it cannot be read.
     pub leaf: Option<Result<LeafFacts, String>>,
+    /// The first step of deployment that is not done for the live files.
+    pub owed: Option<DeployTarget>,
     /// The output that servers do not find any more as it was written.
     pub lost_output: Option<String>,
     /// The repair of the Secret's folder: broken links, missing or damaged files.
@@ -91,6 +93,7 @@ impl CertificateView {
             record: None,
             leaf: None,
             links: None,
+            owed: None,
             lost_output: None,
             requests: Vec::new(),
             orders: Vec::new(),
@@ -164,6 +167,13 @@ impl CertificateView {
         let order = self.order().filter(|order| self.is_issuing() && order.phase.is_open())?;
         let presented = order.challenges.iter().filter_map(|challenge| challenge.presented.at);
         presented.chain([order.creation_timestamp]).max()
+    }
+
+    /// What the manifest asks for beyond the files in the state; `None` without one.
+    pub fn deploy_targets(&self) -> Option<Vec<DeployTarget>> {
+        let own = &self.certificate.as_ref()?.settings;
+        let settings = self.issuer.as_ref().map(|issuer| own.or(&issuer.settings));
+        Some(settings.as_ref().unwrap_or(own).deploy_targets())
     }
 
     /// When the first step of deployment that failed is retried; by the next run, if that has passed.

@@ -1,8 +1,9 @@
 //! Issued is one thing, deployed another: outputs and hooks have a state of their own.
 
 use std::fs;
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown, lchown};
 use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
 use certctl::rehearsal::RequestKind;
@@ -10,7 +11,7 @@ use certctl::resource::DeployStep;
 use rustix::io::Errno;
 use serde_json::Value;
 
-use crate::support::{CertificateYaml, World};
+use crate::support::{CertificateYaml, Run, World, finish};
 
 /// Puts a hook into place: a shell script with `$W` for the world's folder.
 fn hook(world: &World, name: &str, script: &str) {
@@ -457,4 +458,79 @@ fn a_fixed_hook_is_run_at_once_for_a_named_certificate_and_what_was_not_tried_is
     hook(&world, "install", "echo done > $W/done");
     world.run(&["issue", "web"]).ends_in(0);
     assert_eq!(read(&world, "done"), "done\n");
+}
+
+#[test]
+fn hooks_that_a_run_leaves_are_pending_until_a_deploy_runs_them() {
+    let world = World::start();
+    world.prepare(&[web(&world)]);
+    hook(&world, "install", "echo installed >> $W/steps");
+    hook(&world, "reload", "test -e $W/server && echo reloaded >> $W/steps");
+    world.run(&["issue", "--hooks", "later"]).ends_in(0);
+    assert!(world.path("out/tls.key").exists() && read(&world, "steps").is_empty());
+    let status = |words: &[&str]| world.run(&[&["status", "--exit-code"], words].concat());
+    let pending = status(&[]).ends_in(8).stdout;
+    assert!(pending.contains("PENDING DEPLOY"), "{pending}");
+    let deployed = || {
+        let text = status(&["web", "-o", "json"]).stdout;
+        let object: Value = serde_json::from_str(&text).unwrap();
+        let conditions = object["status"]["conditions"].as_array().unwrap().clone();
+        conditions.into_iter().find(|one| one["type"] == "Deployed").unwrap()
+    };
+    assert_eq!(
+        (deployed()["status"].as_str(), deployed()["reason"].as_str()),
+        (Some("False"), Some("Pending"))
+    );
+    // An hourly run leaves it again, without a word.
+    world.run(&["issue", "--hooks", "later"]).says_nothing();
+    world.run(&["deploy"]).ends_in(6).says("reload");
+    assert_eq!(read(&world, "steps"), "installed\n");
+    assert_eq!(deployed()["reason"], "DeployFailed");
+    world.write("server", "");
+    world.run(&["deploy"]).ends_in(0);
+    assert_eq!(read(&world, "steps"), "installed\nreloaded\n");
+    assert_eq!(deployed()["status"], "True");
+    status(&[]).ends_in(0);
+    assert_eq!(world.ca.issued(), 1);
+}
+
+/// The user of the services.
+const SERVICE: u32 = 54_323;
+
+/// `deploy` as that user, who has these capabilities.
+fn deploy_as_service(world: &World, capabilities: &str) -> Run {
+    let mut command = Command::new("setpriv");
+    let user = SERVICE.to_string();
+    command.args(["--reuid", &user, "--regid", &user, "--clear-groups"]);
+    command.args(["--inh-caps", capabilities, "--ambient-caps", capabilities]);
+    command.arg(world.path("certctl")).args(["deploy", "--hooks", "as-root"]);
+    world.surround(&mut command);
+    finish(command.spawn().unwrap())
+}
+
+#[test]
+fn a_service_without_rights_runs_the_hooks_of_root_as_root_and_no_others() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let world = World::start();
+    world.prepare(&[CertificateYaml::new("web").annotation("certctl.io/reload", "reload")]);
+    hook(&world, "reload", "id -u > $W/who; id -g >> $W/who");
+    fs::set_permissions(world.path(""), fs::Permissions::from_mode(0o755)).unwrap();
+    fs::copy(env!("CARGO_BIN_EXE_certctl"), world.path("certctl")).unwrap();
+    world.run(&["issue", "--hooks", "later"]).ends_in(0);
+    for entry in world.state().everything().into_keys().chain([world.path("state")]) {
+        lchown(&entry, Some(SERVICE), Some(SERVICE)).unwrap();
+    }
+    deploy_as_service(&world, "-all").ends_in(6).says("--hooks as-root needs CAP_SETUID");
+    // What the user of the service could have written is not run as root.
+    let program = world.path("config/hooks.d/reload");
+    chown(&program, Some(SERVICE), Some(SERVICE)).unwrap();
+    deploy_as_service(&world, "+setuid,+setgid,+kill").ends_in(6);
+    assert!(!world.path("who").exists());
+    chown(&program, Some(0), Some(0)).unwrap();
+    deploy_as_service(&world, "+setuid,+setgid,+kill").ends_in(0);
+    assert_eq!(read(&world, "who"), "0\n0\n");
+    let status = fs::metadata(world.path("state/certificates/default/web/status.json")).unwrap();
+    assert_eq!(status.uid(), SERVICE);
 }

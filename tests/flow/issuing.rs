@@ -48,10 +48,7 @@ fn a_renewal_that_was_only_asked_for_and_failed_is_tried_again_when_it_is_due() 
     let renewal = renewal.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     world.run(&["renew", "web"]).ends_in(5).says(&format!("next attempt {renewal}"));
     let status = world.run(&["status", "web", "-o", "json"]).ends_in(0).stdout;
-    assert!(
-        status.contains(&format!("\"status.certctl.io/next-attempt\": \"{renewal}\"")),
-        "{status}"
-    );
+    assert!(status.contains(&format!("\"nextAttempt\": \"{renewal}\"")), "{status}");
     world.issue().says_nothing();
 }
 

@@ -57,7 +57,7 @@ fn jq_reads_the_status_of_certificates_in_every_state() {
     assert_eq!(jq(&world, "good", &one(fields)), "1\tgood-tls\tgood.example.test\tdefault\n");
     let failed = "[.status.failedIssuanceAttempts, \
                   (.status.lastFailureTime | fromdate | type), \
-                  (.metadata.annotations[\"status.certctl.io/next-attempt\"] | fromdate | type)] \
+                  (.status.nextAttempt | fromdate | type)] \
                   | @tsv";
     assert_eq!(jq(&world, "bad", &one(failed)), "1\tnumber\tnumber\n");
     let stands_in = ".metadata.annotations[\"status.certctl.io/temporary\"]";

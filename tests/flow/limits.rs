@@ -5,8 +5,8 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use certctl::controller::Intervals;
-use certctl::engine::Options;
 use certctl::engine::ports::{Clock as _, SystemClock};
+use certctl::engine::{Hooks, Options};
 use certctl::rehearsal::{Fault, ProblemType, RequestKind, Rule};
 use certctl::resource::{FailureClass, Limit, PublishedLimits};
 use certctl::workspace::plan::{Action, Item};
@@ -124,6 +124,7 @@ fn planned(world: &World) -> Vec<Item> {
         certificates: 0,
         limits: PUBLISHED,
         ignore_limits: false,
+        hooks: Hooks::default(),
     };
     let settings = Settings {
         files: Vec::new(),

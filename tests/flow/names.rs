@@ -158,3 +158,118 @@ fn validate_puts_the_mistake_of_a_shared_secret_on_the_one_that_does_not_own_it(
     let plan = world.run(&["plan"]).ends_in(3);
     assert!(plan.stderr.contains(&format!("--> {}", place("a"))), "{}", plan.stderr);
 }
+
+/// A command, what it prints, and the verbs that take that.
+type Printed<'a> = (&'a [&'a str], &'a str, &'a [&'a [&'a str]]);
+
+#[test]
+fn what_o_name_prints_is_taken_by_every_verb_that_takes_a_name() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    let in_prod = |yaml: String| yaml.replacen("metadata:\n", "metadata:\n  namespace: prod\n", 1);
+    let other = in_prod(CertificateYaml::new("web").to_string());
+    let text = format!("{}---\n{other}", in_prod(world.issuer().to_string()));
+    world.write("config/prod.yaml", &text);
+    let both = "certificate/web\ncertificate/prod/web\n";
+    assert_eq!(world.run(&["plan", "-o", "name"]).ends_in(0).stdout, both);
+    world.issue().ends_in(0);
+    let certificates: &[&[&str]] = &[
+        &["issue"],
+        &["plan"],
+        &["renew"],
+        &["deploy"],
+        &["validate"],
+        &["rehearse"],
+        &["status"],
+        &["status", "certificate"],
+        &["describe"],
+        &["inspect", "--offline"],
+        &["rollback"],
+        &["revoke", "--yes"],
+        &["forget"],
+    ];
+    let table: &[Printed<'_>] = &[
+        (&["status", "-o", "name"], both, certificates),
+        (
+            &["describe", "web", "-n", "prod", "-o", "name"],
+            "certificate/prod/web\n",
+            &[&["status"]],
+        ),
+        (
+            &["status", "issuer", "-o", "name"],
+            "issuer/ca\nissuer/prod/ca\n",
+            &[&["status"], &["status", "issuer"], &["check", "acme"], &["account", "show"]],
+        ),
+        (
+            &["status", "request", "-o", "name"],
+            "certificaterequest/web-1\ncertificaterequest/prod/web-1\n",
+            &[&["status"], &["status", "request"], &["describe"]],
+        ),
+        (
+            &["status", "order", "-o", "name"],
+            "order/web-1-1\norder/prod/web-1-1\n",
+            &[&["status"], &["status", "order"]],
+        ),
+        (
+            &["inspect", "prod/web", "--offline", "-o", "name"],
+            "secret/prod/web-tls\n",
+            &[&["inspect", "--offline"]],
+        ),
+    ];
+    for (words, printed, _) in table {
+        assert_eq!(world.run(words).ends_in(0).stdout, *printed, "{words:?}");
+    }
+    let challenges = world.run(&["status", "challenge", "-o", "name"]).ends_in(0).stdout;
+    for name in challenges.lines() {
+        world.run(&["status", name]).ends_in(0);
+    }
+    for (_, printed, verbs) in table.iter().rev() {
+        for verb in *verbs {
+            for name in printed.lines() {
+                feed_back(&world, verb, name);
+            }
+        }
+    }
+    world.run(&["renew", "issuer/ca"]).ends_in(3).says("`issuer/ca` not found");
+}
+
+/// The verb finds the object, if it then refuses what is asked: there is no earlier certificate, and
+/// the manifest is still there.
+fn feed_back(world: &World, verb: &[&str], name: &str) {
+    let run = world.run(&[verb, &[name]].concat());
+    assert_ne!(run.code, Some(2), "{verb:?} {name}: {}", run.stderr);
+    for refusal in ["not found", "not a valid name", "no name", "several namespaces"] {
+        assert!(!run.stderr.contains(refusal), "{verb:?} {name}: {}", run.stderr);
+    }
+    if !["rollback", "forget"].contains(&verb[0]) {
+        assert_eq!(run.code, Some(0), "{verb:?} {name}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn validate_and_rehearse_take_the_names_that_issue_takes() {
+    let world = World::prepared(&[CertificateYaml::new("web"), CertificateYaml::new("mail")]);
+    let elsewhere = format!(
+        "{}---\n{}",
+        world.issuer().named("other"),
+        CertificateYaml::new("far").issued_by("other")
+    );
+    let elsewhere = world.write("elsewhere/far.yaml", &elsewhere);
+    world.run(&["issue", elsewhere.to_str().unwrap()]).ends_in(0);
+    world.write("config/mail.yaml", &broken("mail"));
+    // The mistake of another is not its matter; a mistake of its own is.
+    let valid = world.run(&["validate", "web"]).ends_in(0);
+    assert_eq!(valid.stderr, "1 Certificate, 1 Issuer in 2 files: valid, 0 warnings\n");
+    let valid = world.run(&["validate", "certificate/web", "far"]).ends_in(0);
+    assert_eq!(valid.stderr, "2 Certificates, 2 Issuers in 3 files: valid, 0 warnings\n");
+    world.run(&["validate", "mail"]).ends_in(3).says("unknown field `dnsName`");
+    world.run(&["validate", "wec"]).ends_in(3).says("did you mean `default/web`?");
+    for verb in ["validate", "rehearse"] {
+        let said = "`web.example.test` is a host name of the Certificate `default/web`";
+        world.run(&[verb, "web.example.test"]).ends_in(3).says(said);
+    }
+    for name in ["web", "far"] {
+        let run = world.run(&["rehearse", name]).says("rehearsed against the built-in CA: 1 of 1");
+        assert!(run.stderr.contains(&format!("default/{name}\n")), "{}", run.stderr);
+    }
+    assert_eq!(world.ca.issued(), 1);
+}

@@ -22,7 +22,7 @@ pub(crate) const RECORDED: [(&str, &[&str]); 3] = [
 
 /// A document or an answer with a placeholder for each time of a failure and of the next attempt.
 pub(crate) fn failure_times(text: &str) -> String {
-    let keys = ["\"lastFailureTime\": \"", "\"status.certctl.io/next-attempt\": \""];
+    let keys = ["\"lastFailureTime\": \"", "\"nextAttempt\": \""];
     placed(text, &keys, |_| NOW)
 }
 

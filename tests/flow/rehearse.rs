@@ -1,6 +1,11 @@
 //! `certctl rehearse`: the user's manifests against a CA and a name server of its own.
 
-use crate::support::{CertificateYaml, World};
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::process::CommandExt as _;
+use std::process::Command;
+
+use crate::support::{CertificateYaml, Run, World, finish};
 
 /// An Issuer with DNS-01 for all names but `www`, and a Certificate for three names.
 fn write_manifests(world: &World) {
@@ -46,4 +51,41 @@ fn a_rehearsal_finds_that_a_credential_is_missing() {
     assert!(run.stderr.contains("zone-editor"), "{}", run.stderr);
     assert!(!run.stderr.contains("1 of them to the end"), "{}", run.stderr);
     assert_eq!((world.ca.requests(), world.dns.questions()), (0, Vec::new()));
+}
+
+/// A user of no other test.
+const USER: u32 = 54_322;
+
+/// What a user without rights sees, who chooses no port.
+fn as_user(world: &World, words: &[&str]) -> Run {
+    let mut command = Command::new(world.path("certctl"));
+    command.args(words).args(["--self-check-interval", "100ms"]);
+    world.surround(&mut command);
+    command.env_remove("CERTCTL_HTTP01_LISTEN").env_remove("CERTCTL_STATE_DIR");
+    finish(command.uid(USER).gid(USER).spawn().unwrap())
+}
+
+#[test]
+fn a_user_who_may_not_listen_on_port_80_gets_a_free_port() {
+    let first = std::fs::read_to_string("/proc/sys/net/ipv4/ip_unprivileged_port_start");
+    let may_listen = first.is_ok_and(|first| first.trim().parse::<u16>().unwrap() <= 80);
+    if may_listen || !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    let all = Permissions::from_mode(0o755);
+    std::fs::set_permissions(world.path(""), all).unwrap();
+    std::fs::copy(env!("CARGO_BIN_EXE_certctl"), world.path("certctl")).unwrap();
+    let run = as_user(&world, &["rehearse", "web"]).ends_in(0).says("1 of 1 certificate issued");
+    let said = "this user may not listen on port 80: the rehearsal uses port ";
+    assert_eq!(run.stderr.matches(said).count(), 1, "{}", run.stderr);
+    // A port that is chosen is had, or nothing: 80 is refused.
+    let run = as_user(&world, &["rehearse", "--http01-listen", "0.0.0.0:80"]);
+    assert!(run.code == Some(3) && !run.stderr.contains(said), "{}", run.stderr);
+    world.write(
+        "config/web.yaml",
+        &CertificateYaml::new("web").annotation("certctl.io/http01-listen", "0.0.0.0:80"),
+    );
+    let run = as_user(&world, &["rehearse"]);
+    assert!(run.code == Some(3) && !run.stderr.contains(said), "{}", run.stderr);
 }

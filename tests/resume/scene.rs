@@ -10,7 +10,7 @@ use std::task::Poll;
 use certctl::acme::Limits;
 use certctl::controller::Intervals;
 use certctl::engine::ports::{Key, Store as _};
-use certctl::engine::{Ended, Ending, Engine, Goal, Observer, Options, Task};
+use certctl::engine::{Ended, Ending, Engine, Goal, Hooks, Observer, Options, Task};
 use certctl::resource::dns01::Rfc2136;
 use certctl::resource::{
     AccountStep, Acme, Certificate, CertificateRecord, CertificateSpec, ConditionStatus,
@@ -370,6 +370,7 @@ pub(crate) fn options() -> Options {
         certificates: 0,
         limits: &[],
         ignore_limits: false,
+        hooks: Hooks::default(),
     }
 }
 

@@ -70,6 +70,17 @@ pub struct GlobalArgs {
     /// Stop a hook after this long
     #[arg(long, value_name = "DURATION", default_value = "60s", global = true, value_parser = values::positive_duration)]
     pub hook_timeout: GoDuration,
+    /// Run hooks and reloads now, leave them to `certctl deploy` (later), or run them as root
+    #[arg(
+        long,
+        value_enum,
+        default_value_t,
+        env = "CERTCTL_HOOKS",
+        hide_env_values = true,
+        global = true,
+        value_name = "WHEN"
+    )]
+    pub hooks: HookTime,
     // One that is named must be had; the default falls back to IPv4, so it is none of clap's.
     #[arg(help = format!("Address the HTTP-01 listener binds (repeat) [default: `{HTTP01_LISTEN}`]"), long, value_name = "ADDR", env = "CERTCTL_HTTP01_LISTEN", hide_env_values = true,
           value_delimiter = ',', global = true,
@@ -134,6 +145,18 @@ impl GlobalArgs {
     pub fn format(&self) -> Format {
         self.output.unwrap_or_default()
     }
+}
+
+/// `--hooks`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum HookTime {
+    /// In this run, as its user.
+    #[default]
+    Now,
+    /// In a later run: the certificate is PENDING DEPLOY until then.
+    Later,
+    /// In this run, as root; needs CAP_SETUID and CAP_SETGID.
+    AsRoot,
 }
 
 /// `-o`.

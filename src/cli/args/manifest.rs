@@ -1,6 +1,6 @@
 //! Arguments of the verbs that read manifests alone.
 
-use std::path::PathBuf;
+use std::ffi::OsString;
 
 use clap::Args;
 
@@ -9,9 +9,10 @@ use super::values::Resolve;
 /// `certctl validate`.
 #[derive(Debug, Args)]
 pub struct ValidateArgs {
-    /// Manifests, folders of them, or `-` for standard input [default: the config directory]
-    #[arg(value_name = "FILE|DIR|-")]
-    pub paths: Vec<PathBuf>,
+    /// Certificates by name, manifests, folders of them, or `-` for standard input [default: the
+    /// config directory]
+    #[arg(value_name = "NAME|FILE|DIR|-")]
+    pub targets: Vec<OsString>,
     /// Exit with 3 for warnings, too.
     #[arg(long)]
     pub strict: bool,
@@ -23,9 +24,10 @@ pub struct ValidateArgs {
 /// `certctl rehearse`.
 #[derive(Debug, Args)]
 pub struct RehearseArgs {
-    /// Manifests, folders of them, or `-` for standard input [default: the config directory]
-    #[arg(value_name = "FILE|DIR|-")]
-    pub paths: Vec<PathBuf>,
+    /// Certificates by name, manifests, folders of them, or `-` for standard input [default: the
+    /// config directory]
+    #[arg(value_name = "NAME|FILE|DIR|-")]
+    pub targets: Vec<OsString>,
     /// Address of a name during the rehearsal (repeat).
     #[arg(long, value_name = "NAME=ADDR")]
     pub resolve: Vec<Resolve>,

@@ -11,8 +11,8 @@ use super::values;
 pub enum TimerVerb {
     /// Print the files of a scheduler; installs nothing.
     ///
-    /// --systemd: a hardened service with its timer, a socket for port 80, and a path unit that
-    /// reloads servers as root. All run hourly, at a host-specific minute.
+    /// --systemd: a hardened service with its timer, a socket for port 80, and a service that
+    /// runs hooks and reloads as root. All run hourly, at a host-specific minute.
     Print(TimerPrintArgs),
 }
 

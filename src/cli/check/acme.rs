@@ -17,7 +17,7 @@ use crate::cli::shell::Shell;
 use crate::cli::time;
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::resource::{Acme, FailureClass, Issuer, IssuerKind};
-use crate::workspace::target::NameTarget;
+use crate::workspace::target::{ISSUERS, NameTarget};
 
 /// `certctl check acme`.
 pub(super) fn check(args: &CheckAcmeArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
@@ -26,7 +26,7 @@ pub(super) fn check(args: &CheckAcmeArgs, shell: &mut Shell) -> Result<ExitCode,
         CliError::new(ExitCode::Usage, format_args!("`{name}` is not a valid issuer name"))
     };
     let name = args.issuer.as_ref();
-    let target = name.map(|name| NameTarget::parse(name).ok_or_else(|| refused(name)));
+    let target = name.map(|name| NameTarget::parse_of(ISSUERS, name).ok_or_else(|| refused(name)));
     let target = target.transpose()?;
     on_one_thread(async {
         let known = Known::read(shell, true).await?;

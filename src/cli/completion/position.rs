@@ -57,12 +57,11 @@ pub(super) fn position(verb: &str, argument: &str) -> Option<Position> {
         _ => None,
     };
     let of_verb = match (verb, argument) {
-        ("issue" | "plan", "targets") => Some(Position::Targets),
+        ("issue" | "plan" | "validate" | "rehearse", "targets") => Some(Position::Targets),
         ("renew", "names") => Some(Position::Certificates),
         ("deploy" | "forget", "names") | ("rollback", "name" | "names") => Some(Position::Issued),
         ("rollback", "to") => Some(Position::Revisions),
-        ("validate" | "rehearse", "paths")
-        | ("create certificaterequest", "from_certificate_file") => Some(Position::Manifests),
+        ("create certificaterequest", "from_certificate_file") => Some(Position::Manifests),
         ("rehearse", "resolve") => Some(Position::Resolve),
         ("status" | "describe", "words") => Some(Position::Status),
         ("inspect", "words") => Some(Position::Inspect),

@@ -201,7 +201,7 @@ fn certificates_and_manifests_stand_where_verbs_take_them() {
             &["default/web", "fresh", "mail", "old", "shop/web", "more.yaml", "my folder/"],
         ),
         ("issue more.yaml m@", &["mail", "more", "my folder/"]),
-        ("validate m@", &["more.yaml", "my folder/"]),
+        ("validate m@", &["mail", "more.yaml", "my folder/"]),
         ("validate .h@", &[".hidden.yaml"]),
         ("validate ../config/@", &["../config/all.yaml"]),
         ("-f more.yaml renew m@", &["mail", "more"]),

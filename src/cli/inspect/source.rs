@@ -56,8 +56,11 @@ pub(super) struct Subject {
 impl Source {
     /// Reads the words of `inspect`; `known` are the objects that there are.
     pub(super) fn read(words: &[OsString], known: &[NamespacedName]) -> Result<Self, CliError> {
+        let secret =
+            |word: &OsString| word.to_str().is_some_and(|text| text.starts_with("secret/"));
         let (is_secret, word) = match words {
-            [word] => (false, word),
+            // As `-o name` prints it.
+            [word] => (secret(word), word),
             [kind, word] if kind == "secret" => (true, word),
             _ => {
                 return Err(CliError::new(ExitCode::Usage, "inspect takes one argument")
@@ -66,7 +69,7 @@ impl Source {
         };
         if is_secret {
             let text = word.to_string_lossy();
-            let name = NameTarget::parse(&text).ok_or_else(|| {
+            let name = NameTarget::parse_of(&["secret"], &text).ok_or_else(|| {
                 CliError::new(
                     ExitCode::Usage,
                     format_args!("`{}` is not a valid name", escape(&text)),
@@ -118,7 +121,10 @@ impl Source {
                     return Err(CliError::new(ExitCode::Manifest, message)
                         .hinted(format_args!("certctl status {}", name.name)));
                 };
-                let subject = of_files(format!("secret/{}", secret.name), &files)?;
+                let subject = of_files(
+                    NameTarget::printed("secret", &secret.namespace, &secret.name),
+                    &files,
+                )?;
                 Ok(subject.owned(owners, owners.owner_of(&secret).map(|o| &o.certificate)))
             }
             Self::File(path) => {

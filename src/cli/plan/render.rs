@@ -8,12 +8,13 @@ use crate::cli::status::table::{Cell, Width, render};
 use crate::cli::time;
 use crate::resource::{Reason, rfc3339};
 use crate::workspace::plan::{Action, Item, Wait};
+use crate::workspace::target::NameTarget;
 
 /// The certificates with an action, as `-o name`.
 pub(super) fn names(items: &[Item]) -> String {
     let changing = items.iter().filter(|item| item.changes());
-    let lines: Vec<String> = changing.map(|item| format!("certificate/{}\n", item.name)).collect();
-    lines.concat()
+    let line = |item: &Item| NameTarget::printed("certificate", &item.namespace, &item.name) + "\n";
+    changing.map(line).collect()
 }
 
 /// So many certificates each have a line, and so many of those that are due a block.

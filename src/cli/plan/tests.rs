@@ -152,7 +152,7 @@ fn of_many_certificates_what_will_happen_is_listed() {
 
 #[test]
 fn names_are_those_to_which_something_would_be_done() {
-    assert_eq!(names(&items()), "certificate/changed\ncertificate/web\ncertificate/late\n");
+    assert_eq!(names(&items()), "certificate/changed\ncertificate/web\ncertificate/prod/late\n");
 }
 
 #[test]

@@ -9,16 +9,115 @@ use crate::cli::explain::field::{Field, Kind, REQUIRED, Type, Words};
 use crate::cli::explain::{ANNOTATIONS, below, key_of, table};
 
 /// The schema of any manifest that certctl reads.
+///
+/// The kind selects the schema by if/then: with `oneOf`, an editor shows one mistake once for each
+/// kind.
 pub fn any() -> Value {
-    let kinds = Kind::ALL.map(object_of);
-    json!({ "$schema": DRAFT, "title": "Manifests of certctl", "oneOf": kinds })
+    let mut definitions: Map<String, Value> = Kind::ALL
+        .map(|kind| (kind.name().to_owned(), strict(object_of(kind))))
+        .into_iter()
+        .collect();
+    definitions.insert(LIST.to_owned(), list());
+    let mut rules: Vec<Value> = definitions
+        .keys()
+        .map(|name| json!({ "if": is_kind(name), "then": { "$ref": format!("#/definitions/{name}") } }))
+        .collect();
+    rules.push(other_kind());
+    json!({
+        "$schema": DRAFT,
+        "$id": id("manifest"),
+        "title": "Manifests of certctl",
+        "type": "object",
+        "required": ["kind"],
+        "allOf": rules,
+        "definitions": definitions,
+    })
 }
 
 /// The schema of one kind.
 pub fn of(kind: Kind) -> Value {
-    let mut schema = object_of(kind);
+    let mut schema = strict(object_of(kind));
     if let Some(fields) = schema.as_object_mut() {
         fields.insert("$schema".to_owned(), json!(DRAFT));
+        fields.insert("$id".to_owned(), json!(id(&kind.name().to_ascii_lowercase())));
+    }
+    schema
+}
+
+/// Identifies a schema; nothing is fetched from there.
+fn id(name: &str) -> String {
+    format!("https://certctl.io/v1/schema/{name}.json")
+}
+
+fn is_kind(name: &str) -> Value {
+    json!({ "properties": { "kind": { "const": name } }, "required": ["kind"] })
+}
+
+/// What `kubectl get -o yaml` exports; its items are manifests, Lists among them.
+fn list() -> Value {
+    json!({
+        "title": LIST,
+        "type": "object",
+        "properties": {
+            "apiVersion": { "const": "v1" },
+            "kind": { "const": LIST },
+            "items": { "type": "array", "items": { "$ref": "#" } },
+        },
+        "required": ["apiVersion", "items"],
+    })
+}
+
+/// certctl skips the kinds of other API groups; a kind that cert-manager does not have is a mistake.
+fn other_kind() -> Value {
+    let known: Vec<&str> = Kind::ALL.map(Kind::name).into_iter().chain([LIST]).collect();
+    let is_other = json!({
+        "properties": { "kind": { "not": { "enum": known } } },
+        "required": ["kind"],
+    });
+    let of_cert_manager = Kind::ALL.into_iter().filter(|kind| *kind != Kind::Secret);
+    let of_cert_manager: Vec<&str> = of_cert_manager.map(Kind::name).collect();
+    let is_of_cert_manager = json!({
+        "properties": { "apiVersion": { "pattern": "^cert-manager\\.io/" } },
+        "required": ["apiVersion"],
+    });
+    json!({
+        "if": is_other,
+        "then": {
+            "required": ["apiVersion"],
+            "if": is_of_cert_manager,
+            "then": { "properties": { "kind": {
+                "if": { "not": { "pattern": "(Request|List)$" } },
+                "then": { "enum": of_cert_manager },
+            } } },
+        },
+    })
+}
+
+/// The same schema, in which a mistyped key is one error: only a mapping without unknown keys is
+/// checked for missing ones.
+fn strict(mut schema: Value) -> Value {
+    match &mut schema {
+        Value::Object(words) => {
+            for (_, word) in words.iter_mut() {
+                *word = strict(word.take());
+            }
+            let is_closed = words.get("additionalProperties") == Some(&json!(false));
+            let keys = words.get("properties").and_then(Value::as_object);
+            let keys: Option<Vec<String>> = keys.map(|keys| keys.keys().cloned().collect());
+            if let Some(keys) = keys.filter(|_| is_closed)
+                && let Some(required) = words.remove("required")
+                && required.as_array().is_some_and(|names| !names.is_empty())
+            {
+                words.insert("if".to_owned(), json!({ "propertyNames": { "enum": keys } }));
+                words.insert("then".to_owned(), json!({ "required": required }));
+            }
+        }
+        Value::Array(values) => {
+            for value in values {
+                *value = strict(value.take());
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
     schema
 }
@@ -111,11 +210,15 @@ fn annotations(kind: Kind) -> Value {
     {
         let known: Vec<&str> =
             table::section("Annotations").iter().map(|field| key_of(field.path)).collect();
-        let other = json!({ "not": { "pattern": "^certctl\\.io/" } });
-        words.insert("propertyNames".to_owned(), json!({ "anyOf": [other, { "enum": known }] }));
+        let is_ours = json!({ "pattern": "^certctl\\.io/" });
+        let names = json!({ "if": is_ours, "then": { "enum": known } });
+        words.insert("propertyNames".to_owned(), names);
     }
     schema
 }
+
+/// The kind of several manifests in one.
+const LIST: &str = "List";
 
 pub(crate) const DRAFT: &str = "http://json-schema.org/draft-07/schema#";
 

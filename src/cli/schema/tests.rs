@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -5,74 +6,30 @@ use serde_json::{Value, json};
 use super::manifest::{any, of};
 use crate::cli::explain::field::Kind;
 
-/// Holds a value against a schema, as far as these schemas go.
-fn faults(schema: &Value, value: &Value, at: &str, found: &mut Vec<String>) {
-    for (word, rule) in schema.as_object().unwrap() {
-        let fits = match word.as_str() {
-            "type" => match rule.as_str().unwrap() {
-                "string" => value.is_string(),
-                "boolean" => value.is_boolean(),
-                "integer" => value.is_i64(),
-                "array" => value.is_array(),
-                "object" => value.is_object(),
-                other => panic!("{other}"),
-            },
-            "const" => value == rule,
-            "enum" => rule.as_array().unwrap().contains(value),
-            "required" => rule
-                .as_array()
-                .unwrap()
-                .iter()
-                .all(|name| value.get(name.as_str().unwrap()).is_some()),
-            "additionalProperties" => {
-                rule != false
-                    || value
-                        .as_object()
-                        .into_iter()
-                        .flatten()
-                        .all(|(key, _)| schema["properties"].get(key).is_some())
-            }
-            "properties" => {
-                for (key, value) in value.as_object().into_iter().flatten() {
-                    if let Some(rule) = rule.get(key) {
-                        faults(rule, value, &format!("{at}.{key}"), found);
-                    }
-                }
-                true
-            }
-            "items" => {
-                for (index, value) in value.as_array().into_iter().flatten().enumerate() {
-                    faults(rule, value, &format!("{at}[{index}]"), found);
-                }
-                true
-            }
-            "oneOf" => {
-                rule.as_array()
-                    .unwrap()
-                    .iter()
-                    .filter(|one| {
-                        let mut inner = Vec::new();
-                        faults(one, value, at, &mut inner);
-                        inner.is_empty()
-                    })
-                    .count()
-                    == 1
-            }
-            "propertyNames" => {
-                let known = rule["anyOf"][1]["enum"].as_array().unwrap();
-                let mut keys = value.as_object().into_iter().flatten().map(|(key, _)| key);
-                keys.all(|key| {
-                    !key.starts_with("certctl.io/") || known.iter().any(|one| one == key)
-                })
-            }
-            "pattern" => value.as_str().unwrap().ends_with(['s', 'm', 'h', '0']),
-            "description" | "title" | "$schema" => true,
-            other => panic!("{at}: the schema says `{other}`"),
-        };
-        if !fits {
-            found.push(format!("{at}: {word}: {value}"));
-        }
+/// What an editor shows: the place and the message of each mistake, without the rules above it.
+fn mistakes(schema: &Value, document: &Value) -> Vec<String> {
+    let (mut compiler, mut schemas) = (boon::Compiler::new(), boon::Schemas::new());
+    compiler.add_resource("file:///schema.json", schema.clone()).unwrap();
+    let index = compiler.compile("file:///schema.json", &mut schemas).unwrap();
+    let mut found = Vec::new();
+    if let Err(error) = schemas.validate(document, index) {
+        leaves(&error, &mut found);
     }
+    found
+}
+
+fn leaves(error: &boon::ValidationError<'_, '_>, found: &mut Vec<String>) {
+    if error.causes.is_empty() {
+        found.push(format!("{}: {}", error.instance_location, error.kind));
+    }
+    for cause in &error.causes {
+        leaves(cause, found);
+    }
+}
+
+/// A List of what stands in several documents.
+fn list(items: &[Value]) -> Value {
+    json!({ "apiVersion": "v1", "kind": "List", "metadata": { "resourceVersion": "" }, "items": items })
 }
 
 fn documents(path: &Path) -> Vec<Value> {
@@ -98,46 +55,97 @@ fn the_examples_and_a_manifest_with_every_field_fit() {
     manifests(&root.join("examples"), &mut paths);
     assert!(paths.len() > 4, "{paths:?}");
     for path in paths {
-        for document in documents(&path) {
+        let documents = documents(&path);
+        for document in &documents {
             let kind = Kind::parse(document["kind"].as_str().unwrap()).unwrap();
-            let mut found = Vec::new();
-            faults(&of(kind), &document, kind.name(), &mut found);
-            assert_eq!(found, Vec::<String>::new(), "{}", path.display());
-            faults(&any(), &document, "any", &mut found);
-            assert_eq!(found, Vec::<String>::new(), "{}", path.display());
+            assert_eq!(mistakes(&of(kind), document), [""; 0], "{}", path.display());
+            assert_eq!(mistakes(&any(), document), [""; 0], "{}", path.display());
         }
+        let in_one = list(&[list(&documents)]);
+        assert_eq!(mistakes(&any(), &in_one), [""; 0], "{}", path.display());
     }
 }
 
 #[test]
-fn what_is_unknown_or_of_the_wrong_type_does_not_fit() {
+fn one_mistake_is_one_message() {
     let good = json!({
         "apiVersion": "cert-manager.io/v1",
         "kind": "Certificate",
         "metadata": { "name": "web" },
         "spec": { "secretName": "web-tls", "issuerRef": { "name": "ca" }, "dnsNames": ["a.example"] },
     });
-    for (pointer, value, expected) in [
-        ("/spec/dnsName", json!("a.example"), "Certificate.spec: additionalProperties"),
-        ("/spec/dnsNames", json!("a.example"), "Certificate.spec.dnsNames: type"),
-        ("/spec/usages", json!(["any", "some"]), "Certificate.spec.usages[1]: enum"),
-        ("/spec/duration", json!("90d"), "Certificate.spec.duration: pattern"),
-        (
-            "/metadata/annotations",
-            json!({ "certctl.io/x": "y" }),
-            "Certificate.metadata.annotations: propertyNames",
-        ),
-        ("/kind", json!("Issuer"), "Certificate.kind: const"),
-    ] {
+    assert_eq!(mistakes(&any(), &good), [""; 0]);
+    for (pointer, value, expected) in MISTAKES {
         let mut bad = good.clone();
         let (parent, key) = pointer.rsplit_once('/').unwrap();
-        bad.pointer_mut(parent).unwrap()[key] = value;
-        let mut found = Vec::new();
-        faults(&of(Kind::Certificate), &bad, "Certificate", &mut found);
-        assert_eq!(found.len(), 1, "{found:?}");
-        assert!(found[0].starts_with(expected), "{found:?}");
+        let parent = bad.pointer_mut(parent).unwrap().as_object_mut().unwrap();
+        let value: Value = value.parse().unwrap();
+        // A renamed key: what it held is under the new one.
+        match value.as_str().and_then(|name| name.strip_prefix("key ")) {
+            Some(name) => {
+                let held = parent.remove(key).unwrap();
+                parent.insert(name.to_owned(), held);
+            }
+            None => drop(parent.insert(key.to_owned(), value)),
+        }
+        let alone = mistakes(&any(), &bad);
+        assert!(matches!(alone.as_slice(), [one] if one.starts_with(expected)), "{alone:?}");
+        let in_list = mistakes(&any(), &list(&[good.clone(), bad.clone()]));
+        // The validator does not place a wrong key.
+        let place = if expected.starts_with(": value") { "" } else { "/items/1" };
+        assert_eq!(in_list, [format!("{place}{}", alone[0])], "{bad:#}");
+        if !["/kind", "/apiVersion"].contains(pointer) {
+            assert_eq!(mistakes(&of(Kind::Certificate), &bad), alone, "{bad:#}");
+        }
     }
-    let mut found = Vec::new();
-    faults(&of(Kind::Certificate), &good, "Certificate", &mut found);
-    assert_eq!(found, Vec::<String>::new());
+    let mut bare = good.clone();
+    drop(bare["spec"].as_object_mut().unwrap().remove("secretName"));
+    assert_eq!(mistakes(&any(), &bare), ["/spec: missing properties 'secretName'"]);
 }
+
+#[test]
+fn a_kind_of_another_group_is_none_of_ours_and_a_missing_one_is_a_mistake() {
+    let service = json!({ "apiVersion": "v1", "kind": "Service", "metadata": {}, "spec": {} });
+    assert_eq!(mistakes(&any(), &service), [""; 0]);
+    let request = json!({ "apiVersion": "cert-manager.io/v1", "kind": "CertificateRequest" });
+    assert_eq!(mistakes(&any(), &request), [""; 0]);
+    let bare = json!({ "metadata": { "name": "web" } });
+    assert_eq!(mistakes(&any(), &bare), [": missing properties 'kind'"]);
+    assert_eq!(mistakes(&any(), &list(&[bare])), ["/items/0: missing properties 'kind'"]);
+    let mut empty = list(&[]);
+    empty["items"] = Value::Null;
+    assert_eq!(mistakes(&any(), &empty).len(), 1, "{:?}", mistakes(&any(), &empty));
+}
+
+#[test]
+fn each_schema_has_a_name_of_its_own() {
+    let ids = Kind::ALL.map(of).into_iter().chain([any()]);
+    let ids: BTreeSet<String> = ids.map(|one| one["$id"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(ids.len(), 5, "{ids:?}");
+    assert!(ids.contains("https://certctl.io/v1/schema/manifest.json"), "{ids:?}");
+}
+
+/// Where something is put into a Certificate, what, and the message. `key` renames what is there.
+const MISTAKES: &[(&str, &str, &str)] = &[
+    ("/spec/dnsName", r#""a.example""#, "/spec: additionalProperties 'dnsName' not allowed"),
+    ("/spec/dnsNames", r#""a.example""#, "/spec/dnsNames: want array, but got string"),
+    ("/spec/dnsNames", r#""key dnsName""#, "/spec: additionalProperties 'dnsName' not allowed"),
+    ("/spec/secretName", r#""key secretNmae""#, "/spec: additionalProperties 'secretNmae'"),
+    ("/spec/issuerRef", r#""key issuerref""#, "/spec: additionalProperties 'issuerref'"),
+    ("/spec/issuerRef/name", r#""key nmae""#, "/spec/issuerRef: additionalProperties 'nmae'"),
+    ("/spec/secretName", "5", "/spec/secretName: want string, but got number"),
+    ("/spec/usages", r#"["any", "some"]"#, "/spec/usages/1: value must be one of"),
+    ("/spec/duration", r#""90d""#, "/spec/duration: '90d' does not match pattern"),
+    ("/spec/privateKey", r#"{"algorithm": "DSA"}"#, "/spec/privateKey/algorithm: value must be"),
+    ("/spec", r#""key specs""#, ": additionalProperties 'specs' not allowed"),
+    (
+        "/metadata/annotations",
+        r#"{"certctl.io/relaod": "nginx"}"#,
+        ": value must be one of 'certctl.io/http01-listen'",
+    ),
+    ("/kind", r#""Certifcate""#, "/kind: value must be one of 'Certificate'"),
+    ("/kind", r#""key kinds""#, ": missing properties 'kind'"),
+    ("/apiVersion", r#""cert-manager.io/v1alpha2""#, "/apiVersion: value must be"),
+    ("/apiVersion", r#""cert-manger.io/v1""#, "/apiVersion: value must be 'cert-manager.io/v1'"),
+    ("/apiVersion", r#""key apiversion""#, ": additionalProperties 'apiversion' not allowed"),
+];

@@ -27,6 +27,7 @@ use super::document::{self, Listed, Object};
 use super::error::CliError;
 use super::exit::ExitCode;
 use crate::manifest::nearest_by;
+use crate::resource::{Issuer, NamespacedName};
 use crate::workspace::target::NameTarget;
 use crate::workspace::view::{CertificateView, IssuerView};
 use lists::Documents;
@@ -126,7 +127,10 @@ impl<'s> Listing<'s> {
             Body::Objects(objects) => {
                 return objects.item(&Object(objects::certificate(view, scene.now)));
             }
-            Body::Names => return Ok(format!("certificate/{}\n", view.key.name)),
+            Body::Names => {
+                let NamespacedName { namespace, name } = &view.key;
+                return Ok(NameTarget::printed("certificate", namespace, name) + "\n");
+            }
         }
         Ok(String::new())
     }
@@ -176,8 +180,8 @@ pub fn issuers(
         }
         Format::Name => {
             let line = |view: &&IssuerView| {
-                let kind = view.issuer.kind.to_string().to_lowercase();
-                format!("{kind}/{}", view.issuer.metadata.name)
+                let Issuer { kind, metadata, .. } = &view.issuer;
+                NameTarget::printed(&kind.to_string(), &metadata.namespace, &metadata.name)
             };
             Ok(lines(found.iter().map(line)))
         }
@@ -251,8 +255,8 @@ impl<'s> ObjectListing<'s> {
                 ObjectBody::Named(documents) => documents.push(object),
                 ObjectBody::Objects(listed) => text += &object.listed(listed)?,
                 ObjectBody::Names(names) => {
-                    let kind = self.noun.kind().to_lowercase();
-                    names.extend([kind.as_str(), "/", &name, "\n"]);
+                    names.push_str(&NameTarget::printed(self.noun.kind(), namespace, &name));
+                    names.push('\n');
                 }
             }
             if !self.names.is_empty() {

@@ -1,6 +1,8 @@
 //! Converts objects to cert-manager's, for `-o json` and `-o yaml`.
 //!
-//! Contract: each object validates against cert-manager's v1 schemas. Additional data
+//! Contract: each object validates against cert-manager's v1 schemas, with one field more:
+//! `status.nextAttempt`, which a cluster would prune from a status. The condition `Deployed` fits
+//! them: the type of a condition is any text. Additional data
 //! of certctl is in annotations under `status.certctl.io/`. A state that the schema does not have is
 //! written as `errored`, with the original state in the reason. The schemas are made from these
 //! types; those of specs and metadata from the table of the manifests' fields.
@@ -13,14 +15,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::issuance::{challenge_name, plain_reason};
-use super::verdict::Verdict;
+use super::verdict::{Verdict, undeployed};
 use crate::cli::document::Object;
 use crate::cli::explain::field::Kind;
 use crate::cli::schema::manifest::mapping;
 use crate::resource::{
     CertificateRequest, CertificateSpec, CertificateStatus, Challenge, Condition, ConditionStatus,
-    ConditionType, Identifier, IssuerKind, Metadata, NamespacedName, Order, RenewalInformation,
-    Rfc3339, Solver, Usage, rfc3339,
+    ConditionType, Identifier, IssuerKind, Metadata, NamespacedName, Order, Reason,
+    RenewalInformation, Rfc3339, Solver, Usage, rfc3339,
 };
 use crate::workspace::view::{CertificateView, IssuerView};
 
@@ -30,8 +32,6 @@ use crate::workspace::view::{CertificateView, IssuerView};
 struct Notes {
     /// The verdict in one or two words, such as READY or PENDING DEPLOY.
     verdict: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    next_attempt: Option<Rfc3339>,
     /// Since when the renewal is overdue.
     #[serde(skip_serializing_if = "Option::is_none")]
     overdue_since: Option<Rfc3339>,
@@ -80,7 +80,7 @@ pub(in crate::cli) struct CertificateObject {
     status: Option<CertificateState>,
 }
 
-/// cert-manager's CertificateStatus.
+/// cert-manager's CertificateStatus, and `nextAttempt`.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct CertificateState {
@@ -91,6 +91,10 @@ struct CertificateState {
     failed_issuance_attempts: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     last_failure_time: Option<Rfc3339>,
+    /// The earliest time of the next attempt, while something delays it. cert-manager has no such
+    /// field.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_attempt: Option<Rfc3339>,
     #[serde(skip_serializing_if = "Option::is_none")]
     not_before: Option<Rfc3339>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -135,7 +139,7 @@ struct WindowState {
 #[serde(rename_all = "camelCase")]
 struct ConditionObject {
     #[serde(rename = "type")]
-    kind: ConditionType,
+    kind: ConditionWord,
     status: ConditionStatus,
     reason: String,
     message: String,
@@ -143,6 +147,27 @@ struct ConditionObject {
     last_transition_time: Option<Rfc3339>,
     #[serde(skip_serializing_if = "Option::is_none")]
     observed_generation: Option<i64>,
+}
+
+/// The type of a condition.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+enum ConditionWord {
+    /// The object matches its spec.
+    Ready,
+    /// An issuance is requested and in progress.
+    Issuing,
+    /// Outputs are written, and hooks and reloads have run, for the certificate in place. Missing
+    /// where the manifest asks for none of them. It is computed, and has no lastTransitionTime.
+    Deployed,
+}
+
+impl From<ConditionType> for ConditionWord {
+    fn from(kind: ConditionType) -> Self {
+        match kind {
+            ConditionType::Ready => Self::Ready,
+            ConditionType::Issuing => Self::Issuing,
+        }
+    }
 }
 
 /// A Certificate; without a manifest its spec is that of the newest request, and without one of
@@ -167,7 +192,6 @@ pub(super) fn certificate(view: &CertificateView, now: Timestamp) -> Certificate
     let known = view.renewal_information();
     let notes = Notes {
         verdict: Verdict::of(view, now).word().to_owned(),
-        next_attempt: view.next_attempt.map(Rfc3339),
         overdue_since: view.overdue.map(|overdue| Rfc3339(overdue.since)),
         overdue_stage: view.overdue.map(|overdue| overdue.stage.name()),
         error: view.damage.clone().or(mistake.map(|mistake| mistake.message.clone())),
@@ -195,8 +219,37 @@ pub(super) fn certificate(view: &CertificateView, now: Timestamp) -> Certificate
     CertificateObject {
         metadata,
         spec: plain(spec),
-        status: record.map(|record| certificate_status(&record.status, known)),
+        status: record.map(|record| {
+            let mut status = certificate_status(&record.status, known);
+            status.next_attempt = view.next_attempt.map(Rfc3339);
+            status.conditions.extend(deployed(view, record.generation));
+            status
+        }),
     }
+}
+
+/// Whether what is in place is deployed, if the manifest asks for that.
+fn deployed(view: &CertificateView, generation: i64) -> Option<ConditionObject> {
+    let has_files = matches!(view.leaf, Some(Ok(_)));
+    let wanted = view.deploy_targets().filter(|wanted| has_files && !wanted.is_empty())?;
+    let has_failed = view.lost_output.is_some() || view.next_deployment().is_some();
+    let (status, reason, message) = match undeployed(view) {
+        Some(why) if has_failed => (ConditionStatus::False, Reason::DeployFailed, why),
+        Some(why) => (ConditionStatus::False, Reason::Pending, why),
+        None => {
+            let done: Vec<String> = wanted.iter().map(ToString::to_string).collect();
+            let message = format!("Done: {}", done.join(", "));
+            (ConditionStatus::True, Reason::Deployed, message)
+        }
+    };
+    Some(ConditionObject {
+        kind: ConditionWord::Deployed,
+        status,
+        reason: reason.as_str(),
+        message,
+        last_transition_time: None,
+        observed_generation: Some(generation),
+    })
 }
 
 fn certificate_status(
@@ -208,6 +261,7 @@ fn certificate_status(
         revision: status.revision,
         failed_issuance_attempts: status.failed_issuance_attempts,
         last_failure_time: status.last_failure_time.map(Rfc3339),
+        next_attempt: None,
         not_before: status.not_before.map(Rfc3339),
         not_after: status.not_after.map(Rfc3339),
         renewal_time: status.renewal_time.map(Rfc3339),
@@ -639,7 +693,7 @@ pub(super) fn issuer(IssuerView { issuer, account }: &IssuerView) -> IssuerKinds
                 last_registered_email: email.map(str::to_owned),
             },
             conditions: vec![ConditionObject {
-                kind: ConditionType::Ready,
+                kind: ConditionWord::Ready,
                 status: ConditionStatus::True,
                 reason: REGISTERED.0.to_owned(),
                 message: REGISTERED.1.to_owned(),
@@ -702,7 +756,7 @@ fn meta(metadata: &Metadata, created: Option<Timestamp>) -> Value {
 /// Conditions; only those of a Certificate have an observedGeneration.
 fn conditions(conditions: &[Condition], with_generation: bool) -> Vec<ConditionObject> {
     let object = |condition: &Condition| ConditionObject {
-        kind: condition.kind,
+        kind: condition.kind.into(),
         status: condition.status,
         reason: condition.reason.as_str(),
         message: condition.message.clone(),

@@ -11,7 +11,6 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::controller::alert;
-use crate::resource::NamespacedName;
 use crate::resource::{
     AuthorizationState, Cause, ChallengeState, DeployTarget, Deployment, Doing, EndedChallenge,
     FailedOrder, Failure, FailureClass, OrderPhase, Phase, Problem, Revocation, RevocationReason,

@@ -43,7 +43,7 @@ fn show_all(words: &[OsString], extent: Extent, shell: &mut Shell) -> Result<Exi
     let mut names = Vec::new();
     for word in words {
         let text = word.to_string_lossy();
-        names.push(NameTarget::parse(&text).ok_or_else(|| {
+        names.push(NameTarget::parse_of(noun.kinds(), &text).ok_or_else(|| {
             CliError::new(ExitCode::Usage, format_args!("`{text}` is not a valid name"))
                 .hinted("certctl status -f FILE shows the objects of a file")
         })?);

@@ -16,7 +16,7 @@
 //! | DEFERRED | an issuance has begun, and waits as the CA's Retry-After or a limit of the CA says |
 //! | FAILED | the last attempt failed |
 //! | WAITING | its order waits for validation or the CA, and no process works on it |
-//! | PENDING DEPLOY | it is issued, and an output or a hook failed, or the output is gone |
+//! | PENDING DEPLOY | it is issued, and an output or a hook failed or has not run yet, or the output is gone |
 //! | READY | the Ready condition holds |
 //! | PENDING | something must be issued, and nothing has been tried |
 
@@ -303,7 +303,8 @@ fn has_failed(view: &CertificateView) -> bool {
     view.failures() > 0 || view.record.as_ref().is_some_and(|record| record.last_failure.is_some())
 }
 
-/// The first step of deployment that failed, else the output that is gone.
+/// The first step of deployment that failed, else the output that is gone, else what no run has
+/// done yet.
 pub(super) fn undeployed(view: &CertificateView) -> Option<String> {
     let deployments = view.record.as_ref().map_or(&[][..], |record| &record.deployments);
     let failed = deployments.iter().find(|deployment| deployment.failed_attempts > 0);
@@ -311,7 +312,8 @@ pub(super) fn undeployed(view: &CertificateView) -> Option<String> {
         let why = failed.cause.as_ref().map(ToString::to_string).unwrap_or_default();
         format!("{}: {why}", failed.target)
     });
-    let what = failed.or_else(|| view.lost_output.clone())?;
+    let waits = || view.owed.as_ref().map(|owed| format!("{owed}: not run yet"));
+    let what = failed.or_else(|| view.lost_output.clone()).or_else(waits)?;
     Some(escape(&what).into_owned())
 }
 

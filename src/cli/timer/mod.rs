@@ -261,7 +261,10 @@ mod tests {
             let plain = text.replace("</string>", "").replace("<string>", "");
             let joined = plain.split_whitespace().collect::<Vec<_>>().join(" ");
             assert_eq!(joined.matches("/usr/bin/certctl issue").count(), 1, "{text}");
-            assert_eq!(joined.matches("/usr/bin/certctl").count(), 1, "{text}");
+            // systemd's hooks are run by a unit of their own.
+            let deploys = usize::from(words[0] == "--systemd");
+            assert_eq!(joined.matches("/usr/bin/certctl deploy").count(), deploys, "{text}");
+            assert_eq!(joined.matches("/usr/bin/certctl").count(), 1 + deploys, "{text}");
             assert!(!joined.contains("certctl renew"), "{text}");
             assert!(text.contains(user), "{text}");
             for placeholder in ["@PROGRAM@", "@USER@", "@MINUTE@", "@FLAGS@", "@WRITABLE@"] {
@@ -308,6 +311,33 @@ mod tests {
             let error = flag(name, word).unwrap_err();
             assert_eq!(error.code, ExitCode::Usage);
             assert!(error.message.contains(why), "{}", error.message);
+        }
+    }
+
+    #[test]
+    fn the_hooks_that_one_service_leaves_are_run_by_the_other_whose_failure_is_its_own() {
+        let units = units(&["--systemd"]);
+        let text = |name: &str| {
+            let found = units.iter().find(|(place, _)| place.ends_with(name));
+            found.map(|(_, text)| text.as_str()).unwrap()
+        };
+        let issues = text("/certctl.service");
+        for line in [
+            "CERTCTL_HOOKS=later",
+            "OnSuccess=certctl-reload.service",
+            "OnFailure=certctl-reload.service",
+        ] {
+            assert!(issues.contains(line), "{line}: {issues}");
+        }
+        let reloads = text("/certctl-reload.service");
+        for line in
+            ["\nExecStart=/usr/bin/certctl deploy -q\n", "CERTCTL_HOOKS=as-root", "CAP_SETUID"]
+        {
+            assert!(reloads.contains(line), "{line}: {reloads}");
+        }
+        // systemd would not see a failure; and it would take the rights of root from a hook.
+        for word in ["ExecStart=-", "nginx", "NoNewPrivileges", "SystemCallFilter", "Restrict"] {
+            assert!(!reloads.contains(word), "{word}: {reloads}");
         }
     }
 

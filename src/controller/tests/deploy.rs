@@ -63,6 +63,21 @@ fn the_steps_go_one_after_another_and_the_reload_is_left_to_the_run() {
 }
 
 #[test]
+fn hooks_that_are_left_to_another_run_stay_owed_and_are_no_failure() {
+    let mut snapshot = deployed_nowhere();
+    snapshot.run.leaves_hooks = true;
+    assert!(matches!(deploy::decide(&snapshot, now()), Step::Act(_)), "the output is written");
+    done(&mut snapshot, DeployStep::Output, "live");
+    for step in [DeployStep::Hook, DeployStep::Reload] {
+        assert_eq!(deploy::decide(&snapshot, now()), Step::Settled);
+        assert_eq!((deploy::reload(&snapshot, now()), deploy::failure(&snapshot)), (None, None));
+        assert_eq!(deploy::owed(&snapshot).map(|owed| owed.step()), Some(step));
+        done(&mut snapshot, step, "live");
+    }
+    assert_eq!(deploy::owed(&snapshot), None);
+}
+
+#[test]
 fn nothing_is_deployed_before_there_is_a_pair() {
     let mut snapshot = deployed_nowhere();
     snapshot.secret = None;

@@ -12,6 +12,7 @@ use super::error;
 use super::world::World;
 use crate::controller::{EffectError, Outcome};
 use crate::engine::gather::files_digest;
+use crate::engine::hooks::Hooks;
 use crate::engine::inputs::digest_of;
 use crate::engine::ports::{Alert, Clock, HookTurn, Store};
 use crate::engine::task::Task;
@@ -165,12 +166,16 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         input: &serde_json::Value,
     ) -> Result<(), EffectError> {
         let program = hook(&self.options.hooks_dir, name).map_err(error::precondition)?;
+        let as_root = self.options.hooks == Hooks::AsRoot;
+        if as_root {
+            program.check_for_root().map_err(error::precondition)?;
+        }
         let input = format!("{input}\n").into_bytes();
         let arguments = vec![event.to_owned()];
         // A hook that needs longer starts a service of its own.
         let limits = Limits::within(self.options.hook_timeout);
         self.in_turn(&program, &format!("{event} {of}"), limits.time, async |lock| {
-            let run = Run { program: &program, arguments, environment, input, lock };
+            let run = Run { program: &program, arguments, environment, input, lock, as_root };
             run.to_the_end(&limits).await.map_err(|error| error::program(&error))
         })
         .await

@@ -13,6 +13,7 @@ use tokio::sync::{Mutex, OnceCell, Semaphore};
 
 use crate::acme::{self, AccountKey, Client, Limits, RequestCounts};
 use crate::controller::EffectError;
+use crate::engine::hooks::Hooks;
 use crate::engine::ports::{Clock, Observer, Store};
 use crate::engine::task::Task;
 use crate::manifest::SecretSource;
@@ -47,6 +48,8 @@ pub struct WorldOptions {
     pub environment: Environment,
     /// The timeout of a hook.
     pub hook_timeout: Duration,
+    /// Who runs hooks.
+    pub hooks: Hooks,
     /// DNS-01.
     pub dns01: Dns01Options,
 }

@@ -125,7 +125,8 @@ impl Exec {
             ("CERTCTL_ZONE", zone),
             ("CERTCTL_VALUE", record.value.clone()),
         ]);
-        let run = Run { program: &self.program, arguments, environment, input, lock };
+        let as_root = false;
+        let run = Run { program: &self.program, arguments, environment, input, lock, as_root };
         run.to_the_end(&self.limits).await.map_err(ended)
     }
 }

@@ -12,8 +12,8 @@ use zeroize::Zeroizing;
 
 use super::*;
 use crate::controller::Intervals;
-use crate::engine;
 use crate::engine::ports::Store as _;
+use crate::engine::{self, Hooks};
 use crate::resource::{SecretFiles, SecretMetadata, envelope};
 use crate::store::atomic;
 use crate::workspace::Request;
@@ -104,6 +104,7 @@ impl Place {
                 certificates: 0,
                 limits: &[],
                 ignore_limits: false,
+                hooks: Hooks::default(),
             },
             hook_timeout: Duration::ZERO,
             http01_listen: Vec::new(),
