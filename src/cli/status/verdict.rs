@@ -307,10 +307,7 @@ fn has_failed(view: &CertificateView) -> bool {
 pub(super) fn undeployed(view: &CertificateView) -> Option<String> {
     let deployments = view.record.as_ref().map_or(&[][..], |record| &record.deployments);
     let failed = deployments.iter().find(|deployment| deployment.failed_attempts > 0);
-    let failed = failed.map(|failed| {
-        let why = failed.cause.as_ref().map(ToString::to_string).unwrap_or_default();
-        format!("{}: {why}", failed.target)
-    });
+    let failed = failed.map(|failed| failed.failure().cause.to_string());
     let what = failed.or_else(|| view.lost_output.clone())?;
     Some(escape(&what).into_owned())
 }
