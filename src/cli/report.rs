@@ -382,8 +382,12 @@ pub(crate) fn verdict(report: &Report) -> String {
             format!("failed [{class}]: {why}")
         }
         Ending::Pending => {
-            let checks = report.checks_text();
-            let lines = checks.lines().map(|line| format!("\n    {}", escape(line)));
+            let checks = report.checks.iter().flat_map(|check| {
+                let details = if check.adds_to_its_verdict() { check.details() } else { vec![] };
+                let details = details.into_iter().map(|line| format!("  {line}"));
+                [format!("queried {}", check.asked())].into_iter().chain(details)
+            });
+            let lines = checks.map(|line| format!("\n    {}", escape(&line)));
             format!("not validated in time: {why}{}", lines.collect::<String>())
         }
         Ending::Deferred => format!("deferred: {why}"),

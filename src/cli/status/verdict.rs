@@ -271,7 +271,7 @@ pub(super) fn overdue(view: &CertificateView, scene: &Scene) -> String {
 
 /// What the order in progress waits for, in one line.
 fn order_waits(view: &CertificateView) -> String {
-    let waits = view.order().map(|order| order_waits_for(order, view.worker.is_some()));
+    let waits = view.order().map(|order| order_waits_for(order, view.worker.is_some(), true));
     waits.unwrap_or_default().join("; ")
 }
 
