@@ -265,7 +265,6 @@ fn undeployed(name: &NamespacedName, fault: &Fault, details: &Details, style: &S
         commands: vec![format!("certctl status {name}")],
         next: format!("{}{next}; to retry now: certctl deploy {name}", last.unwrap_or_default()),
         certificate: name,
-        ..Block::default()
     }
 }
 

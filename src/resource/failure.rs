@@ -484,11 +484,9 @@ impl Cause {
             return FailureClass::Validation;
         }
         if let Self::Deployment { cause, .. } = self {
-            let cause = cause.as_deref();
-            return match cause.is_some_and(|cause| cause.kind() == CauseKind::Precondition) {
-                true => FailureClass::Precondition,
-                false => FailureClass::Output,
-            };
+            let kind = cause.as_deref().map(Self::kind);
+            let is_lacking = kind == Some(CauseKind::Precondition);
+            return if is_lacking { FailureClass::Precondition } else { FailureClass::Output };
         }
         match self.kind() {
             CauseKind::Transient => FailureClass::Unreachable,
