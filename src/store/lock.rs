@@ -75,7 +75,7 @@ pub(super) enum Attempt<T> {
     Taken(T),
     /// Another holder has it.
     Held,
-    /// Another process looks at the file, or has removed it.
+    /// Another process reads it, or has removed it.
     Passing,
 }
 

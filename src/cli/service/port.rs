@@ -25,8 +25,8 @@ impl Port {
         self.0 = None;
     }
 
-    /// Holds the port if the manifests need it and it can be bound. If it cannot, the next run
-    /// reports why.
+    /// Holds the port if the manifests need it and it can be had. What hinders that is told by the
+    /// runs.
     pub(super) async fn hold(&mut self, shell: &Shell) {
         match Box::pin(listen(shell)).await {
             Ok(listener) => self.0 = listener,
