@@ -1,10 +1,12 @@
 //! Errors of requests to the CA, with their URLs.
 
+use std::time::Duration;
+
 use jiff::{SignedDuration, Timestamp};
 use rustls::pki_types::UnixTime;
 use thiserror::Error;
 
-use crate::resource::{Problem, escape};
+use crate::resource::{GoDuration, Problem, escape};
 
 /// Why an operation at the CA has no usable answer.
 ///
@@ -45,8 +47,8 @@ pub enum AcmeError {
         why: Distrust,
     },
     /// No complete answer in time.
-    #[error("{}: no answer in time", escape(url))]
-    Timeout { url: String },
+    #[error("{}: no answer within {}", escape(url), waited(*after))]
+    Timeout { url: String, after: Duration },
     /// The body exceeds the limit.
     #[error("{}: the answer is longer than {limit} bytes", escape(url))]
     TooLarge {
@@ -227,7 +229,7 @@ impl AcmeError {
             | Self::Http { url, .. }
             | Self::Transport { url, .. }
             | Self::Untrusted { url, .. }
-            | Self::Timeout { url }
+            | Self::Timeout { url, .. }
             | Self::TooLarge { url, .. }
             | Self::InsecureUrl { url, .. }
             | Self::Malformed { url, .. }
@@ -250,7 +252,7 @@ impl AcmeError {
             Self::Untrusted { why, .. } => {
                 format!("the server's certificate is not trusted: {why}")
             }
-            Self::Timeout { .. } => "no answer in time".to_owned(),
+            Self::Timeout { after, .. } => format!("no answer within {}", waited(*after)),
             Self::TooLarge { limit, .. } => format!("the answer is longer than {limit} bytes"),
             Self::InsecureUrl { what, .. } => format!("{what} is not an https URL"),
             Self::Malformed { why, .. } => why.clone(),
@@ -285,6 +287,11 @@ impl AcmeError {
     pub(super) fn is_worth_repeating(&self) -> bool {
         matches!(self, Self::Transport { .. }) || matches!(self.status(), Some(502..=504))
     }
+}
+
+/// As Go writes it: `5s`, `1m0s`.
+fn waited(after: Duration) -> GoDuration {
+    GoDuration(SignedDuration::try_from(after).unwrap_or(SignedDuration::MAX))
 }
 
 /// The first `characters` of `text`, escaped.
@@ -335,7 +342,7 @@ mod tests {
         };
         let cases = [
             (AcmeError::Transport { url: url(), message: "reset".into() }, true),
-            (AcmeError::Timeout { url: url() }, true),
+            (AcmeError::Timeout { url: url(), after: Duration::from_secs(5) }, true),
             (problem(500), true),
             (http(503), true),
             (problem(429), false),

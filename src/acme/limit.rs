@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use jiff::SignedDuration;
+
 /// The bounds of one [`Client`](super::Client). The defaults are for real CAs; tests shorten them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -37,6 +39,29 @@ pub struct Limits {
     pub directory_age: Duration,
 }
 
+impl Limits {
+    /// The defaults, but no request, and no row of retries, takes longer than the run may take for a
+    /// certificate: a CA that accepts connections and never answers does not hold a short run.
+    pub fn within(timeout: SignedDuration) -> Self {
+        let most = timeout.unsigned_abs().max(SHORTEST);
+        let all = Self::default();
+        let mut waited = Duration::ZERO;
+        let fits = |wait: &Duration| {
+            waited = waited.saturating_add(*wait);
+            waited <= most
+        };
+        Self {
+            connect_timeout: all.connect_timeout.min(most),
+            request_timeout: all.request_timeout.min(most),
+            retry_waits: all.retry_waits.iter().copied().take_while(fits).collect(),
+            ..all
+        }
+    }
+}
+
+/// A CA needs this long under load; a shorter deadline would only refuse it.
+const SHORTEST: Duration = Duration::from_secs(2);
+
 impl Default for Limits {
     fn default() -> Self {
         Self {
@@ -54,5 +79,23 @@ impl Default for Limits {
             longest_wait: Duration::from_mins(1),
             directory_age: Duration::from_hours(1),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_run_gives_the_ca_no_longer_than_itself() {
+        let within = |seconds| {
+            let limits = Limits::within(SignedDuration::from_secs(seconds));
+            let waits: Vec<u64> = limits.retry_waits.iter().map(Duration::as_secs).collect();
+            (limits.connect_timeout.as_secs(), limits.request_timeout.as_secs(), waits)
+        };
+        assert_eq!(within(600), (30, 60, vec![1, 4, 16]));
+        assert_eq!(within(20), (20, 20, vec![1, 4]));
+        assert_eq!(within(3), (3, 3, vec![1]));
+        assert_eq!(within(0), (2, 2, vec![1]));
     }
 }

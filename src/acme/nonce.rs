@@ -273,6 +273,7 @@ mod tests {
     }
 
     fn error() -> AcmeError {
-        AcmeError::Timeout { url: "https://ca.test/nonce".into() }
+        let after = std::time::Duration::from_secs(1);
+        AcmeError::Timeout { url: "https://ca.test/nonce".into(), after }
     }
 }

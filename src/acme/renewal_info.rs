@@ -39,8 +39,14 @@ impl Client {
         let begun = Instant::now();
         let deadline = begun + self.limits.renewal_info_timeout;
         let patience = begun + self.limits.renewal_info_directory_timeout;
-        let late = |url: &str| AcmeError::Timeout { url: url.to_owned() };
-        let late_directory = |_| late(&self.directory_url);
+        let late = |url: &str| {
+            let after = self.limits.renewal_info_timeout;
+            AcmeError::Timeout { url: url.to_owned(), after }
+        };
+        let late_directory = |_| {
+            let (url, after) = (self.directory_url.clone(), patience.min(deadline) - begun);
+            AcmeError::Timeout { url, after }
+        };
         let directory = timeout_at(deadline.min(patience), self.directory_once())
             .await
             .map_err(late_directory)??;

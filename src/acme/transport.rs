@@ -141,9 +141,10 @@ impl Transport {
         let mut sent = Sent::new(self, &method, url, expect);
         let started = Instant::now();
         let exchange = self.send(request, url, expect);
-        let answer = timeout(self.limits.request_timeout, exchange)
-            .await
-            .unwrap_or_else(|_| Err(AcmeError::Timeout { url: url.to_owned() }));
+        let answer = timeout(self.limits.request_timeout, exchange).await.unwrap_or_else(|_| {
+            let after = self.limits.request_timeout;
+            Err(AcmeError::Timeout { url: url.to_owned(), after })
+        });
         drop(slot);
         sent.kind.status = answer.as_ref().map_or(UNANSWERED, |answer| answer.status);
         let ms = started.elapsed().as_millis();
@@ -162,14 +163,14 @@ impl Transport {
         url: &str,
         expect: Expect,
     ) -> Result<Answer, AcmeError> {
-        let mut response = request.send().await.map_err(|error| failure(url, error))?;
+        let mut response = request.send().await.map_err(|error| self.failure(url, error))?;
         self.hosts.answered(url, response.remote_addr())?;
         let limit = match expect {
             Expect::Json | Expect::RenewalInfo => self.limits.json_bytes,
             Expect::Chain => self.limits.chain_bytes,
         };
         let mut body = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(|error| failure(url, error))? {
+        while let Some(chunk) = response.chunk().await.map_err(|error| self.failure(url, error))? {
             if body.len() + chunk.len() > limit {
                 return Err(AcmeError::TooLarge { url: url.to_owned(), limit });
             }
@@ -182,6 +183,20 @@ impl Transport {
         }
         let status = response.status().as_u16();
         Ok(Answer::new(url, status, response.headers(), Bytes::from(body)))
+    }
+
+    fn failure(&self, url: &str, error: reqwest::Error) -> AcmeError {
+        // The client has one timeout of its own.
+        if error.is_timeout() {
+            let after = self.limits.connect_timeout;
+            return AcmeError::Timeout { url: url.to_owned(), after };
+        }
+        let error = error.without_url();
+        match distrust(&error) {
+            Some(why) => AcmeError::Untrusted { url: url.to_owned(), why },
+            // The outermost message is generic.
+            None => transport(url, error.source().map_or_else(|| error.to_string(), causes)),
+        }
     }
 
     fn build(&self) -> Result<reqwest::Client, AcmeError> {
@@ -232,18 +247,6 @@ impl Drop for Sent<'_> {
 fn is_local(url: &str) -> bool {
     let Ok(url) = reqwest::Url::parse(url) else { return false };
     Reach::is_direct(url.host_str().unwrap_or_default())
-}
-
-fn failure(url: &str, error: reqwest::Error) -> AcmeError {
-    if error.is_timeout() {
-        return AcmeError::Timeout { url: url.to_owned() };
-    }
-    let error = error.without_url();
-    match distrust(&error) {
-        Some(why) => AcmeError::Untrusted { url: url.to_owned(), why },
-        // The outermost message is generic.
-        None => transport(url, error.source().map_or_else(|| error.to_string(), causes)),
-    }
 }
 
 /// rustls's error about the server's certificate, if that was the cause.

@@ -55,6 +55,21 @@ impl ExitCode {
     }
 }
 
+/// All but the signals.
+const PLAIN: [ExitCode; 11] = [
+    ExitCode::Done,
+    ExitCode::Failed,
+    ExitCode::Usage,
+    ExitCode::Manifest,
+    ExitCode::Validation,
+    ExitCode::Ca,
+    ExitCode::Output,
+    ExitCode::State,
+    ExitCode::Attention,
+    ExitCode::Changed,
+    ExitCode::Deferred,
+];
+
 /// Each code and its meaning, as the book, the manual and nothing else say it.
 pub const MEANINGS: [(&str, &str); 12] = [
     ("0", "done, or nothing to do"),
@@ -65,8 +80,8 @@ pub const MEANINGS: [(&str, &str); 12] = [
     ("2", "usage"),
     (
         "3",
-        "a manifest, a reference or a precondition is wrong, and nothing was ordered; `check`: fix \
-         something here first",
+        "a manifest, a reference or a precondition is wrong, and nothing was ordered; `check`, \
+         `doctor`: fix something here first",
     ),
     (
         "4",
@@ -95,19 +110,18 @@ pub const MEANINGS: [(&str, &str); 12] = [
 impl ExitCode {
     /// The code of a process of certctl that ended with this number.
     pub fn of_number(number: i32) -> Self {
-        match number {
-            0 => Self::Done,
-            2 => Self::Usage,
-            3 => Self::Manifest,
-            4 => Self::Validation,
-            5 => Self::Ca,
-            6 => Self::Output,
-            7 => Self::State,
-            8 => Self::Attention,
-            10 => Self::Changed,
-            75 => Self::Deferred,
-            number @ 129..=255 => u8::try_from(number - 128).map_or(Self::Failed, Self::Signal),
-            _ => Self::Failed,
+        let Ok(number) = u8::try_from(number) else { return Self::Failed };
+        let plain = PLAIN.into_iter().find(|code| code.number() == number);
+        let signal = || number.checked_sub(128).filter(|signal| *signal > 0).map(Self::Signal);
+        plain.or_else(signal).unwrap_or(Self::Failed)
+    }
+
+    /// The code of a process of certctl, by the number it ended with or the signal that ended it.
+    pub fn of_process(number: Option<i32>, signal: Option<i32>) -> Self {
+        match (number, signal) {
+            (Some(number), _) => Self::of_number(number),
+            (None, Some(signal)) => Self::Signal(u8::try_from(signal).unwrap_or_default()),
+            (None, None) => Self::Failed,
         }
     }
 
@@ -211,7 +225,13 @@ mod tests {
             (ExitCode::Signal(15), 143),
         ] {
             assert_eq!(code.number(), number, "{code:?}");
+            assert_eq!(ExitCode::of_number(number.into()), code);
         }
+        for number in [-1, 9, 101, 128, 256] {
+            assert_eq!(ExitCode::of_number(number), ExitCode::Failed, "{number}");
+        }
+        assert_eq!(ExitCode::of_process(None, Some(9)), ExitCode::Signal(9));
+        assert_eq!(ExitCode::of_process(Some(3), None), ExitCode::Manifest);
     }
 
     #[test]

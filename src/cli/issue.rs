@@ -23,7 +23,7 @@ use crate::controller::alert;
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::engine::{Force, Goal, Task};
 use crate::manifest::{Diagnostic, Loaded, Source};
-use crate::report::{Ending, Report};
+use crate::report::{Ending, Fault, Report};
 use crate::resource::{CertificateRecord, FailureClass, NamespacedName};
 use crate::store::{OpenMode, StateDirectory};
 use crate::workspace::{Glance, Job, Layout, Request, Targets, Workspace, owes};
@@ -339,20 +339,24 @@ async fn note_unreplaced(workspace: &Workspace, ended: &mut [Report], shell: &mu
 
 /// Whether a certificate failed by a precondition, which is to be told now.
 fn lacks_something(end: &Report) -> bool {
-    let class = end.error.as_ref().map(|fault| fault.class);
-    class == Some(FailureClass::Precondition) && end.details.is_due
+    let lacks = |fault: &Option<Fault>| {
+        fault.as_ref().is_some_and(|fault| fault.class == FailureClass::Precondition)
+    };
+    let Report { error, deploy_error, details, .. } = end;
+    lacks(error) && details.is_due || lacks(deploy_error) && details.deploy_is_due
 }
 
 /// Notes where it stands what made a certificate fail; whether one failed by this.
 fn note_place(ended: &mut [Report], unmet: &Diagnostic) -> bool {
     let is_cause = |end: &&mut Report| {
-        end.error.as_ref().is_some_and(|fault| fault.message.contains(&unmet.message))
+        let mut faults = end.error.iter().chain(&end.deploy_error);
+        faults.any(|fault| fault.message.contains(&unmet.message))
     };
     let Diagnostic { path, line, column, field, .. } = unmet;
     let path = output::escape(&path.to_string_lossy()).into_owned();
     let mut is_told = false;
     for end in ended.iter_mut().filter(is_cause) {
-        end.details.place = Some(format!("{path}:{line}:{column} {field}"));
+        end.details.places.push(format!("{path}:{line}:{column} {field}"));
         is_told = true;
     }
     is_told

@@ -37,6 +37,7 @@ mod daily;
 mod doctor;
 mod document;
 mod files;
+mod folders;
 mod forget;
 #[cfg(test)]
 mod golden;

@@ -58,15 +58,19 @@ pub struct Output {
     now: fn() -> Timestamp,
 }
 
+/// Set by `run` for its runs: a terminal on stderr is not that of a person who waits for them.
+pub(crate) const UNATTENDED: &str = "CERTCTL_UNATTENDED";
+
 impl Output {
     /// The streams of this process.
     pub fn of_process(color: When, format: LogFormat, environment: &Environment) -> Self {
         let (stdout, stderr) = (io::stdout(), io::stderr());
-        let can_ask = io::stdin().is_terminal() && stderr.is_terminal();
+        let is_watched = stderr.is_terminal() && environment.value(UNATTENDED).is_none();
+        let can_ask = io::stdin().is_terminal() && is_watched;
         let talk_color = if format == LogFormat::Json { When::Never } else { color };
         Self {
             stdout: Stream::new(stdout.is_terminal(), color, environment, Box::new(stdout)),
-            stderr: Stream::new(stderr.is_terminal(), talk_color, environment, Box::new(stderr)),
+            stderr: Stream::new(is_watched, talk_color, environment, Box::new(stderr)),
             format,
             has_priorities: format == LogFormat::Auto && journal::reads_stderr(environment),
             has_data: false,

@@ -18,7 +18,7 @@ use super::output::{When, escape, write_above};
 use super::report;
 use super::shell::Shell;
 use super::time::rfc3339;
-use crate::engine::{Ended, Observer};
+use crate::engine::{Ended, Observer, Wait};
 use crate::report::{Ending, Report};
 use crate::resource::{Event, EventType, NamespacedName, Reason};
 
@@ -52,6 +52,8 @@ struct Seen {
     /// Those that are running without a line.
     hidden: Vec<NamespacedName>,
     waits: Vec<Waiting>,
+    /// Those whose check failed once where it rarely does.
+    failed_at: Vec<NamespacedName>,
     /// The line that counts, below all others, when there are several certificates.
     total: Option<ProgressBar>,
 }
@@ -109,6 +111,7 @@ impl Progress {
             shown: Vec::new(),
             hidden: Vec::new(),
             waits: Vec::new(),
+            failed_at: Vec::new(),
             total,
         };
         Self { lines, style, is_watched, patience, seen: RefCell::new(seen) }
@@ -221,6 +224,18 @@ impl Seen {
         false
     }
 
+    /// Whether nothing failed before that the certificate waits for: that is printed at once.
+    fn is_first_time(&mut self, certificate: &NamespacedName, why: &str) -> bool {
+        if self.failed_at.contains(certificate) {
+            return false;
+        }
+        self.failed_at.push(certificate.clone());
+        self.waits.retain(|wait| wait.certificate != *certificate);
+        let (certificate, why) = (certificate.clone(), why.to_owned());
+        self.waits.push(Waiting { certificate, why, since: Instant::now(), is_printed: true });
+        true
+    }
+
     /// Whether the certificate waits for so long, and that was not logged, nor of many others.
     fn is_time_to_log(&mut self, certificate: &NamespacedName, patience: Duration) -> bool {
         let logged = self.waits.iter().filter(|wait| wait.is_printed).count();
@@ -292,16 +307,22 @@ impl Observer for Progress {
         seen.count();
     }
 
-    /// The line cuts a long reason: after two checks it is printed once in full.
-    fn waits(&self, certificate: &NamespacedName, why: &str, deadline: Option<Timestamp>) {
+    /// The line cuts a long reason: it is printed once in full, at once where waiting is not the
+    /// rule, else after two checks.
+    fn waits(&self, certificate: &NamespacedName, wait: &Wait) {
+        let Wait { why, deadline, is_unexpected } = wait;
         self.stage(certificate, why);
         let lines = self.lines.as_ref().filter(|_| self.is_watched);
-        let Some(lines) = lines else { return self.log_wait(certificate, why, deadline) };
-        if !self.seen.borrow_mut().is_time_to_explain(certificate, why, self.patience) {
+        let Some(lines) = lines else { return self.log_wait(certificate, why, *deadline) };
+        let is_first = *is_unexpected && self.seen.borrow_mut().is_first_time(certificate, why);
+        let is_time = || self.seen.borrow_mut().is_time_to_explain(certificate, why, self.patience);
+        if !is_first && !is_time() {
             return;
         }
         let name = report::short(certificate);
-        let until = deadline.map(|time| format!("; this run waits until {}", rfc3339(time)));
+        let until = deadline.map(|time| {
+            format!("; this run waits until {} (--timeout), the next one continues", rfc3339(time))
+        });
         let text = format!("{name}: {}{}", escape(why), until.unwrap_or_default());
         // Without the terminal there is nothing to report to.
         drop(lines.println(text));

@@ -233,7 +233,6 @@ pub(crate) fn block(report: &Report, style: &Style) -> Option<Block> {
             let fault = report.error.as_ref()?;
             let found = of_failure(fault.failure.as_ref()?, &details.evidence, &name, style);
             let attempt = details.attempts.map(|attempts| format!("attempt {attempts}"));
-            let at = details.place.as_ref().and_then(|place| Row::new("at", place));
             let mut commands = found.commands;
             if !commands.contains(&status) {
                 commands.push(status);
@@ -242,7 +241,7 @@ pub(crate) fn block(report: &Report, style: &Style) -> Option<Block> {
                 word: "error",
                 title: found.title,
                 tags: [fault.class.word().to_owned()].into_iter().chain(attempt).collect(),
-                rows: at.into_iter().chain(found.rows).chain(live).collect(),
+                rows: places(details).into_iter().chain(found.rows).chain(live).collect(),
                 commands,
                 next: next(next_attempt, &name, style),
                 ..block
@@ -262,11 +261,16 @@ fn undeployed(name: &NamespacedName, fault: &Fault, details: &Details, style: &S
         word: "error",
         title: fault.message.clone(),
         tags: vec![fault.class.word().to_owned()],
+        rows: places(details).into_iter().collect(),
         commands: vec![format!("certctl status {name}")],
         next: format!("{}{next}; to retry now: certctl deploy {name}", last.unwrap_or_default()),
         certificate: name,
-        ..Block::default()
     }
+}
+
+/// Where the manifests ask for what this machine lacks.
+fn places(details: &Details) -> Option<Row> {
+    Row::new("at", details.places.join("\n"))
 }
 
 /// When the live certificate expires, if there is one.
@@ -377,8 +381,12 @@ pub(crate) fn verdict(report: &Report) -> String {
             format!("failed [{class}]: {why}")
         }
         Ending::Pending => {
-            let checks = report.checks_text();
-            let lines = checks.lines().map(|line| format!("\n    {}", escape(line)));
+            let checks = report.checks.iter().flat_map(|check| {
+                let details = if check.adds_to_its_verdict() { check.details() } else { vec![] };
+                let details = details.into_iter().map(|line| format!("  {line}"));
+                [format!("queried {}", check.asked())].into_iter().chain(details)
+            });
+            let lines = checks.map(|line| format!("\n    {}", escape(&line)));
             format!("not validated in time: {why}{}", lines.collect::<String>())
         }
         Ending::Deferred => format!("deferred: {why}"),

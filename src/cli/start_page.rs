@@ -5,25 +5,24 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
 use super::args::Format;
 use super::count::count;
-use super::environment::Source;
 use super::error::CliError;
 use super::exit::ExitCode;
+use super::folders;
 use super::output::{Paint, escape};
 use super::report::short;
 use super::run::on_one_thread;
 use super::shell::Shell;
-use super::status::{Scene, Verdict, Width};
+use super::status::{Scene, Verdict};
 use super::time;
 use super::timer::Scheduler;
 use super::wrap::wrap;
-use crate::engine::ports::{Clock as _, StoreError, SystemClock};
+use crate::engine::ports::StoreError;
 use crate::trust::{TrustError, quoted};
 use crate::workspace::view::CertificateView;
 use crate::workspace::{Depth, Request, Settings, Workspace};
@@ -35,14 +34,7 @@ pub(super) fn start_page(shell: &mut Shell) -> Result<ExitCode, CliError> {
         return Err(CliError::new(ExitCode::Usage, message).hinted("certctl status -o json"));
     }
     let settings = shell.settings()?;
-    let width = Width::of_stdout(shell.environment.is_utf8());
-    let scene = Scene {
-        now: SystemClock.now(),
-        zone: time::system_zone(),
-        color: shell.output.data_has_color(),
-        format: Format::Text,
-        width,
-    };
+    let scene = Scene::of(shell);
     let place = Place::of(shell, &settings);
     let text = match on_one_thread(Box::pin(Found::read(settings, &scene)))? {
         Some(found) => {
@@ -67,8 +59,8 @@ struct Place {
     state: PathBuf,
     /// The flags of these folders, for commands.
     flags: String,
-    /// The same, and those of variables, which sudo does not pass on.
-    all_flags: String,
+    /// This page as the user that the state belongs to.
+    as_owner: String,
     /// What runs certctl; `None` where these folders are not those of a scheduled run.
     scheduler: Option<Scheduler>,
     /// A folder of root's that was not read.
@@ -79,17 +71,7 @@ impl Place {
     fn of(shell: &Shell, settings: &Settings) -> Self {
         let (environment, global) = (&shell.environment, &shell.global);
         let config = environment.config_dir(global.config_dir.as_deref()).ok();
-        let state = environment.state_dir(global.state_dir.as_deref()).ok();
-        let folders = [("--config-dir", &config), ("--state-dir", &state)];
-        let flags = |is_meant: fn(Source) -> bool| -> String {
-            let found = folders.iter().filter_map(|(flag, found)| {
-                let found = found.as_ref().filter(|found| is_meant(found.source))?;
-                Some(format!(" {flag} {}", quoted(&found.path)))
-            });
-            found.collect()
-        };
-        let all_flags = flags(|source| matches!(source, Source::Flag(_) | Source::Variable(_)));
-        let flags = flags(|source| matches!(source, Source::Flag(_)));
+        let flags = folders::flags(shell);
         let scheduler = config.as_ref().and_then(Scheduler::of_config);
         let config = config.map(|found| found.path);
         let absent = |path: &Path| if path.exists() { "" } else { " (missing)" };
@@ -104,16 +86,15 @@ impl Place {
             !settings.is_root && path.exists() && !is_read(path)
         });
         let state = settings.state_dir.clone();
-        Self { manifests, config, state, flags, all_flags, scheduler, unread }
+        let as_owner = folders::as_owner(shell, &state, "");
+        Self { manifests, config, state, flags, as_owner, scheduler, unread }
     }
 
     /// The page of a user who may not read the state, or the manifests.
     fn denied(&self, scene: &Scene) -> String {
-        let owner = fs::metadata(&self.state).map_or(0, |found| found.uid());
-        let user = if owner == 0 { String::new() } else { format!("-u '#{owner}' ") };
         let text = "This user has no permission to read certctl's manifests or state:";
         let rows = [("manifests", self.manifests.clone()), ("state", self.state())];
-        let command = format!("  sudo {user}certctl{}\n", self.all_flags);
+        let command = format!("  {}\n", self.as_owner);
         wrap(text, "", columns(scene)) + &lines(&rows) + "\n" + &heading("Next:", scene) + &command
     }
 
@@ -141,7 +122,13 @@ impl Place {
 struct Found {
     ready: usize,
     due: usize,
+    /// Under way, and waiting for validation or a limit.
+    waiting: usize,
     failing: usize,
+    /// Nothing renews them, and nothing fails.
+    orphaned: usize,
+    /// How many are not as they should be.
+    troubled: usize,
     /// The worst first.
     faults: Vec<Fault>,
     /// When a run last wrote something.
@@ -201,9 +188,9 @@ impl Found {
         let counted = match verdict {
             Verdict::Ready if renewal.is_some_and(|at| at <= scene.now) => &mut self.due,
             Verdict::Ready | Verdict::Renewing => &mut self.ready,
-            Verdict::Pending | Verdict::Issuing | Verdict::Waiting | Verdict::Deferred => {
-                &mut self.due
-            }
+            Verdict::Pending | Verdict::Issuing => &mut self.due,
+            Verdict::Waiting | Verdict::Deferred => &mut self.waiting,
+            Verdict::NoManifest => &mut self.orphaned,
             Verdict::Expired
             | Verdict::Damaged
             | Verdict::Revoked
@@ -212,8 +199,7 @@ impl Found {
             | Verdict::Overdue
             | Verdict::Failed
             | Verdict::PendingDeploy
-            | Verdict::Invalid
-            | Verdict::NoManifest => &mut self.failing,
+            | Verdict::Invalid => &mut self.failing,
         };
         *counted += 1;
         let name = if view.has_name() { short(&view.key) } else { String::new() };
@@ -226,6 +212,7 @@ impl Found {
             let sentence = verdict.sentence(view, scene);
             let has_manifest = view.certificate.is_some();
             let fault = Fault { rank, name, sentence, has_manifest };
+            self.troubled += 1;
             let at = self.faults.partition_point(|known| *known <= fault);
             self.faults.insert(at, fault);
             self.faults.truncate(MOST_SHOWN);
@@ -234,11 +221,18 @@ impl Found {
 
     fn page(&self, place: &Place, scene: &Scene) -> String {
         let width = columns(scene);
-        let total = self.ready + self.due + self.failing;
+        let Self { ready, due, waiting, failing, orphaned, .. } = *self;
+        let total = ready + due + waiting + failing + orphaned;
         if total == 0 {
             return self.nothing(place, scene);
         }
-        let groups = [(self.ready, "ready"), (self.due, "due"), (self.failing, "failing")];
+        let groups = [
+            (ready, "ready"),
+            (due, "due"),
+            (waiting, "waiting"),
+            (failing, "failing"),
+            (orphaned, "without a manifest"),
+        ];
         let groups = groups.into_iter().filter(|(number, _)| *number > 0);
         let groups: Vec<String> = groups.map(|(number, word)| format!("{number} {word}")).collect();
         let (total, groups) = (count(total, "certificate"), groups.join(", "));
@@ -269,7 +263,7 @@ impl Found {
             text.push_str(&["  ", &escape(name), ": ", &word, "\n"].concat());
             text += &wrap(&fault.sentence, "    ", width);
         }
-        let more = self.failing.saturating_sub(self.faults.len());
+        let more = self.troubled.saturating_sub(self.faults.len());
         if more > 0 {
             text.push_str(&["  and ", &more.to_string(), " more: certctl status\n"].concat());
         }
@@ -418,6 +412,8 @@ const WORST_FIRST: &[Verdict] = &[
     Verdict::Failed,
     Verdict::PendingDeploy,
     Verdict::Invalid,
+    Verdict::Waiting,
+    Verdict::Deferred,
     Verdict::NoManifest,
 ];
 /// How much of what is wrong is on the page.
@@ -431,6 +427,7 @@ const STEPS: usize = 3;
 mod tests {
     use jiff::tz::TimeZone;
 
+    use super::super::status::Width;
     use super::*;
     use crate::resource::NamespacedName;
 
@@ -446,7 +443,7 @@ mod tests {
             config: Some("/etc/certctl".into()),
             state: "/nowhere/state".into(),
             flags: String::new(),
-            all_flags: String::new(),
+            as_owner: "sudo certctl".to_owned(),
             scheduler,
             unread: None,
         }
@@ -462,8 +459,12 @@ mod tests {
         let damage = Some("status.json: cannot be read".to_owned());
         let key = NamespacedName::new("default", "zulu");
         found.add(&CertificateView { damage, ..CertificateView::unknown(key) }, &scene);
-        assert_eq!((found.failing, found.faults.len()), (2_001, MOST_SHOWN));
+        assert_eq!((found.failing, found.orphaned, found.faults.len()), (1, 2_000, MOST_SHOWN));
         let page = found.page(&place(None), &scene);
+        assert!(
+            page.starts_with("2001 certificates: 1 failing, 2000 without a manifest\n"),
+            "{page}"
+        );
         assert!(page.lines().count() < 20, "{page}");
         let worst = ["zulu: STATE DAMAGED", "web-0000: NO MANIFEST", "web-0001: NO MANIFEST"];
         let at: Vec<_> = worst.iter().filter_map(|line| page.find(line)).collect();

@@ -9,15 +9,15 @@
 //!
 //! A step waits for the steps before it, and is done again after an output that servers had lost. A
 //! failed step is not retried in the same run, but by the next; then after 5 minutes, doubling up to
-//! an hour. A run for a named certificate waits for nothing. A run that leaves the hooks to another
-//! one (`--hooks later`) leaves them owed, and that is no failure.
+//! an hour. A run for a named certificate waits for nothing. A step that could not start because
+//! this machine lacks a hook or a folder is looked at again by every run. A run that leaves the hooks
+//! to another one (`--hooks later`) leaves them owed, and that is no failure.
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Change, Effect, IllegalOutcome, Outcome, Record, Snapshot, Step};
 use crate::resource::{
-    Cause, CertificateRecord, DeployStep, DeployTarget, Deployment, Doing, Failure, Reason,
-    Settings,
+    CertificateRecord, DeployStep, DeployTarget, Deployment, Failure, Reason, Settings,
 };
 
 /// The wait after the second failure.
@@ -91,6 +91,9 @@ fn is_left(snapshot: &Snapshot, target: &DeployTarget) -> bool {
 /// When a failed step is retried.
 pub fn next_try(deployment: &Deployment) -> Option<Timestamp> {
     let failed = deployment.last_failure_time?;
+    if deployment.is_lacking() {
+        return Some(failed);
+    }
     let Some(doublings) = deployment.failed_attempts.checked_sub(2) else { return Some(failed) };
     let doublings = doublings.min(10);
     let factor = 1_i32.checked_shl(doublings).unwrap_or(i32::MAX);
@@ -101,8 +104,8 @@ pub fn next_try(deployment: &Deployment) -> Option<Timestamp> {
 /// Issued but not deployed, as a failure of the run.
 pub fn failure(snapshot: &Snapshot) -> Option<Failure> {
     let target = owed(snapshot).filter(|target| !is_left(snapshot, target))?;
-    let cause = known(snapshot, &target).and_then(|known| known.cause.clone()).map(Box::new);
-    Some(Failure::of(Doing::Deploy, Cause::Deployment { target, cause }))
+    let known = known(snapshot, &target).cloned();
+    Some(known.unwrap_or_else(|| Deployment::new(target)).failure())
 }
 
 /// When the owed step was tried before, unless this run has tried it; and when it is retried, if
@@ -112,7 +115,8 @@ pub fn tries(snapshot: &Snapshot) -> (Option<Timestamp>, Option<Timestamp>) {
     let known = known(snapshot, &target);
     let is_tried = snapshot.run.not_deployed.contains(&target.step());
     let last = known.and_then(|known| known.last_failure_time);
-    let next = known.filter(|known| known.failed_attempts > 1).and_then(next_try);
+    let waits = |known: &&Deployment| known.failed_attempts > 1 && !known.is_lacking();
+    let next = known.filter(waits).and_then(next_try);
     (last.filter(|_| !is_tried), next)
 }
 
@@ -168,8 +172,8 @@ pub fn absorb(
                 deployment.failed_attempts = deployment.failed_attempts.saturating_add(1);
                 deployment.last_failure_time = Some(now);
             }
-            let message = format!("{target}: {error}");
             deployment.cause = Some(error.cause);
+            let message = deployment.failure().cause.to_string();
             Record::default().warning(now, Reason::DeployFailed, message)
         }
         other => return Err(IllegalOutcome::new("deploying", &other)),

@@ -20,7 +20,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::ending::{Ended, Ending, Evidence};
 use super::goal::{AFTER_A_FAILURE, BEGIN, Goal, Pass};
 use super::hooks::Hooks;
-use super::ports::{Clock, Lock, Observer, Performer, Store, StoreError};
+use super::ports::{self, Clock, Lock, Observer, Performer, Store, StoreError};
 use super::run::{Engine, GRACE, signal};
 use super::schedule::Look;
 use super::session::Session;
@@ -42,7 +42,7 @@ use crate::controller::{
     Change, Deferral, Effect, Record, RevocationRequest, Slot, Snapshot, Step, Wake, Wish,
     challenge, first_step, idle, renewal_information, revocation, step_of,
 };
-use crate::resource::{Order, OrderPhase, Phase};
+use crate::resource::{Challenge, ChallengeType, Order, OrderPhase, Phase};
 
 /// How long a run that is ending waits for clean-ups.
 const CLEAN_UP: SignedDuration = SignedDuration::from_secs(30);
@@ -311,7 +311,10 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
                     ..
                 } => return Ok(deferred(&self.session, until, &why, now)),
                 Step::Wait { until, wake, why: Deferral::Progress(what) } => {
-                    self.engine.observer.waits(&self.session.name, &what, self.gives_up_at);
+                    let deadline = self.gives_up_at;
+                    let is_unexpected = self.fails_over_http();
+                    let wait = ports::Wait { why: what, deadline, is_unexpected };
+                    self.engine.observer.waits(&self.session.name, &wait);
                     Some((until, wake))
                 }
                 Step::Fail(failure) if is_issuance => return Ok(self.fail(failure, now).await),
@@ -430,6 +433,17 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             self.gives_up_at = self.engine.clock.now().checked_add(timeout).ok();
         }
         Ok(())
+    }
+
+    /// Whether the last HTTP request of a self-check failed.
+    fn fails_over_http(&self) -> bool {
+        let fails = |challenge: &Challenge| {
+            challenge.phase() == Some(Phase::SelfChecking)
+                && challenge.spec.kind == ChallengeType::Http01
+                && challenge.check().is_some_and(|report| !report.has_passed())
+        };
+        let order = self.session.snapshot.current_order();
+        order.is_some_and(|order| order.challenges.iter().any(fails))
     }
 
     /// A slot was granted, or the order needs none: the timeout starts now.

@@ -49,7 +49,7 @@ pub use perform::{
     Dns01Options, Environment, IssuerAccess, ProviderAccess, RefusedProfiles, StandIn, World,
     WorldOptions, check_alert_hook, check_ownership, dns_api, has_alert_hook,
 };
-pub use ports::{Alert, Observer, Performer};
+pub use ports::{Alert, Observer, Performer, Wait};
 use ports::{Clock, Store};
 use questions::{Asked, Questions};
 pub use run::{Engine, Options};

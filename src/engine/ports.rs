@@ -116,6 +116,17 @@ pub struct Alert {
     pub stage: Stage,
 }
 
+/// What a certificate's run waits for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wait {
+    pub why: String,
+    /// Until when at the longest.
+    pub deadline: Option<Timestamp>,
+    /// Whether time alone rarely ends it: an HTTP request of the self-check failed. A record in the
+    /// DNS takes its time.
+    pub is_unexpected: bool,
+}
+
 /// Receives events, to show them. It never influences a run.
 pub trait Observer {
     /// An event.
@@ -124,9 +135,9 @@ pub trait Observer {
     /// A certificate's run continues this order.
     fn stage(&self, certificate: &NamespacedName, stage: &str);
 
-    /// A certificate's run waits, until `deadline` at the longest.
-    fn waits(&self, certificate: &NamespacedName, why: &str, _deadline: Option<Timestamp>) {
-        self.stage(certificate, why);
+    /// A certificate's run waits.
+    fn waits(&self, certificate: &NamespacedName, wait: &Wait) {
+        self.stage(certificate, &wait.why);
     }
 
     /// All work is done, and the port still answers for other runs, for `at_most`.
@@ -145,8 +156,8 @@ impl<O: Observer> Observer for Rc<O> {
         O::stage(self, certificate, stage);
     }
 
-    fn waits(&self, certificate: &NamespacedName, why: &str, deadline: Option<Timestamp>) {
-        O::waits(self, certificate, why, deadline);
+    fn waits(&self, certificate: &NamespacedName, wait: &Wait) {
+        O::waits(self, certificate, wait);
     }
 
     fn lingers(&self, at_most: Duration) {

@@ -10,6 +10,7 @@ use std::str::FromStr;
 use super::diagnostic::{Draft, short};
 use super::sink::Sink;
 use super::suggestion::nearest;
+use super::syntax::SAME_COLUMN;
 use super::tree::{Entry, Node, Span, Value};
 use crate::resource::is_hidden;
 
@@ -88,6 +89,15 @@ impl<'n> Field<'n> {
     /// Text in one line: no control characters, no invisible characters, no template.
     pub(crate) fn text(&self, sink: &mut Sink<'_>) -> Option<String> {
         let text = self.free_text(sink)?;
+        if self.has_swallowed(&text) {
+            let last = self.span().end_line;
+            let message = format!(
+                "line {last} is read as more of this item, because its `-` is indented deeper"
+            );
+            let draft = Draft::error("E0103", first_line(self.span()), &self.path, message);
+            sink.add(draft.help(SAME_COLUMN));
+            return None;
+        }
         if let Some(hidden) = text.chars().find(|c| is_hidden(*c)) {
             let code = u32::from(hidden);
             self.refuse(sink, format!("character U+{code:04X} is not allowed here"));
@@ -98,6 +108,13 @@ impl<'n> Field<'n> {
             return None;
         }
         Some(text)
+    }
+
+    /// Whether the item of a list has lines that were meant as items.
+    fn has_swallowed(&self, text: &str) -> bool {
+        let Span { line, end_line, .. } = self.span();
+        let is_plain = matches!(self.node.value, Value::Scalar { plain: true, .. });
+        is_plain && end_line > line && self.path.ends_with(']') && text.contains(" - ")
     }
 
     /// Any text.
@@ -260,10 +277,17 @@ impl<'n> Fields<'n> {
         message: &str,
     ) -> Option<Field<'n>> {
         let field = self.take(name);
-        if field.is_none() {
+        // One mistake: `finish` reports a field of this name in other cases.
+        if field.is_none() && !self.has_in_other_case(name) {
             sink.error("E0101", self.place(name), &self.at(name), message);
         }
         field
+    }
+
+    /// Whether there is a field that differs from this one by upper and lower case.
+    fn has_in_other_case(&self, name: &str) -> bool {
+        let mut entries = self.entries.iter();
+        entries.any(|entry| entry.key != name && entry.key.eq_ignore_ascii_case(name))
     }
 
     /// Position of a field without a value, or else of the mapping that lacks it.

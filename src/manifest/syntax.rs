@@ -1,7 +1,7 @@
 //! Explains a YAML syntax error, and locates its cause.
 //!
 //! Contract: pure; bounded by the length of the document; no message repeats text of the
-//! document, which may hold secrets. For any other error, the parser's own message and position are
+//! document, which may hold secrets, but for the key of a list. For any other error, the parser's own message and position are
 //! used.
 
 use super::text::{Document, lines};
@@ -27,6 +27,7 @@ pub(crate) fn explain(document: Document<'_>, at: Span, said: &str) -> Fault {
         .or_else(|| scene.marker(at))
         .or_else(|| scene.unquoted(at, said))
         .or_else(|| scene.colon(at, said))
+        .or_else(|| scene.item(at))
         .or_else(|| scene.indentation(at));
     found.unwrap_or_else(|| Fault { span: at, message: said.to_owned(), help: None })
 }
@@ -145,6 +146,32 @@ impl<'t> Scene<'t> {
         Some(Fault { span: Span { column, ..word }, message, help: None })
     }
 
+    /// An item whose dash is not below those of its list.
+    fn item(&self, at: Span) -> Option<Fault> {
+        let line = self.line(at.line);
+        let own = indent(line);
+        let _item = item_of(line)?;
+        let end_column = line.trim_end().chars().count() + 1;
+        let span = Span { line: at.line, column: own + 1, end_line: at.line, end_column };
+        let above = self.above(at.line).find(|(_, text)| item_of(text).is_some());
+        let Some((number, list)) = above else {
+            let message = "an item of a list, where a field was expected".to_owned();
+            return Some(Fault { span, message, help: Some("put it below the field of the list") });
+        };
+        let wanted = indent(list);
+        if wanted == own {
+            return None;
+        }
+        let key = self.above(number).find(|(_, text)| item_of(text).is_none());
+        let key = key.and_then(|(_, text)| key_of_list(text));
+        let key = key.map(|key| format!(" of `{key}`")).unwrap_or_default();
+        let message = format!(
+            "this item is indented by {}, the items{key} above it by {wanted} (line {number})",
+            spaces(own)
+        );
+        Some(Fault { span, message, help: Some(SAME_COLUMN) })
+    }
+
     /// A line whose indentation matches no open level above it.
     fn indentation(&self, at: Span) -> Option<Fault> {
         let own = indent(self.line(at.line));
@@ -233,6 +260,22 @@ fn is_spaced(before: &str) -> bool {
 /// `1 space`, `2 spaces`.
 fn spaces(count: usize) -> String {
     if count == 1 { "1 space".to_owned() } else { format!("{count} spaces") }
+}
+
+/// For an item of a list, and for one that was read as more of the item above it.
+pub(super) const SAME_COLUMN: &str = "the dashes of a list begin in the same column";
+
+/// What follows the dash of an item.
+fn item_of(line: &str) -> Option<&str> {
+    let rest = line.trim_start().strip_prefix('-')?;
+    (rest.is_empty() || rest.starts_with(' ')).then_some(rest)
+}
+
+/// The key of a line that has nothing but a key.
+fn key_of_list(line: &str) -> Option<&str> {
+    let key = line.trim().strip_suffix(':')?;
+    let is_plain = !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric());
+    is_plain.then_some(key)
 }
 
 /// The spaces a line begins with.
@@ -331,6 +374,26 @@ mod tests {
             (
                 "a:\n  b: 1\n c: 1\n",
                 format!("3:2-6 indented by 1 space, {fits} (2 in line 2, 0 in line 1) {column}"),
+            ),
+            (
+                "a:\n  b: 1\n- c\n",
+                "3:1-4 an item of a list, where a field was expected (put it below the field of \
+                 the list)"
+                    .to_owned(),
+            ),
+            (
+                "a:\n  b:\n    - c\n  - d\n",
+                format!(
+                    "4:3-6 this item is indented by 2 spaces, the items of `b` above it by 4 \
+                     (line 3) ({SAME_COLUMN})"
+                ),
+            ),
+            (
+                "a:\n  b:\n    - c\n   - d\n  e: 1\n",
+                format!(
+                    "4:4-7 this item is indented by 3 spaces, the items of `b` above it by 4 \
+                     (line 3) ({SAME_COLUMN})"
+                ),
             ),
             (
                 "a:\n- b: 1\n   c: 1\n",

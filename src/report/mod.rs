@@ -134,8 +134,8 @@ pub struct Details {
     pub deployed: Vec<String>,
     /// A new pair.
     pub issued: Option<Issued>,
-    /// The place in the manifests of what this machine lacks.
-    pub place: Option<String>,
+    /// The places in the manifests of what this machine lacks.
+    pub places: Vec<String>,
     /// The number of consecutive failures, when this one counts.
     pub attempts: Option<u32>,
     /// Why it waits, without the time.
@@ -192,7 +192,7 @@ impl Report {
                 rewritten,
                 deployed,
                 issued: None,
-                place: None,
+                places: Vec::new(),
                 attempts: None,
                 wait: String::new(),
                 limit: None,

@@ -58,6 +58,14 @@ impl CheckReport {
         }
     }
 
+    /// Whether [`Self::details`] say more than [`Self::reason`].
+    pub fn adds_to_its_verdict(&self) -> bool {
+        match self {
+            Self::Http01(report) => report.adds_to_its_verdict(),
+            Self::Dns01(_) => true,
+        }
+    }
+
     fn verdict(&self) -> &Verdict {
         match self {
             Self::Http01(report) => &report.verdict,

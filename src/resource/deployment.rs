@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Cause, DeployTarget};
+use super::{Cause, CauseKind, DeployTarget, Doing, Failure};
 
 /// For which files a step was last done. It is owed while those are not the live ones.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -28,6 +28,17 @@ impl Deployment {
     /// One that was never done.
     pub fn new(target: DeployTarget) -> Self {
         Self { target, files: None, failed_attempts: 0, last_failure_time: None, cause: None }
+    }
+
+    /// Issued but not deployed, by this step.
+    pub fn failure(&self) -> Failure {
+        let (target, cause) = (self.target.clone(), self.cause.clone().map(Box::new));
+        Failure::of(Doing::Deploy, Cause::Deployment { target, cause })
+    }
+
+    /// Whether nothing was started, because this machine lacks something.
+    pub fn is_lacking(&self) -> bool {
+        self.cause.as_ref().is_some_and(|cause| cause.kind() == CauseKind::Precondition)
     }
 }
 

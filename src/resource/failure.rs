@@ -483,8 +483,10 @@ impl Cause {
         {
             return FailureClass::Validation;
         }
-        if let Self::Deployment { .. } = self {
-            return FailureClass::Output;
+        if let Self::Deployment { cause, .. } = self {
+            let kind = cause.as_deref().map(Self::kind);
+            let is_lacking = kind == Some(CauseKind::Precondition);
+            return if is_lacking { FailureClass::Precondition } else { FailureClass::Output };
         }
         match self.kind() {
             CauseKind::Transient => FailureClass::Unreachable,
@@ -553,6 +555,12 @@ impl fmt::Display for Cause {
             ),
             Self::Solver { identifier, issuer, cause } => {
                 write!(f, "{identifier}: issuer \"{issuer}\", dns01: {cause}")
+            }
+            // What is missing may be needed by a later step than the one that waits for it.
+            Self::Deployment { cause: Some(cause), .. }
+                if cause.kind() == CauseKind::Precondition =>
+            {
+                write!(f, "{cause}")
             }
             Self::Deployment { target, cause: Some(cause) } => write!(f, "{target}: {cause}"),
             Self::Deployment { target, cause: None } => write!(f, "{target}: not done yet"),

@@ -42,6 +42,16 @@ pub struct StateDirectory {
 }
 
 impl StateDirectory {
+    /// Takes the lock of the one `certctl run` of this state; else who holds it.
+    pub fn service_turn(&self) -> Result<Result<Lease, String>, StoreError> {
+        let locks = self.make_fleeting(&[layout::LOCKS.to_owned()])?;
+        if let Some(lease) = lock::try_take(&locks, layout::SERVICE_LOCK)? {
+            return Ok(Ok(lease));
+        }
+        let holder = lock::current_holder(&locks, layout::SERVICE_LOCK)?;
+        Ok(Err(holder.unwrap_or_else(|| "another process".to_owned())))
+    }
+
     /// Opens a state directory.
     ///
     /// For writing, the tree is made with mode 0700, must belong to the calling user, be closed to

@@ -13,6 +13,8 @@ pub(super) const ACCOUNTS: &str = "accounts";
 pub(super) const SECRETS: &str = "secrets";
 pub(super) const HTTP01: &str = "http01";
 pub(super) const LOCKS: &str = "locks";
+/// The lock of `certctl run`.
+pub(super) const SERVICE_LOCK: &str = "run";
 pub(super) const CRLS: &str = "crls";
 const DIRECTORIES: &str = "directories";
 const REVOKED: &str = "revoked";

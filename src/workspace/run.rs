@@ -229,7 +229,7 @@ impl Workspace {
             http01_check_port: settings.http01_check_port,
             cluster_resource_namespace: settings.cluster_resource_namespace.clone(),
             user_agent: USER_AGENT.to_owned(),
-            limits: Limits::default(),
+            limits: Limits::within(settings.options.timeout),
             verb: job.verb,
             hooks_dir: settings.below_config("hooks.d"),
             environment: Box::new(move |name| environment(name)),

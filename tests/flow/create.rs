@@ -220,3 +220,25 @@ fn words_and_files_that_make_no_sense_are_refused() {
     assert_eq!(world.ca.requests(), 0);
     assert!(!world.path("once.key").exists());
 }
+
+#[test]
+fn a_certificate_names_the_only_issuer_there_is_and_one_that_is_not_there_is_told() {
+    let world = World::prepared(&[]);
+    let made =
+        |more: &[&str]| world.run(&[&["create", "certificate", "www.example.test"], more].concat());
+    let run = made(&[]).ends_in(0);
+    assert!(run.stdout.ends_with("  issuerRef:\n    name: ca\n"), "{}", run.stdout);
+    assert_eq!(run.stderr, "");
+    // It may be written later.
+    let run = made(&["--issuer", "later"]).ends_in(0);
+    assert!(run.stdout.ends_with("    name: later\n"), "{}", run.stdout);
+    let folder = world.path("config").display().to_string();
+    let said = format!("warning: there is no Issuer later in {folder}; there are: ca\n");
+    assert!(run.stderr.starts_with(&said), "{}", run.stderr);
+    let cluster = world.issuer().to_string().replace("kind: Issuer", "kind: ClusterIssuer");
+    world.write("config/issuer.yaml", &cluster.replace("name: ca", "name: all"));
+    let run = made(&[]).ends_in(0);
+    assert!(run.stdout.ends_with("    name: all\n    kind: ClusterIssuer\n"), "{}", run.stdout);
+    world.write("config/own.yaml", &world.issuer());
+    made(&[]).ends_in(2).says("which Issuer? The manifests have");
+}

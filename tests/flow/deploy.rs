@@ -221,7 +221,7 @@ fn a_default_acl_of_an_output_is_found_before_the_order() {
     // Found by a deployment without an order, too.
     assert!(give_default_acl(&out));
     world.prepare(&[web("0440")]);
-    world.issue().ends_in(6).says(&command);
+    world.issue().ends_in(3).says(&command);
     assert_eq!(world.ca.log().len(), requests, "no request to the CA");
     assert_eq!(fs::metadata(out.join("tls.key")).unwrap().mode() & 0o777, 0o640);
 }

@@ -48,6 +48,18 @@ fn a_ca_that_is_down_is_not_counted_and_left_alone_as_long_as_it_asks() {
     world.state().published("web");
 }
 
+/// Without the limit, each request would wait for a minute and then succeed.
+#[test]
+fn a_ca_that_does_not_answer_ends_a_short_run_in_its_time_by_name() {
+    use std::time::Duration;
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    let late = Fault::Delay(Duration::from_secs(30));
+    world.fault(Rule::always(late).on(RequestKind::NewOrder));
+    let run = world.run(&["issue", "--timeout", "2s"]).ends_in(5).says("no answer within 2s");
+    assert!(run.stderr.contains("https://127.0.0.1:"), "the CA's URL: {}", run.stderr);
+    assert_eq!(world.state().record("web").status.failed_issuance_attempts, None);
+}
+
 #[test]
 fn a_ca_that_is_down_when_the_csr_comes_gets_it_from_the_next_run() {
     for fault in [Fault::unavailable(None), Fault::CloseUnhandled, Fault::LoseReply] {

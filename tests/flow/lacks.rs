@@ -26,11 +26,52 @@ fn a_hook_that_goes_missing_is_seen_while_nothing_is_due_and_before_an_output_is
     }
     // The CA issues; the pair in place stays where servers read it until the hook is there.
     fs::rename(&output, world.path("old")).unwrap();
-    let run = world.run(&["deploy", "web"]).ends_in(6).says(&missing);
+    let run = world.run(&["deploy", "web"]).ends_in(3).says(&missing);
     assert!(!output.exists(), "{}", run.stderr);
     world.write_program("config/hooks.d/install", "exit 0");
     world.run(&["deploy", "web"]).ends_in(0);
     assert_eq!(fs::read(output.join("tls.crt")).unwrap(), written);
+    assert_eq!(world.sent(RequestKind::NewOrder), 1);
+}
+
+/// Annotations of a certificate that is READY already: what they ask for is looked at as it is
+/// before an order.
+#[test]
+fn all_that_a_ready_certificate_lacks_is_named_in_one_run_each_as_what_it_is() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    world.issue().ends_in(0);
+    let place = world.path("gone/tls").display().to_string();
+    world.prepare(&[CertificateYaml::new("web")
+        .annotation("certctl.io/output-dir", &place)
+        .annotation("certctl.io/deploy-hook", "install")
+        .annotation("certctl.io/reload", "nginx")]);
+    let hook = world.write("config/hooks.d/install", "#!/bin/sh\n").display().to_string();
+    let other = world.path("config/hooks.d/nginx").display().to_string();
+    let not_executable = format!("hook install: {hook} is not executable: chmod u+x {hook}");
+    let missing = format!("there is no hook {other}");
+    let run = world.issue().ends_in(3).says("[precondition]");
+    let no_folder = format!("mkdir {}", world.path("gone").display());
+    for text in [&not_executable, &missing, &no_folder] {
+        assert!(run.stderr.contains(text.as_str()), "{text}: {}", run.stderr);
+    }
+    assert!(!run.stderr.contains("output to"), "{}", run.stderr);
+    for field in ["output-dir", "deploy-hook", "reload"] {
+        let field = format!("certctl.io/{field}");
+        assert_eq!(run.stderr.matches(&field).count(), 1, "{field}: {}", run.stderr);
+    }
+    // The same is told once a day; it is looked at by every run, and no time is waited for.
+    for _ in 0..2 {
+        world.issue().ends_in(3);
+    }
+    let status = world.run(&["status"]).stdout;
+    assert!(status.contains("PENDING DEPLOY") && status.contains("3: precondition"), "{status}");
+    world.write_program("config/hooks.d/install", "exit 0");
+    let run = world.issue().ends_in(3).says(&missing);
+    assert!(!run.stderr.contains("install"), "{}", run.stderr);
+    world.write_program("config/hooks.d/nginx", "exit 0");
+    fs::create_dir(world.path("gone")).unwrap();
+    world.issue().ends_in(0);
+    assert!(fs::exists(world.path("gone/tls/tls.crt")).unwrap());
     assert_eq!(world.sent(RequestKind::NewOrder), 1);
 }
 

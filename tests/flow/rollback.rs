@@ -163,7 +163,7 @@ fn it_goes_to_where_it_is_used_though_something_newer_is_there() {
     let before = reloads();
     fs::rename(&out, world.path("aside")).unwrap();
     world.write("out", "in the way");
-    world.run(&["rollback", "web"]).ends_in(6).says("issued but not deployed");
+    world.run(&["rollback", "web"]).ends_in(3).says("issued but not deployed");
     assert_eq!(revision(&world), Some(previous));
     fs::remove_file(&out).unwrap();
     fs::rename(world.path("aside"), &out).unwrap();

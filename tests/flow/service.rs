@@ -211,3 +211,24 @@ fn what_it_cannot_do_is_refused_at_once() {
     in_a_hook.env("CERTCTL_EVENT", "deploy");
     finish(in_a_hook.spawn().unwrap()).ends_in(2).says("must not call certctl run");
 }
+
+#[test]
+fn a_second_loop_on_one_state_is_told_of_the_first_once() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    let first = Service::start(&world, &["--every", "1000h"]);
+    let process = first.child.as_ref().unwrap().id();
+    until("it has its turn", || world.path("state/locks/run").exists());
+    let socket = world.path("second");
+    let serve = socket.display().to_string();
+    let second = world.start_certctl(&["run", "--every", "1ms", "--serve", &serve]);
+    until("it has run three times", || {
+        let health = health_in(&answer(&socket, "/healthz"));
+        health.is_some_and(|(_, health)| health["lastRun"]["number"].as_u64() >= Some(3))
+    });
+    kill_process(Pid::from_child(&second), Signal::TERM).unwrap();
+    let run = finish(second).ends_in(0);
+    let said = format!("warning: another certctl run (process {process}) works on ");
+    assert_eq!(run.stderr.matches(&said).count(), 1, "{}", run.stderr);
+    let run = first.end();
+    assert!(!run.stderr.contains("another certctl run"), "{}", run.stderr);
+}

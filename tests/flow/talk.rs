@@ -72,3 +72,20 @@ fn the_reason_of_a_hook_is_told_from_above_its_last_line() {
     let run = world.issue().ends_in(6).says("nginx: [emerg] bind() to 0.0.0.0:443 failed; nginx: ");
     run.says("nginx.conf test failed");
 }
+
+/// A first run that waits is what a newcomer asks about next.
+#[test]
+fn the_start_page_names_what_an_order_waits_for_and_counts_no_lost_manifest_as_failing() {
+    let world = World::prepared(&[CertificateYaml::new("web"), CertificateYaml::new("lost")]);
+    world.issue().ends_in(0);
+    world.write("config/lost.yaml", "");
+    world.write("config/shop.yaml", &CertificateYaml::new("shop").for_names(&["nowhere.invalid"]));
+    world.run(&["issue", "--timeout", "1s"]).ends_in(75);
+    let page = world.run(&[]).ends_in(0).stdout;
+    let counted = "3 certificates: 1 ready, 1 waiting, 1 without a manifest\n";
+    assert!(page.starts_with(counted), "{page}");
+    let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(page.contains("shop: WAITING the order waits for HTTP-01"), "{page}");
+    assert!(page.contains("nowhere.invalid does not exist (NXDOMAIN"), "{page}");
+    assert!(page.contains("certctl status shop show its details"), "{page}");
+}

@@ -26,7 +26,7 @@ const VERBS: &[Row] = &[
     ("check acme", "check", Some("check-nothing"), &[0, 1, 3]),
     ("check dns", "check", None, &[0, 1, 2, 4]),
     ("check http", "check", None, &[0, 1, 2, 3, 4]),
-    ("doctor", "doctor", Some("doctor-bare"), &[0, 2, 7, 8]),
+    ("doctor", "doctor", Some("doctor-bare"), &[0, 2, 3, 7, 8]),
     ("rehearse", "rehearse", Some("rehearse"), &[0, 3, 4]),
     ("deploy", "deploy", Some("deploy"), &[0, 3, 6]),
     ("revoke", "revoke", Some("revoke"), &[0, 1, 2, 3, 5]),

@@ -109,7 +109,10 @@ fn shown(parser: &Parser) -> String {
     for row in 0..rows.get() {
         let cells = (0..columns.get()).filter_map(|column| screen.cell(row, column));
         line.extend(cells.filter(|cell| !cell.is_wide_continuation()));
-        if !screen.row_wrapped(row) {
+        // Above progress lines the last row of a text is filled with blanks.
+        let is_filled =
+            line.iter().rev().take(2).all(|cell| !cell.has_contents() || cell.contents() == " ");
+        if !screen.row_wrapped(row) || is_filled {
             text += &marked(&line);
             text.push('\n');
             line.clear();

@@ -325,7 +325,7 @@ async fn a_silent_ca_is_left() {
     let client = fake.client_with(Limits { request_timeout, ..quick() });
     let url = fake.url("/order/1");
     let error = session_of(&fake, &client).order(&url).await.unwrap_err();
-    assert_eq!(error, AcmeError::Timeout { url });
+    assert_eq!(error, AcmeError::Timeout { url, after: request_timeout });
     assert_eq!(fake.count("/order/1"), 1);
 }
 

@@ -160,12 +160,13 @@ async fn a_question_that_fails_is_not_repeated() {
 
 #[tokio::test]
 async fn a_question_without_an_answer_ends_and_counts() {
+    let after = Duration::from_millis(200);
     let fake = informing(vec![Reply::hang()]).await;
     let client =
         fake.client_with(Limits { renewal_info_timeout: Duration::from_millis(200), ..quick() });
     client.directory().await.unwrap();
     let url = fake.url(PATH);
-    assert_eq!(client.renewal_info(ID).await, Err(AcmeError::Timeout { url }));
+    assert_eq!(client.renewal_info(ID).await, Err(AcmeError::Timeout { url, after }));
     let counts: Vec<_> = client.request_counts().into_iter().collect();
     let [_, (kind, 1)] = counts.as_slice() else { panic!("{counts:?}") };
     assert_eq!((kind.is_renewal_info, kind.status), (true, 999));
@@ -173,7 +174,7 @@ async fn a_question_without_an_answer_ends_and_counts() {
     let client =
         silent.client_with(Limits { renewal_info_timeout: Duration::from_millis(200), ..quick() });
     let url = silent.url("/dir");
-    assert_eq!(client.renewal_info(ID).await, Err(AcmeError::Timeout { url }));
+    assert_eq!(client.renewal_info(ID).await, Err(AcmeError::Timeout { url, after }));
 }
 
 #[tokio::test]
@@ -183,6 +184,7 @@ async fn a_question_to_a_ca_that_is_down_is_one_request() {
     assert!(client.renewal_info(ID).await.unwrap_err().is_transient());
     assert_eq!(client.requests(), 1);
     // It waits for the directory no longer than for that.
+    let after = Duration::from_millis(200);
     let silent = Fake::start(|_, seen| (seen.path == "/dir").then(Reply::hang)).await;
     let client = silent.client_with(Limits {
         renewal_info_timeout: Duration::from_hours(1),
@@ -191,7 +193,7 @@ async fn a_question_to_a_ca_that_is_down_is_one_request() {
         ..quick()
     });
     let url = silent.url("/dir");
-    assert_eq!(client.renewal_info(ID).await, Err(AcmeError::Timeout { url }));
+    assert_eq!(client.renewal_info(ID).await, Err(AcmeError::Timeout { url, after }));
 }
 
 #[tokio::test]

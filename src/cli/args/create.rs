@@ -161,9 +161,9 @@ pub struct CreateCertificateArgs {
     /// Name of the Certificate [default: the first DNSNAME]
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
-    /// Name of the Issuer.
-    #[arg(long, value_name = "NAME", default_value = "letsencrypt")]
-    pub issuer: String,
+    /// Name of the Issuer [default: the only one of the manifests, else letsencrypt]
+    #[arg(long, value_name = "NAME")]
+    pub issuer: Option<String>,
     /// Folder from which your web server serves the HTTP-01 challenges.
     #[arg(long, value_name = "FOLDER")]
     pub webroot: Option<PathBuf>,

@@ -58,7 +58,7 @@ pub struct GlobalArgs {
     /// Concurrent challenges, across all certctl processes
     #[arg(long, value_name = "N", default_value = "60", global = true)]
     pub max_concurrent_challenges: NonZeroUsize,
-    /// Give up on a certificate after this long, counted from its first challenge
+    /// Give up on a certificate after this long, counted from its first challenge; no request to the CA takes longer
     #[arg(long, value_name = "DURATION", default_value = "10m", global = true, value_parser = values::positive_duration)]
     pub timeout: GoDuration,
     /// How long to wait for another running certctl; 0 to not wait

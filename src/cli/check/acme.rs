@@ -169,7 +169,8 @@ impl Findings {
             account: None,
         };
         // The user is waiting and can run the check again.
-        let limits = Limits { retry_waits: Vec::new(), ..Limits::default() };
+        let timeout = known.workspace.settings().options.timeout;
+        let limits = Limits { retry_waits: Vec::new(), ..Limits::within(timeout) };
         let client = match access.client(USER_AGENT, limits) {
             Ok(client) => client,
             Err(error) => {

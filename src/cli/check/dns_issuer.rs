@@ -118,7 +118,8 @@ async fn judge_caa(
     let Some(caa) = caa else {
         return (None, "CAA lookup failed".to_owned());
     };
-    let limits = Limits { retry_waits: Vec::new(), ..Limits::default() };
+    let timeout = known.workspace.settings().options.timeout;
+    let limits = Limits { retry_waits: Vec::new(), ..Limits::within(timeout) };
     let client = known.access(wanting.issuer).client(USER_AGENT, limits);
     let directory = match client {
         Ok(client) => client.directory().await,

@@ -157,6 +157,9 @@ impl Findings {
             page.push(("webroot", format!("{path} {usable}")));
         }
         page.push(("verdict", self.verdict()));
+        if self.report.has_passed() {
+            page.push(("", NOT_KNOWN.to_owned()));
+        }
         if !self.report.addresses.is_empty() {
             page.push(("queried", self.report.summary()));
             page.extend(self.report.details().into_iter().map(|line| ("", format!("  {line}"))));
@@ -188,8 +191,10 @@ impl Findings {
 
     fn verdict(&self) -> String {
         match (self.serves, self.report.has_passed()) {
-            (_, true) => "a CA would receive the correct response".to_owned(),
-            (true, false) => "a CA would not receive the correct response".to_owned(),
+            (_, true) => "this host receives the correct response".to_owned(),
+            (true, false) => {
+                "this host does not receive the correct response; most likely no CA does".to_owned()
+            }
             (false, false) => {
                 "unknown: certctl could not serve the test token; current responses below"
                     .to_owned()
@@ -218,7 +223,7 @@ impl Findings {
     }
 }
 
-/// Whether a CA would receive the correct response to an HTTP-01 challenge.
+/// Whether this host receives the correct response to an HTTP-01 challenge at the name.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::cli) struct HttpDocument<'a> {
@@ -232,6 +237,7 @@ pub(in crate::cli) struct HttpDocument<'a> {
     webroot: Option<WebrootItem<'a>>,
     /// Whether certctl served a test token during the check.
     served: bool,
+    /// Whether this host received the correct response; a CA's requests come from elsewhere.
     passed: bool,
     report: &'a Http01Report,
 }
@@ -320,6 +326,9 @@ fn probe_token() -> Result<(Token, String), String> {
     Ok((token, answer))
 }
 
+/// Only this host has asked.
+const NOT_KNOWN: &str = "not known: whether a CA's requests get here from the internet (firewall, \
+                         NAT, the DNS that it sees)";
 const WAYS_WITHOUT_PERMISSION: &str = "a port below 1024 needs root or CAP_NET_BIND_SERVICE; \
                                        another port: --http01-listen, with port 80 forwarded to it";
 const WAYS_OUT: &str = "have that server serve the folder named by certctl.io/http01-webroot, or \

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use clap::ValueEnum as _;
 
+use super::known::Known;
 use super::print::{Placed, check, scalar, write};
 use super::{certificate, issuer};
 use crate::cli::args::{CreateCertificateArgs, CreateIssuerArgs, Dns01};
@@ -22,7 +23,6 @@ use crate::cli::output::escape;
 use crate::cli::run::on_one_thread;
 use crate::cli::shell::Shell;
 use crate::cli::wrap::{USUAL, wrap};
-use crate::manifest::{self, Source};
 use crate::resource::DnsName;
 
 /// Asks, shows the manifests, and writes them after a yes.
@@ -46,7 +46,7 @@ pub(super) fn ask(shell: &mut Shell) -> Result<ExitCode, CliError> {
     let args = CreateCertificateArgs {
         names,
         name: None,
-        issuer: by.name().to_owned(),
+        issuer: Some(by.name().to_owned()),
         webroot,
         reload,
         output_dir,
@@ -79,7 +79,10 @@ fn finish(by: &By, args: &CreateCertificateArgs, shell: &mut Shell) -> Result<Ex
         let text = issuer::text(args, &placed)?;
         files.push((placed, text));
     }
-    files.push(certificate::manifest(args, shell)?);
+    let folder = args.into.as_deref().unwrap_or(Path::new("."));
+    let known = Known::in_folder(folder, namespace_of(shell));
+    let issuer = known.chosen(Some(by.name()))?;
+    files.push(certificate::manifest(args, &issuer, shell)?);
     for (at, (placed, text)) in files.iter().enumerate() {
         check(text)?;
         let between = if at == 0 { "" } else { "---\n" };
@@ -111,7 +114,7 @@ fn finish(by: &By, args: &CreateCertificateArgs, shell: &mut Shell) -> Result<Ex
 
 /// Which CA; with another one's URL, the roots that its server is trusted by.
 fn issuer_of(shell: &mut Shell, config: &Path) -> Result<By, CliError> {
-    let known = known_issuers(config);
+    let known = Known::in_folder(config, namespace_of(shell)).names();
     let of_ours = "letsencrypt, letsencrypt-staging, or the URL of another CA's ACME directory";
     let question = match known.as_slice() {
         [] => format!("CA: {of_ours}"),
@@ -159,23 +162,16 @@ fn issuer_of(shell: &mut Shell, config: &Path) -> Result<By, CliError> {
     })))
 }
 
+/// The namespace of what is made.
+fn namespace_of(shell: &Shell) -> &str {
+    shell.global.namespace().unwrap_or("default")
+}
+
 /// A name that no Issuer has.
 fn free_name(known: &[String]) -> String {
     let is_free = |name: &String| !known.contains(name);
     let numbered = (2..).map(|number: u32| format!("ca-{number}"));
     ["ca".to_owned()].into_iter().chain(numbered).find(is_free).unwrap_or_default()
-}
-
-/// The Issuers of the manifests, which a Certificate beside them can name.
-fn known_issuers(config: &Path) -> Vec<String> {
-    if !config.is_dir() {
-        return Vec::new();
-    }
-    let source = Source::Directory(config.to_owned());
-    let loaded = manifest::load(&[source], &manifest::Options::default());
-    let usual = manifest::Options::default().default_namespace;
-    let here = loaded.issuers.iter().filter(|issuer| issuer.metadata.namespace == usual);
-    here.map(|issuer| issuer.metadata.name.clone()).collect()
 }
 
 /// The names of the certificate, the first of which its file is named after.

@@ -3,10 +3,12 @@
 use std::fmt::Write as _;
 use std::net::IpAddr;
 
+use super::known::{IssuerName, Known};
 use super::print::{Placed, print, scalar};
 use crate::cli::args::CreateCertificateArgs;
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
+use crate::cli::message::Message;
 use crate::cli::output::escape;
 use crate::cli::shell::Shell;
 
@@ -15,25 +17,49 @@ pub(super) fn certificate(
     args: &CreateCertificateArgs,
     shell: &mut Shell,
 ) -> Result<ExitCode, CliError> {
-    let (placed, text) = manifest(args, shell)?;
-    print(&placed, &text, "certctl validate, then certctl issue", shell)
+    let placed = placed(args, shell)?;
+    let known = Known::of(&placed, shell);
+    let issuer = known.chosen(args.issuer.as_deref())?;
+    let text = text(args, &issuer, &placed, &state(shell)?);
+    let code = print(&placed, &text, "certctl validate, then certctl issue", shell)?;
+    if let Some(warning) = known.lack(&issuer, &placed) {
+        let advice =
+            format!("certctl create issuer {}{}, or another --issuer", issuer.name, placed.flag());
+        shell.output.tell(&Message::advice(&warning, &advice));
+    }
+    Ok(code)
 }
 
-/// The manifest, and where it goes.
+/// The manifest, and where it goes, for an Issuer that is there or is going to be.
 pub(super) fn manifest(
     args: &CreateCertificateArgs,
+    issuer: &IssuerName,
     shell: &Shell,
 ) -> Result<(Placed, String), CliError> {
-    let first = args.names.first().map_or("", String::as_str);
-    let name = args.name.clone().unwrap_or_else(|| named_after(first));
-    let placed = Placed::of("certificate", &name, args.into.as_deref(), shell)?;
-    let state = shell.environment.state_dir(shell.global.state_dir.as_deref())?.path;
-    let text = text(args, &placed, &escape(&state.to_string_lossy()));
+    let placed = placed(args, shell)?;
+    let text = text(args, issuer, &placed, &state(shell)?);
     Ok((placed, text))
 }
 
+fn placed(args: &CreateCertificateArgs, shell: &Shell) -> Result<Placed, CliError> {
+    let first = args.names.first().map_or("", String::as_str);
+    let name = args.name.clone().unwrap_or_else(|| named_after(first));
+    Placed::of("certificate", &name, args.into.as_deref(), shell)
+}
+
+/// The state's folder, for comments.
+fn state(shell: &Shell) -> Result<String, CliError> {
+    let state = shell.environment.state_dir(shell.global.state_dir.as_deref())?.path;
+    Ok(escape(&state.to_string_lossy()).into_owned())
+}
+
 /// The manifest; `state` is the state's folder, for comments.
-pub(super) fn text(args: &CreateCertificateArgs, placed: &Placed, state: &str) -> String {
+pub(super) fn text(
+    args: &CreateCertificateArgs,
+    issuer: &IssuerName,
+    placed: &Placed,
+    state: &str,
+) -> String {
     let mut text = String::from(
         "# A certificate to issue and renew. All fields: certctl explain certificate.spec\n\
          apiVersion: cert-manager.io/v1\n\
@@ -63,8 +89,11 @@ pub(super) fn text(args: &CreateCertificateArgs, placed: &Placed, state: &str) -
         "  privateKey:\n    # RSA for clients that do not support ECDSA.\n    algorithm: ECDSA\n  \
          # certctl renews it when a third of its lifetime is left. To change that:\n  \
          # renewBefore: 720h\n  issuerRef:\n    name: {}\n",
-        scalar(&args.issuer)
+        scalar(&issuer.name)
     );
+    if issuer.is_of_cluster {
+        text.push_str("    kind: ClusterIssuer\n");
+    }
     text
 }
 

@@ -8,6 +8,7 @@ mod certificate;
 mod fetch;
 mod files;
 mod issuer;
+mod known;
 mod print;
 #[cfg(test)]
 mod tests;

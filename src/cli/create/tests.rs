@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Parser as _, ValueEnum as _};
 
+use super::known::IssuerName;
 use super::print::{Placed, check};
 use super::{certificate, issuer};
 use crate::cli::args::{Arguments, CreateVerb, Dns01, Verb};
@@ -22,7 +23,9 @@ fn text(words: &[&str]) -> String {
     let placed = Placed { kind: "any", name, namespace, config, into: None };
     match verb(words) {
         CreateVerb::Issuer(args) => issuer::text(&args, &placed).unwrap(),
-        CreateVerb::Certificate(args) => certificate::text(&args, &placed, "/state"),
+        CreateVerb::Certificate(args) => {
+            certificate::text(&args, &IssuerName::of("letsencrypt"), &placed, "/state")
+        }
         CreateVerb::CertificateRequest(_) => panic!("no manifest to be kept"),
     }
 }

@@ -2,14 +2,13 @@
 
 use std::fs;
 use std::io::ErrorKind;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use rustix::fs::{Access, AtFlags, CWD};
 
 use super::finding::Finding;
 use crate::cli::count::count;
-use crate::cli::environment::Source;
+use crate::cli::folders;
 use crate::cli::shell::Shell;
 use crate::engine::ports::StoreError;
 use crate::manifest::{self, Diagnostic, Loaded};
@@ -33,7 +32,7 @@ pub(super) fn config(shell: &Shell, loaded: Option<&Loaded>) -> Vec<Finding> {
         Err(error) => {
             let obstacle = Obstacle::new(format_args!("cannot read {shown}: {error}"));
             let is_denied = error.kind() == ErrorKind::PermissionDenied;
-            let line = is_denied.then(|| as_user(shell, owner(&config)));
+            let line = is_denied.then(|| folders::as_owner(shell, &config, DOCTOR));
             let found = line.map_or(obstacle.clone(), |line| obstacle.command(line));
             // What is in it is not known.
             return vec![Finding::wrong("config", found)];
@@ -67,7 +66,7 @@ fn manifests(shell: &Shell, loaded: &Loaded, config: &Path) -> Finding {
         let obstacle = Obstacle::new(count(errors, "error"));
         return Finding::wrong(
             "manifests",
-            obstacle.command(format!("certctl validate{}", flags(shell))),
+            obstacle.command(format!("certctl validate{}", folders::flags(shell))),
         );
     }
     if certificates == 0 {
@@ -110,14 +109,14 @@ fn absent(shell: &Shell, path: &Path) -> Finding {
             let above = above.display();
             let obstacle =
                 Obstacle::new(format_args!("{shown} cannot be made in {above}: {error}"));
-            Finding::wrong("state", obstacle.command(as_user(shell, 0)))
+            Finding::wrong("state", obstacle.command(folders::as_user(shell, 0, DOCTOR)))
         }
     }
 }
 
 fn refused(shell: &Shell, path: &Path, error: &StoreError) -> Finding {
     let found = Obstacle::new(error);
-    let line = |user: u32| as_user(shell, user);
+    let line = |user: u32| folders::as_user(shell, user, DOCTOR);
     match error {
         // It is the run of that user which must be able to write, not this one.
         StoreError::ForeignOwner { owner, us: 0, .. } => {
@@ -138,7 +137,7 @@ fn refused(shell: &Shell, path: &Path, error: &StoreError) -> Finding {
             },
         ),
         StoreError::Io { source, .. } if source.kind() == ErrorKind::PermissionDenied => {
-            Finding::wrong("state", found.command(line(owner(path))))
+            Finding::wrong("state", found.command(folders::as_owner(shell, path, DOCTOR)))
         }
         StoreError::Io { .. }
         | StoreError::Corrupt { .. }
@@ -152,33 +151,4 @@ fn refused(shell: &Shell, path: &Path, error: &StoreError) -> Finding {
     }
 }
 
-/// doctor as another user, who may read what this one may not.
-fn as_user(shell: &Shell, user: u32) -> String {
-    let user = if user == 0 { String::new() } else { format!("-u '#{user}' ") };
-    // sudo does not pass variables on.
-    let flags = flags_of(shell, |source| matches!(source, Source::Flag(_) | Source::Variable(_)));
-    format!("sudo {user}certctl doctor{flags}")
-}
-
-/// The flags of the folders, as they were typed.
-fn flags(shell: &Shell) -> String {
-    flags_of(shell, |source| matches!(source, Source::Flag(_)))
-}
-
-fn flags_of(shell: &Shell, is_meant: fn(Source) -> bool) -> String {
-    let (environment, global) = (&shell.environment, &shell.global);
-    let folders = [
-        ("--config-dir", environment.config_dir(global.config_dir.as_deref())),
-        ("--state-dir", environment.state_dir(global.state_dir.as_deref())),
-    ];
-    let flags = folders.into_iter().filter_map(|(flag, found)| {
-        let found = found.ok().filter(|found| is_meant(found.source))?;
-        Some(format!(" {flag} {}", quoted(&found.path)))
-    });
-    flags.collect()
-}
-
-/// The user that a folder belongs to, root where that is not known.
-fn owner(folder: &Path) -> u32 {
-    fs::metadata(folder).map_or(0, |found| found.uid())
-}
+const DOCTOR: &str = " doctor";

@@ -24,9 +24,8 @@ use super::output::escape;
 use super::run::on_one_thread;
 use super::shell::Shell;
 use super::status::{Scene, Width};
-use super::time;
 use crate::engine::Task;
-use crate::engine::ports::{Clock as _, StoreError, SystemClock};
+use crate::engine::ports::StoreError;
 use crate::manifest::Loaded;
 use crate::workspace::Depth;
 use crate::workspace::view::CertificateView;
@@ -48,10 +47,13 @@ pub(super) fn doctor(args: &DoctorArgs, shell: &mut Shell) -> Result<ExitCode, C
         print(shell, &found)?;
         Ok(if is_damaged {
             ExitCode::State
-        } else if shell.global.exit_code && found.iter().any(Finding::is_wrong) {
+        } else if !found.iter().any(Finding::is_wrong) {
+            ExitCode::Done
+        } else if shell.global.exit_code {
             ExitCode::Attention
         } else {
-            ExitCode::Done
+            // As of `check`: something is to be put right first.
+            ExitCode::Manifest
         })
     })
 }
@@ -73,7 +75,7 @@ async fn offline(shell: &Shell, known: &Known) -> Result<(Vec<Finding>, bool), C
     if !has_state {
         return Ok((found, true));
     }
-    let scene = scene(shell);
+    let scene = Scene { format: Format::Text, ..Scene::of(shell) };
     let mut certificates = Certificates::default();
     let show = |view: CertificateView| {
         certificates.add(&view, &scene);
@@ -140,14 +142,4 @@ pub(super) fn tell(shell: &mut Shell, finding: &Finding) {
     let text = format!("error: {message}{hint}");
     let message = Message::new(Level::Error, text, &message).with_some("hint", remedy);
     shell.output.tell(&message);
-}
-
-fn scene(shell: &Shell) -> Scene {
-    Scene {
-        now: SystemClock.now(),
-        zone: time::system_zone(),
-        color: shell.output.data_has_color(),
-        format: Format::Text,
-        width: Width::of_stdout(shell.environment.is_utf8()),
-    }
 }

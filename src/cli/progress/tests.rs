@@ -146,14 +146,14 @@ fn a_certificate_has_one_line_that_collapses_to_how_it_ended() {
 fn the_reason_of_a_wait_stands_in_full_above_the_line_after_two_checks() {
     let (progress, screen) = progress(false, 1);
     let why =
-        "www.example.com: Waiting for DNS-01 challenge propagation: no TXT at ns1.example.net";
+        "www.example.com: no TXT at ns1.example.net; waiting for DNS-01 challenge propagation";
     let wait = |why: &str| {
-        progress.waits(&name("web"), why, Some("2026-11-22T10:10:00Z".parse().unwrap()));
+        progress.waits(&name("web"), &wait_for(why, Some("2026-11-22T10:10:00Z"), false));
         shown(&progress, &screen)
     };
-    let line = "web   - www.example.com: Waiting for DNS-01 challenge propag";
+    let line = "web   - www.example.com: no TXT at ns1.example.net; waiting";
     assert_eq!(wait(why), line);
-    let full = format!("web: {why}; this run waits until 2026-11-22T10:10:00Z");
+    let full = format!("web: {why}{UNTIL}");
     let rows: Vec<String> =
         full.chars().collect::<Vec<_>>().chunks(COLUMNS.into()).map(String::from_iter).collect();
     let rows: Vec<&str> = rows.iter().map(|row| row.trim_end()).collect();
@@ -166,9 +166,38 @@ fn the_reason_of_a_wait_stands_in_full_above_the_line_after_two_checks() {
     let (mut progress, screen) = self::progress(false, 1);
     progress.patience = Duration::from_hours(1);
     for _ in 0..9 {
-        progress.waits(&name("web"), other, None);
+        progress.waits(&name("web"), &wait_for(other, None, false));
     }
     assert_eq!(shown(&progress, &screen), format!("web   - {other}"));
+}
+
+#[test]
+fn a_check_over_http_that_fails_is_told_in_full_at_once() {
+    let (mut progress, screen) = progress(false, 1);
+    progress.patience = Duration::from_hours(1);
+    let wait = |why: &str| {
+        progress.waits(&name("web"), &wait_for(why, Some("2026-11-22T10:10:00Z"), true));
+        shown(&progress, &screen)
+    };
+    let why = "nowhere.example.com does not exist";
+    let full = format!("web: {why}{UNTIL}");
+    let rows: Vec<String> =
+        full.chars().collect::<Vec<_>>().chunks(COLUMNS.into()).map(String::from_iter).collect();
+    let rows: Vec<&str> = rows.iter().map(|row| row.trim_end()).collect();
+    let above = format!("{}\nweb   - {why}", rows.join("\n"));
+    assert_eq!(wait(why), above);
+    assert_eq!(wait(why), above, "once");
+    // A server that answers in another way each time fills no screen.
+    assert_eq!(wait("refused"), above.replace(&format!("- {why}"), "- refused"));
+}
+
+/// How a wait that is printed in full ends.
+const UNTIL: &str =
+    "; this run waits until 2026-11-22T10:10:00Z (--timeout), the next one continues";
+
+fn wait_for(why: &str, deadline: Option<&str>, is_unexpected: bool) -> Wait {
+    let deadline = deadline.map(|at| at.parse().unwrap());
+    Wait { why: why.to_owned(), deadline, is_unexpected }
 }
 
 #[test]
@@ -220,7 +249,8 @@ fn logged(patience: Duration, events: impl FnOnce(&Progress)) -> Vec<String> {
 fn where_nobody_watches_a_long_wait_is_logged_once() {
     let until = Some("2026-11-22T10:10:00Z".parse().unwrap());
     let wait = |progress: &Progress, of: &str, why: &str| {
-        progress.waits(&name(of), &format!("{of}.example.test: {why}"), until);
+        let why = format!("{of}.example.test: {why}");
+        progress.waits(&name(of), &Wait { deadline: until, ..wait_for(&why, None, false) });
     };
     let found = logged(Duration::ZERO, |progress| {
         for why in ["queued", "the self-check", "the self-check", "the CA"] {

@@ -240,7 +240,9 @@ impl Findings {
         self.rows.extend(Row::new("queried", report.asked()));
         let verdict = report.reason().unwrap_or("passed").to_owned();
         let verdict = (!is_in_title).then_some(verdict);
-        let lines = verdict.into_iter().chain(report.details()).take(MOST_LINES);
+        let adds = verdict.is_some() || report.adds_to_its_verdict();
+        let details = if adds { report.details() } else { Vec::new() };
+        let lines = verdict.into_iter().chain(details).take(MOST_LINES);
         self.rows.extend(Row::new("check", lines.collect::<Vec<_>>().join("\n")));
         if let CheckReport::Http01(report) = report
             && !report.has_passed()

@@ -4,7 +4,7 @@
 //! each until it is waited for. tokio waits for its own alone. So process 1 starts `run` as its
 //! child, passes signals on, and waits for whatever ends.
 
-use rustix::process::{Pid, WaitOptions, WaitStatus, kill_process, wait};
+use rustix::process::{Pid, WaitOptions, kill_process, wait};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::program::Program;
@@ -23,7 +23,7 @@ pub(super) async fn run(program: &Program, args: &RunArgs) -> Result<ExitCode, C
     loop {
         while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
             if pid == child {
-                return Ok(code_of(status));
+                return Ok(ExitCode::of_process(status.exit_status(), status.terminating_signal()));
             }
         }
         tokio::select! {
@@ -33,13 +33,5 @@ pub(super) async fn run(program: &Program, args: &RunArgs) -> Result<ExitCode, C
                 kill_process(child, asked.signal()).ok();
             }
         }
-    }
-}
-
-fn code_of(status: WaitStatus) -> ExitCode {
-    match (status.exit_status(), status.terminating_signal()) {
-        (Some(number), _) => ExitCode::of_number(number),
-        (None, Some(number)) => ExitCode::Signal(u8::try_from(number).unwrap_or_default()),
-        (None, None) => ExitCode::Failed,
     }
 }

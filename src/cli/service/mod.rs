@@ -23,12 +23,13 @@ use jiff::{SignedDuration, Timestamp};
 use super::args::{Endpoint, RunArgs};
 use super::error::CliError;
 use super::exit::ExitCode;
-use super::message::Level;
+use super::message::{Level, Message};
 use super::output::escape;
 use super::run::on_one_thread;
 use super::shell::Shell;
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::manifest::Source;
+use crate::store::{Lease, OpenMode, StateDirectory};
 use http::Server;
 use port::Port;
 use program::Program;
@@ -71,6 +72,7 @@ async fn serve(args: &RunArgs, program: Program, shell: &mut Shell) -> Result<Ex
     let every = args.every.0;
     tell(shell, &format!("certctl issue runs every {}{place}", args.every));
     let mut port = Port::default();
+    let mut turn = None;
     loop {
         let began = SystemClock.now();
         port.release();
@@ -82,6 +84,9 @@ async fn serve(args: &RunArgs, program: Program, shell: &mut Shell) -> Result<Ex
             return Ok(code);
         }
         Box::pin(port.hold(shell)).await;
+        if turn.is_none() {
+            turn = turn_of(shell);
+        }
         let next = began.saturating_add(every).unwrap_or(Timestamp::MAX);
         let next = next.max(SystemClock.now().saturating_add(PAUSE).unwrap_or(Timestamp::MAX));
         record.waits(next);
@@ -102,6 +107,20 @@ fn bind(
         let message = format!("--serve {}: {error}", escape(&endpoint.to_string()));
         CliError::new(ExitCode::Manifest, message)
     })
+}
+
+/// This loop's turn at the state, after a warning if another loop has it: both work, and one of them
+/// is too many. `None` while there is no state.
+fn turn_of(shell: &mut Shell) -> Option<Result<Lease, String>> {
+    let settings = shell.settings().ok()?;
+    let state = StateDirectory::open(&settings.state_dir, OpenMode::ReadWrite).ok()?;
+    let turn = state.service_turn().ok()?;
+    if let Err(holder) = &turn {
+        let shown = escape(&settings.state_dir.to_string_lossy()).into_owned();
+        let warning = format!("another certctl run ({holder}) works on {shown} too");
+        shell.output.tell(&Message::advice(&warning, "stop one of them"));
+    }
+    Some(turn)
 }
 
 /// Says what the loop does, unless that is not wanted.

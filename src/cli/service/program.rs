@@ -13,6 +13,7 @@ use tokio::process::{Child, Command};
 use crate::cli::args::RunArgs;
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
+use crate::cli::output::UNATTENDED;
 use crate::cli::parse;
 
 /// The program, and the flags of this process.
@@ -43,6 +44,8 @@ impl Program {
     pub(super) fn issue(&self) -> Command {
         let mut command = self.command("issue", &[]);
         command.process_group(0);
+        // On a terminal as well: no person starts each run, so it says what a scheduled one says.
+        command.env(UNATTENDED, "1");
         command
     }
 
@@ -83,9 +86,21 @@ pub(super) fn signal(child: &Child, signal: Signal) {
 
 /// How a process of certctl ended.
 pub(super) fn code_of(status: ExitStatus) -> ExitCode {
-    match (status.code(), status.signal()) {
-        (Some(number), _) => ExitCode::of_number(number),
-        (None, Some(signal)) => ExitCode::Signal(u8::try_from(signal).unwrap_or_default()),
-        (None, None) => ExitCode::Failed,
+    ExitCode::of_process(status.code(), status.signal())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_says_on_a_terminal_what_a_scheduled_one_says() {
+        let program = Program { path: "certctl".into(), flags: Vec::new() };
+        let is_set = |command: Command| {
+            let mut variables = command.as_std().get_envs();
+            variables.any(|(name, value)| name == UNATTENDED && value.is_some())
+        };
+        assert!(is_set(program.issue()));
+        assert!(!is_set(program.metrics()));
     }
 }

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::ExitCode;
+use crate::resource::Rfc3339;
 
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,18 +34,20 @@ pub(super) struct Health {
     pub(super) healthy: bool,
     /// Since when there is a run under way.
     #[serde(skip_serializing_if = "Option::is_none")]
-    running_since: Option<Timestamp>,
+    running_since: Option<Rfc3339>,
     #[serde(skip_serializing_if = "Option::is_none")]
     last_run: Option<LastRun>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    next_run: Option<Timestamp>,
+    next_run: Option<Rfc3339>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct LastRun {
-    started_at: Timestamp,
-    ended_at: Timestamp,
+    /// 1 for the first of this process.
+    number: u64,
+    started_at: Rfc3339,
+    ended_at: Rfc3339,
     /// As `certctl issue` ends.
     #[serde(skip_serializing_if = "Option::is_none")]
     exit_code: Option<u8>,
@@ -58,7 +61,7 @@ impl Record {
         let mut health = self.health();
         // Nothing is known to be wrong before the first run has ended.
         health.healthy |= health.last_run.is_none();
-        health.running_since = Some(now);
+        health.running_since = Some(Rfc3339(now));
         health.next_run = None;
     }
 
@@ -69,13 +72,16 @@ impl Record {
             Outcome::NotRun(error) => (None, Some(error.clone())),
         };
         health.healthy = exit_code.is_some_and(is_healthy);
-        let started_at = health.running_since.take().unwrap_or(now);
+        let started_at = health.running_since.take().unwrap_or(Rfc3339(now));
         let exit_code = exit_code.map(ExitCode::number);
-        health.last_run = Some(LastRun { started_at, ended_at: now, exit_code, error });
+        let before = health.last_run.as_ref().map_or(0, |last| last.number);
+        let number = before.saturating_add(1);
+        health.last_run =
+            Some(LastRun { number, started_at, ended_at: Rfc3339(now), exit_code, error });
     }
 
     pub(super) fn waits(&self, next: Timestamp) {
-        self.health().next_run = Some(next);
+        self.health().next_run = Some(Rfc3339(next));
     }
 
     pub(super) fn now(&self) -> Health {
@@ -98,7 +104,8 @@ fn is_healthy(code: ExitCode) -> bool {
         | ExitCode::Ca
         | ExitCode::Output
         | ExitCode::Attention
-        // As failures of several classes at once end, too.
+        // Failures of several classes, or a bug: the next run is a new process in any case, and a
+        // restart of this one would not help.
         | ExitCode::Failed => true,
         ExitCode::Usage | ExitCode::State | ExitCode::Signal(_) => false,
     }
@@ -109,7 +116,8 @@ mod tests {
     use super::*;
 
     fn at(second: i64) -> Timestamp {
-        Timestamp::from_second(second).unwrap()
+        // The fraction is not shown.
+        Timestamp::new(second, 460_943_149).unwrap()
     }
 
     fn json(record: &Record) -> String {
@@ -124,7 +132,7 @@ mod tests {
         assert_eq!(json(&record), expected);
         record.ends(at(5), &Outcome::Ended(ExitCode::Ca));
         record.waits(at(3600));
-        let expected = r#"{"healthy":true,"lastRun":{"startedAt":"1970-01-01T00:00:00Z","endedAt":"1970-01-01T00:00:05Z","exitCode":5},"nextRun":"1970-01-01T01:00:00Z"}"#;
+        let expected = r#"{"healthy":true,"lastRun":{"number":1,"startedAt":"1970-01-01T00:00:00Z","endedAt":"1970-01-01T00:00:05Z","exitCode":5},"nextRun":"1970-01-01T01:00:00Z"}"#;
         assert_eq!(json(&record), expected);
     }
 

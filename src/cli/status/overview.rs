@@ -7,9 +7,7 @@ use super::table::{Cell, render};
 use super::verdict::{Verdict, problem_kind};
 use crate::cli::exit::ExitCode;
 use crate::cli::time;
-use crate::resource::{
-    CertificateRecord, ConditionStatus, Deployment, Failure, FailureClass, Reason,
-};
+use crate::resource::{CertificateRecord, ConditionStatus, Deployment, Failure, Reason};
 use crate::workspace::view::{CertificateView, Mistake};
 
 /// The table of all certificates: of each, no more than its cells is kept.
@@ -136,7 +134,8 @@ fn last(view: &CertificateView, now: Timestamp) -> String {
         return format!("{code}: {word}{}", times(view.failures()));
     }
     if let Some(step) = undeployed {
-        let (code, word) = (ExitCode::Output.number(), FailureClass::Output.word());
+        let class = step.failure().class;
+        let (code, word) = (ExitCode::from(class).number(), class.word());
         return format!("{code}: {word}{}", times(step.failed_attempts));
     }
     if let Some(at) = view.revoked().and_then(|revoked| revoked.revoked_at) {

@@ -3,13 +3,14 @@
 use crate::cli::output::escape;
 use crate::resource::{Challenge, Order, OrderPhase, Phase};
 
-/// What an order waits for; without a process that `is_working` on it, never for a slot.
-pub(super) fn order_waits_for(order: &Order, is_working: bool) -> Vec<String> {
+/// What an order waits for; without a process that `is_working` on it, never for a slot. Where the
+/// last checks of its challenges are shown beside it, without `reasons`.
+pub(super) fn order_waits_for(order: &Order, is_working: bool, reasons: bool) -> Vec<String> {
     let at_ca = match order.phase {
         OrderPhase::Solving(_) | OrderPhase::Refused { .. } => {
             let open = order.challenges.iter();
             let open: Vec<String> =
-                open.filter_map(|challenge| challenge_waits_for(challenge, is_working)).collect();
+                open.filter_map(|one| challenge_waits_for(one, is_working, reasons)).collect();
             return if open.is_empty() { vec![READY_AT_CA.to_owned()] } else { open };
         }
         OrderPhase::Creating => "the CA: creating the order",
@@ -22,7 +23,7 @@ pub(super) fn order_waits_for(order: &Order, is_working: bool) -> Vec<String> {
     vec![at_ca.to_owned()]
 }
 
-fn challenge_waits_for(challenge: &Challenge, is_working: bool) -> Option<String> {
+fn challenge_waits_for(challenge: &Challenge, is_working: bool, reasons: bool) -> Option<String> {
     let phase = challenge.phase()?;
     let action = match phase {
         Phase::Queued | Phase::Requeued if !is_working => NEXT_RUN,
@@ -37,6 +38,7 @@ fn challenge_waits_for(challenge: &Challenge, is_working: bool) -> Option<String
     let reason = match (phase, challenge.reason.as_str()) {
         // `action` says it already.
         (_, "") | (Phase::Accepted, _) => String::new(),
+        (_, _) if !reasons => String::new(),
         (Phase::Queued | Phase::Requeued, reason) => {
             format!("; its last check found: {}", escape(reason))
         }

@@ -5,7 +5,9 @@ use jiff::tz::TimeZone;
 
 use super::table::Width;
 use crate::cli::args::Format;
+use crate::cli::shell::Shell;
 use crate::cli::time;
+use crate::engine::ports::{Clock as _, SystemClock};
 
 /// Time, zone, format and terminal.
 #[derive(Clone, Debug)]
@@ -21,6 +23,17 @@ pub struct Scene {
 }
 
 impl Scene {
+    /// That of this process, now.
+    pub fn of(shell: &Shell) -> Self {
+        Self {
+            now: SystemClock.now(),
+            zone: time::system_zone(),
+            color: shell.output.data_has_color(),
+            format: shell.global.format(),
+            width: Width::of_stdout(shell.environment.is_utf8()),
+        }
+    }
+
     /// A time for people.
     pub(super) fn local(&self, at: Timestamp) -> String {
         time::local(at, &self.zone)

@@ -5,7 +5,6 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use super::scene::Scene;
-use super::table::Width;
 use super::{Exposition, Extent, LastRun, Listing, Noun, ObjectListing, issuers};
 use crate::cli::args::{DescribeArgs, Format, StatusArgs};
 use crate::cli::count::count;
@@ -17,7 +16,6 @@ use crate::cli::output::escape;
 use crate::cli::run::on_one_thread;
 use crate::cli::shell::Shell;
 use crate::cli::targets::show;
-use crate::cli::time;
 use crate::engine::Task;
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::resource::NamespacedName;
@@ -56,13 +54,7 @@ fn show_all(words: &[OsString], extent: Extent, shell: &mut Shell) -> Result<Exi
         workspace.forget_manifests();
         show(shell, &selection.loaded);
         let targets = workspace.targets(&request, selection)?;
-        let scene = Scene {
-            now: SystemClock.now(),
-            zone: time::system_zone(),
-            color: shell.output.data_has_color(),
-            format: shell.global.format(),
-            width: Width::of_stdout(shell.environment.is_utf8()),
-        };
+        let scene = Scene::of(shell);
         match noun {
             Noun::Certificate => {
                 let extent = if names.is_empty() { Extent::Line } else { extent };

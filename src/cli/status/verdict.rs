@@ -271,7 +271,7 @@ pub(super) fn overdue(view: &CertificateView, scene: &Scene) -> String {
 
 /// What the order in progress waits for, in one line.
 fn order_waits(view: &CertificateView) -> String {
-    let waits = view.order().map(|order| order_waits_for(order, view.worker.is_some()));
+    let waits = view.order().map(|order| order_waits_for(order, view.worker.is_some(), true));
     waits.unwrap_or_default().join("; ")
 }
 
@@ -308,10 +308,7 @@ fn has_failed(view: &CertificateView) -> bool {
 pub(super) fn undeployed(view: &CertificateView) -> Option<String> {
     let deployments = view.record.as_ref().map_or(&[][..], |record| &record.deployments);
     let failed = deployments.iter().find(|deployment| deployment.failed_attempts > 0);
-    let failed = failed.map(|failed| {
-        let why = failed.cause.as_ref().map(ToString::to_string).unwrap_or_default();
-        format!("{}: {why}", failed.target)
-    });
+    let failed = failed.map(|failed| failed.failure().cause.to_string());
     let waits = || view.owed.as_ref().map(|owed| format!("{owed}: not run yet"));
     let what = failed.or_else(|| view.lost_output.clone()).or_else(waits)?;
     Some(escape(&what).into_owned())

@@ -32,7 +32,8 @@ pub(super) fn waiting_for(view: &CertificateView, verdict: Verdict, now: Timesta
         return vec!["the next attempt".to_owned()];
     }
     if let Some(order) = view.order().filter(|_| view.is_issuing()) {
-        return order_waits_for(order, view.worker.is_some());
+        // The sentence behind the word has the reasons.
+        return order_waits_for(order, view.worker.is_some(), verdict != Verdict::Waiting);
     }
     if let Some(worker) = &view.worker {
         return vec![worker.clone()];

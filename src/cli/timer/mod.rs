@@ -14,7 +14,7 @@ use super::environment::Source;
 use super::error::CliError;
 use super::exit::ExitCode;
 use super::files::put;
-use super::message::Message;
+use super::message::{Level, Message};
 use super::parse::{self, Origin, settings};
 use super::shell::Shell;
 use crate::resource::escape;
@@ -42,7 +42,14 @@ pub(super) fn timer(verb: &TimerVerb, shell: &mut Shell) -> Result<ExitCode, Cli
     }
     let files = files(args, program, &carried(shell)?, Host::here());
     match &args.dir {
-        Some(folder) => write(folder, &files)?,
+        Some(folder) => {
+            write(folder, &files)?;
+            for (place, _) in &files {
+                let path = folder.join(named(place));
+                let text = format!("written to {}, for {place}", escape(&path.to_string_lossy()));
+                shell.output.talk(Level::Info, &text);
+            }
+        }
         None => shell.output.data(&printed(&files))?,
     }
     Ok(ExitCode::Done)
@@ -206,8 +213,12 @@ fn printed(files: &[Unit]) -> String {
     }
 }
 
+/// The file's own name.
+fn named(place: &str) -> &str {
+    place.rsplit('/').next().unwrap_or(place)
+}
+
 fn write(folder: &Path, files: &[Unit]) -> Result<(), CliError> {
-    let named = |place: &'static str| place.rsplit('/').next().unwrap_or(place);
     let files: Vec<_> = files.iter().map(|(place, text)| (named(place), text.as_str())).collect();
     put(folder, &files)
 }

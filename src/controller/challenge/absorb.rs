@@ -149,7 +149,7 @@ fn absorb_one(
         }
         (Some(Phase::SelfChecking), Outcome::Checked(report)) => {
             if let Some(reason) = report.reason() {
-                let reason = format!("Waiting for {kind} challenge propagation: {reason}");
+                let reason = format!("{reason}; waiting for {kind} challenge propagation");
                 challenge.reason = left_pending::reason(challenge, reason);
             } else {
                 challenge.go_to(Phase::Accepting);
@@ -162,7 +162,7 @@ fn absorb_one(
             Ok(quiet)
         }
         (Some(Phase::SelfChecking), Outcome::Failed(error)) => {
-            let reason = format!("Waiting for {kind} challenge propagation: {error}");
+            let reason = format!("{error}; waiting for {kind} challenge propagation");
             challenge.reason = left_pending::reason(challenge, reason);
             Ok(quiet)
         }

@@ -3,8 +3,8 @@
 use jiff::SignedDuration;
 
 use super::fixture::{after, error, live, now, written_record};
-use crate::controller::{Effect, Outcome, Snapshot, Step, deploy};
-use crate::resource::{CauseKind, DeployStep, DeployTarget, FailureClass, Reason};
+use crate::controller::{Effect, EffectError, Outcome, Snapshot, Step, deploy};
+use crate::resource::{Cause, CauseKind, DeployStep, DeployTarget, FailureClass, Reason};
 
 /// A live pair that is written out, then has a hook, then a reload.
 fn deployed_nowhere() -> Snapshot {
@@ -115,6 +115,26 @@ fn a_step_that_fails_is_tried_by_the_next_run_and_then_ever_later() {
     done(&mut snapshot, DeployStep::Output, "live");
     assert_eq!(snapshot.record.deployments[0].failed_attempts, 0);
     assert!(matches!(deploy::decide(&snapshot, after(minutes(1))), Step::Act(_)), "the hook");
+}
+
+#[test]
+fn what_is_missing_on_this_machine_is_looked_for_by_every_run() {
+    let mut snapshot = deployed_nowhere();
+    for at in 0..3 {
+        let at = after(SignedDuration::from_mins(at));
+        let message = "there is no hook x".to_owned();
+        let outcome = Outcome::Failed(EffectError::new(Cause::Precondition { message }));
+        let step = DeployStep::Output;
+        let record = deploy::absorb(&mut snapshot, step, outcome, at).unwrap();
+        assert_eq!(record.events[0].message, "there is no hook x", "not as of the output");
+        snapshot.record = written_record(&record).clone();
+        snapshot.run.not_deployed.clear();
+        assert!(matches!(deploy::decide(&snapshot, at), Step::Act(_)));
+        assert_eq!(deploy::tries(&snapshot), (Some(at), None), "no wait");
+    }
+    let failure = deploy::failure(&snapshot).unwrap();
+    assert_eq!(failure.class, FailureClass::Precondition);
+    assert_eq!(failure.to_string(), "issued but not deployed: there is no hook x");
 }
 
 #[test]

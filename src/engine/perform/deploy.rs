@@ -33,15 +33,12 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let secret = task.certificate.secret_key();
         let files = self.store.published(&secret).await.map_err(|e| error::state(&e))?;
         let files = files.ok_or_else(|| error::local("nothing is published"))?;
+        // A hook that is missing is found before servers get new files.
+        let left = task.settings().deploy_targets();
+        let left = left.iter().filter(|later| later.step() >= target.step());
+        check_targets(left, &self.options.hooks_dir)?;
         match target {
-            DeployTarget::Output { .. } => {
-                // A hook that is missing is found before servers get new files.
-                let settings = task.settings();
-                for name in settings.deploy_hook.iter().chain(&settings.reload) {
-                    hook(&self.options.hooks_dir, name).map_err(error::precondition)?;
-                }
-                write_output(target, revision, &files, replaces)?;
-            }
+            DeployTarget::Output { .. } => write_output(target, revision, &files, replaces)?,
             DeployTarget::Hook { name } => self.deploy_hook(task, name, revision, &files).await?,
             // Once for all certificates of the run: see `reload_program`.
             DeployTarget::Reload { .. } => {}
@@ -100,6 +97,8 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         name: &str,
         certificates: &[NamespacedName],
     ) -> Result<(), EffectError> {
+        let target = DeployTarget::Reload { name: name.to_owned() };
+        check_targets([&target], &self.options.hooks_dir)?;
         let list: Vec<_> = certificates
             .iter()
             .map(|name| json!({"namespace": name.namespace, "name": name.name}))
@@ -241,6 +240,28 @@ impl<C: Clock, S: Store> World<'_, C, S> {
             }
         }
     }
+}
+
+/// Checks whether all of these targets can be deployed to; the error names each that cannot.
+pub(super) fn check_targets<'a>(
+    targets: impl IntoIterator<Item = &'a DeployTarget>,
+    hooks_dir: &Path,
+) -> Result<(), EffectError> {
+    let unmet = |target: &DeployTarget| match (target, check_target(target, hooks_dir).err()?) {
+        (DeployTarget::Hook { name } | DeployTarget::Reload { name }, obstacle)
+            if Program::is_there(hooks_dir, PLACE, &[name]) == Ok(true) =>
+        {
+            Some(format!("hook {name}: {obstacle}"))
+        }
+        (
+            DeployTarget::Output { .. } | DeployTarget::Hook { .. } | DeployTarget::Reload { .. },
+            obstacle,
+        ) => Some(obstacle.to_string()),
+    };
+    let mut unmet: Vec<String> = targets.into_iter().filter_map(unmet).collect();
+    // One program may be the hook and the reload.
+    unmet.dedup();
+    if unmet.is_empty() { Ok(()) } else { Err(error::precondition(unmet.join("; "))) }
 }
 
 /// Checks whether a target can be deployed to, before there is a key.

@@ -4,7 +4,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::time::Duration;
 
-use super::deploy::check_target;
+use super::deploy::check_targets;
 use super::dns01::record_of;
 use super::error;
 use super::world::World;
@@ -44,8 +44,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         self.can_be_stored(task)?;
         self.access(task).external_account_binding()?;
         self.formats_can_be_made(task, contents)?;
-        let check = |target| check_target(target, &self.options.hooks_dir);
-        targets.iter().try_for_each(check).map_err(error::precondition)?;
+        check_targets(targets, &self.options.hooks_dir)?;
         if !solving {
             return Ok(Outcome::Prepared);
         }

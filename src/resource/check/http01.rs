@@ -117,12 +117,12 @@ impl Http01Report {
         addresses: Vec<AddressReport>,
         dns: Option<String>,
     ) -> Self {
-        let verdict = verdict(&url, key_authorization, &addresses, dns.as_deref());
+        let verdict = verdict(key_authorization, &addresses, dns.as_deref());
         Self { identifier, url, addresses, dns, verdict }
     }
 }
 
-fn verdict(url: &str, expected: &str, addresses: &[AddressReport], dns: Option<&str>) -> Verdict {
+fn verdict(expected: &str, addresses: &[AddressReport], dns: Option<&str>) -> Verdict {
     let blocking = |report: &&AddressReport| match report.outcome {
         AddressAnswer::Wrong { .. } | AddressAnswer::Broken { .. } => true,
         AddressAnswer::Correct | AddressAnswer::Unreachable { .. } => false,
@@ -133,7 +133,7 @@ fn verdict(url: &str, expected: &str, addresses: &[AddressReport], dns: Option<&
             1 => String::new(),
             all => format!("; {count} of {all} addresses"),
         };
-        let what = describe(&first.outcome, url, expected);
+        let what = describe(&first.outcome, expected);
         return Verdict::Failed { reason: format!("{what} ({}{of})", first.address) };
     }
     if addresses.iter().any(|report| report.outcome == AddressAnswer::Correct) {
@@ -149,10 +149,10 @@ fn verdict(url: &str, expected: &str, addresses: &[AddressReport], dns: Option<&
         whys.push(dns.unwrap_or("no address").to_owned());
     }
     let whys = whys.join("; ");
-    Verdict::Failed { reason: format!("failed to perform self check GET request '{url}': {whys}") }
+    Verdict::Failed { reason: whys }
 }
 
-fn describe(outcome: &AddressAnswer, url: &str, expected: &str) -> String {
+fn describe(outcome: &AddressAnswer, expected: &str) -> String {
     match outcome {
         AddressAnswer::Correct => "correct".to_owned(),
         AddressAnswer::Wrong { status: 200, .. } => {
@@ -161,13 +161,24 @@ fn describe(outcome: &AddressAnswer, url: &str, expected: &str) -> String {
         AddressAnswer::Wrong { status, .. } => {
             format!("wrong status code '{status}', expected '200'")
         }
-        AddressAnswer::Broken { why } | AddressAnswer::Unreachable { why } => {
-            format!("failed to perform self check GET request '{url}': {why}")
-        }
+        AddressAnswer::Broken { why } | AddressAnswer::Unreachable { why } => why.clone(),
     }
 }
 
 impl Http01Report {
+    /// Whether the lookup and the responses say more than the verdict: that repeats what one
+    /// address that cannot be reached, or the lookup alone, says.
+    pub fn adds_to_its_verdict(&self) -> bool {
+        match (self.addresses.as_slice(), &self.dns) {
+            ([], _) => false,
+            (
+                [AddressReport { outcome: AddressAnswer::Unreachable { .. }, redirects, .. }],
+                None,
+            ) => !redirects.is_empty(),
+            _ => true,
+        }
+    }
+
     /// The lookup and the response of each address, one per line.
     pub fn details(&self) -> Vec<String> {
         let dns = self.dns.iter().map(|dns| format!("DNS: {dns}"));
@@ -220,7 +231,6 @@ mod tests {
         };
         let broken = || AddressAnswer::Broken { why: "a circle".to_owned() };
         let gone = || AddressAnswer::Unreachable { why: "refused".to_owned() };
-        let get = "failed to perform self check GET request 'u'";
         let unexpected = "did not get expected response \"key\" when querying endpoint";
         let cases = [
             (vec![AddressAnswer::Correct], None, None),
@@ -237,14 +247,10 @@ mod tests {
             (
                 vec![AddressAnswer::Correct, broken()],
                 None,
-                Some(format!("{get}: a circle (192.0.2.1; 1 of 2 addresses)")),
+                Some("a circle (192.0.2.1; 1 of 2 addresses)".into()),
             ),
-            (
-                vec![gone(), gone()],
-                None,
-                Some(format!("{get}: 192.0.2.0: refused; 192.0.2.1: refused")),
-            ),
-            (vec![], Some("NXDOMAIN"), Some(format!("{get}: NXDOMAIN"))),
+            (vec![gone(), gone()], None, Some("192.0.2.0: refused; 192.0.2.1: refused".into())),
+            (vec![], Some("NXDOMAIN"), Some("NXDOMAIN".into())),
         ];
         for (outcomes, dns, expected) in cases {
             let addresses = (0_u8..).zip(outcomes).map(|(n, outcome)| AddressReport {
@@ -253,7 +259,7 @@ mod tests {
                 redirects: vec![],
                 warnings: vec![],
             });
-            let found = verdict("u", "key", &addresses.collect::<Vec<_>>(), dns);
+            let found = verdict("key", &addresses.collect::<Vec<_>>(), dns);
             let expected = expected.map_or(Verdict::Passed, |reason| Verdict::Failed { reason });
             assert_eq!(found, expected);
         }

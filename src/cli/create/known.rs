@@ -1,0 +1,126 @@
+//! The Issuers of the manifests, which a new Certificate can name.
+
+use std::path::Path;
+
+use super::print::Placed;
+use crate::cli::error::CliError;
+use crate::cli::exit::ExitCode;
+use crate::cli::output::escape;
+use crate::cli::shell::Shell;
+use crate::manifest::{self, Source};
+use crate::resource::IssuerKind;
+
+/// An Issuer, as a Certificate names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct IssuerName {
+    pub(super) name: String,
+    /// Whether it is a ClusterIssuer.
+    pub(super) is_of_cluster: bool,
+}
+
+impl IssuerName {
+    /// An Issuer in the namespace of the Certificate.
+    pub(super) fn of(name: &str) -> Self {
+        Self { name: name.to_owned(), is_of_cluster: false }
+    }
+}
+
+/// Those that the manifests have.
+#[derive(Debug)]
+pub(super) struct Known(Vec<IssuerName>);
+
+impl Known {
+    /// The Issuers that a Certificate at this place can name: of its folder, and of the config
+    /// directory.
+    pub(super) fn of(placed: &Placed, shell: &Shell) -> Self {
+        let config = shell.environment.config_dir(shell.global.config_dir.as_deref()).ok();
+        let mut folders = vec![placed.config.clone()];
+        folders.extend(config.map(|found| found.path).filter(|path| *path != placed.config));
+        let mut known = Vec::new();
+        for folder in &folders {
+            for issuer in Self::in_folder(folder, placed.namespace()).0 {
+                if !known.contains(&issuer) {
+                    known.push(issuer);
+                }
+            }
+        }
+        Self(known)
+    }
+
+    /// Those of a folder that a Certificate of a namespace can name.
+    pub(super) fn in_folder(folder: &Path, namespace: &str) -> Self {
+        if !folder.is_dir() {
+            return Self(Vec::new());
+        }
+        let source = Source::Directory(folder.to_owned());
+        let loaded = manifest::load(&[source], &manifest::Options::default());
+        let known = loaded.issuers.iter().filter_map(|issuer| {
+            let is_of_cluster = match issuer.kind {
+                IssuerKind::ClusterIssuer => true,
+                IssuerKind::Issuer if issuer.metadata.namespace == namespace => false,
+                IssuerKind::Issuer => return None,
+            };
+            Some(IssuerName { name: issuer.metadata.name.clone(), is_of_cluster })
+        });
+        Self(known.collect())
+    }
+
+    /// Their names.
+    pub(super) fn names(&self) -> Vec<String> {
+        self.0.iter().map(|one| one.name.clone()).collect()
+    }
+
+    /// The one that is asked for, also where it is not there yet; else the only one, or that which
+    /// `create issuer letsencrypt` makes.
+    pub(super) fn chosen(&self, asked: Option<&str>) -> Result<IssuerName, CliError> {
+        if let (None, [only]) = (asked, self.0.as_slice()) {
+            return Ok(only.clone());
+        }
+        let name = asked.unwrap_or(USUAL);
+        let known = self.0.iter().find(|one| one.name == name);
+        if known.is_none() && asked.is_none() && !self.0.is_empty() {
+            let message = format!("which Issuer? The manifests have {}", self.list());
+            return Err(CliError::new(ExitCode::Usage, message).hinted("--issuer NAME"));
+        }
+        Ok(known.cloned().unwrap_or_else(|| IssuerName::of(name)))
+    }
+
+    /// That an Issuer is not there yet, and those that are.
+    pub(super) fn lack(&self, issuer: &IssuerName, placed: &Placed) -> Option<String> {
+        if self.0.contains(issuer) {
+            return None;
+        }
+        let there =
+            if self.0.is_empty() { String::new() } else { format!("; there are: {}", self.list()) };
+        Some(format!("there is no Issuer {} in {}{there}", escape(&issuer.name), placed.config()))
+    }
+
+    fn list(&self) -> String {
+        escape(&self.names().join(", ")).into_owned()
+    }
+}
+
+const USUAL: &str = "letsencrypt";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_only_issuer_is_taken_and_of_several_one_is_named() {
+        let issuer = |name: &str| IssuerName::of(name);
+        let chosen = |known: &[&str], asked| {
+            Known(known.iter().map(|name| issuer(name)).collect())
+                .chosen(asked)
+                .map_err(|error| error.message)
+        };
+        assert_eq!(chosen(&[], None), Ok(issuer("letsencrypt")));
+        assert_eq!(chosen(&["home"], None), Ok(issuer("home")));
+        assert_eq!(chosen(&["home"], Some("later")), Ok(issuer("later")), "not written yet");
+        assert_eq!(chosen(&["home", "letsencrypt"], None), Ok(issuer("letsencrypt")));
+        let several = chosen(&["home", "work"], None);
+        assert_eq!(several, Err("which Issuer? The manifests have home, work".to_owned()));
+        let cluster = IssuerName { name: "all".to_owned(), is_of_cluster: true };
+        assert_eq!(Known(vec![cluster.clone()]).chosen(Some("all")).ok(), Some(cluster));
+    }
+}
