@@ -170,7 +170,7 @@ fn says_since_when_and_why(scene: &Scene, hour: &Hour, made: Timestamp) {
     let Ending::Pending { since, why, overdue, .. } = &hour.ending else {
         panic!("{:?}", hour.ending);
     };
-    let reason = "looked; waiting for HTTP-01 challenge propagation";
+    let reason = "Waiting for HTTP-01 challenge propagation: looked";
     assert_eq!((*since, why.as_str()), (made, format!("a.example: {reason}").as_str()));
     assert_eq!(*overdue, hour.begun > made, "{}", hour.begun);
     let orders = scene.orders();

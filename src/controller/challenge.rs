@@ -351,7 +351,7 @@ fn waiting_for(order: &Order, now: Timestamp) -> String {
             let ends = wait_ends(challenge).filter(|ends| *ends > now);
             let left = ends.map(|ends| GoDuration(now.duration_until(ends)));
             let reason = left.map(|left| waiting_instead(challenge, left));
-            let reason = reason.as_ref().unwrap_or(&challenge.reason);
+            let reason = reason.unwrap_or_else(|| challenge.told());
             format!("{}: {reason}", challenge.spec.identifier)
         }
         None => String::new(),

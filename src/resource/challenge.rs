@@ -196,6 +196,20 @@ impl Challenge {
         }
     }
 
+    /// Its reason as people are told it: what the self-check found first, which a narrow line cuts
+    /// last.
+    pub fn told(&self) -> String {
+        let found = self.check().and_then(CheckReport::reason);
+        let checks = self.phase() == Some(Phase::SelfChecking) && self.problem().is_none();
+        match found.filter(|_| checks) {
+            Some(found) => {
+                let kind = self.spec.kind.as_str().to_uppercase();
+                format!("{found}; waiting for {kind} challenge propagation")
+            }
+            None => self.reason.clone(),
+        }
+    }
+
     /// The last self-check, unless the challenge is valid.
     pub fn check(&self) -> Option<&CheckReport> {
         match &self.state {

@@ -51,7 +51,7 @@ fn probe_in_vain(scene: &Scene) -> SignedDuration {
     let error = Error { unreachable: true, ..Error::default() };
     let ending = scene.run_under(Fuse::endless(), error).ending.unwrap();
     let Ending::Pending { why, .. } = ending else { panic!("{ending:?}") };
-    assert!(why.contains("looked; waiting for HTTP-01 challenge propagation"), "{why}");
+    assert!(why.contains("Waiting for HTTP-01 challenge propagation: looked"), "{why}");
     assert!(scene.outside.borrow().is_empty(), "the listener stops, and nothing is left out");
     scene.clock.passed() - before
 }
@@ -124,7 +124,7 @@ fn a_pending_challenge_is_not_accepted_again_while_the_self_check_fails() {
     probe_in_vain(&scene);
     assert_eq!(scene.ca.borrow().told.len(), told);
     let reason = scene.orders().pop().unwrap().challenges[0].reason.clone();
-    let said = "looked; waiting for HTTP-01 challenge propagation. The CA could not validate the \
+    let said = "Waiting for HTTP-01 challenge propagation: looked. The CA could not validate the \
                 challenge and left it pending: 400 urn:ietf:params:acme:error:connection: no";
     assert_eq!(reason, said);
     scene.ca.borrow_mut().looks_in_vain = 0;

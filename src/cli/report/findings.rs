@@ -88,7 +88,7 @@ pub(super) fn of_wait(why: &str, evidence: &Evidence, certificate: &str) -> Find
         count => format!(" and {} more", count - 1),
     };
     let mut found = Findings {
-        title: format!("{}{more}: {}", name_of(first), first.reason),
+        title: format!("{}{more}: {}", name_of(first), first.told()),
         ..Findings::default()
     };
     if group.len() > 1 {
@@ -101,7 +101,7 @@ pub(super) fn of_wait(why: &str, evidence: &Evidence, certificate: &str) -> Find
     found.seen(first, is_in_title);
     for other in others.iter().take(MOST_OTHERS) {
         if let Some(challenge) = other.first() {
-            let text = format!("{}: {}", few(other), challenge.reason);
+            let text = format!("{}: {}", few(other), challenge.told());
             found.rows.extend(Row::new("also", text));
         }
     }

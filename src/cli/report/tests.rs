@@ -235,7 +235,7 @@ fn dns_table() -> Ended {
     let reason = "DNS record for \"www.example.com\" not yet propagated (1 of 2 name servers)";
     let waits = json!({
         "phase": "selfChecking", "state": "pending",
-        "reason": format!("{reason}; waiting for DNS-01 challenge propagation"),
+        "reason": format!("Waiting for DNS-01 challenge propagation: {reason}"),
         "check": { "dns01": {
             "domain": "www.example.com", "name": "acme.example.net",
             "aliases": { "chain": ["acme.example.net"] }, "zone": "example.net",
@@ -264,7 +264,7 @@ fn dns_table() -> Ended {
 
 fn forty_waits() -> Ended {
     let reason = |name: &str| {
-        format!("{name}'s 192.0.2.7: connection refused; waiting for HTTP-01 challenge propagation")
+        format!("Waiting for HTTP-01 challenge propagation: {name}'s 192.0.2.7: connection refused")
     };
     let mut all: Vec<Value> = (1..=40)
         .map(|number| format!("n{number}.example.com"))

@@ -35,7 +35,8 @@ fn challenge_waits_for(challenge: &Challenge, is_working: bool, reasons: bool) -
         Phase::Accepting => "accepting",
         Phase::Accepted => "validation by the CA",
     };
-    let reason = match (phase, challenge.reason.as_str()) {
+    let told = challenge.told();
+    let reason = match (phase, told.as_str()) {
         // `action` says it already.
         (_, "") | (Phase::Accepted, _) => String::new(),
         (_, _) if !reasons => String::new(),

@@ -149,7 +149,7 @@ fn absorb_one(
         }
         (Some(Phase::SelfChecking), Outcome::Checked(report)) => {
             if let Some(reason) = report.reason() {
-                let reason = format!("{reason}; waiting for {kind} challenge propagation");
+                let reason = format!("Waiting for {kind} challenge propagation: {reason}");
                 challenge.reason = left_pending::reason(challenge, reason);
             } else {
                 challenge.go_to(Phase::Accepting);
@@ -162,8 +162,12 @@ fn absorb_one(
             Ok(quiet)
         }
         (Some(Phase::SelfChecking), Outcome::Failed(error)) => {
-            let reason = format!("{error}; waiting for {kind} challenge propagation");
+            let reason = format!("Waiting for {kind} challenge propagation: {error}");
             challenge.reason = left_pending::reason(challenge, reason);
+            if let Some(pending) = challenge.pending_mut() {
+                // It is about an earlier time.
+                pending.check = None;
+            }
             Ok(quiet)
         }
         (Some(Phase::Accepting), Outcome::Accepted(seen)) => {

@@ -365,7 +365,7 @@ fn a_check_that_failed_is_repeated_after_the_interval() {
         let challenge = &written_order(&record).challenges[0];
         (phase_of(challenge), challenge.reason.clone())
     };
-    let waiting = "connection refused; waiting for HTTP-01 challenge propagation".to_owned();
+    let waiting = "Waiting for HTTP-01 challenge propagation: connection refused".to_owned();
     assert_eq!(reason(false), (Phase::SelfChecking, waiting));
     assert_eq!(reason(true), (Phase::Accepting, String::new()));
 }
