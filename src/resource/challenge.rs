@@ -196,18 +196,26 @@ impl Challenge {
         }
     }
 
+    /// Why it waits after this finding of a self-check, in cert-manager's words.
+    pub fn waiting_for_propagation(&self, found: &str) -> String {
+        format!("Waiting for {} challenge propagation: {found}", self.type_word())
+    }
+
     /// Its reason as people are told it: what the self-check found first, which a narrow line cuts
     /// last.
     pub fn told(&self) -> String {
         let found = self.check().and_then(CheckReport::reason);
-        let checks = self.phase() == Some(Phase::SelfChecking) && self.problem().is_none();
-        match found.filter(|_| checks) {
+        match found.filter(|found| self.waiting_for_propagation(found) == self.reason) {
             Some(found) => {
-                let kind = self.spec.kind.as_str().to_uppercase();
-                format!("{found}; waiting for {kind} challenge propagation")
+                format!("{found}; waiting for {} challenge propagation", self.type_word())
             }
             None => self.reason.clone(),
         }
+    }
+
+    /// `HTTP-01`, `DNS-01`.
+    fn type_word(&self) -> String {
+        self.spec.kind.as_str().to_uppercase()
     }
 
     /// The last self-check, unless the challenge is valid.

@@ -170,9 +170,11 @@ pub(super) fn plain_reason(challenge: &Challenge) -> String {
     }
 }
 
-/// The same for people.
+/// The same for people: what a self-check found comes first.
 pub(super) fn reason(challenge: &Challenge) -> String {
-    escape(&plain_reason(challenge)).into_owned()
+    let plain = plain_reason(challenge);
+    let told = if plain == challenge.reason { challenge.told() } else { plain };
+    escape(&told).into_owned()
 }
 
 /// The reason of a challenge that certctl has just accepted at the CA.

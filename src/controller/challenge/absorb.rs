@@ -149,7 +149,7 @@ fn absorb_one(
         }
         (Some(Phase::SelfChecking), Outcome::Checked(report)) => {
             if let Some(reason) = report.reason() {
-                let reason = format!("Waiting for {kind} challenge propagation: {reason}");
+                let reason = challenge.waiting_for_propagation(reason);
                 challenge.reason = left_pending::reason(challenge, reason);
             } else {
                 challenge.go_to(Phase::Accepting);
@@ -162,12 +162,8 @@ fn absorb_one(
             Ok(quiet)
         }
         (Some(Phase::SelfChecking), Outcome::Failed(error)) => {
-            let reason = format!("Waiting for {kind} challenge propagation: {error}");
+            let reason = challenge.waiting_for_propagation(&error.to_string());
             challenge.reason = left_pending::reason(challenge, reason);
-            if let Some(pending) = challenge.pending_mut() {
-                // It is about an earlier time.
-                pending.check = None;
-            }
             Ok(quiet)
         }
         (Some(Phase::Accepting), Outcome::Accepted(seen)) => {
