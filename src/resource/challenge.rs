@@ -204,10 +204,12 @@ impl Challenge {
     /// Its reason as people are told it: what the self-check found first, which a narrow line cuts
     /// last.
     pub fn told(&self) -> String {
-        let found = self.check().and_then(CheckReport::reason);
-        match found.filter(|found| self.waiting_for_propagation(found) == self.reason) {
-            Some(found) => {
-                format!("{found}; waiting for {} challenge propagation", self.type_word())
+        let of_check = |found: &&CheckReport| {
+            found.reason().is_some_and(|why| self.waiting_for_propagation(why) == self.reason)
+        };
+        match self.check().filter(of_check).and_then(CheckReport::cause) {
+            Some(cause) => {
+                format!("{cause}; waiting for {} challenge propagation", self.type_word())
             }
             None => self.reason.clone(),
         }

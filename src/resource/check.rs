@@ -34,6 +34,14 @@ impl CheckReport {
         self.verdict().reason()
     }
 
+    /// The same for people, who see what was asked beside it.
+    pub fn cause(&self) -> Option<&str> {
+        match self {
+            Self::Http01(report) => report.cause(),
+            Self::Dns01(report) => report.reason(),
+        }
+    }
+
     /// Warnings, one per line.
     pub fn warnings(&self) -> Vec<String> {
         match self {

@@ -238,7 +238,7 @@ impl Findings {
             return;
         };
         self.rows.extend(Row::new("queried", report.asked()));
-        let verdict = report.reason().unwrap_or("passed").to_owned();
+        let verdict = report.cause().unwrap_or("passed").to_owned();
         let verdict = (!is_in_title).then_some(verdict);
         let adds = verdict.is_some() || report.adds_to_its_verdict();
         let details = if adds { report.details() } else { Vec::new() };

@@ -97,7 +97,9 @@ async fn an_address_that_cannot_be_reached_warns_until_none_can() {
     let [warning] = report.warnings().try_into().unwrap();
     assert!(warning.starts_with("::1 cannot be reached: "), "{warning}");
     let report = check(&["::1"], port).await;
-    assert!(report.reason().unwrap().starts_with("::1: "), "{report}");
+    let start =
+        format!("failed to perform self check GET request 'http://{NAME}:{port}{PATH}': ::1: ");
+    assert!(report.reason().unwrap().starts_with(&start), "{report}");
 }
 
 #[tokio::test]
@@ -264,7 +266,8 @@ async fn a_name_without_addresses_fails_with_the_answer_of_the_server() {
     let report = check_http01(&resolver, &name, &token, KEY, CheckOptions::default()).await;
     let url = format!("http://gone.example.com{PATH}");
     let dns = format!("gone.example.com does not exist (NXDOMAIN from {})", server.address);
-    let verdict = Verdict::Failed { reason: dns.clone() };
+    let reason = format!("failed to perform self check GET request '{url}': {dns}");
+    let verdict = Verdict::Failed { reason };
     let expected =
         Http01Report { identifier: name, url, addresses: vec![], dns: Some(dns), verdict };
     assert_eq!(report, expected);

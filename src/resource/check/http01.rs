@@ -85,12 +85,15 @@ impl Http01Report {
         self.verdict.reason()
     }
 
+    /// Why it failed, beside the URL.
+    pub fn cause(&self) -> Option<&str> {
+        let reason = self.reason()?;
+        Some(reason.strip_prefix(&failed_request(&self.url)).unwrap_or(reason))
+    }
+
     /// The verdict, in one line.
     pub fn summary(&self) -> String {
-        match &self.verdict {
-            Verdict::Passed => format!("{}: passed", self.url),
-            Verdict::Failed { reason } => format!("{}: {reason}", self.url),
-        }
+        format!("{}: {}", self.url, self.cause().unwrap_or("passed"))
     }
 
     /// Warnings, one per line.
@@ -117,12 +120,12 @@ impl Http01Report {
         addresses: Vec<AddressReport>,
         dns: Option<String>,
     ) -> Self {
-        let verdict = verdict(key_authorization, &addresses, dns.as_deref());
+        let verdict = verdict(&url, key_authorization, &addresses, dns.as_deref());
         Self { identifier, url, addresses, dns, verdict }
     }
 }
 
-fn verdict(expected: &str, addresses: &[AddressReport], dns: Option<&str>) -> Verdict {
+fn verdict(url: &str, expected: &str, addresses: &[AddressReport], dns: Option<&str>) -> Verdict {
     let blocking = |report: &&AddressReport| match report.outcome {
         AddressAnswer::Wrong { .. } | AddressAnswer::Broken { .. } => true,
         AddressAnswer::Correct | AddressAnswer::Unreachable { .. } => false,
@@ -133,7 +136,7 @@ fn verdict(expected: &str, addresses: &[AddressReport], dns: Option<&str>) -> Ve
             1 => String::new(),
             all => format!("; {count} of {all} addresses"),
         };
-        let what = describe(&first.outcome, expected);
+        let what = describe(&first.outcome, url, expected);
         return Verdict::Failed { reason: format!("{what} ({}{of})", first.address) };
     }
     if addresses.iter().any(|report| report.outcome == AddressAnswer::Correct) {
@@ -149,10 +152,15 @@ fn verdict(expected: &str, addresses: &[AddressReport], dns: Option<&str>) -> Ve
         whys.push(dns.unwrap_or("no address").to_owned());
     }
     let whys = whys.join("; ");
-    Verdict::Failed { reason: whys }
+    Verdict::Failed { reason: failed_request(url) + &whys }
 }
 
-fn describe(outcome: &AddressAnswer, expected: &str) -> String {
+/// How the reason begins when there was no answer, in cert-manager's words.
+fn failed_request(url: &str) -> String {
+    format!("failed to perform self check GET request '{url}': ")
+}
+
+fn describe(outcome: &AddressAnswer, url: &str, expected: &str) -> String {
     match outcome {
         AddressAnswer::Correct => "correct".to_owned(),
         AddressAnswer::Wrong { status: 200, .. } => {
@@ -161,7 +169,9 @@ fn describe(outcome: &AddressAnswer, expected: &str) -> String {
         AddressAnswer::Wrong { status, .. } => {
             format!("wrong status code '{status}', expected '200'")
         }
-        AddressAnswer::Broken { why } | AddressAnswer::Unreachable { why } => why.clone(),
+        AddressAnswer::Broken { why } | AddressAnswer::Unreachable { why } => {
+            failed_request(url) + why
+        }
     }
 }
 
@@ -231,6 +241,7 @@ mod tests {
         };
         let broken = || AddressAnswer::Broken { why: "a circle".to_owned() };
         let gone = || AddressAnswer::Unreachable { why: "refused".to_owned() };
+        let get = "failed to perform self check GET request 'u'";
         let unexpected = "did not get expected response \"key\" when querying endpoint";
         let cases = [
             (vec![AddressAnswer::Correct], None, None),
@@ -247,10 +258,14 @@ mod tests {
             (
                 vec![AddressAnswer::Correct, broken()],
                 None,
-                Some("a circle (192.0.2.1; 1 of 2 addresses)".into()),
+                Some(format!("{get}: a circle (192.0.2.1; 1 of 2 addresses)")),
             ),
-            (vec![gone(), gone()], None, Some("192.0.2.0: refused; 192.0.2.1: refused".into())),
-            (vec![], Some("NXDOMAIN"), Some("NXDOMAIN".into())),
+            (
+                vec![gone(), gone()],
+                None,
+                Some(format!("{get}: 192.0.2.0: refused; 192.0.2.1: refused")),
+            ),
+            (vec![], Some("NXDOMAIN"), Some(format!("{get}: NXDOMAIN"))),
         ];
         for (outcomes, dns, expected) in cases {
             let addresses = (0_u8..).zip(outcomes).map(|(n, outcome)| AddressReport {
@@ -259,7 +274,7 @@ mod tests {
                 redirects: vec![],
                 warnings: vec![],
             });
-            let found = verdict("key", &addresses.collect::<Vec<_>>(), dns);
+            let found = verdict("u", "key", &addresses.collect::<Vec<_>>(), dns);
             let expected = expected.map_or(Verdict::Passed, |reason| Verdict::Failed { reason });
             assert_eq!(found, expected);
         }

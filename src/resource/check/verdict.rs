@@ -11,7 +11,7 @@ pub enum Verdict {
     Passed,
     /// The CA would fail.
     Failed {
-        /// One line that begins with the cause.
+        /// One line, in cert-manager's words if there are any.
         reason: String,
     },
 }
