@@ -12,13 +12,17 @@ use super::signals::Signals;
 use crate::cli::args::RunArgs;
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
+use crate::cli::output::escape;
 
 /// Runs `run`, and ends with it.
 pub(super) async fn run(program: &Program, args: &RunArgs) -> Result<ExitCode, CliError> {
     let failed = |error| CliError::new(ExitCode::Failed, error);
     let mut signals = Signals::new().map_err(failed)?;
     let mut ended = signal(SignalKind::child()).map_err(failed)?;
-    let child = program.run(args).into_std().spawn().map_err(failed)?;
+    let child = program.run(args).into_std().spawn().map_err(|error| {
+        let message = format!("cannot start {}: {error}", escape(&program.name()));
+        CliError::new(ExitCode::Failed, message).hinted("a container needs /proc and /dev/null")
+    })?;
     let child = Pid::from_child(&child);
     loop {
         while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
