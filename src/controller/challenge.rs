@@ -38,9 +38,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::attempt::Slot;
 use super::scheduler::turn;
 use super::{Change, Deferral, Effect, Record, Snapshot, Step, Wake, order};
-use crate::resource::{
-    Challenge, ChallengeType, GoDuration, Order, OrderPhase, Phase, Reason, rfc3339,
-};
+use crate::resource::{Challenge, ChallengeType, GoDuration, Order, OrderPhase, Phase, Reason};
 
 pub use absorb::{absorb, absorb_clean_up};
 pub(super) use absorb::{
@@ -309,7 +307,7 @@ pub(crate) fn scheduled(
     let identifier = &challenge.spec.identifier;
     let (at, since) = match snapshot.run.attempt(&challenge.spec.url).slot {
         Slot::Held { grant: Some(grant), .. } => {
-            (grant.at, format!(", queued since {}", rfc3339(grant.queued_since)))
+            (grant.at, format!(", queued since {}", grant.queued_since))
         }
         Slot::Held { grant: None, .. } | Slot::Missing | Slot::None => (now, String::new()),
     };

@@ -1,9 +1,9 @@
 //! Events: what happened, for users. Never read back to decide anything.
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
-use super::{Reason, Rfc3339};
+use super::Reason;
 
 /// Normal or Warning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,7 +18,6 @@ pub enum EventType {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Event {
-    #[serde(serialize_with = "in_seconds")]
     pub time: Timestamp,
     /// Normal or Warning.
     #[serde(rename = "type")]
@@ -26,9 +25,4 @@ pub struct Event {
     /// cert-manager's reason.
     pub reason: Reason,
     pub message: String,
-}
-
-/// For people: its order in the journal says what came first.
-fn in_seconds<S: Serializer>(time: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
-    Rfc3339(*time).serialize(serializer)
 }
