@@ -185,7 +185,16 @@ const TIMER: Row = Row {
 /// See the module. A word stands in one row.
 const ROWS: &[Row] = &[
     Row {
-        words: &["certonly", "obtain", "request", "--issue"],
+        words: &[
+            "certonly",
+            "obtain",
+            "request",
+            "--issue",
+            "order",
+            "enroll",
+            "sync",
+            "reconcile",
+        ],
         sentence: "`certctl issue` obtains what the manifests describe; a new name needs a \
                    manifest first",
         command: "certctl create certificate {names} --into {config} && certctl issue",
@@ -196,7 +205,7 @@ const ROWS: &[Row] = &[
         command: "certctl create certificate {names} --into {config} && certctl issue",
     },
     Row {
-        words: &["init"],
+        words: &["init", "setup", "wizard", "configure"],
         sentence: "certctl needs only a manifest; on a terminal, this command asks for its \
                    contents",
         command: "certctl create",
@@ -284,7 +293,7 @@ const ROWS: &[Row] = &[
         command: "certctl issue {targets}",
     },
     Row {
-        words: &["--dry-run"],
+        words: &["--dry-run", "dryrun", "test", "simulate"],
         sentence: "`plan` shows what `issue` would do; `rehearse` runs everything with a built-in \
                    CA",
         command: "certctl plan {targets}",
@@ -295,12 +304,12 @@ const ROWS: &[Row] = &[
         command: "certctl renew {name}",
     },
     Row {
-        words: &["--renew", "--renew-all", "--renewAll", "--cron"],
+        words: &["--renew", "--renew-all", "--renewAll", "--cron", "update", "up"],
         sentence: "`issue` renews what is due and nothing else: it is the verb for cron",
         command: "certctl issue {targets}",
     },
     Row {
-        words: &["--install-cronjob", "--installcronjob"],
+        words: &["--install-cronjob", "--installcronjob", "cron", "schedule"],
         sentence: "to print the files for cron, systemd or launchd",
         command: "certctl timer print --cron",
     },
@@ -308,6 +317,11 @@ const ROWS: &[Row] = &[
         words: &["--list", "--info"],
         sentence: "to show all certificates, or one",
         command: "certctl status {targets}",
+    },
+    Row {
+        words: &["check-config", "checkconfig", "configtest", "lint"],
+        sentence: "`validate` checks the manifests, and what they need of this host",
+        command: "certctl validate {targets}",
     },
     Row {
         words: &["--revoke"],
@@ -385,6 +399,11 @@ mod tests {
                 &*format!("{create} DNSNAME --into /etc/certctl && certctl issue"),
             ),
             ("certctl delete web", "certctl forget web"),
+            ("certctl setup", "certctl create"),
+            ("certctl cron", "certctl timer print --cron"),
+            ("certctl dryrun web", "certctl plan web"),
+            ("certctl update", "certctl issue"),
+            ("certctl check-config web.yaml", "certctl validate web.yaml"),
             ("certctl remove", "certctl forget NAME"),
             ("certctl rm prod/web", "certctl forget prod/web"),
             ("certctl register --email you@example.com", "certctl account register"),

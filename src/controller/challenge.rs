@@ -340,6 +340,16 @@ fn waited_instead(snapshot: &Snapshot, challenge: &Challenge, now: Timestamp) ->
 }
 
 fn waiting_for(order: &Order, now: Timestamp) -> String {
+    waiting(order, now, |challenge| challenge.reason.clone())
+}
+
+/// What a step waits for, as people are told it; other words than these stay.
+pub fn told(snapshot: &Snapshot, why: &str, now: Timestamp) -> String {
+    let order = snapshot.current_order().filter(|order| waiting_for(order, now) == why);
+    order.map_or_else(|| why.to_owned(), |order| waiting(order, now, Challenge::told))
+}
+
+fn waiting(order: &Order, now: Timestamp, reason: impl Fn(&Challenge) -> String) -> String {
     let waiting = order.challenges.iter().find(|c| c.phase() == Some(Phase::SelfChecking));
     match waiting.or_else(|| order.challenges.iter().find(|c| c.pending().is_some())) {
         Some(challenge) if matches!(challenge.phase(), Some(Phase::Queued | Phase::Requeued)) => {
@@ -348,8 +358,8 @@ fn waiting_for(order: &Order, now: Timestamp) -> String {
         Some(challenge) => {
             let ends = wait_ends(challenge).filter(|ends| *ends > now);
             let left = ends.map(|ends| GoDuration(now.duration_until(ends)));
-            let reason = left.map(|left| waiting_instead(challenge, left));
-            let reason = reason.unwrap_or_else(|| challenge.told());
+            let instead = left.map(|left| waiting_instead(challenge, left));
+            let reason = instead.unwrap_or_else(|| reason(challenge));
             format!("{}: {reason}", challenge.spec.identifier)
         }
         None => String::new(),

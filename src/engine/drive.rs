@@ -313,7 +313,8 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
                 Step::Wait { until, wake, why: Deferral::Progress(what) } => {
                     let deadline = self.gives_up_at;
                     let is_unexpected = self.fails_over_http();
-                    let wait = ports::Wait { why: what, deadline, is_unexpected };
+                    let why = challenge::told(&self.session.snapshot, &what, now);
+                    let wait = ports::Wait { why, deadline, is_unexpected };
                     self.engine.observer.waits(&self.session.name, &wait);
                     Some((until, wake))
                 }

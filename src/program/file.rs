@@ -92,7 +92,7 @@ impl Program {
         }
         if program.mode & 0o111 == 0 {
             let obstacle = Obstacle::new(format_args!("{path} is not executable"));
-            return Err(obstacle.command(format!("chmod u+x {}", quoted(&self.named))));
+            return Err(obstacle.command(format!("chmod a+rx {}", quoted(&self.named))));
         }
         // Its mode, or the file system, may forbid it to this user alone.
         if accessat(CWD, &self.path, Access::EXEC_OK, AtFlags::EACCESS).is_err() {

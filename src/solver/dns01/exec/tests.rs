@@ -322,7 +322,7 @@ fn only_what_is_the_operator_s_is_run() {
             )),
         ),
         ("folder", Some(format!("{} is not a regular file", path("folder")))),
-        ("text", Some(format!("{0} is not executable: chmod u+x {0}", path("text")))),
+        ("text", Some(format!("{0} is not executable: chmod a+rx {0}", path("text")))),
         ("open", Some(loose("open", "what it says"))),
     ];
     for (name, expected) in cases {
@@ -351,7 +351,7 @@ async fn a_program_that_was_replaced_is_not_run() {
     chmod(&folder.path().join("one"), 0o644);
     let error = exec.present(&record("v")).await.unwrap_err().to_string();
     let path = folder.path().join("one");
-    assert_eq!(error, format!("exec: {0} is not executable: chmod u+x {0}", path.display()));
+    assert_eq!(error, format!("exec: {0} is not executable: chmod a+rx {0}", path.display()));
     chmod(&path, 0o755);
     let said = exec.check("_acme-challenge.www.example.com", "example.com").await.unwrap();
     assert_eq!(said, "exec: solvers.d/one may be run; what it may write is not known");
