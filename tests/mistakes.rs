@@ -206,7 +206,7 @@ fn the_hook_is_not_there_or_cannot_be_run() {
     let file = world.path("config/hooks.d/nginx").display().to_string();
     world.issue().ends_in(3).says(" metadata.annotations.certctl.io/reload\n").says(&file);
     world.write("config/hooks.d/nginx", "#!/bin/sh\n");
-    for (mode, command) in [(0o644, "chmod u+x"), (0o777, "chmod go-w")] {
+    for (mode, command) in [(0o644, "chmod a+rx"), (0o777, "chmod go-w")] {
         chmod(Path::new(&file), mode);
         world.issue().ends_in(3).says(&format!("{command} {file}"));
     }

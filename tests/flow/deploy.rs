@@ -526,7 +526,7 @@ fn a_service_without_rights_runs_the_hooks_of_root_as_root_and_no_others() {
     // What the user of the service could have written is not run as root.
     let program = world.path("config/hooks.d/reload");
     chown(&program, Some(SERVICE), Some(SERVICE)).unwrap();
-    deploy_as_service(&world, "+setuid,+setgid,+kill").ends_in(6);
+    deploy_as_service(&world, "+setuid,+setgid,+kill").ends_in(3);
     assert!(!world.path("who").exists());
     chown(&program, Some(0), Some(0)).unwrap();
     deploy_as_service(&world, "+setuid,+setgid,+kill").ends_in(0);

@@ -47,7 +47,7 @@ fn all_that_a_ready_certificate_lacks_is_named_in_one_run_each_as_what_it_is() {
         .annotation("certctl.io/reload", "nginx")]);
     let hook = world.write("config/hooks.d/install", "#!/bin/sh\n").display().to_string();
     let other = world.path("config/hooks.d/nginx").display().to_string();
-    let not_executable = format!("hook install: {hook} is not executable: chmod u+x {hook}");
+    let not_executable = format!("hook install: {hook} is not executable: chmod a+rx {hook}");
     let missing = format!("there is no hook {other}");
     let run = world.issue().ends_in(3).says("[precondition]");
     let no_folder = format!("mkdir {}", world.path("gone").display());
