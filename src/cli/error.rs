@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::io;
-use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -112,26 +111,12 @@ impl From<TargetError> for CliError {
     }
 }
 
-/// The way to a state that is another user's; that of the packages issues by a service, which has
-/// the right to port 80.
-fn of_owner(owner: u32) -> String {
-    let known = nix::unistd::User::from_uid(nix::unistd::Uid::from_raw(owner)).ok().flatten();
-    let user = known.map_or_else(|| format!("'#{owner}'"), |user| user.name);
-    let units =
-        ["/etc", "/usr/lib", "/lib"].map(|top| format!("{top}/systemd/system/certctl.service"));
-    if units.iter().any(|unit| Path::new(unit).exists()) {
-        return format!(
-            "systemctl start certctl.service issues what is due; other commands: sudo -u {user} \
-             certctl …"
-        );
-    }
-    format!("sudo -u {user} certctl …")
-}
-
 impl From<StoreError> for CliError {
     fn from(error: StoreError) -> Self {
-        let hint = if let StoreError::ForeignOwner { owner, .. } = &error {
-            Some(of_owner(*owner))
+        let hint = if let StoreError::ForeignOwner { owner, us, .. } = &error {
+            // Root acts as the owner, where it can.
+            let owner = if *us == 0 { format!("-u '#{owner}' ") } else { String::new() };
+            Some(format!("sudo {owner}certctl …"))
         } else if let StoreError::TooOpen { path, .. } = &error {
             Some(format!("chmod go-rwx {path}"))
         } else if let StoreError::Untrusted(error) = &error {

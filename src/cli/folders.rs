@@ -1,9 +1,5 @@
 //! The folders of manifests and state, as commands that certctl suggests name them.
 
-use std::fs;
-use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
-
 use super::environment::Source;
 use super::shell::Shell;
 use crate::trust::quoted;
@@ -13,18 +9,12 @@ pub(super) fn flags(shell: &Shell) -> String {
     flags_of(shell, |source| matches!(source, Source::Flag(_)))
 }
 
-/// certctl as the user that a folder belongs to, who may read what this one may not; root where that
-/// is not known. `verb` with a blank before it.
-pub(super) fn as_owner(shell: &Shell, folder: &Path, verb: &str) -> String {
-    as_user(shell, fs::metadata(folder).map_or(0, |found| found.uid()), verb)
-}
-
-/// certctl as another user.
-pub(super) fn as_user(shell: &Shell, user: u32, verb: &str) -> String {
-    let user = if user == 0 { String::new() } else { format!("-u '#{user}' ") };
+/// certctl as root, who may read what this user may not, and acts as the owner of the state. `verb`
+/// with a blank before it.
+pub(super) fn as_root(shell: &Shell, verb: &str) -> String {
     // sudo does not pass variables on.
     let flags = flags_of(shell, |source| matches!(source, Source::Flag(_) | Source::Variable(_)));
-    format!("sudo {user}certctl{verb}{flags}")
+    format!("sudo certctl{verb}{flags}")
 }
 
 fn flags_of(shell: &Shell, is_meant: fn(Source) -> bool) -> String {

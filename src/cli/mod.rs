@@ -46,6 +46,7 @@ mod issue;
 mod journal;
 mod open_files;
 mod orphans;
+mod owner;
 mod plan;
 mod progress;
 mod rehearse;
@@ -146,15 +147,27 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: Environme
         }
     };
     open_files::raise();
-    core_dump::prevent();
     let Parsed { arguments: Arguments { global, verb, .. }, environment, config, matches } = parsed;
     let output = Output::of_process(global.color, global.log_format, &environment);
     panic::talk_json(global.log_format == LogFormat::Json);
     let (inherited, results) = (Rc::default(), Results::default());
-    let daily = None;
-    let mut shell =
-        Shell { output, environment, global, config, matches, inherited, results, begun, daily };
-    let ended = usable(verb.as_ref(), &mut shell).and_then(|()| {
+    let (daily, acts_as) = (None, None);
+    let mut shell = Shell {
+        output,
+        environment,
+        global,
+        config,
+        matches,
+        inherited,
+        results,
+        begun,
+        daily,
+        acts_as,
+    };
+    let ours = owner::become_owner(verb.as_ref(), &mut shell);
+    // The kernel permits dumps again to a process whose user has changed.
+    core_dump::prevent();
+    let ended = ours.and_then(|()| usable(verb.as_ref(), &mut shell)).and_then(|()| {
         let sockets = http01::inherited();
         let sockets = sockets.map_err(|error| CliError::new(ExitCode::Manifest, error))?;
         shell.inherited = Rc::new(sockets);
@@ -163,14 +176,13 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: Environme
             None => start_page::start_page(&mut shell),
         }
     });
-    match ended {
-        Ok(code) => code,
-        Err(error) => {
-            shell.output.tell(&error.to_message());
-            print_error(&error, &mut shell);
-            error.code
-        }
-    }
+    let code = ended.unwrap_or_else(|error| {
+        shell.output.tell(&error.to_message());
+        print_error(&error, &mut shell);
+        error.code
+    });
+    owner::explain(code, &mut shell);
+    code
 }
 
 /// Prints the error of a verb that printed no data, for programs.

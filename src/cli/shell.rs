@@ -43,6 +43,8 @@ pub struct Shell {
     pub begun: Instant,
     /// The messages that are printed once a day; `None` where all of them are printed each time.
     pub daily: Option<Daily>,
+    /// The user whose rights root took on, being the owner of the state.
+    pub acts_as: Option<String>,
 }
 
 impl Shell {

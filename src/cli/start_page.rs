@@ -60,7 +60,7 @@ struct Place {
     /// The flags of these folders, for commands.
     flags: String,
     /// This page as the user that the state belongs to.
-    as_owner: String,
+    as_root: String,
     /// What runs certctl; `None` where these folders are not those of a scheduled run.
     scheduler: Option<Scheduler>,
     /// A folder of root's that was not read.
@@ -86,15 +86,15 @@ impl Place {
             !settings.is_root && path.exists() && !is_read(path)
         });
         let state = settings.state_dir.clone();
-        let as_owner = folders::as_owner(shell, &state, "");
-        Self { manifests, config, state, flags, as_owner, scheduler, unread }
+        let as_root = folders::as_root(shell, "");
+        Self { manifests, config, state, flags, as_root, scheduler, unread }
     }
 
     /// The page of a user who may not read the state, or the manifests.
     fn denied(&self, scene: &Scene) -> String {
         let text = "This user has no permission to read certctl's manifests or state:";
         let rows = [("manifests", self.manifests.clone()), ("state", self.state())];
-        let command = format!("  {}\n", self.as_owner);
+        let command = format!("  {}\n", self.as_root);
         wrap(text, "", columns(scene)) + &lines(&rows) + "\n" + &heading("Next:", scene) + &command
     }
 
@@ -443,7 +443,7 @@ mod tests {
             config: Some("/etc/certctl".into()),
             state: "/nowhere/state".into(),
             flags: String::new(),
-            as_owner: "sudo certctl".to_owned(),
+            as_root: "sudo certctl".to_owned(),
             scheduler,
             unread: None,
         }

@@ -3,8 +3,8 @@
 //! Contract: no request is sent, and nothing is changed.
 
 use std::fmt;
-use std::path::Path;
 
+use super::hooks::HooksDir;
 use super::perform::{IssuerAccess, ProviderAccess, check_target, password};
 use crate::acme::AccountKey;
 use crate::manifest::{SecretError, SecretSource};
@@ -77,7 +77,7 @@ pub fn of_certificate(
     certificate: &Certificate,
     issuer: &Issuer,
     secrets: &SecretSource,
-    hooks_dir: &Path,
+    hooks: &HooksDir,
 ) -> Vec<Unmet> {
     let mut unmet = Vec::new();
     let keystores = certificate.spec.keystores.clone().unwrap_or_default();
@@ -94,7 +94,7 @@ pub fn of_certificate(
     }
     let settings = certificate.settings.or(&issuer.settings);
     for target in settings.deploy_targets() {
-        if let Err(obstacle) = check_target(&target, hooks_dir) {
+        if let Err(obstacle) = check_target(&target, hooks) {
             let own = &certificate.settings;
             let (name, is_own) = match &target {
                 DeployTarget::Output { .. } => ("output-dir", own.output_dir.is_some()),

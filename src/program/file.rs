@@ -10,6 +10,17 @@ use crate::manifest::is_secret_key;
 use crate::resource::{Obstacle, escape};
 use crate::trust::{TrustError, Trusted, Walk, quoted};
 
+/// Who runs a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Runner {
+    /// This process.
+    Us,
+    /// This process, as root: nobody else may be able to change the program.
+    Root,
+    /// Another process, whose user is not known.
+    Other,
+}
+
 /// A program in one of the operator's folders.
 #[derive(Debug)]
 pub(crate) struct Program {
@@ -23,9 +34,14 @@ pub(crate) struct Program {
 impl Program {
     /// The program at `folder/part/…`, checked. Each part is one plain name; `place` is the
     /// folder's name in messages.
-    pub(crate) fn find(folder: &Path, place: &str, parts: &[&str]) -> Result<Self, Obstacle> {
+    pub(crate) fn find(
+        folder: &Path,
+        place: &str,
+        parts: &[&str],
+        by: Runner,
+    ) -> Result<Self, Obstacle> {
         let program = Self::at(folder, place, parts)?;
-        program.check().map(|()| program)
+        program.check(by).map(|()| program)
     }
 
     /// Whether there is such a file.
@@ -63,16 +79,11 @@ impl Program {
 
     /// Whether it may be run: it is in the folder, also behind links, and no other user can change
     /// it, a folder or a link on the way. Checked when the settings are read and before each run.
-    pub(crate) fn check(&self) -> Result<(), Obstacle> {
-        self.check_with(&Walk::trusting_us())
-    }
-
-    /// The same for a run as root, which this process need not be: only root can change it.
-    pub(crate) fn check_for_root(&self) -> Result<(), Obstacle> {
-        self.check_with(&Walk::new(Some(Trusted::root())))
-    }
-
-    fn check_with(&self, walk: &Walk) -> Result<(), Obstacle> {
+    pub(crate) fn check(&self, by: Runner) -> Result<(), Obstacle> {
+        let walk = match by {
+            Runner::Us | Runner::Other => Walk::trusting_us(),
+            Runner::Root => Walk::new(Some(Trusted::root())),
+        };
         let (path, folder) = (self.named.display(), self.folder.display());
         let words = |error: TrustError| {
             if let TrustError::Io { source, .. } = &error {
@@ -95,7 +106,8 @@ impl Program {
             return Err(obstacle.command(format!("chmod a+rx {}", quoted(&self.named))));
         }
         // Its mode, or the file system, may forbid it to this user alone.
-        if accessat(CWD, &self.path, Access::EXEC_OK, AtFlags::EACCESS).is_err() {
+        let may = || accessat(CWD, &self.path, Access::EXEC_OK, AtFlags::EACCESS).is_ok();
+        if by == Runner::Us && !may() {
             return Err(Obstacle::new(format_args!("this user may not execute {path}")));
         }
         Ok(())

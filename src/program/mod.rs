@@ -12,7 +12,7 @@ mod run;
 use thiserror::Error;
 
 pub(crate) use escape::shown;
-pub(crate) use file::{Program, is_component};
+pub(crate) use file::{Program, Runner, is_component};
 pub(crate) use run::{Limits, Run, end_group, end_stopped, is_running, kill_stopped};
 
 /// Why a program failed. Its output is one line, cut and escaped.

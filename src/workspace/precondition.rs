@@ -100,7 +100,7 @@ impl Settings {
         certificates: &[&Certificate],
         issuers: &[Used<'_>],
     ) -> Vec<Lack> {
-        let (hooks, solvers_dir) = (self.below_config("hooks.d"), self.below_config("solvers.d"));
+        let (hooks, solvers_dir) = (self.hooks(), self.below_config("solvers.d"));
         let mut found = Vec::new();
         let mut add = |certificate: Option<&Certificate>, issuer: &Issuer, unmet: Vec<Unmet>| {
             for unmet in unmet {

@@ -125,7 +125,7 @@ impl Workspace {
         job: Job,
         error: &StoreError,
     ) -> Result<(), RunError> {
-        if !has_alert_hook(&self.settings.below_config("hooks.d")) {
+        if !has_alert_hook(&self.settings.hooks()) {
             return Ok(());
         }
         let world = self.world(&SystemClock, job).await?;
@@ -231,10 +231,9 @@ impl Workspace {
             user_agent: USER_AGENT.to_owned(),
             limits: Limits::within(settings.options.timeout),
             verb: job.verb,
-            hooks_dir: settings.below_config("hooks.d"),
             environment: Box::new(move |name| environment(name)),
             hook_timeout: settings.hook_timeout,
-            hooks: settings.options.hooks,
+            hooks: settings.hooks(),
             dns01: Dns01Options {
                 solvers_dir: settings.below_config("solvers.d"),
                 recursive_nameservers_only: settings.dns01_recursive_nameservers_only,

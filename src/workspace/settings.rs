@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use super::selector::LabelSelector;
-use crate::engine::Options;
+use crate::engine::{HooksDir, Options};
 use crate::manifest::Source;
 
 /// Reads an environment variable.
@@ -56,6 +56,11 @@ impl Settings {
     /// A path below the config directory.
     pub fn below_config(&self, name: &str) -> PathBuf {
         self.config_dir.clone().unwrap_or_default().join(name)
+    }
+
+    /// The operator's hooks.
+    pub fn hooks(&self) -> HooksDir {
+        HooksDir { folder: self.below_config("hooks.d"), run_by: self.options.hooks }
     }
 }
 

@@ -80,6 +80,8 @@ mod open_files;
 #[cfg(test)]
 mod orders;
 #[cfg(test)]
+mod owner;
+#[cfg(test)]
 mod permissions;
 #[cfg(test)]
 mod ping;

@@ -71,7 +71,7 @@ pub(super) fn text(args: &CreateIssuerArgs, placed: &Placed) -> Result<String, C
         || HTTP01.to_owned(),
         |provider| {
             let entry = solver(provider).replace("CONFIG/secrets/NAMESPACE", &placed.secrets());
-            entry.replace("CONFIG", &placed.config())
+            entry.replace("CONFIG", &placed.config()).replace("-m 0600", &placed.install)
         },
     ));
     Ok(text)
@@ -85,10 +85,11 @@ fn account(args: &CreateIssuerArgs, placed: &Placed) -> String {
     );
     let Some(id) = &args.eab_kid else { return key };
     let (secret, secrets) = (format!("{}-eab", args.name), placed.secrets());
+    let install = &placed.install;
     let (id, name) = (scalar(id), scalar(&secret));
     format!(
         "{key}    # External account binding: ID and HMAC key are from the CA. Store the key in a file:\n    \
-         #   install -D -m 0600 /dev/stdin {secrets}/{secret}/key\n    \
+         #   install -D {install} /dev/stdin {secrets}/{secret}/key\n    \
          externalAccountBinding:\n      keyID: {id}\n      keySecretRef:\n        \
          name: {name}\n        key: key\n"
     )

@@ -11,6 +11,7 @@ use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::message::Level;
 use crate::cli::output::escape;
+use crate::cli::owner;
 use crate::cli::shell::Shell;
 use crate::manifest::{self, Source};
 use crate::resource::is_dns_subdomain;
@@ -25,6 +26,8 @@ pub(super) struct Placed {
     pub(super) config: PathBuf,
     /// The folder to write it to.
     pub(super) into: Option<PathBuf>,
+    /// The options of `install` that store a secret.
+    pub(super) install: String,
 }
 
 impl Placed {
@@ -57,6 +60,7 @@ impl Placed {
             namespace: shell.global.namespace().map(str::to_owned),
             config,
             into: into.map(Path::to_owned),
+            install: owner::options_of_install(shell),
         })
     }
 

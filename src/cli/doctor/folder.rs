@@ -32,7 +32,7 @@ pub(super) fn config(shell: &Shell, loaded: Option<&Loaded>) -> Vec<Finding> {
         Err(error) => {
             let obstacle = Obstacle::new(format_args!("cannot read {shown}: {error}"));
             let is_denied = error.kind() == ErrorKind::PermissionDenied;
-            let line = is_denied.then(|| folders::as_owner(shell, &config, DOCTOR));
+            let line = is_denied.then(|| folders::as_root(shell, DOCTOR));
             let found = line.map_or(obstacle.clone(), |line| obstacle.command(line));
             // What is in it is not known.
             return vec![Finding::wrong("config", found)];
@@ -92,7 +92,7 @@ pub(super) fn state(shell: &Shell) -> Finding {
     match opened.and_then(|state| state.check_ready()) {
         Ok(()) if path.exists() => Finding::well("state", path.display()),
         Ok(()) => absent(shell, &path),
-        Err(error) => refused(shell, &path, &error),
+        Err(error) => refused(shell, &error),
     }
 }
 
@@ -109,21 +109,18 @@ fn absent(shell: &Shell, path: &Path) -> Finding {
             let above = above.display();
             let obstacle =
                 Obstacle::new(format_args!("{shown} cannot be made in {above}: {error}"));
-            Finding::wrong("state", obstacle.command(folders::as_user(shell, 0, DOCTOR)))
+            Finding::wrong("state", obstacle.command(folders::as_root(shell, DOCTOR)))
         }
     }
 }
 
-fn refused(shell: &Shell, path: &Path, error: &StoreError) -> Finding {
+fn refused(shell: &Shell, error: &StoreError) -> Finding {
     let found = Obstacle::new(error);
-    let line = |user: u32| folders::as_user(shell, user, DOCTOR);
     match error {
-        // It is the run of that user which must be able to write, not this one.
-        StoreError::ForeignOwner { owner, us: 0, .. } => {
-            Finding::warning("state", found.command(line(*owner)))
-        }
-        StoreError::ForeignOwner { owner, .. } => {
-            Finding::wrong("state", found.command(line(*owner)))
+        // Not even as root can this process act as the owner.
+        StoreError::ForeignOwner { us: 0, .. } => Finding::wrong("state", found),
+        StoreError::ForeignOwner { .. } => {
+            Finding::wrong("state", found.command(folders::as_root(shell, DOCTOR)))
         }
         StoreError::TooOpen { path, .. } => {
             let path = quoted(Path::new(path));
@@ -137,7 +134,7 @@ fn refused(shell: &Shell, path: &Path, error: &StoreError) -> Finding {
             },
         ),
         StoreError::Io { source, .. } if source.kind() == ErrorKind::PermissionDenied => {
-            Finding::wrong("state", found.command(folders::as_owner(shell, path, DOCTOR)))
+            Finding::wrong("state", found.command(folders::as_root(shell, DOCTOR)))
         }
         StoreError::Io { .. }
         | StoreError::Corrupt { .. }

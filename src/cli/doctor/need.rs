@@ -67,7 +67,7 @@ pub(super) fn needs(lacks: &[Lack], uses: &[Use<'_>], settings: &Settings) -> Ve
 
 /// The `on-failure` program, where there is one.
 pub(super) fn alert_hook(settings: &Settings) -> Option<Finding> {
-    let refused = check_alert_hook(&settings.below_config("hooks.d")).err()?;
+    let refused = check_alert_hook(&settings.hooks()).err()?;
     Some(Finding::wrong("hook on-failure", refused))
 }
 

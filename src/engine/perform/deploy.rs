@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -12,12 +12,12 @@ use super::error;
 use super::world::World;
 use crate::controller::{EffectError, Outcome};
 use crate::engine::gather::files_digest;
-use crate::engine::hooks::Hooks;
+use crate::engine::hooks::HooksDir;
 use crate::engine::inputs::digest_of;
 use crate::engine::ports::{Alert, Clock, HookTurn, Store};
 use crate::engine::task::Task;
 use crate::pki;
-use crate::program::{INHERITED, Limits, Program, Run, end_group, is_running};
+use crate::program::{INHERITED, Limits, Program, Run, Runner, end_group, is_running};
 use crate::resource::{DeployTarget, LeafFacts, NamespacedName, Obstacle, SecretFiles};
 use crate::store::{Output, OutputError};
 use crate::trust::TrustError;
@@ -36,7 +36,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         // A hook that is missing is found before servers get new files.
         let left = task.settings().deploy_targets();
         let left = left.iter().filter(|later| later.step() >= target.step());
-        check_targets(left, &self.options.hooks_dir)?;
+        check_targets(left, &self.options.hooks)?;
         match target {
             DeployTarget::Output { .. } => write_output(target, revision, &files, replaces)?,
             DeployTarget::Hook { name } => self.deploy_hook(task, name, revision, &files).await?,
@@ -98,7 +98,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         certificates: &[NamespacedName],
     ) -> Result<(), EffectError> {
         let target = DeployTarget::Reload { name: name.to_owned() };
-        check_targets([&target], &self.options.hooks_dir)?;
+        check_targets([&target], &self.options.hooks)?;
         let list: Vec<_> = certificates
             .iter()
             .map(|name| json!({"namespace": name.namespace, "name": name.name}))
@@ -117,7 +117,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
 
     /// Whether there is an `on-failure` program.
     pub(super) fn has_alert_hook(&self) -> bool {
-        has_alert_hook(&self.options.hooks_dir)
+        has_alert_hook(&self.options.hooks)
     }
 
     /// Runs the operator's program for a failure.
@@ -164,11 +164,9 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         environment: Vec<(&'static str, String)>,
         input: &serde_json::Value,
     ) -> Result<(), EffectError> {
-        let program = hook(&self.options.hooks_dir, name).map_err(error::precondition)?;
-        let as_root = self.options.hooks == Hooks::AsRoot;
-        if as_root {
-            program.check_for_root().map_err(error::precondition)?;
-        }
+        let hooks = &self.options.hooks;
+        let as_root = hooks.runner() == Runner::Root;
+        let program = hook(hooks, name, hooks.runner()).map_err(error::precondition)?;
         let input = format!("{input}\n").into_bytes();
         let arguments = vec![event.to_owned()];
         // A hook that needs longer starts a service of its own.
@@ -245,11 +243,11 @@ impl<C: Clock, S: Store> World<'_, C, S> {
 /// Checks whether all of these targets can be deployed to; the error names each that cannot.
 pub(super) fn check_targets<'a>(
     targets: impl IntoIterator<Item = &'a DeployTarget>,
-    hooks_dir: &Path,
+    hooks: &HooksDir,
 ) -> Result<(), EffectError> {
-    let unmet = |target: &DeployTarget| match (target, check_target(target, hooks_dir).err()?) {
+    let unmet = |target: &DeployTarget| match (target, check_target(target, hooks).err()?) {
         (DeployTarget::Hook { name } | DeployTarget::Reload { name }, obstacle)
-            if Program::is_there(hooks_dir, PLACE, &[name]) == Ok(true) =>
+            if Program::is_there(&hooks.folder, PLACE, &[name]) == Ok(true) =>
         {
             Some(format!("hook {name}: {obstacle}"))
         }
@@ -267,7 +265,7 @@ pub(super) fn check_targets<'a>(
 /// Checks whether a target can be deployed to, before there is a key.
 pub(in crate::engine) fn check_target(
     target: &DeployTarget,
-    hooks_dir: &Path,
+    hooks: &HooksDir,
 ) -> Result<(), Obstacle> {
     match target {
         DeployTarget::Output { .. } => {
@@ -275,7 +273,7 @@ pub(in crate::engine) fn check_target(
             output.map_or(Ok(()), |output| output.check().map_err(|error| obstacle(&error)))
         }
         DeployTarget::Hook { name } | DeployTarget::Reload { name } => {
-            hook(hooks_dir, name).map(drop)
+            hook(hooks, name, hooks.deployer()).map(drop)
         }
     }
 }
@@ -304,21 +302,22 @@ pub fn check_ownership(target: &DeployTarget) -> Result<(), Obstacle> {
 }
 
 /// Whether the folder of hooks has an `on-failure` program.
-pub fn has_alert_hook(hooks_dir: &Path) -> bool {
-    Program::is_there(hooks_dir, PLACE, &[ON_FAILURE]).unwrap_or_default()
+pub fn has_alert_hook(hooks: &HooksDir) -> bool {
+    Program::is_there(&hooks.folder, PLACE, &[ON_FAILURE]).unwrap_or_default()
 }
 
 /// Why the `on-failure` program, where there is one, cannot be run.
-pub fn check_alert_hook(hooks_dir: &Path) -> Result<(), Obstacle> {
-    if has_alert_hook(hooks_dir) { hook(hooks_dir, ON_FAILURE).map(drop) } else { Ok(()) }
+pub fn check_alert_hook(hooks: &HooksDir) -> Result<(), Obstacle> {
+    if has_alert_hook(hooks) { hook(hooks, ON_FAILURE, hooks.runner()).map(drop) } else { Ok(()) }
 }
 
 /// The program of a hook, which may be run.
-fn hook(hooks_dir: &Path, name: &str) -> Result<Program, Obstacle> {
-    let found = Program::find(hooks_dir, PLACE, &[name]);
+fn hook(hooks: &HooksDir, name: &str, by: Runner) -> Result<Program, Obstacle> {
+    let folder = &hooks.folder;
+    let found = Program::find(folder, PLACE, &[name], by);
     found.map_err(|error| {
-        if Program::is_there(hooks_dir, PLACE, &[name]) == Ok(false) {
-            let path = hooks_dir.join(name);
+        if Program::is_there(folder, PLACE, &[name]) == Ok(false) {
+            let path = folder.join(name);
             return Obstacle::new(format_args!("there is no hook {}", path.display()))
                 .advice("put an executable file there, or remove the annotation");
         }

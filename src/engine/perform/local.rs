@@ -44,7 +44,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         self.can_be_stored(task)?;
         self.access(task).external_account_binding()?;
         self.formats_can_be_made(task, contents)?;
-        check_targets(targets, &self.options.hooks_dir)?;
+        check_targets(targets, &self.options.hooks)?;
         if !solving {
             return Ok(Outcome::Prepared);
         }

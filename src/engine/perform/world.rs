@@ -13,7 +13,7 @@ use tokio::sync::{Mutex, OnceCell, Semaphore};
 
 use crate::acme::{self, AccountKey, Client, Limits, RequestCounts};
 use crate::controller::EffectError;
-use crate::engine::hooks::Hooks;
+use crate::engine::hooks::HooksDir;
 use crate::engine::ports::{Clock, Observer, Store};
 use crate::engine::task::Task;
 use crate::manifest::SecretSource;
@@ -42,14 +42,12 @@ pub struct WorldOptions {
     pub limits: Limits,
     /// The verb, for `issuance.log`.
     pub verb: &'static str,
-    /// The operator's hooks: `hooks.d`.
-    pub hooks_dir: PathBuf,
+    /// The operator's hooks.
+    pub hooks: HooksDir,
     /// The environment variables, for cloud credentials and the operator's programs.
     pub environment: Environment,
     /// The timeout of a hook.
     pub hook_timeout: Duration,
-    /// Who runs hooks.
-    pub hooks: Hooks,
     /// DNS-01.
     pub dns01: Dns01Options,
 }

@@ -37,7 +37,7 @@ use super::payload::{Payload, rooted};
 use super::{
     Action, Context, DnsProvider, Opened, ProviderError, ProviderFuture, SolverProgram, TxtRecord,
 };
-use crate::program::{INHERITED, Limits, Program, ProgramError, Run, is_component};
+use crate::program::{INHERITED, Limits, Program, ProgramError, Run, Runner, is_component};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -106,7 +106,7 @@ impl Exec {
         record: &TxtRecord,
         lock: Option<&File>,
     ) -> Result<(), ProviderError> {
-        self.program.check().map_err(fault)?;
+        self.program.check(Runner::Us).map_err(fault)?;
         let (name, zone) = (rooted(&record.name), rooted(&record.zone));
         let mut arguments = vec![action.in_arguments().to_owned()];
         let mut input = Vec::new();
@@ -147,7 +147,7 @@ impl DnsProvider for Exec {
     /// No read-only operation exists, so the check does not run the program.
     fn check<'a>(&'a self, _name: &'a str, _zone: &'a str) -> ProviderFuture<'a, String> {
         Box::pin(async move {
-            self.program.check().map_err(fault)?;
+            self.program.check(Runner::Us).map_err(fault)?;
             let name = &self.program;
             Ok(format!("exec: {name} may be run; what it may write is not known"))
         })
@@ -181,7 +181,8 @@ fn command_of(solvers: &Path, command: &str) -> Result<Program, String> {
     let own = ["certctl.io", name];
     for parts in [&own[..], &[name]] {
         if Program::is_there(solvers, PLACE, parts).map_err(|found| found.to_string())? {
-            return Program::find(solvers, PLACE, parts).map_err(|found| found.to_string());
+            return Program::find(solvers, PLACE, parts, Runner::Us)
+                .map_err(|found| found.to_string());
         }
     }
     let solvers = solvers.display();
@@ -191,7 +192,7 @@ fn command_of(solvers: &Path, command: &str) -> Result<Program, String> {
 /// `solvers.d/<group>/<solver>`.
 fn solver_program(solvers: &Path, group: &str, solver: &str) -> Result<Program, String> {
     let parts = [component("groupName", group)?, component("solverName", solver)?];
-    Program::find(solvers, PLACE, &parts).map_err(|found| found.to_string())
+    Program::find(solvers, PLACE, &parts, Runner::Us).map_err(|found| found.to_string())
 }
 
 /// One path component: no `/`, no `..`, no leading `.` or `-`.

@@ -1,0 +1,154 @@
+//! Root acts as the owner of the state, where that is another user, as in the packages.
+//!
+//! A run by hand and the one of a timer then write the same files, may read the same secrets, and
+//! fail for the same reasons. Of root's rights, those to open port 80 and to run hooks as root stay.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+
+use clap::parser::ValueSource::DefaultValue;
+use nix::unistd::{Gid, Group};
+
+use super::args::{HookTime, Verb};
+use super::error::CliError;
+use super::exit::ExitCode;
+use super::message::Level;
+use super::output::escape;
+use super::shell::Shell;
+
+/// Makes this process, of root, one of the user to whom the state belongs. Without effect for other
+/// users, for verbs that do not do what a run does, and where root lacks the rights for it: then the
+/// state says to whom it belongs. Must come before anything is started or written.
+pub(super) fn become_owner(verb: Option<&Verb>, shell: &mut Shell) -> Result<(), CliError> {
+    if !shell.environment.is_root() || !verb.is_some_and(|verb| is_of_owner(verb, shell)) {
+        return Ok(());
+    }
+    let state = shell.environment.state_dir(shell.global.state_dir.as_deref());
+    let Ok(state) = state.map(|state| state.path) else { return Ok(()) };
+    let owner = system::become_owner(&state).map_err(|error| {
+        let state = escape(&state.to_string_lossy()).into_owned();
+        let message = format!("root cannot act as the user to whom {state} belongs: {error}");
+        CliError::new(ExitCode::State, message)
+    })?;
+    let Some(owner) = owner else { return Ok(()) };
+    shell.acts_as = Some(owner);
+    // As in the packages: root's manifests name them, and nobody else can change them.
+    let is_default = shell.matches.value_source("hooks").is_none_or(|from| from == DefaultValue);
+    if is_default && shell.config.entry("hooks").is_none() {
+        shell.global.hooks = HookTime::AsRoot;
+    }
+    Ok(())
+}
+
+/// Says whose rights the run had, behind what these may be the reason of.
+pub(super) fn explain(code: ExitCode, shell: &mut Shell) {
+    let may_be_reason = matches!(code, ExitCode::Manifest | ExitCode::Output | ExitCode::State);
+    if let Some(owner) = shell.acts_as.take().filter(|_| may_be_reason) {
+        let text = format!("ran as {owner}, to whom the state belongs, not as root");
+        shell.output.talk(Level::Info, &text);
+    }
+}
+
+/// The options of `install` for a secret that root stores: for the runs alone, which are its own or
+/// those of the owner of the state.
+pub(super) fn options_of_install(shell: &Shell) -> String {
+    let state = shell.environment.state_dir(shell.global.state_dir.as_deref());
+    let of_another = state
+        .ok()
+        .and_then(|state| fs::metadata(state.path).ok())
+        .filter(|found| shell.environment.is_root() && found.uid() != 0);
+    let Some(found) = of_another else { return "-m 0600".to_owned() };
+    let group = Group::from_gid(Gid::from_raw(found.gid())).ok().flatten();
+    let group = group.map_or_else(|| found.gid().to_string(), |group| group.name);
+    format!("-m 0640 -g {group}")
+}
+
+/// Whether the verb does what a run does, or judges what a run would be able to do.
+fn is_of_owner(verb: &Verb, shell: &Shell) -> bool {
+    match verb {
+        Verb::Issue(_)
+        | Verb::Renew(_)
+        | Verb::Deploy(_)
+        | Verb::Plan(_)
+        | Verb::Forget(_)
+        | Verb::Revoke(_)
+        | Verb::Rollback(_)
+        | Verb::Account(_)
+        | Verb::Rehearse(_)
+        | Verb::Doctor(_) => true,
+        // A draft may lie where root alone can read it.
+        Verb::Validate(args) => args.targets.is_empty() && shell.global.filename.is_empty(),
+        Verb::Status(_)
+        | Verb::Describe(_)
+        | Verb::Inspect(_)
+        | Verb::Check(_)
+        | Verb::Run(_)
+        | Verb::Timer(_)
+        | Verb::Create(_)
+        | Verb::Version(_)
+        | Verb::Completion(_)
+        | Verb::Man(_)
+        | Verb::Help(_)
+        | Verb::Explain(_)
+        | Verb::Schema(_) => false,
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod system {
+    use std::ffi::CString;
+    use std::fs;
+    use std::io;
+    use std::os::unix::fs::MetadataExt as _;
+    use std::path::Path;
+
+    use nix::unistd::{Gid, Uid, User, initgroups, setgroups, setresgid, setresuid};
+    use rustix::thread::{
+        CapabilitySet, CapabilitySets, capabilities, set_capabilities, set_keep_capabilities,
+    };
+
+    /// The rights of root that stay: to open port 80, to start a hook as root, and to stop it.
+    const KEPT: CapabilitySet = CapabilitySet::NET_BIND_SERVICE
+        .union(CapabilitySet::SETUID)
+        .union(CapabilitySet::SETGID)
+        .union(CapabilitySet::KILL);
+
+    /// Gives this process user and groups of the folder's owner, and returns its name; `None` where
+    /// that is root, there is no folder, or root's rights have been taken away.
+    pub(super) fn become_owner(folder: &Path) -> io::Result<Option<String>> {
+        let Ok(found) = fs::metadata(folder) else { return Ok(None) };
+        let uid = Uid::from_raw(found.uid());
+        if uid.is_root() {
+            return Ok(None);
+        }
+        let user = User::from_uid(uid)?;
+        let gid = user.as_ref().map_or(Gid::from_raw(found.gid()), |user| user.gid);
+        let permitted = capabilities(None)?.permitted;
+        if !permitted.contains(CapabilitySet::SETUID | CapabilitySet::SETGID) {
+            return Ok(None);
+        }
+        set_keep_capabilities(true)?;
+        match &user {
+            Some(user) => initgroups(&CString::new(user.name.as_str())?, gid)?,
+            None => setgroups(&[gid])?,
+        }
+        setresgid(gid, gid, gid)?;
+        setresuid(uid, uid, uid)?;
+        // What this process starts has none of them.
+        let kept = permitted & KEPT;
+        let inheritable = CapabilitySet::empty();
+        set_capabilities(None, CapabilitySets { effective: kept, permitted: kept, inheritable })?;
+        Ok(Some(user.map_or_else(|| format!("user {uid}"), |user| user.name)))
+    }
+}
+
+/// Other systems have no part of root's rights that could be kept.
+#[cfg(not(target_os = "linux"))]
+mod system {
+    use std::io;
+    use std::path::Path;
+
+    pub(super) fn become_owner(_folder: &Path) -> io::Result<Option<String>> {
+        Ok(None)
+    }
+}

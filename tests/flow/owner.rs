@@ -1,0 +1,111 @@
+//! Root acts as the owner of the state.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
+
+use crate::support::{CertificateYaml, World};
+
+/// The owner of the state.
+const OWNER: u32 = 54_324;
+
+/// A world whose state belongs to another user, with a certificate that names a reload. `None` where
+/// the tests are not root's.
+fn world() -> Option<World> {
+    if !rustix::process::geteuid().is_root() {
+        return None;
+    }
+    let world = World::start();
+    world.prepare(&[CertificateYaml::new("web").annotation("certctl.io/reload", "reload")]);
+    fs::set_permissions(world.path(""), fs::Permissions::from_mode(0o755)).unwrap();
+    let state = world.path("state");
+    fs::create_dir(&state).unwrap();
+    fs::set_permissions(&state, fs::Permissions::from_mode(0o700)).unwrap();
+    chown(&state, Some(OWNER), Some(OWNER)).unwrap();
+    Some(world)
+}
+
+fn hook(world: &World, script: &str) {
+    let program = world.write("config/hooks.d/reload", &format!("#!/bin/sh\n{script}\n"));
+    fs::set_permissions(program, fs::Permissions::from_mode(0o700)).unwrap();
+}
+
+#[test]
+fn root_issues_as_the_owner_of_the_state_and_runs_hooks_as_root() {
+    let Some(world) = world() else { return };
+    let told = world.path("told");
+    hook(
+        &world,
+        &format!("(id -u; grep -E '^(Uid|Groups|CapEff)' /proc/$PPID/status) > {}", told.display()),
+    );
+    let planned = world.run(&["plan", "--exit-code"]).ends_in(10).stderr;
+    assert_eq!(planned, "");
+    world.run(&["issue"]).ends_in(0);
+    // KILL, SETGID, SETUID and NET_BIND_SERVICE.
+    let expected = format!(
+        "0\nUid:\t{OWNER}\t{OWNER}\t{OWNER}\t{OWNER}\nGroups:\t{OWNER} \nCapEff:\t00000000000004e0\n"
+    );
+    assert_eq!(fs::read_to_string(told).unwrap(), expected);
+    for file in world.state().everything().into_keys() {
+        assert_eq!(fs::symlink_metadata(&file).unwrap().uid(), OWNER, "{}", file.display());
+    }
+    world.run(&["status", "--exit-code"]).ends_in(0);
+    world.run(&["doctor", "--offline"]).ends_in(0);
+    world.run(&["renew", "web"]).ends_in(0);
+    assert_eq!(world.ca.issued(), 2);
+}
+
+#[test]
+fn what_the_owner_could_not_do_root_does_not_do_for_it() {
+    let Some(world) = world() else { return };
+    hook(&world, "");
+    // What the owner of the state could change is not run as root; it costs no order.
+    let program = world.path("config/hooks.d/reload");
+    chown(&program, Some(OWNER), None).unwrap();
+    let ran_as = format!("ran as user {OWNER}, to whom the state belongs, not as root");
+    world.run(&["issue"]).ends_in(3).says("reload").says(&ran_as);
+    chown(&program, Some(0), None).unwrap();
+    // An output that is root's alone.
+    let folder = world.path("out");
+    fs::create_dir(&folder).unwrap();
+    let output = folder.display().to_string();
+    world.write(
+        "config/web.yaml",
+        &CertificateYaml::new("web")
+            .annotation("certctl.io/output-dir", &output)
+            .annotation("certctl.io/reload", "reload"),
+    );
+    for words in [&["issue"][..], &["doctor", "--offline"]] {
+        world.run(words).ends_in(3).says(&ran_as);
+    }
+    assert_eq!(world.ca.requests(), 0);
+    chown(&folder, Some(OWNER), None).unwrap();
+    // A setting stands above the default.
+    let told = world.path("state/ran-by");
+    hook(&world, &format!("id -u > {}", told.display()));
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    world.write("config/config.toml", "hooks = \"now\"\n");
+    world.run(&["issue"]).ends_in(0);
+    assert_eq!(fs::read_to_string(told).unwrap(), format!("{OWNER}\n"));
+}
+
+#[test]
+fn a_secret_is_judged_and_stored_for_the_owner() {
+    let Some(world) = world() else { return };
+    hook(&world, "");
+    let words = ["create", "issuer", "dns", "--server", &world.ca.directory_url()];
+    let config = world.path("config").display().to_string();
+    let more = ["--email", "a@example.test", "--dns01", "cloudflare", "--into", &config];
+    world.run(&[&words[..], &more].concat()).ends_in(0);
+    let manifest = fs::read_to_string(world.path("config/issuer-dns.yaml")).unwrap();
+    let group = format!("install -D -m 0640 -g {OWNER} /dev/stdin");
+    assert!(manifest.contains(&group), "{manifest}");
+    world.write_secret("cloudflare", "token", "t");
+    let token = world.path("config/secrets/default/cloudflare/token");
+    let refused = world.run(&["validate"]).ends_in(3);
+    refused.says("E0401").says("Permission denied").says("ran as user");
+    // A file that is named may be a draft, which root alone can read.
+    world.run(&["validate", &config]).ends_in(0);
+    fs::set_permissions(&token, fs::Permissions::from_mode(0o640)).unwrap();
+    chown(&token, Some(0), Some(OWNER)).unwrap();
+    world.run(&["validate"]).ends_in(0);
+}
