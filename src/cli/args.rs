@@ -98,8 +98,8 @@ pub enum Verb {
     /// Show what on this host would stop a run, with the command that fixes it.
     ///
     /// Changes nothing. Checks folders, hooks, outputs, secrets, the HTTP-01 port, the scheduler and
-    /// overdue certificates; then, over the network, CAs, accounts, the clock and DNS. --exit-code
-    /// exits with 8 if something is wrong. State damaged: exit code 7.
+    /// overdue certificates; then, over the network, CAs, accounts, the clock and DNS. Exits
+    /// with 3 if something is wrong (with --exit-code: 8), with 7 if the state is damaged.
     Doctor(DoctorArgs),
     /// Run the whole flow against a built-in throw-away CA; changes no real state.
     Rehearse(RehearseArgs),

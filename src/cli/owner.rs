@@ -16,9 +16,9 @@ use super::message::Level;
 use super::output::escape;
 use super::shell::Shell;
 
-/// Makes this process, of root, one of the user to whom the state belongs. Without effect for other
+/// Makes this process of root one of the owner of the state. Without effect for other
 /// users, for verbs that do not do what a run does, and where root lacks the rights for it: then the
-/// state says to whom it belongs. Must come before anything is started or written.
+/// state names its owner. Must come before anything is started or written.
 pub(super) fn become_owner(verb: Option<&Verb>, shell: &mut Shell) -> Result<(), CliError> {
     if !shell.environment.is_root() || !verb.is_some_and(|verb| is_of_owner(verb, shell)) {
         return Ok(());
@@ -27,12 +27,12 @@ pub(super) fn become_owner(verb: Option<&Verb>, shell: &mut Shell) -> Result<(),
     let Ok(state) = state.map(|state| state.path) else { return Ok(()) };
     let owner = system::become_owner(&state).map_err(|error| {
         let state = escape(&state.to_string_lossy()).into_owned();
-        let message = format!("root cannot act as the user to whom {state} belongs: {error}");
+        let message = format!("root cannot act as the owner of {state}: {error}");
         CliError::new(ExitCode::State, message)
     })?;
     let Some(owner) = owner else { return Ok(()) };
     shell.acts_as = Some(owner);
-    // As in the packages: root's manifests name them, and nobody else can change them.
+    // As in the packages: root's manifests name them, and no other user can change them.
     let is_default = shell.matches.value_source("hooks").is_none_or(|from| from == DefaultValue);
     if is_default && shell.config.entry("hooks").is_none() {
         shell.global.hooks = HookTime::AsRoot;
@@ -44,7 +44,7 @@ pub(super) fn become_owner(verb: Option<&Verb>, shell: &mut Shell) -> Result<(),
 pub(super) fn explain(code: ExitCode, shell: &mut Shell) {
     let may_be_reason = matches!(code, ExitCode::Manifest | ExitCode::Output | ExitCode::State);
     if let Some(owner) = shell.acts_as.take().filter(|_| may_be_reason) {
-        let text = format!("ran as {owner}, to whom the state belongs, not as root");
+        let text = format!("ran as {owner}, the owner of the state, not as root");
         shell.output.talk(Level::Info, &text);
     }
 }

@@ -15,7 +15,7 @@ use crate::trust::{TrustError, Trusted, Walk, quoted};
 pub(crate) enum Runner {
     /// This process.
     Us,
-    /// This process, as root: nobody else may be able to change the program.
+    /// This process, as root: no other user may be able to change the program.
     Root,
     /// Another process, whose user is not known.
     Other,

@@ -20,7 +20,8 @@ fn verb(words: &[&str]) -> CreateVerb {
 fn text(words: &[&str]) -> String {
     let config = PathBuf::from("/etc/certctl");
     let (name, namespace) = ("one".to_owned(), Some("web".to_owned()));
-    let placed = Placed { kind: "any", name, namespace, config, into: None };
+    let placed =
+        Placed { kind: "any", name, namespace, config, into: None, install: "-m 0600".to_owned() };
     match verb(words) {
         CreateVerb::Issuer(args) => issuer::text(&args, &placed).unwrap(),
         CreateVerb::Certificate(args) => {
