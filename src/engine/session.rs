@@ -165,7 +165,11 @@ impl<'a, S: Store> Session<'a, S> {
                 settings,
                 record,
                 files_digest,
-                secret: files.map(|files| gather::pair_of(&files, metadata.unwrap_or_default())),
+                secret: files.map(|files| {
+                    let pair = gather::pair_of(&files, metadata.unwrap_or_default());
+                    files.free();
+                    pair
+                }),
                 repair,
                 sets: sets.iter().map(links::decoded).collect(),
                 current_request,
@@ -244,6 +248,7 @@ impl<'a, S: Store> Session<'a, S> {
     pub(super) fn into_seen(self) -> Seen {
         let Self { snapshot, stored_orders, past_requests: mut requests, .. } = self;
         let known = snapshot.current_request.iter().chain(&snapshot.next_request);
+        requests.reserve_exact(known.clone().count());
         requests.extend(known.cloned());
         requests.sort_by_key(|request| request.revision);
         let mut orders: Vec<_> = stored_orders.into_iter().collect();

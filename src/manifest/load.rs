@@ -3,7 +3,7 @@
 //! Contract: loading does not stop at the first error; a file, a document or an object that cannot
 //! be used does not affect any other.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -79,7 +79,7 @@ pub struct Loaded {
     pub(crate) misread: BTreeSet<NamespacedName>,
     pub(crate) texts: Vec<Arc<Zeroizing<String>>>,
     /// With the number of the file among those loaded.
-    pub(crate) places: BTreeMap<PlaceKey, (usize, Arc<Places>)>,
+    pub(crate) places: HashMap<PlaceKey, (usize, Arc<Places>)>,
 }
 
 /// Path, line and column of an object's name.

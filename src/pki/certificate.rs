@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use thiserror::Error;
 use x509_parser::certificate::X509Certificate;
 use x509_parser::extensions::ParsedExtension;
+use x509_parser::oid_registry::{OID_EC_P256, OID_NIST_EC_P384, OID_NIST_EC_P521, OID_SIG_ED25519};
 use x509_parser::prelude::FromDer;
 use x509_parser::public_key::PublicKey;
 use x509_parser::time::ASN1Time;
@@ -171,17 +172,17 @@ fn key_description(certificate: &X509Certificate<'_>) -> String {
     if let Ok(PublicKey::RSA(rsa)) = key.parsed() {
         return format!("RSA {}", rsa.key_size());
     }
-    let algorithm = key.algorithm.algorithm.to_id_string();
-    if algorithm == "1.3.101.112" {
+    let algorithm = &key.algorithm.algorithm;
+    if *algorithm == OID_SIG_ED25519 {
         return "Ed25519".to_owned();
     }
-    let curve = key.algorithm.parameters.as_ref().and_then(|any| any.as_oid().ok());
-    match curve.map(|oid| oid.to_id_string()).as_deref() {
-        Some("1.2.840.10045.3.1.7") => "ECDSA P-256".to_owned(),
-        Some("1.3.132.0.34") => "ECDSA P-384".to_owned(),
-        Some("1.3.132.0.35") => "ECDSA P-521".to_owned(),
-        Some(curve) => format!("ECDSA {curve}"),
-        None => algorithm,
+    // As text only where no name is known: that takes forty allocations.
+    match key.algorithm.parameters.as_ref().and_then(|any| any.as_oid().ok()) {
+        Some(curve) if curve == OID_EC_P256 => "ECDSA P-256".to_owned(),
+        Some(curve) if curve == OID_NIST_EC_P384 => "ECDSA P-384".to_owned(),
+        Some(curve) if curve == OID_NIST_EC_P521 => "ECDSA P-521".to_owned(),
+        Some(curve) => format!("ECDSA {}", curve.to_id_string()),
+        None => algorithm.to_id_string(),
     }
 }
 

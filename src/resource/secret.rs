@@ -123,6 +123,18 @@ pub struct PublishedKeystore {
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct SecretFiles(pub BTreeMap<String, Zeroizing<Vec<u8>>>);
 
+impl SecretFiles {
+    /// Frees the files, and overwrites before that what may be secret: chains are not, and are most
+    /// of the bytes.
+    pub fn free(mut self) {
+        for name in ["tls.crt", "ca.crt"] {
+            if let Some(chain) = self.0.get_mut(name) {
+                drop(std::mem::take(&mut **chain));
+            }
+        }
+    }
+}
+
 impl std::fmt::Debug for SecretFiles {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_map().entries(self.0.iter().map(|(name, bytes)| (name, bytes.len()))).finish()

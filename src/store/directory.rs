@@ -11,6 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use jiff::SignedDuration;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
+use zeroize::Zeroizing;
 
 use super::folder::{Folder, Guard, TEMP_PREFIX, io_error, text};
 use super::in_flight::Made;
@@ -267,9 +268,17 @@ impl StateDirectory {
     }
 
     pub(super) fn read(&self, place: &Place) -> Result<Option<Stored>, StoreError> {
+        let stored = match self.mode {
+            OpenMode::ReadOnly => Stored::shown,
+            OpenMode::ReadWrite => Stored::of,
+        };
+        Ok(self.bytes(place)?.map(stored))
+    }
+
+    /// The bytes of a document's own file.
+    pub(super) fn bytes(&self, place: &Place) -> Result<Option<Zeroizing<Vec<u8>>>, StoreError> {
         let Some(folder) = self.find(&place.folders)? else { return Ok(None) };
-        let bytes = folder.read(&place.file, Guard::Document)?;
-        Ok(bytes.map(Stored::of))
+        folder.read(&place.file, Guard::Document)
     }
 
     /// Whether this Secret had sets and none of them live.
@@ -410,12 +419,12 @@ impl Store for StateDirectory {
     async fn quarantine(&self, key: &Key, seen: &Etag) -> Result<String, StoreError> {
         let place = layout::document(key)?;
         let Some(folder) = self.find(&place.folders)? else { return Err(self.conflict(&place)) };
+        if self.mode == OpenMode::ReadOnly {
+            return Ok(text(&folder.join(&place.file)));
+        }
         let found = folder.read(&place.file, Guard::Document)?;
         if found.is_none_or(|found| Etag::of(&found) != *seen) {
             return Err(self.conflict(&place));
-        }
-        if self.mode == OpenMode::ReadOnly {
-            return Ok(text(&folder.join(&place.file)));
         }
         atomic::set_aside(&folder, &place.file, &place.file)
     }

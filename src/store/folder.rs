@@ -3,13 +3,14 @@
 //! Contract: no symbolic link is followed, nothing blocks (a FIFO is refused, not waited for), and
 //! every entry that is read belongs to the owner of the state. All calls run on the calling thread.
 
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::io::{self, Read};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, RawDir, SeekFrom, Stat};
 use rustix::io::Errno;
@@ -31,10 +32,20 @@ pub(super) const TEMP_PREFIX: &str = ".tmp-";
 /// An open folder; its clones share its handle.
 #[derive(Clone, Debug)]
 pub(super) struct Folder {
-    handle: Arc<File>,
+    handle: Arc<Handle>,
     path: Arc<Path>,
     /// The user that all entries must belong to.
     owner: u32,
+}
+
+/// The handle of a folder.
+#[derive(Debug)]
+struct Handle {
+    file: File,
+    /// As it was opened.
+    found: Stat,
+    /// Whether it was listed: then it is not at its beginning any more.
+    is_listed: AtomicBool,
 }
 
 /// What is checked of a file before its content is trusted.
@@ -71,7 +82,7 @@ impl Folder {
 
     fn open_child(&self, name: &str, flags: OFlags) -> Result<Option<Self>, StoreError> {
         let path = self.join(name);
-        match rustix::fs::openat(&self.handle, name, flags, Mode::empty()) {
+        match rustix::fs::openat(self, name, flags, Mode::empty()) {
             Ok(handle) => Self::of(File::from(handle), path, Some(self.owner)).map(Some),
             Err(Errno::NOENT) => Ok(None),
             Err(Errno::NOTDIR | Errno::LOOP) => Err(not_a_folder(&path)),
@@ -81,7 +92,7 @@ impl Folder {
 
     /// Makes a folder of mode 0700 in this one; `false` when there is one already.
     pub(super) fn make_child(&self, name: &str) -> Result<bool, StoreError> {
-        match rustix::fs::mkdirat(&self.handle, name, Mode::RWXU) {
+        match rustix::fs::mkdirat(self, name, Mode::RWXU) {
             Ok(()) => {}
             Err(Errno::EXIST) => return Ok(false),
             Err(error) => return Err(io_error(&self.join(name), "create", error)),
@@ -90,7 +101,7 @@ impl Folder {
         // this user can write to it, so what has the name is what was made.
         let stat = self.stat(name)?.ok_or_else(|| io_error(&self.join(name), "read", Errno::NOENT));
         if Mode::from_raw_mode(stat?.st_mode) != Mode::RWXU {
-            rustix::fs::chmodat(&self.handle, name, Mode::RWXU, AtFlags::empty())
+            rustix::fs::chmodat(self, name, Mode::RWXU, AtFlags::empty())
                 .map_err(|error| io_error(&self.join(name), "change the mode of", error))?;
         }
         Ok(true)
@@ -98,11 +109,12 @@ impl Folder {
 
     /// An open folder, which must be of this owner if one is given.
     pub(super) fn of(handle: File, path: PathBuf, owner: Option<u32>) -> Result<Self, StoreError> {
-        let found = handle.metadata().map_err(|error| io_error(&path, "read", error))?.uid();
-        let owner = owner.unwrap_or(found);
-        if found != owner {
-            return Err(foreign(&path, found, owner));
+        let found = rustix::fs::fstat(&handle).map_err(|error| io_error(&path, "read", error))?;
+        let owner = owner.unwrap_or(found.st_uid);
+        if found.st_uid != owner {
+            return Err(foreign(&path, found.st_uid, owner));
         }
+        let handle = Handle { file: handle, found, is_listed: AtomicBool::new(false) };
         Ok(Self { handle: Arc::new(handle), path: path.into(), owner })
     }
 
@@ -113,24 +125,28 @@ impl Folder {
         guard: Guard,
     ) -> Result<Option<Zeroizing<Vec<u8>>>, StoreError> {
         let path = || text(&self.join(name));
-        let Some((file, metadata)) = self.open_plain(name, OFlags::RDONLY)? else {
+        let Some((file, found)) = self.open_plain(name, OFlags::RDONLY)? else {
             return Ok(None);
         };
-        if guard == Guard::Document && metadata.nlink() > 1 {
+        if guard == Guard::Document && found.st_nlink > 1 {
             let found = "a file with a second hard link";
             return Err(StoreError::NotPlain { path: path(), found, expected: "a plain file" });
         }
-        if guard != Guard::Public && metadata.mode() & 0o077 != 0 {
-            return Err(StoreError::TooOpen { path: path(), mode: metadata.mode() & 0o7777 });
+        if guard != Guard::Public && found.st_mode & 0o077 != 0 {
+            let failed = |error| io_error(&self.join(name), "read", error);
+            let mode = file.metadata().map_err(failed)?.mode() & 0o7777;
+            return Err(StoreError::TooOpen { path: path(), mode });
         }
-        if metadata.size() > MAX_BYTES {
+        // A negative size is none.
+        let size = u64::try_from(found.st_size).unwrap_or_default();
+        if size > MAX_BYTES {
             return Err(StoreError::TooLarge { path: path(), max: MAX_BYTES });
         }
         // Allocated at once: a vector that grows would leave copies of keys behind.
-        let limit = usize::try_from(metadata.size().saturating_add(1)).unwrap_or_default();
+        let limit = usize::try_from(size.saturating_add(1)).unwrap_or_default();
         let mut bytes = Zeroizing::new(Vec::with_capacity(limit));
         // Documents are replaced, not written in place: what is appended later is for the next read.
-        file.take(metadata.size())
+        file.take(size)
             .read_to_end(&mut bytes)
             .map_err(|error| io_error(&self.join(name), "read", error))?;
         Ok(Some(bytes))
@@ -142,15 +158,11 @@ impl Folder {
         Ok(self.open_plain(name, flags)?.map(|(file, _)| file))
     }
 
-    /// The same, with its metadata.
-    fn open_plain(
-        &self,
-        name: &str,
-        flags: OFlags,
-    ) -> Result<Option<(File, Metadata)>, StoreError> {
+    /// The same, with what is known of it.
+    fn open_plain(&self, name: &str, flags: OFlags) -> Result<Option<(File, Stat)>, StoreError> {
         let path = || self.join(name);
         let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-        let file = match rustix::fs::openat(&self.handle, name, flags, Mode::RUSR | Mode::WUSR) {
+        let file = match rustix::fs::openat(self, name, flags, Mode::RUSR | Mode::WUSR) {
             Ok(handle) => File::from(handle),
             Err(Errno::NOENT) => return Ok(None),
             Err(error @ (Errno::LOOP | Errno::NXIO | Errno::ISDIR)) => {
@@ -164,21 +176,23 @@ impl Folder {
             }
             Err(error) => return Err(io_error(&path(), "open", error)),
         };
-        let metadata = file.metadata().map_err(|error| io_error(&path(), "read", error))?;
-        if !metadata.is_file() {
-            let found = if metadata.is_dir() { "a folder" } else { "a special file" };
+        let stat = rustix::fs::fstat(&file).map_err(|error| io_error(&path(), "read", error))?;
+        let kind = FileType::from_raw_mode(stat.st_mode);
+        if kind != FileType::RegularFile {
+            let is_folder = kind == FileType::Directory;
+            let found = if is_folder { "a folder" } else { "a special file" };
             let path = text(&path());
             return Err(StoreError::NotPlain { path, found, expected: "a plain file" });
         }
-        if metadata.uid() != self.owner {
-            return Err(foreign(&path(), metadata.uid(), self.owner));
+        if stat.st_uid != self.owner {
+            return Err(foreign(&path(), stat.st_uid, self.owner));
         }
-        Ok(Some((file, metadata)))
+        Ok(Some((file, stat)))
     }
 
     /// The metadata of an entry, of the link itself if it is one; `None` when there is none.
     pub(super) fn stat(&self, name: &str) -> Result<Option<Stat>, StoreError> {
-        match rustix::fs::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW) {
+        match rustix::fs::statat(self, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => Ok(Some(stat)),
             Err(Errno::NOENT) => Ok(None),
             Err(error) => Err(io_error(&self.join(name), "read", error)),
@@ -192,7 +206,7 @@ impl Folder {
 
     /// Where a symbolic link points; `None` when there is no link of that name.
     pub(super) fn link_target(&self, name: &str) -> Result<Option<String>, StoreError> {
-        match rustix::fs::readlinkat(&self.handle, name, Vec::new()) {
+        match rustix::fs::readlinkat(self, name, Vec::new()) {
             Ok(target) => Ok(Some(target.to_string_lossy().into_owned())),
             Err(Errno::NOENT | Errno::INVAL) => Ok(None),
             Err(error) => Err(io_error(&self.join(name), "read", error)),
@@ -220,9 +234,11 @@ impl Folder {
         let failed = |error| io_error(&self.path, "list", error);
         let mut names = Vec::new();
         // Through the handle that is there: `Dir` would open the folder again.
-        rustix::fs::seek(&self.handle, SeekFrom::Start(0)).map_err(failed)?;
+        if self.handle.is_listed.swap(true, Ordering::Relaxed) {
+            rustix::fs::seek(self, SeekFrom::Start(0)).map_err(failed)?;
+        }
         let mut buffer = [const { MaybeUninit::uninit() }; LIST_BYTES];
-        let mut entries = RawDir::new(&*self.handle, &mut buffer);
+        let mut entries = RawDir::new(self, &mut buffer);
         while let Some(entry) = entries.next() {
             let entry = entry.map_err(failed)?;
             if let Ok(name) = entry.file_name().to_str()
@@ -240,7 +256,7 @@ impl Folder {
     /// Whether it has no entries.
     pub(super) fn is_empty(&self) -> Result<bool, StoreError> {
         let failed = |error| io_error(&self.path, "list", error);
-        for entry in Dir::read_from(&self.handle).map_err(failed)? {
+        for entry in Dir::read_from(self).map_err(failed)? {
             if !matches!(entry.map_err(failed)?.file_name().to_bytes(), b"." | b"..") {
                 return Ok(false);
             }
@@ -250,7 +266,7 @@ impl Folder {
 
     /// Removes a file or a link; `false` when there is none.
     pub(super) fn remove(&self, name: &str) -> Result<bool, StoreError> {
-        match rustix::fs::unlinkat(&self.handle, name, AtFlags::empty()) {
+        match rustix::fs::unlinkat(self, name, AtFlags::empty()) {
             Ok(()) => Ok(true),
             Err(Errno::NOENT) => Ok(false),
             Err(error) => Err(io_error(&self.join(name), "remove", error)),
@@ -260,7 +276,7 @@ impl Folder {
     /// Removes an entry, with all that is in it if it is a folder; one that is not there is no
     /// error.
     pub(super) fn remove_tree(&self, name: &str) -> Result<(), StoreError> {
-        removal::remove_tree(&self.handle, name)
+        removal::remove_tree(self, name)
             .map_err(|error| io_error(&self.join(name), "remove", error))
     }
 
@@ -286,28 +302,27 @@ impl Folder {
 
     /// Makes the names in this folder durable.
     pub(super) fn sync(&self) -> Result<(), StoreError> {
-        self.handle.sync_all().map_err(|error| io_error(&self.path, "sync", error))
+        self.handle.file.sync_all().map_err(|error| io_error(&self.path, "sync", error))
     }
 
     /// Whether both are the same folder on disk.
-    pub(super) fn is_same(&self, other: &Self) -> Result<bool, StoreError> {
-        let metadata = |folder: &Self| {
-            folder.handle.metadata().map_err(|error| io_error(&folder.path, "read", error))
-        };
-        let (ours, theirs) = (metadata(self)?, metadata(other)?);
-        Ok((ours.dev(), ours.ino()) == (theirs.dev(), theirs.ino()))
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        self.is(&other.handle.found)
+    }
+
+    /// Nothing else has its device and inode as long as it is open.
+    fn is(&self, found: &Stat) -> bool {
+        let Stat { st_dev, st_ino, .. } = self.handle.found;
+        (st_dev, st_ino) == (found.st_dev, found.st_ino)
     }
 
     /// Whether the entry of this name, or what it links to, is this folder on disk.
     pub(super) fn has(&self, name: &str, child: &Self) -> Result<bool, StoreError> {
-        let there = match rustix::fs::statat(&self.handle, name, AtFlags::empty()) {
-            Ok(there) => there,
-            Err(Errno::NOENT) => return Ok(false),
-            Err(error) => return Err(io_error(&self.join(name), "read", error)),
-        };
-        let ours = rustix::fs::fstat(&child.handle);
-        let ours = ours.map_err(|error| io_error(&child.path, "read", error))?;
-        Ok((there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino))
+        match rustix::fs::statat(self, name, AtFlags::empty()) {
+            Ok(there) => Ok(child.is(&there)),
+            Err(Errno::NOENT) => Ok(false),
+            Err(error) => Err(io_error(&self.join(name), "read", error)),
+        }
     }
 
     /// The user that all entries must belong to.
@@ -317,7 +332,7 @@ impl Folder {
 
     /// The folder's permission bits.
     pub(super) fn mode(&self) -> Result<u32, StoreError> {
-        let metadata = self.handle.metadata().map_err(|e| io_error(&self.path, "read", e))?;
+        let metadata = self.handle.file.metadata().map_err(|e| io_error(&self.path, "read", e))?;
         Ok(metadata.mode() & 0o7777)
     }
 
@@ -334,7 +349,7 @@ impl Folder {
 
 impl AsFd for Folder {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.handle.as_fd()
+        self.handle.file.as_fd()
     }
 }
 

@@ -69,7 +69,7 @@ pub struct Stored {
     /// The bytes. For JSON documents the envelope with the format version is already removed by
     /// the typed layer, `store::Records`.
     pub bytes: zeroize::Zeroizing<Vec<u8>>,
-    /// For the next `put_if`.
+    /// For the next `put_if`; empty from a store that was opened for reading.
     pub revision: Etag,
 }
 
@@ -77,6 +77,12 @@ impl Stored {
     /// A document with these bytes.
     pub(super) fn of(bytes: zeroize::Zeroizing<Vec<u8>>) -> Self {
         Self { revision: Etag::of(&bytes), bytes }
+    }
+
+    /// The same, for a reader: nothing is written after it, and a digest of all that is shown would
+    /// be a good part of the work.
+    pub(super) fn shown(bytes: zeroize::Zeroizing<Vec<u8>>) -> Self {
+        Self { revision: Etag(String::new()), bytes }
     }
 }
 

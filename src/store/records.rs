@@ -124,8 +124,9 @@ impl<'a, S: Store> Records<'a, S> {
         &self,
         name: &NamespacedName,
     ) -> Result<Listed<u32, Kept<CertificateRequest>>, StoreError> {
-        let mut found = Vec::new();
-        for key in self.store.list(&Prefix::Requests(name.clone())).await? {
+        let keys = self.store.list(&Prefix::Requests(name.clone())).await?;
+        let mut found = Vec::with_capacity(keys.len());
+        for key in keys {
             let request = self.read(&key).await.transpose();
             if let (Key::Request(_, revision), Some(request)) = (key, request) {
                 found.push((revision, request));
@@ -161,8 +162,9 @@ impl<'a, S: Store> Records<'a, S> {
         &self,
         name: &NamespacedName,
     ) -> Result<Listed<(u32, u32), Kept<Order>>, StoreError> {
-        let mut found = Vec::new();
-        for key in self.store.list(&Prefix::Orders(name.clone())).await? {
+        let keys = self.store.list(&Prefix::Orders(name.clone())).await?;
+        let mut found = Vec::with_capacity(keys.len());
+        for key in keys {
             let order = self.read(&key).await.transpose();
             if let (Key::Order(_, revision, number), Some(order)) = (key, order) {
                 found.push(((revision, number), order));
@@ -537,6 +539,22 @@ mod tests {
         let StoreError::Corrupt { path, kept_as, .. } = error else { panic!("{error}") };
         assert_eq!((&path, &kept_as), (&state.place(&key), &state.place(&key)));
         assert_eq!(*state.get(&key).await.unwrap().unwrap().bytes, b"{");
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn what_was_only_read_is_the_base_of_no_write() {
+        let scratch = tempfile::tempdir().unwrap();
+        let path = scratch.path().join("s");
+        let state = StateDirectory::open(&path, OpenMode::ReadWrite).unwrap();
+        let written = Records::new(&state).put_certificate(&web(), &samples::record(), None).await;
+        let reader = StateDirectory::open(&path, OpenMode::ReadOnly).unwrap();
+        let kept = Records::new(&reader).certificate(&web()).await.unwrap().unwrap();
+        assert_eq!(kept.value, samples::record());
+        for (etag, is_base) in [(kept.revision, false), (written.unwrap(), true)] {
+            let records = Records::new(&state);
+            let put = records.put_certificate(&web(), &samples::record(), Some(&etag)).await;
+            assert_eq!(put.is_ok(), is_base, "{put:?}");
+        }
     }
 
     #[tokio::test(flavor = "current_thread")]

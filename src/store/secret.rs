@@ -114,7 +114,7 @@ pub(super) fn published(
         // complete; its inode is not used again as long as the handle is open.
         let files = read_set(&data);
         if let Some(now) = folder.linked_child(DATA)?
-            && now.is_same(&data)?
+            && now.is_same(&data)
         {
             match files {
                 Err(StoreError::Corrupt { path, why, .. }) if mode == OpenMode::ReadWrite => {

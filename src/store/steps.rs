@@ -86,8 +86,8 @@ impl StateDirectory {
     }
 
     fn etag_on_disk(&self, key: &Key) -> Result<Option<Etag>, StoreError> {
-        let stored = self.read(&layout::document(key)?)?;
-        Ok(stored.map(|stored| stored.revision))
+        let bytes = self.bytes(&layout::document(key)?)?;
+        Ok(bytes.map(|bytes| Etag::of(&bytes)))
     }
 
     /// Appends a step. See [`Store::append`].

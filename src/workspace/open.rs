@@ -98,9 +98,13 @@ impl Workspace {
     }
 
     /// The same for a verb that only shows: no record is kept, only what selects of each.
-    pub async fn open_shown(settings: Settings, names: &[NameTarget]) -> Result<Self, StoreError> {
+    pub async fn open_shown(
+        settings: Settings,
+        names: &[NameTarget],
+        scope: fn(BTreeSet<NamespacedName>) -> Scope,
+    ) -> Result<Self, StoreError> {
         let mut workspace = Self { keeps_records: false, ..Self::unread(settings)? };
-        workspace.read_named(names, Scope::Only).await?;
+        workspace.read_named(names, scope).await?;
         Ok(workspace)
     }
 
@@ -229,6 +233,11 @@ impl Workspace {
     /// The certificates in the state whose records can be read.
     pub fn records(&self) -> &[(NamespacedName, CertificateRecord)] {
         &self.records
+    }
+
+    /// How many certificates in the state have a record that can be read.
+    pub fn record_count(&self) -> usize {
+        self.outlines().count()
     }
 
     /// When a run last wrote something: an idle one leaves nothing.

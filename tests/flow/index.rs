@@ -371,6 +371,94 @@ fn the_index_hides_no_change() {
     }
 }
 
+const RECORDS: &str = "state/certificates/default/web";
+
+/// What is done to `web`, and the word that `status` has for it.
+type Change = (&'static str, &'static str, fn(&Twin<'_>));
+
+const CHANGES: &[Change] = &[
+    ("nothing", "READY", |_| {}),
+    ("a record is broken", "STATE DAMAGED", |twin| {
+        put(&twin.path(RECORDS).join("status.json"), b"{");
+    }),
+    ("a record is of a newer certctl", "STATE DAMAGED", |twin| {
+        replace(&twin.path(RECORDS).join("status.json"), "\"version\": 3", "\"version\": 4");
+    }),
+    ("a request is broken", "STATE DAMAGED", |twin| {
+        put(&twin.path(RECORDS).join("requests/1.json"), b"{");
+    }),
+    ("a request is of a newer certctl", "STATE DAMAGED", |twin| {
+        replace(&twin.path(RECORDS).join("requests/1.json"), "\"version\": 2", "\"version\": 3");
+    }),
+    ("a request is for another name", "PENDING", |twin| {
+        let request = twin.path(RECORDS).join("requests/1.json");
+        replace_unseen(&request, "\"web.example", "\"wib.example");
+    }),
+    ("an order is broken", "STATE DAMAGED", |twin| {
+        put(&twin.path(RECORDS).join("orders/1-1.json"), b"{");
+    }),
+    ("an order is of a newer certctl", "STATE DAMAGED", |twin| {
+        replace(&twin.path(RECORDS).join("orders/1-1.json"), "\"version\": 3", "\"version\": 4");
+    }),
+    ("an order is open to others", "STATE DAMAGED", |twin| {
+        give_mode(&twin.path(RECORDS).join("orders/1-1.json"), 0o644);
+    }),
+    ("steps of a newer certctl are in flight", "STATE DAMAGED", |twin| {
+        put(&twin.path(RECORDS).join("in-flight"), b"{\"version\":2}\n");
+        give_mode(&twin.path(RECORDS).join("in-flight"), 0o600);
+    }),
+    ("a chain is edited", "FILES DAMAGED", |twin| {
+        replace_unseen(&twin.live("web", "tls.crt"), "MII", "MIJ");
+    }),
+    ("a key is that of another", "PENDING", |twin| {
+        fs::copy(twin.live("out", "tls.key"), twin.live("web", "tls.key")).unwrap();
+    }),
+    ("a key is gone", "PENDING", |twin| {
+        fs::remove_file(twin.live("web", "tls.key")).unwrap();
+    }),
+    ("the set is of a newer certctl", "STATE DAMAGED", |twin| {
+        replace(&twin.live("web", "metadata.json"), "\"version\": 2", "\"version\": 3");
+    }),
+    ("the link to the live set is gone", "LINKS MISSING", |twin| {
+        fs::remove_file(twin.path(SECRET).join("..data")).unwrap();
+    }),
+    ("the live set is another", "LINKS MISSING", |twin| {
+        fs::remove_file(twin.path(SECRET).join("..data")).unwrap();
+        symlink("..revision-7-0", twin.path(SECRET).join("..data")).unwrap();
+    }),
+    ("a stable name is gone", "LINKS MISSING", |twin| {
+        fs::remove_file(twin.path(SECRET).join("tls.crt")).unwrap();
+    }),
+    ("a manifest is edited", "PENDING", |twin| {
+        replace_unseen(&twin.path("config/web.yaml"), "web.example", "wib.example");
+    }),
+    ("a manifest is broken", "INVALID", |twin| {
+        replace(&twin.path("config/web.yaml"), "spec:", "spec");
+    }),
+    ("a manifest is gone", "NO MANIFEST", |twin| {
+        fs::remove_file(twin.path("config/web.yaml")).unwrap();
+    }),
+    ("the issuer is gone", "INVALID", |twin| {
+        fs::remove_file(twin.path("config/issuer.yaml")).unwrap();
+    }),
+];
+
+/// Changes that a run may not look for while the index holds are in the table all the same.
+#[test]
+fn status_sees_each_change() {
+    let world = issued();
+    let all: Vec<_> =
+        (0..CHANGES.len()).map(|number| Twin::of(&world, &format!("twin-{number}"))).collect();
+    settle(&world);
+    for (twin, (what, word, change)) in all.into_iter().zip(CHANGES) {
+        let twin = twin.indexed();
+        change(&twin);
+        let Run { stdout, stderr, .. } = twin.run(&["status"]);
+        let row = stdout.lines().find(|line| line.starts_with("web ")).unwrap_or_default();
+        assert!(row.contains(&format!(" {word} ")), "{what}: {row}\n{stdout}{stderr}");
+    }
+}
+
 #[test]
 fn an_index_that_is_odd_is_replaced() {
     let world = issued();

@@ -20,13 +20,13 @@ use super::output::escape;
 use super::run::on_one_thread;
 use super::shell::Shell;
 use super::status::table::Width;
-use super::targets::{open_for, request, targets};
+use super::targets::{request, targets};
 use crate::engine::Task;
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::manifest::Diagnostic;
 use crate::resource::FailureClass;
-use crate::workspace::Request;
 use crate::workspace::plan::{Item, Plan};
+use crate::workspace::{Request, Scope, Workspace};
 use render::Look;
 
 /// Prints what `issue` would do with the same arguments.
@@ -38,12 +38,15 @@ pub(crate) fn plan(args: &PlanArgs, shell: &mut Shell) -> Result<ExitCode, CliEr
     let request = request(shell, &args.targets)?;
     let request = Request { has_edited_copies: true, is_only_shown: true, ..request };
     on_one_thread(async {
-        let mut workspace = open_for(shell, &request).await?;
+        // Files may hold what is not named: everything is read beside them.
+        let names = if request.sources.is_empty() { request.names.as_slice() } else { &[] };
+        let opened = Workspace::open_shown(shell.settings()?, names, Scope::Named).await;
+        let mut workspace = opened?;
         let targets = targets(shell, &mut workspace, &request)?;
         workspace.forget_manifests();
         tell_orphans(shell, &targets.orphans);
         if targets.loaded.certificates.is_empty() && !targets.has_errors {
-            return Err(nothing_found(shell, workspace.records().len()));
+            return Err(nothing_found(shell, workspace.record_count()));
         }
         if targets.tasks.is_empty() && !targets.has_errors {
             shell.output.talk(Level::Info, "nothing to plan: no Certificate matches");

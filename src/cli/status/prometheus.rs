@@ -13,7 +13,8 @@ use super::verdict::undeployed;
 use crate::acme::{RequestCounts, RequestKind};
 use crate::cli::exit::ExitCode;
 use crate::resource::{
-    Challenge, ConditionStatus, ConditionType, Failure, IssuerKind, Order, SuggestedWindow,
+    AuthorizationState, Challenge, ChallengeType, ConditionStatus, ConditionType, Failure,
+    IssuerKind, Order, SuggestedWindow,
 };
 use crate::workspace::view::{CertificateView, IssuerView};
 
@@ -29,7 +30,7 @@ pub(crate) struct Exposition {
     now: Timestamp,
     mistakes: i64,
     values: Vec<Values>,
-    challenges: Family,
+    challenges: Vec<ChallengeValues>,
 }
 
 /// The values of one certificate.
@@ -41,13 +42,17 @@ struct Values {
     numbers: [i64; NUMBERS.len()],
 }
 
+/// One challenge of a current order.
+struct ChallengeValues {
+    /// As text, those before `status` in the alphabet.
+    labels: String,
+    kind: ChallengeType,
+    state: AuthorizationState,
+}
+
 impl Exposition {
     pub(crate) fn new(now: Timestamp) -> Self {
-        let challenges = Family::new(
-            "certmanager_certificate_challenge_status",
-            "The state of each challenge of a current order: 1 on the line that holds",
-        );
-        Self { now, mistakes: 0, values: Vec::new(), challenges }
+        Self { now, mistakes: 0, values: Vec::new(), challenges: Vec::new() }
     }
 
     pub(crate) fn add(&mut self, view: &CertificateView) {
@@ -61,10 +66,10 @@ impl Exposition {
             times: TIMES.map(|(_, _, time)| seconds(time(view))),
             numbers: NUMBERS.map(|(_, _, number)| number(view, self.now)),
         });
-        challenges(&mut self.challenges, view);
+        self.challenges.extend(challenges(view));
     }
 
-    /// Writes all families, each in one piece; those of a run only after one.
+    /// Writes all families, one after the other; those of a run only after one.
     pub(crate) fn end<E>(
         self,
         issuers: &[IssuerView],
@@ -80,16 +85,16 @@ impl Exposition {
                 let value = i64::from(*found == condition);
                 ready.line(&format!("condition=\"{word}\",{labels}"), value);
             }
+            ready.pass(&mut write)?;
         }
         write(&ready.text)?;
-        drop(ready);
         for (at, (name, help, _)) in TIMES.iter().enumerate() {
-            write(&self.family(name, help, |values| values.times.get(at)))?;
+            self.family(name, help, |values| values.times.get(at), &mut write)?;
         }
         for (at, (name, help, _)) in NUMBERS.iter().enumerate() {
-            write(&self.family(name, help, |values| values.numbers.get(at)))?;
+            self.family(name, help, |values| values.numbers.get(at), &mut write)?;
         }
-        write(&self.challenges.text)?;
+        self.challenge_states(&mut write)?;
         write(&ready_issuers(issuers))?;
         let mut invalid = Family::new(
             "certctl_invalid_manifests",
@@ -110,12 +115,39 @@ impl Exposition {
 }
 
 impl Exposition {
-    fn family(&self, name: &str, help: &str, value: impl Fn(&Values) -> Option<&i64>) -> String {
+    fn family<E>(
+        &self,
+        name: &str,
+        help: &str,
+        value: impl Fn(&Values) -> Option<&i64>,
+        write: &mut impl FnMut(&str) -> Result<(), E>,
+    ) -> Result<(), E> {
         let mut family = Family::new(name, help);
         for values in &self.values {
             family.line(&values.labels, value(values).copied().unwrap_or_default());
+            family.pass(write)?;
         }
-        family.text
+        write(&family.text)
+    }
+
+    /// For each challenge one sample per state, of which one is 1.
+    fn challenge_states<E>(&self, write: &mut impl FnMut(&str) -> Result<(), E>) -> Result<(), E> {
+        let mut family = Family::new(
+            "certmanager_certificate_challenge_status",
+            "The state of each challenge of a current order: 1 on the line that holds",
+        );
+        for ChallengeValues { labels, kind, state } in &self.challenges {
+            let state = state.as_str();
+            // A word of the CA that is not among the known ones has a line of its own.
+            let unknown = (!STATES.contains(&state)).then_some(state);
+            for word in STATES.iter().copied().chain(unknown) {
+                let others = [("status", word.to_owned()), ("type", kind.as_str().to_uppercase())];
+                let labels = format!("{labels},{}", text_of(&others));
+                family.line(&labels, i64::from(word == state));
+            }
+            family.pass(write)?;
+        }
+        write(&family.text)
     }
 }
 
@@ -186,18 +218,17 @@ fn last_run(run: &LastRun, now: Timestamp) -> String {
     time.text + &code.text + &requests.text
 }
 
-/// For each challenge of a current order one sample per state, of which one is 1.
-fn challenges(family: &mut Family, view: &CertificateView) {
-    let Some(order) = view.order() else { return };
-    for (index, challenge) in order.challenges.iter().enumerate() {
-        let state = challenge.final_state().as_str();
-        // A word of the CA that is not among the known ones has a line of its own.
-        let unknown = (!STATES.contains(&state)).then_some(state);
-        for word in STATES.iter().copied().chain(unknown) {
-            let labels = challenge_labels(view, order, index, challenge, word);
-            family.sample(&labels, i64::from(word == state));
-        }
-    }
+/// The challenges of a current order.
+fn challenges(view: &CertificateView) -> Vec<ChallengeValues> {
+    let Some(order) = view.order() else { return Vec::new() };
+    let challenges = order.challenges.iter().enumerate();
+    challenges
+        .map(|(index, challenge)| ChallengeValues {
+            labels: text_of(&challenge_labels(view, order, index, challenge)),
+            kind: challenge.spec.kind.clone(),
+            state: challenge.final_state().clone(),
+        })
+        .collect()
 }
 
 fn certificate_labels(view: &CertificateView) -> [(&'static str, String); 5] {
@@ -218,16 +249,13 @@ fn challenge_labels(
     order: &Order,
     index: usize,
     challenge: &Challenge,
-    status: &str,
-) -> [(&'static str, String); 7] {
+) -> [(&'static str, String); 5] {
     [
         ("domain", challenge.spec.identifier.to_string()),
         ("name", challenge_name(order, index)),
         ("namespace", view.key.namespace.clone()),
         ("processing", challenge.is_processing().to_string()),
         ("reason", challenge.reason.clone()),
-        ("status", status.to_owned()),
-        ("type", challenge.spec.kind.as_str().to_uppercase()),
     ]
 }
 
@@ -265,6 +293,15 @@ impl Family {
         // Writing into a string cannot fail.
         _ = writeln!(self.text, "{}{labels} {value}", self.name);
     }
+
+    /// Writes what is there of a long text: one family of ten thousand certificates has megabytes.
+    fn pass<E>(&mut self, write: &mut impl FnMut(&str) -> Result<(), E>) -> Result<(), E> {
+        if self.text.len() > MOST_HELD {
+            write(&self.text)?;
+            self.text.clear();
+        }
+        Ok(())
+    }
 }
 
 fn text_of(labels: &[(&'static str, String)]) -> String {
@@ -276,6 +313,9 @@ fn text_of(labels: &[(&'static str, String)]) -> String {
 fn escape(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
+
+/// The longest text that is held back until more is there, in bytes.
+const MOST_HELD: usize = 64 << 10;
 
 type Time = fn(&CertificateView) -> Option<Timestamp>;
 
@@ -386,8 +426,11 @@ const STATES: [&str; 8] =
 #[cfg(test)]
 mod tests {
     use std::collections::{BTreeMap, BTreeSet};
+    use std::sync::Arc;
 
     use super::*;
+    use crate::resource::{Identifier, NamespacedName};
+    use crate::store::samples;
 
     fn exposition(
         views: &[CertificateView],
@@ -489,6 +532,45 @@ mod tests {
                 labels.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
             assert_eq!(parse(&family.text), [("name".to_owned(), labels, -7.0)], "{value:?}");
         }
+    }
+
+    #[test]
+    fn the_metrics_of_many_certificates_are_passed_on_in_parts() {
+        let now: Timestamp = "2026-11-21T03:12:09Z".parse().unwrap();
+        let mut order = samples::order();
+        for number in 2..40 {
+            order.challenges.push(order.challenges.first().cloned().unwrap());
+            let challenge = order.challenges.last_mut().unwrap();
+            let name = format!("n{number}.example.com").parse().unwrap();
+            Arc::make_mut(&mut challenge.spec).identifier = Identifier::Dns(name);
+        }
+        let views = |count: usize| -> Vec<CertificateView> {
+            let key = |number| NamespacedName::new("default", format!("c{number:04}"));
+            let one = |number| CertificateView {
+                orders: vec![Order { name: format!("c{number:04}-1-1"), ..order.clone() }],
+                ..CertificateView::unknown(key(number))
+            };
+            (0..count).map(one).collect()
+        };
+        let mut metrics = Exposition::new(now);
+        for view in &views(500) {
+            metrics.add(view);
+        }
+        let mut parts: Vec<String> = Vec::new();
+        let write = |part: &str| {
+            parts.push(part.to_owned());
+            Ok::<_, ()>(())
+        };
+        metrics.end(&[], None, write).unwrap();
+        // The samples of one certificate may follow what was held back.
+        let of_one = exposition(&views(1), &[], None, now).len();
+        assert!(parts.iter().all(|part| part.len() <= MOST_HELD + of_one));
+        let samples = parse(&parts.concat());
+        let count = |family: &str| samples.iter().filter(|(name, _, _)| name == family).count();
+        assert_eq!(count("certmanager_certificate_ready_status"), 500 * CONDITIONS.len());
+        assert_eq!(count("certctl_certificate_failed"), 500);
+        let states = 500 * order.challenges.len() * STATES.len();
+        assert_eq!(count("certmanager_certificate_challenge_status"), states);
     }
 
     #[test]

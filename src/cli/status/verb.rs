@@ -23,7 +23,7 @@ use crate::store;
 use crate::workspace::settings::Settings;
 use crate::workspace::target::NameTarget;
 use crate::workspace::view::CertificateView;
-use crate::workspace::{Depth, Request, Targets, Workspace};
+use crate::workspace::{Depth, Request, Scope, Targets, Workspace};
 
 /// `certctl status`.
 pub(crate) fn status(args: &StatusArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
@@ -48,7 +48,7 @@ fn show_all(words: &[OsString], extent: Extent, shell: &mut Shell) -> Result<Exi
     }
     on_one_thread(async {
         let asked = if noun == Noun::Certificate { names.as_slice() } else { &[] };
-        let mut workspace = Workspace::open_shown(shell.settings()?, asked).await?;
+        let mut workspace = Workspace::open_shown(shell.settings()?, asked, Scope::Only).await?;
         let request = Request { is_only_shown: true, ..Request::default() };
         let selection = workspace.select(&request);
         workspace.forget_manifests();

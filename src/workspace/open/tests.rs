@@ -180,18 +180,22 @@ fn what_is_only_shown_is_selected_alike_without_its_records() {
     place.record("torn", 3, "config/torn.yaml");
     place.write("state/certificates/default/torn/status.json", "{");
     let mut whole = place.named(&[], Scope::Only);
-    let shown = Workspace::open_shown(place.settings(), &[]);
+    let shown = Workspace::open_shown(place.settings(), &[], Scope::Only);
     let mut shown = shown.now_or_never().unwrap().unwrap();
     assert_eq!((whole.records.len(), whole.kept_outlines.len()), (4, 0));
     assert_eq!((shown.records.len(), shown.kept_outlines.len()), (0, 4));
     assert_eq!(shown.damaged, whole.damaged);
     let now = "2026-06-01T00:00:00Z".parse().unwrap();
+    assert_eq!((shown.record_count(), whole.record_count()), (4, 4));
     let [shown, whole] = [&mut shown, &mut whole].map(|workspace| {
         let targets = workspace.everything_shown();
         let views = Box::pin(workspace.certificate_views(&targets, now)).now_or_never();
-        (targets.orphans.clone(), workspace.keys(&targets), views.unwrap().unwrap())
+        let plan = Box::pin(workspace.plan(&targets, now)).now_or_never().unwrap().unwrap();
+        let planned = (plan.items, plan.damaged.len());
+        (targets.orphans.clone(), workspace.keys(&targets), views.unwrap().unwrap(), planned)
     });
     assert_eq!(shown, whole);
+    assert_eq!(shown.3.0.iter().map(|item| &item.name).collect::<Vec<_>>(), ["web"]);
     let names: Vec<&str> = shown.2.iter().map(|view| view.key.name.as_str()).collect();
     assert_eq!(names, ["gone", "mail", "old", "torn", "web"]);
     let recorded: Vec<bool> = shown.2.iter().map(|view| view.record.is_some()).collect();
