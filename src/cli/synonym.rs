@@ -458,6 +458,42 @@ const ROWS: &[Row] = &[
         command: "certctl inspect {name}",
     },
     Row {
+        words: &["cert", "certs", "crt", "certificate"],
+        sentence: "`status` shows all certificates, or one; `create certificate` prints a manifest",
+        command: "certctl status {targets}",
+    },
+    Row {
+        words: &["order", "orders"],
+        sentence: "`status order` shows ACME orders; `issue` places those that are missing",
+        command: "certctl status order {targets}",
+    },
+    Row {
+        words: &["challenge", "challenges"],
+        sentence: "`status challenge` shows ACME challenges",
+        command: "certctl status challenge {targets}",
+    },
+    Row {
+        words: &["request", "requests", "certificaterequest", "certificaterequests", "cr"],
+        sentence: "`status request` shows requests; `create certificaterequest` creates a CSR",
+        command: "certctl status request {targets}",
+    },
+    Row {
+        words: &["issuer", "issuers", "clusterissuer", "clusterissuers"],
+        sentence: "`status issuer` shows issuers; `create issuer` prints a manifest",
+        command: "certctl status issuer {targets}",
+    },
+    Row {
+        words: &["accounts", "show_account"],
+        sentence: "`account show` shows ACME accounts",
+        command: "certctl account show {targets}",
+    },
+    Row {
+        words: &["secret", "secrets"],
+        sentence: "a Secret is a folder of files; `status NAME` shows the files of a certificate, \
+                   `help files` where all others are",
+        command: "certctl status {name}",
+    },
+    Row {
         words: &["cleanup", "clean", "prune"],
         sentence: "the next `issue` removes what an interrupted run left, DNS records too",
         command: "certctl issue",
@@ -505,7 +541,19 @@ mod tests {
                 "certctl obtain --domains=a.example",
                 &*format!("{create} a.example --into /etc/certctl && certctl issue"),
             ),
-            ("certctl request", &*format!("{create} DNSNAME --into /etc/certctl && certctl issue")),
+            ("certctl obtain", &*format!("{create} DNSNAME --into /etc/certctl && certctl issue")),
+            ("certctl cert web", "certctl status web"),
+            ("certctl certificate", "certctl status"),
+            ("certctl order", "certctl status order"),
+            ("certctl orders web-1-1", "certctl status order web-1-1"),
+            ("certctl challenges", "certctl status challenge"),
+            ("certctl request", "certctl status request"),
+            ("certctl cr web-1", "certctl status request web-1"),
+            ("certctl issuers", "certctl status issuer"),
+            ("certctl clusterissuer letsencrypt", "certctl status issuer letsencrypt"),
+            ("certctl accounts", "certctl account show"),
+            ("certctl secrets", "certctl status NAME"),
+            ("certctl status secrets", "certctl status NAME"),
             (
                 "certctl --issue -d a.example -w /var/www",
                 &*format!("{create} a.example --into /etc/certctl && certctl issue"),
