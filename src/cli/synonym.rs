@@ -5,7 +5,7 @@
 //! word filled in where it is safe to print; the exit code is that of an error of usage.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, CommandFactory as _};
@@ -110,6 +110,8 @@ struct Line {
     names: Vec<String>,
     /// What is neither a flag nor its value, and the manifests of `-f`.
     targets: Vec<String>,
+    /// The folder of `--into`.
+    into: Option<PathBuf>,
 }
 
 impl Line {
@@ -137,6 +139,8 @@ impl Line {
         if OF_NAMES.contains(&flag) {
             let names = value.split(',').filter(|name| is_plain(name));
             self.names.extend(names.map(str::to_owned));
+        } else if flag == INTO {
+            self.into = Some(PathBuf::from(value));
         } else if OF_FILES.contains(&flag) && is_plain(value) {
             self.targets.push(value.to_owned());
         }
@@ -152,8 +156,12 @@ impl Line {
         let names = if self.names.is_empty() { dotted } else { self.names.clone() };
         let names = if names.is_empty() { "DNSNAME".to_owned() } else { shell(&names) };
         let name = self.targets.first().map_or("NAME", String::as_str);
+        let config = self.into.as_deref().or(config);
         let config = config.map_or_else(|| "FOLDER".to_owned(), quoted);
-        let filled = command
+        let is_placed = !command.starts_with("certctl create ") || command.contains(INTO);
+        let into = self.into.as_deref().filter(|_| !is_placed);
+        let into = into.map(|folder| format!(" {INTO} {}", quoted(folder))).unwrap_or_default();
+        let filled = (command.to_owned() + &into)
             .replace("{names}", &names)
             .replace("{name}", name)
             .replace("{targets}", &shell(&self.targets))
@@ -186,6 +194,8 @@ fn is_dns_name(word: &str) -> bool {
 
 /// The flags of DNS names, here and elsewhere.
 const OF_NAMES: &[&str] = &["-d", "--domain", "--domains"];
+/// The flag of `create` for a folder.
+const INTO: &str = "--into";
 /// The flags of manifests.
 const OF_FILES: &[&str] = &["-f", "--filename"];
 /// The flags of other tools whose value is the next word.
@@ -207,6 +217,10 @@ const WITH_VALUE: &[&str] = &[
     "--post-hook",
     "--renew-hook",
     "--reloadcmd",
+    INTO,
+    "--issuer",
+    "--output-dir",
+    "--reload",
 ];
 
 /// The verbs that give up a certificate, a key, an account or what certctl knows of them.
@@ -595,6 +609,19 @@ mod tests {
             ("certctl issue --email a", "certctl create issuer letsencrypt --email ADDRESS"),
             ("certctl issue -m a", "certctl create issuer letsencrypt --email ADDRESS"),
             ("certctl issue web --staging", "certctl create issuer letsencrypt-staging"),
+            (
+                "certctl create certificate a.example --staging --into /srv/tls",
+                "certctl create issuer letsencrypt-staging --into /srv/tls",
+            ),
+            (
+                "certctl create certificate a.example --into=manifests --email a",
+                "certctl create issuer letsencrypt --email ADDRESS --into manifests",
+            ),
+            (
+                "certctl create issuer letsencrypt --webroot /var/www --into /srv/tls",
+                &*format!("{create} DNSNAME --webroot FOLDER --into /srv/tls"),
+            ),
+            ("certctl new --into /srv/tls", &*format!("{create} DNSNAME --into /srv/tls")),
             ("certctl issue --test-cert", "certctl create issuer letsencrypt-staging"),
             ("certctl issue --agree-tos web.yaml", "certctl issue web.yaml"),
             ("certctl issue --dry-run", "certctl plan"),
