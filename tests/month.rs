@@ -209,6 +209,7 @@ fn page(scene: &Scene) -> String {
         color: false,
         format: Format::Text,
         width: None,
+        has_reload_unit: false,
     };
     status::certificates(&[view], status::Extent::Whole, &look).unwrap()
 }

@@ -56,7 +56,7 @@ impl ExitCode {
 }
 
 /// All but the signals.
-const PLAIN: [ExitCode; 11] = [
+pub const PLAIN: [ExitCode; 11] = [
     ExitCode::Done,
     ExitCode::Failed,
     ExitCode::Usage,

@@ -17,6 +17,7 @@ use super::config::{self, Config};
 use super::environment::Environment;
 use super::help::tree::whole;
 use super::output::LogFormat;
+use super::synonym::without_destructive;
 
 /// Everything that a run was started with.
 #[derive(Debug)]
@@ -130,7 +131,9 @@ fn refusal(words: &[OsString], error: clap::Error) -> clap::Error {
     let is_help = error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
     let same = bare.try_get_matches_from(words).err();
     let is_same = |same: &clap::Error| same.kind() == error.kind();
-    same.filter(|same| error.use_stderr() && !is_help && is_same(same)).unwrap_or(error)
+    let error =
+        same.filter(|same| error.use_stderr() && !is_help && is_same(same)).unwrap_or(error);
+    without_destructive(error)
 }
 
 /// The log format, from a command line with errors, or from the file.

@@ -11,7 +11,7 @@ use std::cell::RefCell;
 use std::time::Duration;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use tokio::time::Instant;
 
 use super::output::{When, escape, write_above};
@@ -20,7 +20,7 @@ use super::shell::Shell;
 use super::time::rfc3339;
 use crate::engine::{Ended, Observer, Wait};
 use crate::report::{Ending, Report};
-use crate::resource::{Event, EventType, NamespacedName, Reason};
+use crate::resource::{Event, EventType, GoDuration, NamespacedName, Reason};
 
 /// The lines of a run.
 pub(crate) struct Progress {
@@ -54,6 +54,8 @@ struct Seen {
     waits: Vec<Waiting>,
     /// Those whose check failed once where it rarely does.
     failed_at: Vec<NamespacedName>,
+    /// Whether a wait for another run was told.
+    has_queued: bool,
     /// The line that counts, below all others, when there are several certificates.
     total: Option<ProgressBar>,
 }
@@ -69,21 +71,18 @@ struct Waiting {
 
 impl Progress {
     /// Lines on stderr for a run over so many certificates, when they are enabled and
-    /// stderr is a terminal.
+    /// stderr is a terminal, and unless `-q` asks for less.
     pub(crate) fn new(shell: &Shell, certificates: usize) -> Self {
         // Progress bars are not JSON, and programs do not read them.
         let talks_json = shell.output.talks_json();
         let is_watched = shell.output.talks_to_terminal() && !talks_json;
-        let target = match shell.global.progress {
-            When::Never => None,
-            When::Auto | When::Always if talks_json => None,
-            When::Auto if !is_watched => None,
-            When::Auto | When::Always if is_watched => Some(ProgressDrawTarget::stderr_with_hz(HZ)),
-            When::Auto | When::Always => {
-                let term = Box::new(term::Blind);
-                Some(ProgressDrawTarget::term_like_with_hz(term, HZ))
+        let is_quiet = shell.global.quiet > 0;
+        let target = is_drawn(shell.global.progress, is_quiet, is_watched, talks_json).then(|| {
+            if is_watched {
+                return ProgressDrawTarget::stderr_with_hz(HZ);
             }
-        };
+            ProgressDrawTarget::term_like_with_hz(Box::new(term::Blind), HZ)
+        });
         let style = Style { utf8: shell.environment.is_utf8(), is_alive: true };
         let interval = shell.global.self_check_interval.0.unsigned_abs();
         let patience = if is_watched && target.is_some() { interval * CHECKS } else { SILENCE };
@@ -112,6 +111,7 @@ impl Progress {
             hidden: Vec::new(),
             waits: Vec::new(),
             failed_at: Vec::new(),
+            has_queued: false,
             total,
         };
         Self { lines, style, is_watched, patience, seen: RefCell::new(seen) }
@@ -135,6 +135,15 @@ impl Progress {
         if let Some(total) = &seen.total {
             total.finish_and_clear();
         }
+    }
+}
+
+/// Whether there are lines. Programs do not read them, and `-q` asks for less.
+fn is_drawn(progress: When, is_quiet: bool, is_watched: bool, talks_json: bool) -> bool {
+    match progress {
+        When::Never => false,
+        When::Auto => is_watched && !is_quiet,
+        When::Always => is_watched || !talks_json,
     }
 }
 
@@ -326,6 +335,20 @@ impl Observer for Progress {
         let text = format!("{name}: {}{}", escape(why), until.unwrap_or_default());
         // Without the terminal there is nothing to report to.
         drop(lines.println(text));
+    }
+
+    /// Once a run: all its certificates may wait for the same other run.
+    fn queues(&self, certificate: &NamespacedName, holder: &str, at_most: SignedDuration) {
+        self.stage(certificate, "waiting for another certctl run");
+        if std::mem::replace(&mut self.seen.borrow_mut().has_queued, true) {
+            return;
+        }
+        let at_most = GoDuration(at_most);
+        tracing::info!(
+            %certificate,
+            "locked by {}: this run waits for it, {at_most} at most (--lock-timeout)",
+            escape(holder)
+        );
     }
 
     fn lingers(&self, at_most: Duration) {

@@ -17,6 +17,7 @@ use futures_util::FutureExt as _;
 
 use super::args::RehearseArgs;
 use super::count::count;
+use super::doctor::Use;
 use super::error::CliError;
 use super::exit::ExitCode;
 use super::message::Level;
@@ -26,7 +27,6 @@ use super::run::{on_one_thread, run_with};
 use super::scratch::Scratch;
 use super::shell::Shell;
 use super::targets::{recorded, request, targets};
-use crate::engine::inputs::{names_of, solver_for};
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::engine::{Observer, StandIn, Task};
 use crate::probe;
@@ -120,8 +120,10 @@ fn free_port(shell: &mut Shell, tasks: &[Task]) -> Result<Option<(TcpListener, u
         || !shell.inherited.is_empty()
         || global.http01_check_port != HTTP
         || http01_port(shell, tasks) != HTTP;
-    let of_http01 = || tasks.iter().filter(|task| uses_http01(task));
-    if is_chosen || of_http01().count() == 0 || !of_http01().all(is_usual) {
+    let uses = Use::of_tasks(tasks);
+    let mut of_http01 = uses.iter().filter(|one| !one.over_http().is_empty()).peekable();
+    let has_none = of_http01.peek().is_none();
+    if is_chosen || has_none || !of_http01.all(Use::needs_usual_port) {
         return Ok(None);
     }
     let any = |port| SocketAddr::from((Ipv4Addr::UNSPECIFIED, port));
@@ -139,20 +141,6 @@ fn free_port(shell: &mut Shell, tasks: &[Task]) -> Result<Option<(TcpListener, u
     );
     shell.output.talk(Level::Info, &text);
     Ok(Some((socket, port)))
-}
-
-/// Whether a name of this certificate is validated by HTTP-01.
-fn uses_http01(task: &Task) -> bool {
-    names_of(&task.certificate).iter().any(|name| {
-        let solver = solver_for(&task.issuer, &task.certificate, name);
-        solver.is_some_and(|solver| matches!(solver.kind, SolverKind::Http01(_)))
-    })
-}
-
-/// Whether its challenges are answered by the listener at the usual address.
-fn is_usual(task: &Task) -> bool {
-    let settings = task.settings();
-    settings.http01_webroot.is_none() && settings.http01_listen.is_empty()
 }
 
 /// The port that stands for 80: there is one CA, so the first that a manifest names, as in a real

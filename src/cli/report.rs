@@ -257,13 +257,18 @@ fn undeployed(name: &NamespacedName, fault: &Fault, details: &Details, style: &S
     let next = details.deploy_next_try.filter(|at| *at > style.now);
     let next = next.map(|at| format!("next try {}", style.time(at)));
     let next = next.unwrap_or_else(|| "the next run retries".to_owned());
+    let command = if style.has_reload_unit {
+        "systemctl start certctl-reload.service".to_owned()
+    } else {
+        format!("certctl deploy {name}")
+    };
     Block {
         word: "error",
         title: fault.message.clone(),
         tags: vec![fault.class.word().to_owned()],
         rows: places(details).into_iter().collect(),
         commands: vec![format!("certctl status {name}")],
-        next: format!("{}{next}; to retry now: certctl deploy {name}", last.unwrap_or_default()),
+        next: format!("{}{next}; to retry now: {command}", last.unwrap_or_default()),
         certificate: name,
     }
 }
@@ -387,6 +392,9 @@ pub(crate) fn verdict(report: &Report) -> String {
                 [format!("queried {}", check.asked())].into_iter().chain(details)
             });
             let lines = checks.map(|line| format!("\n    {}", escape(&line)));
+            let Details { wait, evidence, .. } = &report.details;
+            let found = findings::of_wait(wait, evidence, &short(&report.key()));
+            let why = escape(&found.title);
             format!("not validated in time: {why}{}", lines.collect::<String>())
         }
         Ending::Deferred => format!("deferred: {why}"),

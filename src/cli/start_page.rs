@@ -434,7 +434,8 @@ mod tests {
     fn scene() -> Scene {
         let now = "2026-11-21T03:12:09Z".parse().unwrap();
         let width = Some(Width { columns: 80, utf8: true });
-        Scene { now, zone: TimeZone::UTC, color: false, format: Format::Text, width }
+        let zone = TimeZone::UTC;
+        Scene { now, zone, color: false, format: Format::Text, width, has_reload_unit: false }
     }
 
     fn place(scheduler: Option<Scheduler>) -> Place {

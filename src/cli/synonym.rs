@@ -5,7 +5,7 @@
 //! word filled in where it is safe to print; the exit code is that of an error of usage.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, CommandFactory as _};
@@ -41,7 +41,11 @@ pub(super) fn advice(
     };
     let Some(ContextValue::String(word)) = refusal.get(kind) else { return None };
     let word = word.split('=').next().unwrap_or(word);
-    let row = of_timer(words).or_else(|| row(word)).or_else(|| of_check(refusal, words))?;
+    let row = match of_group(refusal, word, words) {
+        Some(_) if is_typo_of_ours(refusal, word) => return None,
+        Some(row) => row,
+        None => row(word)?,
+    };
     let line = Line::read(words);
     let message = format!("there is no `{word}`: {}", row.sentence);
     Some(CliError::new(ExitCode::Usage, message).hinted(line.fill(row.command, config)))
@@ -51,17 +55,52 @@ fn row(word: &str) -> Option<&'static Row> {
     ROWS.iter().find(|row| row.words.contains(&word))
 }
 
-/// `check` diagnoses one thing: a word behind it that is none of them, nor similar to one, is the
-/// name of a certificate.
-fn of_check(refusal: &clap::Error, words: &[OsString]) -> Option<&'static Row> {
-    let is_check = words.get(1).is_some_and(|word| word == "check");
-    let is_similar = refusal.get(ContextKind::SuggestedSubcommand).is_some();
-    (is_check && !is_similar && refusal.kind() == ErrorKind::InvalidSubcommand).then_some(&CHECK)
+/// Where a word leads behind a verb that has verbs of its own: what is asked of `account` is not
+/// asked of certctl.
+fn of_group(refusal: &clap::Error, word: &str, words: &[OsString]) -> Option<&'static Row> {
+    let is_verb = refusal.kind() == ErrorKind::InvalidSubcommand;
+    let of = |given: &OsString| {
+        let (verb, row) = GROUPS.iter().find(|(verb, _)| given == verb)?;
+        // The flags of a scheduler are no flags of certctl, either.
+        (is_verb || *verb == "timer").then_some(row)
+    };
+    if is_verb {
+        words.iter().skip(1).take_while(|given| *given != word).find_map(of)
+    } else {
+        words.get(1).and_then(of)
+    }
 }
 
-/// What is asked of `timer` is not asked of certctl.
-fn of_timer(words: &[OsString]) -> Option<&'static Row> {
-    words.get(1).is_some_and(|word| word == "timer").then_some(&TIMER)
+/// Whether clap knows a verb that was mistyped.
+fn is_typo_of_ours(refusal: &clap::Error, word: &str) -> bool {
+    let verbs = refusal.get(ContextKind::SuggestedSubcommand);
+    matches!(verbs, Some(ContextValue::Strings(verbs)) if verbs.iter().any(|verb| is_typo(word, verb)))
+}
+
+/// Takes from clap's similar verbs those that give something up, unless what was typed is a typing
+/// error of theirs: `revert` is none of `revoke`.
+pub(super) fn without_destructive(mut refusal: clap::Error) -> clap::Error {
+    let Some(ContextValue::String(word)) = refusal.get(ContextKind::InvalidSubcommand) else {
+        return refusal;
+    };
+    let Some(ContextValue::Strings(verbs)) = refusal.get(ContextKind::SuggestedSubcommand) else {
+        return refusal;
+    };
+    let is_harmless = |verb: &&String| !DESTRUCTIVE.contains(&verb.as_str()) || is_typo(word, verb);
+    let kept: Vec<String> = verbs.iter().filter(is_harmless).cloned().collect();
+    if kept.is_empty() {
+        refusal.remove(ContextKind::SuggestedSubcommand);
+    } else {
+        refusal.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(kept));
+    }
+    refusal
+}
+
+/// Whether a word is this verb with a typing error: one letter, or two of a long verb, and never the
+/// first, which makes another word (`reactivate`).
+fn is_typo(word: &str, verb: &str) -> bool {
+    let errors = strsim::osa_distance(word, verb);
+    word.chars().next() == verb.chars().next() && errors <= (verb.len() / 4).clamp(1, 2)
 }
 
 /// What else was typed. A word that a shell would read as more than a word is left out.
@@ -71,6 +110,8 @@ struct Line {
     names: Vec<String>,
     /// What is neither a flag nor its value, and the manifests of `-f`.
     targets: Vec<String>,
+    /// The folder of `--into`.
+    into: Option<PathBuf>,
 }
 
 impl Line {
@@ -98,6 +139,8 @@ impl Line {
         if OF_NAMES.contains(&flag) {
             let names = value.split(',').filter(|name| is_plain(name));
             self.names.extend(names.map(str::to_owned));
+        } else if flag == INTO {
+            self.into = Some(PathBuf::from(value));
         } else if OF_FILES.contains(&flag) && is_plain(value) {
             self.targets.push(value.to_owned());
         }
@@ -113,8 +156,12 @@ impl Line {
         let names = if self.names.is_empty() { dotted } else { self.names.clone() };
         let names = if names.is_empty() { "DNSNAME".to_owned() } else { shell(&names) };
         let name = self.targets.first().map_or("NAME", String::as_str);
+        let config = self.into.as_deref().or(config);
         let config = config.map_or_else(|| "FOLDER".to_owned(), quoted);
-        let filled = command
+        let is_placed = !command.starts_with("certctl create ") || command.contains(INTO);
+        let into = self.into.as_deref().filter(|_| !is_placed);
+        let into = into.map(|folder| format!(" {INTO} {}", quoted(folder))).unwrap_or_default();
+        let filled = (command.to_owned() + &into)
             .replace("{names}", &names)
             .replace("{name}", name)
             .replace("{targets}", &shell(&self.targets))
@@ -147,6 +194,8 @@ fn is_dns_name(word: &str) -> bool {
 
 /// The flags of DNS names, here and elsewhere.
 const OF_NAMES: &[&str] = &["-d", "--domain", "--domains"];
+/// The flag of `create` for a folder.
+const INTO: &str = "--into";
 /// The flags of manifests.
 const OF_FILES: &[&str] = &["-f", "--filename"];
 /// The flags of other tools whose value is the next word.
@@ -168,33 +217,58 @@ const WITH_VALUE: &[&str] = &[
     "--post-hook",
     "--renew-hook",
     "--reloadcmd",
+    INTO,
+    "--issuer",
+    "--output-dir",
+    "--reload",
 ];
 
-const CHECK: Row = Row {
-    words: &[],
-    sentence: "`check` diagnoses dns DNSNAME, http DNSNAME or acme; for the state of a certificate",
-    command: "certctl status {targets}",
-};
+/// The verbs that give up a certificate, a key, an account or what certctl knows of them.
+const DESTRUCTIVE: &[&str] = &["deactivate", "forget", "revoke", "rollback"];
 
-const TIMER: Row = Row {
-    words: &[],
-    sentence: "`timer` prints the files of a scheduler, each with the place where it belongs",
-    command: "certctl timer print --systemd",
-};
+/// The verbs with verbs of their own, and where a word leads that is none of these.
+const GROUPS: &[(&str, Row)] = &[
+    (
+        "check",
+        Row {
+            words: &[],
+            sentence: "`check` diagnoses dns DNSNAME, http DNSNAME or acme; for the state of a \
+                       certificate",
+            command: "certctl status {targets}",
+        },
+    ),
+    (
+        "timer",
+        Row {
+            words: &[],
+            sentence: "`timer` prints the files of a scheduler, each with the place where it \
+                       belongs",
+            command: "certctl timer print --systemd",
+        },
+    ),
+    (
+        "account",
+        Row {
+            words: &[],
+            sentence: "`account` shows, registers, updates or deactivates ACME accounts",
+            command: "certctl account show",
+        },
+    ),
+    (
+        "create",
+        Row {
+            words: &[],
+            sentence: "`create` prints the manifest of an issuer or a certificate, or creates a \
+                       certificaterequest",
+            command: "certctl create certificate DNSNAME",
+        },
+    ),
+];
 
 /// See the module. A word stands in one row.
 const ROWS: &[Row] = &[
     Row {
-        words: &[
-            "certonly",
-            "obtain",
-            "request",
-            "--issue",
-            "order",
-            "enroll",
-            "sync",
-            "reconcile",
-        ],
+        words: &["certonly", "obtain", "--issue", "enroll"],
         sentence: "`certctl issue` obtains what the manifests describe; a new name needs a \
                    manifest first",
         command: "certctl create certificate {names} --into {config} && certctl issue",
@@ -236,13 +310,13 @@ const ROWS: &[Row] = &[
         command: "certctl account deactivate ISSUER",
     },
     Row {
-        words: &["enhance", "--nginx", "--apache"],
+        words: &["enhance", "nginx", "apache", "--nginx", "--apache"],
         sentence: "certctl does not edit the configuration of web servers; it writes the files, \
                    and reloads the server by a hook",
         command: "certctl create certificate {names} --reload nginx",
     },
     Row {
-        words: &["install", "--install-cert", "--installcert", "--deploy"],
+        words: &["install", "reinstall", "--install-cert", "--installcert", "--deploy"],
         sentence: "`issue` writes the files and runs the hooks that the Certificate names; to do \
                    that again",
         command: "certctl deploy {targets}",
@@ -253,13 +327,14 @@ const ROWS: &[Row] = &[
         command: "certctl create certificate {names} --reload PROGRAM",
     },
     Row {
-        words: &["--webroot", "--webroot-path", "-w"],
+        words: &["webroot", "--webroot", "--webroot-path", "-w"],
         sentence: "the Certificate names the webroot",
         command: "certctl create certificate {names} --webroot FOLDER",
     },
     Row {
-        words: &["--standalone", "--http", "--http.port"],
-        sentence: "certctl listens on port 80 itself, unless the manifest names a webroot or another port",
+        words: &["standalone", "--standalone", "--http", "--http.port"],
+        sentence: "certctl listens on port 80 itself, unless the manifest names a webroot or another \
+                   port",
         command: "certctl create issuer letsencrypt",
     },
     Row {
@@ -304,7 +379,16 @@ const ROWS: &[Row] = &[
         command: "certctl renew {name}",
     },
     Row {
-        words: &["--renew", "--renew-all", "--renewAll", "--cron", "update", "up"],
+        words: &[
+            "--renew",
+            "--renew-all",
+            "--renewAll",
+            "--cron",
+            "update",
+            "up",
+            "sync",
+            "reconcile",
+        ],
         sentence: "`issue` renews what is due and nothing else: it is the verb for cron",
         command: "certctl issue {targets}",
     },
@@ -335,6 +419,95 @@ const ROWS: &[Row] = &[
         command: "certctl status {name}",
     },
     Row {
+        words: &["config", "settings", "show-config"],
+        sentence: "settings are flags, environment variables and config.toml; to show those in \
+                   force and their origin",
+        command: "certctl version -v",
+    },
+    Row {
+        words: &["edit"],
+        sentence: "manifests are files: change them with an editor; `plan` shows what `issue` \
+                   would then do",
+        command: "certctl plan {targets}",
+    },
+    Row {
+        words: &["expand", "--expand"],
+        sentence: "the manifest has the DNS names; after a change, `issue` obtains a certificate \
+                   for all of them",
+        command: "certctl explain certificate.spec.dnsNames",
+    },
+    Row {
+        words: &["export", "backup"],
+        sentence: "certctl writes each certificate as files, in the formats that its manifest names; \
+                   to show the files",
+        command: "certctl status {name}",
+    },
+    Row {
+        words: &["import", "adopt"],
+        sentence: "`issue` adopts a key and certificate that are in the secret's folder, without \
+                   an order; `status` shows the folder",
+        command: "certctl status {name}",
+    },
+    Row {
+        words: &["hook", "hooks"],
+        sentence: "the Certificate names its hooks: programs in the hook directory",
+        command: "certctl help hooks",
+    },
+    Row {
+        words: &["rotate", "rekey", "rotate-key"],
+        sentence: "`renew` issues a certificate now, with a new key unless the manifest says \
+                   rotationPolicy: Never",
+        command: "certctl renew {name}",
+    },
+    Row {
+        words: &["restore", "revert", "undo"],
+        sentence: "`rollback` goes back to the previous certificate and key; to show the revisions \
+                   first",
+        command: "certctl describe {name}",
+    },
+    Row {
+        words: &["verify"],
+        sentence: "`inspect` shows a certificate, its chain and whether it is trusted or revoked; \
+                   `validate` checks manifests",
+        command: "certctl inspect {name}",
+    },
+    Row {
+        words: &["cert", "certs", "crt", "certificate"],
+        sentence: "`status` shows all certificates, or one; `create certificate` prints a manifest",
+        command: "certctl status {targets}",
+    },
+    Row {
+        words: &["order", "orders"],
+        sentence: "`status order` shows ACME orders; `issue` places those that are missing",
+        command: "certctl status order {targets}",
+    },
+    Row {
+        words: &["challenge", "challenges"],
+        sentence: "`status challenge` shows ACME challenges",
+        command: "certctl status challenge {targets}",
+    },
+    Row {
+        words: &["request", "requests", "certificaterequest", "certificaterequests", "cr"],
+        sentence: "`status request` shows requests; `create certificaterequest` creates a CSR",
+        command: "certctl status request {targets}",
+    },
+    Row {
+        words: &["issuer", "issuers", "clusterissuer", "clusterissuers"],
+        sentence: "`status issuer` shows issuers; `create issuer` prints a manifest",
+        command: "certctl status issuer {targets}",
+    },
+    Row {
+        words: &["accounts", "show_account"],
+        sentence: "`account show` shows ACME accounts",
+        command: "certctl account show {targets}",
+    },
+    Row {
+        words: &["secret", "secrets"],
+        sentence: "a Secret is a folder of files; `status NAME` shows the files of a certificate, \
+                   `help files` where all others are",
+        command: "certctl status {name}",
+    },
+    Row {
         words: &["cleanup", "clean", "prune"],
         sentence: "the next `issue` removes what an interrupted run left, DNS records too",
         command: "certctl issue",
@@ -350,6 +523,7 @@ mod tests {
     fn said(line: &str) -> Option<String> {
         let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
         let refusal = Arguments::command().try_get_matches_from(&words).err()?;
+        let refusal = without_destructive(refusal);
         advice(&refusal, &words, Some(Path::new("/etc/certctl"))).map(|error| {
             assert_eq!(error.code, ExitCode::Usage, "{line}");
             error.hint.unwrap()
@@ -381,7 +555,7 @@ mod tests {
                 "certctl obtain --domains=a.example",
                 &*format!("{create} a.example --into /etc/certctl && certctl issue"),
             ),
-            ("certctl request", &*format!("{create} DNSNAME --into /etc/certctl && certctl issue")),
+            ("certctl obtain", &*format!("{create} DNSNAME --into /etc/certctl && certctl issue")),
             (
                 "certctl --issue -d a.example -w /var/www",
                 &*format!("{create} a.example --into /etc/certctl && certctl issue"),
@@ -410,6 +584,15 @@ mod tests {
             ("certctl update_account", "certctl account update"),
             ("certctl unregister", "certctl account deactivate ISSUER"),
             ("certctl deactivate", "certctl account deactivate ISSUER"),
+        ] {
+            assert_eq!(said(line).as_deref(), Some(command), "{line}");
+        }
+    }
+
+    #[test]
+    fn each_flag_of_another_tool_leads_to_the_command_for_it() {
+        let create = "certctl create certificate";
+        for (line, command) in [
             ("certctl enhance", &*format!("{create} DNSNAME --reload nginx")),
             ("certctl issue --nginx", &*format!("{create} DNSNAME --reload nginx")),
             ("certctl install web", "certctl deploy web"),
@@ -423,6 +606,19 @@ mod tests {
             ("certctl issue --email a", "certctl create issuer letsencrypt --email ADDRESS"),
             ("certctl issue -m a", "certctl create issuer letsencrypt --email ADDRESS"),
             ("certctl issue web --staging", "certctl create issuer letsencrypt-staging"),
+            (
+                "certctl create certificate a.example --staging --into /srv/tls",
+                "certctl create issuer letsencrypt-staging --into /srv/tls",
+            ),
+            (
+                "certctl create certificate a.example --into=manifests --email a",
+                "certctl create issuer letsencrypt --email ADDRESS --into manifests",
+            ),
+            (
+                "certctl create issuer letsencrypt --webroot /var/www --into /srv/tls",
+                &*format!("{create} DNSNAME --webroot FOLDER --into /srv/tls"),
+            ),
+            ("certctl new --into /srv/tls", &*format!("{create} DNSNAME --into /srv/tls")),
             ("certctl issue --test-cert", "certctl create issuer letsencrypt-staging"),
             ("certctl issue --agree-tos web.yaml", "certctl issue web.yaml"),
             ("certctl issue --dry-run", "certctl plan"),
@@ -445,6 +641,43 @@ mod tests {
     }
 
     #[test]
+    fn a_noun_or_a_wish_in_place_of_a_verb_leads_to_the_command_for_it() {
+        let create = "certctl create certificate";
+        for (line, command) in [
+            ("certctl cert web", "certctl status web"),
+            ("certctl certificate", "certctl status"),
+            ("certctl order", "certctl status order"),
+            ("certctl orders web-1-1", "certctl status order web-1-1"),
+            ("certctl challenges", "certctl status challenge"),
+            ("certctl request", "certctl status request"),
+            ("certctl cr web-1", "certctl status request web-1"),
+            ("certctl issuers", "certctl status issuer"),
+            ("certctl clusterissuer letsencrypt", "certctl status issuer letsencrypt"),
+            ("certctl accounts", "certctl account show"),
+            ("certctl secrets", "certctl status NAME"),
+            ("certctl config", "certctl version -v"),
+            ("certctl edit web", "certctl plan web"),
+            ("certctl expand -d a.example", "certctl explain certificate.spec.dnsNames"),
+            ("certctl export web", "certctl status web"),
+            ("certctl import web.pem", "certctl status web.pem"),
+            ("certctl hooks", "certctl help hooks"),
+            ("certctl standalone", "certctl create issuer letsencrypt"),
+            ("certctl webroot", &*format!("{create} DNSNAME --webroot FOLDER")),
+            ("certctl reinstall", "certctl deploy"),
+            ("certctl rotate web", "certctl renew web"),
+            ("certctl sync", "certctl issue"),
+            ("certctl reconcile", "certctl issue"),
+            ("certctl revert web", "certctl describe web"),
+            ("certctl account delete letsencrypt", "certctl account show"),
+            ("certctl -v account remove letsencrypt", "certctl account show"),
+            ("certctl account activate", "certctl account show"),
+            ("certctl create secret", "certctl create certificate DNSNAME"),
+        ] {
+            assert_eq!(said(line).as_deref(), Some(command), "{line}");
+        }
+    }
+
+    #[test]
     fn a_word_for_the_same_thing_is_the_verb_itself() {
         for (line, same) in [
             ("certctl describe web", "describe"),
@@ -460,11 +693,45 @@ mod tests {
     }
 
     #[test]
+    fn a_verb_that_gives_something_up_is_proposed_for_its_own_typing_errors_only() {
+        let is_proposed = |line: &str| {
+            let refusal = Arguments::command().try_get_matches_from(line.split(' ')).unwrap_err();
+            let said = without_destructive(refusal).to_string();
+            DESTRUCTIVE.iter().any(|verb| said.contains(verb))
+        };
+        for line in [
+            "certctl revok",
+            "certctl revoek web",
+            "certctl forgot",
+            "certctl rolback",
+            "certctl rollbak",
+            "certctl account deactivte",
+        ] {
+            assert!(is_proposed(line), "{line}");
+        }
+        for line in [
+            "certctl revert",
+            "certctl revise",
+            "certctl recover",
+            "certctl reset",
+            "certctl format",
+            "certctl purge",
+            "certctl callback",
+            "certctl roll",
+            "certctl account activate",
+            "certctl account reactivate",
+        ] {
+            assert!(!is_proposed(line), "{line}");
+        }
+    }
+
+    #[test]
     fn a_word_of_ours_or_of_nobody_leads_nowhere() {
         for line in [
             "certctl isue",
             "certctl issue --tiemout 5m",
             "certctl check dnss",
+            "certctl account regster",
             "certctl check",
             "certctl issue --timeout 90d",
             "certctl create issuer letsencrypt --staging --email a",
@@ -488,7 +755,7 @@ mod tests {
 
     #[test]
     fn every_command_is_one_that_is_taken() {
-        for row in ROWS.iter().chain([&CHECK]) {
+        for row in ROWS.iter().chain(GROUPS.iter().map(|(_, row)| row)) {
             for command in Line::default().fill(row.command, None).split(" && ") {
                 let command = command.replace("PROVIDER", "cloudflare");
                 let command = command.replace("URL", "https://ca.example/dir");

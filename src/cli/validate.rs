@@ -13,7 +13,7 @@ use super::output;
 use super::run::on_one_thread;
 use super::shell::Shell;
 use super::targets::{recorded, refused, request, show};
-use crate::manifest::{self, Conflict, Loaded, Source};
+use crate::manifest::{self, Conflict, Loaded, Manifests, Source};
 use crate::resource::NamespacedName;
 use crate::workspace::{Scope, Settings, Workspace, narrow};
 
@@ -34,15 +34,15 @@ pub(crate) fn validate(args: &ValidateArgs, shell: &mut Shell) -> Result<ExitCod
         }
     }
     let places: Vec<String> = sources.iter().filter_map(place).collect();
-    let mut loaded = manifest::load(&sources, &manifest::Options::default());
+    let mut manifests = Manifests::default();
+    let mut loaded = manifests.load(&sources);
     let settings = shell.settings().ok();
     manifest::check_references_of(&mut loaded, |conflict| {
         let known = on_one_thread(Box::pin(owner(settings.clone()?, conflict)));
         known.ok().flatten()
     });
     if has_names {
-        let files = manifest::load(&request.sources, &manifest::Options::default()).files;
-        let named = files.into_iter().collect();
+        let named = manifests.load(&request.sources).files.into_iter().collect();
         narrow(&mut loaded, &request.names, &named, shell.global.namespace())?;
     }
     let unmet = shell.settings_at(PathBuf::new())?.unmet(&loaded);

@@ -103,7 +103,7 @@ pub(super) async fn reach<C: Clock, S: Store, P: Performer, O: Observer>(
     drop(session);
     let locked = async {
         match &lock {
-            Some(lock) => engine.store.lock(lock, engine.options.lock_timeout).await.map(Some),
+            Some(lock) => lock_or_queue(engine, task, lock).await.map(Some),
             None => Ok(None),
         }
     };
@@ -132,6 +132,23 @@ pub(super) async fn reach<C: Clock, S: Store, P: Performer, O: Observer>(
     ended.rewritten = run.rewritten.take();
     ended.deployed = std::mem::take(&mut run.deployments);
     Ok((ended, *drive.session.snapshot))
+}
+
+/// Takes the lock of a certificate. A wait for another process is told when it begins: it may take
+/// as long as `--lock-timeout`.
+async fn lock_or_queue<C: Clock, S: Store, P: Performer, O: Observer>(
+    engine: &Engine<'_, C, S, P, O>,
+    task: &Task,
+    lock: &Lock,
+) -> Result<S::Lease, StoreError> {
+    let at_most = engine.options.lock_timeout;
+    match engine.store.lock(lock, SignedDuration::ZERO).await {
+        Err(StoreError::Locked { holder, .. }) if at_most.is_positive() => {
+            engine.observer.queues(&task.certificate.metadata.key(), &holder, at_most);
+            engine.store.lock(lock, at_most).await
+        }
+        done @ (Ok(_) | Err(_)) => done,
+    }
 }
 
 /// Compares the passwords of the live keystores with those of the spec.

@@ -140,6 +140,9 @@ pub trait Observer {
         self.stage(certificate, &wait.why);
     }
 
+    /// Another process works on the certificate; this one waits for it, for `at_most`.
+    fn queues(&self, _certificate: &NamespacedName, _holder: &str, _at_most: SignedDuration) {}
+
     /// All work is done, and the port still answers for other runs, for `at_most`.
     fn lingers(&self, _at_most: Duration) {}
 
@@ -158,6 +161,10 @@ impl<O: Observer> Observer for Rc<O> {
 
     fn waits(&self, certificate: &NamespacedName, wait: &Wait) {
         O::waits(self, certificate, wait);
+    }
+
+    fn queues(&self, certificate: &NamespacedName, holder: &str, at_most: SignedDuration) {
+        O::queues(self, certificate, holder, at_most);
     }
 
     fn lingers(&self, at_most: Duration) {

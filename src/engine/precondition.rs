@@ -9,7 +9,8 @@ use super::perform::{IssuerAccess, ProviderAccess, check_target, password};
 use crate::acme::AccountKey;
 use crate::manifest::{SecretError, SecretSource};
 use crate::resource::{
-    Certificate, DeployTarget, Issuer, Obstacle, SecretKeySelector, Settings, SolverKind, keystore,
+    Certificate, DeployTarget, Issuer, NamespacedName, Obstacle, SecretKeySelector, Settings,
+    SolverKind, keystore,
 };
 
 /// A field that names what is not there, or cannot be used.
@@ -63,8 +64,10 @@ impl Unmet {
     }
 
     /// The profile that the CA does not have.
-    pub fn profile(message: &str) -> Self {
-        Self::new(true, "spec acme profile", Need::Field, Obstacle::new(message))
+    pub fn profile(issuer: &Issuer, message: &str) -> Self {
+        let profiles = format!("certctl check acme {}", issuer.metadata.name);
+        let obstacle = Obstacle::new(message).command(profiles);
+        Self::new(true, "spec acme profile", Need::Field, obstacle)
     }
 
     fn at_secret(self, name: &str) -> Self {
@@ -81,15 +84,23 @@ pub fn of_certificate(
 ) -> Vec<Unmet> {
     let mut unmet = Vec::new();
     let keystores = certificate.spec.keystores.clone().unwrap_or_default();
-    let has_jks = keystores.jks.is_some_and(|jks| jks.create);
-    let has_pkcs12 = keystores.pkcs12.is_some_and(|pkcs12| pkcs12.create);
-    for (is_wanted, file, field) in [
-        (has_jks, keystore::KEYSTORE_JKS, "spec keystores jks passwordSecretRef"),
-        (has_pkcs12, keystore::KEYSTORE_P12, "spec keystores pkcs12 passwordSecretRef"),
+    let jks = keystores.jks.filter(|jks| jks.create).map(|jks| jks.password_secret_ref);
+    let pkcs12 = keystores.pkcs12.filter(|p12| p12.create).map(|p12| p12.password_secret_ref);
+    for (wanted, file, field) in [
+        (jks, keystore::KEYSTORE_JKS, "spec keystores jks passwordSecretRef"),
+        (pkcs12, keystore::KEYSTORE_P12, "spec keystores pkcs12 passwordSecretRef"),
     ] {
-        if is_wanted && let Err(error) = password(secrets, certificate, file) {
+        let Some(reference) = wanted else { continue };
+        if let Err(error) = password(secrets, certificate, file) {
             let need = Need::Secret(format!("for {file}"));
-            unmet.push(Unmet::new(false, field, need, Obstacle::new(&error.cause)));
+            let found = reference.map(|SecretKeySelector { name, key }| {
+                let secret = NamespacedName::new(&certificate.metadata.namespace, &name);
+                secrets.resolve(&secret, &key)
+            });
+            let fix = found.and_then(|found| found.err()?.obstacle().fix);
+            let one =
+                Unmet::new(false, field, need, Obstacle { fix, ..Obstacle::new(&error.cause) });
+            unmet.push(one.worded(&error.cause));
         }
     }
     let settings = certificate.settings.or(&issuer.settings);
@@ -118,7 +129,7 @@ fn ca_crt(settings: &Settings, certificate: &Certificate, issuer: &Issuer) -> Op
     }
     let message = format!("issuer \"{}\" has no caBundle", issuer.metadata.name);
     let is_own = certificate.settings.ca_crt_from_bundle;
-    let obstacle = Obstacle::new(message);
+    let obstacle = Obstacle::new(message).command("certctl explain issuer.spec.acme.caBundle");
     Some(Unmet::new(!is_own, &annotation("ca-crt"), Need::Field, obstacle))
 }
 
@@ -159,7 +170,10 @@ pub fn of_issuer(
             let one = Unmet::secret(true, &field, &secret.name, &error);
             unmet.push(one.at_secret(&secret.name));
         } else if let Err(error) = access.provider(&dns01.provider, reached) {
-            unmet.push(Unmet::new(true, &field, Need::Field, Obstacle::new(error)));
+            let obstacle = Obstacle::new(error);
+            let is_exec = dns01.provider.name() == "exec";
+            let obstacle = if is_exec { obstacle.command("certctl help hooks") } else { obstacle };
+            unmet.push(Unmet::new(true, &field, Need::Field, obstacle));
         }
     }
     unmet

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::resource::{
-    Certificate, ChallengeType, DnsName, Identifier, Issuer, IssuerKind, NamespacedName, Origin,
-    Usage, host_of, pick_solver,
+    Certificate, ChallengeType, DnsName, Identifier, Issuer, IssuerKind, NamespacedName, Obstacle,
+    Origin, Usage, host_of, pick_solver,
 };
 
 use super::builder::parse;
@@ -128,15 +128,15 @@ fn at_name(
 }
 
 /// The diagnostic for a field that names what this machine lacks. The field is the one at `path`,
-/// and below it the name of that secret.
+/// and below it the name of that secret; what to do about it is the help.
 pub fn unmet(
     loaded: &Loaded,
     id: ObjectId,
     origin: &Origin,
-    path: &[String],
-    secret: Option<&str>,
-    message: &str,
+    (path, secret): (&[String], Option<&str>),
+    obstacle: Obstacle,
 ) -> Diagnostic {
+    let Obstacle { fact, fix } = obstacle;
     let file = loaded.files.iter().position(|path| *path == origin.path);
     let content = content(loaded, file.unwrap_or(usize::MAX));
     let documents = documents(content).unwrap_or_default();
@@ -160,7 +160,9 @@ pub fn unmet(
         (None, Some(span)) => (span, field),
         (None, None) => (Span::point(origin.line, origin.column), field),
     };
-    let draft = Draft::error("E0401", super::field::first_line(span), field, message);
+    let help = fix.map(|fix| fix.to_string());
+    let draft =
+        Draft { help, ..Draft::error("E0401", super::field::first_line(span), field, fact) };
     let text = Text::new(&origin.path, content);
     let sink = Sink::new(&text, number, may_be_secret(content));
     Diagnostic { blocks: Blocks::Object(id), ..sink.complete(draft) }
@@ -528,7 +530,12 @@ impl Check<'_> {
         } else {
             ("E0207", format!("no solver for {full}: none of {whose} matches"))
         };
-        let at = format!("solvers are defined at {}", place(&issuer.origin));
+        let command = if code == "E0208" {
+            "certctl create issuer letsencrypt --dns01 PROVIDER prints one"
+        } else {
+            "certctl explain issuer.spec.acme.solvers"
+        };
+        let at = format!("solvers are defined at {}; {command}", place(&issuer.origin));
         sink.add(Draft::error(code, name.span, &name.field, message).help(at));
     }
 }

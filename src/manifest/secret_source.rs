@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 use zeroize::Zeroizing;
@@ -17,7 +17,7 @@ use crate::resource::{NamespacedName, Obstacle, is_dns_label, is_dns_subdomain};
 use super::file::{ReadError, read_regular};
 use super::name::is_secret_key;
 use super::secret::SecretManifest;
-use crate::trust::{TrustError, Walk, check_secret};
+use crate::trust::{TrustError, Walk, check_secret, quoted};
 
 /// The largest secret, in bytes: the limit of a cluster.
 const MAX_BYTES: usize = 1 << 20;
@@ -60,7 +60,10 @@ impl SecretError {
                 let found = Obstacle::new(format_args!("secret {secret} has no `{key}`"));
                 // The first is a manifest, the next one a file.
                 match tried.get(1) {
-                    Some(path) => found.advice(format!("write it to {path}, with mode 0600")),
+                    Some(path) => {
+                        let path = quoted(Path::new(path));
+                        found.command(format!("install -D -m 0600 /dev/stdin {path}"))
+                    }
                     None => found,
                 }
             }

@@ -14,7 +14,7 @@ use crate::engine::precondition::{Unmet, of_certificate, of_issuer};
 use crate::engine::{IssuerAccess, ProviderAccess, Task, dns_api};
 use crate::manifest::{self, Diagnostic, Loaded, ObjectId, SecretSource};
 use crate::probe::{Resolver, ResolverOptions};
-use crate::resource::{AccountIdentity, Certificate, Issuer, Origin};
+use crate::resource::{AccountIdentity, Certificate, Issuer, Obstacle, Origin};
 use crate::store::Records;
 
 /// An issuer, the solvers of it that are used, whether the state has its account key, and why its
@@ -37,8 +37,13 @@ pub struct Lack {
 impl Lack {
     fn diagnostic(self, loaded: &Loaded) -> Diagnostic {
         let Self { object, origin, unmet } = self;
-        let Unmet { path, secret, message, .. } = unmet;
-        manifest::unmet(loaded, object, &origin, &path, secret.as_deref(), &message)
+        let Unmet { path, secret, message, obstacle, .. } = unmet;
+        let fix = obstacle.fix;
+        // The message may end with it.
+        let said = fix.as_ref().map(|fix| format!(": {fix}")).unwrap_or_default();
+        let fact = message.strip_suffix(&said).unwrap_or(&message).to_owned();
+        let obstacle = Obstacle { fact, fix };
+        manifest::unmet(loaded, object, &origin, (&path, secret.as_deref()), obstacle)
     }
 }
 
@@ -127,7 +132,9 @@ impl Settings {
                 let cluster_resource_namespace = &self.cluster_resource_namespace;
                 let access = IssuerAccess { issuer, secrets, cluster_resource_namespace };
                 let mut unmet = of_issuer(access, solvers, &reached, *has_account_key);
-                unmet.extend(refused_profile.as_ref().map(|message| Unmet::profile(message)));
+                unmet.extend(
+                    refused_profile.as_ref().map(|message| Unmet::profile(issuer, message)),
+                );
                 add(None, issuer, unmet);
             }
         }

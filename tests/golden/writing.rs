@@ -103,6 +103,14 @@ fn manifests_are_made_to_begin_with() {
     ] {
         scene.run(line);
     }
+    scene.note("What they need beside them, and is not there yet, comes first.");
+    for line in [
+        "certctl create issuer by-dns --staging --dns01 cloudflare --into config",
+        "certctl create issuer by-program --staging --dns01 exec --into config",
+        "certctl create certificate b.example.test --issuer ca --reload nginx --into config",
+    ] {
+        scene.run(line);
+    }
     scene.end();
 }
 

@@ -288,7 +288,14 @@ impl Port {
 
 /// What helps where the listener cannot listen.
 pub(in crate::cli) fn ways_out(error: &ListenError) -> &'static str {
-    if let ListenError::NoPermission { .. } = error { WAYS_WITHOUT_PERMISSION } else { WAYS_OUT }
+    match error {
+        ListenError::NoPermission { .. } => WAYS_WITHOUT_PERMISSION,
+        ListenError::InUse { holder: Some(holder), .. } if holder.is_init() => WAYS_OF_SOCKET,
+        ListenError::InUse { .. }
+        | ListenError::Io { .. }
+        | ListenError::Thread { .. }
+        | ListenError::Inherited { .. } => WAYS_OUT,
+    }
 }
 
 /// The addresses that the listener of a run could bind now; else why it could not.
@@ -331,5 +338,7 @@ const NOT_KNOWN: &str = "not known: whether a CA's requests get here from the in
                          NAT, the DNS that it sees)";
 const WAYS_WITHOUT_PERMISSION: &str = "a port below 1024 needs root or CAP_NET_BIND_SERVICE; \
                                        another port: --http01-listen, with port 80 forwarded to it";
+const WAYS_OF_SOCKET: &str = "if certctl.socket has the port: systemctl start certctl.service issues \
+                              with it; or systemctl mask --now certctl.socket";
 const WAYS_OUT: &str = "have that server serve the folder named by certctl.io/http01-webroot, or \
                         proxy /.well-known/acme-challenge/ to --http01-listen";

@@ -37,10 +37,11 @@ pub(super) fn ask(shell: &mut Shell) -> Result<ExitCode, CliError> {
     let text = "This writes the manifest of a certificate, after confirmation. Enter accepts the \
                 default in brackets; Ctrl-C quits.";
     say(shell, text);
-    let by = issuer_of(shell, &config)?;
+    let known = Known::in_folder(&config, namespace_of(shell));
+    let by = issuer_of(shell, &config, &known)?;
     let names = names(shell, &config)?;
     hints(shell, &names);
-    let (by, webroot) = proof(shell, by, &names)?;
+    let (by, webroot) = proof(shell, by, &known, &names)?;
     let output_dir = output_dir(shell)?;
     let reload = reload(shell, &config)?;
     let args = CreateCertificateArgs {
@@ -52,7 +53,7 @@ pub(super) fn ask(shell: &mut Shell) -> Result<ExitCode, CliError> {
         output_dir,
         into: Some(config),
     };
-    finish(&by, &args, shell)
+    finish(&by, &known, &args, shell)
 }
 
 /// The Issuer of the certificate.
@@ -72,15 +73,18 @@ impl By {
 }
 
 /// Shows the manifests, and writes them after a yes.
-fn finish(by: &By, args: &CreateCertificateArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
+fn finish(
+    by: &By,
+    known: &Known,
+    args: &CreateCertificateArgs,
+    shell: &mut Shell,
+) -> Result<ExitCode, CliError> {
     let mut files = Vec::new();
     if let By::New(args) = by {
         let placed = Placed::of("issuer", &args.name, args.into.as_deref(), shell)?;
         let text = issuer::text(args, &placed)?;
         files.push((placed, text));
     }
-    let folder = args.into.as_deref().unwrap_or(Path::new("."));
-    let known = Known::in_folder(folder, namespace_of(shell));
     let issuer = known.chosen(Some(by.name()))?;
     files.push(certificate::manifest(args, &issuer, shell)?);
     for (at, (placed, text)) in files.iter().enumerate() {
@@ -100,21 +104,14 @@ fn finish(by: &By, args: &CreateCertificateArgs, shell: &mut Shell) -> Result<Ex
         let path = write(placed, text, shell)?;
         shell.output.talk(Level::Info, &format!("written to {path}"));
     }
-    if let By::New(args) = by
-        && args.dns01.is_some()
-    {
-        say(
-            shell,
-            "the comments in the Issuer show where to store the credentials of the DNS provider",
-        );
-    }
-    shell.output.talk(Level::Info, "next: certctl plan, then certctl issue");
+    let missing: String = files.iter().map(|(placed, text)| placed.missing(text)).collect();
+    say(shell, &format!("next: {missing}certctl plan, then certctl issue"));
     Ok(ExitCode::Done)
 }
 
 /// Which CA; with another one's URL, the roots that its server is trusted by.
-fn issuer_of(shell: &mut Shell, config: &Path) -> Result<By, CliError> {
-    let known = Known::in_folder(config, namespace_of(shell)).names();
+fn issuer_of(shell: &mut Shell, config: &Path, known: &Known) -> Result<By, CliError> {
+    let known = known.names();
     let of_ours = "letsencrypt, letsencrypt-staging, or the URL of another CA's ACME directory";
     let question = match known.as_slice() {
         [] => format!("CA: {of_ours}"),
@@ -197,8 +194,16 @@ fn names(shell: &mut Shell, config: &Path) -> Result<Vec<String>, CliError> {
 }
 
 /// How the names are validated: the Issuer with its DNS provider, and the webroot.
-fn proof(shell: &mut Shell, by: By, names: &[String]) -> Result<(By, Option<PathBuf>), CliError> {
+fn proof(
+    shell: &mut Shell,
+    by: By,
+    known: &Known,
+    names: &[String],
+) -> Result<(By, Option<PathBuf>), CliError> {
     let By::New(mut args) = by else {
+        if !known.has_http01(by.name()) {
+            return Ok((by, None));
+        }
         let question =
             "Folder from which a web server on port 80 serves the challenges, if there is one";
         return Ok((by, optional(shell, question, folder)?));
@@ -208,7 +213,7 @@ fn proof(shell: &mut Shell, by: By, names: &[String]) -> Result<(By, Option<Path
     if let Err(why) = &port {
         say(shell, &format!("note: {why}"));
     }
-    let words: Vec<&str> = Dns01::OWN.map(Dns01::name).to_vec();
+    let words: Vec<&str> = Dns01::OWN.iter().map(|provider| provider.name).collect();
     let ways = if is_wildcard {
         "a wildcard needs DNS-01: the DNS provider".to_owned()
     } else {

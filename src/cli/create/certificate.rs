@@ -126,9 +126,9 @@ fn annotations(args: &CreateCertificateArgs, placed: &Placed) -> String {
     if let Some(program) = &args.reload {
         let _ = write!(
             text,
-            "    # {}/hooks.d/{program} runs at the end of a run that changed a certificate.\n    \
+            "    # {}{program} runs at the end of a run that changed a certificate.\n    \
              certctl.io/reload: {}\n",
-            placed.config(),
+            placed.hooks(),
             scalar(program)
         );
     }

@@ -145,18 +145,10 @@ fn server_lines(server: &str) -> String {
 
 /// An entry of `solvers`, with values that must be changed.
 fn solver(provider: Dns01) -> Cow<'static, str> {
-    Cow::Borrowed(match provider {
-        Dns01::AcmeDns => include_str!("dns01/acme-dns.yaml"),
-        Dns01::Akamai => include_str!("dns01/akamai.yaml"),
-        Dns01::AzureDns => include_str!("dns01/azure-dns.yaml"),
-        Dns01::CloudDns => include_str!("dns01/cloud-dns.yaml"),
-        Dns01::Cloudflare => include_str!("dns01/cloudflare.yaml"),
-        Dns01::Digitalocean => include_str!("dns01/digitalocean.yaml"),
-        Dns01::Exec => include_str!("dns01/exec.yaml"),
-        Dns01::Rfc2136 => include_str!("dns01/rfc2136.yaml"),
-        Dns01::Route53 => include_str!("dns01/route53.yaml"),
-        Dns01::Listed(provider) => return Cow::Owned(listed(provider)),
-    })
+    match provider {
+        Dns01::Own(provider) => Cow::Borrowed(provider.entry),
+        Dns01::Listed(provider) => Cow::Owned(listed(provider)),
+    }
 }
 
 fn listed(provider: &WebhookProvider) -> String {

@@ -8,7 +8,7 @@ use crate::cli::exit::ExitCode;
 use crate::cli::output::escape;
 use crate::cli::shell::Shell;
 use crate::manifest::{self, Source};
-use crate::resource::IssuerKind;
+use crate::resource::{IssuerKind, SolverKind};
 
 /// An Issuer, as a Certificate names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,12 +16,19 @@ pub(super) struct IssuerName {
     pub(super) name: String,
     /// Whether it is a ClusterIssuer.
     pub(super) is_of_cluster: bool,
+    /// Whether it has a solver for HTTP-01.
+    pub(super) has_http01: bool,
 }
 
 impl IssuerName {
     /// An Issuer in the namespace of the Certificate.
     pub(super) fn of(name: &str) -> Self {
-        Self { name: name.to_owned(), is_of_cluster: false }
+        Self { name: name.to_owned(), is_of_cluster: false, has_http01: true }
+    }
+
+    /// Whether a Certificate names both alike.
+    fn is(&self, other: &Self) -> bool {
+        (&self.name, self.is_of_cluster) == (&other.name, other.is_of_cluster)
     }
 }
 
@@ -39,7 +46,7 @@ impl Known {
         let mut known = Vec::new();
         for folder in &folders {
             for issuer in Self::in_folder(folder, placed.namespace()).0 {
-                if !known.contains(&issuer) {
+                if !known.iter().any(|one: &IssuerName| one.is(&issuer)) {
                     known.push(issuer);
                 }
             }
@@ -60,9 +67,18 @@ impl Known {
                 IssuerKind::Issuer if issuer.metadata.namespace == namespace => false,
                 IssuerKind::Issuer => return None,
             };
-            Some(IssuerName { name: issuer.metadata.name.clone(), is_of_cluster })
+            let has_http01 = issuer.acme.solvers.iter().any(|solver| match solver.kind {
+                SolverKind::Http01(_) => true,
+                SolverKind::Dns01(_) => false,
+            });
+            Some(IssuerName { name: issuer.metadata.name.clone(), is_of_cluster, has_http01 })
         });
         Self(known.collect())
+    }
+
+    /// Whether an Issuer of this name can validate by HTTP-01.
+    pub(super) fn has_http01(&self, name: &str) -> bool {
+        self.0.iter().any(|one| one.name == name && one.has_http01)
     }
 
     /// Their names.
@@ -87,7 +103,7 @@ impl Known {
 
     /// That an Issuer is not there yet, and those that are.
     pub(super) fn lack(&self, issuer: &IssuerName, placed: &Placed) -> Option<String> {
-        if self.0.contains(issuer) {
+        if self.0.iter().any(|one| one.is(issuer)) {
             return None;
         }
         let there =
@@ -120,7 +136,7 @@ mod tests {
         assert_eq!(chosen(&["home", "letsencrypt"], None), Ok(issuer("letsencrypt")));
         let several = chosen(&["home", "work"], None);
         assert_eq!(several, Err("which Issuer? The manifests have home, work".to_owned()));
-        let cluster = IssuerName { name: "all".to_owned(), is_of_cluster: true };
+        let cluster = IssuerName { is_of_cluster: true, ..issuer("all") };
         assert_eq!(Known(vec![cluster.clone()]).chosen(Some("all")).ok(), Some(cluster));
     }
 }

@@ -4,6 +4,7 @@
 //! mistake. Never overwrites a file.
 
 use std::fmt::Write as _;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::cli::args::Format;
@@ -13,6 +14,7 @@ use crate::cli::message::Level;
 use crate::cli::output::escape;
 use crate::cli::owner;
 use crate::cli::shell::Shell;
+use crate::engine::ports::StoreError;
 use crate::manifest::{self, Source};
 use crate::resource::is_dns_subdomain;
 use crate::store::atomic;
@@ -96,6 +98,33 @@ impl Placed {
         into.map(|folder| format!(" --into {folder}")).unwrap_or_default()
     }
 
+    /// What the manifest needs beside it and is not there yet, as its comments name it, in front of
+    /// the next command.
+    pub(super) fn missing(&self, text: &str) -> String {
+        let comments = || text.lines().filter_map(|line| line.trim_start().strip_prefix('#'));
+        let is_missing = |path: &&str| !Path::new(path).exists();
+        let secrets = comments().filter(|line| line.trim_start().starts_with("install "));
+        let secrets = secrets.filter_map(|line| line.split(' ').next_back()).filter(is_missing);
+        let secrets: Vec<&str> = secrets.collect();
+        let folders = [self.hooks(), format!("{}/solvers.d/", self.config())];
+        let is_program = |word: &&str| folders.iter().any(|folder| word.starts_with(folder));
+        let words = comments().flat_map(|line| line.split([' ', ','])).filter(is_program);
+        let programs: Vec<&str> = words.filter(is_missing).collect();
+        let mut missing = String::new();
+        if !secrets.is_empty() {
+            missing = format!("store the credentials in {}, then ", secrets.join(", "));
+        }
+        for program in programs {
+            missing = format!("{missing}write the program {program} (certctl help hooks), then ");
+        }
+        missing
+    }
+
+    /// The folder of the hooks, for comments.
+    pub(super) fn hooks(&self) -> String {
+        format!("{}/hooks.d/", self.config())
+    }
+
     pub(super) fn namespace(&self) -> &str {
         self.namespace.as_deref().unwrap_or("default")
     }
@@ -114,7 +143,8 @@ pub(super) fn print(
         return Ok(ExitCode::Done);
     }
     let shown = write(placed, text, shell)?;
-    shell.output.talk(Level::Info, &format!("written to {shown}; next: {next}"));
+    let missing = placed.missing(text);
+    shell.output.talk(Level::Info, &format!("written to {shown}; next: {missing}{next}"));
     Ok(ExitCode::Done)
 }
 
@@ -124,8 +154,17 @@ pub(super) fn write(placed: &Placed, text: &str, shell: &Shell) -> Result<String
     let path = placed.path().unwrap_or_default();
     let folder = placed.into.as_deref().unwrap_or(Path::new(""));
     let config = shell.environment.config_dir(shell.global.config_dir.as_deref())?.path;
-    let is_there = folder.is_dir() || (config == folder && std::fs::create_dir_all(folder).is_ok());
-    if !is_there {
+    let made = if folder.is_dir() {
+        Ok(())
+    } else if config == folder {
+        std::fs::create_dir_all(folder)
+    } else {
+        Err(ErrorKind::NotFound.into())
+    };
+    if let Err(error) = made {
+        if error.kind() == ErrorKind::PermissionDenied {
+            return Err(denied(folder));
+        }
         let folder = escape(&folder.to_string_lossy()).into_owned();
         let error = CliError::new(ExitCode::Manifest, format_args!("{folder} does not exist"));
         return Err(error.hinted(format_args!("mkdir -p {folder}")));
@@ -137,8 +176,25 @@ pub(super) fn write(placed: &Placed, text: &str, shell: &Shell) -> Result<String
             let message = format!("{shown} already exists; certctl does not overwrite it");
             Err(CliError::new(ExitCode::Manifest, message))
         }
-        Err(error) => Err(CliError::new(ExitCode::Output, error)),
+        Err(error) => Err(unwritten(&error, folder)),
     }
+}
+
+fn unwritten(error: &StoreError, folder: &Path) -> CliError {
+    if let StoreError::Io { source, .. } = error
+        && source.kind() == ErrorKind::PermissionDenied
+    {
+        return denied(folder);
+    }
+    CliError::new(ExitCode::Output, error)
+}
+
+/// The temporary file, of which the system speaks, is none of the user's.
+fn denied(folder: &Path) -> CliError {
+    let folder = escape(&folder.to_string_lossy()).into_owned();
+    let message = format!("no permission to write to {folder}");
+    CliError::new(ExitCode::Output, message)
+        .hinted("run the same command with sudo, or name another folder with --into")
 }
 
 /// What was given on the command line may make a manifest that is none.
@@ -168,6 +224,40 @@ pub(super) fn scalar(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_folder_without_permission_is_named_and_not_the_temporary_file() {
+        let failed = |kind: ErrorKind| {
+            let (path, source) = ("/etc/certctl/.tmp-1-2".to_owned(), kind.into());
+            let error = StoreError::Io { path, action: "create", source };
+            unwritten(&error, Path::new("/etc/certctl")).to_message().text
+        };
+        let told = "error: no permission to write to /etc/certctl\n  try: run the same command with \
+                    sudo, or name another folder with --into";
+        assert_eq!(failed(ErrorKind::PermissionDenied), told);
+        assert!(failed(ErrorKind::StorageFull).contains(".tmp-1-2"));
+    }
+
+    #[test]
+    fn what_a_manifest_needs_is_missing_until_it_is_there() {
+        let config = tempfile::tempdir().unwrap();
+        let (path, shown) = (config.path(), config.path().display().to_string());
+        let (name, namespace) = ("one".to_owned(), None);
+        let placed = Placed { kind: "any", name, namespace, config: path.into(), into: None };
+        let text = format!(
+            "      # A token:\n      #   install -D -m 0600 /dev/stdin {shown}/token\n    \
+             # {shown}/hooks.d/nginx runs at the end.\n      - dns01: {{}}\n"
+        );
+        let program =
+            format!("write the program {shown}/hooks.d/nginx (certctl help hooks), then ");
+        let token = format!("store the credentials in {shown}/token, then ");
+        assert_eq!(placed.missing(&text), format!("{token}{program}"));
+        atomic::write(&path.join("token"), b"x", 0o600).unwrap();
+        assert_eq!(placed.missing(&text), program);
+        std::fs::create_dir(path.join("hooks.d")).unwrap();
+        atomic::write(&path.join("hooks.d/nginx"), b"x", 0o755).unwrap();
+        assert_eq!(placed.missing(&text), "");
+    }
 
     #[test]
     fn a_text_that_could_be_read_as_something_else_is_quoted() {

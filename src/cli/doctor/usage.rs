@@ -33,6 +33,13 @@ impl<'a> Use<'a> {
         found.collect()
     }
 
+    /// Whether a challenge of it is answered by the HTTP-01 listener at its usual address.
+    pub(in crate::cli) fn needs_usual_port(&self) -> bool {
+        let settings = &self.settings;
+        let is_usual = settings.http01_webroot.is_none() && settings.http01_listen.is_empty();
+        is_usual && !self.over_http().is_empty()
+    }
+
     /// The names that are proven by HTTP-01.
     pub(in crate::cli) fn over_http(&self) -> Vec<Identifier> {
         let is_http = |name: &Identifier| {

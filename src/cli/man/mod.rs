@@ -168,7 +168,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::cli::exit::ExitCode;
+    use crate::cli::exit::PLAIN;
 
     #[test]
     fn the_pages_in_man_are_up_to_date() {
@@ -215,19 +215,7 @@ mod tests {
     fn every_exit_code_is_explained() {
         let pages = pages();
         let page = pages.iter().find(|page| page.file == "certctl-exit-codes.7").unwrap();
-        for code in [
-            ExitCode::Done,
-            ExitCode::Failed,
-            ExitCode::Usage,
-            ExitCode::Manifest,
-            ExitCode::Validation,
-            ExitCode::Ca,
-            ExitCode::Output,
-            ExitCode::State,
-            ExitCode::Attention,
-            ExitCode::Changed,
-            ExitCode::Deferred,
-        ] {
+        for code in PLAIN {
             let line = format!(".TP\n.B {}\n", code.number());
             assert!(page.text.contains(&line), "{code:?}");
         }

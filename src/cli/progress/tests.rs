@@ -285,3 +285,31 @@ fn where_nobody_watches_there_are_no_lines() {
     assert!(progress.seen.borrow().shown.is_empty());
     progress.finish();
 }
+
+#[test]
+fn lines_are_drawn_for_a_person_who_did_not_ask_for_less() {
+    for (progress, is_quiet, is_watched, talks_json, is) in [
+        (When::Auto, false, true, false, true),
+        (When::Auto, true, true, false, false),
+        (When::Auto, false, false, false, false),
+        (When::Always, true, true, false, true),
+        (When::Always, false, false, false, true),
+        (When::Always, false, false, true, false),
+        (When::Never, false, true, false, false),
+    ] {
+        let found = is_drawn(progress, is_quiet, is_watched, talks_json);
+        assert_eq!(found, is, "{progress:?}, quiet: {is_quiet}");
+    }
+}
+
+#[test]
+fn a_wait_for_another_run_is_told_once() {
+    let at_most = SignedDuration::from_secs(90);
+    let lines = logged(SILENCE, |progress| {
+        progress.queues(&name("web"), "process 7", at_most);
+        progress.queues(&name("mail"), "process 7", at_most);
+    });
+    let told = "INFO locked by process 7: this run waits for it, 1m30s at most (--lock-timeout) \
+                certificate=default/web";
+    assert_eq!(lines, [told]);
+}

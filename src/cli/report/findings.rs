@@ -87,10 +87,11 @@ pub(super) fn of_wait(why: &str, evidence: &Evidence, certificate: &str) -> Find
         0 | 1 => String::new(),
         count => format!(" and {} more", count - 1),
     };
-    let mut found = Findings {
-        title: format!("{}{more}: {}", name_of(first), first.told()),
-        ..Findings::default()
-    };
+    let (name, told) = (name_of(first), first.told());
+    // An error of the DNS begins with the name.
+    let names_itself = more.is_empty() && told.starts_with(&format!("{name} "));
+    let title = if names_itself { told } else { format!("{name}{more}: {told}") };
+    let mut found = Findings { title, ..Findings::default() };
     if group.len() > 1 {
         found.rows.extend(Row::new("names", few(group)));
     }

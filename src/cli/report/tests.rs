@@ -23,12 +23,12 @@ fn from<T: serde::de::DeserializeOwned>(value: Value) -> T {
 }
 
 fn log() -> Style {
-    Style { now: at(NOW), zone: None, utf8: false, names: 0 }
+    Style { now: at(NOW), zone: None, utf8: false, names: 0, has_reload_unit: false }
 }
 
 fn person() -> Style {
     let zone = TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").unwrap();
-    Style { now: at(NOW), zone: Some(zone), utf8: true, names: 0 }
+    Style { now: at(NOW), zone: Some(zone), utf8: true, names: 0, has_reload_unit: false }
 }
 
 /// A challenge as it is kept: `spec` by its type, the rest as given.
@@ -428,6 +428,15 @@ fn undeployed() -> Ended {
         undeployed: Some(Undeployed { failure, is_new: true, last_try: None, next_try: None }),
         ..ended(unchanged, Evidence::default())
     }
+}
+
+#[test]
+fn a_hook_that_the_unit_runs_is_retried_by_the_unit() {
+    let by_unit = Style { has_reload_unit: true, ..log() };
+    let said = reported(&undeployed(), &by_unit);
+    assert!(said.contains("to retry now: systemctl start certctl-reload.service"), "{said}");
+    assert!(!said.contains("certctl deploy"), "{said}");
+    assert!(reported(&undeployed(), &log()).contains("to retry now: certctl deploy web"));
 }
 
 fn not_tried() -> Ended {

@@ -63,10 +63,5 @@ fn is_needed(mut workspace: Workspace) -> Result<bool, Box<dyn std::error::Error
     let request = Request::default();
     let selection = workspace.select(&request);
     let targets = workspace.targets(&request, selection)?;
-    let mut uses = Use::of_tasks(&targets.tasks).into_iter();
-    Ok(uses.any(|one| {
-        let is_usual =
-            one.settings.http01_webroot.is_none() && one.settings.http01_listen.is_empty();
-        is_usual && !one.over_http().is_empty()
-    }))
+    Ok(Use::of_tasks(&targets.tasks).iter().any(Use::needs_usual_port))
 }

@@ -1,5 +1,8 @@
 //! Time, zone, format and terminal of a status.
 
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
@@ -7,6 +10,7 @@ use super::table::Width;
 use crate::cli::args::Format;
 use crate::cli::shell::Shell;
 use crate::cli::time;
+use crate::cli::timer::has_reload_unit;
 use crate::engine::ports::{Clock as _, SystemClock};
 
 /// Time, zone, format and terminal.
@@ -20,6 +24,8 @@ pub struct Scene {
     pub format: Format,
     /// The size of the terminal, if stdout is one.
     pub width: Option<Width>,
+    /// Whether the hooks of this state are left to `certctl-reload.service`.
+    pub has_reload_unit: bool,
 }
 
 impl Scene {
@@ -31,6 +37,7 @@ impl Scene {
             color: shell.output.data_has_color(),
             format: shell.global.format(),
             width: Width::of_stdout(shell.environment.is_utf8()),
+            has_reload_unit: is_of_the_unit(shell) && has_reload_unit(Path::new("/")),
         }
     }
 
@@ -44,3 +51,13 @@ impl Scene {
         time::told(at, self.now, Some(&self.zone))
     }
 }
+
+/// Whether the state is that of the units, whose user has no right to run the hooks of root.
+fn is_of_the_unit(shell: &Shell) -> bool {
+    let state = shell.environment.state_dir(shell.global.state_dir.as_deref());
+    let is_usual = state.is_ok_and(|state| state.path == Path::new(STATE));
+    is_usual && std::fs::metadata(STATE).is_ok_and(|found| found.uid() != 0)
+}
+
+/// The state of the units.
+const STATE: &str = "/var/lib/certctl";

@@ -16,15 +16,19 @@ pub(super) fn summary(view: &CertificateView, scene: &Scene) -> String {
     let mut lines = Lines::default();
     let verdict = Verdict::of(view, scene.now);
     let word = verdict.paint().on(verdict.word(), scene.color);
-    lines.add("Status", format!("{word} - {}", verdict.sentence(view, scene)));
-    lines.some("Waiting for", &waiting_for(view, verdict, scene.now));
-    lines.add("Next attempt", next_attempt(view, verdict, scene));
+    let sentence = verdict.sentence(view, scene);
+    lines.add("Status", format!("{word} - {sentence}"));
+    let (waits, next) = (waiting_for(view, verdict, scene.now), next_attempt(view, verdict, scene));
+    if waits.as_slice() != [next.as_str()] {
+        lines.some("Waiting for", &waits);
+    }
+    lines.add("Next attempt", next);
     if let Some(overdue) = view.overdue {
         lines.add("Overdue", format!("since {}", scene.time(overdue.since)));
     }
     let found = findings(view, scene);
     if let Some(found) = &found {
-        failure(&mut lines, found);
+        failure(&mut lines, found, &sentence);
     }
     if let Some(back) = view.went_back() {
         let at = scene.time(back.done_at.unwrap_or(back.asked_at));
@@ -50,9 +54,13 @@ pub(super) fn summary(view: &CertificateView, scene: &Scene) -> String {
     lines.text
 }
 
-/// What the last attempt failed by, what that means, and what to do about it.
-fn failure(lines: &mut Lines, found: &Findings) {
-    lines.add("Last failure", escape(&found.title));
+/// What the last attempt failed by, unless the status says so, what that means, and what to do about
+/// it.
+fn failure(lines: &mut Lines, found: &Findings, status: &str) {
+    let title = escape(&found.title);
+    if !status.contains(&*title) {
+        lines.add("Last failure", title);
+    }
     for (label, shown) in [("detail", "  Detail"), ("cause", "  Cause"), ("remedy", "  Remedy")] {
         for row in found.rows.iter().filter(|row| row.label == label) {
             let text: Vec<&str> = row.text.lines().collect();

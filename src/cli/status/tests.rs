@@ -27,7 +27,8 @@ fn needs_attention(views: &[CertificateView], now: Timestamp) -> bool {
 }
 
 fn scene(format: Format) -> Scene {
-    Scene { now: at(NOW), zone: berlin(), color: false, format, width: None }
+    let (now, zone) = (at(NOW), berlin());
+    Scene { now, zone, color: false, format, width: None, has_reload_unit: false }
 }
 
 fn berlin() -> TimeZone {

@@ -185,7 +185,12 @@ impl Verdict {
             }
             Self::PendingDeploy => {
                 let why = undeployed(view).unwrap_or_default();
-                format!("issued but not deployed: {why}; certctl deploy {} tries now", view.key)
+                let command = if scene.has_reload_unit {
+                    "systemctl start certctl-reload.service".to_owned()
+                } else {
+                    format!("certctl deploy {}", view.key)
+                };
+                format!("issued but not deployed: {why}; {command} tries now")
             }
             Self::Ready => format!("valid until {expiry}{}", went_back(view)),
             Self::Pending => {
@@ -328,7 +333,13 @@ pub(super) fn findings(view: &CertificateView, scene: &Scene) -> Option<Findings
         order: failed_order(view).cloned().map(Box::new),
         ..Evidence::default()
     };
-    let style = Style { now: scene.now, zone: Some(scene.zone.clone()), utf8: true, names: 0 };
+    let style = Style {
+        now: scene.now,
+        zone: Some(scene.zone.clone()),
+        utf8: true,
+        names: 0,
+        has_reload_unit: false,
+    };
     Some(of_failure(failure, &evidence, &short(&view.key), &style))
 }
 

@@ -64,6 +64,11 @@ impl Scheduler {
     }
 }
 
+/// Whether the unit that runs the hooks of the system's state is installed.
+pub(crate) fn has_reload_unit(root: &Path) -> bool {
+    RELOADS.iter().any(|path| root.join(path).symlink_metadata().is_ok())
+}
+
 /// Whether a line of a crontab that is no comment has our name.
 fn names_certctl(path: &Path) -> bool {
     let mut text = String::new();
@@ -89,6 +94,11 @@ const UNITS: &[&str] = &[
     "usr/lib/systemd/system/certctl.timer",
     "lib/systemd/system/certctl.timer",
 ];
+const RELOADS: &[&str] = &[
+    "etc/systemd/system/certctl-reload.service",
+    "usr/lib/systemd/system/certctl-reload.service",
+    "lib/systemd/system/certctl-reload.service",
+];
 /// More than a crontab has, in bytes.
 const MOST_READ: u64 = 1 << 20;
 
@@ -104,6 +114,16 @@ mod tests {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         atomic::write(&path, text.as_bytes(), 0o644).unwrap();
         path
+    }
+
+    #[test]
+    fn the_unit_of_the_hooks_is_found_where_packages_and_root_put_it() {
+        for path in RELOADS {
+            let root = tempfile::tempdir().unwrap();
+            assert!(!has_reload_unit(root.path()), "{path}");
+            write(root.path(), path, "");
+            assert!(has_reload_unit(root.path()), "{path}");
+        }
     }
 
     #[test]

@@ -21,7 +21,7 @@ use crate::resource::escape;
 use crate::trust::{Trusted, Walk};
 
 pub(crate) use host::Host;
-pub(crate) use installed::Scheduler;
+pub(crate) use installed::{Scheduler, has_reload_unit};
 
 /// Prints or writes the files of a scheduler.
 pub(super) fn timer(verb: &TimerVerb, shell: &mut Shell) -> Result<ExitCode, CliError> {

@@ -256,6 +256,16 @@ fn cannot_listen(error: &ListenError) -> EffectError {
              web server serve the folder of the annotation certctl.io/http01-webroot"
         ));
     }
+    if let ListenError::InUse { holder: Some(holder), .. } = error
+        && holder.is_init()
+    {
+        // A run of the unit gets the socket passed; any other one has to be without it.
+        return error::precondition(format!(
+            "the HTTP-01 listener cannot start: {error}. If certctl.socket has the port, run \
+             systemctl start certctl.service, which gets it from the socket; or run systemctl mask \
+             --now certctl.socket"
+        ));
+    }
     error::precondition(format!(
         "the HTTP-01 listener cannot start: {error}. If a web server has the port, let it serve a \
          folder and name that in the annotation certctl.io/http01-webroot, or let it proxy \
@@ -278,6 +288,7 @@ const CHECK_TURN: Duration = Duration::from_millis(50);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::solver::http01::Holder;
 
     #[test]
     fn a_port_without_permission_is_no_port_of_a_web_server() {
@@ -290,5 +301,22 @@ mod tests {
             assert!(error.contains(flag), "{error}");
         }
         assert!(!error.contains("has the port"), "{error}");
+    }
+
+    #[test]
+    fn a_port_of_the_socket_unit_leads_to_its_service() {
+        let addr = "[::]:80".parse().unwrap();
+        let said = |holder| {
+            let error = ListenError::InUse { addr, holder: Some(holder) };
+            cannot_listen(&error).cause.to_string()
+        };
+        let error = said(Holder::new("systemd", 1));
+        for command in
+            ["systemctl start certctl.service", "systemctl mask --now certctl.socket", "pid 1"]
+        {
+            assert!(error.contains(command), "{error}");
+        }
+        assert!(!error.contains("web server"), "{error}");
+        assert!(said(Holder::new("nginx", 812)).contains("http01-webroot"));
     }
 }

@@ -22,9 +22,10 @@ impl Holder {
         Self { name: name.to_owned(), pid, is_certctl: false }
     }
 
-    /// Whether it is the first process of the system: systemd, which listens for a unit.
+    /// Whether it is systemd, which listens for a unit. The first process of a container is another
+    /// program, a web server perhaps.
     pub fn is_init(&self) -> bool {
-        self.pid == 1
+        self.pid == 1 && self.name == "systemd"
     }
 
     /// Whether it is the process that asks.
