@@ -6,9 +6,11 @@
 //! are not read.
 
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use rustix::process::geteuid;
 use thiserror::Error;
 use zeroize::Zeroizing;
 
@@ -60,10 +62,7 @@ impl SecretError {
                 let found = Obstacle::new(format_args!("secret {secret} has no `{key}`"));
                 // The first is a manifest, the next one a file.
                 match tried.get(1) {
-                    Some(path) => {
-                        let path = quoted(Path::new(path));
-                        found.command(format!("install -D -m 0600 /dev/stdin {path}"))
-                    }
+                    Some(path) => found.command(install(Path::new(path))),
                     None => found,
                 }
             }
@@ -77,9 +76,34 @@ impl SecretError {
                     (None, _) => found,
                 }
             }
+            Self::Read { path, source: ReadError::Io(error) }
+                if error.kind() == ErrorKind::PermissionDenied && !geteuid().is_root() =>
+            {
+                let (group, path) = (own_group(), quoted(path));
+                let line = format!("sudo chgrp {group} {path} && sudo chmod 0640 {path}");
+                Obstacle::new(self).command(line)
+            }
             Self::Name { .. } | Self::Read { .. } => Obstacle::new(self),
         }
     }
+}
+
+/// The command that stores a secret so that this user can read it: its own file, or one of root's
+/// where the folder is root's.
+fn install(path: &Path) -> String {
+    let above = path.ancestors().skip(1).find_map(|above| above.metadata().ok());
+    let is_of_root = above.is_some_and(|above| above.uid() == 0) && !geteuid().is_root();
+    let path = quoted(path);
+    if is_of_root {
+        return format!("sudo install -D -m 0640 -g {} /dev/stdin {path}", own_group());
+    }
+    format!("install -D -m 0600 /dev/stdin {path}")
+}
+
+fn own_group() -> String {
+    let group = nix::unistd::getegid();
+    let named = nix::unistd::Group::from_gid(group).ok().flatten();
+    named.map_or_else(|| group.to_string(), |named| named.name)
 }
 
 impl SecretSource {

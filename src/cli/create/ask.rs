@@ -87,8 +87,9 @@ fn finish(
     }
     let issuer = known.chosen(Some(by.name()))?;
     files.push(certificate::manifest(args, &issuer, shell)?);
+    let mut missing = String::new();
     for (at, (placed, text)) in files.iter().enumerate() {
-        check(text)?;
+        missing += &placed.missing(&check(text)?);
         let between = if at == 0 { "" } else { "---\n" };
         let path = placed.path().unwrap_or_default();
         let path = escape(&path.to_string_lossy()).into_owned();
@@ -104,7 +105,6 @@ fn finish(
         let path = write(placed, text, shell)?;
         shell.output.talk(Level::Info, &format!("written to {path}"));
     }
-    let missing: String = files.iter().map(|(placed, text)| placed.missing(text)).collect();
     say(shell, &format!("next: {missing}certctl plan, then certctl issue"));
     Ok(ExitCode::Done)
 }

@@ -15,8 +15,8 @@ use crate::cli::output::escape;
 use crate::cli::owner;
 use crate::cli::shell::Shell;
 use crate::engine::ports::StoreError;
-use crate::manifest::{self, Source};
-use crate::resource::is_dns_subdomain;
+use crate::manifest::{self, Loaded, Source};
+use crate::resource::{DeployTarget, SolverKind, is_dns_subdomain};
 use crate::store::atomic;
 
 /// The name of a manifest's object, and where its file is going to be.
@@ -98,26 +98,44 @@ impl Placed {
         into.map(|folder| format!(" --into {folder}")).unwrap_or_default()
     }
 
-    /// What the manifest needs beside it and is not there yet, as its comments name it, in front of
-    /// the next command.
-    pub(super) fn missing(&self, text: &str) -> String {
-        let comments = || text.lines().filter_map(|line| line.trim_start().strip_prefix('#'));
-        let is_missing = |path: &&str| !Path::new(path).exists();
-        let secrets = comments().filter(|line| line.trim_start().starts_with("install "));
-        let secrets = secrets.filter_map(|line| line.split(' ').next_back()).filter(is_missing);
-        let secrets: Vec<&str> = secrets.collect();
-        let folders = [self.hooks(), format!("{}/solvers.d/", self.config())];
-        let is_program = |word: &&str| folders.iter().any(|folder| word.starts_with(folder));
-        let words = comments().flat_map(|line| line.split([' ', ','])).filter(is_program);
-        let programs: Vec<&str> = words.filter(is_missing).collect();
+    /// The secrets and hooks that the manifest names and that are not there yet, in front of the next
+    /// command.
+    pub(super) fn missing(&self, loaded: &Loaded) -> String {
         let mut missing = String::new();
+        let secrets: Vec<String> =
+            self.secrets_of(loaded).filter(|path| !Path::new(path).exists()).collect();
         if !secrets.is_empty() {
             missing = format!("store the credentials in {}, then ", secrets.join(", "));
         }
-        for program in programs {
-            missing = format!("{missing}write the program {program} (certctl help hooks), then ");
+        for one in &loaded.certificates {
+            for target in one.settings.deploy_targets() {
+                let (DeployTarget::Hook { name } | DeployTarget::Reload { name }) = target else {
+                    continue;
+                };
+                let program = format!("{}{name}", self.hooks());
+                if !Path::new(&program).exists() {
+                    missing += &format!("write the program {program} (certctl help hooks), then ");
+                }
+            }
         }
         missing
+    }
+
+    /// The files of the secrets that its Issuers name.
+    fn secrets_of(&self, loaded: &Loaded) -> impl Iterator<Item = String> {
+        let mut found = Vec::new();
+        for issuer in &loaded.issuers {
+            let acme = &issuer.acme;
+            found
+                .extend(acme.external_account_binding.iter().map(|eab| eab.key_secret_ref.clone()));
+            for solver in &acme.solvers {
+                if let SolverKind::Dns01(dns01) = &solver.kind {
+                    found.extend(dns01.provider.credentials());
+                }
+            }
+        }
+        let folder = self.secrets();
+        found.into_iter().map(move |secret| format!("{folder}/{}/{}", secret.name, secret.key))
     }
 
     /// The folder of the hooks, for comments.
@@ -137,13 +155,13 @@ pub(super) fn print(
     next: &str,
     shell: &mut Shell,
 ) -> Result<ExitCode, CliError> {
-    check(text)?;
+    let loaded = check(text)?;
     if placed.into.is_none() {
         shell.output.data(text)?;
         return Ok(ExitCode::Done);
     }
     let shown = write(placed, text, shell)?;
-    let missing = placed.missing(text);
+    let missing = placed.missing(&loaded);
     shell.output.talk(Level::Info, &format!("written to {shown}; next: {missing}{next}"));
     Ok(ExitCode::Done)
 }
@@ -198,11 +216,11 @@ fn denied(folder: &Path) -> CliError {
 }
 
 /// What was given on the command line may make a manifest that is none.
-pub(super) fn check(text: &str) -> Result<(), CliError> {
+pub(super) fn check(text: &str) -> Result<Loaded, CliError> {
     let source = Source::Stdin(text.as_bytes().to_owned());
     let loaded = manifest::load(&[source], &manifest::Options::default());
     let mut errors = loaded.diagnostics.iter().filter(|found| found.is_error());
-    let Some(error) = errors.next() else { return Ok(()) };
+    let Some(error) = errors.next() else { return Ok(loaded) };
     let place = if error.field.is_empty() { "" } else { ": " };
     let message = format!("{}{place}{}", error.field, error.message);
     Err(CliError::new(ExitCode::Usage, message))
@@ -243,20 +261,42 @@ mod tests {
         let config = tempfile::tempdir().unwrap();
         let (path, shown) = (config.path(), config.path().display().to_string());
         let (name, namespace) = ("one".to_owned(), None);
-        let placed = Placed { kind: "any", name, namespace, config: path.into(), into: None };
-        let text = format!(
-            "      # A token:\n      #   install -D -m 0600 /dev/stdin {shown}/token\n    \
-             # {shown}/hooks.d/nginx runs at the end.\n      - dns01: {{}}\n"
-        );
+        let placed = Placed {
+            kind: "any",
+            name,
+            namespace,
+            config: path.into(),
+            into: None,
+            install: String::new(),
+        };
+        let text = "\
+apiVersion: cert-manager.io/v1
+kind: Issuer
+metadata: {name: one}
+spec:
+  acme:
+    server: https://ca.example/dir
+    privateKeySecretRef: {name: account}
+    solvers: [{dns01: {cloudflare: {apiTokenSecretRef: {name: cloudflare, key: token}}}}]
+---
+apiVersion: cert-manager.io/v1
+kind: Certificate
+metadata: {name: web, annotations: {certctl.io/reload: nginx}}
+spec: {secretName: web, dnsNames: [www.example.com], issuerRef: {name: one}}
+";
+        let text = &check(text).unwrap();
         let program =
             format!("write the program {shown}/hooks.d/nginx (certctl help hooks), then ");
-        let token = format!("store the credentials in {shown}/token, then ");
-        assert_eq!(placed.missing(&text), format!("{token}{program}"));
-        atomic::write(&path.join("token"), b"x", 0o600).unwrap();
-        assert_eq!(placed.missing(&text), program);
+        let token =
+            format!("store the credentials in {shown}/secrets/default/cloudflare/token, then ");
+        assert_eq!(placed.missing(text), format!("{token}{program}"));
+        let secret = path.join("secrets/default/cloudflare");
+        std::fs::create_dir_all(&secret).unwrap();
+        atomic::write(&secret.join("token"), b"x", 0o600).unwrap();
+        assert_eq!(placed.missing(text), program);
         std::fs::create_dir(path.join("hooks.d")).unwrap();
         atomic::write(&path.join("hooks.d/nginx"), b"x", 0o755).unwrap();
-        assert_eq!(placed.missing(&text), "");
+        assert_eq!(placed.missing(text), "");
     }
 
     #[test]
