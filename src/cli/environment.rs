@@ -219,12 +219,15 @@ struct Which {
     user: fn(&UserDirectories) -> PathBuf,
 }
 
+/// The manifests of the scheduled runs of a host.
+pub const SYSTEM_CONFIG: &str = "/etc/certctl";
+
 const CONFIG: Which = Which {
     what: "config",
     flag: "--config-dir",
     variable: "CERTCTL_CONFIG_DIR",
     systemd: "CONFIGURATION_DIRECTORY",
-    root: "/etc/certctl",
+    root: SYSTEM_CONFIG,
     user: |user| user.config.clone(),
 };
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::args::{DeployArgs, IssueArgs, RenewArgs};
 use super::count::count;
 use super::daily::Daily;
+use super::environment::{SYSTEM_CONFIG, Source as Origin};
 use super::error::CliError;
 use super::exit::{self, ExitCode};
 use super::message::{Level, Message};
@@ -441,6 +442,7 @@ pub(crate) fn tell_orphans(shell: &mut Shell, orphans: &[(NamespacedName, PathBu
 /// The error of a verb that finds no Certificate at all.
 pub(crate) fn nothing_found(shell: &Shell, known: usize) -> CliError {
     let config = shell.environment.config_dir(shell.global.config_dir.as_deref());
+    let is_own = config.as_ref().is_ok_and(|found| found.source == Origin::User);
     let place = config.map_or_else(|error| error.to_string(), |dir| dir.path.display().to_string());
     let message = match known {
         0 => format!("no Certificate found in {place}"),
@@ -450,5 +452,8 @@ pub(crate) fn nothing_found(shell: &Shell, known: usize) -> CliError {
         ),
     };
     let error = CliError::new(ExitCode::Manifest, message);
+    if is_own && Path::new(SYSTEM_CONFIG).exists() {
+        return error.hinted(format_args!("sudo certctl …, for the manifests in {SYSTEM_CONFIG}"));
+    }
     error.hinted("use certctl issue FILE, or put manifests into the config directory")
 }

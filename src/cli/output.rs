@@ -52,7 +52,6 @@ pub struct Output {
     format: LogFormat,
     /// stderr goes to systemd's journal, which wants a priority before each line.
     has_priorities: bool,
-    has_data: bool,
     /// A person reads stderr and types on stdin.
     can_ask: bool,
     now: fn() -> Timestamp,
@@ -73,7 +72,6 @@ impl Output {
             stderr: Stream::new(is_watched, talk_color, environment, Box::new(stderr)),
             format,
             has_priorities: format == LogFormat::Auto && journal::reads_stderr(environment),
-            has_data: false,
             can_ask,
             now: || SystemClock.now(),
         }
@@ -82,14 +80,19 @@ impl Output {
     /// Any two writers, neither of them a terminal, without colours.
     #[cfg(test)]
     pub(crate) fn to_writers(stdout: Box<dyn Write>, stderr: Box<dyn Write>) -> Self {
-        let stream = |sink| Stream { sink, is_terminal: false, has_color: false, is_closed: false };
+        let stream = |sink| Stream {
+            sink,
+            is_terminal: false,
+            has_color: false,
+            is_closed: false,
+            texts: 0,
+        };
         let now = || SystemClock.now();
         Self {
             stdout: stream(stdout),
             stderr: stream(stderr),
             format: LogFormat::Auto,
             has_priorities: false,
-            has_data: false,
             can_ask: false,
             now,
         }
@@ -97,7 +100,6 @@ impl Output {
 
     /// Writes data to stdout, as it is, but for what GitHub's runner would obey.
     pub fn data(&mut self, text: &str) -> io::Result<()> {
-        self.has_data = true;
         match self.format {
             // The runner reads both streams.
             LogFormat::Github => self.stdout.write(&defuse_commands(text)),
@@ -107,7 +109,12 @@ impl Output {
 
     /// Whether data was written.
     pub fn has_data(&self) -> bool {
-        self.has_data
+        self.stdout.texts > 0
+    }
+
+    /// Whether a message was written to stderr.
+    pub fn has_talked(&self) -> bool {
+        self.stderr.texts > 0
     }
 
     /// Writes a line, or several, to stderr; a line feed is put behind it when there is none. As
@@ -208,6 +215,8 @@ struct Stream {
     is_terminal: bool,
     has_color: bool,
     is_closed: bool,
+    /// How many were written.
+    texts: usize,
 }
 
 impl Stream {
@@ -218,10 +227,11 @@ impl Stream {
         sink: Box<dyn Write>,
     ) -> Self {
         let has_color = wants_color(color, is_terminal, environment);
-        Self { sink, is_terminal, has_color, is_closed: false }
+        Self { sink, is_terminal, has_color, is_closed: false, texts: 0 }
     }
 
     fn write(&mut self, text: &str) -> io::Result<()> {
+        self.texts = self.texts.saturating_add(1);
         if self.is_closed {
             return Ok(());
         }

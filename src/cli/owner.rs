@@ -20,7 +20,7 @@ use super::shell::Shell;
 /// users, for verbs that do not do what a run does, and where root lacks the rights for it: then the
 /// state names its owner. Must come before anything is started or written.
 pub(super) fn become_owner(verb: Option<&Verb>, shell: &mut Shell) -> Result<(), CliError> {
-    if !shell.environment.is_root() || !verb.is_some_and(|verb| is_of_owner(verb, shell)) {
+    if !shell.environment.is_root() || !verb.is_none_or(|verb| is_of_owner(verb, shell)) {
         return Ok(());
     }
     let state = shell.environment.state_dir(shell.global.state_dir.as_deref());
@@ -43,7 +43,9 @@ pub(super) fn become_owner(verb: Option<&Verb>, shell: &mut Shell) -> Result<(),
 /// Says whose rights the run had, behind what these may be the reason of.
 pub(super) fn explain(code: ExitCode, shell: &mut Shell) {
     let may_be_reason = matches!(code, ExitCode::Manifest | ExitCode::Output | ExitCode::State);
-    if let Some(owner) = shell.acts_as.take().filter(|_| may_be_reason) {
+    // Where the errors are told once a day, so is this.
+    let is_told = may_be_reason && (shell.output.has_talked() || shell.output.has_data());
+    if let Some(owner) = shell.acts_as.take().filter(|_| is_told) {
         let text = format!("ran as {owner}, the owner of the state, not as root");
         shell.output.talk(Level::Info, &text);
     }
@@ -78,10 +80,8 @@ fn is_of_owner(verb: &Verb, shell: &Shell) -> bool {
         | Verb::Doctor(_) => true,
         // A draft may lie where root alone can read it.
         Verb::Validate(args) => args.targets.is_empty() && shell.global.filename.is_empty(),
-        Verb::Status(_)
-        | Verb::Describe(_)
-        | Verb::Inspect(_)
-        | Verb::Check(_)
+        Verb::Status(_) | Verb::Describe(_) | Verb::Check(_) => shell.global.filename.is_empty(),
+        Verb::Inspect(_)
         | Verb::Run(_)
         | Verb::Timer(_)
         | Verb::Create(_)

@@ -76,7 +76,8 @@ impl Shell {
                 lock_timeout: global.lock_timeout.0,
                 intervals: Intervals { self_check: global.self_check_interval.0 },
                 unattended: !self.output.talks_to_terminal(),
-                reports_daily: !self.output.talks_to_terminal(),
+                // A journal is no mail: who looks into it looks for the reason.
+                reports_daily: !self.output.talks_to_terminal() && !self.output.has_priorities(),
                 certificates: 0,
                 limits: PUBLISHED,
                 ignore_limits: false,

@@ -11,6 +11,7 @@ use jiff::Timestamp;
 
 use super::args::Format;
 use super::count::count;
+use super::environment::SYSTEM_CONFIG;
 use super::error::CliError;
 use super::exit::ExitCode;
 use super::folders;
@@ -81,7 +82,7 @@ impl Place {
             (files, _) => count(files, "named file"),
         };
         let is_read = |path: &Path| config.as_deref() == Some(path) || settings.state_dir == path;
-        let unread = ["/etc/certctl", "/var/lib/certctl"].into_iter().find(|path| {
+        let unread = [SYSTEM_CONFIG, "/var/lib/certctl"].into_iter().find(|path| {
             let path = Path::new(path);
             !settings.is_root && path.exists() && !is_read(path)
         });
@@ -314,8 +315,9 @@ impl Found {
     fn nothing(&self, place: &Place, scene: &Scene) -> String {
         let width = columns(scene);
         let mut rows = vec![("manifests", place.manifests.clone()), ("state", place.state())];
-        let unread =
-            place.unread.map(|path| format!("{path} is readable by root only: sudo certctl"));
+        let unread = place
+            .unread
+            .map(|path| format!("{path}, of the scheduled runs of this host: sudo certctl"));
         rows.extend(unread.map(|unread| ("not read", unread)));
         let mut text = String::from("No certificate yet.\n") + &lines(&rows);
         let into = place.config.as_deref().map_or_else(|| "FOLDER".to_owned(), quoted);

@@ -290,7 +290,7 @@ const ROWS: &[Row] = &[
         command: "certctl create certificate {names} --into {config}",
     },
     Row {
-        words: &["delete", "remove", "rm", "--remove"],
+        words: &["delete", "remove", "rm", "uninstall", "--remove"],
         sentence: "`forget` stops managing a certificate and leaves its files; `revoke` revokes it",
         command: "certctl forget {name}",
     },
@@ -411,6 +411,16 @@ const ROWS: &[Row] = &[
         words: &["--revoke"],
         sentence: "to replace and revoke a certificate",
         command: "certctl revoke {name}",
+    },
+    Row {
+        words: &["start", "stop", "enable", "disable", "daemon", "ps"],
+        sentence: "a scheduler starts `certctl issue`; to print the files of a timer for this host",
+        command: "certctl timer print --systemd",
+    },
+    Row {
+        words: &["reload", "restart"],
+        sentence: "`deploy` writes the outputs and runs the hooks and reloads of a certificate again",
+        command: "certctl deploy {targets}",
     },
     Row {
         words: &["logs", "log", "events"],

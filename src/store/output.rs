@@ -98,7 +98,7 @@ impl OutputError {
             Self::Trust(error) => error.remedy(),
             Self::DefaultAcl { path } => Some(format!("setfacl -k {}", quoted(path))),
             Self::Io { action: "open", path, source } if source.kind() == ErrorKind::NotFound => {
-                Some(format!("mkdir {}", quoted(path)))
+                Some(format!("mkdir -p {}", quoted(path)))
             }
             Self::Io { .. }
             | Self::Foreign { .. }

@@ -51,7 +51,7 @@ fn all_that_a_ready_certificate_lacks_is_named_in_one_run_each_as_what_it_is() {
     let not_executable = format!("hook install: {hook} is not executable: chmod a+rx {hook}");
     let missing = format!("there is no hook {other}");
     let run = world.issue().ends_in(3).says("[precondition]");
-    let no_folder = format!("mkdir {}", world.path("gone").display());
+    let no_folder = format!("mkdir -p {}", world.path("gone").display());
     for text in [&not_executable, &missing, &no_folder] {
         assert!(run.stderr.contains(text.as_str()), "{text}: {}", run.stderr);
     }

@@ -114,7 +114,8 @@ impl Placed {
                 };
                 let program = format!("{}{name}", self.hooks());
                 if !Path::new(&program).exists() {
-                    missing += &format!("write the program {program} (certctl help hooks), then ");
+                    missing =
+                        format!("{missing}write the program {program} (certctl help hooks), then ");
                 }
             }
         }

@@ -15,7 +15,18 @@ use crate::trust::quoted;
 /// A finding for each list of addresses that is listened on, and one for each webroot.
 pub(super) fn http01(shell: &Shell, uses: &[Use<'_>]) -> Vec<Finding> {
     let (ports, webroots) = used(shell, uses);
-    ports.iter().map(port).chain(webroots.into_iter().map(webroot)).collect()
+    let masked = masked_socket(&ports, Path::new("/"));
+    ports.iter().map(port).chain(masked).chain(webroots.into_iter().map(webroot)).collect()
+}
+
+/// What keeps the service from a port that this run would get.
+fn masked_socket(ports: &[Port], root: &Path) -> Option<Finding> {
+    let unit = root.join("etc/systemd/system/certctl.socket");
+    let is_masked = std::fs::read_link(unit).is_ok_and(|target| target == Path::new("/dev/null"));
+    let is_free = ports.iter().any(|found| matches!(found, Port::Usable { .. }));
+    let obstacle = Obstacle::new("certctl.socket is masked: certctl.service gets no port 80");
+    (is_masked && is_free)
+        .then(|| Finding::warning("HTTP-01", obstacle.command("systemctl unmask certctl.socket")))
 }
 
 /// What would stop a run by any user: that this one may not listen is not among it.
@@ -92,7 +103,7 @@ fn webroot(path: &str) -> Finding {
                 if folder.exists() {
                     obstacle
                 } else {
-                    obstacle.command(format!("mkdir {}", quoted(folder)))
+                    obstacle.command(format!("mkdir -p {}", quoted(folder)))
                 },
             )
         }
@@ -109,6 +120,21 @@ mod tests {
     use super::super::finding::Verdict;
     use super::*;
     use crate::solver::http01::Holder;
+
+    #[test]
+    fn a_masked_socket_is_seen_where_the_port_is_free() {
+        let root = tempfile::tempdir().unwrap();
+        let addr: SocketAddr = "[::]:80".parse().unwrap();
+        let free = [Port::Usable { addresses: vec![addr], sharers: Vec::new() }];
+        let taken = [Port::Refused(ListenError::InUse { addr, holder: None })];
+        assert!(masked_socket(&free, root.path()).is_none());
+        let units = root.path().join("etc/systemd/system");
+        std::fs::create_dir_all(&units).unwrap();
+        std::os::unix::fs::symlink("/dev/null", units.join("certctl.socket")).unwrap();
+        let found = masked_socket(&free, root.path()).unwrap();
+        assert!(!found.is_wrong());
+        assert!(masked_socket(&taken, root.path()).is_none());
+    }
 
     #[test]
     fn a_port_is_wrong_when_a_run_would_not_get_it() {

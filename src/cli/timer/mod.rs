@@ -189,14 +189,10 @@ fn files(args: &TimerPrintArgs, program: &str, flags: &[Flag], host: Host) -> Ve
     let (before, behind) =
         if args.launchd { ("        <string>", "</string>\n") } else { (" ", "") };
     let words: String = words.flat_map(|word| [before, word, behind]).collect();
-    // What systemd would else keep it from writing.
-    let writable = flags.iter().filter(|flag| flag.name == "state-dir");
-    let writable = writable.filter_map(|flag| Some(flag.word.split_once('=')?.1));
-    let writable: String = writable.flat_map(|path| ["ReadWritePaths=", path, "\n"]).collect();
     let fill = |text: &str| {
         // A calendar of systemd wants two digits, cron and launchd take both.
         let minute = if args.launchd { minute.to_string() } else { format!("{minute:02}") };
-        let text = text.replace("@FLAGS@", &words).replace("@WRITABLE@", &writable);
+        let text = text.replace("@FLAGS@", &words);
         text.replace("@PROGRAM@", program).replace("@USER@", user).replace("@MINUTE@", &minute)
     };
     templates.iter().map(|(place, text)| (*place, fill(text))).collect()
@@ -294,11 +290,9 @@ mod tests {
         let line = "issue -q --state-dir=/srv/state --timeout=5m\n";
         let launchd = "<string>-q</string> <string>--state-dir=/srv/state</string> \
                        <string>--timeout=5m</string> </array>";
-        for (scheduler, wanted) in [
-            ("--cron", vec![line]),
-            ("--systemd", vec![line, "\nReadWritePaths=/srv/state\n"]),
-            ("--launchd", vec![launchd]),
-        ] {
+        for (scheduler, wanted) in
+            [("--cron", vec![line]), ("--systemd", vec![line]), ("--launchd", vec![launchd])]
+        {
             let line = ["certctl", "timer", "print", scheduler];
             let parsed = Arguments::try_parse_from(line).unwrap().verb;
             let Some(Verb::Timer(TimerVerb::Print(args))) = parsed else { panic!("{scheduler}") };

@@ -250,8 +250,8 @@ fn cannot_listen(error: &ListenError) -> EffectError {
     if let ListenError::NoPermission { .. } = error {
         return error::precondition(format!(
             "the HTTP-01 listener cannot start: {error}: a port below 1024 needs root or \
-             CAP_NET_BIND_SERVICE (setcap cap_net_bind_service=+ep certctl; the systemd units have \
-             a socket for it). Or choose another port with --http01-listen, to which port 80 is \
+             CAP_NET_BIND_SERVICE; certctl.service gets it from certctl.socket, unless that is \
+             masked (systemctl unmask certctl.socket). Or choose another port with --http01-listen, to which port 80 is \
              forwarded, and the port that the CA connects to with --http01-check-port; or let a \
              web server serve the folder of the annotation certctl.io/http01-webroot"
         ));

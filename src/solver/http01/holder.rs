@@ -48,6 +48,11 @@ pub(super) fn holder_of(address: SocketAddr) -> Option<Holder> {
     ours.or(holders.first()).cloned()
 }
 
+/// Whether any process listens on `address`, also one that this user may not look into.
+pub(super) fn is_held(address: SocketAddr) -> bool {
+    found::is_held(address)
+}
+
 /// The other certctl processes that listen on `address`, besides this one.
 pub(super) fn others_of_us(address: SocketAddr) -> Vec<Holder> {
     found::other_holders(address).into_iter().filter(|holder| holder.is_certctl).collect()
@@ -86,6 +91,10 @@ mod found {
     pub(super) fn other_holders(address: SocketAddr) -> Vec<Holder> {
         let own = socket_inodes(Path::new("/proc/self")).unwrap_or_default();
         holders_of(sockets(address).into_iter().filter(|(inode, _)| !own.contains(inode)).collect())
+    }
+
+    pub(super) fn is_held(address: SocketAddr) -> bool {
+        !sockets(address).is_empty()
     }
 
     fn sockets(address: SocketAddr) -> Vec<(String, String)> {
@@ -214,6 +223,10 @@ mod found {
 
     pub(super) fn other_holders(_address: SocketAddr) -> Vec<Holder> {
         Vec::new()
+    }
+
+    pub(super) fn is_held(_address: SocketAddr) -> bool {
+        false
     }
 }
 

@@ -93,9 +93,11 @@ fn lacks_ipv6(error: &io::Error) -> bool {
 }
 
 fn explain(addr: SocketAddr, source: io::Error) -> ListenError {
-    if source.kind() == io::ErrorKind::AddrInUse {
+    let is_denied = source.kind() == io::ErrorKind::PermissionDenied;
+    // The kernel asks for the right to the port first, and then whether it is in use.
+    if source.kind() == io::ErrorKind::AddrInUse || (is_denied && holder::is_held(addr)) {
         ListenError::InUse { addr, holder: holder::holder_of(addr) }
-    } else if source.kind() == io::ErrorKind::PermissionDenied {
+    } else if is_denied {
         ListenError::NoPermission { addr }
     } else {
         ListenError::Io { addr, source }

@@ -97,7 +97,7 @@ fn a_missing_parent_is_not_made_up() {
     let error = output.write(1, &files("1", &PAIR), ANY).unwrap_err();
     assert!(error.to_string().starts_with("cannot open"), "{error}");
     let home = scratch.path().canonicalize().unwrap().join("tls");
-    assert_eq!(error.remedy(), Some(format!("mkdir {}", home.display())));
+    assert_eq!(error.remedy(), Some(format!("mkdir -p {}", home.display())));
 }
 
 #[test]
