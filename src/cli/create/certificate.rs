@@ -99,6 +99,7 @@ pub(super) fn text(
 
 /// The name of the object: a wildcard's name cannot be one.
 pub(super) fn named_after(name: &str) -> String {
+    let name = name.to_ascii_lowercase();
     match name.strip_prefix("*.") {
         Some(domain) => format!("wildcard.{domain}"),
         None => name.replace(':', "-"),

@@ -41,8 +41,15 @@ impl Placed {
     ) -> Result<Self, CliError> {
         if !is_dns_subdomain(name) {
             let message = format!("`{}` is not a valid object name", escape(name));
-            let hint =
-                "lower-case letters, digits, `-` and `.`; certctl create certificate has --name";
+            let hint = match kind {
+                "issuer" => {
+                    "lower-case letters, digits, `-` and `.`; the URL of a CA: certctl create issuer \
+                     NAME --server URL"
+                }
+                _ => {
+                    "lower-case letters, digits, `-` and `.`; certctl create certificate has --name"
+                }
+            };
             return Err(CliError::new(ExitCode::Usage, message).hinted(hint));
         }
         match shell.global.format() {
