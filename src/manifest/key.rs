@@ -33,7 +33,8 @@ fn key_algorithm(field: &Field<'_>, sink: &mut Sink<'_>) -> Option<KeyAlgorithm>
     if let Some((_, algorithm)) = ALGORITHMS.iter().find(|(word, _)| *word == text) {
         return Some(*algorithm);
     }
-    let message = "must be either empty or one of RSA, ECDSA or Ed25519".to_owned();
+    // The words of cert-manager; the right ones are proposed below.
+    let message = "must be either empty or one of rsa, ecdsa or ed25519".to_owned();
     field.refuse_word(sink, message, &ALGORITHMS.map(|(word, _)| word));
     None
 }
