@@ -31,6 +31,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use zeroize::Zeroizing;
 
+use super::folder::MAX_BYTES;
 use crate::resource::{NamespacedName, hex};
 use crate::store::port::{Etag, Key, StoreError, Stored};
 
@@ -41,8 +42,8 @@ pub(super) const FILE: &str = "in-flight";
 const VERSION: u64 = 1;
 
 /// The size at which the documents are written to their files, and the next record begins another
-/// file, in bytes.
-pub(super) const FULL: u64 = 1 << 20;
+/// file, in bytes. Some twelve steps of an order with 100 names; a record's head and digest fit in too.
+pub(super) const FULL: u64 = MAX_BYTES / 4 * 3;
 
 /// The first line of a record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -163,7 +164,7 @@ impl Steps {
                 None => on_disk(&key)?,
             };
             if after == steps.after && head.base.map(Etag) == now {
-                steps.documents.insert(key, Made::of(document.map(Stored::of)));
+                steps.keep(&key, Made::of(document.map(Stored::of)));
             }
             rest = rest.get(length..).unwrap_or_default();
         }
@@ -195,11 +196,19 @@ impl Steps {
         record
     }
 
-    /// Notes a record that was appended.
-    pub(super) fn add(&mut self, key: &Key, bytes: Option<&[u8]>, record: &Record) {
-        let stored = bytes.map(|bytes| Stored::of(Zeroizing::new(bytes.to_vec())));
-        self.documents.insert(key.clone(), Made::of(stored));
+    /// Notes a record that was appended; `etag` is that of the bytes.
+    pub(super) fn add(&mut self, key: &Key, bytes: Option<&[u8]>, etag: &Etag, record: Record) {
         self.length = self.length.saturating_add(u64::try_from(record.len()).unwrap_or(u64::MAX));
+        drop_bytes(key, record);
+        let stored =
+            |bytes: &[u8]| Stored { bytes: Zeroizing::new(bytes.to_vec()), revision: etag.clone() };
+        self.keep(key, Made::of(bytes.map(stored)));
+    }
+
+    fn keep(&mut self, key: &Key, made: Made) {
+        if let Some(Made::Written(old)) = self.documents.insert(key.clone(), made) {
+            drop_bytes(key, old.bytes);
+        }
     }
 
     /// What the steps made of a document; `None` when they have not changed it.
@@ -246,6 +255,22 @@ impl File {
         let before = &self.seen;
         (before.st_dev, before.st_ino, before.st_size) == (now.st_dev, now.st_ino, now.st_size)
             && (before.st_ctime, before.st_ctime_nsec) == (now.st_ctime, now.st_ctime_nsec)
+    }
+}
+
+/// Frees the bytes of a document. Only those of a key are secret: overwriting an order of a hundred
+/// names at each of its steps would take as long as to write it.
+pub(super) fn drop_bytes(of: &Key, mut bytes: Zeroizing<Vec<u8>>) {
+    match of {
+        Key::NextKey(_) | Key::AccountKey(_) => drop(bytes),
+        Key::Certificate(_)
+        | Key::Request(..)
+        | Key::Order(..)
+        | Key::Account(_)
+        | Key::AccountLimits(_)
+        | Key::BannedKeys
+        | Key::Revoked(_)
+        | Key::Scheduler => drop(std::mem::take(&mut *bytes)),
     }
 }
 

@@ -129,6 +129,10 @@ impl StateDirectory {
             };
         }
         let is_new = known.is_none();
+        // Without the other owner, the steps need not be copied.
+        let before = self.open_steps().get().remove(of);
+        let before =
+            before.map(|File { seen, is_named, is_synced, .. }| (seen, is_named, is_synced));
         let mut steps = match known {
             Some(steps) => Arc::unwrap_or_clone(steps),
             None => Steps::after(self.etag_on_disk(&Key::Certificate(of.clone()))?),
@@ -139,13 +143,18 @@ impl StateDirectory {
             folder.make_child(layout::ORDERS)?;
         }
         let record = steps.record(key, expected, bytes);
-        let stat = write(&folder, &steps, &record)?;
-        steps.add(key, bytes, &record);
-        let mut open = self.open_steps().get();
-        let is_named = !is_new && open.get(of).is_some_and(|file| file.is_named);
-        let steps = Arc::new(steps);
-        open.insert(of.clone(), File { seen: stat, steps, is_named, is_synced: false });
-        Ok(etag)
+        let written = write(&folder, &steps, &record);
+        let (seen, is_named, is_synced) = match (&written, before) {
+            (Ok(seen), before) => {
+                steps.add(key, bytes, &etag, record);
+                (*seen, !is_new && before.is_some_and(|(_, is_named, _)| is_named), false)
+            }
+            (Err(_), Some(before)) => before,
+            (Err(_), None) => return written.map(|_| etag),
+        };
+        let file = File { seen, steps: Arc::new(steps), is_named, is_synced };
+        self.open_steps().get().insert(of.clone(), file);
+        written.map(|_| etag)
     }
 
     /// Makes the steps so far durable.
@@ -517,7 +526,7 @@ mod tests {
         let key = Key::Order(web(), 1, 1);
         let mut before = None;
         for number in 0..5_u8 {
-            let bytes = vec![number; 400_000];
+            let bytes = vec![number; 1_200_000];
             before = Some(done(state.append(&key, Some(&bytes), before.as_ref())).unwrap());
             assert!(fs::metadata(&file).unwrap().len() <= FULL);
         }
