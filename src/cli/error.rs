@@ -80,7 +80,9 @@ impl std::error::Error for CliError {}
 
 impl From<EnvironmentError> for CliError {
     fn from(error: EnvironmentError) -> Self {
+        let EnvironmentError::NoHome { what, flag, .. } = error;
         Self::new(ExitCode::Usage, error)
+            .hinted(format_args!("certctl {flag} FOLDER …, the {what} directory"))
     }
 }
 

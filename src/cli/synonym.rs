@@ -675,7 +675,6 @@ mod tests {
             ("certctl account activate", "certctl account show"),
             ("certctl create secret", "certctl create certificate DNSNAME"),
             ("certctl create www.example.com", "certctl create certificate www.example.com"),
-            ("certctl create cert www.example.com", "certctl create certificate www.example.com"),
         ] {
             assert_eq!(said(line).as_deref(), Some(command), "{line}");
         }

@@ -140,9 +140,15 @@ impl Source {
             Self::Server { host, port } => {
                 let label = format!("{host}:{port}");
                 let network = network.ok_or_else(|| unread(&label, &"--offline"))?;
+                let unserved = |error: &dyn std::fmt::Display| {
+                    let at =
+                        if host.contains(':') { format!("[{host}]:{port}") } else { label.clone() };
+                    unread(&label, error)
+                        .hinted(format_args!("openssl s_client -connect {at} -servername {host}"))
+                };
                 let shown = network.certificates(host, *port).await;
-                let shown = shown.map_err(|error| unread(&label, &error))?;
-                let bundle = Bundle::from_der(shown).map_err(|error| unread(&label, &error))?;
+                let shown = shown.map_err(|error| unserved(&error))?;
+                let bundle = Bundle::from_der(shown).map_err(|error| unserved(&error))?;
                 Ok(Subject::new(label, bundle).served(owners, host).await)
             }
         }
