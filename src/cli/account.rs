@@ -267,6 +267,11 @@ fn advice(error: &EffectError, issuer: &str, wish: AccountRequest) -> Advice {
         .or_else(|| at_the_ca.and_then(|failed| advice::of_request(failed, &subject)))
         .or_else(|| advice::of_class(error.cause.class(), &subject))
         .unwrap_or_default();
-    let command = found.command.or_else(|| Some(format!("certctl check acme {issuer}")));
-    Advice { command, ..found }
+    let command = found.command.unwrap_or_else(|| match (wish, at_the_ca) {
+        (AccountRequest::Updated | AccountRequest::Deactivated, None) => {
+            "certctl account show".to_owned()
+        }
+        _ => format!("certctl check acme {issuer}"),
+    });
+    Advice { command: Some(command), ..found }
 }

@@ -127,7 +127,9 @@ fn a_filter_or_a_folder_that_leaves_nothing_to_show_does_not_look_healthy() {
     let nowhere = world.path("nowhere").display().to_string();
     let state = world.path("none").display().to_string();
     let words = ["status", "--config-dir", &nowhere, "--state-dir", &state];
-    world.run(&words).ends_in(3).says(&format!("there is no config directory {nowhere}"));
+    let run = world.run(&words).ends_in(3);
+    run.says(&format!("there is no config directory {nowhere}"))
+        .says("  try: certctl status --config-dir FOLDER; to begin: certctl create\n");
 }
 
 #[test]
