@@ -267,11 +267,13 @@ fn advice(error: &EffectError, issuer: &str, wish: AccountRequest) -> Advice {
         .or_else(|| at_the_ca.and_then(|failed| advice::of_request(failed, &subject)))
         .or_else(|| advice::of_class(error.cause.class(), &subject))
         .unwrap_or_default();
-    let command = found.command.unwrap_or_else(|| match (wish, at_the_ca) {
-        (AccountRequest::Updated | AccountRequest::Deactivated, None) => {
+    let command = found.command.unwrap_or_else(|| match wish {
+        AccountRequest::Updated | AccountRequest::Deactivated if at_the_ca.is_none() => {
             "certctl account show".to_owned()
         }
-        _ => format!("certctl check acme {issuer}"),
+        AccountRequest::Registered | AccountRequest::Updated | AccountRequest::Deactivated => {
+            format!("certctl check acme {issuer}")
+        }
     });
     Advice { command: Some(command), ..found }
 }

@@ -88,9 +88,8 @@ pub(super) fn of_wait(why: &str, evidence: &Evidence, certificate: &str) -> Find
         count => format!(" and {} more", count - 1),
     };
     let (name, told) = (name_of(first), first.told());
-    // An error of the DNS, or of a solver, begins with the name.
-    let rest = told.strip_prefix(name.as_str()).filter(|_| more.is_empty());
-    let names_itself = rest.is_some_and(|rest| rest.starts_with([' ', ':']));
+    // An error of the DNS begins with the name.
+    let names_itself = more.is_empty() && told.starts_with(&format!("{name} "));
     let title = if names_itself { told } else { format!("{name}{more}: {told}") };
     let mut found = Findings { title, ..Findings::default() };
     if group.len() > 1 {
