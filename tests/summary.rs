@@ -1,7 +1,5 @@
 //! Promise: `tests/run` ends with how many tests passed, failed and were ignored, and why.
 
-#![expect(clippy::unwrap_used, reason = "what goes wrong in a test ends the test")]
-
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
