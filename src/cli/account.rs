@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::advice::{self, Advice, Subject};
 use super::args::{AccountIssuerArgs, AccountVerb, Format};
 use super::document::{self, Object};
 use super::error::CliError;
@@ -169,7 +170,8 @@ async fn work(
     }
     if wish == AccountRequest::Deactivated && issuers.len() > 1 {
         let message = "several Issuers found: name the one whose account to deactivate";
-        return Err(CliError::new(ExitCode::Usage, message));
+        let hint = "certctl account deactivate ISSUER; certctl account show lists the accounts";
+        return Err(CliError::new(ExitCode::Usage, message).hinted(hint));
     }
     if let (AccountRequest::Deactivated, [issuer]) = (wish, issuers.as_slice()) {
         shell.confirm(yes, &loss(issuer, &targets), "Deactivate the account?")?;
@@ -231,11 +233,47 @@ fn tell(
             let message = error.to_string();
             let message = escape(&message);
             let class = error.cause.class();
-            let record = Message::new(Level::Error, format!("error: {name}: {message}"), &message)
+            let advice = advice(error, name, wish);
+            let line = |label: &str, text: &str| match text {
+                "" => String::new(),
+                text => format!("\n  {label}: {}", escape(text)),
+            };
+            let text = format!(
+                "error: {name}: {message}{}{}{}",
+                line("cause", &advice.cause),
+                line("remedy", &advice.remedy),
+                line("try", advice.command.as_deref().unwrap_or_default())
+            );
+            let record = Message::new(Level::Error, text, &message)
                 .with("issuer", issuer.metadata.key().to_string())
-                .with("class", class.word());
+                .with("class", class.word())
+                .with_some("remedy", Some(advice.remedy).filter(|remedy| !remedy.is_empty()))
+                .with_some("hint", advice.command);
             shell.output.tell(&record);
             exit::Ending::Failed(class)
         }
     }
+}
+
+/// What leads on from a request to the CA that failed.
+fn advice(error: &EffectError, issuer: &str, wish: AccountRequest) -> Advice {
+    let is_registration = wish == AccountRequest::Registered;
+    let subject = Subject { issuer, is_registration, ..Subject::default() };
+    let at_the_ca = error.cause.at_the_ca();
+    let of_problem = || advice::of_problem(error.problem()?.short_kind(), &subject);
+    let found = at_the_ca
+        .and_then(advice::of_clocks)
+        .or_else(of_problem)
+        .or_else(|| at_the_ca.and_then(|failed| advice::of_request(failed, &subject)))
+        .or_else(|| advice::of_class(error.cause.class(), &subject))
+        .unwrap_or_default();
+    let command = found.command.unwrap_or_else(|| match wish {
+        AccountRequest::Updated | AccountRequest::Deactivated if at_the_ca.is_none() => {
+            "certctl account show".to_owned()
+        }
+        AccountRequest::Registered | AccountRequest::Updated | AccountRequest::Deactivated => {
+            format!("certctl check acme {issuer}")
+        }
+    });
+    Advice { command: Some(command), ..found }
 }

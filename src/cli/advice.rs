@@ -22,7 +22,7 @@ pub(crate) struct Subject<'a> {
 }
 
 /// Cause and remedy of a failure.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Advice {
     pub(crate) cause: String,
     pub(crate) remedy: String,

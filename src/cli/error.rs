@@ -80,7 +80,9 @@ impl std::error::Error for CliError {}
 
 impl From<EnvironmentError> for CliError {
     fn from(error: EnvironmentError) -> Self {
+        let EnvironmentError::NoHome { what, flag, .. } = error;
         Self::new(ExitCode::Usage, error)
+            .hinted(format_args!("certctl {flag} FOLDER …, the {what} directory"))
     }
 }
 
@@ -169,5 +171,22 @@ impl From<OwnersError> for CliError {
 impl From<io::Error> for CliError {
     fn from(error: io::Error) -> Self {
         Self::new(ExitCode::Failed, format_args!("cannot write to standard output: {error}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::environment::Environment;
+
+    #[test]
+    fn a_directory_that_is_not_known_leads_to_its_flag() {
+        let homeless = Environment::default();
+        for (found, hint) in [
+            (homeless.config_dir(None), "certctl --config-dir FOLDER …, the config directory"),
+            (homeless.state_dir(None), "certctl --state-dir FOLDER …, the state directory"),
+        ] {
+            assert_eq!(CliError::from(found.unwrap_err()).hint.as_deref(), Some(hint));
+        }
     }
 }

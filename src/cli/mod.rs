@@ -63,6 +63,7 @@ mod start_page;
 mod synonym;
 mod targets;
 mod timer;
+mod traits;
 mod validate;
 mod wrap;
 
@@ -90,6 +91,7 @@ use status::objects::{
     CertificateObject, ChallengeObject, ClusterIssuerObject, IssuerKinds, IssuerObject,
     OrderObject, RequestObject,
 };
+use traits::{METRICS_VERBS, Traits};
 
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::manifest::Diagnostic;
@@ -200,18 +202,7 @@ fn print_error(error: &CliError, shell: &mut Shell) {
 fn usable(verb: Option<&Verb>, shell: &mut Shell) -> Result<(), CliError> {
     refuse_time(SystemClock.now())?;
     let mistakes = &shell.config.mistakes;
-    let is_needed = verb.is_some_and(|verb| {
-        !matches!(
-            verb,
-            Verb::Version(_)
-                | Verb::Completion(_)
-                | Verb::Man(_)
-                | Verb::Explain(_)
-                | Verb::Schema(_)
-                | Verb::Doctor(_)
-                | Verb::Help(_)
-        )
-    });
+    let is_needed = verb.is_some_and(|verb| Traits::of(verb, false).needs_settings);
     if mistakes.is_empty() || !is_needed {
         return Ok(());
     }
@@ -236,21 +227,12 @@ fn refuse_time(now: Timestamp) -> Result<(), CliError> {
 /// `--metrics-file` of a verb that changes nothing is refused; the variable and `config.toml` are for
 /// every verb.
 fn refuse_unused(verb: &Verb, shell: &Shell) -> Result<(), CliError> {
-    let writes = matches!(
-        verb,
-        Verb::Issue(_)
-            | Verb::Renew(_)
-            | Verb::Deploy(_)
-            | Verb::Revoke(_)
-            | Verb::Rollback(_)
-            | Verb::Forget(_)
-            | Verb::Run(_)
-    );
+    let writes = Traits::of(verb, false).writes_metrics;
     let source = shell.matches.value_source("metrics_file");
     if writes || source != Some(clap::parser::ValueSource::CommandLine) {
         return Ok(());
     }
-    let message = "--metrics-file is for issue, renew, deploy, revoke, rollback, forget and run";
+    let message = format!("--metrics-file is for {METRICS_VERBS}");
     Err(CliError::new(ExitCode::Usage, message).hinted("certctl status -o prometheus"))
 }
 

@@ -15,12 +15,15 @@ use super::exit::ExitCode;
 use super::message::Level;
 use super::output::escape;
 use super::shell::Shell;
+use super::traits::Traits;
 
 /// Makes this process of root one of the owner of the state. Without effect for other
 /// users, for verbs that do not do what a run does, and where root lacks the rights for it: then the
 /// state names its owner. Must come before anything is started or written.
 pub(super) fn become_owner(verb: Option<&Verb>, shell: &mut Shell) -> Result<(), CliError> {
-    if !shell.environment.is_root() || !verb.is_none_or(|verb| is_of_owner(verb, shell)) {
+    let has_files = !shell.global.filename.is_empty();
+    let acts = verb.is_none_or(|verb| Traits::of(verb, has_files).acts_as_owner);
+    if !shell.environment.is_root() || !acts {
         return Ok(());
     }
     let state = shell.environment.state_dir(shell.global.state_dir.as_deref());
@@ -63,35 +66,6 @@ pub(super) fn options_of_install(shell: &Shell) -> String {
     let group = Group::from_gid(Gid::from_raw(found.gid())).ok().flatten();
     let group = group.map_or_else(|| found.gid().to_string(), |group| group.name);
     format!("-m 0640 -g {group}")
-}
-
-/// Whether the verb does what a run does, or judges what a run would be able to do.
-fn is_of_owner(verb: &Verb, shell: &Shell) -> bool {
-    match verb {
-        Verb::Issue(_)
-        | Verb::Renew(_)
-        | Verb::Deploy(_)
-        | Verb::Plan(_)
-        | Verb::Forget(_)
-        | Verb::Revoke(_)
-        | Verb::Rollback(_)
-        | Verb::Account(_)
-        | Verb::Rehearse(_)
-        | Verb::Doctor(_) => true,
-        // A draft may lie where root alone can read it.
-        Verb::Validate(args) => args.targets.is_empty() && shell.global.filename.is_empty(),
-        Verb::Status(_) | Verb::Describe(_) | Verb::Check(_) => shell.global.filename.is_empty(),
-        Verb::Inspect(_)
-        | Verb::Run(_)
-        | Verb::Timer(_)
-        | Verb::Create(_)
-        | Verb::Version(_)
-        | Verb::Completion(_)
-        | Verb::Man(_)
-        | Verb::Help(_)
-        | Verb::Explain(_)
-        | Verb::Schema(_) => false,
-    }
 }
 
 #[cfg(target_os = "linux")]

@@ -7,7 +7,7 @@
 //! sent to it.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::rc::Rc;
@@ -84,12 +84,12 @@ pub(crate) fn rehearse(args: &RehearseArgs, shell: &mut Shell) -> Result<ExitCod
             // A rehearsal is never continued later.
             code = ExitCode::Validation;
         }
-        if ended.iter().any(|end| end.ending == Ending::Pending) {
-            shell.output.talk(
-                Level::Info,
-                "if a name does not resolve to this host yet: --resolve NAME=ADDR; the port to \
-                 query: --http01-check-port, the port to listen on: --http01-listen",
-            );
+        let is_pending = |task: &&Task| {
+            let key = task.certificate.metadata.key();
+            ended.iter().any(|end| end.ending == Ending::Pending && end.key() == key)
+        };
+        for hint in hints(&Use::of_tasks(tasks.iter().filter(is_pending)), port) {
+            shell.output.talk(Level::Info, &hint);
         }
         if !dns.questions().is_empty() {
             shell.output.talk(
@@ -110,6 +110,26 @@ pub(crate) fn rehearse(args: &RehearseArgs, shell: &mut Shell) -> Result<ExitCod
         ca.shutdown().await;
         Ok(code)
     })
+}
+
+/// What may help where names were not validated in time.
+fn hints(pending: &[Use<'_>], port: u16) -> BTreeSet<String> {
+    let hint = |one: &Use<'_>| match &one.settings.http01_webroot {
+        Some(folder) if !one.over_http().is_empty() => {
+            let folder = escape(folder);
+            format!(
+                "the web server must serve the webroot {folder} on port {port}: a file \
+                 {folder}/.well-known/acme-challenge/TOKEN at \
+                 http://NAME/.well-known/acme-challenge/TOKEN; if a name does not resolve to that \
+                 server yet: --resolve NAME=ADDR"
+            )
+        }
+        Some(_) | None => "if a name does not resolve to this host yet: --resolve NAME=ADDR; the \
+                           port to query: --http01-check-port, the port to listen on: \
+                           --http01-listen"
+            .to_owned(),
+    };
+    pending.iter().map(hint).collect()
 }
 
 /// A free port for the challenges, where this user may not listen on port 80 and chose no other.

@@ -134,10 +134,45 @@ struct Found {
     faults: Vec<Fault>,
     /// When a run last wrote something.
     last: Option<Timestamp>,
-    /// The renewal that comes first.
-    next: Option<(Timestamp, String)>,
+    /// The event that comes first.
+    next: Option<Next>,
     /// The first Issuer of the manifests.
     issuer: Option<String>,
+}
+
+/// What happens next to a certificate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Next {
+    /// Not before now.
+    at: Timestamp,
+    /// As a command accepts it.
+    name: String,
+    event: &'static str,
+}
+
+impl Next {
+    /// The event of a certificate that is renewed at this time unless an attempt failed.
+    fn of(
+        view: &CertificateView,
+        verdict: Verdict,
+        renewal: Option<Timestamp>,
+        now: Timestamp,
+    ) -> Option<Self> {
+        let retry = view.next_attempt.filter(|at| *at > now);
+        let retry = retry.or((verdict == Verdict::Failed).then_some(now));
+        let (at, event) = match (retry, renewal) {
+            (Some(at), _) => (at, "retry"),
+            (None, Some(at)) => (at.max(now), "renewal"),
+            (None, None) => return None,
+        };
+        Some(Self { at, name: short(&view.key), event })
+    }
+
+    fn told(&self, scene: &Scene) -> String {
+        let Self { at, name, event } = self;
+        let when = if *at > scene.now { told(*at, scene) } else { "due".to_owned() };
+        format!("{event} of {name}, {when}")
+    }
 }
 
 /// A certificate that is not as it should be.
@@ -204,10 +239,11 @@ impl Found {
         };
         *counted += 1;
         let name = if view.has_name() { short(&view.key) } else { String::new() };
-        if let Some(at) = renewal.filter(|at| *at > scene.now)
-            && self.next.as_ref().is_none_or(|(next, _)| at < *next)
+        let next = Next::of(view, verdict, renewal, scene.now).filter(|_| renews);
+        if let Some(next) = next
+            && self.next.as_ref().is_none_or(|known| next.at < known.at)
         {
-            self.next = Some((at, name.clone()));
+            self.next = Some(next);
         }
         if let Some(rank) = WORST_FIRST.iter().position(|wrong| *wrong == verdict) {
             let sentence = verdict.sentence(view, scene);
@@ -243,8 +279,7 @@ impl Found {
             None => "never".to_owned(),
         };
         let mut rows = vec![("manifests", place.manifests.clone()), ("last run", last)];
-        let next = self.next.as_ref().map(|(at, name)| format!("{name}, {}", told(*at, scene)));
-        rows.extend(next.map(|next| ("renews next", next)));
+        rows.extend(self.next.as_ref().map(|next| ("next", next.told(scene))));
         rows.extend(place.scheduler().map(|found| ("scheduler", found)));
         text += &lines(&rows);
         text += &self.wrong(scene, width);
@@ -492,6 +527,30 @@ mod tests {
         let renewal_time = Some("2027-01-19T03:00:00Z".parse().unwrap());
         found.add(&CertificateView { renewal_time, ..CertificateView::unknown(key) }, &scene);
         assert_eq!(found.next, None);
+    }
+
+    #[test]
+    fn a_retry_comes_before_the_renewal_that_it_is_for() {
+        let scene = scene();
+        let (renewal, later) = ("2027-01-19T03:00:00Z", "2026-11-21T05:12:09Z");
+        let [renewal, later] = [renewal, later].map(|at| Some(at.parse().unwrap()));
+        let key = NamespacedName::new("default", "web");
+        let view = |next_attempt| CertificateView {
+            next_attempt,
+            ..CertificateView::unknown(key.clone())
+        };
+        let told = |next_attempt, verdict, renewal| {
+            Next::of(&view(next_attempt), verdict, renewal, scene.now)
+                .map(|next| next.told(&scene))
+                .unwrap_or_default()
+        };
+        let ready = told(None, Verdict::Ready, renewal);
+        assert!(ready.starts_with("renewal of web, 2027-01-19 "), "{ready}");
+        let failed = told(later, Verdict::Failed, renewal);
+        assert!(failed.starts_with("retry of web, 2026-11-21 "), "{failed}");
+        assert_eq!(told(None, Verdict::Failed, renewal), "retry of web, due");
+        assert_eq!(told(None, Verdict::Ready, Some(scene.now)), "renewal of web, due");
+        assert_eq!(told(None, Verdict::Pending, None), "");
     }
 
     #[test]

@@ -60,9 +60,11 @@ fn row(word: &str) -> Option<&'static Row> {
 fn of_group(refusal: &clap::Error, word: &str, words: &[OsString]) -> Option<&'static Row> {
     let is_verb = refusal.kind() == ErrorKind::InvalidSubcommand;
     let of = |given: &OsString| {
-        let (verb, row) = GROUPS.iter().find(|(verb, _)| given == verb)?;
         // The flags of a scheduler are no flags of certctl, either.
-        (is_verb || *verb == "timer").then_some(row)
+        GROUPS
+            .iter()
+            .find(|row| row.words.iter().any(|verb| given == verb))
+            .filter(|_| is_verb || given == "timer")
     };
     if is_verb {
         words.iter().skip(1).take_while(|given| *given != word).find_map(of)
@@ -227,43 +229,41 @@ const WITH_VALUE: &[&str] = &[
 const DESTRUCTIVE: &[&str] = &["deactivate", "forget", "revoke", "rollback"];
 
 /// The verbs with verbs of their own, and where a word leads that is none of these.
-const GROUPS: &[(&str, Row)] = &[
-    (
-        "check",
-        Row {
-            words: &[],
-            sentence: "`check` diagnoses dns DNSNAME, http DNSNAME or acme; for the state of a \
-                       certificate",
-            command: "certctl status {targets}",
-        },
-    ),
-    (
-        "timer",
-        Row {
-            words: &[],
-            sentence: "`timer` prints the files of a scheduler, each with the place where it \
-                       belongs",
-            command: "certctl timer print --systemd",
-        },
-    ),
-    (
-        "account",
-        Row {
-            words: &[],
-            sentence: "`account` shows, registers, updates or deactivates ACME accounts",
-            command: "certctl account show",
-        },
-    ),
-    (
-        "create",
-        Row {
-            words: &[],
-            sentence: "`create` prints the manifest of an issuer or a certificate, or creates a \
-                       certificaterequest",
-            command: "certctl create certificate DNSNAME",
-        },
-    ),
+const GROUPS: &[Row] = &[
+    Row {
+        words: &["check"],
+        sentence: "`check` diagnoses dns DNSNAME, http DNSNAME or acme; for the state of a \
+                   certificate",
+        command: "certctl status {targets}",
+    },
+    Row {
+        words: &["timer"],
+        sentence: "`timer` prints the files of a scheduler, each with the place where it belongs",
+        command: "certctl timer print --systemd",
+    },
+    Row {
+        words: &["account"],
+        sentence: "`account` shows, registers, updates or deactivates ACME accounts",
+        command: "certctl account show",
+    },
+    Row {
+        words: &["create"],
+        sentence: "`create` prints the manifest of an issuer or a certificate, or creates a \
+                   certificaterequest",
+        command: "certctl create certificate {names}",
+    },
 ];
+
+/// The row of nouns that a verb shows.
+macro_rules! shown {
+    ($words:expr, $verb:literal, $what:literal) => {
+        Row {
+            words: $words,
+            sentence: concat!("`", $verb, "` shows ", $what),
+            command: concat!("certctl ", $verb, " {targets}"),
+        }
+    };
+}
 
 /// See the module. A word stands in one row.
 const ROWS: &[Row] = &[
@@ -481,36 +481,28 @@ const ROWS: &[Row] = &[
                    `validate` checks manifests",
         command: "certctl inspect {name}",
     },
-    Row {
-        words: &["cert", "certs", "crt", "certificate"],
-        sentence: "`status` shows all certificates, or one; `create certificate` prints a manifest",
-        command: "certctl status {targets}",
-    },
-    Row {
-        words: &["order", "orders"],
-        sentence: "`status order` shows ACME orders; `issue` places those that are missing",
-        command: "certctl status order {targets}",
-    },
-    Row {
-        words: &["challenge", "challenges"],
-        sentence: "`status challenge` shows ACME challenges",
-        command: "certctl status challenge {targets}",
-    },
-    Row {
-        words: &["request", "requests", "certificaterequest", "certificaterequests", "cr"],
-        sentence: "`status request` shows requests; `create certificaterequest` creates a CSR",
-        command: "certctl status request {targets}",
-    },
-    Row {
-        words: &["issuer", "issuers", "clusterissuer", "clusterissuers"],
-        sentence: "`status issuer` shows issuers; `create issuer` prints a manifest",
-        command: "certctl status issuer {targets}",
-    },
-    Row {
-        words: &["accounts", "show_account"],
-        sentence: "`account show` shows ACME accounts",
-        command: "certctl account show {targets}",
-    },
+    shown!(
+        &["cert", "certs", "crt", "certificate"],
+        "status",
+        "all certificates, or one; `create certificate` prints a manifest"
+    ),
+    shown!(
+        &["order", "orders"],
+        "status order",
+        "ACME orders; `issue` places those that are missing"
+    ),
+    shown!(&["challenge", "challenges"], "status challenge", "ACME challenges"),
+    shown!(
+        &["request", "requests", "certificaterequest", "certificaterequests", "cr"],
+        "status request",
+        "requests; `create certificaterequest` creates a CSR"
+    ),
+    shown!(
+        &["issuer", "issuers", "clusterissuer", "clusterissuers"],
+        "status issuer",
+        "issuers; `create issuer` prints a manifest"
+    ),
+    shown!(&["accounts", "show_account"], "account show", "ACME accounts"),
     Row {
         words: &["secret", "secrets"],
         sentence: "a Secret is a folder of files; `status NAME` shows the files of a certificate, \
@@ -682,6 +674,7 @@ mod tests {
             ("certctl -v account remove letsencrypt", "certctl account show"),
             ("certctl account activate", "certctl account show"),
             ("certctl create secret", "certctl create certificate DNSNAME"),
+            ("certctl create www.example.com", "certctl create certificate www.example.com"),
         ] {
             assert_eq!(said(line).as_deref(), Some(command), "{line}");
         }
@@ -765,7 +758,7 @@ mod tests {
 
     #[test]
     fn every_command_is_one_that_is_taken() {
-        for row in ROWS.iter().chain(GROUPS.iter().map(|(_, row)| row)) {
+        for row in ROWS.iter().chain(GROUPS) {
             for command in Line::default().fill(row.command, None).split(" && ") {
                 let command = command.replace("PROVIDER", "cloudflare");
                 let command = command.replace("URL", "https://ca.example/dir");

@@ -459,7 +459,9 @@ impl Check<'_> {
             .map(|issuer| format!("`{}` ({})", issuer.metadata.name, place(&issuer.origin)))
             .collect();
         sink.add(draft.help(if there.is_empty() {
-            "certctl read none: name its file, too, or put it into the config directory".to_owned()
+            "certctl read none: name its file, too, or put it into the config directory; to make \
+             one: certctl create issuer"
+                .to_owned()
         } else {
             format!("there is {}", there.join(", "))
         }));

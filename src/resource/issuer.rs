@@ -55,6 +55,19 @@ impl std::fmt::Display for IssuerKind {
 }
 
 impl Issuer {
+    /// The entries of Secrets that it names, apart from its account key: the key of its external
+    /// account binding and the credentials of its DNS providers.
+    pub fn secrets(&self) -> Vec<SecretKeySelector> {
+        let binding = self.acme.external_account_binding.iter();
+        let mut found: Vec<_> = binding.map(|eab| eab.key_secret_ref.clone()).collect();
+        for solver in &self.acme.solvers {
+            if let SolverKind::Dns01(dns01) = &solver.kind {
+                found.extend(dns01.provider.credentials());
+            }
+        }
+        found
+    }
+
     /// Where the manifest names the ACME server.
     pub fn place_of_server(&self) -> String {
         format!(

@@ -95,3 +95,24 @@ fn a_ca_that_does_not_accept_the_signature_is_reported_with_what_it_accepts() {
         .says("it accepts ES256, RS256");
     assert_eq!(world.sent(RequestKind::NewOrder), 0);
 }
+
+#[test]
+fn a_key_that_comes_after_the_first_run_is_reported_as_unused() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    world.run(&["account", "register", "ca"]).ends_in(0);
+    let run = world.run(&["check", "acme"]).ends_in(0);
+    assert!(!run.stdout.contains("warning:"), "{}", run.stdout);
+    world.write_secret("ca-account", "tls.key", &pem("p256"));
+    let run = world.run(&["check", "acme"]).ends_in(0);
+    let said = "warning:    the key in secret ca-account is not used: the state has another one";
+    assert!(run.stdout.contains(said), "{}", run.stdout);
+    // The key that is used may be given as well.
+    let own = std::fs::read_dir(world.path("state/accounts")).unwrap();
+    let own = own.flat_map(|entry| std::fs::read_dir(entry.unwrap().path()).into_iter().flatten());
+    let keys: Vec<_> = own.map(|entry| entry.unwrap().path()).collect();
+    let key = keys.iter().find(|path| path.extension().is_some_and(|end| end == "pem"));
+    let key = std::fs::read_to_string(key.unwrap_or_else(|| panic!("{keys:?}"))).unwrap();
+    world.write_secret("ca-account", "tls.key", &key);
+    let run = world.run(&["check", "acme"]).ends_in(0);
+    assert!(!run.stdout.contains("warning:"), "{}", run.stdout);
+}

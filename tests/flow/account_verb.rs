@@ -1,5 +1,7 @@
 //! `certctl account`: show, register, update, deactivate.
 
+use std::collections::BTreeMap;
+
 use certctl::rehearsal::{Fault, RequestKind};
 use serde_json::Value;
 
@@ -27,6 +29,27 @@ fn an_account_is_registered_without_a_certificate_and_used_by_the_first() {
     world.issue().ends_in(0);
     assert_eq!(world.sent(RequestKind::NewAccount), 1);
 }
+
+#[test]
+fn a_refused_registration_leads_on() {
+    let world = World::with(|options| {
+        options.external_account_keys =
+            BTreeMap::from([("kid".to_owned(), b"0123456789".to_vec())]);
+    });
+    world.write("config/issuer.yaml", &world.issuer());
+    world
+        .run(&["account", "register", "ca"])
+        .ends_in(5)
+        .says("  cause: the CA requires an external account binding\n")
+        .says("  try: certctl check acme ca\n");
+    // Of a CA that gives no answer, too.
+    let issuer = world.issuer().to_string().replace(&world.ca.directory_url(), UNANSWERED);
+    world.write("config/issuer.yaml", &issuer);
+    world.run(&["account", "register"]).ends_in(5).says("  try: certctl check acme ca\n");
+}
+
+/// No server listens there.
+const UNANSWERED: &str = "https://127.0.0.1:1/directory";
 
 #[test]
 fn contacts_are_told_when_asked_for() {

@@ -46,6 +46,7 @@ fn the_ca_is_described_and_no_account_is_made() {
     assert_eq!(line(&run, "CAA"), "records must allow ca.test");
     let account = "no key yet; the first issuance generates one and registers it";
     assert_eq!(line(&run, "account"), account);
+    assert_eq!(line(&run, "try"), "certctl explain issuer.spec.acme.externalAccountBinding");
     assert_eq!(world.sent(RequestKind::NewAccount), 0);
     assert!(!world.path("state").exists());
 
@@ -61,6 +62,8 @@ fn the_ca_is_described_and_no_account_is_made() {
     world.write_secret("eab", "k", "MDEyMzQ1Njc4OQ");
     let run = check(&world, &["acme", "default/ca"]).ends_in(5);
     assert_eq!(line(&run, "EAB"), "required; the Issuer has a key of 10 bytes");
+    let way_out = "correct the issuer: certctl explain issuer.spec.acme.profile";
+    assert_eq!(line(&run, "try"), way_out);
 }
 
 #[test]
@@ -93,7 +96,13 @@ fn a_ca_that_cannot_be_reached_or_trusted_is_shown_and_an_unknown_issuer_refused
     let trust = "not trusted by this system's roots; spec.acme.caBundle names others";
     assert_eq!(line(&run, "TLS"), trust);
     assert!(run.stdout.contains("error: "), "{}", run.stdout);
-    check(&world, &["acme", "other"]).ends_in(3).says("issuer `other` not found").says("ca");
+    let way_out = "set caBundle of the issuer to the CA's root certificate: certctl explain \
+                   issuer.spec.acme.caBundle";
+    assert_eq!(line(&run, "try"), way_out);
+    check(&world, &["acme", "other"])
+        .ends_in(3)
+        .says("issuer `other` not found")
+        .says("try: certctl check acme ca\n");
     check(&world, &["acme", "A B"]).ends_in(2);
     check(&World::start(), &["acme"]).ends_in(3).says("no Issuer with spec.acme found");
 }
@@ -110,6 +119,8 @@ fn a_web_page_is_no_ca_for_check_and_for_issue() {
     let run = check(&world, &["acme"]).ends_in(3);
     assert_eq!(line(&run, "TLS"), "trusted by the certificates of spec.acme.caBundle");
     assert!(run.stdout.contains(place), "{}", run.stdout);
+    let way_out = "correct the issuer: certctl explain issuer.spec.acme.server";
+    assert_eq!(line(&run, "try"), way_out);
     world.issue().ends_in(3).says(place);
 }
 
@@ -146,8 +157,13 @@ fn what_answers_for_a_name_is_asked_with_a_token_of_no_meaning() {
     assert_eq!((&value["served"], &value["passed"]), (&false.into(), &false.into()));
     assert_eq!(value["report"]["addresses"][0]["address"], "127.0.0.1");
 
+    let run = check(&world, &words[..4]).ends_in(3);
+    assert!(line(&run, "try").starts_with("have that server serve the folder"), "{}", run.stdout);
+
     let run = check(&world, &["http", "nowhere.invalid"]).ends_in(4);
     assert!(line(&run, "addresses").starts_with("none: "), "{}", run.stdout);
+    let way_out = "publish an A or AAAA record: dig +trace A nowhere.invalid";
+    assert_eq!(line(&run, "try"), way_out);
     assert_eq!(
         line(&run, "verdict"),
         "this host does not receive the correct response; most likely no CA does"
@@ -165,6 +181,9 @@ fn the_webroot_of_the_certificate_is_looked_at_and_left_alone() {
     assert_eq!(line(&run, "listener"), "not used: there is a webroot");
     assert_eq!(line(&run, "webroot"), format!("{webroot} can be written to"));
     assert_eq!(std::fs::read_dir(&webroot).unwrap().count(), 0);
+    std::fs::remove_dir(&webroot).unwrap();
+    let run = check(&world, &["http", "web.example.test"]).ends_in(3);
+    assert_eq!(line(&run, "try"), "certctl doctor");
 }
 
 #[test]
@@ -179,6 +198,7 @@ fn the_issuers_of_a_name_are_judged_by_its_caa_records_and_their_providers_asked
     let missing = check(&world, &["dns", "web.example.test"]).ends_in(3);
     assert_eq!(line(&missing, "issuer"), "Issuer ca: CAA allows its CA (ca.test)");
     assert!(missing.stdout.contains("provider webhook does not work: "), "{}", missing.stdout);
+    assert_eq!(line(&missing, "try"), "certctl doctor");
     let program = world.write("config/solvers.d/acme.example.org/my-dns", "#!/bin/sh\nexit 1\n");
     std::fs::set_permissions(program, Permissions::from_mode(0o755)).unwrap();
     let run = check(&world, &["dns", "web.example.test", "-o", "json"]).ends_in(0);

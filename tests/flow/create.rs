@@ -242,3 +242,18 @@ fn a_certificate_names_the_only_issuer_there_is_and_one_that_is_not_there_is_tol
     world.write("config/own.yaml", &world.issuer());
     made(&[]).ends_in(2).says("which Issuer? The manifests have");
 }
+
+#[test]
+fn a_manifest_that_is_there_stays_and_the_error_leads_on() {
+    let world = World::prepared(&[]);
+    let folder = world.path("config").display().to_string();
+    for (words, other) in [
+        (["issuer", "letsencrypt"], "name the issuer differently"),
+        (["certificate", "www.example.test"], "choose another --name"),
+    ] {
+        let words = [&["create"], &words[..], &["--into", &folder]].concat();
+        world.run(&words).ends_in(0);
+        let said = format!("  try: edit that file, then certctl plan; or {other}\n");
+        world.run(&words).ends_in(3).says("already exists").says(&said);
+    }
+}

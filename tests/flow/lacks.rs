@@ -20,7 +20,9 @@ fn a_hook_that_goes_missing_is_seen_while_nothing_is_due_and_before_an_output_is
     fs::remove_file(&hook).unwrap();
     let missing = format!("there is no hook {}", hook.display());
     let place = format!("--> {}:7:", world.path("config/web.yaml").display());
-    for words in [&["plan"][..], &["status"], &["status", "web"]] {
+    let table = world.run(&["status"]).ends_in(0);
+    assert!(!table.stderr.contains("W0402"), "{}", table.stderr);
+    for words in [&["plan"][..], &["status", "web"]] {
         let run = world.run(words).ends_in(0).says("warning[W0402]: ").says(&missing);
         assert!(run.stderr.contains(&place), "{}", run.stderr);
         assert!(run.stderr.contains("= help: put an executable file there"), "{}", run.stderr);
@@ -125,7 +127,9 @@ fn a_filter_or_a_folder_that_leaves_nothing_to_show_does_not_look_healthy() {
     let nowhere = world.path("nowhere").display().to_string();
     let state = world.path("none").display().to_string();
     let words = ["status", "--config-dir", &nowhere, "--state-dir", &state];
-    world.run(&words).ends_in(3).says(&format!("there is no config directory {nowhere}"));
+    let run = world.run(&words).ends_in(3);
+    run.says(&format!("there is no config directory {nowhere}"))
+        .says("  try: certctl status --config-dir FOLDER; to begin: certctl create\n");
 }
 
 #[test]

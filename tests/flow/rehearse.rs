@@ -89,3 +89,14 @@ fn a_user_who_may_not_listen_on_port_80_gets_a_free_port() {
     let run = as_user(&world, &["rehearse"]);
     assert!(run.code == Some(3) && !run.stderr.contains(said), "{}", run.stderr);
 }
+
+#[test]
+fn a_webroot_that_no_server_serves_is_what_the_hints_are_about() {
+    let world = World::start();
+    std::fs::create_dir(world.path("www")).unwrap();
+    let folder = world.path("www").display().to_string();
+    world.prepare(&[CertificateYaml::new("web").annotation("certctl.io/http01-webroot", &folder)]);
+    let run = world.run(&["rehearse", "--timeout", "1s"]).ends_in(4);
+    run.clone().says(&format!("the web server must serve the webroot {folder} on port "));
+    assert!(!run.stderr.contains("--http01-listen"), "{}", run.stderr);
+}

@@ -199,6 +199,25 @@ fn the_key_of_an_account() {
 }
 
 #[test]
+fn the_key_of_an_account_of_certbot() {
+    let world = World::start();
+    let keys = format!("{ROOT}/tests/fixtures/account-keys");
+    let theirs = "accounts/acme-v02.api.letsencrypt.org/directory/0a1b/private_key.json";
+    let jwk = fs::read_to_string(format!("{keys}/rsa-2048.jwk.json")).unwrap();
+    world.write(theirs, &jwk);
+    let accounts = world.path("accounts");
+    Shell::new(&world)
+        .with("/etc/letsencrypt/accounts", &accounts.display())
+        .play("certbot-account");
+    let key = |path: &std::path::Path| {
+        let pem = fs::read_to_string(path).unwrap();
+        certctl::acme::AccountKey::from_pem(&pem).unwrap().thumbprint().to_owned()
+    };
+    let original = format!("{keys}/rsa-2048.pem");
+    assert_eq!(key(&world.path("account.pem")), key(original.as_ref()));
+}
+
+#[test]
 fn the_questions_when_something_fails() {
     let world = with_web();
     issued(&world).play("questions");
@@ -261,7 +280,8 @@ fn a_rollback() {
 
 #[test]
 fn the_end_of_a_certificate() {
-    let world = with_web();
+    let world = World::start();
+    world.write("config/certificate-web.yaml", EXAMPLE);
     issued(&world).play("forget");
     assert!(!world.path("state/secrets/default/web-tls").exists());
 }

@@ -67,12 +67,7 @@ impl fmt::Display for AccountState {
 
 /// The account of an issuer.
 pub(super) async fn account(known: &Known, issuer: &Issuer, client: &Client) -> AccountState {
-    let identity = AccountIdentity {
-        directory_url: issuer.acme.server.clone(),
-        kind: issuer.kind,
-        namespace: issuer.metadata.namespace.clone(),
-        secret_name: issuer.acme.private_key_secret_ref.name.clone(),
-    };
+    let identity = AccountIdentity::of(issuer);
     let (pem, place) = match stored_key(known, &account_id(&identity)).await {
         Ok(Some(pem)) => (pem, "the key in the state"),
         Err(error) => return AccountState::Unknown(error),
@@ -98,6 +93,22 @@ pub(super) async fn account(known: &Known, issuer: &Issuer, client: &Client) -> 
         Ok(None) => AccountState::Unregistered(place),
         Err(error) => AccountState::Unknown(error.to_string()),
     }
+}
+
+/// Why the key of `privateKeySecretRef` is of no effect; `None` where it is used, or there is none.
+pub(super) async fn unused_key(known: &Known, issuer: &Issuer) -> Option<String> {
+    let stored = stored_key(known, &account_id(&AccountIdentity::of(issuer))).await.ok()??;
+    let given = referenced_key(known, issuer).ok()?;
+    let [stored, given] =
+        [&stored, &given].map(|pem| AccountKey::from_pem(std::str::from_utf8(pem).ok()?).ok());
+    let is_other = stored?.thumbprint() != given?.thumbprint();
+    let secret = &issuer.acme.private_key_secret_ref.name;
+    is_other.then(|| {
+        format!(
+            "the key in secret {secret} is not used: the state has another one, of an earlier run. \
+             To use it, store it in another secret and name that in privateKeySecretRef"
+        )
+    })
 }
 
 type Pem = zeroize::Zeroizing<Vec<u8>>;

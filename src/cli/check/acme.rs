@@ -1,10 +1,12 @@
 //! `certctl check acme`: the directory of an issuer's CA, and whether the Issuer matches it.
 
+use std::path::Path;
+
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::account::{AccountState, account};
+use super::account::{AccountState, account, unused_key};
 use super::known::{Known, USER_AGENT};
 use super::page::{code_of, format_of, lines, written};
 use crate::acme::{AcmeError, Directory, Distrust, Limits};
@@ -17,6 +19,7 @@ use crate::cli::shell::Shell;
 use crate::cli::time;
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::resource::{Acme, FailureClass, Issuer, IssuerKind};
+use crate::trust::quoted;
 use crate::workspace::target::{ISSUERS, NameTarget};
 
 /// `certctl check acme`.
@@ -68,7 +71,10 @@ fn chosen<'a>(
     };
     let error = CliError::new(ExitCode::Manifest, message);
     Err(match (target, names.as_slice()) {
-        (Some(_), [_, ..]) => error.hinted(format_args!("there are: {}", names.join(", "))),
+        (Some(_), [one]) => error.hinted(format_args!("certctl check acme {one}")),
+        (Some(_), [_, ..]) => {
+            error.hinted(format_args!("certctl check acme, with one of: {}", names.join(", ")))
+        }
         (Some(_) | None, _) => error.hinted("certctl check acme -f FILE"),
     })
 }
@@ -147,6 +153,7 @@ pub(in crate::cli) struct Findings {
     clock: Option<(Timestamp, Timestamp)>,
     binding: Option<Result<usize, String>>,
     account: Option<AccountState>,
+    unused_key: Option<String>,
 }
 
 impl Findings {
@@ -167,6 +174,7 @@ impl Findings {
             clock: None,
             binding,
             account: None,
+            unused_key: unused_key(known, issuer).await,
         };
         // The user is waiting and can run the check again.
         let timeout = known.workspace.settings().options.timeout;
@@ -250,7 +258,56 @@ impl Findings {
             lines.push(("EAB", self.binding_line(false)));
         }
         lines.extend(self.account.as_ref().map(|account| ("account", account.to_string())));
+        lines.extend(self.unused_key.clone().map(|warning| ("warning", warning)));
+        lines.extend(self.way_out().map(|way_out| ("try", way_out)));
         lines
+    }
+
+    /// What leads on from the first thing that is wrong; `None` where nothing is.
+    fn way_out(&self) -> Option<String> {
+        let Issuer { acme, kind, .. } = &self.issuer;
+        let kind = kind.to_string().to_ascii_lowercase();
+        let field = |path: &str| format!("certctl explain {kind}.spec.acme.{path}");
+        let directory = match &self.directory {
+            Ok(directory) => directory,
+            Err(NoDirectory { tls, class, .. }) => {
+                return Some(match (tls, class) {
+                    (Tls::Distrusted, _) => format!(
+                        "set caBundle of the issuer to the CA's root certificate: {}",
+                        field("caBundle")
+                    ),
+                    (Tls::Untimely, _) => "timedatectl set-ntp true".to_owned(),
+                    (Tls::Unusable, _)
+                    | (Tls::Trusted | Tls::NotTested, FailureClass::Precondition) => {
+                        format!("correct the issuer: {}", field("server"))
+                    }
+                    (Tls::Trusted | Tls::NotTested, _) => {
+                        format!("curl -v {}", quoted(Path::new(&acme.server)))
+                    }
+                });
+            }
+        };
+        let is_unbound = directory.external_account_required && self.binding.is_none();
+        if is_unbound || matches!(self.binding, Some(Err(_))) {
+            return Some(field("externalAccountBinding"));
+        }
+        let profiles = directory.profiles.as_ref();
+        let is_offered = profiles.is_some_and(|profiles| profiles.contains_key(&acme.profile));
+        if !acme.profile.is_empty() && !is_offered {
+            return Some(format!("correct the issuer: {}", field("profile")));
+        }
+        let account = self.account.as_ref().filter(|account| !account.is_well())?;
+        Some(match account {
+            AccountState::Forbidden => field("disableAccountKeyGeneration"),
+            AccountState::Unknown(_) => "certctl doctor".to_owned(),
+            AccountState::Registered { .. }
+            | AccountState::Unregistered(_)
+            | AccountState::NoKey
+            | AccountState::Unusable(_) => format!(
+                "name another secret, for another account: {}",
+                field("privateKeySecretRef")
+            ),
+        })
     }
 
     /// The failures that an issuance from this CA would have.
@@ -345,6 +402,7 @@ impl Findings {
             }),
             profile: directory.map(|directory| self.profile_line(directory)),
             account: self.account.as_ref().map(ToString::to_string),
+            warning: self.unused_key.clone(),
         }
     }
 }
@@ -367,6 +425,9 @@ pub(in crate::cli) struct AcmeItem {
     profile: Option<String>,
     /// The account, in one line.
     account: Option<String>,
+    /// Why the key of `privateKeySecretRef` is not used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    warning: Option<String>,
 }
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]

@@ -159,7 +159,17 @@ impl Findings {
         let further = self.further.iter().map(|(check, report)| section(Vec::new(), check, report));
         let sections: Vec<String> =
             std::iter::once(section(page, check, report)).chain(further).collect();
-        sections.join("\n")
+        let way_out = self.way_out().map(|way_out| format!("\n{}", lines(&[("try", way_out)])));
+        sections.join("\n") + &way_out.unwrap_or_default()
+    }
+
+    /// What leads on from the first thing that is wrong; `None` where nothing is.
+    fn way_out(&self) -> Option<String> {
+        if let Some(way_out) = self.issuers.iter().find_map(Judged::way_out) {
+            return Some(way_out);
+        }
+        let (_, report) = &self.first;
+        (!self.failures().is_empty()).then(|| format!("dig +trace TXT {}", report.name))
     }
 
     fn caa_line(&self) -> String {
@@ -316,6 +326,8 @@ CAA:        issue \"letsencrypt.org\"; issuewild \";\", critical (of example.com
   NAME SERVER      ADDRESS           ANSWER  TTL  ERROR
   ns1.example.net  127.0.0.11:12345  \"old\"   60
   ns2.example.net  127.0.0.12:12345  -       -    not authoritative
+
+try:        dig +trace TXT target.example.com
 ";
         assert_eq!(page, expected);
         assert_eq!(found.failures(), [FailureClass::Validation], "ns2 is lame");
@@ -347,6 +359,8 @@ domain:     example.com
 challenge:  {name}
 CAA:        issue \"letsencrypt.org\"; issuewild \";\", critical (of example.com)
 error:      Found recursive CNAME record to \"{name}\" when looking up \"{name}\"
+
+try:        dig +trace TXT {name}
 "
         );
         assert_eq!(found.page(), expected);
@@ -357,6 +371,8 @@ domain:     example.invalid
 challenge:  _acme-challenge.example.invalid
 CAA:        none, so every CA may issue
 error:      could not find the start of authority for \"_acme-challenge.example.invalid\"
+
+try:        dig +trace TXT _acme-challenge.example.invalid
 ";
         assert_eq!(found.page(), expected);
         assert_eq!(found.failures(), [FailureClass::Validation]);

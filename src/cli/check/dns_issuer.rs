@@ -59,6 +59,21 @@ impl Judged {
 }
 
 impl Judged {
+    /// What leads on from its failure.
+    pub(super) fn way_out(&self) -> Option<String> {
+        let failure = self.failure()?;
+        let unreadable = self.provider.as_ref().filter(|provider| !provider.readable);
+        Some(match (unreadable, failure) {
+            (Some(_), FailureClass::Precondition) => "certctl doctor".to_owned(),
+            (Some(_), _) => {
+                "correct the credentials: certctl explain issuer.spec.acme.solvers.dns01".to_owned()
+            }
+            (None, _) => {
+                "add the CA to the CAA records of the domain: certctl check acme".to_owned()
+            }
+        })
+    }
+
     /// What the solver's provider answers, in one line.
     pub(super) fn provider_line(&self) -> Option<String> {
         let Provider { name, readable, said, .. } = self.provider.as_ref()?;

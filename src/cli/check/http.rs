@@ -146,9 +146,6 @@ impl Findings {
         };
         let mut page =
             vec![("name", self.name.clone()), ("addresses", addresses), ("listener", listener)];
-        if self.listener.is_err() && self.webroot.is_none() {
-            page.push(("", self.ways_out.to_owned()));
-        }
         if let Some((path, usable)) = &self.webroot {
             let usable = match usable {
                 Ok(()) => "can be written to".to_owned(),
@@ -164,7 +161,32 @@ impl Findings {
             page.push(("queried", self.report.summary()));
             page.extend(self.report.details().into_iter().map(|line| ("", format!("  {line}"))));
         }
+        page.extend(self.way_out().map(|way_out| ("try", way_out)));
         lines(&page)
+    }
+
+    /// What leads on from the first thing that is wrong; `None` where nothing is.
+    fn way_out(&self) -> Option<String> {
+        let failures = self.failures();
+        let is_of_this_host = failures.contains(&FailureClass::Precondition);
+        match &self.webroot {
+            Some(_) if is_of_this_host => return Some("certctl doctor".to_owned()),
+            None if is_of_this_host => return Some(self.ways_out.to_owned()),
+            Some(_) | None if failures.is_empty() => return None,
+            Some(_) | None => {}
+        }
+        if self.addresses.is_err() {
+            return Some(format!("publish an A or AAAA record: dig +trace A {}", self.name));
+        }
+        let (folder, _) = self.report.url.rsplit_once('/')?;
+        Some(match &self.webroot {
+            Some((path, _)) => {
+                format!(
+                    "have the web server serve {path}/.well-known/ for the name: curl -v {folder}/"
+                )
+            }
+            None => format!("route port 80 of each address to this host: curl -v {folder}/"),
+        })
     }
 
     /// What would make HTTP-01 validation fail. If the token could not be served, any response

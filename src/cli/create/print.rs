@@ -16,7 +16,7 @@ use crate::cli::owner;
 use crate::cli::shell::Shell;
 use crate::engine::ports::StoreError;
 use crate::manifest::{self, Loaded, Source};
-use crate::resource::{DeployTarget, SolverKind, is_dns_subdomain};
+use crate::resource::{DeployTarget, Issuer, is_dns_subdomain};
 use crate::store::atomic;
 
 /// The name of a manifest's object, and where its file is going to be.
@@ -109,8 +109,10 @@ impl Placed {
     /// command.
     pub(super) fn missing(&self, loaded: &Loaded) -> String {
         let mut missing = String::new();
-        let secrets: Vec<String> =
-            self.secrets_of(loaded).filter(|path| !Path::new(path).exists()).collect();
+        let folder = self.secrets();
+        let secrets = loaded.issuers.iter().flat_map(Issuer::secrets);
+        let secrets = secrets.map(|secret| format!("{folder}/{}/{}", secret.name, secret.key));
+        let secrets: Vec<String> = secrets.filter(|path| !Path::new(path).exists()).collect();
         if !secrets.is_empty() {
             missing = format!("store the credentials in {}, then ", secrets.join(", "));
         }
@@ -127,23 +129,6 @@ impl Placed {
             }
         }
         missing
-    }
-
-    /// The files of the secrets that its Issuers name.
-    fn secrets_of(&self, loaded: &Loaded) -> impl Iterator<Item = String> {
-        let mut found = Vec::new();
-        for issuer in &loaded.issuers {
-            let acme = &issuer.acme;
-            found
-                .extend(acme.external_account_binding.iter().map(|eab| eab.key_secret_ref.clone()));
-            for solver in &acme.solvers {
-                if let SolverKind::Dns01(dns01) = &solver.kind {
-                    found.extend(dns01.provider.credentials());
-                }
-            }
-        }
-        let folder = self.secrets();
-        found.into_iter().map(move |secret| format!("{folder}/{}/{}", secret.name, secret.key))
     }
 
     /// The folder of the hooks, for comments.
@@ -200,7 +185,12 @@ pub(super) fn write(placed: &Placed, text: &str, shell: &Shell) -> Result<String
         Ok(true) => Ok(shown),
         Ok(false) => {
             let message = format!("{shown} already exists; certctl does not overwrite it");
-            Err(CliError::new(ExitCode::Manifest, message))
+            let other = match placed.kind {
+                "issuer" => "name the issuer differently",
+                _ => "choose another --name",
+            };
+            Err(CliError::new(ExitCode::Manifest, message)
+                .hinted(format_args!("edit that file, then certctl plan; or {other}")))
         }
         Err(error) => Err(unwritten(&error, folder)),
     }

@@ -8,7 +8,7 @@ use crate::cli::count::count;
 use crate::cli::report::short;
 use crate::engine::precondition::Need;
 use crate::engine::{check_alert_hook, check_ownership};
-use crate::resource::{DeployTarget, Obstacle, SolverKind};
+use crate::resource::{DeployTarget, Obstacle};
 use crate::workspace::{Lack, Settings};
 
 use super::usage::Use;
@@ -85,15 +85,7 @@ impl Named {
                     }
                 }
             }
-            let acme = &issuer.acme;
-            let binding = acme.external_account_binding.iter();
-            named.secrets.extend(binding.map(|eab| eab.key_secret_ref.name.clone()));
-            for solver in &acme.solvers {
-                if let SolverKind::Dns01(dns01) = &solver.kind {
-                    let secrets = dns01.provider.credentials();
-                    named.secrets.extend(secrets.iter().map(|secret| secret.name.clone()));
-                }
-            }
+            named.secrets.extend(issuer.secrets().into_iter().map(|secret| secret.name));
         }
         named
     }

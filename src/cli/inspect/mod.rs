@@ -48,7 +48,8 @@ pub(crate) fn inspect(args: &InspectArgs, shell: &mut Shell) -> Result<ExitCode,
         && let Source::Server { host, port } = &source
     {
         let message = format!("--offline excludes the server {host}:{port}");
-        return Err(CliError::new(ExitCode::Usage, message));
+        let hint = "the same command without --offline";
+        return Err(CliError::new(ExitCode::Usage, message).hinted(hint));
     }
     on_one_thread(async {
         let now = SystemClock.now();

@@ -14,8 +14,8 @@ use crate::probe::Network;
 use crate::resource::{
     CertificateSpec, NamespacedName, RenewalInformation, Revocation, SecretFiles,
 };
-use crate::workspace::Owners;
-use crate::workspace::target::{NameTarget, Target};
+use crate::workspace::target::{NameTarget, Target, TargetError};
+use crate::workspace::{Owners, OwnersError};
 
 /// Where the certificate comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -115,7 +115,8 @@ impl Source {
     ) -> Result<Subject, CliError> {
         match self {
             Self::Name { name, is_secret } => {
-                let secret = owners.secret(name, *is_secret, shell.global.namespace()).await?;
+                let found = owners.secret(name, *is_secret, shell.global.namespace()).await;
+                let secret = found.map_err(|error| not_found(error, name, *is_secret))?;
                 let Some(files) = owners.files(&secret).await? else {
                     let message = format!("Secret `{secret}` has not been issued yet");
                     return Err(CliError::new(ExitCode::Manifest, message)
@@ -140,9 +141,15 @@ impl Source {
             Self::Server { host, port } => {
                 let label = format!("{host}:{port}");
                 let network = network.ok_or_else(|| unread(&label, &"--offline"))?;
+                let unserved = |error: &dyn std::fmt::Display| {
+                    let at =
+                        if host.contains(':') { format!("[{host}]:{port}") } else { label.clone() };
+                    unread(&label, error)
+                        .hinted(format_args!("openssl s_client -connect {at} -servername {host}"))
+                };
                 let shown = network.certificates(host, *port).await;
-                let shown = shown.map_err(|error| unread(&label, &error))?;
-                let bundle = Bundle::from_der(shown).map_err(|error| unread(&label, &error))?;
+                let shown = shown.map_err(|error| unserved(&error))?;
+                let bundle = Bundle::from_der(shown).map_err(|error| unserved(&error))?;
                 Ok(Subject::new(label, bundle).served(owners, host).await)
             }
         }
@@ -279,6 +286,18 @@ fn of_files(label: String, files: &SecretFiles) -> Result<Subject, CliError> {
     let above = file("ca.crt").and_then(|pem| Bundle::from_pem(&pem).ok());
     let above = above.map(|above| above.certificates().to_vec()).unwrap_or_default();
     Ok(Subject { above, ..Subject::new(label, bundle) })
+}
+
+/// A name without a certificate: that of a host may have been meant for its server.
+fn not_found(error: OwnersError, name: &NameTarget, is_secret: bool) -> CliError {
+    let is_unknown = matches!(error, OwnersError::Target(TargetError::Unknown { .. }));
+    let host = &name.name;
+    let is_host = host.contains('.') && name.namespace.is_none() && !is_secret;
+    let error = CliError::from(error);
+    if is_unknown && is_host {
+        return error.hinted(format_args!("certctl inspect {host}:443, for that server"));
+    }
+    error
 }
 
 fn unread(what: impl AsRef<Path>, why: &dyn std::fmt::Display) -> CliError {

@@ -19,15 +19,13 @@ use super::message::Level;
 use super::output::escape;
 use super::run::on_one_thread;
 use super::shell::Shell;
-use super::status::table::Width;
+use super::status::Scene;
 use super::targets::{request, targets};
 use crate::engine::Task;
-use crate::engine::ports::{Clock as _, SystemClock};
 use crate::manifest::Diagnostic;
 use crate::resource::FailureClass;
 use crate::workspace::plan::{Item, Plan};
 use crate::workspace::{Request, Scope, Workspace};
-use render::Look;
 
 /// Prints what `issue` would do with the same arguments.
 pub(crate) fn plan(args: &PlanArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
@@ -51,8 +49,8 @@ pub(crate) fn plan(args: &PlanArgs, shell: &mut Shell) -> Result<ExitCode, CliEr
         if targets.tasks.is_empty() && !targets.has_errors {
             shell.output.talk(Level::Info, "nothing to plan: no Certificate matches");
         }
-        let now = SystemClock.now();
-        let Plan { items, damaged } = Box::pin(workspace.plan(&targets, now)).await?;
+        let scene = Scene::of(shell);
+        let Plan { items, damaged } = Box::pin(workspace.plan(&targets, scene.now)).await?;
         let by_key = targets.tasks.iter().map(|task| (task.certificate.metadata.key(), task));
         let by_key: BTreeMap<_, &Task> = by_key.collect();
         let (active, idle): (Vec<&Item>, Vec<&Item>) =
@@ -73,11 +71,7 @@ pub(crate) fn plan(args: &PlanArgs, shell: &mut Shell) -> Result<ExitCode, CliEr
                 document::text(&Items { items: &items }, format)?
             }
             Format::Name => render::names(&items),
-            format @ (Format::Text | Format::Wide | Format::Prometheus) => {
-                let color = shell.output.data_has_color();
-                let width = Width::of_stdout(shell.environment.is_utf8());
-                render::page(&items, now, Look { color, width }, format == Format::Wide)
-            }
+            Format::Text | Format::Wide | Format::Prometheus => render::page(&items, &scene),
         };
         shell.output.data(&text)?;
         for one in unmet.iter().chain(&later) {

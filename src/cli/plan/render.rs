@@ -2,9 +2,11 @@
 
 use jiff::Timestamp;
 
+use crate::cli::args::Format;
 use crate::cli::output::{Paint, escape};
 use crate::cli::report::short;
-use crate::cli::status::table::{Cell, Width, render};
+use crate::cli::status::Scene;
+use crate::cli::status::table::{Cell, render};
 use crate::cli::time;
 use crate::resource::{Reason, rfc3339};
 use crate::workspace::plan::{Action, Item, Wait};
@@ -20,17 +22,11 @@ pub(super) fn names(items: &[Item]) -> String {
 /// So many certificates each have a line, and so many of those that are due a block.
 const FEW: usize = 10;
 
-/// How the page is shown.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Look {
-    pub(super) color: bool,
-    /// Of the terminal.
-    pub(super) width: Option<Width>,
-}
-
 /// The table, a block for each certificate that is due, and the sum. Of many certificates only what
-/// will happen, unless it is to be `everything`.
-pub(super) fn page(items: &[Item], now: Timestamp, on: Look, everything: bool) -> String {
+/// will happen, unless it is to be wide.
+pub(super) fn page(items: &[Item], scene: &Scene) -> String {
+    let Scene { now, color, width, .. } = *scene;
+    let everything = scene.format == Format::Wide;
     if items.is_empty() {
         return String::new();
     }
@@ -45,7 +41,7 @@ pub(super) fn page(items: &[Item], now: Timestamp, on: Look, everything: bool) -
     if !listed.is_empty() {
         let heading = ["NAME", "ACTION", "REASON", "ISSUER", "COST"];
         let rows: Vec<Vec<Cell>> = listed.iter().map(|item| row(item, now)).collect();
-        text = render(&heading, &rows, on.color, on.width);
+        text = render(&heading, &rows, color, width);
     }
     for item in &described {
         text.push('\n');

@@ -6,6 +6,17 @@ use crate::workspace::plan::{Action, Issuer, Name, Wait};
 
 const NOW: &str = "2026-11-21T03:12:09Z";
 
+fn scene(format: Format) -> Scene {
+    Scene {
+        now: NOW.parse().unwrap(),
+        zone: jiff::tz::TimeZone::UTC,
+        color: false,
+        format,
+        width: None,
+        has_reload_unit: false,
+    }
+}
+
 fn item(name: &str, action: Action) -> Item {
     let proven = |name: &str, solver, provider: Option<&str>| Name {
         name: name.to_owned(),
@@ -118,9 +129,9 @@ prod/late: renew
 
 1 to renew, 1 to issue, 1 to deploy, 1 waiting, 1 unchanged
 ";
-    let text = page(&items(), NOW.parse().unwrap(), Look::default(), false);
+    let text = page(&items(), &scene(Format::Text));
     assert_eq!(text, expected, "\n{text}");
-    assert_eq!(page(&[], NOW.parse().unwrap(), Look::default(), false), "");
+    assert_eq!(page(&[], &scene(Format::Text)), "");
 }
 
 #[test]
@@ -134,7 +145,7 @@ fn of_many_certificates_what_will_happen_is_listed() {
     let text = |due_ones: usize, everything| {
         let items: Vec<Item> =
             (0..2000 - due_ones).map(idle).chain((0..due_ones).map(due)).collect();
-        page(&items, NOW.parse().unwrap(), Look::default(), everything)
+        page(&items, &scene(if everything { Format::Wide } else { Format::Text }))
     };
     let hint = "one of them in detail: certctl plan NAME; all: -o wide\n";
     assert_eq!(text(0, false), format!("2000 unchanged\n{hint}"));

@@ -63,6 +63,9 @@ impl Block {
     /// As people read it; without characters of ours beyond ASCII unless `utf8`.
     pub(crate) fn text(&self, utf8: bool) -> String {
         let Self { word, certificate, title, tags, rows, commands, next } = self;
+        // A Certificate with the name of a host: its title may begin with that as well.
+        let own = title.strip_prefix(certificate.as_str()).and_then(|rest| rest.strip_prefix(": "));
+        let title = own.unwrap_or(title);
         let tags = if tags.is_empty() { String::new() } else { format!(" [{}]", tags.join(", ")) };
         let mut text = format!("{word}: {certificate}: {}{tags}", escape(title));
         for Row { label, text: value } in rows {
@@ -115,6 +118,8 @@ mod tests {
                     next attempt tomorrow";
         assert_eq!(block().text(true), text);
         assert_eq!(block().text(false), text.replace('…', "..."));
+        let twice = Block { title: "web: no solver".into(), ..block() };
+        assert!(twice.text(true).starts_with("error: web: no solver [challenge"), "{twice:?}");
         let bare = Block { word: "pending", title: "x".into(), ..Block::default() };
         assert_eq!(bare.text(false), "pending: : x");
         assert_eq!((Row::new("x", " \n"), Row::new("x", "")), (None, None));

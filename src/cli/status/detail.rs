@@ -46,7 +46,8 @@ pub(super) fn detail(view: &CertificateView, wide: bool, scene: &Scene) -> Strin
 fn head(page: &mut Page, view: &CertificateView, scene: &Scene) {
     let verdict = Verdict::of(view, scene.now);
     let word = verdict.paint().on(verdict.word(), scene.color);
-    page.line(0, "Status", format!("{word} - {}", verdict.sentence(view, scene)));
+    let sentence = verdict.sentence(view, scene);
+    page.line(0, "Status", format!("{word} - {sentence}"));
     match waiting_for(view, verdict, scene.now).as_slice() {
         [one] => page.line(0, "Waiting for", one),
         several => page.list("Waiting for", several),
@@ -58,7 +59,7 @@ fn head(page: &mut Page, view: &CertificateView, scene: &Scene) {
         page.line(0, "Overdue", format!("since {since}, stage {stage}"));
     }
     if let Some(found) = findings(view, scene) {
-        page.cause(&found, view);
+        page.cause(&found, view, &sentence);
     }
     if let Some(back) = view.went_back() {
         let at = scene.time(back.done_at.unwrap_or(back.asked_at));

@@ -46,8 +46,14 @@ impl Page {
     }
 
     /// What the last attempt failed by, what that means, and what to do about it.
-    pub(super) fn cause(&mut self, found: &Findings, view: &CertificateView) {
-        self.line(0, "Last failure", escape(&found.title));
+    /// `status` is the line that the page began with.
+    pub(super) fn cause(&mut self, found: &Findings, view: &CertificateView, status: &str) {
+        let title = escape(&found.title);
+        if status.contains(&*title) {
+            self.line(0, "Last failure", "see Status");
+        } else {
+            self.line(0, "Last failure", title);
+        }
         for Row { label, text } in &found.rows {
             let mut label = format!("{label}:");
             for line in text.lines() {

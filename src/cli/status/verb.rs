@@ -137,7 +137,8 @@ async fn of_certificates(
     if let Some(error) = damage.map(unreadable).or_else(|| unread(shell, is_empty)) {
         return Err(error);
     }
-    let is_shown = |task: &&Task| !by_name || shown.contains(&task.certificate.metadata.key());
+    // Of all certificates, `validate`, `plan` and `doctor` say what this machine lacks.
+    let is_shown = |task: &&Task| shown.contains(&task.certificate.metadata.key());
     let tasks: Vec<&Task> = targets.tasks.iter().filter(is_shown).collect();
     for unmet in workspace.unmet(&targets.loaded, &targets.secrets, &tasks).await? {
         shell.output.finding(&unmet.as_warning("W0402"));
@@ -159,7 +160,8 @@ fn unread(shell: &Shell, is_empty: bool) -> Option<CliError> {
     }
     let path = config.path.to_string_lossy();
     let message = format!("there is no config directory {}", escape(&path));
-    Some(CliError::new(ExitCode::Manifest, message))
+    let hint = "certctl status --config-dir FOLDER; to begin: certctl create";
+    Some(CliError::new(ExitCode::Manifest, message).hinted(hint))
 }
 
 /// What was read of a table without rows, and what was not.

@@ -19,7 +19,7 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -182,7 +182,7 @@ impl TokenFolder {
     /// A listener on this port answers for the tokens from now on.
     pub(super) fn serve(&self, port: u16) {
         let Some(runtime) = &self.0.runtime else { return };
-        let Some(presence) = Presence::open(&runtime.handle, port) else { return };
+        let Some(presence) = Presence::open(runtime.handle.as_fd(), port) else { return };
         self.ports().entry(port).or_insert(presence);
         if !self.own().is_empty() {
             self.show(Presence::enter);
