@@ -331,6 +331,27 @@ class Peers:
                  f"{folder}/c", "--logs-dir", f"{folder}/c/log", "-d", name]
         return measured(words, folder, self.environment)
 
+    def lineages(self, count):
+        """Gives certbot so many certificates, copies of its first: what `renew` reads of each."""
+        base = f"{self.folder}/c"
+        first = sorted(os.listdir(f"{base}/live"))
+        first = next(name for name in first if os.path.isdir(f"{base}/live/{name}"))
+        with open(f"{base}/renewal/{first}.conf") as file:
+            settings = file.read()
+        for number in range(count - len(os.listdir(f"{base}/renewal"))):
+            name = f"copy{number}.certbot.test"
+            shutil.copytree(f"{base}/archive/{first}", f"{base}/archive/{name}")
+            os.mkdir(f"{base}/live/{name}")
+            for part in ("cert", "chain", "fullchain", "privkey"):
+                os.symlink(f"../../archive/{name}/{part}1.pem", f"{base}/live/{name}/{part}.pem")
+            write(f"{base}/renewal/{name}.conf", settings.replace(first, name))
+
+    def certbot_renew(self):
+        words = ["certbot", "renew", "-n", "--no-random-sleep-on-renew", "--config-dir",
+                 f"{self.folder}/c", "--work-dir", f"{self.folder}/c", "--logs-dir",
+                 f"{self.folder}/c/log"]
+        return measured(words, self.folder, self.environment)
+
     def lego(self, name):
         words = ["lego", "--server", self.ca.url, "--email", "a@example.test", "--accept-tos",
                  "--http", "--http.port", f"127.0.0.1:{self.ca.http}", "--path",
@@ -466,10 +487,15 @@ def measure(options, ca, folder, table):
         for _ in range(0, many, 100):
             one.manifest(min(many, 100), 1, "config")
         one.run("issue")
-    for scene, words in ((f"idle, {many}", ["issue"]), (f"status of {many}", ["status"]),
-                         (f"status NAME of {many}", ["status", "m1-0"])):
+    renews = {}
+    if "certbot" in peers.found:
+        peers.lineages(many)
+        renews = {"certbot": peers.certbot_renew}
+    for scene, words, beside in ((f"idle, {many}", ["issue"], renews),
+                                 (f"status of {many}", ["status"], {}),
+                                 (f"status NAME of {many}", ["status", "m1-0"], {})):
         table.alternate(scene, max(runs // 3, 3), {
-            who: (lambda one=one: one.run(*words)) for who, one in crowd.items()})
+            **{who: (lambda one=one: one.run(*words)) for who, one in crowd.items()}, **beside})
         table.count(scene, counts(crowd["certctl"], lambda: words))
 
 
