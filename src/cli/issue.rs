@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use super::args::{DeployArgs, IssueArgs, RenewArgs};
 use super::count::count;
 use super::daily::Daily;
-use super::environment::{SYSTEM_CONFIG, Source as Origin};
 use super::error::CliError;
 use super::exit::{self, ExitCode};
 use super::message::{Level, Message};
@@ -442,7 +441,6 @@ pub(crate) fn tell_orphans(shell: &mut Shell, orphans: &[(NamespacedName, PathBu
 /// The error of a verb that finds no Certificate at all.
 pub(crate) fn nothing_found(shell: &Shell, known: usize) -> CliError {
     let config = shell.environment.config_dir(shell.global.config_dir.as_deref());
-    let is_own = config.as_ref().is_ok_and(|found| found.source == Origin::User);
     let place = config.map_or_else(|error| error.to_string(), |dir| dir.path.display().to_string());
     let message = match known {
         0 => format!("no Certificate found in {place}"),
@@ -451,9 +449,6 @@ pub(crate) fn nothing_found(shell: &Shell, known: usize) -> CliError {
             count(known, "certificate")
         ),
     };
-    let error = CliError::new(ExitCode::Manifest, message);
-    if is_own && Path::new(SYSTEM_CONFIG).exists() {
-        return error.hinted(format_args!("sudo certctl …, for the manifests in {SYSTEM_CONFIG}"));
-    }
+    let error = CliError::new(ExitCode::Manifest, message).of_absence();
     error.hinted("use certctl issue FILE, or put manifests into the config directory")
 }

@@ -21,6 +21,7 @@ use super::exit::ExitCode;
 use super::message::{Level, Message};
 use super::output::{Output, escape};
 use super::time;
+use super::timer::retry_of_hooks;
 use crate::engine::Issued;
 use crate::report::{Details, Ending, Fault, Report};
 use crate::resource::{FailureClass, NamespacedName, Rfc3339, rfc3339};
@@ -257,11 +258,7 @@ fn undeployed(name: &NamespacedName, fault: &Fault, details: &Details, style: &S
     let next = details.deploy_next_try.filter(|at| *at > style.now);
     let next = next.map(|at| format!("next try {}", style.time(at)));
     let next = next.unwrap_or_else(|| "the next run retries".to_owned());
-    let command = if style.has_reload_unit {
-        "systemctl start certctl-reload.service".to_owned()
-    } else {
-        format!("certctl deploy {name}")
-    };
+    let command = retry_of_hooks(style.has_reload_unit, &name);
     Block {
         word: "error",
         title: fault.message.clone(),
