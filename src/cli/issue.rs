@@ -85,7 +85,9 @@ pub(crate) fn renew(args: &RenewArgs, shell: &mut Shell) -> Result<ExitCode, Cli
                 "please either supply one or more Certificate resource names, label selectors, \
                  or use the --all flag to renew all Certificate resources",
             )
-            .hinted("for cron use: certctl issue"));
+            .hinted(
+                "certctl renew NAME for one now, due or not; certctl issue for all that are due",
+            ));
         }
         (true, true, _) | (true, _, true) | (_, true, true) => {
             return Err(usage(

@@ -17,6 +17,7 @@ pub(crate) use findings::{Findings, of_failure, problem_of};
 pub(crate) use style::Style;
 pub(crate) use tally::tally;
 
+use super::advice::check_of_ca;
 use super::exit::ExitCode;
 use super::message::{Level, Message};
 use super::output::{Output, escape};
@@ -190,11 +191,14 @@ pub(crate) fn block(report: &Report, style: &Style) -> Option<Block> {
                 details.evidence.last_failure.as_ref().and_then(|last| {
                     Row::new("because", format!("{last} [{}]", last.class.word()))
                 });
+            let last = details.evidence.last_failure.as_ref().filter(|_| !is_limited(details));
+            let of_ca = last.filter(|last| last.cause.at_the_ca().is_some());
+            let check = of_ca.and_then(|_| check_of_ca(&details.evidence.issuer));
             Some(Block {
                 word: word("deferred"),
                 title: details.wait.clone(),
                 rows: because.into_iter().chain(live).collect(),
-                commands: vec![status],
+                commands: check.into_iter().chain([status]).collect(),
                 next: match next_attempt.filter(|_| is_limited(details)) {
                     Some(at) => {
                         let at = style.time(at);
