@@ -133,7 +133,7 @@ fn create_asks_until_there_is_a_manifest_that_issues() {
             ("Folder from which", "?\n"),
             ("removes it afterwards.", "\n"),
             ("Folder of your server", "?\n"),
-            ("these files alone.", "\n"),
+            ("files alone.", "\n"),
             ("Program in", "?\n"),
             ("has examples.", "\n"),
             ("Write this", "\n"),
