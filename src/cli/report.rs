@@ -191,14 +191,11 @@ pub(crate) fn block(report: &Report, style: &Style) -> Option<Block> {
                 details.evidence.last_failure.as_ref().and_then(|last| {
                     Row::new("because", format!("{last} [{}]", last.class.word()))
                 });
-            let last = details.evidence.last_failure.as_ref().filter(|_| !is_limited(details));
-            let of_ca = last.filter(|last| last.cause.at_the_ca().is_some());
-            let check = of_ca.and_then(|_| check_of_ca(&details.evidence.issuer));
             Some(Block {
                 word: word("deferred"),
                 title: details.wait.clone(),
                 rows: because.into_iter().chain(live).collect(),
-                commands: check.into_iter().chain([status]).collect(),
+                commands: check_of_wait(details).into_iter().chain([status]).collect(),
                 next: match next_attempt.filter(|_| is_limited(details)) {
                     Some(at) => {
                         let at = style.time(at);
@@ -284,6 +281,13 @@ fn ends(not_after: Option<Rfc3339>, style: &Style) -> Option<Row> {
     let at = not_after?.0;
     let word = if at > style.now { "in place until" } else { "expired" };
     Row::new("live", format!("{word} {}", style.time(at)))
+}
+
+/// The command for a wait after what failed at the CA, except for its limits.
+fn check_of_wait(details: &Details) -> Option<String> {
+    let last = details.evidence.last_failure.as_ref().filter(|_| !is_limited(details));
+    last.filter(|last| last.cause.at_the_ca().is_some())?;
+    check_of_ca(&details.evidence.issuer)
 }
 
 /// Whether it waits for a rate limit of the CA, published or not.

@@ -298,11 +298,8 @@ impl Found {
             });
         } else if self.due == 0 {
             if place.scheduler == Some(Scheduler::Absent) {
-                let line = line_of_user();
-                steps.push(match place.is_of_user {
-                    true => (line, "renew automatically"),
-                    false => of("timer print --systemd", "renew automatically"),
-                });
+                let line = if place.is_of_user { line_of_user() } else { OF_SYSTEMD.to_owned() };
+                steps.push((line, "renew automatically"));
             }
             steps.push(of("status", "one line for each certificate"));
         }
@@ -314,9 +311,8 @@ impl Found {
             steps.push(of("status", "one line for each certificate"));
         }
         steps.truncate(STEPS);
-        let flagged = |command: String| match command.starts_with("certctl ") {
-            true => command + &place.flags,
-            false => command,
+        let flagged = |command: String| {
+            if command.starts_with("certctl ") { command + &place.flags } else { command }
         };
         steps.into_iter().map(|(command, what)| (flagged(command), what)).collect()
     }
@@ -430,6 +426,7 @@ const WORST_FIRST: &[Verdict] = &[
 ];
 /// How much of what is wrong is on the page.
 const MOST_SHOWN: usize = 3;
+const OF_SYSTEMD: &str = "certctl timer print --systemd";
 /// What stands before and between the columns of the commands.
 const GAPS: usize = 5;
 /// How many commands are.

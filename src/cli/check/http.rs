@@ -126,7 +126,7 @@ impl Findings {
         let (token, answer) = probe_token().map_err(|error| failed(&error))?;
         let webroot = settings.http01_webroot.as_ref();
         let put = webroot.map(|path| put(Path::new(path), &token, &answer));
-        let served = match put {
+        let own = match put {
             Some(_) => None,
             None => Some(Served::start(shell, settings, &token, &answer)?),
         };
@@ -141,15 +141,15 @@ impl Findings {
             let removed = folder.and_then(|folder| folder.remove(&token, &answer));
             removed.map_err(|error| failed(&error))?;
         }
-        let serves = match (&put, &served) {
+        let serves = match (&put, &own) {
             (Some(put), _) => put.is_ok(),
-            (None, served) => served.as_ref().is_some_and(|served| served.listener.is_ok()),
+            (None, own) => own.as_ref().is_some_and(|own| own.listener.is_ok()),
         };
-        let listener = served.as_ref().map(|served| match &served.listener {
+        let listener = own.as_ref().map(|own| match &own.listener {
             Ok(listener) => Ok(listener.addresses().to_vec()),
             Err(why) => Err(why.clone()),
         });
-        let bound = served.iter().filter_map(|served| served.listener.as_ref().ok());
+        let bound = own.iter().filter_map(|own| own.listener.as_ref().ok());
         Ok(Self {
             name: name.to_string(),
             addresses: addresses
@@ -158,7 +158,7 @@ impl Findings {
             serves,
             sharers: bound.flat_map(Listener::sharers).map(|holder| holder.to_string()).collect(),
             listener,
-            ways_out: served.as_ref().map_or(WAYS_OUT, |served| served.ways_out),
+            ways_out: own.as_ref().map_or(WAYS_OUT, |own| own.ways_out),
             webroot: webroot.cloned().zip(put),
             report,
         })

@@ -112,16 +112,19 @@ impl Webroot {
         let tokens = FOLDERS.iter().fold(path.to_owned(), |path, name| path.join(name));
         match error {
             WebrootError::Untrusted(error) => error.remedy().map(Fix::Advice),
-            WebrootError::Io { source, .. } => match source.kind() {
-                io::ErrorKind::NotFound if can_be_made(path) => {
-                    Some(Fix::Command(format!("mkdir -p {}", quoted(path))))
-                }
-                io::ErrorKind::NotFound => {
-                    Some(Fix::Command(command_for_own(&tokens, "0755", None)))
-                }
-                io::ErrorKind::PermissionDenied => Some(Fix::Command(permission(path, &tokens))),
-                _ => None,
-            },
+            WebrootError::Io { source, .. } => {
+                let kind = source.kind();
+                let line = if kind == io::ErrorKind::NotFound && can_be_made(path) {
+                    format!("mkdir -p {}", quoted(path))
+                } else if kind == io::ErrorKind::NotFound {
+                    command_for_own(&tokens, "0755", None)
+                } else if kind == io::ErrorKind::PermissionDenied {
+                    permission(path, &tokens)
+                } else {
+                    return None;
+                };
+                Some(Fix::Command(line))
+            }
             WebrootError::Foreign { .. } | WebrootError::NotAFolder { .. } => None,
         }
     }
