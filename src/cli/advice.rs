@@ -110,6 +110,11 @@ pub(crate) fn check_of(proof: &ChallengeType, name: &str) -> Option<String> {
     }
 }
 
+/// The command that diagnoses the CA of an issuer.
+pub(crate) fn check_of_ca(issuer: &str) -> Option<String> {
+    (!issuer.is_empty()).then(|| format!("certctl check acme {issuer}"))
+}
+
 /// When a rate limit ends, as Boulder writes it into the detail: `retry after 2026-11-21
 /// 05:40:00 UTC`, or in RFC 3339.
 pub(crate) fn retry_time(detail: &str) -> Option<Timestamp> {

@@ -24,18 +24,26 @@ pub struct CliError {
     pub message: String,
     /// What to do next, if known.
     pub hint: Option<String>,
+    /// Whether something was not found where this user reads.
+    pub is_absence: bool,
 }
 
 impl CliError {
     /// An error with this exit code.
     pub fn new(code: ExitCode, message: impl fmt::Display) -> Self {
-        Self { code, message: message.to_string(), hint: None }
+        Self { code, message: message.to_string(), hint: None, is_absence: false }
     }
 
     /// The same with advice.
     #[must_use]
     pub fn hinted(self, hint: impl fmt::Display) -> Self {
         Self { hint: Some(hint.to_string()), ..self }
+    }
+
+    /// The same, of something that was not found.
+    #[must_use]
+    pub fn of_absence(self) -> Self {
+        Self { is_absence: true, ..self }
     }
 
     /// The message on stderr.
@@ -61,7 +69,7 @@ pub(crate) struct ErrorDocument<'a> {
 
 impl<'a> ErrorDocument<'a> {
     pub(crate) fn of(error: &'a CliError) -> Self {
-        let CliError { code, message, hint } = error;
+        let CliError { code, message, hint, .. } = error;
         Self { class: code.word(), exit_code: code.number(), message, hint: hint.as_deref() }
     }
 }
@@ -94,6 +102,7 @@ impl From<LogError> for CliError {
 
 impl From<TargetError> for CliError {
     fn from(error: TargetError) -> Self {
+        let is_absence = matches!(error, TargetError::Unknown { .. });
         let (code, hint) = match &error {
             TargetError::Ambiguous { .. } | TargetError::NotAName { .. } => (ExitCode::Usage, None),
             TargetError::Several { .. } => (ExitCode::Manifest, None),
@@ -109,7 +118,7 @@ impl From<TargetError> for CliError {
                 (ExitCode::Manifest, Some(format!("certctl validate {}", quoted(manifest))))
             }
         };
-        Self { hint, ..Self::new(code, escape(&error.to_string())) }
+        Self { hint, is_absence, ..Self::new(code, escape(&error.to_string())) }
     }
 }
 
@@ -128,7 +137,7 @@ impl From<StoreError> for CliError {
         };
         let is_locked = matches!(error, StoreError::Locked { .. });
         let code = if is_locked { ExitCode::Deferred } else { ExitCode::State };
-        Self { code, message: error.to_string(), hint }
+        Self { hint, ..Self::new(code, error) }
     }
 }
 

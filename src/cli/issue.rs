@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use super::args::{DeployArgs, IssueArgs, RenewArgs};
 use super::count::count;
 use super::daily::Daily;
-use super::environment::{SYSTEM_CONFIG, Source as Origin};
 use super::error::CliError;
 use super::exit::{self, ExitCode};
 use super::message::{Level, Message};
@@ -86,7 +85,9 @@ pub(crate) fn renew(args: &RenewArgs, shell: &mut Shell) -> Result<ExitCode, Cli
                 "please either supply one or more Certificate resource names, label selectors, \
                  or use the --all flag to renew all Certificate resources",
             )
-            .hinted("for cron use: certctl issue"));
+            .hinted(
+                "certctl renew NAME for one now, due or not; certctl issue for all that are due",
+            ));
         }
         (true, true, _) | (true, _, true) | (_, true, true) => {
             return Err(usage(
@@ -442,7 +443,6 @@ pub(crate) fn tell_orphans(shell: &mut Shell, orphans: &[(NamespacedName, PathBu
 /// The error of a verb that finds no Certificate at all.
 pub(crate) fn nothing_found(shell: &Shell, known: usize) -> CliError {
     let config = shell.environment.config_dir(shell.global.config_dir.as_deref());
-    let is_own = config.as_ref().is_ok_and(|found| found.source == Origin::User);
     let place = config.map_or_else(|error| error.to_string(), |dir| dir.path.display().to_string());
     let message = match known {
         0 => format!("no Certificate found in {place}"),
@@ -451,9 +451,6 @@ pub(crate) fn nothing_found(shell: &Shell, known: usize) -> CliError {
             count(known, "certificate")
         ),
     };
-    let error = CliError::new(ExitCode::Manifest, message);
-    if is_own && Path::new(SYSTEM_CONFIG).exists() {
-        return error.hinted(format_args!("sudo certctl …, for the manifests in {SYSTEM_CONFIG}"));
-    }
+    let error = CliError::new(ExitCode::Manifest, message).of_absence();
     error.hinted("use certctl issue FILE, or put manifests into the config directory")
 }

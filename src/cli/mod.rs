@@ -179,6 +179,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: Environme
         }
     });
     let code = ended.unwrap_or_else(|error| {
+        let error = folders::with_unread(error, folders::unread(&shell));
         shell.output.tell(&error.to_message());
         print_error(&error, &mut shell);
         error.code

@@ -168,6 +168,13 @@ impl Output {
         answer.is_some_and(|answer| matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
     }
 
+    /// Asks on the terminal; the default is a yes, and the end of stdin a no.
+    pub fn confirms_by_default(&mut self, question: &str) -> bool {
+        let answer = self.answer(&format!("{question} [Y/n] "));
+        answer
+            .is_some_and(|answer| matches!(answer.trim().to_lowercase().as_str(), "" | "y" | "yes"))
+    }
+
     /// Asks on the terminal for a line; `None` at the end of stdin.
     pub fn answer(&mut self, question: &str) -> Option<String> {
         if self.talks_json() {

@@ -7,7 +7,6 @@ use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 
 use clap::parser::ValueSource::DefaultValue;
-use nix::unistd::{Gid, Group};
 
 use super::args::{HookTime, Verb};
 use super::error::CliError;
@@ -16,6 +15,7 @@ use super::message::Level;
 use super::output::escape;
 use super::shell::Shell;
 use super::traits::Traits;
+use crate::trust::group_name;
 
 /// Makes this process of root one of the owner of the state. Without effect for other
 /// users, for verbs that do not do what a run does, and where root lacks the rights for it: then the
@@ -63,9 +63,7 @@ pub(super) fn options_of_install(shell: &Shell) -> String {
         .and_then(|state| fs::metadata(state.path).ok())
         .filter(|found| shell.environment.is_root() && found.uid() != 0);
     let Some(found) = of_another else { return "-m 0600".to_owned() };
-    let group = Group::from_gid(Gid::from_raw(found.gid())).ok().flatten();
-    let group = group.map_or_else(|| found.gid().to_string(), |group| group.name);
-    format!("-m 0640 -g {group}")
+    format!("-m 0640 -g {}", group_name(found.gid()))
 }
 
 #[cfg(target_os = "linux")]

@@ -11,16 +11,17 @@ use std::cell::RefCell;
 use std::time::Duration;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use tokio::time::Instant;
 
+use super::advice;
 use super::output::{When, escape, write_above};
 use super::report;
 use super::shell::Shell;
 use super::time::rfc3339;
 use crate::engine::{Ended, Observer, Wait};
 use crate::report::{Ending, Report};
-use crate::resource::{Event, EventType, GoDuration, NamespacedName, Reason};
+use crate::resource::{ChallengeType, Event, EventType, GoDuration, NamespacedName, Reason};
 
 /// The lines of a run.
 pub(crate) struct Progress {
@@ -118,10 +119,12 @@ impl Progress {
     }
 
     /// Without a terminal, a long wait is logged once for a certificate, and for a few of many.
-    fn log_wait(&self, certificate: &NamespacedName, why: &str, deadline: Option<Timestamp>) {
+    fn log_wait(&self, certificate: &NamespacedName, wait: &Wait) {
         if self.seen.borrow_mut().is_time_to_log(certificate, self.patience) {
-            let until = deadline.map(|at| format!("; this run waits until {}", rfc3339(at)));
-            tracing::info!(%certificate, "{}{}", escape(why), until.unwrap_or_default());
+            let until = wait.deadline.map(|at| format!("; this run waits until {}", rfc3339(at)));
+            let remedy = remedy(wait.obstructed.as_ref()).map(|line| format!("; try: {line}"));
+            let (until, remedy) = (until.unwrap_or_default(), remedy.unwrap_or_default());
+            tracing::info!(%certificate, "{}{until}{remedy}", escape(&wait.why));
         }
     }
 
@@ -136,6 +139,12 @@ impl Progress {
             total.finish_and_clear();
         }
     }
+}
+
+/// The command that shows why a challenge's self-check fails.
+fn remedy(obstructed: Option<&(ChallengeType, String)>) -> Option<String> {
+    let (kind, name) = obstructed?;
+    advice::check_of(kind, &escape(name))
 }
 
 /// Whether there are lines. Programs do not read them, and `-q` asks for less.
@@ -319,11 +328,12 @@ impl Observer for Progress {
     /// The line cuts a long reason: it is printed once in full, at once where waiting is not the
     /// rule, else after two checks.
     fn waits(&self, certificate: &NamespacedName, wait: &Wait) {
-        let Wait { why, deadline, is_unexpected } = wait;
+        let Wait { why, deadline, obstructed } = wait;
         self.stage(certificate, why);
         let lines = self.lines.as_ref().filter(|_| self.is_watched);
-        let Some(lines) = lines else { return self.log_wait(certificate, why, *deadline) };
-        let is_first = *is_unexpected && self.seen.borrow_mut().is_first_time(certificate, why);
+        let Some(lines) = lines else { return self.log_wait(certificate, wait) };
+        let is_first =
+            obstructed.is_some() && self.seen.borrow_mut().is_first_time(certificate, why);
         let is_time = || self.seen.borrow_mut().is_time_to_explain(certificate, why, self.patience);
         if !is_first && !is_time() {
             return;
@@ -332,7 +342,9 @@ impl Observer for Progress {
         let until = deadline.map(|time| {
             format!("; this run waits until {} (--timeout), the next one continues", rfc3339(time))
         });
-        let text = format!("{name}: {}{}", escape(why), until.unwrap_or_default());
+        let remedy = remedy(obstructed.as_ref()).map(|line| format!("\n  try: {line}"));
+        let until = until.unwrap_or_default();
+        let text = format!("{name}: {}{until}{}", escape(why), remedy.unwrap_or_default());
         // Without the terminal there is nothing to report to.
         drop(lines.println(text));
     }

@@ -17,10 +17,12 @@ pub(crate) use findings::{Findings, of_failure, problem_of};
 pub(crate) use style::Style;
 pub(crate) use tally::tally;
 
+use super::advice::check_of_ca;
 use super::exit::ExitCode;
 use super::message::{Level, Message};
 use super::output::{Output, escape};
 use super::time;
+use super::timer::retry_of_hooks;
 use crate::engine::Issued;
 use crate::report::{Details, Ending, Fault, Report};
 use crate::resource::{FailureClass, NamespacedName, Rfc3339, rfc3339};
@@ -193,7 +195,7 @@ pub(crate) fn block(report: &Report, style: &Style) -> Option<Block> {
                 word: word("deferred"),
                 title: details.wait.clone(),
                 rows: because.into_iter().chain(live).collect(),
-                commands: vec![status],
+                commands: check_of_wait(details).into_iter().chain([status]).collect(),
                 next: match next_attempt.filter(|_| is_limited(details)) {
                     Some(at) => {
                         let at = style.time(at);
@@ -257,11 +259,7 @@ fn undeployed(name: &NamespacedName, fault: &Fault, details: &Details, style: &S
     let next = details.deploy_next_try.filter(|at| *at > style.now);
     let next = next.map(|at| format!("next try {}", style.time(at)));
     let next = next.unwrap_or_else(|| "the next run retries".to_owned());
-    let command = if style.has_reload_unit {
-        "systemctl start certctl-reload.service".to_owned()
-    } else {
-        format!("certctl deploy {name}")
-    };
+    let command = retry_of_hooks(style.has_reload_unit, &name);
     Block {
         word: "error",
         title: fault.message.clone(),
@@ -283,6 +281,13 @@ fn ends(not_after: Option<Rfc3339>, style: &Style) -> Option<Row> {
     let at = not_after?.0;
     let word = if at > style.now { "in place until" } else { "expired" };
     Row::new("live", format!("{word} {}", style.time(at)))
+}
+
+/// The command for a wait after what failed at the CA, except for its limits.
+fn check_of_wait(details: &Details) -> Option<String> {
+    let last = details.evidence.last_failure.as_ref().filter(|_| !is_limited(details));
+    last.filter(|last| last.cause.at_the_ca().is_some())?;
+    check_of_ca(&details.evidence.issuer)
 }
 
 /// Whether it waits for a rate limit of the CA, published or not.

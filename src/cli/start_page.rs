@@ -11,7 +11,7 @@ use jiff::Timestamp;
 
 use super::args::Format;
 use super::count::count;
-use super::environment::SYSTEM_CONFIG;
+use super::environment::Source;
 use super::error::CliError;
 use super::exit::ExitCode;
 use super::folders;
@@ -21,7 +21,7 @@ use super::run::on_one_thread;
 use super::shell::Shell;
 use super::status::{Scene, Verdict};
 use super::time;
-use super::timer::Scheduler;
+use super::timer::{Scheduler, line_of_user, retry_of_hooks};
 use super::wrap::wrap;
 use crate::engine::ports::StoreError;
 use crate::trust::{TrustError, quoted};
@@ -60,10 +60,12 @@ struct Place {
     state: PathBuf,
     /// The flags of these folders, for commands.
     flags: String,
-    /// This page as the user that the state belongs to.
+    /// The command that shows this page to root, who acts as the owner of the state.
     as_root: String,
     /// What runs certctl; `None` where these folders are not those of a scheduled run.
     scheduler: Option<Scheduler>,
+    /// Whether they are those of a user's own runs.
+    is_of_user: bool,
     /// A folder of root's that was not read.
     unread: Option<&'static str>,
 }
@@ -74,6 +76,7 @@ impl Place {
         let config = environment.config_dir(global.config_dir.as_deref()).ok();
         let flags = folders::flags(shell);
         let scheduler = config.as_ref().and_then(Scheduler::of_config);
+        let is_of_user = config.as_ref().is_some_and(|found| found.source == Source::User);
         let config = config.map(|found| found.path);
         let absent = |path: &Path| if path.exists() { "" } else { " (missing)" };
         let manifests = match (settings.files.len(), &config) {
@@ -81,14 +84,10 @@ impl Place {
             (0, None) => "no folder".to_owned(),
             (files, _) => count(files, "named file"),
         };
-        let is_read = |path: &Path| config.as_deref() == Some(path) || settings.state_dir == path;
-        let unread = [SYSTEM_CONFIG, "/var/lib/certctl"].into_iter().find(|path| {
-            let path = Path::new(path);
-            !settings.is_root && path.exists() && !is_read(path)
-        });
+        let unread = folders::unread(shell);
         let state = settings.state_dir.clone();
         let as_root = folders::as_root(shell, "");
-        Self { manifests, config, state, flags, as_root, scheduler, unread }
+        Self { manifests, config, state, flags, as_root, scheduler, is_of_user, unread }
     }
 
     /// The page of a user who may not read the state, or the manifests.
@@ -113,6 +112,7 @@ impl Place {
             Scheduler::Disabled(found) => {
                 format!("{} is not enabled: systemctl enable --now certctl.timer", path(found))
             }
+            Scheduler::Absent if self.is_of_user => format!("none found: {}", line_of_user()),
             Scheduler::Absent => "none found: certctl timer print --systemd, or --cron".to_owned(),
         })
     }
@@ -283,7 +283,9 @@ impl Found {
         rows.extend(place.scheduler().map(|found| ("scheduler", found)));
         text += &lines(&rows);
         text += &self.wrong(scene, width);
-        text + "\n" + &heading("Next:", scene) + &steps(&self.next_steps(place), width)
+        text + "\n"
+            + &heading("Next:", scene)
+            + &steps(&self.next_steps(place, scene.has_reload_unit), width)
     }
 
     /// The worst, each in its own words.
@@ -307,7 +309,7 @@ impl Found {
     }
 
     /// Three commands, and what each is for.
-    fn next_steps(&self, place: &Place) -> Vec<(String, &'static str)> {
+    fn next_steps(&self, place: &Place, by_unit: bool) -> Vec<(String, &'static str)> {
         let of = |line: &str, what| (format!("certctl {line}"), what);
         let mut steps = Vec::new();
         if let Some(worst) = self.faults.first() {
@@ -324,14 +326,15 @@ impl Found {
                     Some(of(&format!("forget {name}"), "stop managing it"))
                 }
                 Some(Verdict::PendingDeploy) => {
-                    Some(of(&format!("deploy {name}"), "run its outputs and hooks now"))
+                    Some((retry_of_hooks(by_unit, name), "run its outputs and hooks now"))
                 }
                 Some(Verdict::Revoked) => Some(of(&format!("renew {name}"), "replace it")),
                 _ => None,
             });
         } else if self.due == 0 {
             if place.scheduler == Some(Scheduler::Absent) {
-                steps.push(of("timer print --systemd", "renew automatically"));
+                let line = if place.is_of_user { line_of_user() } else { OF_SYSTEMD.to_owned() };
+                steps.push((line, "renew automatically"));
             }
             steps.push(of("status", "one line for each certificate"));
         }
@@ -343,7 +346,10 @@ impl Found {
             steps.push(of("status", "one line for each certificate"));
         }
         steps.truncate(STEPS);
-        steps.into_iter().map(|(command, what)| (command + &place.flags, what)).collect()
+        let flagged = |command: String| {
+            if command.starts_with("certctl ") { command + &place.flags } else { command }
+        };
+        steps.into_iter().map(|(command, what)| (flagged(command), what)).collect()
     }
 
     /// The page of a folder without a Certificate: from nothing to one.
@@ -455,6 +461,7 @@ const WORST_FIRST: &[Verdict] = &[
 ];
 /// How much of what is wrong is on the page.
 const MOST_SHOWN: usize = 3;
+const OF_SYSTEMD: &str = "certctl timer print --systemd";
 /// What stands before and between the columns of the commands.
 const GAPS: usize = 5;
 /// How many commands are.
@@ -483,6 +490,7 @@ mod tests {
             flags: String::new(),
             as_root: "sudo certctl".to_owned(),
             scheduler,
+            is_of_user: false,
             unread: None,
         }
     }
@@ -521,7 +529,7 @@ mod tests {
         };
         for (has_manifest, step) in [(true, "certctl renew web"), (false, "certctl forget web")] {
             found.faults = vec![fault(has_manifest)];
-            assert_eq!(found.next_steps(&place(None))[1].0, step);
+            assert_eq!(found.next_steps(&place(None), false)[1].0, step);
         }
         let key = NamespacedName::new("default", "web");
         let renewal_time = Some("2027-01-19T03:00:00Z".parse().unwrap());
@@ -554,10 +562,30 @@ mod tests {
     }
 
     #[test]
+    fn a_failed_hook_is_answered_by_the_unit_where_there_is_one() {
+        let fault = Fault {
+            rank: WORST_FIRST.iter().position(|one| *one == Verdict::PendingDeploy).unwrap(),
+            name: "web".to_owned(),
+            sentence: String::new(),
+            has_manifest: true,
+        };
+        let found = Found { faults: vec![fault], ..Found::default() };
+        let place = Place { flags: " --state-dir /s".to_owned(), ..place(None) };
+        for (by_unit, step) in [
+            (false, "certctl deploy web --state-dir /s"),
+            (true, "systemctl start certctl-reload.service"),
+        ] {
+            assert_eq!(found.next_steps(&place, by_unit)[1].0, step);
+        }
+    }
+
+    #[test]
     fn a_scheduler_that_is_missing_is_the_first_to_be_made() {
         let found = Found { ready: 1, ..Found::default() };
-        let first = |scheduler| found.next_steps(&place(Some(scheduler))).remove(0).0;
+        let first = |scheduler| found.next_steps(&place(Some(scheduler)), false).remove(0).0;
         assert_eq!(first(Scheduler::Absent), "certctl timer print --systemd");
+        let of_user = Place { is_of_user: true, ..place(Some(Scheduler::Absent)) };
+        assert_eq!(found.next_steps(&of_user, false).remove(0).0, line_of_user());
         assert_eq!(first(Scheduler::Enabled("/etc/cron.d/certctl".into())), "certctl status");
         let page = found.page(&place(Some(Scheduler::Disabled("/t".into()))), &scene());
         assert!(page.contains("/t is not enabled: systemctl enable --now certctl.timer"), "{page}");

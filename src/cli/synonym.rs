@@ -41,7 +41,7 @@ pub(super) fn advice(
     };
     let Some(ContextValue::String(word)) = refusal.get(kind) else { return None };
     let word = word.split('=').next().unwrap_or(word);
-    let row = match of_group(refusal, word, words) {
+    let row = match of_group(refusal, word, words).or_else(|| of_list(word, words)) {
         Some(_) if is_typo_of_ours(refusal, word) => return None,
         Some(row) => row,
         None => row(word)?,
@@ -71,6 +71,12 @@ fn of_group(refusal: &clap::Error, word: &str, words: &[OsString]) -> Option<&'s
     } else {
         words.get(1).and_then(of)
     }
+}
+
+/// `-a` of ls and docker, behind the verb that shows all in any case.
+fn of_list(word: &str, words: &[OsString]) -> Option<&'static Row> {
+    let is_list = words.get(1).is_some_and(|verb| LISTS.iter().any(|list| verb == list));
+    (is_list && word == "-a").then_some(&ALL)
 }
 
 /// Whether clap knows a verb that was mistyped.
@@ -264,6 +270,14 @@ macro_rules! shown {
         }
     };
 }
+
+/// `status`, by all its names: elsewhere, lists take `-a`.
+const LISTS: &[&str] = &["status", "get", "list", "ls", "show", "certificates"];
+const ALL: Row = Row {
+    words: &["-a"],
+    sentence: "`status` shows all certificates; -o wide shows more of each",
+    command: "certctl status -o wide {targets}",
+};
 
 /// See the module. A word stands in one row.
 const ROWS: &[Row] = &[
@@ -634,6 +648,10 @@ mod tests {
             ("certctl --renew-all", "certctl issue"),
             ("certctl --list", "certctl status"),
             ("certctl logs web", "certctl status web"),
+            ("certctl create www.example.com", "certctl create certificate www.example.com"),
+            ("certctl create web", "certctl create certificate DNSNAME"),
+            ("certctl list -a", "certctl status -o wide"),
+            ("certctl status -a web", "certctl status -o wide web"),
             ("certctl timer install", "certctl timer print --systemd"),
             ("certctl cleanup", "certctl issue"),
             ("certctl check web", "certctl status web"),

@@ -65,7 +65,7 @@ fn nothing_there(
         let host = doctor::of_host(shell, &Loaded::default())?;
         doctor::add(shell, &host)?;
     }
-    Err(CliError::new(ExitCode::Manifest, message).hinted(hint))
+    Err(CliError::new(ExitCode::Manifest, message).of_absence().hinted(hint))
 }
 
 /// Prints what is wrong, in the manifests and with --host in this host.

@@ -42,7 +42,7 @@ use crate::controller::{
     Change, Deferral, Effect, Record, RevocationRequest, Slot, Snapshot, Step, Wake, Wish,
     challenge, first_step, idle, renewal_information, revocation, step_of,
 };
-use crate::resource::{Challenge, ChallengeType, Order, OrderPhase, Phase};
+use crate::resource::{ChallengeType, CheckReport, Order, OrderPhase, Phase};
 
 /// How long a run that is ending waits for clean-ups.
 const CLEAN_UP: SignedDuration = SignedDuration::from_secs(30);
@@ -329,9 +329,9 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
                 } => return Ok(deferred(&self.session, until, &why, now)),
                 Step::Wait { until, wake, why: Deferral::Progress(what) } => {
                     let deadline = self.gives_up_at;
-                    let is_unexpected = self.fails_over_http();
+                    let obstructed = self.obstructed();
                     let why = challenge::told(&self.session.snapshot, &what, now);
-                    let wait = ports::Wait { why, deadline, is_unexpected };
+                    let wait = ports::Wait { why, deadline, obstructed };
                     self.engine.observer.waits(&self.session.name, &wait);
                     Some((until, wake))
                 }
@@ -453,15 +453,14 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         Ok(())
     }
 
-    /// Whether the last HTTP request of a self-check failed.
-    fn fails_over_http(&self) -> bool {
-        let fails = |challenge: &Challenge| {
+    /// The first challenge whose self-check fails by what time alone rarely ends.
+    fn obstructed(&self) -> Option<(ChallengeType, String)> {
+        let order = self.session.snapshot.current_order()?;
+        let found = order.challenges.iter().find(|challenge| {
             challenge.phase() == Some(Phase::SelfChecking)
-                && challenge.spec.kind == ChallengeType::Http01
-                && challenge.check().is_some_and(|report| !report.has_passed())
-        };
-        let order = self.session.snapshot.current_order();
-        order.is_some_and(|order| order.challenges.iter().any(fails))
+                && challenge.check().is_some_and(CheckReport::is_obstructed)
+        })?;
+        Some((found.spec.kind.clone(), found.spec.identifier.to_string()))
     }
 
     /// A slot was granted, or the order needs none: the timeout starts now.

@@ -12,7 +12,7 @@ use super::ending::Ended;
 use super::task::Task;
 use crate::controller::alert::Stage;
 use crate::controller::{Effect, EffectError, Outcome};
-use crate::resource::{Event, NamespacedName, PublishedPair, RevokedCertificate};
+use crate::resource::{ChallengeType, Event, NamespacedName, PublishedPair, RevokedCertificate};
 
 pub use crate::store::port::{
     Etag, HookTurn, KeptSet, Key, LiveSet, Lock, Prefix, Store, StoreError, Stored,
@@ -122,9 +122,9 @@ pub struct Wait {
     pub why: String,
     /// Until when at the longest.
     pub deadline: Option<Timestamp>,
-    /// Whether time alone rarely ends it: an HTTP request of the self-check failed. A record in the
-    /// DNS takes its time.
-    pub is_unexpected: bool,
+    /// The challenge, by its type and its name, of a self-check that fails by what time alone rarely
+    /// ends ([`CheckReport::is_obstructed`](crate::resource::CheckReport::is_obstructed)).
+    pub obstructed: Option<(ChallengeType, String)>,
 }
 
 /// Receives events, to show them. It never influences a run.

@@ -19,7 +19,7 @@ use crate::resource::{NamespacedName, Obstacle, is_dns_label, is_dns_subdomain};
 use super::file::{ReadError, read_regular};
 use super::name::is_secret_key;
 use super::secret::SecretManifest;
-use crate::trust::{TrustError, Walk, check_secret, quoted};
+use crate::trust::{TrustError, Walk, check_secret, own_group, quoted, sudo};
 
 /// The largest secret, in bytes: the limit of a cluster.
 const MAX_BYTES: usize = 1 << 20;
@@ -79,8 +79,8 @@ impl SecretError {
             Self::Read { path, source: ReadError::Io(error) }
                 if error.kind() == ErrorKind::PermissionDenied && !geteuid().is_root() =>
             {
-                let (group, path) = (own_group(), quoted(path));
-                let line = format!("sudo chgrp {group} {path} && sudo chmod 0640 {path}");
+                let (sudo, group, path) = (sudo(), own_group(), quoted(path));
+                let line = format!("{sudo}chgrp {group} {path} && {sudo}chmod 0640 {path}");
                 Obstacle::new(self).command(line)
             }
             Self::Name { .. } | Self::Read { .. } => Obstacle::new(self),
@@ -95,15 +95,9 @@ fn install(path: &Path) -> String {
     let is_of_root = above.is_some_and(|above| above.uid() == 0) && !geteuid().is_root();
     let path = quoted(path);
     if is_of_root {
-        return format!("sudo install -D -m 0640 -g {} /dev/stdin {path}", own_group());
+        return format!("{}install -D -m 0640 -g {} /dev/stdin {path}", sudo(), own_group());
     }
     format!("install -D -m 0600 /dev/stdin {path}")
-}
-
-fn own_group() -> String {
-    let group = nix::unistd::getegid();
-    let named = nix::unistd::Group::from_gid(group).ok().flatten();
-    named.map_or_else(|| group.to_string(), |named| named.name)
 }
 
 impl SecretSource {

@@ -34,6 +34,17 @@ impl CheckReport {
         self.verdict().reason()
     }
 
+    /// Whether it failed by what time alone rarely ends: no address answers over HTTP as it should, or
+    /// no zone of the name, and no server of it, can be asked. A record that is missing in a zone
+    /// takes its time.
+    pub fn is_obstructed(&self) -> bool {
+        !self.has_passed()
+            && match self {
+                Self::Http01(_) => true,
+                Self::Dns01(report) => report.obstacle().is_some() || report.is_without_zone(),
+            }
+    }
+
     /// The same for people, who see what was asked beside it.
     pub fn cause(&self) -> Option<&str> {
         match self {
@@ -88,5 +99,44 @@ impl fmt::Display for CheckReport {
             Self::Http01(report) => report.fmt(f),
             Self::Dns01(report) => report.fmt(f),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(zone: Option<&str>, said: &[ServerAnswer]) -> CheckReport {
+        let name = "_acme-challenge.www.example.com".to_owned();
+        let mut report = Dns01Report::blank("www.example.com".to_owned(), name, None);
+        report.zone = zone.map(str::to_owned);
+        report.servers = said
+            .iter()
+            .map(|said| NameServerReport {
+                server: "ns.example.net".to_owned(),
+                answers: vec![AnswerReport { address: None, said: said.clone() }],
+            })
+            .collect();
+        CheckReport::Dns01(report.judged())
+    }
+
+    #[test]
+    fn a_zone_that_cannot_be_asked_is_told_at_once_and_a_missing_record_is_not() {
+        let refused = ServerAnswer::Code { code: "REFUSED".to_owned() };
+        for (zone, said, is_obstructed) in [
+            (Some("example.com"), vec![ServerAnswer::NxDomain], false),
+            (Some("example.com"), vec![ServerAnswer::NxDomain, refused.clone()], true),
+            (Some("example.com"), vec![refused], true),
+            (Some("example.com"), vec![ServerAnswer::Lame], true),
+            (None, Vec::new(), true),
+            // The name is not delegated.
+            (Some("com"), vec![ServerAnswer::NxDomain], true),
+        ] {
+            assert_eq!(report(zone, &said).is_obstructed(), is_obstructed, "{zone:?} {said:?}");
+        }
+        let blank = Dns01Report::blank(String::new(), String::new(), None);
+        let failed = blank.clone().failed("could not find the start of authority".to_owned());
+        assert!(CheckReport::Dns01(failed).is_obstructed());
+        assert!(!CheckReport::Dns01(blank).is_obstructed());
     }
 }

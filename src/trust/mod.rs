@@ -6,10 +6,15 @@
 //! program is run by its path: once no other user can change any part of the way, nothing can come
 //! between the check and the start.
 
+mod grant;
 mod rule;
 #[cfg(test)]
 mod tests;
 mod walk;
 
+pub use grant::{
+    can_be_listed, can_be_made, can_be_searched, closed_above, command_for_own, command_for_shared,
+    group_name, has_nothing_of_others, own_group, own_user, sudo,
+};
 pub use rule::{TrustError, Trusted, check_secret, quoted};
 pub use walk::{Folder, Seen, Walk, is_fresh, owner_of};

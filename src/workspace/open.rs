@@ -240,14 +240,19 @@ impl Workspace {
         self.outlines().count()
     }
 
-    /// When a run last wrote something: an idle one leaves nothing.
+    /// When a run last wrote something: an idle one leaves nothing. A run of some certificates may
+    /// leave the index as it is, and the records of those that are well are not read; what it issued
+    /// is in `issuance.log`.
     pub fn last_write(&self) -> Option<Timestamp> {
         let of_records = self.records.iter().flat_map(|(_, record)| {
             let status = &record.status;
             let changed = status.conditions.iter().map(|condition| condition.last_transition_time);
             changed.chain(status.last_failure_time).chain([record.creation_timestamp])
         });
-        of_records.chain(self.state.index_written()).max()
+        let log = std::fs::metadata(self.settings.state_dir.join("issuance.log"));
+        let issued = log.and_then(|log| log.modified()).ok();
+        let issued = issued.and_then(|at| Timestamp::try_from(at).ok());
+        of_records.chain(self.state.index_written()).chain(issued).max()
     }
 
     /// The outlines of all records that can be read, by namespace and name.

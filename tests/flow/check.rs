@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use certctl::rehearsal::RequestKind;
 use serde_json::Value;
 
-use crate::support::{CertificateYaml, Run, World};
+use crate::support::{CertificateYaml, Run, WebServer, World};
 
 /// Runs a check; it may ask, and must write nothing.
 fn check(world: &World, words: &[&str]) -> Run {
@@ -172,18 +172,44 @@ fn what_answers_for_a_name_is_asked_with_a_token_of_no_meaning() {
 }
 
 #[test]
-fn the_webroot_of_the_certificate_is_looked_at_and_left_alone() {
+fn a_file_in_the_webroot_is_asked_for_as_a_ca_does_and_taken_away_again() {
     let world = World::start();
-    std::fs::create_dir(world.path("www")).unwrap();
-    let webroot = world.path("www").display().to_string();
+    let www = world.path("www");
+    std::fs::create_dir(&www).unwrap();
+    let webroot = www.display().to_string();
     world.prepare(&[CertificateYaml::new("web").annotation("certctl.io/http01-webroot", &webroot)]);
-    let run = check(&world, &["http", "web.example.test"]).ends_in(0);
+    let is_empty = || {
+        let tokens = std::fs::read_dir(www.join(".well-known/acme-challenge")).unwrap();
+        assert_eq!(tokens.count(), 0);
+    };
+    let put = format!("{webroot}: a test file was put there, then removed");
+    // Nobody serves it.
+    let run = check(&world, &["http", "web.example.test"]).ends_in(4);
     assert_eq!(line(&run, "listener"), "not used: there is a webroot");
-    assert_eq!(line(&run, "webroot"), format!("{webroot} can be written to"));
-    assert_eq!(std::fs::read_dir(&webroot).unwrap().count(), 0);
-    std::fs::remove_dir(&webroot).unwrap();
+    assert_eq!(line(&run, "webroot"), put);
+    let verdict = line(&run, "verdict");
+    assert!(verdict.starts_with("no server answers at http://web.example.test:"), "{verdict}");
+    assert!(verdict.contains(&format!("start one that serves {webroot} there")), "{verdict}");
+    is_empty();
+    // A server of another folder.
+    let other = world.path("other");
+    std::fs::create_dir(&other).unwrap();
+    let server = WebServer::start(&world.port, &other);
+    let run = check(&world, &["http", "web.example.test"]).ends_in(4);
+    let verdict = line(&run, "verdict");
+    let address = world.port.address();
+    assert!(verdict.starts_with(&format!("the server at {address} does not serve ")), "{verdict}");
+    assert!(verdict.contains(&format!("have it serve {webroot} there")), "{verdict}");
+    drop(server);
+    let _server = WebServer::start(&world.port, &www);
+    let run = check(&world, &["http", "web.example.test"]).ends_in(0);
+    assert_eq!(line(&run, "webroot"), put);
+    assert_eq!(line(&run, "verdict"), "this host receives the correct response");
+    is_empty();
+    std::fs::remove_dir_all(&www).unwrap();
     let run = check(&world, &["http", "web.example.test"]).ends_in(3);
-    assert_eq!(line(&run, "try"), "certctl doctor");
+    let command = line(&run, "try");
+    assert!(command.contains("install -d ") && command.contains(&webroot), "{command}");
 }
 
 #[test]

@@ -597,3 +597,25 @@ fn bytes_that_rot_are_found_within_a_day() {
     twin.issue(&[]).ends_in(0).says("restored without an order");
     assert_eq!(fs::read(twin.path(SECRET).join("tls.crt")).unwrap(), good);
 }
+
+/// `renew` leaves the index as it is.
+#[test]
+fn the_last_run_is_the_newest_of_the_index_and_the_log_of_issuances() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    world.issue().ends_in(0);
+    world.issue().ends_in(0);
+    let at = |path: &Path, time: &str| {
+        let time: Timestamp = time.parse().unwrap();
+        File::options().append(true).open(path).unwrap().set_modified(time.into()).unwrap();
+    };
+    let log = world.path("state/issuance.log");
+    at(&log, "2099-02-03T04:05:00Z");
+    for words in [&["doctor", "--offline"][..], &[]] {
+        let page = world.run(words).ends_in(0).stdout;
+        let last = page.lines().find(|line| line.contains("last run")).unwrap();
+        assert!(last.contains("2099-02-03 04:05"), "{page}");
+    }
+    at(&log, "2001-02-03T04:05:00Z");
+    let page = world.run(&[]).ends_in(0).stdout;
+    assert!(!page.contains("2099-") && !page.contains("2001-"), "{page}");
+}

@@ -3,6 +3,8 @@
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
 
+use std::process::Command;
+
 use crate::support::{CertificateYaml, World};
 
 /// The owner of the state.
@@ -100,14 +102,84 @@ fn a_secret_is_judged_and_stored_for_the_owner() {
     let group = format!("install -D -m 0640 -g {OWNER} /dev/stdin");
     assert!(manifest.contains(&group), "{manifest}");
     let token = world.path("config/secrets/default/cloudflare/token");
-    let line = format!("sudo install -D -m 0640 -g {OWNER} /dev/stdin {}", token.display());
+    let line = format!("install -D -m 0640 -g {OWNER} /dev/stdin {}", token.display());
     world.run(&["validate"]).ends_in(3).says("E0401").says(&line).says("ran as user");
     world.write_secret("cloudflare", "token", "t");
-    let line = format!("sudo chgrp {OWNER} {0} && sudo chmod 0640 {0}", token.display());
+    let line = format!("chgrp {OWNER} {0} && chmod 0640 {0}", token.display());
     world.run(&["validate"]).ends_in(3).says("Permission denied").says(&line);
     // A file that is named may be a draft, which root alone can read.
     world.run(&["validate", &config]).ends_in(0);
     fs::set_permissions(&token, fs::Permissions::from_mode(0o640)).unwrap();
     chown(&token, Some(0), Some(OWNER)).unwrap();
     world.run(&["validate"]).ends_in(0);
+}
+
+/// Every verb that meets a folder that the owner may not write into ends in this.
+fn all_say(world: &World, fix: &str) {
+    for words in [&["issue"][..], &["plan"], &["doctor", "--offline"], &["validate", "--host"]] {
+        let run = world.run(words).ends_in(3);
+        // Where a terminal would wrap it, it is one line all the same.
+        assert!(run.stdout.contains(fix) || run.stderr.contains(fix), "{words:?}: {fix}\n{run:?}");
+    }
+}
+
+fn in_a_shell(line: &str) {
+    assert!(Command::new("/bin/sh").args(["-c", line]).status().unwrap().success(), "{line}");
+}
+
+#[test]
+fn a_folder_that_the_owner_may_not_write_into_ends_in_a_command_that_is_right() {
+    let Some(world) = world() else { return };
+    let output = |folder: &str| {
+        let web = CertificateYaml::new("web");
+        world.write("config/web.yaml", &web.annotation("certctl.io/output-dir", folder));
+    };
+    let own =
+        |mode: &str, folder: &str| format!("install -d -m {mode} -o {OWNER} -g {OWNER} {folder}");
+    let folder = world.path("out").display().to_string();
+    // Missing, then made by root as it is usual.
+    output(&folder);
+    all_say(&world, &own("0750", &folder));
+    fs::create_dir(world.path("out")).unwrap();
+    all_say(&world, &own("0750", &folder));
+    // What others use stays theirs.
+    world.write("out/nginx.conf", "");
+    let below = format!("{folder}/NAME");
+    let advice = "name a folder for certctl alone in certctl.io/output-dir, such as";
+    all_say(&world, &format!("{advice} {below}, and make it: {}", own("0750", &below)));
+    assert_eq!(world.ca.requests(), 0);
+    let folder = format!("{folder}/web");
+    output(&folder);
+    in_a_shell(&own("0750", &folder));
+    world.run(&["issue"]).ends_in(0);
+    assert!(fs::exists(world.path("out/web/tls.crt")).unwrap());
+    // The files of certctl are nobody else's.
+    chown(&folder, Some(0), Some(0)).unwrap();
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
+    let run = world.run(&["doctor", "--offline"]).ends_in(3);
+    assert!(run.stdout.contains(&format!("try: {}\n", own("0750", &folder))), "{run:?}");
+}
+
+#[test]
+fn a_webroot_that_the_owner_may_not_write_into_ends_in_a_command_that_is_right() {
+    let Some(world) = world() else { return };
+    let webroot = world.path("www");
+    let tokens = webroot.join(".well-known/acme-challenge").display().to_string();
+    let web = CertificateYaml::new("web");
+    let shown = webroot.display().to_string();
+    world.write("config/web.yaml", &web.annotation("certctl.io/http01-webroot", &shown));
+    let own = format!("install -d -m 0755 -o {OWNER} -g {OWNER} {tokens}");
+    all_say(&world, &own);
+    fs::create_dir(&webroot).unwrap();
+    fs::set_permissions(&webroot, fs::Permissions::from_mode(0o700)).unwrap();
+    all_say(&world, &format!("setfacl -m u:{OWNER}:rx {shown}"));
+    fs::set_permissions(&webroot, fs::Permissions::from_mode(0o755)).unwrap();
+    all_say(&world, &own);
+    world.write("www/.well-known/acme-challenge/of-another-client", "");
+    all_say(&world, &format!("setfacl -m u:{OWNER}:rwx {tokens}"));
+    fs::remove_file(world.path("www/.well-known/acme-challenge/of-another-client")).unwrap();
+    in_a_shell(&own);
+    world.run(&["plan"]).ends_in(0);
+    world.run(&["doctor", "--offline"]).ends_in(0);
+    assert_eq!(world.ca.requests(), 0);
 }

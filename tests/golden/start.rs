@@ -102,7 +102,8 @@ fn create_asks_until_there_is_a_manifest_that_issues() {
     let out = scene.world.path("out").display().to_string();
     let (url, root, out) = (url + "\n", root + "\n", out + "\n");
     let mut asked = [
-        ("CA:", "letsencrypted\n"),
+        ("CA:", "?\n"),
+        ("in its manual.", "letsencrypted\n"),
         ("letsencrypted: a URL", &url),
         ("PEM file with the roots", &root),
         ("E-mail", "you@example.com\n"),
@@ -117,7 +118,7 @@ fn create_asks_until_there_is_a_manifest_that_issues() {
     scene.note("With a no at the end, nothing is written.");
     type_all(&mut scene, &asked);
     scene.run("ls -A config");
-    asked[10] = ("Write this", "yes\n");
+    asked[11] = ("Write this", "yes\n");
     type_all(&mut scene, &asked);
     scene.run("ls -A config");
     scene.run("certctl issue --http01-check-port $PORT");
@@ -129,10 +130,13 @@ fn create_asks_until_there_is_a_manifest_that_issues() {
             ("CA:", "\n"),
             ("DNS names", "web.example.test\n"),
             ("already exists", "other.example.test\n"),
-            ("Folder from which", "\n"),
-            ("Folder of your server", "\n"),
-            ("Program in", "\n"),
-            ("Write this", "y\n"),
+            ("Folder from which", "?\n"),
+            ("removes it afterwards.", "\n"),
+            ("Folder of your server", "?\n"),
+            ("files alone.", "\n"),
+            ("Program in", "?\n"),
+            ("has examples.", "\n"),
+            ("Write this", "\n"),
         ],
     );
     scene.note("The end of a file is no answer.");

@@ -18,7 +18,8 @@ pub enum CheckVerb {
     /// Check that a CA could reach this host for NAME over HTTP.
     ///
     /// Shows the addresses of NAME, what listens on the port, and the responses. If the port is
-    /// free, certctl serves a test token during the check.
+    /// free, certctl serves a test token during the check; with a webroot, it puts a test file there
+    /// and removes it again.
     Http(CheckHttpArgs),
 }
 

@@ -1,7 +1,8 @@
 //! `certctl check http`: the addresses of a name, whether the listener can bind, and the response
 //! at the HTTP-01 challenge URL (RFC 8555 section 8.3).
 //!
-//! If the port is free, the check serves a test token for its duration.
+//! The check serves a test token for its duration: by the listener if the port is free, or as a file
+//! below the webroot of the Certificate for the name, as a run does.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -22,7 +23,8 @@ use crate::cli::shell::Shell;
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::probe::{CheckOptions, Resolver, check_http01};
 use crate::resource::{
-    AddressAnswer, DnsName, FailureClass, Http01Report, Identifier, Settings, Token,
+    AddressAnswer, CHALLENGE_PATH, DnsName, FailureClass, Http01Report, Identifier, Obstacle,
+    Settings, Token,
 };
 use crate::solver::http01::{
     Hits, Holder, ListenError, Listener, TokenFolder, Webroot, listener_addresses,
@@ -57,17 +59,57 @@ fn settings_of(known: &Known, name: &DnsName) -> Settings {
     })
 }
 
+/// The listener of a run, with the test token.
+struct Served {
+    /// Or why it cannot listen.
+    listener: Result<Listener, String>,
+    /// What helps then.
+    ways_out: &'static str,
+    /// Holds the token.
+    _scratch: Scratch,
+}
+
+impl Served {
+    fn start(
+        shell: &Shell,
+        settings: &Settings,
+        token: &Token,
+        answer: &str,
+    ) -> Result<Self, CliError> {
+        let failed = |error: &dyn std::fmt::Display| CliError::new(ExitCode::Failed, error);
+        let scratch = Scratch::new("check")?;
+        let folder = TokenFolder::open_shared(&scratch.path().join("http01"));
+        let folder = folder.map_err(|error| failed(&error))?;
+        folder.put(token, answer).map_err(|error| failed(&error))?;
+        let hits = Hits::new(|| SystemClock.now());
+        let mut help = WAYS_OUT;
+        let listener = addresses_of(shell, settings).and_then(|addresses| {
+            Listener::bind(&addresses, Vec::new(), &folder, &hits).map_err(|error| {
+                help = ways_out(&error);
+                error.to_string()
+            })
+        });
+        Ok(Self { listener, ways_out: help, _scratch: scratch })
+    }
+}
+
+/// Puts the test token below a webroot.
+fn put(path: &Path, token: &Token, answer: &str) -> Result<(), Obstacle> {
+    let put = Webroot::open(path).and_then(|webroot| webroot.put(token, answer));
+    put.map_err(|error| Webroot::obstacle(path, &error))
+}
+
 struct Findings {
     name: String,
     addresses: Result<Vec<String>, String>,
-    /// The bound addresses, or why binding failed.
-    listener: Result<Vec<SocketAddr>, String>,
+    /// The bound addresses, or why binding failed; `None` where a webroot is used instead.
+    listener: Option<Result<Vec<SocketAddr>, String>>,
     /// What helps when it failed.
     ways_out: &'static str,
     /// Other certctl processes that listen there as well.
     sharers: Vec<String>,
-    /// The webroot, and whether tokens can be written there.
-    webroot: Option<(String, Result<(), String>)>,
+    /// The webroot, and whether the token could be put there.
+    webroot: Option<(String, Result<(), Obstacle>)>,
     /// Whether the token was served.
     serves: bool,
     report: Http01Report,
@@ -81,21 +123,12 @@ impl Findings {
         settings: &Settings,
     ) -> Result<Self, CliError> {
         let failed = |error: &dyn std::fmt::Display| CliError::new(ExitCode::Failed, error);
-        let scratch = Scratch::new("check")?;
-        let folder = TokenFolder::open_shared(&scratch.path().join("http01"));
-        let folder = folder.map_err(|error| failed(&error))?;
         let (token, answer) = probe_token().map_err(|error| failed(&error))?;
-        folder.put(&token, &answer).map_err(|error| failed(&error))?;
-        let hits = Hits::new(|| SystemClock.now());
-        let mut help = WAYS_OUT;
-        let bound = match addresses_of(shell, settings) {
-            Ok(addresses) => {
-                Listener::bind(&addresses, Vec::new(), &folder, &hits).map_err(|error| {
-                    help = ways_out(&error);
-                    error.to_string()
-                })
-            }
-            Err(why) => Err(why),
+        let webroot = settings.http01_webroot.as_ref();
+        let put = webroot.map(|path| put(Path::new(path), &token, &answer));
+        let own = match put {
+            Some(_) => None,
+            None => Some(Served::start(shell, settings, &token, &answer)?),
         };
         let port = settings.http01_check_port.unwrap_or(shell.global.http01_check_port);
         let options = CheckOptions { port, ..CheckOptions::default() };
@@ -103,26 +136,30 @@ impl Findings {
         let asked = check_http01(resolver, &identifier, &token, &answer, options);
         let (report, addresses) =
             futures_util::future::join(asked, resolver.addresses(name.base())).await;
-        folder.remove(&token).map_err(|error| failed(&error))?;
-        let webroot = settings.http01_webroot.clone().map(|path| {
-            let opened = Webroot::open(Path::new(&path));
-            let usable = opened.and_then(|webroot| webroot.check_writable());
-            (path, usable.map_err(|error| error.to_string()))
+        if let (Some(path), Some(Ok(()))) = (webroot, &put) {
+            let folder = Webroot::open(Path::new(path));
+            let removed = folder.and_then(|folder| folder.remove(&token, &answer));
+            removed.map_err(|error| failed(&error))?;
+        }
+        let serves = match (&put, &own) {
+            (Some(put), _) => put.is_ok(),
+            (None, own) => own.as_ref().is_some_and(|own| own.listener.is_ok()),
+        };
+        let listener = own.as_ref().map(|own| match &own.listener {
+            Ok(listener) => Ok(listener.addresses().to_vec()),
+            Err(why) => Err(why.clone()),
         });
+        let bound = own.iter().filter_map(|own| own.listener.as_ref().ok());
         Ok(Self {
             name: name.to_string(),
             addresses: addresses
                 .map(|found| found.iter().map(|address| address.to_string()).collect())
                 .map_err(|error| error.to_string()),
-            serves: bound.is_ok(),
-            sharers: bound
-                .iter()
-                .flat_map(Listener::sharers)
-                .map(|holder| holder.to_string())
-                .collect(),
-            listener: bound.map(|listener| listener.addresses().to_vec()),
-            ways_out: help,
-            webroot,
+            serves,
+            sharers: bound.flat_map(Listener::sharers).map(|holder| holder.to_string()).collect(),
+            listener,
+            ways_out: own.as_ref().map_or(WAYS_OUT, |own| own.ways_out),
+            webroot: webroot.cloned().zip(put),
             report,
         })
     }
@@ -132,9 +169,9 @@ impl Findings {
             Ok(addresses) => addresses.join(", "),
             Err(why) => format!("none: {why}"),
         };
-        let listener = match (&self.listener, &self.webroot) {
-            (_, Some(_)) => "not used: there is a webroot".to_owned(),
-            (Ok(addresses), None) => {
+        let listener = match &self.listener {
+            None => "not used: there is a webroot".to_owned(),
+            Some(Ok(addresses)) => {
                 let addresses: Vec<String> = addresses.iter().map(ToString::to_string).collect();
                 let state = match self.sharers.as_slice() {
                     [] => "free".to_owned(),
@@ -142,16 +179,16 @@ impl Findings {
                 };
                 format!("{}: {state}", addresses.join(", "))
             }
-            (Err(why), None) => why.clone(),
+            Some(Err(why)) => why.clone(),
         };
         let mut page =
             vec![("name", self.name.clone()), ("addresses", addresses), ("listener", listener)];
-        if let Some((path, usable)) = &self.webroot {
-            let usable = match usable {
-                Ok(()) => "can be written to".to_owned(),
-                Err(why) => format!("cannot be used: {why}"),
-            };
-            page.push(("webroot", format!("{path} {usable}")));
+        match &self.webroot {
+            Some((path, Ok(()))) => {
+                page.push(("webroot", format!("{path}: a test file was put there, then removed")));
+            }
+            Some((_, Err(Obstacle { fact, .. }))) => page.push(("webroot", fact.clone())),
+            None => {}
         }
         page.push(("verdict", self.verdict()));
         if self.report.has_passed() {
@@ -167,24 +204,22 @@ impl Findings {
 
     /// What leads on from the first thing that is wrong; `None` where nothing is.
     fn way_out(&self) -> Option<String> {
-        let failures = self.failures();
-        let is_of_this_host = failures.contains(&FailureClass::Precondition);
-        match &self.webroot {
-            Some(_) if is_of_this_host => return Some("certctl doctor".to_owned()),
-            None if is_of_this_host => return Some(self.ways_out.to_owned()),
-            Some(_) | None if failures.is_empty() => return None,
-            Some(_) | None => {}
+        if self.failures().is_empty() {
+            return None;
+        }
+        match (&self.webroot, &self.listener) {
+            (Some((_, Err(obstacle))), _) => {
+                return obstacle.fix.as_ref().map(ToString::to_string);
+            }
+            (None, Some(Err(_))) => return Some(self.ways_out.to_owned()),
+            (Some(_) | None, _) => {}
         }
         if self.addresses.is_err() {
             return Some(format!("publish an A or AAAA record: dig +trace A {}", self.name));
         }
         let (folder, _) = self.report.url.rsplit_once('/')?;
         Some(match &self.webroot {
-            Some((path, _)) => {
-                format!(
-                    "have the web server serve {path}/.well-known/ for the name: curl -v {folder}/"
-                )
-            }
+            Some(_) => format!("curl -v {folder}/"),
             None => format!("route port 80 of each address to this host: curl -v {folder}/"),
         })
     }
@@ -198,8 +233,8 @@ impl Findings {
         });
         let mut failures = Vec::new();
         let is_unusable = match &self.webroot {
-            Some((_, usable)) => usable.is_err(),
-            None => self.listener.is_err(),
+            Some((_, put)) => put.is_err(),
+            None => matches!(self.listener, Some(Err(_))),
         };
         if is_unusable {
             failures.push(FailureClass::Precondition);
@@ -212,6 +247,19 @@ impl Findings {
     }
 
     fn verdict(&self) -> String {
+        if let (Some((path, Ok(()))), false) = (&self.webroot, self.report.has_passed()) {
+            let url = &self.report.url;
+            return match self.responding() {
+                Some(server) => format!(
+                    "the server at {server} does not serve this file at {url}: have it serve {path} \
+                     there (location {CHALLENGE_PATH}), on every address of the name"
+                ),
+                None => format!(
+                    "no server answers at {url}: start one that serves {path} there on port 80, and \
+                     check the addresses of the name"
+                ),
+            };
+        }
         match (self.serves, self.report.has_passed()) {
             (_, true) => "this host receives the correct response".to_owned(),
             (true, false) => {
@@ -224,20 +272,29 @@ impl Findings {
         }
     }
 
+    /// The first address whose server responds with something else.
+    fn responding(&self) -> Option<String> {
+        self.report.addresses.iter().find_map(|report| match &report.outcome {
+            AddressAnswer::Wrong { remote, .. } => Some(remote.to_string()),
+            AddressAnswer::Broken { .. } => Some(report.address.to_string()),
+            AddressAnswer::Correct | AddressAnswer::Unreachable { .. } => None,
+        })
+    }
+
     fn document(&self) -> HttpDocument<'_> {
         HttpDocument {
             name: &self.name,
             addresses: self.addresses.as_deref().ok(),
             error: self.addresses.as_ref().err(),
             listener: ListenerItem {
-                addresses: self.listener.as_deref().ok(),
+                addresses: self.listener.as_ref().and_then(|found| found.as_deref().ok()),
                 shared_with: &self.sharers,
-                error: self.listener.as_ref().err(),
+                error: self.listener.as_ref().and_then(|found| found.as_ref().err()),
             },
-            webroot: self
-                .webroot
-                .as_ref()
-                .map(|(path, usable)| WebrootItem { path, error: usable.as_ref().err() }),
+            webroot: self.webroot.as_ref().map(|(path, put)| WebrootItem {
+                path,
+                error: put.as_ref().err().map(|e| &e.fact),
+            }),
             served: self.serves,
             passed: self.report.has_passed(),
             report: &self.report,

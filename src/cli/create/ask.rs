@@ -35,7 +35,7 @@ pub(super) fn ask(shell: &mut Shell) -> Result<ExitCode, CliError> {
     }
     let config = shell.environment.config_dir(shell.global.config_dir.as_deref())?.path;
     let text = "This writes the manifest of a certificate, after confirmation. Enter accepts the \
-                default in brackets; Ctrl-C quits.";
+                default in brackets; ? explains a question; Ctrl-C quits.";
     say(shell, text);
     let known = Known::in_folder(&config, namespace_of(shell));
     let by = issuer_of(shell, &config, &known)?;
@@ -98,7 +98,7 @@ fn finish(
     }
     let folder = files.first().map(|(placed, _)| placed.config()).unwrap_or_default();
     shell.output.talk(Level::Info, "");
-    if !shell.output.ask(&format!("Write this into {folder}?")) {
+    if !shell.output.confirms_by_default(&format!("Write this into {folder}?")) {
         return Err(CliError::new(ExitCode::Failed, "not confirmed; nothing was written"));
     }
     for (placed, text) in &files {
@@ -119,7 +119,7 @@ fn issuer_of(shell: &mut Shell, config: &Path, known: &Known) -> Result<By, CliE
     };
     let default = known.first().map_or("letsencrypt", String::as_str);
     let into = config.to_owned();
-    let answer = answered(shell, &question, Some(default), |text| {
+    let answer = answered(shell, &question, ABOUT_CA, Some(default), |text| {
         let is_known = known.iter().any(|name| name == text);
         if is_known || ["letsencrypt", "letsencrypt-staging"].contains(&text) {
             return Ok(text.to_owned());
@@ -133,14 +133,15 @@ fn issuer_of(shell: &mut Shell, config: &Path, known: &Known) -> Result<By, CliE
     let server = answer.starts_with("https://").then(|| answer.clone());
     let ca_bundle = match server {
         Some(_) => {
-            optional(shell, "PEM file with the roots of its server, for a private CA", |text| {
+            let question = "PEM file with the roots of its server, for a private CA";
+            optional(shell, question, ABOUT_ROOTS, |text| {
                 let path = PathBuf::from(text);
                 if path.is_file() { Ok(path) } else { Err("file not found".to_owned()) }
             })?
         }
         None => None,
     };
-    let email = optional(shell, "E-mail address for the CA's messages", |text| {
+    let email = optional(shell, "E-mail address for the CA's messages", ABOUT_EMAIL, |text| {
         let is_address = text
             .split_once('@')
             .is_some_and(|(user, host)| !user.is_empty() && host.parse::<DnsName>().is_ok());
@@ -173,7 +174,8 @@ fn free_name(known: &[String]) -> String {
 
 /// The names of the certificate, the first of which its file is named after.
 fn names(shell: &mut Shell, config: &Path) -> Result<Vec<String>, CliError> {
-    answered(shell, "DNS names of the certificate, with spaces between them", None, |text| {
+    let question = "DNS names of the certificate, with spaces between them";
+    answered(shell, question, ABOUT_NAMES, None, |text| {
         let names: Vec<String> = text.split([' ', ',']).map(str::to_lowercase).collect();
         let names: Vec<String> = names.into_iter().filter(|name| !name.is_empty()).collect();
         let Some(first) = names.first() else { return Err("at least one".to_owned()) };
@@ -206,7 +208,7 @@ fn proof(
         }
         let question =
             "Folder from which a web server on port 80 serves the challenges, if there is one";
-        return Ok((by, optional(shell, question, folder)?));
+        return Ok((by, optional(shell, question, ABOUT_WEBROOT, folder)?));
     };
     let is_wildcard = names.iter().any(|name| name.starts_with("*."));
     let port = if is_wildcard { Ok(Vec::new()) } else { listening(shell) };
@@ -230,7 +232,7 @@ fn proof(
         Ok(_) => Some("http"),
         Err(_) => Some("webroot"),
     };
-    let answer = answered(shell, &question, default, |text| {
+    let answer = answered(shell, &question, ABOUT_WAYS, default, |text| {
         let is_http = ["http", "webroot"].contains(&text);
         if is_http && is_wildcard {
             return Err("HTTP-01 cannot validate a wildcard".to_owned());
@@ -241,7 +243,7 @@ fn proof(
     args.dns01 = Dns01::from_str(&answer, false).ok();
     let webroot = if answer == "webroot" {
         let question = "The folder that your web server serves over HTTP";
-        Some(answered(shell, question, Some("/var/www/html"), folder)?)
+        Some(answered(shell, question, ABOUT_WEBROOT, Some("/var/www/html"), folder)?)
     } else {
         None
     };
@@ -251,7 +253,7 @@ fn proof(
 fn output_dir(shell: &mut Shell) -> Result<Option<PathBuf>, CliError> {
     let question =
         "Folder of your server for tls.crt and tls.key, beside the copy in certctl's state";
-    optional(shell, question, |text| {
+    optional(shell, question, ABOUT_OUTPUT, |text| {
         let path = PathBuf::from(text);
         let parent = path.parent().filter(|_| path.is_absolute());
         match parent {
@@ -273,7 +275,7 @@ fn reload(shell: &mut Shell, config: &Path) -> Result<Option<String>, CliError> 
     known.sort();
     let shown = if known.is_empty() { "none yet".to_owned() } else { known.join(", ") };
     let question = format!("Program in hooks.d that reloads your server ({shown})");
-    let answer = optional(shell, &question, |text| {
+    let answer = optional(shell, &question, ABOUT_RELOAD, |text| {
         let is_name = text.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
         is_name.then(|| text.to_owned()).ok_or_else(|| "not a file name".to_owned())
     })?;
@@ -332,17 +334,19 @@ fn folder(text: &str) -> Result<PathBuf, String> {
 fn optional<T>(
     shell: &mut Shell,
     question: &str,
+    about: &str,
     read: impl Fn(&str) -> Result<T, String>,
 ) -> Result<Option<T>, CliError> {
-    answered(shell, question, Some(NONE), |text| {
+    answered(shell, question, about, Some(NONE), |text| {
         if text == NONE { Ok(None) } else { read(text).map(Some) }
     })
 }
 
-/// Asks until the answer can be used.
+/// Asks until the answer can be used; `?` is answered by what the question is about.
 fn answered<T>(
     shell: &mut Shell,
     question: &str,
+    about: &str,
     default: Option<&str>,
     read: impl Fn(&str) -> Result<T, String>,
 ) -> Result<T, CliError> {
@@ -355,6 +359,10 @@ fn answered<T>(
         };
         let answer = answer.trim();
         let answer = if answer.is_empty() { default.unwrap_or_default() } else { answer };
+        if answer == "?" {
+            refusal = wrap(about, "", columns());
+            continue;
+        }
         match read(answer) {
             Ok(read) => return Ok(read),
             Err(why) => {
@@ -374,6 +382,28 @@ fn columns() -> usize {
     size.map(|size| usize::from(size.ws_col)).filter(|width| *width > 0).unwrap_or(USUAL)
 }
 
+// What the questions are about.
+const ABOUT_CA: &str = "The CA issues the certificate over ACME (RFC 8555). Let's Encrypt is free and \
+                        trusted by browsers; its staging CA is for tests, and no client trusts it. \
+                        Another CA tells the URL of its ACME directory in its manual.";
+const ABOUT_ROOTS: &str = "A private CA has a certificate that this host may not trust yet. The file \
+                           has the root certificates in PEM; none for a public CA.";
+const ABOUT_EMAIL: &str = "Some CAs write to this address about the account or a revocation. It is no \
+                           part of the certificate, and most CAs do without.";
+const ABOUT_NAMES: &str = "The names that clients connect to. All are in one certificate, and all are \
+                           validated; the first names its file. *.example.com stands for every name \
+                           one level below example.com.";
+const ABOUT_WAYS: &str = "The CA checks that the names are yours. http and webroot answer a request on \
+                          port 80 of each name; a DNS provider answers by a TXT record, which also \
+                          validates wildcards and hosts that the internet does not reach.";
+const ABOUT_WEBROOT: &str = "A web server that has port 80 already serves the files of this folder, \
+                             its document root. certctl puts the challenge's file below it, in \
+                             .well-known/acme-challenge, and removes it afterwards.";
+const ABOUT_OUTPUT: &str = "certctl keeps the certificate and its key in its state, and writes a copy \
+                            into this folder for your server, with each renewal. The folder should \
+                            be for these files alone.";
+const ABOUT_RELOAD: &str = "After each renewal certctl runs this program of the folder hooks.d, which \
+                            makes the server read the new files; certctl help hooks has examples.";
 /// The answer that leaves something out.
 const NONE: &str = "none";
 /// How many names are looked up for a hint.

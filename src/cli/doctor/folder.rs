@@ -38,9 +38,13 @@ pub(super) fn config(shell: &Shell, loaded: Option<&Loaded>) -> Vec<Finding> {
             return vec![Finding::wrong("config", found)];
         }
     };
+    let unread = folders::unread(shell).map(|path| {
+        let obstacle = Obstacle::new(format_args!("{path}, of the scheduled runs, is not read"));
+        Finding::warning("config", obstacle.command("sudo certctl doctor"))
+    });
     let mistakes = shell.config.mistakes.iter().map(config_file);
     let manifests = loaded.map(|loaded| manifests(shell, loaded, &config));
-    [folder].into_iter().chain(mistakes).chain(manifests).collect()
+    [folder].into_iter().chain(unread).chain(mistakes).chain(manifests).collect()
 }
 
 /// A mistake in `config.toml`.

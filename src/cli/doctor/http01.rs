@@ -9,8 +9,7 @@ use super::usage::Use;
 use crate::cli::check::{Port, ways_out};
 use crate::cli::shell::Shell;
 use crate::resource::{Obstacle, Settings};
-use crate::solver::http01::{ListenError, Webroot};
-use crate::trust::quoted;
+use crate::solver::http01::{ListenError, check_webroot};
 
 /// A finding for each list of addresses that is listened on, and one for each webroot.
 pub(super) fn http01(shell: &Shell, uses: &[Use<'_>]) -> Vec<Finding> {
@@ -93,20 +92,9 @@ fn port(found: &Port) -> Finding {
 }
 
 fn webroot(path: &str) -> Finding {
-    let folder = Path::new(path);
-    match Webroot::open(folder).and_then(|webroot| webroot.check_writable()) {
+    match check_webroot(Path::new(path)) {
         Ok(()) => Finding::well("webroot", format_args!("{path} can be written to")),
-        Err(error) => {
-            let obstacle = Obstacle::new(error);
-            Finding::wrong(
-                "webroot",
-                if folder.exists() {
-                    obstacle
-                } else {
-                    obstacle.command(format!("mkdir -p {}", quoted(folder)))
-                },
-            )
-        }
+        Err(obstacle) => Finding::wrong("webroot", obstacle),
     }
 }
 

@@ -6,7 +6,7 @@ use crate::cli::report::short;
 use crate::cli::shell::Shell;
 use crate::cli::status::{Scene, Verdict};
 use crate::cli::time;
-use crate::cli::timer::Scheduler;
+use crate::cli::timer::{Scheduler, TIMER, line_of_user};
 use crate::resource::Obstacle;
 use crate::workspace::Workspace;
 use crate::workspace::view::CertificateView;
@@ -16,17 +16,29 @@ pub(super) fn scheduler(shell: &Shell) -> Finding {
     let config = shell.environment.config_dir(shell.global.config_dir.as_deref()).ok();
     let found = config.as_ref().and_then(Scheduler::of_config);
     let is_of_user = config.is_some_and(|config| config.source == Source::User);
-    scheduled(found, is_of_user, shell.environment.is_root())
+    let is_stopped = found.as_ref().is_some_and(|found| found.is_stopped(is_of_user));
+    scheduled(found, is_of_user, is_stopped, shell.environment.is_root())
 }
 
-fn scheduled(scheduler: Option<Scheduler>, is_of_user: bool, is_root: bool) -> Finding {
-    let print = "certctl timer print --systemd";
+fn scheduled(
+    scheduler: Option<Scheduler>,
+    is_of_user: bool,
+    is_stopped: bool,
+    is_root: bool,
+) -> Finding {
+    let print =
+        if is_of_user { line_of_user() } else { "certctl timer print --systemd".to_owned() };
+    let systemctl = if is_of_user { "systemctl --user" } else { "systemctl" };
     match scheduler {
+        Some(Scheduler::Enabled(path)) if is_stopped => {
+            let obstacle =
+                Obstacle::new(format_args!("{} is enabled, and stopped now", path.display()));
+            Finding::wrong("scheduler", obstacle.command(format!("{systemctl} start {TIMER}")))
+        }
         Some(Scheduler::Enabled(path)) => Finding::well("scheduler", path.display()),
         Some(Scheduler::Disabled(path)) => {
             let obstacle = Obstacle::new(format_args!("{} is not enabled", path.display()));
-            let user = if is_of_user { "--user " } else { "" };
-            let line = format!("systemctl {user}enable --now certctl.timer");
+            let line = format!("{systemctl} enable --now {TIMER}");
             Finding::wrong("scheduler", obstacle.command(line))
         }
         Some(Scheduler::Absent) if is_root => {
@@ -131,25 +143,32 @@ mod tests {
 
     use super::super::finding::Verdict;
     use super::scheduled;
-    use crate::cli::timer::Scheduler;
+    use crate::cli::timer::{Scheduler, line_of_user};
     use crate::resource::Fix;
 
     #[test]
     fn a_scheduler_that_does_not_run_is_wrong_with_the_command_that_makes_it() {
         let unit = || Scheduler::Disabled(PathBuf::from("/certctl.timer"));
         let print = "certctl timer print --systemd";
+        let of_this_user = line_of_user();
         let enable = "systemctl enable --now certctl.timer";
         let of_user = "systemctl --user enable --now certctl.timer";
-        for (scheduler, is_of_user, is_root, verdict, line) in [
-            (Some(Scheduler::Absent), false, true, Verdict::Wrong, Some(print)),
-            (Some(Scheduler::Absent), true, false, Verdict::Warning, Some(print)),
-            (Some(Scheduler::Absent), false, false, Verdict::Warning, Some(print)),
-            (Some(unit()), false, true, Verdict::Wrong, Some(enable)),
-            (Some(unit()), true, false, Verdict::Wrong, Some(of_user)),
-            (Some(Scheduler::Enabled("/etc/crontab".into())), false, true, Verdict::Well, None),
-            (None, false, true, Verdict::Unknown, None),
+        let enabled = || Some(Scheduler::Enabled("/certctl.timer".into()));
+        let start = "systemctl start certctl.timer";
+        let start_of_user = "systemctl --user start certctl.timer";
+        let (wrong, warning) = (Verdict::Wrong, Verdict::Warning);
+        for (scheduler, is_of_user, is_stopped, is_root, verdict, line) in [
+            (Some(Scheduler::Absent), false, false, true, wrong, Some(print)),
+            (Some(Scheduler::Absent), true, false, false, warning, Some(of_this_user.as_str())),
+            (Some(Scheduler::Absent), false, false, false, warning, Some(print)),
+            (Some(unit()), false, false, true, wrong, Some(enable)),
+            (Some(unit()), true, false, false, wrong, Some(of_user)),
+            (enabled(), false, false, true, Verdict::Well, None),
+            (enabled(), false, true, true, wrong, Some(start)),
+            (enabled(), true, true, false, wrong, Some(start_of_user)),
+            (None, false, false, true, Verdict::Unknown, None),
         ] {
-            let found = scheduled(scheduler, is_of_user, is_root);
+            let found = scheduled(scheduler, is_of_user, is_stopped, is_root);
             let line = line.map(|line| Fix::Command(line.to_owned()));
             assert_eq!((found.verdict, found.remedy), (verdict, line), "{}", found.fact);
         }

@@ -184,7 +184,8 @@ fn a_check_over_http_that_fails_is_told_in_full_at_once() {
     let rows: Vec<String> =
         full.chars().collect::<Vec<_>>().chunks(COLUMNS.into()).map(String::from_iter).collect();
     let rows: Vec<&str> = rows.iter().map(|row| row.trim_end()).collect();
-    let above = format!("{}\nweb   - {why}", rows.join("\n"));
+    let remedy = "  try: certctl check http example.com";
+    let above = format!("{}\n{remedy}\nweb   - {why}", rows.join("\n"));
     assert_eq!(wait(why), above);
     assert_eq!(wait(why), above, "once");
     // A server that answers in another way each time fills no screen.
@@ -197,7 +198,8 @@ const UNTIL: &str =
 
 fn wait_for(why: &str, deadline: Option<&str>, is_unexpected: bool) -> Wait {
     let deadline = deadline.map(|at| at.parse().unwrap());
-    Wait { why: why.to_owned(), deadline, is_unexpected }
+    let obstructed = is_unexpected.then(|| (ChallengeType::Http01, "example.com".to_owned()));
+    Wait { why: why.to_owned(), deadline, obstructed }
 }
 
 #[test]
@@ -260,6 +262,13 @@ fn where_nobody_watches_a_long_wait_is_logged_once() {
     let line = "INFO web.example.test: the self-check; this run waits until 2026-11-22T10:10:00Z \
                 certificate=default/web";
     assert_eq!(found, [line]);
+    let found = logged(Duration::ZERO, |progress| {
+        (0..2).for_each(|_| progress.waits(&name("web"), &wait_for("refused", None, true)));
+    });
+    assert_eq!(
+        found,
+        ["INFO refused; try: certctl check http example.com certificate=default/web"]
+    );
     // Of many, a few are.
     let found = logged(Duration::ZERO, |progress| {
         for _ in 0..3 {

@@ -56,6 +56,9 @@ pub(crate) fn of_failure(
     let of_request = at_the_ca.and_then(|failed| advice::of_request(failed, &subject));
     let advice = of_request.or(of_order).or_else(|| advice::of_class(failure.class, &subject));
     found.advise(advice);
+    if found.commands.is_empty() && at_the_ca.is_some() {
+        found.commands.extend(advice::check_of_ca(&evidence.issuer));
+    }
     found
 }
 
@@ -198,6 +201,9 @@ fn of_problem(
     };
     let kind = if problem.is_paused() { "paused" } else { kind };
     found.advise(advice::of_problem(kind, &subject));
+    if found.commands.is_empty() {
+        found.commands.extend(advice::check_of_ca(&evidence.issuer));
+    }
     found
 }
 

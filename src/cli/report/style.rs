@@ -1,14 +1,11 @@
 //! The reader of a run's messages, and the current time.
 
-use std::path::Path;
-
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::cli::args::HookTime;
 use crate::cli::shell::Shell;
 use crate::cli::time;
-use crate::cli::timer::has_reload_unit;
+use crate::cli::timer::leaves_hooks_to_unit;
 
 /// The reader, and the current time.
 #[derive(Clone, Debug)]
@@ -21,7 +18,7 @@ pub(crate) struct Style {
     pub(crate) utf8: bool,
     /// The width of the names of certificates, in columns, where several lines begin with one.
     pub(crate) names: usize,
-    /// Whether the hooks are left to `certctl-reload.service`.
+    /// Whether the hooks of this state are left to `certctl-reload.service`.
     pub(crate) has_reload_unit: bool,
 }
 
@@ -30,12 +27,7 @@ impl Style {
     pub(crate) fn of(shell: &Shell, now: Timestamp) -> Self {
         let is_watched = shell.output.talks_to_terminal() && !shell.output.talks_json();
         let zone = is_watched.then(time::system_zone);
-        // The units run with these.
-        let leaves_hooks = match shell.global.hooks {
-            HookTime::Now => false,
-            HookTime::Later | HookTime::AsRoot => true,
-        };
-        let has_reload_unit = leaves_hooks && has_reload_unit(Path::new("/"));
+        let has_reload_unit = leaves_hooks_to_unit(shell);
         Self { now, zone, utf8: shell.environment.is_utf8(), names: 0, has_reload_unit }
     }
 

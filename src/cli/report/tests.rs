@@ -350,6 +350,24 @@ fn a_ca_that_is_away_is_one_message_for_all_its_certificates() {
 }
 
 #[test]
+fn what_the_ca_refuses_without_advice_is_looked_at_with_check_acme() {
+    let url = "https://ca.test/new-order";
+    let problem = json!({ "type": "urn:ietf:params:acme:error:unheardOf", "detail": "no" });
+    for problem in [None, Some(problem)] {
+        let refused = at_the_ca(Doing::CreateOrder, CaFault::Refused, url, problem, "HTTP 418");
+        let failed = failed(refused.clone(), Some(1), Evidence::default());
+        let text = reported(&failed, &log());
+        let try_line = "  try       certctl check acme letsencrypt; certctl status web\n";
+        assert!(text.contains(try_line), "{text}");
+        let evidence = Evidence { last_failure: Some(refused), ..Evidence::default() };
+        let (until, why) = (Some(at("2026-11-21T05:12:09Z")), Deferral::RetryAfter);
+        let text =
+            reported(&ended(Ending::Deferred { until, why, urgent: None }, evidence), &log());
+        assert!(text.contains(try_line), "{text}");
+    }
+}
+
+#[test]
 fn an_issuer_that_is_missing_is_one_message_for_all_its_certificates() {
     let lacking = |name: &str, what: &str| {
         let cause = Cause::Precondition { message: format!("no Issuer named {what}") };

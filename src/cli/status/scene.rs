@@ -1,8 +1,5 @@
 //! Time, zone, format and terminal of a status.
 
-use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
-
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
@@ -10,7 +7,7 @@ use super::table::Width;
 use crate::cli::args::Format;
 use crate::cli::shell::Shell;
 use crate::cli::time;
-use crate::cli::timer::has_reload_unit;
+use crate::cli::timer::leaves_hooks_to_unit;
 use crate::engine::ports::{Clock as _, SystemClock};
 
 /// Time, zone, format and terminal.
@@ -37,7 +34,7 @@ impl Scene {
             color: shell.output.data_has_color(),
             format: shell.global.format(),
             width: Width::of_stdout(shell.environment.is_utf8()),
-            has_reload_unit: is_of_the_unit(shell) && has_reload_unit(Path::new("/")),
+            has_reload_unit: leaves_hooks_to_unit(shell),
         }
     }
 
@@ -51,13 +48,3 @@ impl Scene {
         time::told(at, self.now, Some(&self.zone))
     }
 }
-
-/// Whether the state is that of the units, whose user has no right to run the hooks of root.
-fn is_of_the_unit(shell: &Shell) -> bool {
-    let state = shell.environment.state_dir(shell.global.state_dir.as_deref());
-    let is_usual = state.is_ok_and(|state| state.path == Path::new(STATE));
-    is_usual && std::fs::metadata(STATE).is_ok_and(|found| found.uid() != 0)
-}
-
-/// The state of the units.
-const STATE: &str = "/var/lib/certctl";

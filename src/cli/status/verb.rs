@@ -11,6 +11,7 @@ use crate::cli::count::count;
 use crate::cli::environment::Source;
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
+use crate::cli::folders;
 use crate::cli::message::Level;
 use crate::cli::output::escape;
 use crate::cli::run::on_one_thread;
@@ -131,7 +132,7 @@ async fn of_certificates(
     };
     listing.end(&issuers, |text| Ok(shell.output.data(text)?))?;
     if is_empty && matches!(scene.format, Format::Text | Format::Wide) {
-        let message = nothing(workspace.settings());
+        let message = nothing(workspace.settings(), folders::unread(shell));
         shell.output.talk(Level::Info, &message);
     }
     if let Some(error) = damage.map(unreadable).or_else(|| unread(shell, is_empty)) {
@@ -165,7 +166,7 @@ fn unread(shell: &Shell, is_empty: bool) -> Option<CliError> {
 }
 
 /// What was read of a table without rows, and what was not.
-fn nothing(settings: &Settings) -> String {
+fn nothing(settings: &Settings, unread: Option<&str>) -> String {
     let place = |path: &Path| {
         let absent = if path.exists() { "" } else { " (not there)" };
         format!("{}{absent}", escape(&path.to_string_lossy()))
@@ -184,12 +185,8 @@ fn nothing(settings: &Settings) -> String {
         (None, Some(_)) => " that the selector matches",
         (Some(_), Some(_)) => " in this namespace that the selector matches",
     };
-    let of_root = [Path::new("/etc/certctl"), Path::new("/var/lib/certctl")];
-    let is_read = |path: &Path| config == Some(path) || settings.state_dir == path;
-    let unread =
-        of_root.into_iter().find(|path| !settings.is_root && path.exists() && !is_read(path));
-    let hint = unread
-        .map(|path| format!("\n  {} exists and was not read: sudo certctl status", path.display()));
+    let hint =
+        unread.map(|path| format!("\n  {path} exists and was not read: sudo certctl status"));
     format!("no Certificate{filter}; read: {}{}", read.join(", "), hint.unwrap_or_default())
 }
 

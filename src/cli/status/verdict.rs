@@ -26,6 +26,7 @@ use super::progress::order_waits_for;
 use super::scene::Scene;
 use crate::cli::output::{Paint, escape};
 use crate::cli::report::{Findings, Style, of_failure, problem_of, short};
+use crate::cli::timer::retry_of_hooks;
 use crate::engine::Evidence;
 use crate::resource::{Cause, ConditionType, Order, Remedy, Revocation};
 use crate::workspace::view::{CertificateView, Mistake};
@@ -185,11 +186,7 @@ impl Verdict {
             }
             Self::PendingDeploy => {
                 let why = undeployed(view).unwrap_or_default();
-                let command = if scene.has_reload_unit {
-                    "systemctl start certctl-reload.service".to_owned()
-                } else {
-                    format!("certctl deploy {}", view.key)
-                };
+                let command = retry_of_hooks(scene.has_reload_unit, &view.key.to_string());
                 format!("issued but not deployed: {why}; {command} tries now")
             }
             Self::Ready => format!("valid until {expiry}{}", went_back(view)),

@@ -1,13 +1,16 @@
 //! Whether a scheduler of this system runs certctl, as far as files show it.
 //!
-//! Contract: read-only, and no program is started. What is not found may be there nevertheless: the
+//! Contract: read-only, and no program is started but `systemctl is-active`. What is not found may be there nevertheless: the
 //! crontab of another user cannot be read, and a container has a loop of its own.
 
 use std::fs::File;
 use std::io::Read as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use crate::cli::environment::{Directory, Source};
+use crate::cli::shell::Shell;
 
 /// What was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,6 +33,19 @@ impl Scheduler {
                 None
             }
         }
+    }
+
+    /// Whether it is a timer of systemd that is enabled, and does not run until the next boot.
+    pub(crate) fn is_stopped(&self, is_of_user: bool) -> bool {
+        let is_timer = match self {
+            Self::Enabled(path) => path.ends_with(TIMER),
+            Self::Disabled(_) | Self::Absent => false,
+        };
+        // As sd_booted(3) has it.
+        let has_systemd = Path::new("/run/systemd/system").is_dir();
+        is_timer
+            && has_systemd
+            && SYSTEMCTL.iter().map(Path::new).any(|path| says_stopped(path, is_of_user))
     }
 
     /// The one that runs certctl as root, or as its own user.
@@ -64,9 +80,37 @@ impl Scheduler {
     }
 }
 
-/// Whether the unit that runs the hooks of the system's state is installed.
-pub(crate) fn has_reload_unit(root: &Path) -> bool {
+/// Whether `certctl-reload.service` runs the hooks of this state: it is installed, and the state is
+/// that of the units, whose user has no right to run the hooks of root.
+pub(crate) fn leaves_hooks_to_unit(shell: &Shell) -> bool {
+    let state = shell.environment.state_dir(shell.global.state_dir.as_deref());
+    let is_usual = state.is_ok_and(|state| state.path == Path::new(STATE));
+    let is_of_user = || std::fs::metadata(STATE).is_ok_and(|found| found.uid() != 0);
+    is_usual && is_of_user() && has_reload_unit(Path::new("/"))
+}
+
+/// The command that runs the outputs and hooks of a certificate that have failed or are still to
+/// run. Where a unit does, it is started: only that clears its failure.
+pub(crate) fn retry_of_hooks(by_unit: bool, certificate: &str) -> String {
+    if by_unit {
+        "systemctl start certctl-reload.service".to_owned()
+    } else {
+        format!("certctl deploy {certificate}")
+    }
+}
+
+fn has_reload_unit(root: &Path) -> bool {
     RELOADS.iter().any(|path| root.join(path).symlink_metadata().is_ok())
+}
+
+/// Whether systemd knows the timer to be stopped. Without an answer from it, nothing is known.
+fn says_stopped(systemctl: &Path, is_of_user: bool) -> bool {
+    let mut command = Command::new(systemctl);
+    command.args(is_of_user.then_some("--user")).args(["is-active", TIMER]);
+    let answer = command.stdin(Stdio::null()).stderr(Stdio::null()).output();
+    answer.is_ok_and(|answer| {
+        matches!(answer.stdout.trim_ascii(), b"inactive" | b"failed" | b"deactivating")
+    })
 }
 
 /// Whether a line of a crontab that is no comment has our name.
@@ -77,11 +121,14 @@ fn names_certctl(path: &Path) -> bool {
     read.is_ok() && text.lines().any(is_ours)
 }
 
-const TIMER: &str = "certctl.timer";
+/// The timer of the packages, and of `timer print`.
+pub(crate) const TIMER: &str = "certctl.timer";
 const ENABLED: &[&str] = &[
     "etc/systemd/system/timers.target.wants/certctl.timer",
     "Library/LaunchDaemons/io.certctl.issue.plist",
 ];
+/// The state of the units.
+const STATE: &str = "/var/lib/certctl";
 const CRONTABS: &[&str] = &[
     "etc/cron.d/certctl",
     "etc/crontab",
@@ -89,6 +136,7 @@ const CRONTABS: &[&str] = &[
     "var/spool/cron/root",
     "etc/crontabs/root",
 ];
+const SYSTEMCTL: &[&str] = &["/usr/bin/systemctl"];
 const UNITS: &[&str] = &[
     "etc/systemd/system/certctl.timer",
     "usr/lib/systemd/system/certctl.timer",
@@ -105,6 +153,7 @@ const MOST_READ: u64 = 1 << 20;
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;
     use crate::store::atomic;
@@ -124,6 +173,29 @@ mod tests {
             write(root.path(), path, "");
             assert!(has_reload_unit(root.path()), "{path}");
         }
+    }
+
+    #[test]
+    fn a_timer_is_stopped_where_systemd_says_so() {
+        let root = tempfile::tempdir().unwrap();
+        for (answer, of_user, is_stopped) in [
+            ("active", false, false),
+            ("inactive", false, true),
+            ("inactive", true, true),
+            ("failed", false, true),
+            // Without a bus.
+            ("", false, false),
+        ] {
+            let words = if of_user { "--user is-active" } else { "is-active" };
+            let script = format!(
+                "#!/bin/sh\n[ \"$*\" = '{words} certctl.timer' ] && echo {answer}\nexit 3\n"
+            );
+            let program = write(root.path(), "systemctl", &script);
+            fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+            assert_eq!(says_stopped(&program, of_user), is_stopped, "{answer}");
+        }
+        assert!(!says_stopped(&root.path().join("none"), false));
+        assert!(!Scheduler::Enabled("/etc/crontab".into()).is_stopped(false));
     }
 
     #[test]

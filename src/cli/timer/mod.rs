@@ -18,10 +18,10 @@ use super::message::{Level, Message};
 use super::parse::{self, Origin, settings};
 use super::shell::Shell;
 use crate::resource::escape;
-use crate::trust::{Trusted, Walk};
+use crate::trust::{Trusted, Walk, own_user};
 
 pub(crate) use host::Host;
-pub(crate) use installed::{Scheduler, has_reload_unit};
+pub(crate) use installed::{Scheduler, TIMER, leaves_hooks_to_unit, retry_of_hooks};
 
 /// Prints or writes the files of a scheduler.
 pub(super) fn timer(verb: &TimerVerb, shell: &mut Shell) -> Result<ExitCode, CliError> {
@@ -38,7 +38,7 @@ pub(super) fn timer(verb: &TimerVerb, shell: &mut Shell) -> Result<ExitCode, Cli
     let mine = shell.environment.config_dir(None).ok().filter(|_| is_other);
     let mine = mine.filter(|found| found.source != Source::Owner).map(|found| found.path);
     for (warning, advice) in warnings(args, program, &chosen_here(shell), mine.as_deref()) {
-        shell.output.tell(&Message::advice(&warning, advice));
+        shell.output.tell(&Message::advice(&warning, &advice));
     }
     let files = files(args, program, &carried(shell)?, Host::here());
     match &args.dir {
@@ -68,7 +68,7 @@ fn warnings(
     program: &str,
     chosen: &Chosen,
     mine: Option<&Path>,
-) -> Vec<(String, &'static str)> {
+) -> Vec<(String, String)> {
     let mut warnings = Vec::new();
     if let Some(mine) = mine {
         let warning = format!(
@@ -76,7 +76,10 @@ fn warnings(
             user_of(args),
             escape(&mine.to_string_lossy())
         );
-        let advice = "--user NAME for your own user, or move the manifests to /etc/certctl";
+        let advice = format!(
+            "{} for your own, or move the manifests to /etc/certctl",
+            line_of_user().trim_start_matches("certctl ")
+        );
         warnings.push((warning, advice));
     }
     // Another user may own the program that runs as that user; root and certctl hold the keys.
@@ -87,7 +90,8 @@ fn warnings(
             "{}: who can change it gets the rights and keys of every scheduled run",
             escape(&error.to_string())
         );
-        warnings.push((warning, "install certctl as root, in /usr/local/bin, and print again"));
+        let advice = "install certctl as root, in /usr/local/bin, and print again".to_owned();
+        warnings.push((warning, advice));
     }
     let advised = [
         (&chosen.folders, "add it to the printed files"),
@@ -95,9 +99,15 @@ fn warnings(
     ];
     for (names, advice) in advised.into_iter().filter(|(names, _)| !names.is_empty()) {
         let warning = format!("the scheduled runs will not have {}", names.join(", "));
-        warnings.push((warning, advice));
+        warnings.push((warning, advice.to_owned()));
     }
     warnings
+}
+
+/// The command that schedules the runs of this user. The units of systemd read the folders of the
+/// host whatever their user is.
+pub(crate) fn line_of_user() -> String {
+    format!("certctl timer print --cron --user {}", own_user())
 }
 
 /// The flags and variables that change what `issue` does, and that a scheduler does not pass on.
@@ -429,7 +439,10 @@ mod tests {
                 "the scheduled runs are of {user}, who reads /etc/certctl and not \
                  /home/me/.config/certctl"
             );
-            let advice = "--user NAME for your own user, or move the manifests to /etc/certctl";
+            let advice = format!(
+                "timer print --cron --user {} for your own, or move the manifests to /etc/certctl",
+                own_user()
+            );
             assert_eq!(found, [(warning, advice)]);
         }
     }

@@ -2,7 +2,8 @@
 
 use std::fmt;
 use std::fs::File;
-use std::path::PathBuf;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -18,9 +19,12 @@ use crate::engine::ports::{Alert, Clock, HookTurn, Store};
 use crate::engine::task::Task;
 use crate::pki;
 use crate::program::{INHERITED, Limits, Program, Run, Runner, end_group, is_running};
-use crate::resource::{DeployTarget, LeafFacts, NamespacedName, Obstacle, SecretFiles};
+use crate::resource::{DeployTarget, Fix, LeafFacts, NamespacedName, Obstacle, SecretFiles};
 use crate::store::{Output, OutputError};
-use crate::trust::TrustError;
+use crate::trust::{
+    TrustError, can_be_made, can_be_searched, closed_above, command_for_own, has_nothing_of_others,
+    own_user,
+};
 
 impl<C: Clock, S: Store> World<'_, C, S> {
     pub(super) async fn deploy(
@@ -270,7 +274,8 @@ pub(in crate::engine) fn check_target(
     match target {
         DeployTarget::Output { .. } => {
             let output = output_of(target)?;
-            output.map_or(Ok(()), |output| output.check().map_err(|error| obstacle(&error)))
+            output
+                .map_or(Ok(()), |output| output.check().map_err(|error| obstacle(&output, &error)))
         }
         DeployTarget::Hook { name } | DeployTarget::Reload { name } => {
             hook(hooks, name, hooks.deployer()).map(drop)
@@ -326,7 +331,7 @@ fn hook(hooks: &HooksDir, name: &str, by: Runner) -> Result<Program, Obstacle> {
 }
 
 /// An output's error, with what to do about it.
-fn obstacle(error: &OutputError) -> Obstacle {
+fn obstacle(output: &Output, error: &OutputError) -> Obstacle {
     let found = Obstacle::new(error);
     match (error.remedy(), error) {
         (Some(remedy), OutputError::Trust(TrustError::Owner { owner, trusted, .. }))
@@ -335,9 +340,47 @@ fn obstacle(error: &OutputError) -> Obstacle {
             found.advice(format!("{remedy}, or certctl.io/output-owner: \"{owner}\""))
         }
         (Some(remedy), OutputError::Trust(_)) => found.advice(remedy),
+        (_, OutputError::Io { path, source, .. })
+            if source.kind() == ErrorKind::PermissionDenied
+                || (source.kind() == ErrorKind::NotFound && !can_be_made(path)) =>
+        {
+            Obstacle { fix: Some(permission(output)), ..found }
+        }
         (Some(remedy), _) => found.command(remedy),
         (None, _) => found,
     }
+}
+
+/// What lets this process write an output: a folder of its own. One that others use, as `/etc/ssl`,
+/// stays theirs.
+fn permission(output: &Output) -> Fix {
+    let folder = output.folder.as_path();
+    let own = |folder: &Path| command_for_own(folder, "0750", output.group);
+    let name_another = |why: &str, above: &Path| {
+        let other = above.join("NAME");
+        Fix::Advice(format!(
+            "{why}in certctl.io/output-dir, such as {}, and make it: {}",
+            other.display(),
+            own(&other)
+        ))
+    };
+    if let Some(closed) = closed_above(folder) {
+        let (user, shown) = (own_user(), closed.display());
+        let why = format!("{user} may not enter {shown}: name a folder elsewhere ");
+        return name_another(&why, closed.parent().unwrap_or(closed));
+    }
+    if has_nothing_of_others(folder, is_of_output) {
+        return Fix::Command(own(folder));
+    }
+    let above = if can_be_searched(folder) { Some(folder) } else { folder.parent() };
+    name_another("name a folder for certctl alone ", above.unwrap_or(folder))
+}
+
+/// Whether an entry of a folder is of those that outputs have: the sets, and the links into them.
+fn is_of_output(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let is_in_set = || std::fs::read_link(path).is_ok_and(|target| target.starts_with("..data"));
+    name.starts_with("..") || name.starts_with(".certctl-") || is_in_set()
 }
 
 /// The output of a target that is one.
@@ -393,7 +436,8 @@ fn write_output(
         }
         Ok(_) | Err(_) => Ok(()),
     };
-    output.write(revision, files, &may_replace).map_err(|error| error::local(obstacle(&error)))
+    let written = output.write(revision, files, &may_replace);
+    written.map_err(|error| error::local(obstacle(&output, &error)))
 }
 
 fn leaf_of(files: &SecretFiles) -> Result<LeafFacts, EffectError> {

@@ -19,7 +19,7 @@ use crate::resource::{
     SolverKind, Token,
 };
 use crate::solver::dns01::Action;
-use crate::solver::http01::{ListenError, Listener, Webroot, answers_for};
+use crate::solver::http01::{ListenError, Listener, Webroot, answers_for, check_webroot};
 use crate::store::Records;
 
 /// Generates a key on a blocking thread, off the main one.
@@ -74,8 +74,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         if over_http {
             match &task.settings().http01_webroot {
                 Some(webroot) => {
-                    let webroot = Webroot::open(Path::new(webroot)).map_err(error::precondition)?;
-                    webroot.check_writable().map_err(error::precondition)?;
+                    check_webroot(Path::new(webroot)).map_err(error::precondition)?;
                 }
                 None => self.listen(task).await?,
             }
@@ -188,8 +187,9 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let token = token_of(challenge)?;
         let key = &challenge.key;
         if let Some(webroot) = &task.settings().http01_webroot {
-            let webroot = Webroot::open(Path::new(webroot)).map_err(error::local)?;
-            webroot.put(&token, key).map_err(error::local)?;
+            let path = Path::new(webroot);
+            let put = Webroot::open(path).and_then(|webroot| webroot.put(&token, key));
+            put.map_err(|error| error::local(Webroot::obstacle(path, &error)))?;
         } else {
             self.tokens.put(&token, key).map_err(error::local)?;
         }

@@ -264,6 +264,17 @@ impl Dns01Report {
         self.blocking(true)
     }
 
+    /// Whether the name is in no zone below a top-level domain, whose servers say that it does not
+    /// exist.
+    pub fn is_without_zone(&self) -> bool {
+        let is_top_level = |zone: &String| !zone.trim_end_matches('.').contains('.');
+        let is_missing = |report: &NameServerReport| {
+            let mut answers = report.answers.iter().filter(|answer| answer.said.is_answer());
+            answers.next().is_some_and(|answer| answer.said == ServerAnswer::NxDomain)
+        };
+        self.zone.as_ref().is_some_and(is_top_level) && self.servers.iter().any(is_missing)
+    }
+
     /// Why it fails; `is_absent` when no server is expected to have the value.
     fn blocking(&self, is_absent: bool) -> Option<String> {
         let (mut broken, mut lacking, mut skipped) = (Vec::new(), Vec::new(), Vec::new());

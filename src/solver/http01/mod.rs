@@ -20,7 +20,7 @@ pub use hits::{Hit, Hits};
 pub use holder::{Holder, answers_for};
 pub use listener::{Listener, listener_addresses};
 pub use socket::{ListenError, inherited};
-pub use webroot::{Webroot, WebrootError};
+pub use webroot::{Webroot, WebrootError, check_webroot};
 
 #[cfg(test)]
 mod tests {

@@ -23,8 +23,11 @@ use rustix::fs::{
 use rustix::io::Errno;
 use thiserror::Error;
 
-use crate::resource::Token;
-use crate::trust::{TrustError, Trusted, Walk, is_fresh, owner_of};
+use crate::resource::{Fix, Obstacle, Token};
+use crate::trust::{
+    TrustError, Trusted, Walk, can_be_listed, can_be_made, closed_above, command_for_own,
+    command_for_shared, has_nothing_of_others, is_fresh, owner_of, quoted,
+};
 
 /// A document root.
 #[derive(Debug)]
@@ -99,6 +102,33 @@ impl Webroot {
         allowed.map_err(|errno| io_error("write to", &path)(errno.into()))
     }
 
+    /// An error of the webroot at `path`, and what to do about it.
+    pub fn obstacle(path: &Path, error: &WebrootError) -> Obstacle {
+        Obstacle { fix: Self::remedy(path, error), ..Obstacle::new(error) }
+    }
+
+    /// What to do about an error of the webroot at `path`.
+    fn remedy(path: &Path, error: &WebrootError) -> Option<Fix> {
+        let tokens = FOLDERS.iter().fold(path.to_owned(), |path, name| path.join(name));
+        match error {
+            WebrootError::Untrusted(error) => error.remedy().map(Fix::Advice),
+            WebrootError::Io { source, .. } => {
+                let kind = source.kind();
+                let line = if kind == io::ErrorKind::NotFound && can_be_made(path) {
+                    format!("mkdir -p {}", quoted(path))
+                } else if kind == io::ErrorKind::NotFound {
+                    command_for_own(&tokens, "0755", None)
+                } else if kind == io::ErrorKind::PermissionDenied {
+                    permission(path, &tokens)
+                } else {
+                    return None;
+                };
+                Some(Fix::Command(line))
+            }
+            WebrootError::Foreign { .. } | WebrootError::NotAFolder { .. } => None,
+        }
+    }
+
     /// Opens the folder of the tokens.
     fn descend(&self, missing: Missing) -> Result<Reached, WebrootError> {
         let mut path = self.path.clone();
@@ -127,6 +157,29 @@ impl Webroot {
         }
         Ok(Reached { folder, path, is_end: true })
     }
+}
+
+/// The command that lets this process put files into the folder of the tokens: as a folder of its
+/// own, or into the one that others put theirs in.
+fn permission(root: &Path, tokens: &Path) -> String {
+    if let Some(closed) = closed_above(root) {
+        return command_for_shared(closed, "x");
+    }
+    let above: Vec<&Path> = tokens.ancestors().skip(1).take(FOLDERS.len()).collect();
+    let closed = |folder: &&Path| folder.exists() && !can_be_listed(folder);
+    if let Some(closed) = above.into_iter().rev().find(closed) {
+        command_for_shared(closed, "rx")
+    } else if has_nothing_of_others(tokens, |_| false) {
+        command_for_own(tokens, "0755", None)
+    } else {
+        command_for_shared(tokens, "rwx")
+    }
+}
+
+/// Whether permissions allow writing tokens below the document root at `path`; changes nothing.
+pub fn check_webroot(path: &Path) -> Result<(), Obstacle> {
+    let found = Webroot::open(path).and_then(|webroot| webroot.check_writable());
+    found.map_err(|error| Webroot::obstacle(path, &error))
 }
 
 /// What to do about a missing folder.
@@ -217,7 +270,7 @@ pub enum WebrootError {
     #[error("{} is a link or no folder (links below the webroot are not followed)", path.display())]
     NotAFolder { path: PathBuf },
     /// Another user could exchange the root.
-    #[error("{}", .0.with_remedy())]
+    #[error(transparent)]
     Untrusted(TrustError),
 }
 

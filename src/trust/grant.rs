@@ -1,0 +1,102 @@
+//! The user of this process as commands name it, and the commands by which root lets it write.
+//!
+//! Contract: nothing is changed. A command never takes a folder away from those who use it: one that
+//! holds files of others keeps its owner and its mode.
+
+use std::fs;
+use std::path::Path;
+
+use nix::unistd::{Gid, Group, Uid, User};
+use rustix::fs::{Access, AtFlags, CWD};
+
+use super::rule::quoted;
+
+/// The name of a group, or its number.
+pub fn group_name(number: u32) -> String {
+    let named = Group::from_gid(Gid::from_raw(number)).ok().flatten();
+    named.map_or_else(|| number.to_string(), |named| named.name)
+}
+
+/// The group of this process.
+pub fn own_group() -> String {
+    group_name(rustix::process::getegid().as_raw())
+}
+
+/// The user of this process, by name or number.
+pub fn own_user() -> String {
+    let user = Uid::effective();
+    let named = User::from_uid(user).ok().flatten();
+    named.map_or_else(|| user.to_string(), |named| named.name)
+}
+
+/// What stands before a command that root runs: nothing where root started this process, which may
+/// act as another user since.
+pub fn sudo() -> &'static str {
+    if rustix::process::geteuid().is_root() || may_become_root() { "" } else { "sudo " }
+}
+
+/// The command that makes a folder, or one that holds nothing of others, this process's own; `group`
+/// may read it too, instead of this process's.
+pub fn command_for_own(folder: &Path, mode: &str, group: Option<u32>) -> String {
+    let group = group.map_or_else(own_group, group_name);
+    let (sudo, user, folder) = (sudo(), own_user(), quoted(folder));
+    format!("{sudo}install -d -m {mode} -o {user} -g {group} {folder}")
+}
+
+/// The command that lets this process into a folder with these permissions, which stays what it is
+/// for all others.
+pub fn command_for_shared(folder: &Path, permissions: &str) -> String {
+    let (sudo, user, folder) = (sudo(), own_user(), quoted(folder));
+    format!("{sudo}setfacl -m u:{user}:{permissions} {folder}")
+}
+
+/// The first folder on the way to this one that this process may not search; none is missing before
+/// it.
+pub fn closed_above(folder: &Path) -> Option<&Path> {
+    let above: Vec<&Path> = folder.ancestors().skip(1).collect();
+    above
+        .into_iter()
+        .rev()
+        .find(|above| above.symlink_metadata().is_ok() && !may(above, Access::EXEC_OK))
+}
+
+/// Whether the permissions of the first folder above that exists let this process make folders.
+pub fn can_be_made(folder: &Path) -> bool {
+    let above = folder.ancestors().skip(1).find(|above| above.symlink_metadata().is_ok());
+    above.is_some_and(|above| may(above, Access::WRITE_OK | Access::EXEC_OK))
+}
+
+/// Whether a folder is missing, or holds only what `is_own` tells to be this program's.
+pub fn has_nothing_of_others(folder: &Path, is_own: impl Fn(&Path) -> bool) -> bool {
+    if folder.symlink_metadata().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound) {
+        return true;
+    }
+    let entries = fs::read_dir(folder);
+    entries.is_ok_and(|mut entries| entries.all(|one| one.is_ok_and(|one| is_own(&one.path()))))
+}
+
+/// Whether this process may search a folder.
+pub fn can_be_searched(folder: &Path) -> bool {
+    may(folder, Access::EXEC_OK)
+}
+
+/// Whether this process may list a folder, too.
+pub fn can_be_listed(folder: &Path) -> bool {
+    may(folder, Access::READ_OK | Access::EXEC_OK)
+}
+
+fn may(folder: &Path, access: Access) -> bool {
+    rustix::fs::accessat(CWD, folder, access, AtFlags::EACCESS).is_ok()
+}
+
+/// Whether this process has kept the right to act as root.
+#[cfg(target_os = "linux")]
+fn may_become_root() -> bool {
+    use rustix::thread::{CapabilitySet, capabilities};
+    capabilities(None).is_ok_and(|ours| ours.permitted.contains(CapabilitySet::SETUID))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn may_become_root() -> bool {
+    false
+}
