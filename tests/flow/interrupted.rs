@@ -29,6 +29,12 @@ fn interrupted_in_a_hook(first: &str) -> (World, Child) {
     world.write_program("config/hooks.d/install", &script);
     let run = world.start_certctl(&["issue"]);
     until("the hook runs", || !hooks(&world).is_empty());
+    until("its process is noted", || {
+        let locks = fs::read_dir(world.state().path("locks")).unwrap().map(|lock| lock.unwrap());
+        let mut hooks =
+            locks.filter(|lock| lock.file_name().as_encoded_bytes().starts_with(b"hook-"));
+        hooks.any(|lock| lock.metadata().is_ok_and(|found| found.len() > 0))
+    });
     (world, run)
 }
 

@@ -143,7 +143,9 @@ fn a_run_that_is_ended_half_way_is_continued_by_the_next_one() {
     let script = format!("cd {folder}; echo >> started; [ -e go ] || exec sleep 600");
     world.write_program("config/hooks.d/install", &script);
     let service = Service::start(&world, &["--every", "1000h"]);
-    until("the hook runs", || world.path("started").exists());
+    // The file is there before the line is.
+    let has_line = || fs::read_to_string(world.path("started")).is_ok_and(|text| text == "\n");
+    until("the hook runs", has_line);
     assert_eq!(service.health().1["lastRun"], Value::Null);
     service.end();
     world.write("go", "");
