@@ -320,7 +320,8 @@ pub(crate) async fn work_on(
         Err(error) if code == ExitCode::Done => Err(error),
         Err(error) => {
             // The exit code of the certificates takes precedence.
-            shell.output.talk(Level::Warn, &format!("{error}"));
+            let CliError { message, hint, .. } = error;
+            shell.output.tell(&Message::advice(&message, &hint.unwrap_or_default()));
             Ok(code)
         }
         Ok(()) => Ok(code),
@@ -443,7 +444,13 @@ pub(crate) fn tell_orphans(shell: &mut Shell, orphans: &[(NamespacedName, PathBu
 /// The error of a verb that finds no Certificate at all.
 pub(crate) fn nothing_found(shell: &Shell, known: usize) -> CliError {
     let config = shell.environment.config_dir(shell.global.config_dir.as_deref());
-    let place = config.map_or_else(|error| error.to_string(), |dir| dir.path.display().to_string());
+    let place = config.map_or_else(
+        |error| error.to_string(),
+        |dir| {
+            let is_there = if dir.path.exists() { "" } else { ", which does not exist" };
+            format!("{}{is_there}", dir.path.display())
+        },
+    );
     let message = match known {
         0 => format!("no Certificate found in {place}"),
         known => format!(

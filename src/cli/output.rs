@@ -168,11 +168,17 @@ impl Output {
         answer.is_some_and(|answer| matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
     }
 
-    /// Asks on the terminal; the default is a yes, and the end of stdin a no.
-    pub fn confirms_by_default(&mut self, question: &str) -> bool {
-        let answer = self.answer(&format!("{question} [Y/n] "));
-        answer
-            .is_some_and(|answer| matches!(answer.trim().to_lowercase().as_str(), "" | "y" | "yes"))
+    /// Asks on the terminal; the default is a yes, and the end of stdin a no. Any other answer gets the
+    /// explanation, and the question again.
+    pub fn confirms_by_default(&mut self, question: &str, about: &str) -> bool {
+        loop {
+            let Some(answer) = self.answer(&format!("{question} [Y/n] ")) else { return false };
+            match answer.trim().to_lowercase().as_str() {
+                "" | "y" | "yes" => return true,
+                "n" | "no" => return false,
+                _ => self.talk(Level::Info, about),
+            }
+        }
     }
 
     /// Asks on the terminal for a line; `None` at the end of stdin.

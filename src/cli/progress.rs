@@ -120,11 +120,20 @@ impl Progress {
 
     /// Without a terminal, a long wait is logged once for a certificate, and for a few of many.
     fn log_wait(&self, certificate: &NamespacedName, wait: &Wait) {
-        if self.seen.borrow_mut().is_time_to_log(certificate, self.patience) {
+        let patience = self.patience_for(wait);
+        if self.seen.borrow_mut().is_time_to_log(certificate, patience) {
             let until = wait.deadline.map(|at| format!("; this run waits until {}", rfc3339(at)));
             let remedy = remedy(wait.obstructed.as_ref()).map(|line| format!("; try: {line}"));
             let (until, remedy) = (until.unwrap_or_default(), remedy.unwrap_or_default());
             tracing::info!(%certificate, "{}{until}{remedy}", escape(&wait.why));
+        }
+    }
+
+    /// How long a wait is not logged.
+    fn patience_for(&self, wait: &Wait) -> Duration {
+        match &wait.obstructed {
+            Some(_) => self.patience.min(SOON),
+            None => self.patience,
         }
     }
 
@@ -366,8 +375,8 @@ impl Observer for Progress {
     fn lingers(&self, at_most: Duration) {
         let seconds = at_most.as_secs_f64().round();
         tracing::info!(
-            "all is done; another certctl run on this host waits for the CA at the same port, and \
-             this one answers for it, {seconds}s at most"
+            "this run has nothing more to do; another certctl run on this host waits for the CA at \
+             the same port, and this one answers for it, {seconds}s at most"
         );
     }
 
@@ -392,6 +401,8 @@ impl Observer for Progress {
 
 /// How long a certificate waits in silence without a terminal.
 const SILENCE: Duration = Duration::from_mins(1);
+/// The same where a self-check fails by what time alone rarely ends.
+const SOON: Duration = Duration::from_secs(10);
 /// The self-check intervals after which the reason of a wait is printed in full.
 const CHECKS: u32 = 2;
 /// How many certificates have a line of their own.

@@ -140,6 +140,12 @@ impl Line {
                 has_verb = true;
             }
         }
+        // As kubectl has it: `delete certificate web`.
+        if let [kind, _, ..] = line.targets.as_slice()
+            && KINDS.contains(&kind.as_str())
+        {
+            line.targets.remove(0);
+        }
         line
     }
 
@@ -270,6 +276,9 @@ macro_rules! shown {
         }
     };
 }
+
+/// What kubectl calls a Certificate, before its name.
+const KINDS: &[&str] = &["certificate", "certificates", "cert", "certs"];
 
 /// `status`, by all its names: elsewhere, lists take `-a`.
 const LISTS: &[&str] = &["status", "get", "list", "ls", "show", "certificates"];
@@ -589,6 +598,7 @@ mod tests {
                 &*format!("{create} DNSNAME --into /etc/certctl && certctl issue"),
             ),
             ("certctl delete web", "certctl forget web"),
+            ("certctl delete certificate web", "certctl forget web"),
             ("certctl setup", "certctl create"),
             ("certctl cron", "certctl timer print --cron"),
             ("certctl dryrun web", "certctl plan web"),

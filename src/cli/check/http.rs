@@ -247,6 +247,9 @@ impl Findings {
     }
 
     fn verdict(&self) -> String {
+        if let (Err(why), true) = (&self.addresses, self.serves) {
+            return format!("no server was asked: {why}");
+        }
         if let (Some((path, Ok(()))), false) = (&self.webroot, self.report.has_passed()) {
             let url = &self.report.url;
             return match self.responding() {

@@ -98,7 +98,9 @@ fn finish(
     }
     let folder = files.first().map(|(placed, _)| placed.config()).unwrap_or_default();
     shell.output.talk(Level::Info, "");
-    if !shell.output.confirms_by_default(&format!("Write this into {folder}?")) {
+    let about = "y writes the files as they are shown; n writes nothing. Nothing is ordered yet: you can \
+                 edit them before certctl issue.";
+    if !shell.output.confirms_by_default(&format!("Write this into {folder}?"), about) {
         return Err(CliError::new(ExitCode::Failed, "not confirmed; nothing was written"));
     }
     for (placed, text) in &files {

@@ -8,6 +8,7 @@ use super::finding::Finding;
 use super::usage::Use;
 use crate::cli::check::{Port, ways_out};
 use crate::cli::shell::Shell;
+use crate::cli::timer::is_masked;
 use crate::resource::{Obstacle, Settings};
 use crate::solver::http01::{ListenError, check_webroot};
 
@@ -20,8 +21,7 @@ pub(super) fn http01(shell: &Shell, uses: &[Use<'_>]) -> Vec<Finding> {
 
 /// What keeps the service from a port that this run would get.
 fn masked_socket(ports: &[Port], root: &Path) -> Option<Finding> {
-    let unit = root.join("etc/systemd/system/certctl.socket");
-    let is_masked = std::fs::read_link(unit).is_ok_and(|target| target == Path::new("/dev/null"));
+    let is_masked = is_masked(root, "certctl.socket");
     let is_free = ports.iter().any(|found| matches!(found, Port::Usable { .. }));
     let obstacle = Obstacle::new("certctl.socket is masked: certctl.service gets no port 80");
     (is_masked && is_free)

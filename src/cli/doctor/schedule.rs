@@ -1,12 +1,14 @@
 //! Whether runs take place: what starts them, when the last one was, and what is overdue.
 
+use std::path::Path;
+
 use super::finding::{Finding, names};
 use crate::cli::environment::Source;
 use crate::cli::report::short;
 use crate::cli::shell::Shell;
 use crate::cli::status::{Scene, Verdict};
 use crate::cli::time;
-use crate::cli::timer::{Scheduler, TIMER, line_of_user};
+use crate::cli::timer::{Scheduler, TIMER, line_of_user, masked_unit};
 use crate::resource::Obstacle;
 use crate::workspace::Workspace;
 use crate::workspace::view::CertificateView;
@@ -16,8 +18,18 @@ pub(super) fn scheduler(shell: &Shell) -> Finding {
     let config = shell.environment.config_dir(shell.global.config_dir.as_deref()).ok();
     let found = config.as_ref().and_then(Scheduler::of_config);
     let is_of_user = config.is_some_and(|config| config.source == Source::User);
-    let is_stopped = found.as_ref().is_some_and(|found| found.is_stopped(is_of_user));
+    let is_of_units = matches!(found, Some(Scheduler::Enabled(_) | Scheduler::Disabled(_)));
+    if let Some(unit) = masked_unit(Path::new("/")).filter(|_| is_of_units && !is_of_user) {
+        return masked(unit);
+    }
+    let as_root = shell.acts_as.is_some();
+    let is_stopped = found.as_ref().is_some_and(|found| found.is_stopped(is_of_user, as_root));
     scheduled(found, is_of_user, is_stopped, shell.environment.is_root())
+}
+
+fn masked(unit: &str) -> Finding {
+    let obstacle = Obstacle::new(format_args!("{unit} is masked: no scheduled run goes through"));
+    Finding::wrong("scheduler", obstacle.command(format!("systemctl unmask {unit}")))
 }
 
 fn scheduled(

@@ -248,6 +248,18 @@ fn logged(patience: Duration, events: impl FnOnce(&Progress)) -> Vec<String> {
 }
 
 #[test]
+fn where_nobody_watches_what_time_does_not_end_is_logged_soon() {
+    let style = Style { utf8: true, is_alive: false };
+    for (patience, is_unexpected, expected) in
+        [(SILENCE, true, SOON), (SILENCE, false, SILENCE), (Duration::ZERO, true, Duration::ZERO)]
+    {
+        let progress = Progress::on(None, style, false, 1, patience);
+        let wait = wait_for("no answer", None, is_unexpected);
+        assert_eq!(progress.patience_for(&wait), expected, "{patience:?} {is_unexpected}");
+    }
+}
+
+#[test]
 fn where_nobody_watches_a_long_wait_is_logged_once() {
     let until = Some("2026-11-22T10:10:00Z".parse().unwrap());
     let wait = |progress: &Progress, of: &str, why: &str| {

@@ -226,7 +226,7 @@ pub(crate) async fn write_metrics(
     })?;
     store::atomic::write(&path, text.as_bytes(), METRICS_MODE).map_err(|error| {
         CliError::new(ExitCode::Output, format_args!("--metrics-file: {error}"))
-            .hinted("the run itself is done; its folder must exist and be writable")
+            .hinted("make its folder, writable for this user: what the run did is done")
     })
 }
 

@@ -1,11 +1,13 @@
 //! Whether a scheduler of this system runs certctl, as far as files show it.
 //!
-//! Contract: read-only, and no program is started but `systemctl is-active`. What is not found may be there nevertheless: the
-//! crontab of another user cannot be read, and a container has a loop of its own.
+//! Contract: read-only, and no program is started but `systemctl is-active`. What is not found may be
+//! there nevertheless: the crontab of another user cannot be read, and a container has a loop of its
+//! own.
 
 use std::fs::File;
 use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -36,7 +38,10 @@ impl Scheduler {
     }
 
     /// Whether it is a timer of systemd that is enabled, and does not run until the next boot.
-    pub(crate) fn is_stopped(&self, is_of_user: bool) -> bool {
+    ///
+    /// `as_root`: root acts as another user now, which systemd answers over a bus alone, that a small
+    /// host does not have.
+    pub(crate) fn is_stopped(&self, is_of_user: bool, as_root: bool) -> bool {
         let is_timer = match self {
             Self::Enabled(path) => path.ends_with(TIMER),
             Self::Disabled(_) | Self::Absent => false,
@@ -45,7 +50,7 @@ impl Scheduler {
         let has_systemd = Path::new("/run/systemd/system").is_dir();
         is_timer
             && has_systemd
-            && SYSTEMCTL.iter().map(Path::new).any(|path| says_stopped(path, is_of_user))
+            && SYSTEMCTL.iter().map(Path::new).any(|path| says_stopped(path, is_of_user, as_root))
     }
 
     /// The one that runs certctl as root, or as its own user.
@@ -103,9 +108,23 @@ fn has_reload_unit(root: &Path) -> bool {
     RELOADS.iter().any(|path| root.join(path).symlink_metadata().is_ok())
 }
 
+/// The first unit of the scheduled runs that the administrator masked: systemd refuses to start it.
+pub(crate) fn masked_unit(root: &Path) -> Option<&'static str> {
+    RUN_UNITS.iter().copied().find(|unit| is_masked(root, unit))
+}
+
+/// Whether the administrator masked a unit of the system.
+pub(crate) fn is_masked(root: &Path, unit: &str) -> bool {
+    let unit = root.join("etc/systemd/system").join(unit);
+    std::fs::read_link(unit).is_ok_and(|target| target == Path::new("/dev/null"))
+}
+
 /// Whether systemd knows the timer to be stopped. Without an answer from it, nothing is known.
-fn says_stopped(systemctl: &Path, is_of_user: bool) -> bool {
+fn says_stopped(systemctl: &Path, is_of_user: bool, as_root: bool) -> bool {
     let mut command = Command::new(systemctl);
+    if as_root {
+        command.uid(0).gid(0);
+    }
     command.args(is_of_user.then_some("--user")).args(["is-active", TIMER]);
     let answer = command.stdin(Stdio::null()).stderr(Stdio::null()).output();
     answer.is_ok_and(|answer| {
@@ -127,6 +146,8 @@ const ENABLED: &[&str] = &[
     "etc/systemd/system/timers.target.wants/certctl.timer",
     "Library/LaunchDaemons/io.certctl.issue.plist",
 ];
+/// What a scheduled run needs, but for the port.
+const RUN_UNITS: &[&str] = &[TIMER, "certctl.service", "certctl-reload.service"];
 /// The state of the units.
 const STATE: &str = "/var/lib/certctl";
 const CRONTABS: &[&str] = &[
@@ -192,10 +213,21 @@ mod tests {
             );
             let program = write(root.path(), "systemctl", &script);
             fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-            assert_eq!(says_stopped(&program, of_user), is_stopped, "{answer}");
+            assert_eq!(says_stopped(&program, of_user, false), is_stopped, "{answer}");
         }
-        assert!(!says_stopped(&root.path().join("none"), false));
-        assert!(!Scheduler::Enabled("/etc/crontab".into()).is_stopped(false));
+        assert!(!says_stopped(&root.path().join("none"), false, false));
+        assert!(!Scheduler::Enabled("/etc/crontab".into()).is_stopped(false, false));
+    }
+
+    #[test]
+    fn a_masked_unit_of_the_runs_is_found() {
+        let root = tempfile::tempdir().unwrap();
+        assert_eq!(masked_unit(root.path()), None);
+        let unit = write(root.path(), "etc/systemd/system/certctl.timer", "");
+        assert_eq!(masked_unit(root.path()), None);
+        let masked = unit.with_file_name("certctl-reload.service");
+        std::os::unix::fs::symlink("/dev/null", masked).unwrap();
+        assert_eq!(masked_unit(root.path()), Some("certctl-reload.service"));
     }
 
     #[test]

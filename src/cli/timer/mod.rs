@@ -21,7 +21,9 @@ use crate::resource::escape;
 use crate::trust::{Trusted, Walk, own_user};
 
 pub(crate) use host::Host;
-pub(crate) use installed::{Scheduler, TIMER, leaves_hooks_to_unit, retry_of_hooks};
+pub(crate) use installed::{
+    Scheduler, TIMER, is_masked, leaves_hooks_to_unit, masked_unit, retry_of_hooks,
+};
 
 /// Prints or writes the files of a scheduler.
 pub(super) fn timer(verb: &TimerVerb, shell: &mut Shell) -> Result<ExitCode, CliError> {

@@ -372,8 +372,14 @@ fn permission(output: &Output) -> Fix {
     if has_nothing_of_others(folder, is_of_output) {
         return Fix::Command(own(folder));
     }
-    let above = if can_be_searched(folder) { Some(folder) } else { folder.parent() };
-    name_another("name a folder for certctl alone ", above.unwrap_or(folder))
+    if !can_be_searched(folder) {
+        let (shown, line) = (folder.display(), own(folder));
+        return Fix::Advice(format!(
+            "if {shown} is for certctl alone: {line}; if not, name another folder in \
+             certctl.io/output-dir"
+        ));
+    }
+    name_another("name a folder for certctl alone ", folder)
 }
 
 /// Whether an entry of a folder is of those that outputs have: the sets, and the links into them.

@@ -247,21 +247,22 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let (presence, folder) = (at(&root, 80), root.path().join(".80"));
         let own = folder.join(std::process::id().to_string());
-        let is_done = std::sync::atomic::AtomicBool::new(false);
+        let (rounds, begun) = std::sync::mpsc::channel();
         std::thread::scope(|scope| {
-            scope.spawn(|| {
-                while !is_done.load(std::sync::atomic::Ordering::Relaxed) {
-                    drop(std::fs::remove_dir(&folder));
+            let folder = &folder;
+            // As often as a few runs that leave, each time that this one enters.
+            scope.spawn(move || {
+                while begun.recv().is_ok() {
+                    (0..20).for_each(|_| drop(std::fs::remove_dir(folder)));
                 }
             });
-            let rounds = (0..2000).try_for_each(|_| {
-                presence.enter()?;
-                let is_there = own.exists();
-                presence.leave()?;
-                if is_there { Ok(()) } else { Err(Errno::NOENT) }
-            });
-            is_done.store(true, std::sync::atomic::Ordering::Relaxed);
-            rounds.unwrap();
+            for _ in 0..2000 {
+                rounds.send(()).unwrap();
+                presence.enter().unwrap();
+                assert!(own.exists());
+                presence.leave().unwrap();
+            }
+            drop(rounds);
         });
         assert!(!folder.exists());
     }
