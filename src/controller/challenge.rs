@@ -307,7 +307,7 @@ pub(crate) fn scheduled(
     let identifier = &challenge.spec.identifier;
     let (at, since) = match snapshot.run.attempt(&challenge.spec.url).slot {
         Slot::Held { grant: Some(grant), .. } => {
-            (grant.at, format!(", queued since {:.0}", grant.queued_since))
+            (grant.at, format!(", queued since {}", grant.queued_since))
         }
         Slot::Held { grant: None, .. } | Slot::Missing | Slot::None => (now, String::new()),
     };
