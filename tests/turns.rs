@@ -15,6 +15,8 @@
 #[path = "resume/mod.rs"]
 mod resume;
 
+use std::sync::Arc;
+
 use certctl::engine::ports::{Clock as _, Key};
 use certctl::engine::{Ended, Ending, Options, Task};
 use certctl::resource::{Phase, Queue, Reason};
@@ -200,4 +202,30 @@ fn one_that_waits_notices_a_run_that_came_later() {
     assert!(ended.iter().flatten().all(is_issued), "{ended:?}");
     let passed = scene.clock.passed();
     assert!(passed < SignedDuration::from_secs(60), "{passed:?}");
+}
+
+/// The files are live within seconds; the other certificate waits for its ten minutes.
+#[test]
+fn one_that_waits_does_not_hold_back_the_reload_for_another() {
+    let scene = Scene::new(&["a.example"]);
+    let start = scene.clock.now();
+    let reloaded = |mut task: Task| {
+        Arc::make_mut(&mut task.certificate).settings.reload = Some("nginx".to_owned());
+        task
+    };
+    let tasks = ["one", "two"].map(|name| reloaded(good(name)));
+    let tasks = [&tasks[..], &[reloaded(hopeless(1))]].concat();
+    let ended = scene.run_together(&[&tasks], options(), error).remove(0);
+    assert_eq!(ended.len(), 3);
+    for one in &ended {
+        let deployed = if is_issued(one) { vec!["reload nginx".to_owned()] } else { vec![] };
+        assert_eq!((&one.deployed, &one.undeployed), (&deployed, &None));
+    }
+    assert!(scene.clock.passed() > SignedDuration::from_mins(10));
+    let reloads = scene.ca.borrow().reloads.clone();
+    let [(time, mut names)] = <[_; 1]>::try_from(reloads).unwrap();
+    names.sort();
+    assert_eq!(names, ["one", "two"]);
+    let after = start.duration_until(time);
+    assert!(after < SignedDuration::from_secs(70), "{after:?}");
 }

@@ -27,7 +27,7 @@ mod schedule;
 mod session;
 mod task;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
@@ -66,6 +66,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Engine<'_, C, S, P, O> {
         let mut asking = FuturesUnordered::new();
         let mut questions = Questions::new(tasks.len().max(self.options.certificates));
         let (mut asked_to_renew, mut revoked) = (Vec::new(), BTreeMap::new());
+        let (mut reloading, mut reloaded) = (FuturesUnordered::new(), HashMap::new());
         let mut asks_until = None;
         let mut ended = Vec::with_capacity(tasks.len());
         let end = |end: Ended, ended: &mut Vec<Ended>| {
@@ -91,8 +92,11 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Engine<'_, C, S, P, O> {
             {
                 asking.push(drive::ask(self, asked));
             }
+            let is_working = !running.is_empty() || !asking.is_empty();
+            let reload_due = shared.reloads.due().filter(|_| is_working && reloading.is_empty());
             tokio::select! {
                 biased;
+                Some(done) = reloading.next() => reloaded.extend(done),
                 Some((task, (one, question))) = running.next() => match question {
                     Some(question) => questions.add(Asked { task, ended: one, question }),
                     None => end(one, &mut ended),
@@ -106,17 +110,30 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Engine<'_, C, S, P, O> {
                     }
                     end(asked.ended, &mut ended);
                 }
+                () = self.until(reload_due), if reload_due.is_some() => {
+                    reloading.push(Box::pin(drive::reload(self, &shared.reloads)));
+                }
                 else => break,
             }
         }
         questions.end().for_each(|one| end(one, &mut ended));
+        reloaded.extend(Box::pin(drive::reload(self, &shared.reloads)).await);
         for one in &mut ended {
             one.revoked = revoked.remove(&one.certificate);
+            if let Some(reloaded) = reloaded.remove(&one.certificate) {
+                reloaded.complete(one);
+            }
         }
-        Box::pin(drive::reload(self, &shared.reloads, &mut ended)).await;
         Box::pin(drive::alert(self, tasks, &ended)).await;
         program::end_stopped().await;
         ended
+    }
+
+    /// Sleeps until this time.
+    async fn until(&self, time: Option<Timestamp>) {
+        if let Some(time) = time {
+            self.clock.sleep(self.clock.now().duration_until(time)).await;
+        }
     }
 
     /// Whether the run asks about more certificates: for as long as one certificate may take, from

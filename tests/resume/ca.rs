@@ -23,6 +23,8 @@ pub(crate) struct Ca {
     pub(crate) deactivated: BTreeSet<String>,
     /// How often something was deployed.
     pub(crate) deployments: usize,
+    /// When programs ran to reload, and for which certificates.
+    pub(crate) reloads: Vec<(Timestamp, Vec<String>)>,
     /// Fingerprints of the certificates that are revoked.
     pub(crate) revoked: BTreeSet<String>,
     /// Names that are proven already.
@@ -145,6 +147,7 @@ impl Ca {
             authorizations: Vec::new(),
             deactivated: BTreeSet::new(),
             deployments: 0,
+            reloads: Vec::new(),
             revoked: BTreeSet::new(),
             proven: BTreeSet::new(),
             is_slow: false,

@@ -460,6 +460,12 @@ impl Performer for World {
         self.alerts.is_some()
     }
 
+    async fn reload(&self, _: &str, certificates: &[NamespacedName]) -> Result<(), EffectError> {
+        let names = certificates.iter().map(|certificate| certificate.name.clone()).collect();
+        self.ca.borrow_mut().reloads.push((self.clock.now(), names));
+        Ok(())
+    }
+
     async fn alert(&self, alert: &Alert) -> Result<(), EffectError> {
         let told = self.alerts.iter();
         told.for_each(|alerts| alerts.borrow_mut().push(alert.clone()));

@@ -1,5 +1,5 @@
-//! The reloads at the end of a run, each program once for all its certificates; and certificates
-//! that are issued but not deployed.
+//! The reloads, each program once for all its certificates; and certificates that are issued but not
+//! deployed.
 
 use jiff::Timestamp;
 
@@ -14,36 +14,50 @@ use crate::engine::ports::{Clock, Lock, Observer, Performer, Store, StoreError};
 use crate::engine::run::Engine;
 use crate::engine::session::Session;
 use crate::engine::task::Task;
-use crate::resource::DeployStep;
+use crate::resource::{DeployStep, NamespacedName};
+
+/// What came of a certificate's reload.
+pub(in crate::engine) struct Reloaded(Result<Done, StoreError>);
+
+struct Done {
+    undeployed: Option<Undeployed>,
+    deployed: Option<String>,
+}
+
+impl Reloaded {
+    /// Completes the ending of the certificate that was reloaded.
+    pub(in crate::engine) fn complete(self, ended: &mut Ended) {
+        match self.0 {
+            Ok(Done { undeployed, deployed }) => {
+                ended.undeployed = undeployed;
+                ended.deployed.extend(deployed);
+            }
+            Err(error) => ended.ending = state_failure(&error),
+        }
+    }
+}
 
 /// Runs each requested program, and records the result with each certificate.
 pub(in crate::engine) async fn reload<C: Clock, S: Store, P: Performer, O: Observer>(
     engine: &Engine<'_, C, S, P, O>,
     reloads: &Reloads,
-    ended: &mut [Ended],
-) {
-    for (program, tasks) in reloads.0.take() {
+) -> Vec<(NamespacedName, Reloaded)> {
+    let mut all = Vec::new();
+    for (program, tasks) in reloads.take() {
         // What a signal interrupts stays owed.
         if engine.shutdown.borrow().is_some() {
-            return;
+            break;
         }
         let names: Vec<_> = tasks.iter().map(|task| task.certificate.metadata.key()).collect();
-        let done = engine.performer.reload(&program, &names).await;
-        for task in &tasks {
-            let name = task.certificate.metadata.key();
-            let Some(end) = ended.iter_mut().find(|end| end.certificate == name) else { continue };
-            match note(engine, task, done.clone()).await {
-                Ok(failure) => {
-                    end.undeployed = failure;
-                    if done.is_ok() {
-                        let done = deploy::target(&task.settings(), DeployStep::Reload);
-                        end.deployed.extend(done.map(|target| target.to_string()));
-                    }
-                }
-                Err(error) => end.ending = state_failure(&error),
-            }
+        let ended = engine.performer.reload(&program, &names).await;
+        for (task, name) in tasks.iter().zip(names) {
+            let target = deploy::target(&task.settings(), DeployStep::Reload);
+            let deployed = target.filter(|_| ended.is_ok()).map(|target| target.to_string());
+            let noted = note(engine, task, ended.clone()).await;
+            all.push((name, Reloaded(noted.map(|undeployed| Done { undeployed, deployed }))));
         }
     }
+    all
 }
 
 async fn note<C: Clock, S: Store, P: Performer, O: Observer>(
@@ -91,7 +105,7 @@ fn deployment_failure<S: Store>(
 }
 
 impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
-    /// Requests the reload that is owed at the end of the run; else reports the deployment failure.
+    /// Requests the reload that is owed; else reports the deployment failure.
     pub(super) async fn reload_or_report(
         &mut self,
         ended: &mut Ended,
@@ -102,7 +116,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             matches!(ended.ending, Ending::Interrupted { .. }) || self.task.goal == Goal::CleanUp;
         let program = deploy::reload(&self.session.snapshot, now);
         if let Some(program) = program.filter(|_| !is_left) {
-            self.shared.reloads.ask(program, self.task);
+            self.shared.reloads.ask(program, self.task, now);
             return Ok(());
         }
         ended.undeployed = deployment_failure(&mut self.session, limited, now);

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
+use jiff::{SignedDuration, Timestamp};
 use tokio::sync::Mutex;
 
 use crate::controller::EffectError;
@@ -50,12 +51,42 @@ impl AccountGates {
     }
 }
 
-/// Which programs to run at the end, and for which certificates.
+/// Which programs to run, and for which certificates.
 #[derive(Default)]
-pub(in crate::engine) struct Reloads(pub(super) RefCell<BTreeMap<String, Vec<Task>>>);
+pub(in crate::engine) struct Reloads(RefCell<Owed>);
+
+/// The reloads that are owed since the last ones ran.
+#[derive(Default)]
+struct Owed {
+    programs: BTreeMap<String, Vec<Task>>,
+    /// When the first and the latest of them were asked for.
+    asked: Option<(Timestamp, Timestamp)>,
+}
 
 impl Reloads {
-    pub(super) fn ask(&self, program: String, task: &Task) {
-        self.0.borrow_mut().entry(program).or_default().push(task.clone());
+    pub(super) fn ask(&self, program: String, task: &Task, now: Timestamp) {
+        let mut owed = self.0.borrow_mut();
+        owed.programs.entry(program).or_default().push(task.clone());
+        let first = owed.asked.map_or(now, |(first, _)| first);
+        owed.asked = Some((first, now));
+    }
+
+    /// When the reloads run although certificates are still worked on: when no certificate was
+    /// deployed for a minute, and after ten minutes at the latest. A certificate that waits for its
+    /// validation must not keep a server on the old files of another.
+    pub(in crate::engine) fn due(&self) -> Option<Timestamp> {
+        let (first, latest) = self.0.borrow().asked?;
+        let quiet = latest.saturating_add(QUIET).unwrap_or(Timestamp::MAX);
+        Some(quiet.min(first.saturating_add(LONGEST).unwrap_or(Timestamp::MAX)))
+    }
+
+    /// The programs, each with its certificates; they are not owed any more.
+    pub(super) fn take(&self) -> BTreeMap<String, Vec<Task>> {
+        self.0.take().programs
     }
 }
+
+/// How long after a deployment its reload waits for others, each program being run once for all.
+const QUIET: SignedDuration = SignedDuration::from_mins(1);
+/// The same while others keep coming.
+const LONGEST: SignedDuration = SignedDuration::from_mins(10);
