@@ -225,9 +225,17 @@ fn the_state_belongs_to_another_user() {
     let state = world.path("state").display().to_string();
     // A user who can read everything but the state.
     chmod(&world.path(""), 0o755);
+    // With all that was typed, and what sudo does not pass on.
+    let again = format!(
+        "  try: sudo {} issue --http01-check-port {} --self-check-interval 100ms --config-dir {} \
+         --state-dir {state}\n",
+        std::fs::canonicalize(env!("CARGO_BIN_EXE_certctl")).unwrap().display(),
+        world.port.number(),
+        world.path("config").display()
+    );
     let mut command = world.command(&["issue"]);
     command.uid(4321).gid(4321);
-    finish(command.spawn().unwrap()).ends_in(7).says(&state).says("Permission denied");
+    finish(command.spawn().unwrap()).ends_in(7).says(&state).says("Permission denied").says(&again);
     let given = Command::new("chown").args(["-R", "4321:4321", &state]).status().unwrap();
     assert!(given.success());
     // Root acts as the owner; a third user cannot.
@@ -237,7 +245,7 @@ fn the_state_belongs_to_another_user() {
     command.uid(4322).gid(4322);
     chmod(&world.path("state"), 0o755);
     let run = finish(command.spawn().unwrap()).ends_in(7);
-    run.says(&format!("{state}: belongs to user 4321")).says("try: sudo certctl");
+    run.says(&format!("{state}: belongs to user 4321")).says(&again);
     chmod(&world.path("state"), 0o700);
     // A manifest that another user could write is not trusted.
     let web = world.path("config/web.yaml");

@@ -5,9 +5,11 @@ use serde::Serialize;
 
 use super::advice::{self, Advice, Subject};
 use super::args::{AccountIssuerArgs, AccountVerb, Format};
+use super::check::unused_key;
 use super::document::{self, Object};
 use super::error::CliError;
 use super::exit::{self, ExitCode};
+use super::folders;
 use super::message::{Level, Message};
 use super::output::escape;
 use super::run::on_one_thread;
@@ -15,12 +17,12 @@ use super::shell::Shell;
 use super::targets::{open, targets};
 use crate::acme::AccountKey;
 use crate::controller::EffectError;
-use crate::engine::AccountRequest;
 use crate::engine::ports::{Key, Prefix, Store as _};
+use crate::engine::{AccountRequest, IssuerAccess};
 use crate::resource::{Account, AccountStep, Issuer, NamespacedName};
 use crate::store::{Records, StateDirectory};
 use crate::workspace::target::{ISSUERS, NameTarget};
-use crate::workspace::{Job, Request, Targets};
+use crate::workspace::{Job, Request, Targets, Workspace};
 
 /// `certctl account`.
 pub(crate) fn account(verb: &AccountVerb, shell: &mut Shell) -> Result<ExitCode, CliError> {
@@ -48,9 +50,13 @@ pub(crate) fn account(verb: &AccountVerb, shell: &mut Shell) -> Result<ExitCode,
 async fn show(args: &AccountIssuerArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
     let mut workspace = open(shell).await?;
     let mut accounts = accounts(workspace.state()).await?;
+    let targets = if args.issuer.is_some() {
+        targets(shell, &mut workspace, &Request::default())?
+    } else {
+        workspace.everything_shown()
+    };
+    let issuers = chosen(shell, args, &targets.loaded.issuers)?;
     if args.issuer.is_some() {
-        let targets = targets(shell, &mut workspace, &Request::default())?;
-        let issuers = chosen(shell, args, &targets.loaded.issuers)?;
         accounts.retain(|(account, _)| issuers.iter().any(|issuer| is_of(account, issuer)));
     }
     let objects = accounts.iter().map(|(account, _)| Object(AccountDocument { account }));
@@ -64,16 +70,48 @@ async fn show(args: &AccountIssuerArgs, shell: &mut Shell) -> Result<ExitCode, C
                 accounts.iter().map(|(account, key)| page(account, key.as_ref())).collect();
             shell.output.data(&pages.join("\n"))?;
             if pages.is_empty() {
-                shell
-                    .output
-                    .talk(Level::Info, "no account yet; `certctl account register` registers one");
+                let text = no_account(shell, issuers.is_empty());
+                shell.output.talk(Level::Info, &text);
             }
         }
         Format::Name | Format::Prometheus => {
             return Err(CliError::new(ExitCode::Usage, "account show has -o json and -o yaml"));
         }
     }
+    warn_of_unused_keys(shell, &workspace, &targets, &issuers).await;
     Ok(ExitCode::Done)
+}
+
+/// What leads to the first account.
+fn no_account(shell: &Shell, is_without_issuer: bool) -> String {
+    match folders::unread(shell) {
+        Some(path) => format!(
+            "no account of this user; {path} exists and was not read: {}",
+            folders::sudo(" account show")
+        ),
+        None if is_without_issuer => {
+            "no account yet, and no Issuer to register one for; to create one: certctl create issuer"
+                .to_owned()
+        }
+        None => "no account yet; `certctl account register` registers one".to_owned(),
+    }
+}
+
+/// Warns of keys in the secrets of these Issuers that are not those of their accounts.
+async fn warn_of_unused_keys(
+    shell: &mut Shell,
+    workspace: &Workspace,
+    targets: &Targets,
+    issuers: &[&Issuer],
+) {
+    let cluster_resource_namespace = &workspace.settings().cluster_resource_namespace;
+    for issuer in issuers {
+        let access = IssuerAccess { issuer, secrets: &targets.secrets, cluster_resource_namespace };
+        if let Some(why) = unused_key(workspace.state(), access).await {
+            let text = format!("{}: {why}", issuer.metadata.name);
+            shell.output.talk(Level::Warn, &escape(&text));
+        }
+    }
 }
 
 /// Every account and its key type; a deactivated account has no key.
@@ -179,6 +217,9 @@ async fn work(
     workspace.make_writable()?;
     let job = Job::new("account", targets.secrets.clone());
     let done = Box::pin(workspace.settle_accounts(&issuers, wish, job)).await?;
+    if wish != AccountRequest::Deactivated {
+        warn_of_unused_keys(shell, &workspace, &targets, &issuers).await;
+    }
     let mut endings = Vec::new();
     for (issuer, done) in issuers.into_iter().zip(done) {
         endings.push(tell(shell, issuer, wish, &done?));

@@ -12,7 +12,7 @@ use super::log::LogError;
 use super::message::{Level, Message};
 use super::output::escape;
 use crate::engine::ports::StoreError;
-use crate::trust::quoted;
+use crate::trust::{quoted, sudo};
 use crate::workspace::target::TargetError;
 use crate::workspace::{OwnersError, RequestError, RunError};
 
@@ -128,6 +128,9 @@ impl From<StoreError> for CliError {
             // Root acts as the owner, where it can.
             let owner = if *us == 0 { format!("-u '#{owner}' ") } else { String::new() };
             Some(format!("sudo {owner}certctl …"))
+        } else if error.is_denied() {
+            // A process of root has all the permissions there are.
+            Some(sudo()).filter(|sudo| !sudo.is_empty()).map(|sudo| format!("{sudo}certctl …"))
         } else if let StoreError::TooOpen { path, .. } = &error {
             Some(format!("chmod go-rwx {path}"))
         } else if let StoreError::Untrusted(error) = &error {

@@ -1,5 +1,6 @@
 //! The folders of manifests and state, as commands that certctl suggests name them.
 
+use std::ffi::OsString;
 use std::path::Path;
 
 use super::environment::{Directory, SYSTEM_CONFIG, Source};
@@ -17,8 +18,65 @@ pub(super) fn flags(shell: &Shell) -> String {
 pub(super) fn as_root(shell: &Shell, verb: &str) -> String {
     // sudo does not pass variables on.
     let flags = flags_of(shell, |source| matches!(source, Source::Flag(_) | Source::Variable(_)));
-    format!("sudo certctl{verb}{flags}")
+    sudo(verb) + &flags
 }
+
+/// The same with the folders of root. `verb` with a blank before it.
+pub(super) fn sudo(verb: &str) -> String {
+    format!("sudo {}{verb}", program())
+}
+
+/// A command of certctl with the flags of the folders; any other text as it is.
+pub(super) fn in_these(command: &str, flags: &str) -> String {
+    let is_command = command.starts_with("certctl ") && !command.contains(OF_SENTENCES);
+    if is_command { [command, flags].concat() } else { command.to_owned() }
+}
+
+/// What a sentence has around a command.
+const OF_SENTENCES: [char; 4] = [';', ',', ':', '…'];
+
+/// The hint as a command that can be typed: with the flags of the folders, and with all that was
+/// typed where it says `certctl …`: for another user, who has none of the variables.
+pub(super) fn with_the_line(mut error: CliError, shell: &Shell, words: &[OsString]) -> CliError {
+    if let Some(hint) = error.hint.as_mut() {
+        *hint = in_these(hint, &flags(shell));
+    }
+    if let Some(hint) = error.hint.as_mut().filter(|hint| hint.contains(THE_LINE)) {
+        let words = words.iter().skip(1).map(|word| format!(" {}", typed(&word.to_string_lossy())));
+        let flags = flags_of(shell, |source| matches!(source, Source::Variable(_)));
+        let line = [program(), words.collect(), flags].concat();
+        *hint = hint.replace(THE_LINE, &line);
+    }
+    error
+}
+
+/// A word as it is typed; a flag needs no quotes for its dashes.
+fn typed(word: &str) -> String {
+    let bare = word.trim_start_matches('-');
+    let dashes = "-".repeat(word.len().saturating_sub(bare.len()));
+    if bare.is_empty() { dashes } else { dashes + &quoted(Path::new(bare)) }
+}
+
+/// This program, as sudo finds it.
+fn program() -> String {
+    let name = || "certctl".to_owned();
+    std::env::current_exe().map_or_else(|_| name(), |path| called(&path, SEARCHED))
+}
+
+/// A program by its name, if sudo finds it in one of these folders, else by its path.
+fn called(path: &Path, searched: &[&str]) -> String {
+    let is_it = |folder: &&str| {
+        let found = Path::new(folder).join("certctl");
+        path.canonicalize().is_ok_and(|path| found.canonicalize().is_ok_and(|one| one == path))
+    };
+    if searched.iter().any(is_it) { "certctl".to_owned() } else { quoted(path) }
+}
+
+/// Where sudo usually looks for programs, whatever PATH its user has.
+const SEARCHED: &[&str] =
+    &["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
+/// In a hint, for what was typed.
+const THE_LINE: &str = "certctl …";
 
 fn flags_of(shell: &Shell, is_meant: fn(Source) -> bool) -> String {
     let (environment, global) = (&shell.environment, &shell.global);
@@ -76,6 +134,46 @@ mod tests {
         ] {
             let config = Directory { path: PathBuf::from("/home/me/.config/certctl"), source };
             assert_eq!(is_unread(&config, path), unread, "{source:?}");
+        }
+    }
+
+    #[test]
+    fn a_program_outside_of_what_sudo_searches_is_called_by_its_path() {
+        let there = tempfile::tempdir().unwrap();
+        let root = there.path().canonicalize().unwrap();
+        for folder in ["bin", "home", "opt"] {
+            std::fs::create_dir(root.join(folder)).unwrap();
+        }
+        std::fs::File::create(root.join("opt/certctl")).unwrap();
+        std::fs::File::create(root.join("home/certctl")).unwrap();
+        std::os::unix::fs::symlink("../opt/certctl", root.join("bin/certctl")).unwrap();
+        let searched = [root.join("none"), root.join("bin")].map(|path| path.display().to_string());
+        let searched: Vec<&str> = searched.iter().map(String::as_str).collect();
+        assert_eq!(called(&root.join("opt/certctl"), &searched), "certctl");
+        let own = root.join("home/certctl");
+        assert_eq!(called(&own, &searched), own.display().to_string());
+    }
+
+    #[test]
+    fn words_are_quoted_as_far_as_a_shell_needs_it() {
+        let words = ["issue", "-f", "a b.yaml", "--state-dir", "-", "--", "x;y"];
+        let line: Vec<String> = words.iter().map(|word| typed(word)).collect();
+        assert_eq!(line.join(" "), "issue -f 'a b.yaml' --state-dir - -- 'x;y'");
+    }
+
+    #[test]
+    fn a_command_gets_the_flags_of_the_folders_and_a_sentence_does_not() {
+        for (text, expected) in [
+            ("certctl status web", "certctl status web --state-dir s"),
+            (
+                "certctl renew NAME for one now; certctl issue",
+                "certctl renew NAME for one now; certctl issue",
+            ),
+            ("certctl issue FILE, or put", "certctl issue FILE, or put"),
+            ("sudo certctl status", "sudo certctl status"),
+            ("chmod go-w web.yaml", "chmod go-w web.yaml"),
+        ] {
+            assert_eq!(in_these(text, " --state-dir s"), expected);
         }
     }
 

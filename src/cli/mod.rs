@@ -44,6 +44,7 @@ mod golden;
 mod inspect;
 mod issue;
 mod journal;
+mod missing;
 mod open_files;
 mod orphans;
 mod owner;
@@ -141,7 +142,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: Environme
             let format = parse::log_format(&words, &streams);
             let mut output = Output::of_process(When::Auto, format, &streams);
             let config = streams.config_dir(None).ok().map(|config| config.path);
-            let Some(error) = synonym::advice(&refusal, &words, config.as_deref()) else {
+            let advice = synonym::advice(&refusal, &words, config.as_deref());
+            let advice = advice.or_else(|| missing::advice(&refusal, &words, &streams));
+            let Some(error) = advice else {
                 return refuse(&refusal, &mut output);
             };
             output.tell(&error.to_message());
@@ -180,6 +183,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: Environme
     });
     let code = ended.unwrap_or_else(|error| {
         let error = folders::with_unread(error, folders::unread(&shell));
+        let error = folders::with_the_line(error, &shell, &words);
         shell.output.tell(&error.to_message());
         print_error(&error, &mut shell);
         error.code

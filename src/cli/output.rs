@@ -157,6 +157,11 @@ impl Output {
         self.format == LogFormat::Json
     }
 
+    /// Whether stderr is read by a program that wants each place of a mistake.
+    pub fn reports_each(&self) -> bool {
+        matches!(self.format, LogFormat::Json | LogFormat::Github)
+    }
+
     /// Whether stdin and stderr are terminals, so that a question gets an answer.
     pub fn can_ask(&self) -> bool {
         self.can_ask

@@ -317,6 +317,7 @@ impl Observer for Progress {
                         | Reason::RollbackFailed
                         | Reason::LinksRestored
                         | Reason::FilesRestored
+                        | Reason::SecretMismatch
                 ) =>
             {
                 tracing::warn!(%certificate, reason, "{message}");

@@ -20,6 +20,7 @@ use super::count::count;
 use super::doctor::Use;
 use super::error::CliError;
 use super::exit::ExitCode;
+use super::issue::nothing_found;
 use super::message::Level;
 use super::output::escape;
 use super::report;
@@ -49,6 +50,10 @@ pub(crate) fn rehearse(args: &RehearseArgs, shell: &mut Shell) -> Result<ExitCod
         settings.files.extend(recorded);
         let mut workspace = Workspace::open(settings).await?;
         let work = targets(shell, &mut workspace, &request)?;
+        if work.loaded.certificates.is_empty() && !work.has_errors {
+            let hint = "certctl rehearse FILE, or put manifests into the config directory";
+            return Err(nothing_found(shell, 0).hinted(hint));
+        }
         if work.tasks.is_empty() {
             return Err(CliError::new(ExitCode::Manifest, "no Certificate to rehearse"));
         }

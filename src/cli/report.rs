@@ -19,6 +19,7 @@ pub(crate) use tally::tally;
 
 use super::advice::check_of_ca;
 use super::exit::ExitCode;
+use super::folders;
 use super::message::{Level, Message};
 use super::output::{Output, escape};
 use super::time;
@@ -108,6 +109,9 @@ pub(crate) fn tell(
     let mut block = block(report, style);
     if let Some(block) = &mut block {
         block.rows.extend(also(alike, style));
+        for command in &mut block.commands {
+            *command = folders::in_these(command, &style.flags);
+        }
     }
     if !report.details.is_due {
         let verdict = verdict(report);

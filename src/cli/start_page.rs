@@ -24,7 +24,7 @@ use super::time;
 use super::timer::{Scheduler, line_of_user, retry_of_hooks};
 use super::wrap::wrap;
 use crate::engine::ports::StoreError;
-use crate::trust::{TrustError, quoted};
+use crate::trust::quoted;
 use crate::workspace::view::CertificateView;
 use crate::workspace::{Depth, Request, Settings, Workspace};
 
@@ -356,9 +356,9 @@ impl Found {
     fn nothing(&self, place: &Place, scene: &Scene) -> String {
         let width = columns(scene);
         let mut rows = vec![("manifests", place.manifests.clone()), ("state", place.state())];
-        let unread = place
-            .unread
-            .map(|path| format!("{path}, of the scheduled runs of this host: sudo certctl"));
+        let unread = place.unread.map(|path| {
+            format!("{path}, of the scheduled runs of this host: {}", folders::sudo(""))
+        });
         rows.extend(unread.map(|unread| ("not read", unread)));
         let mut text = String::from("No certificate yet.\n") + &lines(&rows);
         let into = place.config.as_deref().map_or_else(|| "FOLDER".to_owned(), quoted);
@@ -389,23 +389,7 @@ impl Found {
 
 /// Whether the state is there, and not for this user.
 fn is_denied(error: &StoreError) -> bool {
-    let is_denied = |source: &io::Error| source.kind() == io::ErrorKind::PermissionDenied;
-    match error {
-        StoreError::Io { source, .. } | StoreError::Untrusted(TrustError::Io { source, .. }) => {
-            is_denied(source)
-        }
-        StoreError::ForeignOwner { .. } => true,
-        StoreError::Corrupt { .. }
-        | StoreError::Version { .. }
-        | StoreError::Name { .. }
-        | StoreError::NotPlain { .. }
-        | StoreError::TooLarge { .. }
-        | StoreError::TooOpen { .. }
-        | StoreError::Untrusted(_)
-        | StoreError::Conflict { .. }
-        | StoreError::Immutable { .. }
-        | StoreError::Locked { .. } => false,
-    }
+    error.is_denied() || matches!(error, StoreError::ForeignOwner { .. })
 }
 
 /// Commands, and behind or below each what it is for.

@@ -75,7 +75,8 @@ pub(crate) fn targets(
 
 /// Prints every diagnostic, and with -v the skipped objects.
 pub(crate) fn show(shell: &mut Shell, loaded: &Loaded) {
-    for diagnostic in &loaded.diagnostics {
+    let joined = (!shell.output.reports_each()).then(|| manifest::joined(&loaded.diagnostics));
+    for diagnostic in joined.as_ref().unwrap_or(&loaded.diagnostics) {
         if shell.tells(&diagnostic.render()) {
             shell.output.finding(diagnostic);
         }
@@ -87,7 +88,7 @@ pub(crate) fn show(shell: &mut Shell, loaded: &Loaded) {
 
 /// The error that stops a run before it starts.
 pub(crate) fn refused(loaded: &Loaded) -> CliError {
-    let (errors, warnings) = manifest::count(&loaded.diagnostics);
+    let (errors, warnings) = manifest::count(&manifest::joined(&loaded.diagnostics));
     let mut found = count(errors, "error");
     if warnings > 0 {
         found = format!("{found}, {}", count(warnings, "warning"));

@@ -16,11 +16,11 @@ use std::fmt;
 
 use jiff::Timestamp;
 
-use super::policy::{Violation, first_trigger, window_error};
-use super::{Change, Deferral, Record, Snapshot, Step, Wake, backoff, renewal, revocation};
+use super::policy::{Violation, first_trigger, key_mismatches, leaf_mismatches, window_error};
+use super::{Change, Deferral, Record, Snapshot, Step, Wake, backoff, order, renewal, revocation};
 use crate::resource::{
-    Cause, CertificateRecord, Condition, ConditionStatus, ConditionType, Doing, Failure,
-    NamespacedName, PublishedPair, Reason, is_staging,
+    Cause, CertificateRecord, CertificateSpec, Condition, ConditionStatus, ConditionType, Doing,
+    Failure, KeyFacts, LeafFacts, NamespacedName, PublishedPair, Reason, is_staging, rfc3339,
 };
 
 /// See the table above.
@@ -124,6 +124,92 @@ pub fn is_adoptable(pair: &PublishedPair, now: Timestamp) -> bool {
         }
         (Some(_) | None, Some(_) | None) => false,
     }
+}
+
+/// Why a pair that certctl did not issue is replaced at once, and how to keep it; `None` where it is
+/// adopted, be it to be renewed.
+pub fn not_kept(snapshot: &Snapshot, now: Timestamp) -> Option<String> {
+    let pair = snapshot.secret.as_ref().filter(|pair| !pair.is_temporary())?;
+    let violation = first_trigger(snapshot, now)?;
+    let spec = &snapshot.certificate.spec;
+    let (why, keep) = match (&pair.key, pair.leaf()) {
+        (Some(Ok(key)), Some(leaf)) if is_adoptable(pair, now) => {
+            let (why, keep) = differences(spec, key, leaf);
+            if why.is_empty() && violation.reason == Reason::Renewing {
+                return None;
+            }
+            (why, keep)
+        }
+        (_, Some(leaf)) if leaf.not_after <= now => {
+            (vec![format!("it expired at {}", rfc3339(leaf.not_after))], Vec::new())
+        }
+        (_, Some(leaf)) if now < leaf.not_before => {
+            (vec![format!("it is not valid before {}", rfc3339(leaf.not_before))], Vec::new())
+        }
+        (_, _) => (Vec::new(), Vec::new()),
+    };
+    let why = if why.is_empty() { violation.message } else { why.join("; ") };
+    let keep = if keep.is_empty() {
+        String::new()
+    } else {
+        format!(". To keep it, write into the manifest, below spec: {}", keep.join(", "))
+    };
+    Some(format!("The key and certificate in the secret's folder are replaced: {why}{keep}"))
+}
+
+/// The end of a first issuance that is under way for a pair that did not fit the manifest and now
+/// does: it can be adopted after all.
+pub fn fits_now(snapshot: &Snapshot, now: Timestamp) -> Option<Record> {
+    let record = &snapshot.record;
+    let asked = record.status.condition(ConditionType::Issuing)?;
+    let is_first = record.status.revision.is_none() && record.issued_fingerprint.is_none();
+    let is_adoptable = snapshot.secret.as_ref().is_some_and(|pair| is_adoptable(pair, now));
+    let fits = is_first && asked.reason == Reason::SecretMismatch && is_adoptable;
+    if !fits || first_trigger(snapshot, now).is_some() {
+        return None;
+    }
+    let mut record = record.clone();
+    record.status.remove_condition(ConditionType::Issuing);
+    let open = snapshot.order.iter().filter(|order| order.phase.is_open());
+    let given_up = open.map(|open| order::given_up(open, "given up for the adopted pair", now));
+    let mut changes: Vec<Change> = given_up.map(|order| Change::Order(Box::new(order))).collect();
+    changes.push(Change::Certificate(Box::new(record)));
+    Some(Record { changes, events: Vec::new() })
+}
+
+/// How a pair differs from the spec, and the fields that fit it.
+fn differences(
+    spec: &CertificateSpec,
+    key: &KeyFacts,
+    leaf: &LeafFacts,
+) -> (Vec<String>, Vec<String>) {
+    let (mut why, mut keep) = (Vec::new(), Vec::new());
+    if !key_mismatches(spec, key).is_empty() {
+        let (algorithm, size) = spec.key_parameters();
+        let (found, bits) = (key.algorithm, key.size);
+        why.push(format!("its key is {found} {bits}, spec.privateKey asks for {algorithm} {size}"));
+        keep.push(format!("privateKey: {{algorithm: {found}, size: {bits}}}"));
+    }
+    for field in leaf_mismatches(spec, leaf) {
+        let name = field.strip_prefix("spec.").unwrap_or(field);
+        let found: Vec<String> = match name {
+            "commonName" => leaf.common_name.split_terminator('\0').map(str::to_owned).collect(),
+            "dnsNames" => leaf.dns_names.clone(),
+            "ipAddresses" => leaf.ip_addresses.iter().map(ToString::to_string).collect(),
+            "uris" => leaf.uris.clone(),
+            _ => leaf.email_addresses.clone(),
+        };
+        let found: Vec<String> = found.iter().map(|value| format!("\"{value}\"")).collect();
+        let found = found.join(", ");
+        let (has, fits) = match (name, found.as_str()) {
+            (_, "") => ("none".to_owned(), format!("no {name}")),
+            ("commonName", one) => (one.to_owned(), format!("{name}: {one}")),
+            (_, several) => (several.to_owned(), format!("{name}: [{several}]")),
+        };
+        why.push(format!("{field} differs, it has {has}"));
+        keep.push(fits);
+    }
+    (why, keep)
 }
 
 /// The record with Issuing=True.

@@ -53,7 +53,11 @@ pub async fn dry_run<S: Store>(
         snapshot.record = record;
     }
     let mut may_adopt = !is_known;
-    if may_adopt {
+    if let Some(record) = trigger::fits_now(&snapshot, now) {
+        session.apply(record);
+        snapshot = Snapshot::clone(&session.snapshot);
+        may_adopt = true;
+    } else if may_adopt {
         let of_the_manifests = pair_of_the_manifests(&snapshot, task, now).map(|(pair, _)| pair);
         if let Some(record) = refused(store, &snapshot, of_the_manifests.as_ref(), now).await? {
             session.apply(record);

@@ -4,6 +4,7 @@
 //! the manifest. An error inside a Secret, or at a password, carries no source line.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
@@ -188,6 +189,37 @@ impl Diagnostic {
     }
 }
 
+/// The diagnostics as a person reads them: that an issuer is missing or wrong is told once, with the
+/// other Certificates that name it.
+pub fn joined(diagnostics: &[Diagnostic]) -> Vec<Diagnostic> {
+    let mut all: Vec<(Diagnostic, Vec<String>)> = Vec::new();
+    let mut known = HashMap::new();
+    for found in diagnostics {
+        let Diagnostic { code, message, suggestion, help, .. } = found;
+        if let Blocks::Object(id) = &found.blocks
+            && OF_MANY.contains(code)
+        {
+            let first = *known.entry((code, message, suggestion, help)).or_insert(all.len());
+            if let Some((_, others)) = all.get_mut(first) {
+                others.push(id.key.to_string());
+                continue;
+            }
+        }
+        all.push((found.clone(), Vec::new()));
+    }
+    let tell = |(found, others): (Diagnostic, Vec<String>)| {
+        let more = match others.len().saturating_sub(FEW) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let names = others.iter().take(FEW).map(String::as_str).collect::<Vec<_>>().join(", ");
+        let also = (!names.is_empty()).then(|| format!("the same for {names}{more}"));
+        let help = [found.help.clone(), also].into_iter().flatten().collect::<Vec<_>>().join("; ");
+        Diagnostic { help: Some(help).filter(|help| !help.is_empty()), ..found }
+    };
+    all.into_iter().map(tell).collect()
+}
+
 /// `n errors, m warnings`, for the last line of a report.
 pub fn count(diagnostics: &[Diagnostic]) -> (usize, usize) {
     let errors = diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).count();
@@ -305,6 +337,11 @@ fn printable(text: &str) -> String {
     text.chars().map(|c| if is_hidden(c) { '\u{fffd}' } else { c }).collect()
 }
 
+/// Codes of what an issuer lacks, which all of its Certificates meet.
+const OF_MANY: &[&str] = &["E0201", "E0202"];
+/// How many other Certificates are named.
+const FEW: usize = 5;
+
 /// Codes whose messages name the field or object they are about.
 const SPEAKS_FOR_ITSELF: &[&str] =
     &["E0102", "E0104", "E0106", "E0107", "E0201", "E0202", "E0203", "E0204", "E0205"];
@@ -359,6 +396,27 @@ mod tests {
         let mut diagnostic = sample("a\u{1b}[31m\u{202e}b", 1, 2);
         diagnostic.message = "bad \u{7} bell".into();
         assert!(!diagnostic.render().contains(['\u{1b}', '\u{7}', '\u{202e}']));
+    }
+
+    #[test]
+    fn a_mistake_in_an_issuer_is_told_once_for_all_certificates() {
+        let of = |name: &str, code, message: &str| Diagnostic {
+            blocks: Blocks::Object(ObjectId {
+                kind: "Certificate".to_owned(),
+                key: NamespacedName::new("default", name),
+            }),
+            ..Diagnostic::about_file("web.yaml".into(), code, message.to_owned())
+        };
+        let mut found = vec![of("own", "E0105", "wrong"), of("own", "E0105", "wrong")];
+        found.extend((1..=8).map(|number| of(&format!("web-{number}"), "E0202", "Issuer a")));
+        found.push(of("other", "E0202", "Issuer b"));
+        let told: Vec<_> = joined(&found).into_iter().map(|one| (one.message, one.help)).collect();
+        let others = "the same for default/web-2, default/web-3, default/web-4, default/web-5, \
+                      default/web-6 and 2 more";
+        let expected =
+            [("wrong", None), ("wrong", None), ("Issuer a", Some(others)), ("Issuer b", None)]
+                .map(|(message, help)| (message.to_owned(), help.map(str::to_owned)));
+        assert_eq!(told, expected);
     }
 
     #[test]

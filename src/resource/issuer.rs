@@ -68,10 +68,11 @@ impl Issuer {
         found
     }
 
-    /// Where the manifest names the ACME server.
-    pub fn place_of_server(&self) -> String {
+    /// What to say of a server whose answer is none of an ACME directory.
+    pub fn no_directory(&self) -> String {
         format!(
-            "spec.acme.server of {} \"{}\" ({}:{})",
+            "this is not an ACME directory; see spec.acme.server of {} \"{}\" ({}:{}); a directory is, \
+             for example, at https://acme-v02.api.letsencrypt.org/directory",
             self.kind,
             self.metadata.name,
             self.origin.path.display(),

@@ -429,6 +429,15 @@ fn kept(path: &str, kept_as: &str) -> String {
 }
 
 impl StoreError {
+    /// Whether the system denied this user the permission.
+    pub fn is_denied(&self) -> bool {
+        let (Self::Io { source, .. } | Self::Untrusted(TrustError::Io { source, .. })) = self
+        else {
+            return false;
+        };
+        source.kind() == std::io::ErrorKind::PermissionDenied
+    }
+
     /// A damaged document that is still at `path`.
     pub(super) fn unreadable<T: Document>(error: Unreadable, path: String) -> Self {
         match error {

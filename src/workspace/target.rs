@@ -129,6 +129,7 @@ impl NameTarget {
                 name: NamespacedName::new(namespace.unwrap_or_default(), &self.name),
                 similar: nearest_by(&self.name, known.iter(), |key| &key.name)
                     .filter(|key| may_be_meant(&self.name, &key.name))
+                    .or_else(|| longer(&self.name, known))
                     .cloned(),
             }),
             several => Err(TargetError::Several {
@@ -151,6 +152,14 @@ const DEFAULT: &str = "default";
 /// Whether a similar name may be what was meant: host names are alike without being the same host.
 fn may_be_meant(name: &str, similar: &str) -> bool {
     !name.contains('.') || strsim::osa_distance(name, similar) <= 1
+}
+
+/// The shortest name that begins with this one, or else has it as a word.
+fn longer<'a>(name: &str, known: &'a [NamespacedName]) -> Option<&'a NamespacedName> {
+    let is_word = |key: &NamespacedName| key.name.split(['-', '.']).any(|word| word == name);
+    let begins = |key: &&NamespacedName| key.name.starts_with(name);
+    let fits = known.iter().filter(|key| begins(key) || is_word(key));
+    fits.min_by_key(|key| (!begins(key), key.name.len(), *key))
 }
 
 /// Why an argument is invalid.
@@ -291,8 +300,8 @@ mod tests {
 
     #[test]
     fn a_bare_name_must_be_unique() {
-        let known =
-            [("a", "web"), ("b", "web"), ("b", "mail")].map(|(n, m)| NamespacedName::new(n, m));
+        let known = [("a", "web"), ("b", "web"), ("b", "mail"), ("b", "a-shop-example-com")]
+            .map(|(n, m)| NamespacedName::new(n, m));
         let find = |word: &str, namespace| {
             let target = NameTarget::parse(word).unwrap();
             target.find(&known, namespace).map(|key| key.to_string()).map_err(|e| e.to_string())
@@ -305,6 +314,9 @@ mod tests {
             ("mial", None, Err("`mial` not found, did you mean `b/mail`?")),
             ("mail", Some("a"), Err("`a/mail` not found, did you mean `b/mail`?")),
             ("other", None, Err("`other` not found")),
+            ("ma", None, Err("`ma` not found, did you mean `b/mail`?")),
+            ("shop", None, Err("`shop` not found, did you mean `b/a-shop-example-com`?")),
+            ("example", None, Err("`example` not found, did you mean `b/a-shop-example-com`?")),
         ] {
             let wanted = wanted.map(str::to_owned).map_err(str::to_owned);
             assert_eq!(find(word, namespace), wanted, "{word} {namespace:?}");

@@ -116,3 +116,18 @@ fn a_key_that_comes_after_the_first_run_is_reported_as_unused() {
     let run = world.run(&["check", "acme"]).ends_in(0);
     assert!(!run.stdout.contains("warning:"), "{}", run.stdout);
 }
+
+#[test]
+fn a_key_that_is_not_in_use_is_warned_of_where_accounts_are_shown_and_registered() {
+    let world = with_key(World::start(), "p256");
+    let warning = "ca: the key in secret ca-account is not used: the state has another one";
+    let run = world.run(&["account", "register"]).ends_in(0);
+    assert!(!run.stderr.contains("is not used"), "{}", run.stderr);
+    world.write_secret("ca-account", "tls.key", &pem("p384"));
+    for verb in ["register", "show", "update"] {
+        for of in [&["account", verb][..], &["account", verb, "ca"]] {
+            let run = world.run(of).ends_in(0).says(warning);
+            assert!(run.stderr.contains("and name that in privateKeySecretRef"), "{}", run.stderr);
+        }
+    }
+}

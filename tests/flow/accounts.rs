@@ -44,6 +44,12 @@ fn an_external_account_is_bound_with_the_key_of_the_secret() {
     world.write("config/web.yaml", &CertificateYaml::new("web"));
     world.issue().ends_in(3).says("secrets/default/eab/hmac");
     assert_eq!(world.ca.requests(), 0);
+    let secret = world.write("config/secrets/default/eab/hmac", "MDEy MzQ1Njc4OWFiY2RlZg\n");
+    private(&secret);
+    let mistake = "the secret \"eab\", key \"hmac\" is no HMAC key in base64url (letters, digits, - and \
+                   _, without spaces and =): character 5 is a space; copy it again";
+    world.issue().ends_in(3).says(mistake);
+    assert_eq!(world.ca.requests(), 0);
     let secret = world.write("config/secrets/default/eab/hmac", "MDEyMzQ1Njc4OWFiY2RlZg\n");
     private(&secret);
     world.issue().ends_in(0);

@@ -290,3 +290,22 @@ fn a_manifest_may_come_through_a_pipe() {
     world.run(&["plan", "./fifo"]).ends_in(0);
     writer.join().unwrap();
 }
+
+#[test]
+fn a_mistake_in_an_issuer_is_told_once_for_all_its_certificates() {
+    let world = World::start();
+    world.prepare(&["a", "b", "c"].map(CertificateYaml::new));
+    world.write("config/issuer.yaml", &world.issuer().field("email: ops at example.test"));
+    for verb in ["issue", "plan", "validate"] {
+        let run = world.run(&[verb]).ends_in(3);
+        assert_eq!(run.stderr.matches("error[E0202]").count(), 1, "{}", run.stderr);
+        assert!(
+            run.stderr.contains("= help: the same for default/b, default/c\n"),
+            "{}",
+            run.stderr
+        );
+    }
+    // A program gets each.
+    let run = world.run(&["issue", "--log-format", "json"]).ends_in(3);
+    assert_eq!(run.stderr.matches("\"E0202\"").count(), 3, "{}", run.stderr);
+}

@@ -100,3 +100,9 @@ fn a_webroot_that_no_server_serves_is_what_the_hints_are_about() {
     run.clone().says(&format!("the web server must serve the webroot {folder} on port "));
     assert!(!run.stderr.contains("--http01-listen"), "{}", run.stderr);
 }
+
+#[test]
+fn a_rehearsal_of_nothing_leads_on() {
+    let run = World::start().run(&["rehearse"]).ends_in(3).says("no Certificate found in ");
+    run.says("  try: certctl rehearse FILE, or put manifests into the config directory\n");
+}

@@ -3,10 +3,11 @@
 use std::fmt;
 
 use crate::acme::{AccountKey, AccountStatus, Client};
+use crate::engine::IssuerAccess;
 use crate::engine::inputs::account_id;
 use crate::manifest::SecretError;
 use crate::resource::{AccountIdentity, Issuer, SecretKeySelector, escape};
-use crate::store::Records;
+use crate::store::{Records, StateDirectory};
 
 use super::known::Known;
 
@@ -71,7 +72,7 @@ pub(super) async fn account(known: &Known, issuer: &Issuer, client: &Client) -> 
     let (pem, place) = match stored_key(known, &account_id(&identity)).await {
         Ok(Some(pem)) => (pem, "the key in the state"),
         Err(error) => return AccountState::Unknown(error),
-        Ok(None) => match referenced_key(known, issuer) {
+        Ok(None) => match referenced_key(known.access(issuer)) {
             Ok(pem) => (pem, "the key of privateKeySecretRef"),
             Err(SecretError::Missing { .. }) if issuer.acme.disable_account_key_generation => {
                 return AccountState::Forbidden;
@@ -96,13 +97,17 @@ pub(super) async fn account(known: &Known, issuer: &Issuer, client: &Client) -> 
 }
 
 /// Why the key of `privateKeySecretRef` is of no effect; `None` where it is used, or there is none.
-pub(super) async fn unused_key(known: &Known, issuer: &Issuer) -> Option<String> {
-    let stored = stored_key(known, &account_id(&AccountIdentity::of(issuer))).await.ok()??;
-    let given = referenced_key(known, issuer).ok()?;
+pub(in crate::cli) async fn unused_key(
+    state: &StateDirectory,
+    access: IssuerAccess<'_>,
+) -> Option<String> {
+    let id = account_id(&AccountIdentity::of(access.issuer));
+    let stored = Records::new(state).account_key(&id).await.ok()??;
+    let given = referenced_key(access).ok()?;
     let [stored, given] =
         [&stored, &given].map(|pem| AccountKey::from_pem(std::str::from_utf8(pem).ok()?).ok());
     let is_other = stored?.thumbprint() != given?.thumbprint();
-    let secret = &issuer.acme.private_key_secret_ref.name;
+    let secret = &access.issuer.acme.private_key_secret_ref.name;
     is_other.then(|| {
         format!(
             "the key in secret {secret} is not used: the state has another one, of an earlier run. \
@@ -120,12 +125,12 @@ async fn stored_key(known: &Known, id: &str) -> Result<Option<Pem>, String> {
     Records::new(state).account_key(id).await.map_err(|error| error.to_string())
 }
 
-fn referenced_key(known: &Known, issuer: &Issuer) -> Result<Pem, SecretError> {
-    let mut reference: SecretKeySelector = issuer.acme.private_key_secret_ref.clone();
+fn referenced_key(access: IssuerAccess<'_>) -> Result<Pem, SecretError> {
+    let mut reference: SecretKeySelector = access.issuer.acme.private_key_secret_ref.clone();
     if reference.key.is_empty() {
         "tls.key".clone_into(&mut reference.key);
     }
-    known.access(issuer).secret(&reference)
+    access.secret(&reference)
 }
 
 #[cfg(test)]

@@ -122,8 +122,7 @@ impl NoDirectory {
             | AcmeError::Tls { .. } => Tls::NotTested,
         };
         if error.is_no_directory(&issuer.acme.server) {
-            let place = issuer.place_of_server();
-            let message = format!("{error}; this is not an ACME directory; see {place}");
+            let message = format!("{error}; {}", issuer.no_directory());
             return Self { message, tls, class: FailureClass::Precondition };
         }
         let class = match error {
@@ -164,6 +163,10 @@ impl Findings {
             Ok(Some(eab)) => Some(Ok(eab.hmac_key.len())),
             Err(error) => Some(Err(error.to_string())),
         };
+        let unused_key = match known.state() {
+            Some(state) => unused_key(state, access).await,
+            None => None,
+        };
         let found = Self {
             issuer: issuer.clone(),
             directory: Err(NoDirectory {
@@ -174,7 +177,7 @@ impl Findings {
             clock: None,
             binding,
             account: None,
-            unused_key: unused_key(known, issuer).await,
+            unused_key,
         };
         // The user is waiting and can run the check again.
         let timeout = known.workspace.settings().options.timeout;

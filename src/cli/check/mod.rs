@@ -17,7 +17,7 @@ use super::args::CheckVerb;
 use super::error::CliError;
 use super::exit::ExitCode;
 use super::shell::Shell;
-pub(super) use account::AccountState;
+pub(super) use account::{AccountState, unused_key};
 pub(super) use acme::{AcmeItem, Findings as AcmeFindings};
 pub(super) use dns::DnsDocument;
 pub(super) use http::{HttpDocument, Port, listening, ways_out};

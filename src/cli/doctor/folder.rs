@@ -40,7 +40,7 @@ pub(super) fn config(shell: &Shell, loaded: Option<&Loaded>) -> Vec<Finding> {
     };
     let unread = folders::unread(shell).map(|path| {
         let obstacle = Obstacle::new(format_args!("{path}, of the scheduled runs, is not read"));
-        Finding::warning("config", obstacle.command("sudo certctl doctor"))
+        Finding::warning("config", obstacle.command(folders::sudo(DOCTOR)))
     });
     let mistakes = shell.config.mistakes.iter().map(config_file);
     let manifests = loaded.map(|loaded| manifests(shell, loaded, &config));
@@ -64,7 +64,7 @@ fn config_file(mistake: &Diagnostic) -> Finding {
 }
 
 fn manifests(shell: &Shell, loaded: &Loaded, config: &Path) -> Finding {
-    let (errors, _) = manifest::count(&loaded.diagnostics);
+    let (errors, _) = manifest::count(&manifest::joined(&loaded.diagnostics));
     let certificates = loaded.certificates.len();
     if errors > 0 {
         let obstacle = Obstacle::new(count(errors, "error"));

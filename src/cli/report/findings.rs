@@ -10,8 +10,8 @@ use super::style::Style;
 use crate::cli::advice::{self, Advice, Subject};
 use crate::engine::Evidence;
 use crate::resource::{
-    AddressAnswer, CaFailure, Cause, Challenge, ChallengeType, CheckReport, Doing, Failure, Order,
-    Phase, Problem, ServerAnswer, SolverKind, escape,
+    AddressAnswer, CaFailure, Cause, Challenge, ChallengeType, CheckReport, Doing, Failure,
+    FailureClass, Order, Phase, Problem, ServerAnswer, SolverKind, escape,
 };
 
 /// A root cause.
@@ -56,7 +56,9 @@ pub(crate) fn of_failure(
     let of_request = at_the_ca.and_then(|failed| advice::of_request(failed, &subject));
     let advice = of_request.or(of_order).or_else(|| advice::of_class(failure.class, &subject));
     found.advise(advice);
-    if found.commands.is_empty() && at_the_ca.is_some() {
+    let is_of_issuer =
+        failure.doing == Doing::RegisterAccount && failure.class == FailureClass::Precondition;
+    if found.commands.is_empty() && (at_the_ca.is_some() || is_of_issuer) {
         found.commands.extend(advice::check_of_ca(&evidence.issuer));
     }
     found

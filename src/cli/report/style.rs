@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
+use crate::cli::folders;
 use crate::cli::shell::Shell;
 use crate::cli::time;
 use crate::cli::timer::leaves_hooks_to_unit;
@@ -20,6 +21,8 @@ pub(crate) struct Style {
     pub(crate) names: usize,
     /// Whether the hooks of this state are left to `certctl-reload.service`.
     pub(crate) has_reload_unit: bool,
+    /// The flags of the folders, as they were typed, for commands.
+    pub(crate) flags: String,
 }
 
 impl Style {
@@ -28,7 +31,8 @@ impl Style {
         let is_watched = shell.output.talks_to_terminal() && !shell.output.talks_json();
         let zone = is_watched.then(time::system_zone);
         let has_reload_unit = leaves_hooks_to_unit(shell);
-        Self { now, zone, utf8: shell.environment.is_utf8(), names: 0, has_reload_unit }
+        let (utf8, flags) = (shell.environment.is_utf8(), folders::flags(shell));
+        Self { now, zone, utf8, names: 0, has_reload_unit, flags }
     }
 
     /// A time with the relative one beside it.

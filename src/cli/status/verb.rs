@@ -44,7 +44,7 @@ fn show_all(words: &[OsString], extent: Extent, shell: &mut Shell) -> Result<Exi
         let text = word.to_string_lossy();
         names.push(NameTarget::parse_of(noun.kinds(), &text).ok_or_else(|| {
             CliError::new(ExitCode::Usage, format_args!("`{text}` is not a valid name"))
-                .hinted("certctl status -f FILE shows the objects of a file")
+                .hinted("certctl status -f FILE, for the objects of a file")
         })?);
     }
     on_one_thread(async {
@@ -185,8 +185,8 @@ fn nothing(settings: &Settings, unread: Option<&str>) -> String {
         (None, Some(_)) => " that the selector matches",
         (Some(_), Some(_)) => " in this namespace that the selector matches",
     };
-    let hint =
-        unread.map(|path| format!("\n  {path} exists and was not read: sudo certctl status"));
+    let command = folders::sudo(" status");
+    let hint = unread.map(|path| format!("\n  {path} exists and was not read: {command}"));
     format!("no Certificate{filter}; read: {}{}", read.join(", "), hint.unwrap_or_default())
 }
 

@@ -336,6 +336,7 @@ pub(super) fn findings(view: &CertificateView, scene: &Scene) -> Option<Findings
         utf8: true,
         names: 0,
         has_reload_unit: false,
+        flags: String::new(),
     };
     Some(of_failure(failure, &evidence, &short(&view.key), &style))
 }

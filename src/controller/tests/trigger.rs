@@ -2,9 +2,13 @@
 
 use jiff::Timestamp;
 
-use super::fixture::{after, fresh, hours, issuing_first, live, now, written_record};
+use super::fixture::{
+    after, fresh, hours, issuing_first, key, leaf, live, names as names_of, now, written_record,
+};
 use crate::controller::{Deferral, Snapshot, Step, trigger};
-use crate::resource::{ConditionStatus, ConditionType, FailureClass, Reason};
+use crate::resource::{
+    ConditionStatus, ConditionType, FailureClass, LeafFacts, PublishedPair, Reason,
+};
 
 /// A certificate that does not exist, after this many failures, the last one an hour ago.
 fn failed(attempts: Option<u32>) -> Snapshot {
@@ -140,5 +144,73 @@ fn a_trusted_certificate_is_replaced_by_an_untrusted_one_only_when_that_is_allow
         let mut snapshot = snapshot.clone();
         allow(&mut snapshot);
         assert_eq!(holds(&snapshot, now()), None);
+    }
+}
+
+/// A pair that was put into the folder of the secret.
+fn found() -> Snapshot {
+    let mut snapshot = fresh();
+    let pair = PublishedPair {
+        key: Some(Ok(key("theirs"))),
+        certificate: Some(Ok(leaf("theirs"))),
+        ..PublishedPair::default()
+    };
+    snapshot.secret = Some(pair);
+    snapshot
+}
+
+#[test]
+fn a_pair_that_is_replaced_says_why_and_what_keeps_it() {
+    let not_kept = |change: fn(&mut Snapshot)| {
+        let mut snapshot = found();
+        change(&mut snapshot);
+        let said = trigger::not_kept(&snapshot, now());
+        let begin = "The key and certificate in the secret's folder are replaced: ";
+        said.map(|said| said.strip_prefix(begin).unwrap().to_owned())
+    };
+    assert_eq!(not_kept(|_| {}), None);
+    assert_eq!(not_kept(|s| s.secret = None), None);
+    let rsa = "its key is ECDSA 256, spec.privateKey asks for RSA 2048. To keep it, write into the \
+               manifest, below spec: privateKey: {algorithm: ECDSA, size: 256}";
+    assert_eq!(not_kept(|s| s.certificate.spec.private_key = None).as_deref(), Some(rsa));
+    let names = "spec.commonName differs, it has none; spec.dnsNames differs, it has \"a.example\". \
+                 To keep it, write into the manifest, below spec: no commonName, dnsNames: \
+                 [\"a.example\"]";
+    let said = not_kept(|s| {
+        s.certificate.spec.common_name = "b.example".to_owned();
+        s.certificate.spec.dns_names = names_of(&["b.example"]);
+    });
+    assert_eq!(said.as_deref(), Some(names));
+    let expired = not_kept(|s| {
+        let pair = s.secret.as_mut().unwrap();
+        pair.certificate = Some(Ok(LeafFacts { not_after: now(), ..leaf("theirs") }));
+    });
+    assert_eq!(expired.as_deref(), Some("it expired at 2026-01-02T03:04:05Z"));
+    let other = not_kept(|s| s.secret.as_mut().unwrap().key = Some(Ok(key("other"))));
+    assert!(other.unwrap().contains("a private key that does not match the certificate"));
+    // One that is soon to end is adopted, and renewed.
+    let due = not_kept(|s| {
+        let pair = s.secret.as_mut().unwrap();
+        pair.certificate = Some(Ok(LeafFacts { not_after: after(hours(1)), ..leaf("theirs") }));
+    });
+    assert_eq!(due, None);
+}
+
+#[test]
+fn a_pair_that_fits_the_corrected_manifest_ends_its_first_issuance() {
+    let mut snapshot = found();
+    snapshot.record = trigger::issuing(&snapshot.record, Reason::SecretMismatch, "key", now());
+    let ended = trigger::fits_now(&snapshot, now()).unwrap();
+    assert_eq!(written_record(&ended).status.condition(ConditionType::Issuing), None);
+    let changes: [fn(&mut Snapshot); 4] = [
+        |s| s.certificate.spec.private_key = None,
+        |s| s.record.status.revision = Some(1),
+        |s| s.secret = None,
+        |s| s.record = trigger::issuing(&s.record, Reason::ManuallyTriggered, "renew", now()),
+    ];
+    for change in changes {
+        let mut other = snapshot.clone();
+        change(&mut other);
+        assert_eq!(trigger::fits_now(&other, now()), None);
     }
 }

@@ -12,16 +12,20 @@ use crate::store::Records;
 
 impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
     /// Adopts the plain files in the secret's folder, else the Secret of the manifests, when there
-    /// is no record of this certificate yet. The trigger decides whether they are valid.
+    /// is no record of this certificate yet, or none but of a first issuance that the manifest no
+    /// longer makes necessary. The trigger decides whether they are valid; that they are replaced is
+    /// a warning.
     ///
     /// Nothing is recorded before: a run that is killed in between leaves a live pair and no
     /// record, and the next run adopts it again.
     pub(super) async fn adopt(&mut self) -> Result<(), StoreError> {
-        if self.session.is_known() {
-            return Ok(());
-        }
         let now = self.engine.clock.now();
         let (task, session) = (self.task, &mut self.session);
+        if session.is_known() {
+            let fits = trigger::fits_now(&session.snapshot, now).filter(|_| task.force.is_none());
+            let Some(record) = fits else { return Ok(()) };
+            session.apply(record);
+        }
         let mut from = "found in the secret's folder";
         let of_the_manifests = pair_of_the_manifests(&session.snapshot, task, now);
         let pair = of_the_manifests.as_ref().map(|(pair, _)| pair);
@@ -35,7 +39,11 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             session.snapshot.secret = Some(pair);
             from = "of the Secret in the manifests";
         }
-        if let Some(pair) = &session.snapshot.secret
+        // Said before the order, which may take long.
+        let not_kept = trigger::not_kept(&session.snapshot, now).filter(|_| task.force.is_none());
+        if let Some(why) = not_kept {
+            session.apply(Record::default().warning(now, Reason::SecretMismatch, why));
+        } else if let Some(pair) = &session.snapshot.secret
             && trigger::is_adoptable(pair, now)
         {
             let message = format!("The key and certificate {from} were adopted");

@@ -497,8 +497,7 @@ fn no_account(task: &Task, failure: &AcmeError) -> EffectError {
     if !failure.is_no_directory(&issuer.acme.server) {
         return error::ca(failure);
     }
-    let place = issuer.place_of_server();
-    error::precondition(format!("{failure}: this is not an ACME directory; see {place}"))
+    error::precondition(format!("{failure}: {}", issuer.no_directory()))
 }
 
 /// The DER inside a CSR's PEM.

@@ -74,10 +74,13 @@ impl<'a> IssuerAccess<'a> {
                 "the secret \"{name}\", key \"{key}\" is empty"
             )));
         }
-        let hmac_key = BASE64_URL_SAFE_NO_PAD.decode(text).map_err(|error| {
+        let hmac_key = BASE64_URL_SAFE_NO_PAD.decode(text).map_err(|_| {
             error::precondition(format!(
-                "the secret \"{}\", key \"{}\" is not unpadded base64url: {error}",
-                eab.key_secret_ref.name, eab.key_secret_ref.key
+                "the secret \"{}\", key \"{}\" is no HMAC key in base64url (letters, digits, - and _, \
+                 without spaces and =): {}; copy it again from where the CA shows it with the key ID",
+                eab.key_secret_ref.name,
+                eab.key_secret_ref.key,
+                not_base64url(text)
             ))
         })?;
         Ok(Some(Eab { key_id: eab.key_id.clone(), hmac_key: Zeroizing::new(hmac_key) }))
@@ -125,6 +128,22 @@ impl<'a> IssuerAccess<'a> {
     }
 }
 
+/// Why a text is not unpadded base64url, without showing what may be a secret.
+fn not_base64url(text: &str) -> String {
+    let is_known = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    let Some((at, wrong)) = text.chars().enumerate().find(|(_, c)| !is_known(*c)) else {
+        return format!("its length, {}, is that of no such text", text.len());
+    };
+    let what = match wrong {
+        ' ' | '\t' => "a space",
+        '\n' | '\r' => "a line break",
+        '=' => "`=`, which is padding",
+        '+' | '/' => "`+` or `/` of another base64",
+        _ => "a character that is not allowed",
+    };
+    format!("character {} is {what}", at + 1)
+}
+
 /// A secret's error, with the command that fixes it, if there is one.
 fn with_the_fix(error: &SecretError) -> String {
     let fix = match error {
@@ -132,4 +151,24 @@ fn with_the_fix(error: &SecretError) -> String {
         SecretError::Name { .. } | SecretError::Missing { .. } | SecretError::Read { .. } => None,
     };
     fix.map_or_else(|| error.to_string(), |fix| format!("{error}; to fix it: {fix}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_wrong_in_an_hmac_key_is_said_in_words() {
+        for (text, why) in [
+            ("ab cd", "character 3 is a space"),
+            ("ab\ncd", "character 3 is a line break"),
+            ("YWJj+w", "character 5 is `+` or `/` of another base64"),
+            ("YQ==", "character 3 is `=`, which is padding"),
+            ("{\"k\"", "character 1 is a character that is not allowed"),
+            ("abcde", "its length, 5, is that of no such text"),
+        ] {
+            assert!(BASE64_URL_SAFE_NO_PAD.decode(text).is_err());
+            assert_eq!(not_base64url(text), why);
+        }
+    }
 }

@@ -1,0 +1,85 @@
+//! A verb that was typed without its argument: the names that it takes.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+use super::completion;
+use super::environment::Environment;
+use super::error::CliError;
+use super::exit::ExitCode;
+
+/// What leads on; `None` where something else is wrong, or the argument is no certificate.
+pub(super) fn advice(
+    refusal: &clap::Error,
+    words: &[OsString],
+    environment: &Environment,
+) -> Option<CliError> {
+    if refusal.kind() != ErrorKind::MissingRequiredArgument {
+        return None;
+    }
+    let Some(ContextValue::Strings(missing)) = refusal.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    let verb = VERBS.iter().find(|verb| words.iter().skip(1).any(|word| word == *verb))?;
+    let names = completion::certificates(words, environment, Path::new("."));
+    let missing = missing.join(" ").replace(['<', '>'], "").replace("...", "");
+    let error = CliError::new(ExitCode::Usage, format_args!("`{verb}` needs {missing}"));
+    // What changes something is to be typed, not pasted.
+    let first = names.first().filter(|_| SHOWING.contains(verb)).map_or("NAME", String::as_str);
+    Some(error.hinted(match names.len() {
+        1 if first != "NAME" => format!("certctl {verb} {first}"),
+        0 => format!("certctl status; certctl help {verb}"),
+        1..=FEW => format!("certctl {verb} {first}; the names are: {}", names.join(", ")),
+        _ => format!("certctl {verb} {first}; certctl status lists the names"),
+    }))
+}
+
+/// The verbs of a certificate.
+const VERBS: &[&str] = &["describe", "forget", "inspect", "revoke", "rollback"];
+/// Those that change nothing.
+const SHOWING: &[&str] = &["describe", "inspect"];
+/// How many names are listed.
+const FEW: usize = 5;
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::io::Write as _;
+
+    use clap::CommandFactory as _;
+
+    use super::*;
+    use crate::cli::args::Arguments;
+
+    #[test]
+    fn a_verb_without_its_argument_names_what_there_is() {
+        let state = tempfile::tempdir().unwrap();
+        let said = |line: &str| {
+            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            let refusal = Arguments::command().try_get_matches_from(&words).unwrap_err();
+            let folder = state.path().to_str().unwrap();
+            let folders = [("CERTCTL_CONFIG_DIR", folder), ("CERTCTL_STATE_DIR", "/nowhere")];
+            advice(&refusal, &words, &Environment::from_pairs(&folders))?.hint
+        };
+        let none = "certctl status; certctl help revoke";
+        assert_eq!(said("certctl revoke").as_deref(), Some(none));
+        for name in ["web", "mail"] {
+            let manifest = format!(
+                "apiVersion: cert-manager.io/v1\nkind: Certificate\nmetadata: {{name: {name}}}\n\
+                 spec: {{secretName: {name}, dnsNames: [{name}.example.test], issuerRef: {{name: ca}}}}\n"
+            );
+            let mut file = File::create(state.path().join(format!("{name}.yaml"))).unwrap();
+            file.write_all(manifest.as_bytes()).unwrap();
+        }
+        for (line, hint) in [
+            ("certctl revoke", Some("certctl revoke NAME; the names are: mail, web")),
+            ("certctl inspect", Some("certctl inspect mail; the names are: mail, web")),
+            ("certctl check dns", None),
+            ("certctl revoke web --reason nonsense", None),
+        ] {
+            assert_eq!(said(line).as_deref(), hint, "{line}");
+        }
+    }
+}
