@@ -355,11 +355,13 @@ fn note_place(ended: &mut [Report], unmet: &Diagnostic) -> bool {
         let mut faults = end.error.iter().chain(&end.deploy_error);
         faults.any(|fault| fault.message.contains(&unmet.message))
     };
-    let Diagnostic { path, line, column, field, .. } = unmet;
+    let Diagnostic { path, line, column, field, help, .. } = unmet;
     let path = output::escape(&path.to_string_lossy()).into_owned();
     let mut is_told = false;
     for end in ended.iter_mut().filter(is_cause) {
         end.details.places.push(format!("{path}:{line}:{column} {field}"));
+        let fixes = &mut end.details.fixes;
+        fixes.extend(help.clone().filter(|fix| !fixes.contains(fix)));
         is_told = true;
     }
     is_told

@@ -239,13 +239,13 @@ pub(crate) fn block(report: &Report, style: &Style) -> Option<Block> {
             let fault = report.error.as_ref()?;
             let found = of_failure(fault.failure.as_ref()?, &details.evidence, &name, style);
             let attempt = details.attempts.map(|attempts| format!("attempt {attempts}"));
-            let mut commands = found.commands;
+            let mut commands = [details.fixes.clone(), found.commands].concat();
             if !commands.contains(&status) {
                 commands.push(status);
             }
             Some(Block {
                 word: "error",
-                title: found.title,
+                title: without_fixes(&found.title, details),
                 tags: [fault.class.word().to_owned()].into_iter().chain(attempt).collect(),
                 rows: places(details).into_iter().chain(found.rows).chain(live).collect(),
                 commands,
@@ -266,10 +266,10 @@ fn undeployed(name: &NamespacedName, fault: &Fault, details: &Details, style: &S
     let command = retry_of_hooks(style.has_reload_unit, &name);
     Block {
         word: "error",
-        title: fault.message.clone(),
+        title: without_fixes(&fault.message, details),
         tags: vec![fault.class.word().to_owned()],
         rows: places(details).into_iter().collect(),
-        commands: vec![format!("certctl status {name}")],
+        commands: [details.fixes.clone(), vec![format!("certctl status {name}")]].concat(),
         next: format!("{}{next}; to retry now: {command}", last.unwrap_or_default()),
         certificate: name,
     }
@@ -278,6 +278,12 @@ fn undeployed(name: &NamespacedName, fault: &Fault, details: &Details, style: &S
 /// Where the manifests ask for what this machine lacks.
 fn places(details: &Details) -> Option<Row> {
     Row::new("at", details.places.join("\n"))
+}
+
+/// The message, when what to do about it has rows of its own.
+fn without_fixes(message: &str, details: &Details) -> String {
+    let fixes = details.fixes.iter();
+    fixes.fold(message.to_owned(), |text, fix| text.replace(&format!(": {fix}"), ""))
 }
 
 /// When the live certificate expires, if there is one.

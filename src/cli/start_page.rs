@@ -21,7 +21,7 @@ use super::run::on_one_thread;
 use super::shell::Shell;
 use super::status::{Scene, Verdict};
 use super::time;
-use super::timer::{Scheduler, line_of_user, retry_of_hooks};
+use super::timer::{Scheduler, enable_timer, line_of_user, retry_of_hooks};
 use super::wrap::wrap;
 use crate::engine::ports::StoreError;
 use crate::trust::quoted;
@@ -110,7 +110,7 @@ impl Place {
         Some(match self.scheduler.as_ref()? {
             Scheduler::Enabled(found) => path(found),
             Scheduler::Disabled(found) => {
-                format!("{} is not enabled: systemctl enable --now certctl.timer", path(found))
+                format!("{} is not enabled: {}", path(found), enable_timer(self.is_of_user))
             }
             Scheduler::Absent if self.is_of_user => format!("none found: {}", line_of_user()),
             Scheduler::Absent => "none found: certctl timer print --systemd, or --cron".to_owned(),
@@ -332,10 +332,13 @@ impl Found {
                 _ => None,
             });
         } else if self.due == 0 {
-            if place.scheduler == Some(Scheduler::Absent) {
-                let line = if place.is_of_user { line_of_user() } else { OF_SYSTEMD.to_owned() };
-                steps.push((line, "renew automatically"));
-            }
+            let line = match (&place.scheduler, place.is_of_user) {
+                (None | Some(Scheduler::Enabled(_)), _) => None,
+                (Some(Scheduler::Absent), true) => Some(line_of_user()),
+                (Some(Scheduler::Absent), false) => Some(OF_SYSTEMD.to_owned()),
+                (Some(Scheduler::Disabled(_)), is_of_user) => Some(enable_timer(is_of_user)),
+            };
+            steps.extend(line.map(|line| (line, "renew automatically")));
             steps.push(of("status", "one line for each certificate"));
         }
         steps.push(of("plan", "what the next run would do"));
@@ -363,9 +366,10 @@ impl Found {
         let mut text = String::from("No certificate yet.\n") + &lines(&rows);
         let into = place.config.as_deref().map_or_else(|| "FOLDER".to_owned(), quoted);
         let issuer =
-            format!("certctl create issuer letsencrypt --email you@example.com --into {into}");
+            format!("certctl create issuer {STAGING} --email you@example.com --into {into}");
         let of = match self.issuer.as_deref() {
-            None | Some("letsencrypt") => String::new(),
+            None => format!(" --issuer {STAGING}"),
+            Some("letsencrypt") => String::new(),
             Some(issuer) => format!(" --issuer {issuer}"),
         };
         let certificate = format!("certctl create certificate www.example.com{of} --into {into}");
@@ -379,6 +383,13 @@ impl Found {
         text += &wrap(about, "", width);
         for line in lines {
             text.push_str(&["  ", &line, "\n"].concat());
+        }
+        if self.issuer.is_none() {
+            text += "\n";
+            let about = "Browsers do not trust the certificates of this staging CA, whose limits are \
+                         high. When it works, change server in the Issuer to \
+                         https://acme-v02.api.letsencrypt.org/directory, and issue again.";
+            text += &wrap(about, "", width);
         }
         text += "\n";
         let more = "On a terminal, `certctl create` asks for these values; `certctl --help` lists \
@@ -445,6 +456,8 @@ const WORST_FIRST: &[Verdict] = &[
 ];
 /// How much of what is wrong is on the page.
 const MOST_SHOWN: usize = 3;
+/// The Issuer to begin with, as README does.
+const STAGING: &str = "letsencrypt-staging";
 const OF_SYSTEMD: &str = "certctl timer print --systemd";
 /// What stands before and between the columns of the commands.
 const GAPS: usize = 5;
@@ -571,7 +584,12 @@ mod tests {
         let of_user = Place { is_of_user: true, ..place(Some(Scheduler::Absent)) };
         assert_eq!(found.next_steps(&of_user, false).remove(0).0, line_of_user());
         assert_eq!(first(Scheduler::Enabled("/etc/cron.d/certctl".into())), "certctl status");
-        let page = found.page(&place(Some(Scheduler::Disabled("/t".into()))), &scene());
+        let disabled = || Scheduler::Disabled("/t".into());
+        assert_eq!(first(disabled()), "systemctl enable --now certctl.timer");
+        let of_user = Place { is_of_user: true, ..place(Some(disabled())) };
+        let line = "systemctl --user enable --now certctl.timer";
+        assert_eq!(found.next_steps(&of_user, false).remove(0).0, line);
+        let page = found.page(&place(Some(disabled())), &scene());
         assert!(page.contains("/t is not enabled: systemctl enable --now certctl.timer"), "{page}");
     }
 }

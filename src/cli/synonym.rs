@@ -13,6 +13,7 @@ use clap::{Arg, Command, CommandFactory as _};
 use super::args::Arguments;
 use super::error::CliError;
 use super::exit::ExitCode;
+use super::timer::has_timer;
 use crate::trust::quoted;
 
 /// Some words, and where they lead.
@@ -46,9 +47,20 @@ pub(super) fn advice(
         Some(row) => row,
         None => row(word)?,
     };
+    let row = of_host(row, has_timer(Path::new("/")));
     let line = Line::read(words);
     let message = format!("there is no `{word}`: {}", row.sentence);
     Some(CliError::new(ExitCode::Usage, message).hinted(line.fill(row.command, config)))
+}
+
+/// Where a row leads on a host that may have our timer for systemd: there is nothing to print then.
+fn of_host(row: &'static Row, has_timer: bool) -> &'static Row {
+    let is_of_timer = has_timer && row.command.starts_with("certctl timer print");
+    match row.words {
+        _ if !is_of_timer => row,
+        ["stop", ..] => &STOP_TIMER,
+        _ => &ENABLE_TIMER,
+    }
 }
 
 fn row(word: &str) -> Option<&'static Row> {
@@ -288,6 +300,20 @@ const ALL: Row = Row {
     command: "certctl status -o wide {targets}",
 };
 
+const PRINT_TIMER: &str =
+    "a scheduler starts `certctl issue`; to print the files of a timer for this host";
+/// Where a timer of systemd is installed.
+const ENABLE_TIMER: Row = Row {
+    words: &[],
+    sentence: "certctl.timer, which is installed, starts `certctl issue`; to enable it",
+    command: "systemctl enable --now certctl.timer",
+};
+const STOP_TIMER: Row = Row {
+    words: &[],
+    sentence: "certctl.timer, which is installed, starts `certctl issue`; to stop it",
+    command: "systemctl disable --now certctl.timer",
+};
+
 /// See the module. A word stands in one row.
 const ROWS: &[Row] = &[
     Row {
@@ -436,8 +462,13 @@ const ROWS: &[Row] = &[
         command: "certctl revoke {name}",
     },
     Row {
-        words: &["start", "stop", "enable", "disable", "daemon", "ps"],
-        sentence: "a scheduler starts `certctl issue`; to print the files of a timer for this host",
+        words: &["start", "enable", "daemon"],
+        sentence: PRINT_TIMER,
+        command: "certctl timer print --systemd",
+    },
+    Row {
+        words: &["stop", "disable", "ps"],
+        sentence: PRINT_TIMER,
         command: "certctl timer print --systemd",
     },
     Row {
@@ -553,6 +584,18 @@ mod tests {
             assert_eq!(error.code, ExitCode::Usage, "{line}");
             error.hint.unwrap()
         })
+    }
+
+    #[test]
+    fn a_timer_that_is_installed_is_enabled_and_not_printed() {
+        let command = |word, has_timer| of_host(row(word).unwrap(), has_timer).command;
+        for word in ["start", "enable", "daemon", "cron", "schedule", "--install-cronjob"] {
+            assert!(command(word, false).starts_with("certctl timer print"), "{word}");
+            assert_eq!(command(word, true), "systemctl enable --now certctl.timer", "{word}");
+        }
+        assert_eq!(command("stop", true), "systemctl disable --now certctl.timer");
+        assert_eq!(command("logs", true), command("logs", false));
+        assert_eq!(of_host(&GROUPS[1], true).command, "systemctl enable --now certctl.timer");
     }
 
     /// The verb that an alias is.

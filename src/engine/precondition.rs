@@ -1,10 +1,13 @@
-//! What must be there on this machine before an order is spent: secrets, hooks, output folders.
+//! What must be there on this machine before an order is spent: secrets, hooks, output folders,
+//! webroots.
 //!
 //! Contract: no request is sent, and nothing is changed.
 
 use std::fmt;
+use std::path::Path;
 
 use super::hooks::HooksDir;
+use super::inputs::{names_of, solver_for};
 use super::perform::{IssuerAccess, ProviderAccess, check_target, password};
 use crate::acme::AccountKey;
 use crate::manifest::{SecretError, SecretSource};
@@ -12,6 +15,7 @@ use crate::resource::{
     Certificate, DeployTarget, Issuer, NamespacedName, Obstacle, SecretKeySelector, Settings,
     SolverKind, keystore,
 };
+use crate::solver::http01::check_webroot;
 
 /// A field that names what is not there, or cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,6 +39,8 @@ pub enum Need {
     Hook(String),
     /// The folder of an output, its owner and its group.
     Output(String),
+    /// The folder that another web server serves.
+    Webroot(String),
     /// A Secret, or what is made of several.
     Secret(String),
     /// Another field, or something at the CA.
@@ -75,7 +81,8 @@ impl Unmet {
     }
 }
 
-/// What a Certificate needs: the passwords of its keystores, its hooks, its output folder.
+/// What a Certificate needs: the passwords of its keystores, its hooks, its output folder, its
+/// webroot.
 pub fn of_certificate(
     certificate: &Certificate,
     issuer: &Issuer,
@@ -119,8 +126,22 @@ pub fn of_certificate(
             unmet.push(Unmet::new(!is_own, &annotation(name), need, obstacle));
         }
     }
+    unmet.extend(webroot(&settings, certificate, issuer));
     unmet.extend(ca_crt(&settings, certificate, issuer));
     unmet
+}
+
+fn webroot(settings: &Settings, certificate: &Certificate, issuer: &Issuer) -> Option<Unmet> {
+    let path = settings.http01_webroot.as_ref()?;
+    let is_over_http = names_of(certificate).iter().any(|name| {
+        match solver_for(issuer, certificate, name).map(|solver| &solver.kind) {
+            Some(SolverKind::Http01(_)) => true,
+            Some(SolverKind::Dns01(_)) | None => false,
+        }
+    });
+    let obstacle = check_webroot(Path::new(path)).err().filter(|_| is_over_http)?;
+    let is_own = certificate.settings.http01_webroot.is_some();
+    Some(Unmet::new(!is_own, &annotation("http01-webroot"), Need::Webroot(path.clone()), obstacle))
 }
 
 fn ca_crt(settings: &Settings, certificate: &Certificate, issuer: &Issuer) -> Option<Unmet> {

@@ -17,7 +17,7 @@ use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use tokio_rustls::TlsConnector;
 
-use crate::resource::{RECEIVED_HOST_HEADER, SELF_CHECK_HEADER, innermost};
+use crate::resource::{RECEIVED_HOST_HEADER, SELF_CHECK_HEADER, UNKNOWN_TOKEN_HEADER, innermost};
 
 /// An HTTP answer.
 pub(super) struct Answer {
@@ -29,6 +29,8 @@ pub(super) struct Answer {
     pub(super) remote: SocketAddr,
     /// The Host that the listener received, when a proxy changed it on the way.
     pub(super) changed_host: Option<String>,
+    /// Whether a certctl answered that does not have the token.
+    pub(super) is_of_stranger: bool,
 }
 
 /// Why there is no answer, as text.
@@ -89,10 +91,11 @@ where
     let received = response.headers().get(RECEIVED_HOST_HEADER);
     let received = received.and_then(|value| value.to_str().ok());
     let changed_host = received.filter(|host| !is_host_of(url, host)).map(ToOwned::to_owned);
+    let is_of_stranger = response.headers().contains_key(UNKNOWN_TOKEN_HEADER);
     // The body of a redirect does not matter.
     let is_redirect = response.status().is_redirection() && location.is_some();
     let body = if is_redirect { Vec::new() } else { read_body(response).await? };
-    Ok(Answer { status, location, body, remote, changed_host })
+    Ok(Answer { status, location, body, remote, changed_host, is_of_stranger })
 }
 
 /// Whether `received` names the host of `url`; proxies leave the port out, or put another in.

@@ -88,6 +88,7 @@ async fn check_address(
     let outcome = match fetched.await {
         Ok(Ok(answer)) => {
             trail.warnings.extend(answer.changed_host.as_deref().map(changed_host));
+            trail.warnings.extend(answer.is_of_stranger.then(|| OF_STRANGER.to_owned()));
             compare(&answer, key_authorization, !trail.redirects.is_empty())
         }
         Ok(Err(NoAnswer::Unreachable(why))) => AddressAnswer::Unreachable { why },
@@ -129,6 +130,8 @@ const HTTPS_PORT: u16 = 443;
 /// Addresses that are queried at the same time.
 const AT_ONCE: usize = 32;
 const MAX_SHOWN_CHARS: usize = 120;
+const OF_STRANGER: &str = "another certctl answered, which does not have this token: a run of another \
+                           user or state directory, or certctl.service with certctl.socket";
 
 #[cfg(test)]
 mod tests;

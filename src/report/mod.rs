@@ -136,6 +136,8 @@ pub struct Details {
     pub issued: Option<Issued>,
     /// The places in the manifests of what this machine lacks.
     pub places: Vec<String>,
+    /// What to do about it, which the message may end with.
+    pub fixes: Vec<String>,
     /// The number of consecutive failures, when this one counts.
     pub attempts: Option<u32>,
     /// Why it waits, without the time.
@@ -193,6 +195,7 @@ impl Report {
                 deployed,
                 issued: None,
                 places: Vec::new(),
+                fixes: Vec::new(),
                 attempts: None,
                 wait: String::new(),
                 limit: None,

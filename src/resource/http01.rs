@@ -17,6 +17,10 @@ pub const SELF_CHECK_HEADER: &str = "x-certctl-self-check";
 /// arrived there shows what a proxy on the way has changed.
 pub const RECEIVED_HOST_HEADER: &str = "x-certctl-received-host";
 
+/// The listener's answer to a self-check for a token that it does not have has this header: another
+/// certctl than the one that presented the token has the port.
+pub const UNKNOWN_TOKEN_HEADER: &str = "x-certctl-unknown-token";
+
 /// A challenge's token: 1 to 512 characters of the base64url alphabet (RFC 8555 section 8.3), so
 /// it holds no separator, no dot and nothing that a URL would escape.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -81,7 +81,10 @@ pub use field::{FieldDoc, FieldType, Used, Words};
 pub use go_duration::{GoDuration, GoDurationError};
 pub use hex::hex;
 pub use host::host_of;
-pub use http01::{CHALLENGE_PATH, RECEIVED_HOST_HEADER, SELF_CHECK_HEADER, Token, TokenError};
+pub use http01::{
+    CHALLENGE_PATH, RECEIVED_HOST_HEADER, SELF_CHECK_HEADER, Token, TokenError,
+    UNKNOWN_TOKEN_HEADER,
+};
 pub use issuer::{
     Acme, ExternalAccountBinding, Http01, Issuer, IssuerKind, RenewalInformationSource, Selector,
     Solver, SolverKind, is_staging,

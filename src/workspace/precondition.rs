@@ -10,7 +10,7 @@ use super::selection::issuer_of;
 use super::settings::Settings;
 use crate::engine::inputs::{account_id, names_of, solver_for};
 use crate::engine::ports::StoreError;
-use crate::engine::precondition::{Unmet, of_certificate, of_issuer};
+use crate::engine::precondition::{Need, Unmet, of_certificate, of_issuer};
 use crate::engine::{IssuerAccess, ProviderAccess, Task, dns_api};
 use crate::manifest::{self, Diagnostic, Loaded, ObjectId, SecretSource};
 use crate::probe::{Resolver, ResolverOptions};
@@ -61,7 +61,8 @@ fn diagnostics(lacks: Vec<Lack>, loaded: &Loaded) -> Vec<Diagnostic> {
 
 impl Settings {
     /// What all these manifests need and this machine lacks. Without a config directory they may be
-    /// for another machine: then they are warnings.
+    /// for another machine: then they are warnings. A webroot, which a web server may make when it is
+    /// installed, is a warning in any case.
     pub fn unmet(&self, loaded: &Loaded) -> Vec<Diagnostic> {
         let is_usable = |kind: String, key| !loaded.blocked.contains(&ObjectId { kind, key });
         let used = loaded
@@ -82,11 +83,12 @@ impl Settings {
             .collect();
         let used: Vec<Used<'_>> = used.collect();
         let found = self.lacks_of(loaded, &self.secrets(loaded), &certificates, &used);
-        let found = diagnostics(found, loaded);
-        if self.config_dir.as_ref().is_some_and(|path| path.is_dir()) {
-            return found;
-        }
-        found.into_iter().map(|one| one.as_warning("W0402")).collect()
+        let is_here = self.config_dir.as_ref().is_some_and(|path| path.is_dir());
+        let (errors, warnings): (Vec<Lack>, Vec<Lack>) = found
+            .into_iter()
+            .partition(|lack| is_here && !matches!(lack.unmet.need, Need::Webroot(_)));
+        let warnings = diagnostics(warnings, loaded).into_iter().map(|one| one.as_warning("W0402"));
+        diagnostics(errors, loaded).into_iter().chain(warnings).collect()
     }
 
     /// Where secrets come from.

@@ -50,11 +50,12 @@ fn all_that_a_ready_certificate_lacks_is_named_in_one_run_each_as_what_it_is() {
         .annotation("certctl.io/reload", "nginx")]);
     let hook = world.write("config/hooks.d/install", "#!/bin/sh\n").display().to_string();
     let other = world.path("config/hooks.d/nginx").display().to_string();
-    let not_executable = format!("hook install: {hook} is not executable: chmod a+rx {hook}");
+    let not_executable = format!("hook install: {hook} is not executable; ");
+    let executable = format!("chmod a+rx {hook}\n");
     let missing = format!("there is no hook {other}");
     let run = world.issue().ends_in(3).says("[precondition]");
     let no_folder = format!("mkdir -p {}", world.path("gone").display());
-    for text in [&not_executable, &missing, &no_folder] {
+    for text in [&not_executable, &executable, &missing, &no_folder] {
         assert!(run.stderr.contains(text.as_str()), "{text}: {}", run.stderr);
     }
     assert!(!run.stderr.contains("output to"), "{}", run.stderr);

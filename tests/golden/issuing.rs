@@ -146,6 +146,13 @@ fn what_this_machine_lacks_is_found_before_an_order() {
     scene.run("certctl validate");
     scene.run("certctl plan");
     scene.run("certctl issue");
+    scene.note("A webroot, which the host of the manifest may have.");
+    let webroot = CertificateYaml::new("web").annotation("certctl.io/http01-webroot", "/nowhere");
+    scene.world.write("config/web.yaml", &webroot);
+    scene.run("certctl validate");
+    scene.run("certctl plan -o name");
+    scene.run("certctl issue --log-format json 2>&1 | grep -o '\"try\":[^]]*]'");
+    scene.run("certctl doctor --offline | grep -A 1 webroot");
     scene.end();
 }
 

@@ -139,6 +139,20 @@ fn create_asks_until_there_is_a_manifest_that_issues() {
             ("Write this", "\n"),
         ],
     );
+    scene.note("A test with the staging CA.");
+    type_all(
+        &mut scene,
+        &[
+            ("CA:", "letsencrypt-staging\n"),
+            ("E-mail", "\n"),
+            ("DNS names", "third.example.test a_b.example.test\n"),
+            ("host name", "third.example.test\n"),
+            ("How to validate", "http\n"),
+            ("Folder of your server", "\n"),
+            ("Program in", "\n"),
+            ("Write this", "\n"),
+        ],
+    );
     scene.note("The end of a file is no answer.");
     type_all(&mut scene, &[("CA:", "\u{4}")]);
     scene.end();

@@ -5,7 +5,7 @@
 //! below the webroot of the Certificate for the name, as a run does.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
+use std::net::{Ipv6Addr, SocketAddr};
 use std::path::Path;
 
 use schemars::JsonSchema;
@@ -110,6 +110,9 @@ struct Findings {
     sharers: Vec<String>,
     /// The webroot, and whether the token could be put there.
     webroot: Option<(String, Result<(), Obstacle>)>,
+    /// The port that was asked, and what serves the webroot there on this host.
+    port: u16,
+    server: Server,
     /// Whether the token was served.
     serves: bool,
     report: Http01Report,
@@ -158,6 +161,8 @@ impl Findings {
             serves,
             sharers: bound.flat_map(Listener::sharers).map(|holder| holder.to_string()).collect(),
             listener,
+            port,
+            server: if webroot.is_some() { Server::at(port) } else { Server::Other },
             ways_out: own.as_ref().map_or(WAYS_OUT, |own| own.ways_out),
             webroot: webroot.cloned().zip(put),
             report,
@@ -219,6 +224,7 @@ impl Findings {
         }
         let (folder, _) = self.report.url.rsplit_once('/')?;
         Some(match &self.webroot {
+            Some(_) if self.lacks_server() => WAYS_OF_WEBROOT.to_owned(),
             Some(_) => format!("curl -v {folder}/"),
             None => format!("route port 80 of each address to this host: curl -v {folder}/"),
         })
@@ -251,13 +257,21 @@ impl Findings {
             return format!("no server was asked: {why}");
         }
         if let (Some((path, Ok(()))), false) = (&self.webroot, self.report.has_passed()) {
-            let url = &self.report.url;
-            return match self.responding() {
-                Some(server) => format!(
+            let (url, port) = (&self.report.url, self.port);
+            return match (self.responding(), &self.server) {
+                (None, Server::Absent) => format!(
+                    "nothing listens on port {port} of this host: the web server that serves {path} \
+                     does not run"
+                ),
+                (_, Server::Certctl(holder)) => format!(
+                    "{holder} has port {port}, not a web server that serves {path}: certctl does not \
+                     answer from that folder"
+                ),
+                (Some(server), Server::Absent | Server::Other) => format!(
                     "the server at {server} does not serve this file at {url}: have it serve {path} \
                      there (location {CHALLENGE_PATH}), on every address of the name"
                 ),
-                None => format!(
+                (None, Server::Other) => format!(
                     "no server answers at {url}: start one that serves {path} there on port 80, and \
                      check the addresses of the name"
                 ),
@@ -272,6 +286,15 @@ impl Findings {
                 "unknown: certctl could not serve the test token; current responses below"
                     .to_owned()
             }
+        }
+    }
+
+    /// Whether it is known that no web server of this host serves the webroot.
+    fn lacks_server(&self) -> bool {
+        match &self.server {
+            Server::Absent => self.responding().is_none(),
+            Server::Certctl(_) => true,
+            Server::Other => false,
         }
     }
 
@@ -367,6 +390,42 @@ impl Port {
         }
     }
 }
+
+/// What has the port of this host on which a web server is to serve a webroot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::cli) enum Server {
+    /// Nothing listens.
+    Absent,
+    /// Another certctl.
+    Certctl(Holder),
+    /// Another program, or what this user cannot see.
+    Other,
+}
+
+impl Server {
+    /// What is there now. Nothing listens on the port meanwhile.
+    pub(in crate::cli) fn at(port: u16) -> Self {
+        match Listener::check(&[SocketAddr::from((Ipv6Addr::UNSPECIFIED, port))]) {
+            Ok(sharers) => sharers.into_iter().next().map_or(Self::Absent, Self::Certctl),
+            Err(ListenError::InUse { holder: Some(holder), .. }) if holder.is_certctl => {
+                Self::Certctl(holder)
+            }
+            // Where it is in use, the table of sockets shows so, which Linux has.
+            Err(ListenError::NoPermission { .. }) if cfg!(target_os = "linux") => Self::Absent,
+            Err(
+                ListenError::NoPermission { .. }
+                | ListenError::InUse { .. }
+                | ListenError::Io { .. }
+                | ListenError::Thread { .. }
+                | ListenError::Inherited { .. },
+            ) => Self::Other,
+        }
+    }
+}
+
+/// What helps where no web server has the port of a webroot.
+pub(in crate::cli) const WAYS_OF_WEBROOT: &str = "start the web server that serves the folder; without one, leave out \
+     certctl.io/http01-webroot, and certctl answers itself";
 
 /// What helps where the listener cannot listen.
 pub(in crate::cli) fn ways_out(error: &ListenError) -> &'static str {

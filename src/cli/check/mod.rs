@@ -20,7 +20,7 @@ use super::shell::Shell;
 pub(super) use account::{AccountState, unused_key};
 pub(super) use acme::{AcmeItem, Findings as AcmeFindings};
 pub(super) use dns::DnsDocument;
-pub(super) use http::{HttpDocument, Port, listening, ways_out};
+pub(super) use http::{HttpDocument, Port, Server, WAYS_OF_WEBROOT, listening, ways_out};
 pub(super) use known::Known;
 pub(super) use page::format_of;
 

@@ -15,7 +15,7 @@ use super::known::Known;
 use super::print::{Placed, check, scalar, write};
 use super::{certificate, issuer};
 use crate::cli::args::{CreateCertificateArgs, CreateIssuerArgs, Dns01};
-use crate::cli::check::listening;
+use crate::cli::check::{Server, WAYS_OF_WEBROOT, listening};
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::message::Level;
@@ -29,7 +29,7 @@ use crate::resource::DnsName;
 pub(super) fn ask(shell: &mut Shell) -> Result<ExitCode, CliError> {
     if !shell.output.can_ask() {
         let message = "create asks on a terminal only; elsewhere, name what to create";
-        let hint = "certctl create issuer letsencrypt --email ADDRESS, then certctl create \
+        let hint = "certctl create issuer letsencrypt-staging --email ADDRESS, then certctl create \
                     certificate DNSNAME";
         return Err(CliError::new(ExitCode::Usage, message).hinted(hint));
     }
@@ -108,22 +108,32 @@ fn finish(
         shell.output.talk(Level::Info, &format!("written to {path}"));
     }
     say(shell, &format!("next: {missing}certctl plan, then certctl issue"));
+    if let (By::New(args), Some((placed, _))) = (by, files.first())
+        && args.name == STAGING
+    {
+        let path = placed.path().unwrap_or_default();
+        let path = escape(&path.to_string_lossy()).into_owned();
+        let server = issuer::LETS_ENCRYPT;
+        say(shell, &format!("{ABOUT_STAGING} to {server} in this file, and issue again:"));
+        shell.output.talk(Level::Info, &format!("  {path}"));
+    }
     Ok(ExitCode::Done)
 }
 
 /// Which CA; with another one's URL, the roots that its server is trusted by.
 fn issuer_of(shell: &mut Shell, config: &Path, known: &Known) -> Result<By, CliError> {
     let known = known.names();
-    let of_ours = "letsencrypt, letsencrypt-staging, or the URL of another CA's ACME directory";
-    let question = match known.as_slice() {
-        [] => format!("CA: {of_ours}"),
-        names => format!("CA: {} (as in your manifests), {of_ours}", names.join(", ")),
-    };
-    let default = known.first().map_or("letsencrypt", String::as_str);
+    let ours = [(STAGING, "letsencrypt-staging (for a test)"), ("letsencrypt", "letsencrypt")];
+    let ours = ours.into_iter().filter(|(name, _)| !known.iter().any(|known| known == name));
+    let there = format!("{} (as in your manifests)", known.join(", "));
+    let there = (!known.is_empty()).then_some(there).into_iter();
+    let all: Vec<String> = there.chain(ours.map(|(_, shown)| shown.to_owned())).collect();
+    let question = format!("CA: {}, or the URL of another CA's ACME directory", all.join(", "));
+    let default = known.first().map_or(STAGING, String::as_str);
     let into = config.to_owned();
     let answer = answered(shell, &question, ABOUT_CA, Some(default), |text| {
         let is_known = known.iter().any(|name| name == text);
-        if is_known || ["letsencrypt", "letsencrypt-staging"].contains(&text) {
+        if is_known || ["letsencrypt", STAGING].contains(&text) {
             return Ok(text.to_owned());
         }
         let is_url = text.strip_prefix("https://").is_some_and(|rest| !rest.is_empty());
@@ -186,7 +196,9 @@ fn names(shell: &mut Shell, config: &Path) -> Result<Vec<String>, CliError> {
             if let Err(error) = name.parse::<DnsName>()
                 && !is_address
             {
-                return Err(format!("{}: {error}", escape(name)));
+                // The only one is what was typed, which is shown before.
+                let of_several = (names.len() > 1).then(|| format!("{}: ", escape(name)));
+                return Err(format!("{}{error}", of_several.unwrap_or_default()));
             }
         }
         let file = format!("certificate-{}.yaml", certificate::named_after(first));
@@ -210,7 +222,11 @@ fn proof(
         }
         let question =
             "Folder from which a web server on port 80 serves the challenges, if there is one";
-        return Ok((by, optional(shell, question, ABOUT_WEBROOT, folder)?));
+        let webroot = optional(shell, question, ABOUT_WEBROOT, folder)?;
+        if webroot.is_some() {
+            hint_of_webroot(shell);
+        }
+        return Ok((by, webroot));
     };
     let is_wildcard = names.iter().any(|name| name.starts_with("*."));
     let port = if is_wildcard { Ok(Vec::new()) } else { listening(shell) };
@@ -245,11 +261,21 @@ fn proof(
     args.dns01 = Dns01::from_str(&answer, false).ok();
     let webroot = if answer == "webroot" {
         let question = "The folder that your web server serves over HTTP";
-        Some(answered(shell, question, ABOUT_WEBROOT, Some("/var/www/html"), folder)?)
+        let webroot = answered(shell, question, ABOUT_WEBROOT, Some("/var/www/html"), folder)?;
+        hint_of_webroot(shell);
+        Some(webroot)
     } else {
         None
     };
     Ok((By::New(args), webroot))
+}
+
+/// Tells whether a web server is there to serve a webroot.
+fn hint_of_webroot(shell: &mut Shell) {
+    let port = shell.global.http01_check_port;
+    if Server::at(port) == Server::Absent {
+        say(shell, &format!("note: nothing listens on port {port} now: {WAYS_OF_WEBROOT}"));
+    }
 }
 
 fn output_dir(shell: &mut Shell) -> Result<Option<PathBuf>, CliError> {
@@ -406,6 +432,10 @@ const ABOUT_OUTPUT: &str = "certctl keeps the certificate and its key in its sta
                             be for these files alone.";
 const ABOUT_RELOAD: &str = "After each renewal certctl runs this program of the folder hooks.d, which \
                             makes the server read the new files; certctl help hooks has examples.";
+/// The CA to begin with.
+const STAGING: &str = "letsencrypt-staging";
+const ABOUT_STAGING: &str = "Browsers do not trust the certificates of the staging CA. When it works, \
+                             change server";
 /// The answer that leaves something out.
 const NONE: &str = "none";
 /// How many names are looked up for a hint.

@@ -17,7 +17,8 @@ use crate::cli::output::escape;
 use crate::cli::shell::Shell;
 use crate::solver::dns01::WebhookProvider;
 
-const LETS_ENCRYPT: &str = "https://acme-v02.api.letsencrypt.org/directory";
+/// Let's Encrypt, whose certificates browsers trust.
+pub(super) const LETS_ENCRYPT: &str = "https://acme-v02.api.letsencrypt.org/directory";
 const STAGING: &str = "https://acme-staging-v02.api.letsencrypt.org/directory";
 /// More than a manifest can hold.
 const MAX_BUNDLE_BYTES: u64 = 1 << 20;

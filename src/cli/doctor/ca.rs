@@ -1,4 +1,4 @@
-//! The CAs of the Issuers, the accounts there, and the clock against theirs.
+//! The clock against that of the CAs of the Issuers, these CAs, and the accounts there.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use crate::cli::check::{AccountState, AcmeFindings, Known};
 use crate::cli::report::short;
 use crate::resource::{AccountIdentity, Issuer, Obstacle};
 
-/// Each CA, the accounts there, and one clock.
+/// One clock, each CA, and the accounts there.
 pub(super) async fn cas(known: &Known) -> Vec<Finding> {
     let mut found = Vec::new();
     let (mut accounts, mut servers, mut down) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
@@ -35,8 +35,8 @@ pub(super) async fn cas(known: &Known) -> Vec<Finding> {
     }
     // The CA whose clock is nearest is the one to believe.
     let nearest = clocks.into_iter().min_by_key(|(ahead, _)| ahead.unsigned_abs());
-    found.extend(nearest.map(|(ahead, words)| clock(ahead, words)));
-    found
+    let clock = nearest.map(|(ahead, words)| clock(ahead, words));
+    clock.into_iter().chain(found).collect()
 }
 
 fn refused(issuer: &Issuer, why: &str) -> Finding {

@@ -17,7 +17,7 @@ use crate::store::{OpenMode, StateDirectory};
 use crate::trust::quoted;
 
 /// The folder of manifests, and `config.toml` in it.
-pub(super) fn config(shell: &Shell, loaded: Option<&Loaded>) -> Vec<Finding> {
+pub(super) fn config(shell: &Shell) -> Vec<Finding> {
     let config = match shell.environment.config_dir(shell.global.config_dir.as_deref()) {
         Ok(config) => config.path,
         Err(error) => return vec![Finding::wrong("config", Obstacle::new(error))],
@@ -34,7 +34,6 @@ pub(super) fn config(shell: &Shell, loaded: Option<&Loaded>) -> Vec<Finding> {
             let is_denied = error.kind() == ErrorKind::PermissionDenied;
             let line = is_denied.then(|| folders::as_root(shell, DOCTOR));
             let found = line.map_or(obstacle.clone(), |line| obstacle.command(line));
-            // What is in it is not known.
             return vec![Finding::wrong("config", found)];
         }
     };
@@ -43,8 +42,7 @@ pub(super) fn config(shell: &Shell, loaded: Option<&Loaded>) -> Vec<Finding> {
         Finding::warning("config", obstacle.command(folders::sudo(DOCTOR)))
     });
     let mistakes = shell.config.mistakes.iter().map(config_file);
-    let manifests = loaded.map(|loaded| manifests(shell, loaded, &config));
-    [folder].into_iter().chain(unread).chain(mistakes).chain(manifests).collect()
+    [folder].into_iter().chain(unread).chain(mistakes).collect()
 }
 
 /// A mistake in `config.toml`.
@@ -63,7 +61,14 @@ fn config_file(mistake: &Diagnostic) -> Finding {
     )
 }
 
-fn manifests(shell: &Shell, loaded: &Loaded, config: &Path) -> Finding {
+/// What the folder of manifests has; `None` where it cannot be read.
+pub(super) fn manifests(shell: &Shell, loaded: &Loaded) -> Option<Finding> {
+    let config = shell.environment.config_dir(shell.global.config_dir.as_deref()).ok()?.path;
+    let is_unread = |error: std::io::Error| error.kind() != ErrorKind::NotFound;
+    (!fs::read_dir(&config).is_err_and(is_unread)).then(|| in_folder(shell, loaded, &config))
+}
+
+fn in_folder(shell: &Shell, loaded: &Loaded, config: &Path) -> Finding {
     let (errors, _) = manifest::count(&manifest::joined(&loaded.diagnostics));
     let certificates = loaded.certificates.len();
     if errors > 0 {
@@ -76,7 +81,9 @@ fn manifests(shell: &Shell, loaded: &Loaded, config: &Path) -> Finding {
     if certificates == 0 {
         let into = quoted(config);
         let line = if loaded.issuers.is_empty() {
-            format!("certctl create issuer letsencrypt --email you@example.com --into {into}")
+            format!(
+                "certctl create issuer letsencrypt-staging --email you@example.com --into {into}"
+            )
         } else {
             format!("certctl create certificate www.example.com --into {into}")
         };

@@ -1,38 +1,78 @@
 //! How HTTP-01 challenges are answered: by the listener, or by the files of another server.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::Path;
 
-use super::finding::Finding;
+use super::finding::{Finding, names};
 use super::usage::Use;
-use crate::cli::check::{Port, ways_out};
+use crate::cli::check::{Port, Server, WAYS_OF_WEBROOT, ways_out};
+use crate::cli::report::short;
 use crate::cli::shell::Shell;
-use crate::cli::timer::is_masked;
+use crate::cli::timer::{SocketUnit, Units};
 use crate::resource::{Obstacle, Settings};
-use crate::solver::http01::{ListenError, check_webroot};
+use crate::solver::http01::{ListenError, Listener, check_webroot, listener_addresses};
 
 /// A finding for each list of addresses that is listened on, and one for each webroot.
 pub(super) fn http01(shell: &Shell, uses: &[Use<'_>]) -> Vec<Finding> {
     let (ports, webroots) = used(shell, uses);
-    let masked = masked_socket(&ports, Path::new("/"));
-    ports.iter().map(port).chain(masked).chain(webroots.into_iter().map(webroot)).collect()
+    let units = Units::of_config(shell);
+    let masked = units.and_then(|units| masked_socket(&ports, units));
+    let is_needed = uses.is_empty() || uses.iter().any(Use::needs_usual_port);
+    let unneeded = units.filter(|_| !is_needed).and_then(|units| {
+        let refused = Listener::check(&listener_addresses(&[])).err()?;
+        unneeded_socket(&refused, units)
+    });
+    let ports = ports.iter().map(port).chain(unneeded);
+    masked.into_iter().chain(ports).chain(webroots.iter().map(webroot)).collect()
 }
 
-/// What keeps the service from a port that this run would get.
-fn masked_socket(ports: &[Port], root: &Path) -> Option<Finding> {
-    let is_masked = is_masked(root, "certctl.socket");
-    let is_free = ports.iter().any(|found| matches!(found, Port::Usable { .. }));
-    let obstacle = Obstacle::new("certctl.socket is masked: certctl.service gets no port 80");
-    (is_masked && is_free)
-        .then(|| Finding::warning("HTTP-01", obstacle.command("systemctl unmask certctl.socket")))
+/// What keeps the service from a port that this run would get, or that this user may not open
+/// either.
+fn masked_socket(ports: &[Port], units: Units) -> Option<Finding> {
+    let is_free = |found: &Port| match found {
+        Port::Usable { .. } | Port::Refused(ListenError::NoPermission { .. }) => true,
+        Port::Refused(_) | Port::Unknown(_) => false,
+    };
+    if units.socket != SocketUnit::Masked || units.may_listen || !ports.iter().any(is_free) {
+        return None;
+    }
+    let fact =
+        "certctl.socket is masked: certctl.service runs as an ordinary user, and gets no port 80";
+    let obstacle = Obstacle::new(fact).command("systemctl unmask certctl.socket");
+    Some(if units.is_scheduled {
+        Finding::wrong("HTTP-01", obstacle)
+    } else {
+        Finding::warning("HTTP-01", obstacle)
+    })
 }
 
-/// What would stop a run by any user: that this one may not listen is not among it.
+/// A unit that fails at each run, because another program has its port, and that is for nothing.
+fn unneeded_socket(refused: &ListenError, units: Units) -> Option<Finding> {
+    let holder = match refused {
+        ListenError::InUse { holder, .. } => holder.as_ref(),
+        ListenError::NoPermission { .. }
+        | ListenError::Io { .. }
+        | ListenError::Thread { .. }
+        | ListenError::Inherited { .. } => return None,
+    };
+    // That is the unit itself, while the service runs.
+    let is_ours = holder.is_some_and(|holder| holder.is_init() || holder.is_certctl);
+    if units.socket != SocketUnit::Closed || is_ours {
+        return None;
+    }
+    let fact = format!(
+        "certctl.socket fails at each run of certctl.service: {refused}, and no certificate needs it"
+    );
+    let obstacle = Obstacle::new(fact).command("systemctl mask --now certctl.socket");
+    Some(Finding::warning("HTTP-01", obstacle))
+}
+
+/// The ports that would stop a run by any user: that this one may not listen is not among it.
 pub(super) fn blocking(shell: &Shell, uses: &[Use<'_>]) -> Vec<Finding> {
-    let (ports, webroots) = used(shell, uses);
+    let (ports, _) = used(shell, uses);
     let ports = ports.iter().filter(|found| is_of_host(found)).map(port);
-    ports.chain(webroots.into_iter().map(webroot)).filter(Finding::is_wrong).collect()
+    ports.filter(Finding::is_wrong).collect()
 }
 
 /// Whether another user would find the same.
@@ -43,22 +83,48 @@ fn is_of_host(found: &Port) -> bool {
     }
 }
 
+/// A webroot that is named.
+struct Webroot<'u> {
+    path: &'u str,
+    /// On which another server is to serve it.
+    port: u16,
+    /// The objects that name it, each with its file.
+    objects: Vec<String>,
+}
+
 /// The ports that are listened on, as they are now, and the webroots.
-fn used<'u>(shell: &Shell, uses: &'u [Use<'_>]) -> (Vec<Port>, BTreeSet<&'u str>) {
-    let mut webroots = BTreeSet::new();
+fn used<'u>(shell: &Shell, uses: &'u [Use<'_>]) -> (Vec<Port>, Vec<Webroot<'u>>) {
+    let mut webroots: BTreeMap<(&str, u16), Webroot<'_>> = BTreeMap::new();
     let mut listeners: BTreeMap<&[String], &Settings> = BTreeMap::new();
     for one in uses {
         if one.over_http().is_empty() {
             continue;
         }
-        if let Some(path) = &one.settings.http01_webroot {
-            webroots.insert(path.as_str());
+        if let Some(path) = one.settings.http01_webroot.as_deref() {
+            let port = one.settings.http01_check_port.unwrap_or(shell.global.http01_check_port);
+            let found = webroots.entry((path, port));
+            let found = found.or_insert(Webroot { path, port, objects: Vec::new() });
+            let object = names_webroot(one);
+            if !found.objects.contains(&object) {
+                found.objects.push(object);
+            }
         } else {
             listeners.entry(&one.settings.http01_listen).or_insert(&one.settings);
         }
     }
     let ports = listeners.into_values().map(|settings| Port::of(shell, settings));
-    (ports.collect(), webroots)
+    (ports.collect(), webroots.into_values().collect())
+}
+
+/// What names the webroot of a Certificate, and its file.
+fn names_webroot(one: &Use<'_>) -> String {
+    let Use { certificate, issuer, .. } = one;
+    let (kind, of, origin) = if certificate.settings.http01_webroot.is_some() {
+        ("Certificate".to_owned(), &certificate.metadata, &certificate.origin)
+    } else {
+        (issuer.kind.to_string(), &issuer.metadata, &issuer.origin)
+    };
+    format!("{kind} {} in {}", short(&of.key()), origin.path.display())
 }
 
 fn port(found: &Port) -> Finding {
@@ -91,11 +157,26 @@ fn port(found: &Port) -> Finding {
     }
 }
 
-fn webroot(path: &str) -> Finding {
-    match check_webroot(Path::new(path)) {
-        Ok(()) => Finding::well("webroot", format_args!("{path} can be written to")),
-        Err(obstacle) => Finding::wrong("webroot", obstacle),
+fn webroot(found: &Webroot<'_>) -> Finding {
+    let Webroot { path, port, objects } = found;
+    if let Err(Obstacle { fact, fix }) = check_webroot(Path::new(path)) {
+        let fact = format!("{fact} ({})", names(objects));
+        return Finding::wrong("webroot", Obstacle { fact, fix });
     }
+    let obstacle = match Server::at(*port) {
+        Server::Other => {
+            return Finding::well("webroot", format_args!("{path} can be written to"));
+        }
+        Server::Absent => Obstacle::new(format_args!(
+            "nothing listens on port {port} of this host to serve {path} ({})",
+            names(objects)
+        )),
+        Server::Certctl(holder) => Obstacle::new(format_args!(
+            "{holder} has port {port}, not a web server that serves {path} ({})",
+            names(objects)
+        )),
+    };
+    Finding::warning("webroot", obstacle.advice(WAYS_OF_WEBROOT))
 }
 
 fn list(addresses: &[SocketAddr]) -> String {
@@ -107,21 +188,78 @@ fn list(addresses: &[SocketAddr]) -> String {
 mod tests {
     use super::super::finding::Verdict;
     use super::*;
+    use crate::resource::Fix;
     use crate::solver::http01::Holder;
 
     #[test]
-    fn a_masked_socket_is_seen_where_the_port_is_free() {
-        let root = tempfile::tempdir().unwrap();
+    fn a_masked_socket_is_wrong_where_the_service_needs_it() {
         let addr: SocketAddr = "[::]:80".parse().unwrap();
-        let free = [Port::Usable { addresses: vec![addr], sharers: Vec::new() }];
-        let taken = [Port::Refused(ListenError::InUse { addr, holder: None })];
-        assert!(masked_socket(&free, root.path()).is_none());
-        let units = root.path().join("etc/systemd/system");
-        std::fs::create_dir_all(&units).unwrap();
-        std::os::unix::fs::symlink("/dev/null", units.join("certctl.socket")).unwrap();
-        let found = masked_socket(&free, root.path()).unwrap();
-        assert!(!found.is_wrong());
-        assert!(masked_socket(&taken, root.path()).is_none());
+        let free = || Port::Usable { addresses: vec![addr], sharers: Vec::new() };
+        let denied = || Port::Refused(ListenError::NoPermission { addr });
+        let taken = || Port::Refused(ListenError::InUse { addr, holder: None });
+        let masked = Units { socket: SocketUnit::Masked, ..Units::default() };
+        let scheduled = Units { is_scheduled: true, ..masked };
+        let privileged = Units { may_listen: true, ..scheduled };
+        for (port, units, verdict) in [
+            (free(), Units::default(), None),
+            (free(), masked, Some(Verdict::Warning)),
+            (free(), scheduled, Some(Verdict::Wrong)),
+            (denied(), scheduled, Some(Verdict::Wrong)),
+            (taken(), scheduled, None),
+            (free(), privileged, None),
+        ] {
+            let found = masked_socket(&[port], units);
+            assert_eq!(found.map(|found| found.verdict), verdict, "{units:?}");
+        }
+    }
+
+    #[test]
+    fn a_socket_that_fails_for_nothing_is_to_be_masked() {
+        let addr: SocketAddr = "[::]:80".parse().unwrap();
+        let in_use = |holder| ListenError::InUse { addr, holder };
+        let nginx = || in_use(Some(Holder::new("nginx", 812)));
+        let there = Units { socket: SocketUnit::Closed, ..Units::default() };
+        let open = Units { socket: SocketUnit::Open, ..there };
+        let found = unneeded_socket(&nginx(), there).unwrap();
+        assert_eq!(
+            (found.verdict, found.fact.as_str(), found.remedy),
+            (
+                Verdict::Warning,
+                "certctl.socket fails at each run of certctl.service: [::]:80 is in use by nginx (pid \
+                 812), and no certificate needs it",
+                Some(Fix::Command("systemctl mask --now certctl.socket".to_owned()))
+            )
+        );
+        assert!(unneeded_socket(&in_use(None), there).is_some());
+        for (refused, units) in [
+            (nginx(), Units::default()),
+            (in_use(None), open),
+            (in_use(Some(Holder::new("systemd", 1))), there),
+            (ListenError::NoPermission { addr }, there),
+        ] {
+            assert_eq!(unneeded_socket(&refused, units), None, "{refused} {units:?}");
+        }
+    }
+
+    #[test]
+    fn a_webroot_that_nothing_serves_is_a_warning() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().to_str().unwrap();
+        // Another program than certctl, as far as the test can tell: this process.
+        let server = std::net::TcpListener::bind("0.0.0.0:0").unwrap();
+        let port = server.local_addr().unwrap().port();
+        let of =
+            || webroot(&Webroot { path, port, objects: vec!["Certificate web in f".to_owned()] });
+        assert_eq!(of().verdict, Verdict::Well);
+        drop(server);
+        let found = of();
+        let fact = format!(
+            "nothing listens on port {port} of this host to serve {path} (Certificate web in f)"
+        );
+        assert_eq!((found.verdict, found.fact), (Verdict::Warning, fact));
+        let gone =
+            webroot(&Webroot { path: "/no-such", port, objects: vec!["Issuer ca".to_owned()] });
+        assert!(gone.is_wrong() && gone.fact.ends_with("(Issuer ca)"), "{gone:?}");
     }
 
     #[test]

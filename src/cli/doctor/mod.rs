@@ -2,7 +2,8 @@
 //!
 //! Contract: read-only. Each check is a function that returns findings; what a check cannot read is
 //! a finding too, and stops none of the others. What the manifests need is judged by the functions
-//! that `issue` uses. The checks that need the network come last.
+//! that `issue` uses. What may cause another finding comes before it, so that the first command is the
+//! one to run first: folders, then what the manifests need, then the network, then the runs.
 
 mod ca;
 mod dns;
@@ -38,12 +39,14 @@ pub(super) fn doctor(args: &DoctorArgs, shell: &mut Shell) -> Result<ExitCode, C
     format_of(shell, "doctor")?;
     on_one_thread(async {
         let known = Known::read(shell, false).await?;
-        let (mut found, is_damaged) = offline(shell, &known).await?;
+        let uses = Use::of_tasks(&known.targets.tasks);
+        let mut found = host(shell, &known, &uses).await;
         if !args.offline {
-            let uses = Use::of_tasks(&known.targets.tasks);
-            found.extend(ca::cas(&known).await);
             found.extend(dns::dns(known.workspace.settings(), &uses).await);
+            found.extend(ca::cas(&known).await);
         }
+        let (of_runs, is_damaged) = runs(shell, &known, !uses.is_empty()).await?;
+        found.extend(of_runs);
         print(shell, &found)?;
         Ok(if is_damaged {
             ExitCode::State
@@ -58,22 +61,30 @@ pub(super) fn doctor(args: &DoctorArgs, shell: &mut Shell) -> Result<ExitCode, C
     })
 }
 
-/// What is found without the network, and whether the state is damaged.
-async fn offline(shell: &Shell, known: &Known) -> Result<(Vec<Finding>, bool), CliError> {
+/// The folders, and what the manifests need on this host.
+async fn host(shell: &Shell, known: &Known, uses: &[Use<'_>]) -> Vec<Finding> {
     let Known { workspace, targets, .. } = known;
-    let uses = Use::of_tasks(&targets.tasks);
     let tasks: Vec<&Task> = targets.tasks.iter().collect();
-    let mut found = folder::config(shell, Some(&targets.loaded));
-    let state = folder::state(shell);
-    let has_state = known.state().is_some();
-    found.push(state);
+    let mut found = folder::config(shell);
+    found.push(folder::state(shell));
+    found.extend(folder::manifests(shell, &targets.loaded));
     let lacks = workspace.lacks(&targets.loaded, &targets.secrets, &tasks).await;
     let lacks = lacks.unwrap_or_default();
-    found.extend(need::needs(&lacks, &uses, workspace.settings()));
-    found.extend(http01::http01(shell, &uses));
-    found.push(schedule::scheduler(shell));
-    if !has_state {
-        return Ok((found, true));
+    found.extend(need::needs(&lacks, uses, workspace.settings()));
+    found.extend(http01::http01(shell, uses));
+    found
+}
+
+/// What the runs have left, what starts them, and whether the state is damaged.
+async fn runs(
+    shell: &Shell,
+    known: &Known,
+    has_certificates: bool,
+) -> Result<(Vec<Finding>, bool), CliError> {
+    let Known { workspace, targets, .. } = known;
+    let scheduler = schedule::scheduler(shell);
+    if known.state().is_none() {
+        return Ok((vec![scheduler], true));
     }
     let scene = Scene { format: Format::Text, ..Scene::of(shell) };
     let mut certificates = Certificates::default();
@@ -82,18 +93,17 @@ async fn offline(shell: &Shell, known: &Known) -> Result<(Vec<Finding>, bool), C
         Ok::<_, StoreError>(())
     };
     Box::pin(workspace.each_view(targets, None, Depth::Line, scene.now, show)).await?;
-    if !uses.is_empty() || !workspace.records().is_empty() {
-        found.push(schedule::last_run(workspace, &certificates, &scene));
-    }
-    found.extend(certificates.findings());
-    Ok((found, certificates.are_damaged()))
+    let has_runs = has_certificates || !workspace.records().is_empty();
+    let last_run = has_runs.then(|| schedule::last_run(workspace, &certificates, &scene));
+    let found = last_run.into_iter().chain(certificates.findings()).chain([scheduler]);
+    Ok((found.collect(), certificates.are_damaged()))
 }
 
 /// What `validate --host` adds to what it says of the manifests.
 pub(super) fn of_host(shell: &Shell, loaded: &Loaded) -> Result<Vec<Finding>, CliError> {
     let uses = Use::of_manifests(loaded);
     let settings = shell.settings()?;
-    let mut found = folder::config(shell, None);
+    let mut found = folder::config(shell);
     found.push(folder::state(shell));
     found.extend(need::alert_hook(&settings));
     found.extend(http01::http01(shell, &uses));

@@ -39,6 +39,8 @@ pub(super) fn needs(lacks: &[Lack], uses: &[Use<'_>], settings: &Settings) -> Ve
         let (of_kind, subject) = match need {
             Need::Hook(name) => (&mut hooks, format!("hook {name}")),
             Need::Output(_) => (&mut outputs, "output".to_owned()),
+            // A finding of its own, of HTTP-01.
+            Need::Webroot(_) => continue,
             Need::Secret(name) => (&mut secrets, format!("secret {name}")),
             Need::Field => (&mut fields, "settings".to_owned()),
         };

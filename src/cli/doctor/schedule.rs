@@ -8,7 +8,7 @@ use crate::cli::report::short;
 use crate::cli::shell::Shell;
 use crate::cli::status::{Scene, Verdict};
 use crate::cli::time;
-use crate::cli::timer::{Scheduler, TIMER, line_of_user, masked_unit};
+use crate::cli::timer::{Scheduler, TIMER, enable_timer, line_of_user, masked_unit};
 use crate::resource::Obstacle;
 use crate::workspace::Workspace;
 use crate::workspace::view::CertificateView;
@@ -23,8 +23,21 @@ pub(super) fn scheduler(shell: &Shell) -> Finding {
         return masked(unit);
     }
     let as_root = shell.acts_as.is_some();
-    let is_stopped = found.as_ref().is_some_and(|found| found.is_stopped(is_of_user, as_root));
-    scheduled(found, is_of_user, is_stopped, shell.environment.is_root())
+    let now = match &found {
+        Some(found) if found.is_stopped(is_of_user, as_root) => Now::Stopped,
+        Some(found) => Now::Runs { next: found.next_run(is_of_user, as_root) },
+        None => Now::Runs { next: None },
+    };
+    scheduled(found, is_of_user, now, shell.environment.is_root())
+}
+
+/// What an enabled scheduler does.
+enum Now {
+    Stopped,
+    /// When a timer of systemd runs next, where that is known.
+    Runs {
+        next: Option<String>,
+    },
 }
 
 fn masked(unit: &str) -> Finding {
@@ -32,26 +45,25 @@ fn masked(unit: &str) -> Finding {
     Finding::wrong("scheduler", obstacle.command(format!("systemctl unmask {unit}")))
 }
 
-fn scheduled(
-    scheduler: Option<Scheduler>,
-    is_of_user: bool,
-    is_stopped: bool,
-    is_root: bool,
-) -> Finding {
+fn scheduled(scheduler: Option<Scheduler>, is_of_user: bool, now: Now, is_root: bool) -> Finding {
     let print =
         if is_of_user { line_of_user() } else { "certctl timer print --systemd".to_owned() };
     let systemctl = if is_of_user { "systemctl --user" } else { "systemctl" };
     match scheduler {
-        Some(Scheduler::Enabled(path)) if is_stopped => {
-            let obstacle =
-                Obstacle::new(format_args!("{} is enabled, and stopped now", path.display()));
-            Finding::wrong("scheduler", obstacle.command(format!("{systemctl} start {TIMER}")))
-        }
-        Some(Scheduler::Enabled(path)) => Finding::well("scheduler", path.display()),
+        Some(Scheduler::Enabled(path)) => match now {
+            Now::Stopped => {
+                let obstacle =
+                    Obstacle::new(format_args!("{} is enabled, and stopped now", path.display()));
+                Finding::wrong("scheduler", obstacle.command(format!("{systemctl} start {TIMER}")))
+            }
+            Now::Runs { next: Some(next) } => {
+                Finding::well("scheduler", format_args!("{}; next run {next}", path.display()))
+            }
+            Now::Runs { next: None } => Finding::well("scheduler", path.display()),
+        },
         Some(Scheduler::Disabled(path)) => {
             let obstacle = Obstacle::new(format_args!("{} is not enabled", path.display()));
-            let line = format!("{systemctl} enable --now {TIMER}");
-            Finding::wrong("scheduler", obstacle.command(line))
+            Finding::wrong("scheduler", obstacle.command(enable_timer(is_of_user)))
         }
         Some(Scheduler::Absent) if is_root => {
             let obstacle = Obstacle::new("no timer and no crontab of the system runs certctl");
@@ -154,7 +166,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::super::finding::Verdict;
-    use super::scheduled;
+    use super::{Now, scheduled};
     use crate::cli::timer::{Scheduler, line_of_user};
     use crate::resource::Fix;
 
@@ -180,9 +192,13 @@ mod tests {
             (enabled(), true, true, false, wrong, Some(start_of_user)),
             (None, false, false, true, Verdict::Unknown, None),
         ] {
-            let found = scheduled(scheduler, is_of_user, is_stopped, is_root);
+            let now = if is_stopped { Now::Stopped } else { Now::Runs { next: None } };
+            let found = scheduled(scheduler, is_of_user, now, is_root);
             let line = line.map(|line| Fix::Command(line.to_owned()));
             assert_eq!((found.verdict, found.remedy), (verdict, line), "{}", found.fact);
         }
+        let next = Some("Tue 2026-11-24 03:12:33 UTC".to_owned());
+        let found = scheduled(enabled(), false, Now::Runs { next }, true);
+        assert_eq!(found.fact, "/certctl.timer; next run Tue 2026-11-24 03:12:33 UTC");
     }
 }

@@ -71,7 +71,13 @@ impl Block {
         for Row { label, text: value } in rows {
             text.push_str(&lines(label, value));
         }
-        text.push_str(&lines("try", &commands.join("; ")));
+        // What is to be done is a line each, before the commands that show more.
+        let (shows, does): (Vec<&str>, Vec<&str>) =
+            commands.iter().map(String::as_str).partition(|line| line.starts_with("certctl "));
+        let shows = Some(shows.join("; ")).filter(|line| !line.is_empty());
+        let does = does.into_iter().map(str::to_owned);
+        let tries: Vec<String> = does.chain(shows).collect();
+        text.push_str(&lines("try", &tries.join("\n")));
         if !next.is_empty() {
             text = format!("{text}\n  {}", escape(next));
         }
@@ -118,6 +124,10 @@ mod tests {
                     next attempt tomorrow";
         assert_eq!(block().text(true), text);
         assert_eq!(block().text(false), text.replace('…', "..."));
+        let fixed =
+            Block { commands: vec!["mkdir /a".into(), "certctl status web".into()], ..block() };
+        let tries = "  try       mkdir /a\n            certctl status web\n";
+        assert!(fixed.text(true).contains(tries), "{}", fixed.text(true));
         let twice = Block { title: "web: no solver".into(), ..block() };
         assert!(twice.text(true).starts_with("error: web: no solver [challenge"), "{twice:?}");
         let bare = Block { word: "pending", title: "x".into(), ..Block::default() };

@@ -1,6 +1,6 @@
 //! Whether a scheduler of this system runs certctl, as far as files show it.
 //!
-//! Contract: read-only, and no program is started but `systemctl is-active`. What is not found may be
+//! Contract: read-only, and no program is started but `systemctl is-active` and `systemctl show`. What is not found may be
 //! there nevertheless: the crontab of another user cannot be read, and a container has a loop of its
 //! own.
 
@@ -42,15 +42,21 @@ impl Scheduler {
     /// `as_root`: root acts as another user now, which systemd answers over a bus alone, that a small
     /// host does not have.
     pub(crate) fn is_stopped(&self, is_of_user: bool, as_root: bool) -> bool {
-        let is_timer = match self {
+        self.is_timer()
+            && systemctl().is_some_and(|path| says_stopped(path, TIMER, is_of_user, as_root))
+    }
+
+    /// When a timer of systemd that is enabled runs next, in systemd's words.
+    pub(crate) fn next_run(&self, is_of_user: bool, as_root: bool) -> Option<String> {
+        let systemctl = systemctl().filter(|_| self.is_timer())?;
+        next_run(systemctl, is_of_user, as_root)
+    }
+
+    fn is_timer(&self) -> bool {
+        match self {
             Self::Enabled(path) => path.ends_with(TIMER),
             Self::Disabled(_) | Self::Absent => false,
-        };
-        // As sd_booted(3) has it.
-        let has_systemd = Path::new("/run/systemd/system").is_dir();
-        is_timer
-            && has_systemd
-            && SYSTEMCTL.iter().map(Path::new).any(|path| says_stopped(path, is_of_user, as_root))
+        }
     }
 
     /// The one that runs certctl as root, or as its own user.
@@ -85,6 +91,22 @@ impl Scheduler {
     }
 }
 
+/// Whether the timer of a package, or of `timer print`, is there, enabled or not.
+pub(crate) fn has_timer(root: &Path) -> bool {
+    UNITS.iter().any(|path| root.join(path).symlink_metadata().is_ok())
+}
+
+/// Whether a package has a timer.
+pub(super) fn has_packaged_timer(root: &Path) -> bool {
+    PACKAGED.iter().any(|path| root.join(path).symlink_metadata().is_ok())
+}
+
+/// The command that starts the timer now and at each boot.
+pub(crate) fn enable_timer(is_of_user: bool) -> String {
+    let of = if is_of_user { " --user" } else { "" };
+    format!("systemctl{of} enable --now {TIMER}")
+}
+
 /// Whether `certctl-reload.service` runs the hooks of this state: it is installed, and the state is
 /// that of the units, whose user has no right to run the hooks of root.
 pub(crate) fn leaves_hooks_to_unit(shell: &Shell) -> bool {
@@ -113,35 +135,127 @@ pub(crate) fn masked_unit(root: &Path) -> Option<&'static str> {
     RUN_UNITS.iter().copied().find(|unit| is_masked(root, unit))
 }
 
+/// The units of the system, as far as HTTP-01 needs them.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Units {
+    pub(crate) socket: SocketUnit,
+    /// Whether the administrator gave the service the right to open port 80 itself.
+    pub(crate) may_listen: bool,
+    /// Whether the timer is enabled.
+    pub(crate) is_scheduled: bool,
+}
+
+/// `certctl.socket`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum SocketUnit {
+    #[default]
+    Absent,
+    Masked,
+    /// It does not listen now: it failed, or the service does not run.
+    Closed,
+    Open,
+}
+
+impl Units {
+    /// Those of the system, where its runs read these manifests.
+    pub(crate) fn of_config(shell: &Shell) -> Option<Self> {
+        let config = shell.environment.config_dir(shell.global.config_dir.as_deref()).ok()?;
+        Scheduler::of_config(&config).filter(|_| config.source != Source::User)?;
+        let as_root = shell.acts_as.is_some();
+        let is_open = || {
+            let state = state_of(systemctl()?, SOCKET, false, as_root)?;
+            Some(state.starts_with(b"active"))
+        };
+        Some(Self::of_system(Path::new("/"), is_open))
+    }
+
+    fn of_system(root: &Path, is_open: impl FnOnce() -> Option<bool>) -> Self {
+        let is_there = SOCKETS.iter().any(|path| root.join(path).symlink_metadata().is_ok());
+        let socket = if is_masked(root, SOCKET) {
+            SocketUnit::Masked
+        } else if !is_there {
+            SocketUnit::Absent
+        } else if is_open() == Some(true) {
+            SocketUnit::Open
+        } else {
+            SocketUnit::Closed
+        };
+        let units = root.join("etc/systemd/system");
+        let changes = std::fs::read_dir(units.join("certctl.service.d")).into_iter().flatten();
+        let changes = changes.flatten().map(|entry| entry.path());
+        let may_listen =
+            changes.chain([units.join("certctl.service")]).any(|path| lets_listen(&path));
+        Self { socket, may_listen, is_scheduled: Scheduler::of_system(root).is_timer() }
+    }
+}
+
+/// Whether a unit gives its service the right to open ports below 1024.
+fn lets_listen(unit: &Path) -> bool {
+    has_line(unit, |line| {
+        line.starts_with("AmbientCapabilities") && line.contains("CAP_NET_BIND_SERVICE")
+    })
+}
+
 /// Whether the administrator masked a unit of the system.
-pub(crate) fn is_masked(root: &Path, unit: &str) -> bool {
+fn is_masked(root: &Path, unit: &str) -> bool {
     let unit = root.join("etc/systemd/system").join(unit);
     std::fs::read_link(unit).is_ok_and(|target| target == Path::new("/dev/null"))
 }
 
-/// Whether systemd knows the timer to be stopped. Without an answer from it, nothing is known.
-fn says_stopped(systemctl: &Path, is_of_user: bool, as_root: bool) -> bool {
+/// The program, where systemd runs the host, as sd_booted(3) has it.
+fn systemctl() -> Option<&'static Path> {
+    let program = Path::new("/usr/bin/systemctl");
+    (Path::new("/run/systemd/system").is_dir() && program.exists()).then_some(program)
+}
+
+/// Whether systemd knows a unit to be stopped. Without an answer from it, nothing is known.
+fn says_stopped(systemctl: &Path, unit: &str, is_of_user: bool, as_root: bool) -> bool {
+    state_of(systemctl, unit, is_of_user, as_root).is_some_and(|state| {
+        matches!(state.trim_ascii(), b"inactive" | b"failed" | b"deactivating")
+    })
+}
+
+fn state_of(systemctl: &Path, unit: &str, is_of_user: bool, as_root: bool) -> Option<Vec<u8>> {
+    answer(systemctl, &["is-active", unit], is_of_user, as_root)
+}
+
+/// When the timer runs next, where that is known.
+fn next_run(systemctl: &Path, is_of_user: bool, as_root: bool) -> Option<String> {
+    let words = ["show", TIMER, "--property=NextElapseUSecRealtime", "--value"];
+    let text = String::from_utf8(answer(systemctl, &words, is_of_user, as_root)?).ok()?;
+    // `Tue 2026-11-24 03:12:33 UTC`; else empty, or `n/a`.
+    let text = text.trim();
+    text.contains(':').then(|| text.to_owned())
+}
+
+/// What systemctl prints.
+fn answer(systemctl: &Path, words: &[&str], is_of_user: bool, as_root: bool) -> Option<Vec<u8>> {
     let mut command = Command::new(systemctl);
     if as_root {
         command.uid(0).gid(0);
     }
-    command.args(is_of_user.then_some("--user")).args(["is-active", TIMER]);
+    command.args(is_of_user.then_some("--user")).args(words);
     let answer = command.stdin(Stdio::null()).stderr(Stdio::null()).output();
-    answer.is_ok_and(|answer| {
-        matches!(answer.stdout.trim_ascii(), b"inactive" | b"failed" | b"deactivating")
-    })
+    answer.ok().map(|answer| answer.stdout)
 }
 
 /// Whether a line of a crontab that is no comment has our name.
 fn names_certctl(path: &Path) -> bool {
+    has_line(path, |line| line.contains("certctl"))
+}
+
+/// Whether a file has such a line that is no comment.
+fn has_line(path: &Path, is_it: impl Fn(&str) -> bool) -> bool {
     let mut text = String::new();
     let read = File::open(path).and_then(|file| file.take(MOST_READ).read_to_string(&mut text));
-    let is_ours = |line: &str| !line.trim_start().starts_with('#') && line.contains("certctl");
-    read.is_ok() && text.lines().any(is_ours)
+    let mut lines = text.lines().map(str::trim_start).filter(|line| !line.starts_with('#'));
+    read.is_ok() && lines.any(is_it)
 }
 
 /// The timer of the packages, and of `timer print`.
 pub(crate) const TIMER: &str = "certctl.timer";
+/// Port 80, for the service of the timer.
+const SOCKET: &str = "certctl.socket";
 const ENABLED: &[&str] = &[
     "etc/systemd/system/timers.target.wants/certctl.timer",
     "Library/LaunchDaemons/io.certctl.issue.plist",
@@ -157,11 +271,17 @@ const CRONTABS: &[&str] = &[
     "var/spool/cron/root",
     "etc/crontabs/root",
 ];
-const SYSTEMCTL: &[&str] = &["/usr/bin/systemctl"];
 const UNITS: &[&str] = &[
     "etc/systemd/system/certctl.timer",
     "usr/lib/systemd/system/certctl.timer",
     "lib/systemd/system/certctl.timer",
+];
+const PACKAGED: &[&str] =
+    &["usr/lib/systemd/system/certctl.timer", "lib/systemd/system/certctl.timer"];
+const SOCKETS: &[&str] = &[
+    "etc/systemd/system/certctl.socket",
+    "usr/lib/systemd/system/certctl.socket",
+    "lib/systemd/system/certctl.socket",
 ];
 const RELOADS: &[&str] = &[
     "etc/systemd/system/certctl-reload.service",
@@ -213,10 +333,64 @@ mod tests {
             );
             let program = write(root.path(), "systemctl", &script);
             fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-            assert_eq!(says_stopped(&program, of_user, false), is_stopped, "{answer}");
+            assert_eq!(says_stopped(&program, TIMER, of_user, false), is_stopped, "{answer}");
         }
-        assert!(!says_stopped(&root.path().join("none"), false, false));
+        assert!(!says_stopped(&root.path().join("none"), TIMER, false, false));
         assert!(!Scheduler::Enabled("/etc/crontab".into()).is_stopped(false, false));
+    }
+
+    #[test]
+    fn the_next_run_is_what_systemd_says() {
+        let root = tempfile::tempdir().unwrap();
+        let time = "Tue 2026-11-24 03:12:33 UTC";
+        for (answer, next) in [(time, Some(time)), ("", None), ("n/a", None), ("infinity", None)] {
+            let words = "show certctl.timer --property=NextElapseUSecRealtime --value";
+            let script = format!("#!/bin/sh\n[ \"$*\" = '{words}' ] && echo '{answer}'\n");
+            let program = write(root.path(), "systemctl", &script);
+            fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+            assert_eq!(next_run(&program, false, false).as_deref(), next, "{answer}");
+        }
+    }
+
+    #[test]
+    fn the_units_of_port_80_are_read_from_their_files() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path();
+        let found = |is_open| {
+            let Units { socket, may_listen, is_scheduled } = Units::of_system(root, || is_open);
+            (socket, may_listen, is_scheduled)
+        };
+        assert_eq!(found(None), (SocketUnit::Absent, false, false));
+        write(root, "usr/lib/systemd/system/certctl.socket", "");
+        write(root, "usr/lib/systemd/system/certctl.service", "AmbientCapabilities=\n");
+        write(root, "etc/systemd/system/timers.target.wants/certctl.timer", "");
+        for (is_open, socket) in [
+            (None, SocketUnit::Closed),
+            (Some(false), SocketUnit::Closed),
+            (Some(true), SocketUnit::Open),
+        ] {
+            assert_eq!(found(is_open), (socket, false, true));
+        }
+        std::os::unix::fs::symlink("/dev/null", root.join("etc/systemd/system/certctl.socket"))
+            .unwrap();
+        let change = "etc/systemd/system/certctl.service.d/port.conf";
+        for (line, may_listen) in [
+            ("#AmbientCapabilities=CAP_NET_BIND_SERVICE", false),
+            ("AmbientCapabilities=CAP_NET_BIND_SERVICE", true),
+        ] {
+            write(root, change, &format!("[Service]\n{line}\n"));
+            assert_eq!(found(None), (SocketUnit::Masked, may_listen, true));
+        }
+    }
+
+    #[test]
+    fn a_timer_that_is_installed_is_found() {
+        for path in UNITS {
+            let root = tempfile::tempdir().unwrap();
+            assert!(!has_timer(root.path()), "{path}");
+            write(root.path(), path, "");
+            assert!(has_timer(root.path()), "{path}");
+        }
     }
 
     #[test]

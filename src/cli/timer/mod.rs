@@ -21,8 +21,10 @@ use crate::resource::escape;
 use crate::trust::{Trusted, Walk, own_user};
 
 pub(crate) use host::Host;
+use installed::has_packaged_timer;
 pub(crate) use installed::{
-    Scheduler, TIMER, is_masked, leaves_hooks_to_unit, masked_unit, retry_of_hooks,
+    Scheduler, SocketUnit, TIMER, Units, enable_timer, has_timer, leaves_hooks_to_unit,
+    masked_unit, retry_of_hooks,
 };
 
 /// Prints or writes the files of a scheduler.
@@ -39,7 +41,8 @@ pub(super) fn timer(verb: &TimerVerb, shell: &mut Shell) -> Result<ExitCode, Cli
     let is_other = !shell.environment.is_root() && args.user.is_none();
     let mine = shell.environment.config_dir(None).ok().filter(|_| is_other);
     let mine = mine.filter(|found| found.source != Source::Owner).map(|found| found.path);
-    for (warning, advice) in warnings(args, program, &chosen_here(shell), mine.as_deref()) {
+    let warnings = warnings(args, program, &chosen_here(shell), mine.as_deref()).into_iter();
+    for (warning, advice) in warnings.chain(second(args, Path::new("/"))) {
         shell.output.tell(&Message::advice(&warning, &advice));
     }
     let files = files(args, program, &carried(shell)?, Host::here());
@@ -104,6 +107,13 @@ fn warnings(
         warnings.push((warning, advice.to_owned()));
     }
     warnings
+}
+
+/// That a package has a timer for the same runs.
+fn second(args: &TimerPrintArgs, root: &Path) -> Option<(String, String)> {
+    let is_second = args.user.is_none() && !args.launchd && has_packaged_timer(root);
+    let warning = "the package has a timer for these runs".to_owned();
+    is_second.then(|| (warning, format!("{}, instead of these files", enable_timer(false))))
 }
 
 /// The command that schedules the runs of this user. The units of systemd read the folders of the
@@ -419,6 +429,27 @@ mod tests {
         ];
         assert_eq!(of(&["--cron"], Path::new("/"), &chosen), wanted);
         assert!(of(&["--cron"], Path::new("/"), &none).is_empty());
+    }
+
+    #[test]
+    fn a_timer_of_the_package_is_named_instead() {
+        let root = tempfile::tempdir().unwrap();
+        let of = |line: &[&str]| {
+            let line = [&["certctl", "timer", "print"], line].concat();
+            let Some(Verb::Timer(TimerVerb::Print(args))) =
+                Arguments::try_parse_from(line).unwrap().verb
+            else {
+                panic!()
+            };
+            second(&args, root.path()).map(|(_, advice)| advice)
+        };
+        assert_eq!(of(&["--cron"]), None);
+        std::fs::create_dir_all(root.path().join("usr/lib/systemd/system/certctl.timer")).unwrap();
+        let advice = "systemctl enable --now certctl.timer, instead of these files";
+        for line in ["--cron", "--systemd"] {
+            assert_eq!(of(&[line]).as_deref(), Some(advice), "{line}");
+        }
+        assert_eq!(of(&["--cron", "--user", "acme"]), None);
     }
 
     #[test]

@@ -311,6 +311,8 @@ async fn the_listener_passes_the_check_and_does_not_count_it() {
         report.reason(),
         Some("wrong status code '404', expected '200' (127.0.0.1; 2 of 2 addresses)")
     );
+    let all = report.warnings();
+    assert!(all.len() == 2 && all[0].contains("another certctl answered"), "{all:?}");
     folder.put(&"tok".parse().unwrap(), KEY).unwrap();
     let report = check(&["127.0.0.1", "::1"], port).await;
     assert!(report.has_passed(), "{report}");

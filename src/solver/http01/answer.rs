@@ -3,7 +3,7 @@
 //! | request | answer |
 //! | --- | --- |
 //! | GET or HEAD of a presented token, under any Host | 200, the key authorization |
-//! | anything else | 404, always the same, with nothing of the request in it |
+//! | anything else | 404, with nothing of the request in it; a self-check learns that it is ours |
 //!
 //! The token is the secret: a proxy may send its own address as the Host, and a redirect the name
 //! of a central host. A self-check gets the Host back, and reports it when it changed on the way.
@@ -17,7 +17,9 @@ use http::{HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::Full;
 
 use super::{Hits, TokenFolder};
-use crate::resource::{CHALLENGE_PATH, RECEIVED_HOST_HEADER, SELF_CHECK_HEADER, Token};
+use crate::resource::{
+    CHALLENGE_PATH, RECEIVED_HOST_HEADER, SELF_CHECK_HEADER, Token, UNKNOWN_TOKEN_HEADER,
+};
 
 /// The response to `request`; a fetch that is not a self-check is counted.
 pub(super) fn answer<B>(
@@ -25,21 +27,22 @@ pub(super) fn answer<B>(
     hits: &Hits,
     request: &Request<B>,
 ) -> Response<Full<Bytes>> {
-    match key_authorization(folder, request) {
-        Some((token, key_authorization)) => {
-            let body = Bytes::from(key_authorization);
-            let mut response = response(StatusCode::OK, "application/octet-stream", body);
-            if !request.headers().contains_key(SELF_CHECK_HEADER) {
-                hits.record(&token);
-            } else if let Some(host) = request.headers().get(HOST) {
-                response.headers_mut().insert(RECEIVED_HOST_HEADER, host.clone());
-            }
-            response
+    if let Some((token, key_authorization)) = key_authorization(folder, request) {
+        let body = Bytes::from(key_authorization);
+        let mut response = response(StatusCode::OK, "application/octet-stream", body);
+        if !request.headers().contains_key(SELF_CHECK_HEADER) {
+            hits.record(&token);
+        } else if let Some(host) = request.headers().get(HOST) {
+            response.headers_mut().insert(RECEIVED_HOST_HEADER, host.clone());
         }
-        None => {
-            response(StatusCode::NOT_FOUND, "text/plain", Bytes::from_static(b"404 not found\n"))
-        }
+        return response;
     }
+    let body = Bytes::from_static(b"404 not found\n");
+    let mut response = response(StatusCode::NOT_FOUND, "text/plain", body);
+    if request.headers().contains_key(SELF_CHECK_HEADER) {
+        response.headers_mut().insert(UNKNOWN_TOKEN_HEADER, HeaderValue::from_static("1"));
+    }
+    response
 }
 
 fn key_authorization<B>(folder: &TokenFolder, request: &Request<B>) -> Option<(Token, String)> {
@@ -122,5 +125,11 @@ mod tests {
         let found = answer(&folder, &hits, &request.body(()).unwrap());
         assert_eq!((found.status(), hits.of(&token)), (StatusCode::OK, None));
         assert_eq!(found.headers()[RECEIVED_HOST_HEADER], "example.com");
+        for (header, is_marked) in [(SELF_CHECK_HEADER, true), ("x-other", false)] {
+            let request =
+                Request::builder().uri("/.well-known/acme-challenge/no").header(header, "1");
+            let found = answer(&folder, &hits, &request.body(()).unwrap());
+            assert_eq!(found.headers().contains_key(UNKNOWN_TOKEN_HEADER), is_marked, "{header}");
+        }
     }
 }
