@@ -363,3 +363,24 @@ fn a_usage_that_the_ca_does_not_issue_is_a_warning() {
     let run = world.run(&["validate"]).ends_in(0);
     assert!(!run.stderr.contains("warning["), "{}", run.stderr);
 }
+
+#[test]
+fn a_renewal_at_almost_every_run_is_a_warning() {
+    let world = World::prepared(&[]);
+    for (field, is_soon) in [
+        ("renewBefore: 2159h59m", true),
+        ("renewBefore: 1945h", true),
+        ("renewBefore: 1944h", false),
+        ("renewBeforePercentage: 91", true),
+        ("renewBeforePercentage: 90", false),
+    ] {
+        world.write("config/web.yaml", &CertificateYaml::new("web").field(field));
+        let run = world.run(&["validate"]).ends_in(0);
+        assert_eq!(run.stderr.contains("warning[W0307]: spec.renewBefore"), is_soon, "{field}");
+    }
+    world.write("config/web.yaml", &CertificateYaml::new("web").field("renewBefore: 2159h59m"));
+    let said =
+        "each certificate would be renewed 1m0s after it is issued, of a lifetime of 2160h0m0s";
+    let run = world.run(&["validate", "--strict"]).ends_in(3).says(said).says("web.yaml:12:");
+    run.says("= help: write the time before the expiry, such as 720h0m0s, or remove the field");
+}

@@ -19,7 +19,7 @@ use super::output::{When, escape, write_above};
 use super::report;
 use super::shell::Shell;
 use super::time::rfc3339;
-use crate::engine::{Ended, Observer, Wait};
+use crate::engine::{self, Ended, Observer, Wait};
 use crate::report::{Ending, Report};
 use crate::resource::{ChallengeType, Event, EventType, GoDuration, NamespacedName, Reason};
 
@@ -48,6 +48,8 @@ struct Seen {
     all: usize,
     over: usize,
     failed: usize,
+    /// Those that are issued, which is not logged.
+    issued: Vec<NamespacedName>,
     /// The certificates that have a line, oldest first, and whether their work is over.
     shown: Vec<(NamespacedName, ProgressBar, bool)>,
     /// Those that are running without a line.
@@ -108,6 +110,7 @@ impl Progress {
             all: certificates,
             over: 0,
             failed: 0,
+            issued: Vec::new(),
             shown: Vec::new(),
             hidden: Vec::new(),
             waits: Vec::new(),
@@ -126,6 +129,19 @@ impl Progress {
             let remedy = remedy(wait.obstructed.as_ref()).map(|line| format!("; try: {line}"));
             let (until, remedy) = (until.unwrap_or_default(), remedy.unwrap_or_default());
             tracing::info!(%certificate, "{}{until}{remedy}", escape(&wait.why));
+            self.log_issued();
+        }
+    }
+
+    /// Without a terminal, the results come at the end of the run. While others wait for long, what
+    /// is issued is logged.
+    fn log_issued(&self) {
+        let mut seen = self.seen.borrow_mut();
+        let more = seen.all.saturating_sub(seen.over);
+        if more > 0 && seen.waits.iter().any(|wait| wait.is_printed) {
+            for certificate in seen.issued.drain(..) {
+                tracing::info!(%certificate, "issued; this run goes on with {more} more");
+            }
         }
     }
 
@@ -382,11 +398,15 @@ impl Observer for Progress {
     }
 
     fn ended(&self, end: &Ended) {
-        if self.lines.is_none() {
-            return;
-        }
         let mut seen = self.seen.borrow_mut();
         seen.over += 1;
+        if self.lines.is_none() {
+            if let engine::Ending::Issued(_) = end.ending {
+                seen.issued.push(end.certificate.clone());
+            }
+            drop(seen);
+            return self.log_issued();
+        }
         let report = Report::of(end.clone());
         seen.failed += usize::from(report.error.is_some());
         seen.hidden.retain(|hidden| *hidden != end.certificate);

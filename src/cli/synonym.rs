@@ -447,7 +447,13 @@ const ROWS: &[Row] = &[
         command: "certctl timer print --cron",
     },
     Row {
-        words: &["--list", "--info"],
+        words: &["--upgrade", "upgrade", "self-update", "selfupdate", "--self-update", "--update"],
+        sentence: "the package manager that installed certctl updates it; to show this version and \
+                   where it is",
+        command: "certctl version -v",
+    },
+    Row {
+        words: &["--list", "--info", "info"],
         sentence: "to show all certificates, or one",
         command: "certctl status {targets}",
     },
@@ -700,6 +706,12 @@ mod tests {
             ("certctl --renew -d a.example", "certctl issue"),
             ("certctl --renew-all", "certctl issue"),
             ("certctl --list", "certctl status"),
+            ("certctl info web", "certctl status web"),
+            ("certctl --upgrade", "certctl version -v"),
+            ("certctl upgrade", "certctl version -v"),
+            ("certctl self-update", "certctl version -v"),
+            ("certctl --force", "certctl renew NAME"),
+            ("certctl update web", "certctl issue web"),
             ("certctl logs web", "certctl status web"),
             ("certctl create www.example.com", "certctl create certificate www.example.com"),
             ("certctl create web", "certctl create certificate DNSNAME"),

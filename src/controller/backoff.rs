@@ -10,7 +10,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::policy::first_trigger;
-use super::{Change, Effect, Outcome, Record, Snapshot};
+use super::{Change, Effect, Outcome, Record, Snapshot, Step, formats};
 use crate::resource::{
     AuthorizationState, CauseKind, CertificateRecord, Challenge, Condition, ConditionStatus,
     ConditionType, FailedOrder, Failure, FailureClass, OrderPhase, OrderState, Reason, Waiting,
@@ -100,13 +100,30 @@ pub fn corrected(record: &CertificateRecord, now: Timestamp) -> Option<Certifica
 /// Until when the trigger must wait; `None` when it may continue.
 pub fn holds_until(snapshot: &Snapshot, now: Timestamp) -> Option<Timestamp> {
     let record = &snapshot.record;
-    let edited = record.status.last_failure_time.is_some()
-        && !record.attempted_inputs.is_empty()
-        && !record.attempted_inputs.contains(&snapshot.input_digest);
-    if edited && record.retry_after.is_none_or(|time| time <= now) {
+    if is_edited(snapshot) && record.retry_after.is_none_or(|time| time <= now) {
         return None;
     }
     next_attempt(record).filter(|next| *next > now)
+}
+
+/// Whether what goes to the CA differs from that of each attempt that failed.
+fn is_edited(snapshot: &Snapshot) -> bool {
+    let record = &snapshot.record;
+    record.status.last_failure_time.is_some()
+        && !record.attempted_inputs.is_empty()
+        && !record.attempted_inputs.contains(&snapshot.input_digest)
+}
+
+/// Whether the last failure no longer holds, although no issuance has succeeded since: nothing is
+/// to be issued or written again, and what failed was not counted or is edited since.
+pub fn is_past(snapshot: &Snapshot, now: Timestamp) -> bool {
+    let record = &snapshot.record;
+    let is_counted = record.status.last_failure_time.is_some();
+    (is_counted || record.last_failure.is_some())
+        && (!is_counted || is_edited(snapshot))
+        && !snapshot.is_issuing()
+        && first_trigger(snapshot, now).is_none()
+        && formats::decide(snapshot, now) == Step::Settled
 }
 
 /// When a rewrite fails while an issuance waits, the message has both: the rewrite's error alone

@@ -4,6 +4,7 @@
 //! | --- | --- | --- | --- |
 //! | – | – | times of a wrong clock | correct them |
 //! | any but a settled one | the live pair is trusted, the issuer's are not | – | fail, unless that is allowed |
+//! | True as the issuer names another CA | none, and no order is open | – | record that nothing is to be issued |
 //! | True | – | – | settled: already requested |
 //! | not True, a pair was published in this run | – | – | settled: one run issues at most once |
 //! | not True, revoked without a replacement | – | – | settled, until the user requests one |
@@ -31,6 +32,9 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
     let is_due = || snapshot.is_issuing() || first_trigger(snapshot, now).is_some();
     if let Some(failure) = replaces_trusted(snapshot, now).filter(|_| is_due()) {
         return Step::Fail(failure);
+    }
+    if let Some(record) = withdrawn(snapshot, now) {
+        return Step::Record(record);
     }
     // A certificate can be due as soon as it is issued, when its lifetime is shorter than
     // renewBefore; the next run renews it, and this one does not loop.
@@ -61,6 +65,23 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
         Some(error) => outside_windows(record, error, now),
         None => record,
     })
+}
+
+/// An issuance that began because the Issuer named another CA, such as one with a typing error in
+/// its URL, and that the CA knows nothing of, ends when the Issuer names the CA of the live
+/// certificate again. cert-manager does not compare servers, and begins none.
+fn withdrawn(snapshot: &Snapshot, now: Timestamp) -> Option<Record> {
+    let issuing = snapshot.record.status.condition(ConditionType::Issuing)?;
+    // Also one of the other CA.
+    let is_open = snapshot.order.as_ref().is_some_and(|order| order.phase.is_open());
+    let of_issuer = issuing.reason == Reason::IncorrectIssuer;
+    if !snapshot.is_issuing() || !of_issuer || is_open || first_trigger(snapshot, now).is_some() {
+        return None;
+    }
+    let mut record = snapshot.record.clone();
+    record.status.remove_condition(ConditionType::Issuing);
+    let message = "The issuer is the one of the certificate in place again: nothing to issue";
+    Some(Record::of(Change::Certificate(Box::new(record))).normal(now, Reason::Ready, message))
 }
 
 /// A valid pair of a production CA would be replaced by one of a staging CA, which clients refuse.

@@ -4,6 +4,7 @@ use jiff::SignedDuration;
 
 use crate::resource::{Cron, GoDuration, Renewal, RenewalPolicy, RenewalWindow, Zone};
 
+use super::diagnostic::Draft;
 use super::field::{Field, Fields, REQUIRED};
 use super::sink::Sink;
 
@@ -41,14 +42,18 @@ pub(crate) fn renewal_time(
                     "certificate duration {effective} must be greater than renewBefore {before}"
                 ),
             );
+        } else {
+            warn_if_soon(field, sink, before.0, effective);
         }
     }
     let percentage_field = fields.take("renewBeforePercentage");
     let percentage = percentage_field.as_ref().and_then(|field| field.int32(sink));
-    if let (Some(field), Some(percentage)) = (&percentage_field, percentage)
-        && let Some(fault) = percentage_fault(percentage, effective)
-    {
-        field.refuse(sink, fault);
+    if let (Some(field), Some(percentage)) = (&percentage_field, percentage) {
+        match percentage_fault(percentage, effective) {
+            Some(fault) => field.refuse(sink, fault),
+            None if before_field.is_some() => {}
+            None => warn_if_soon(field, sink, effective.0 / 100 * percentage, effective),
+        }
     }
     if let (Some(before), Some(percentage)) = (&before_field, &percentage_field) {
         for field in [before, percentage] {
@@ -56,6 +61,27 @@ pub(crate) fn renewal_time(
         }
     }
     (duration, before, percentage)
+}
+
+/// Not from cert-manager: a renewal within the first tenth of the lifetime is likely a mistake. One
+/// by almost every run uses up what the CA issues in a week.
+fn warn_if_soon(
+    field: &Field<'_>,
+    sink: &mut Sink<'_>,
+    before: SignedDuration,
+    duration: GoDuration,
+) {
+    let after = duration.0 - before;
+    if after >= duration.0 / 10 {
+        return;
+    }
+    let message = format!(
+        "each certificate would be renewed {} after it is issued, of a lifetime of {duration}",
+        GoDuration(after)
+    );
+    let usual = GoDuration(duration.0 / 3);
+    let help = format!("write the time before the expiry, such as {usual}, or remove the field");
+    sink.add(Draft::warning("W0307", field.span(), &field.path, message).help(help));
 }
 
 /// The percentage is of the remaining lifetime; the messages are cert-manager's, which name the

@@ -267,9 +267,11 @@ impl Workspace {
         let due = record.status.renewal_time.filter(|_| !revocation::ends_here(&snapshot));
         let renewal = snapshot.live_leaf().and_then(|leaf| renewal::due(&snapshot, leaf, now));
         let owed = deploy::owed(&snapshot);
+        let is_withdrawn = backoff::is_past(&snapshot, now);
         let snapshot = *snapshot;
         let leaf = snapshot.secret.and_then(|pair| pair.certificate);
         Ok(CertificateView {
+            is_withdrawn,
             next_attempt: next_attempt.max(held_until),
             renewal_time: record.status.renewal_time,
             is_suggested: renewal.is_some_and(|due| due.is_suggested),

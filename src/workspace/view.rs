@@ -12,8 +12,8 @@ use crate::controller::{deploy, revocation, rollback};
 use crate::manifest::Diagnostic;
 use crate::resource::{
     Account, Certificate, CertificateRecord, CertificateRequest, CertificateSpec, ConditionType,
-    DeployTarget, Event, Issuer, IssuerRef, LeafFacts, NamespacedName, Order, RenewalInformation,
-    Repair, Revocation, Rollback, Spent,
+    DeployTarget, Event, Failure, Issuer, IssuerRef, LeafFacts, NamespacedName, Order,
+    RenewalInformation, Repair, Revocation, Rollback, Spent,
 };
 
 /// Everything known of one certificate.
@@ -47,6 +47,8 @@ pub struct CertificateView {
     pub strays: Vec<String>,
     /// The folder of the issued Secret.
     pub secret_path: PathBuf,
+    /// Whether what the last attempt failed by is no longer asked for.
+    pub is_withdrawn: bool,
     /// The earliest time of the next attempt, while something delays it.
     pub next_attempt: Option<Timestamp>,
     /// When renewal is due.
@@ -68,6 +70,8 @@ pub struct CertificateView {
 /// The first error of a manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mistake {
+    /// Its code, such as `E0104`.
+    pub code: &'static str,
     /// The message, with its field.
     pub message: String,
     pub path: PathBuf,
@@ -78,7 +82,12 @@ pub struct Mistake {
 impl Mistake {
     /// The mistake that a diagnostic reports.
     pub fn of(found: &Diagnostic) -> Self {
-        Self { message: found.headline(), path: found.path.clone(), line: found.line }
+        Self {
+            code: found.code,
+            message: found.headline(),
+            path: found.path.clone(),
+            line: found.line,
+        }
     }
 }
 
@@ -100,6 +109,7 @@ impl CertificateView {
             events: Vec::new(),
             strays: Vec::new(),
             secret_path: PathBuf::new(),
+            is_withdrawn: false,
             next_attempt: None,
             renewal_time: None,
             is_suggested: false,
@@ -167,6 +177,28 @@ impl CertificateView {
         let order = self.order().filter(|order| self.is_issuing() && order.phase.is_open())?;
         let presented = order.challenges.iter().filter_map(|challenge| challenge.presented.at);
         presented.chain([order.creation_timestamp]).max()
+    }
+
+    /// The last failure, unless it is past: what failed is no longer asked for, or it was not
+    /// counted, and the order in progress has moved since.
+    pub fn failure(&self) -> Option<&Failure> {
+        let failure = self.record.as_ref()?.last_failure.as_ref()?;
+        let is_past = self.is_withdrawn || (!failure.counts() && self.has_moved_on());
+        (!is_past).then_some(failure)
+    }
+
+    /// Whether the order in progress is newer than the last failure.
+    pub fn has_moved_on(&self) -> bool {
+        let failure = self.record.as_ref().and_then(|record| record.last_failure.as_ref());
+        let failed_at = failure.and_then(|failure| failure.at);
+        self.order_moved_at().is_some_and(|moved| failed_at.is_none_or(|failed| moved > failed))
+    }
+
+    /// Whether the last attempt failed, and neither has that been withdrawn nor is another one in
+    /// progress.
+    pub fn has_failed(&self) -> bool {
+        let is_recorded = self.record.as_ref().is_some_and(|record| record.last_failure.is_some());
+        (is_recorded || self.failures() > 0) && !self.is_withdrawn && !self.has_moved_on()
     }
 
     /// What the manifest asks for beyond the files in the state; `None` without one.

@@ -240,3 +240,61 @@ fn a_named_certificate_that_was_never_issued_is_said_to_have_nothing_to_deploy()
     assert_eq!(run.stderr, "default/web: nothing is issued yet\n");
     world.run(&["deploy"]).says_nothing();
 }
+
+/// What the record keeps of a failure until the next success is shown as what it is.
+#[test]
+fn a_failure_of_what_is_no_longer_asked_for_is_past() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    world.issue().ends_in(0);
+    let keystore =
+        "keystores:\n    pkcs12: { create: true, passwordSecretRef: { name: none, key: x } }";
+    world.prepare(&[CertificateYaml::new("web").field(keystore)]);
+    world.issue().ends_in(3);
+    let status = world.run(&["status"]).ends_in(0).stdout;
+    assert!(status.contains("FAILED") && status.contains("3: precondition"), "{status}");
+    world.prepare(&[CertificateYaml::new("web")]);
+    world.issue().ends_in(0);
+    let status = world.run(&["status"]).ends_in(0).stdout;
+    assert!(status.contains("READY") && !status.contains("precondition"), "{status}");
+    for verb in ["status", "describe"] {
+        let page = world.run(&[verb, "web"]).ends_in(0).stdout;
+        assert!(page.contains("; this no longer holds\n"), "{page}");
+        assert!(!page.contains("fixed?") && !page.contains("Try:"), "{page}");
+    }
+    assert_eq!(world.sent(RequestKind::NewOrder), 1);
+}
+
+#[test]
+fn a_precondition_that_is_met_is_past_while_the_order_waits() {
+    let web = CertificateYaml::new("web").annotation("certctl.io/deploy-hook", "install");
+    let world = World::prepared(&[web]);
+    world.issue().ends_in(3);
+    let status = world.run(&["status"]).stdout;
+    assert!(status.contains("FAILED") && status.contains("3: precondition"), "{status}");
+    world.write_program("config/hooks.d/install", "exit 0");
+    world.dns.remove("*.example.test");
+    world.run(&["issue", "--timeout", "1s", "--self-check-interval", "100ms"]).ends_in(75);
+    let status = world.run(&["status"]).stdout;
+    assert!(status.contains("WAITING") && !status.contains("precondition"), "{status}");
+    let page = world.run(&["status", "web"]).stdout;
+    assert!(page.contains("; this no longer holds\n"), "{page}");
+}
+
+#[test]
+fn a_server_that_is_mended_before_it_answered_leads_to_no_order() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    world.issue().ends_in(0);
+    let right = world.issuer().to_string();
+    world.write("config/issuer.yaml", &right.replace("/directory", "/nothing"));
+    let run = world.issue();
+    assert_ne!(run.code, Some(0), "{}", run.stderr);
+    let plan = world.run(&["plan"]).stdout;
+    assert!(plan.contains("IncorrectIssuer") && plan.contains("now names"), "{plan}");
+    world.write("config/issuer.yaml", &right);
+    for _ in 0..2 {
+        world.issue().ends_in(0);
+        let status = world.run(&["status"]).stdout;
+        assert!(status.contains("READY") && status.contains("issued"), "{status}");
+    }
+    assert_eq!(world.sent(RequestKind::NewOrder), 1);
+}

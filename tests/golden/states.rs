@@ -58,7 +58,7 @@ fn each_state_is_reached() {
     scene.run("certctl status --exit-code 2>&1 >/dev/null | tail -n 2");
     scene.run("certctl status --exit-code ready >ready.txt 2>&1");
     for name in ["damaged", "deferred", "deploy", "failed", "invalid", "revoked", "waiting"] {
-        scene.run(&format!("certctl status {name} 2>/dev/null | head -n 4"));
+        scene.run(&format!("certctl status {name} 2>/dev/null | head -n 5"));
     }
     scene.run("certctl status -o name 2>/dev/null");
     scene.end();

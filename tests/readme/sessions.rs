@@ -295,6 +295,20 @@ fn a_private_ca() {
     assert_eq!(world.ca.issued(), 0);
 }
 
+/// Another CA stands for Pebble.
+#[test]
+fn a_ca_for_tests() {
+    let world = World::start();
+    world.write("test/certs/pebble.minica.pem", &world.ca.root_pem());
+    let shell = Shell::new(&world)
+        .with("https://localhost:14000/dir", &world.ca.directory_url())
+        .with("127.0.0.1:8053", &world.dns.address())
+        .with("5002", &world.port.number());
+    shell.play("pebble");
+    assert_eq!(world.ca.issued(), 1);
+    assert!(world.path("trial-state/secrets/default/www.example.com-tls").exists());
+}
+
 #[test]
 fn the_eyes_on_it() {
     let world = with_web();

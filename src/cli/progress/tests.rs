@@ -2,10 +2,11 @@ use std::io;
 use std::sync::{Arc, Mutex};
 
 use indicatif::TermLike;
+use serde_json::json;
 
 use super::*;
 use crate::cli::log::tests::Sink;
-use crate::engine::Ending;
+use crate::engine::{Ending, Issued};
 use crate::resource::{Cause, Doing, Failure, FailureClass};
 
 const COLUMNS: u16 = 60;
@@ -295,6 +296,44 @@ fn where_nobody_watches_a_long_wait_is_logged_once() {
         }
     });
     assert_eq!(found, [""; 0]);
+}
+
+#[test]
+fn where_nobody_watches_what_is_issued_is_logged_while_another_waits_for_long() {
+    let issued = |certificate: &str| {
+        let leaf = json!({
+            "publicKey": "", "fingerprint": "", "serial": "", "commonName": "", "dnsNames": [],
+            "ipAddresses": [], "uris": [], "emailAddresses": [], "issuerCommonName": "",
+            "notBefore": "2026-11-22T10:10:00Z", "notAfter": "2027-02-20T10:10:00Z",
+            "keyDescription": "",
+        });
+        let issued = Issued {
+            revision: 1,
+            leaf: serde_json::from_value(leaf).unwrap(),
+            renewal_time: None,
+            secret_name: String::new(),
+        };
+        Ended::new(name(certificate), Ending::Issued(Box::new(issued)))
+    };
+    for (patience, expected) in [
+        (
+            Duration::ZERO,
+            &[
+                "INFO no answer; try: certctl check http example.com certificate=default/web",
+                "INFO issued; this run goes on with 2 more certificate=default/mail",
+                "INFO issued; this run goes on with 1 more certificate=default/shop",
+            ][..],
+        ),
+        (SILENCE, &[]),
+    ] {
+        let found = logged(patience, |progress| {
+            progress.ended(&issued("mail"));
+            (0..2).for_each(|_| progress.waits(&name("web"), &wait_for("no answer", None, true)));
+            progress.ended(&issued("shop"));
+            progress.ended(&issued("web"));
+        });
+        assert_eq!(found, expected);
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use super::issuance;
 use super::objects::REGISTERED;
 use super::page::{NONE, Page};
 use super::scene::Scene;
-use super::verdict::{Verdict, findings};
+use super::verdict::{Verdict, failed_at, findings, no_issuer};
 use super::waiting::{next_attempt, owed, waiting_for};
 use crate::cli::output::{Paint, escape};
 use crate::resource::{CertificateSpec, Remedy, Revocation};
@@ -59,7 +59,7 @@ fn head(page: &mut Page, view: &CertificateView, scene: &Scene) {
         page.line(0, "Overdue", format!("since {since}, stage {stage}"));
     }
     if let Some(found) = findings(view, scene) {
-        page.cause(&found, view, &sentence);
+        page.cause(&found, view, &sentence, &failed_at(view, scene));
     }
     if let Some(back) = view.went_back() {
         let at = scene.time(back.done_at.unwrap_or(back.asked_at));
@@ -148,7 +148,7 @@ fn issuer(page: &mut Page, view: &CertificateView, color: bool) {
     page.line(1, "Name", &reference.name);
     page.line(1, "Kind", reference.kind.to_string());
     let Some(issuer) = &view.issuer else {
-        return page.line(1, "Error", "no manifest defines this issuer");
+        return page.line(1, "Error", no_issuer(view));
     };
     page.line(1, "Server", escape(&issuer.acme.server));
     if issuer.acme.skip_tls_verify {

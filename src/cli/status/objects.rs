@@ -187,7 +187,6 @@ pub(super) fn certificate(view: &CertificateView, now: Timestamp) -> Certificate
     };
     let leaf = view.readable_leaf();
     let record = view.record.as_ref();
-    let failure = record.and_then(|record| record.last_failure.as_ref());
     let mistake = view.mistake.as_ref();
     let known = view.renewal_information();
     let notes = Notes {
@@ -205,7 +204,7 @@ pub(super) fn certificate(view: &CertificateView, now: Timestamp) -> Certificate
             .and_then(|known| known.suggested_window.as_ref())
             .map(|window| Rfc3339(window.renew_at)),
         order: view.order().map(|order| order.name.clone()),
-        last_failure: failure.map(ToString::to_string),
+        last_failure: view.failure().map(ToString::to_string),
     };
     let mut metadata = own.unwrap_or(&bare).clone();
     for (name, note) in plain(&notes).as_object().into_iter().flatten() {

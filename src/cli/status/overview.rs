@@ -122,7 +122,7 @@ fn last(view: &CertificateView, now: Timestamp) -> String {
         return if *line == 0 { path.into_owned() } else { format!("{path}:{line}") };
     }
     let record = view.record.as_ref();
-    let failure = record.and_then(|record| record.last_failure.as_ref());
+    let failure = view.failure();
     let undeployed = record.and_then(newest_undeployed);
     let failed_at = record.and_then(|record| record.status.last_failure_time);
     let is_newest = |failure: &&Failure| {

@@ -1,5 +1,6 @@
 //! Pages for people: indented lines of `Label: value`.
 
+use super::verdict::PAST;
 use crate::cli::output::escape;
 use crate::cli::report::{Findings, Row, short};
 use crate::resource::Condition;
@@ -47,13 +48,19 @@ impl Page {
 
     /// What the last attempt failed by, what that means, and what to do about it.
     /// `status` is the line that the page began with.
-    pub(super) fn cause(&mut self, found: &Findings, view: &CertificateView, status: &str) {
+    pub(super) fn cause(
+        &mut self,
+        found: &Findings,
+        view: &CertificateView,
+        status: &str,
+        at: &str,
+    ) {
         let title = escape(&found.title);
-        if status.contains(&*title) {
-            self.line(0, "Last failure", "see Status");
-        } else {
-            self.line(0, "Last failure", title);
+        if view.failure().is_none() {
+            return self.line(0, "Last failure", [at, &*title, PAST].concat());
         }
+        let title = if status.contains(&*title) { "see Status" } else { &title };
+        self.line(0, "Last failure", [at, title].concat());
         for Row { label, text } in &found.rows {
             let mut label = format!("{label}:");
             for line in text.lines() {

@@ -13,8 +13,8 @@ use super::verdict::undeployed;
 use crate::acme::{RequestCounts, RequestKind};
 use crate::cli::exit::ExitCode;
 use crate::resource::{
-    AuthorizationState, Challenge, ChallengeType, ConditionStatus, ConditionType, Failure,
-    IssuerKind, Order, SuggestedWindow,
+    AuthorizationState, Challenge, ChallengeType, ConditionStatus, ConditionType, IssuerKind,
+    Order, SuggestedWindow,
 };
 use crate::workspace::view::{CertificateView, IssuerView};
 
@@ -359,12 +359,12 @@ const NUMBERS: [(&str, &str, Number); 10] = [
     (
         "certctl_certificate_failed",
         "1 while the last attempt is one that failed, whether or not it counts",
-        |view, _| i64::from(last_failure(view).is_some()),
+        |view, _| i64::from(view.failure().is_some()),
     ),
     (
         "certctl_certificate_last_failure_timestamp_seconds",
         "When the last attempt failed, in seconds since the epoch; 0 when it did not",
-        |view, _| seconds(last_failure(view).and_then(|failure| failure.at)),
+        |view, _| seconds(view.failure().and_then(|failure| failure.at)),
     ),
     (
         "certctl_certificate_pending_deploy",
@@ -407,10 +407,6 @@ const NUMBERS: [(&str, &str, Number); 10] = [
 
 fn suggested(view: &CertificateView) -> Option<&SuggestedWindow> {
     view.renewal_information()?.suggested_window.as_ref()
-}
-
-fn last_failure(view: &CertificateView) -> Option<&Failure> {
-    view.record.as_ref()?.last_failure.as_ref()
 }
 
 const CONDITIONS: [(ConditionStatus, &str); 3] = [

@@ -3,7 +3,7 @@
 
 use super::page::NONE;
 use super::scene::Scene;
-use super::verdict::{Verdict, findings};
+use super::verdict::{PAST, Verdict, failed_at, findings, no_issuer};
 use super::waiting::{next_attempt, owed, waiting_for};
 use crate::cli::count::count;
 use crate::cli::output::{Paint, escape};
@@ -28,7 +28,7 @@ pub(super) fn summary(view: &CertificateView, scene: &Scene) -> String {
     }
     let found = findings(view, scene);
     if let Some(found) = &found {
-        failure(&mut lines, found, &sentence);
+        failure(&mut lines, found, view, (&sentence, scene));
     }
     if let Some(back) = view.went_back() {
         let at = scene.time(back.done_at.unwrap_or(back.asked_at));
@@ -54,12 +54,21 @@ pub(super) fn summary(view: &CertificateView, scene: &Scene) -> String {
     lines.text
 }
 
-/// What the last attempt failed by, unless the status says so, what that means, and what to do about
-/// it.
-fn failure(lines: &mut Lines, found: &Findings, status: &str) {
-    let title = escape(&found.title);
-    if !status.contains(&*title) {
-        lines.add("Last failure", title);
+/// When the last attempt failed and by what, what that means, and what to do about it. Of one that is
+/// past, no more than that.
+fn failure(
+    lines: &mut Lines,
+    found: &Findings,
+    view: &CertificateView,
+    (status, scene): (&str, &Scene),
+) {
+    let (title, at) = (escape(&found.title), failed_at(view, scene));
+    if view.failure().is_none() {
+        return lines.add("Last failure", [&at, &*title, PAST].concat());
+    }
+    let is_said = status.contains(&*title);
+    if !is_said || !at.is_empty() {
+        lines.add("Last failure", at + if is_said { "see Status" } else { &title });
     }
     for (label, shown) in [("detail", "  Detail"), ("cause", "  Cause"), ("remedy", "  Remedy")] {
         for row in found.rows.iter().filter(|row| row.label == label) {
@@ -87,7 +96,7 @@ fn issuer(view: &CertificateView, scene: &Scene) -> String {
     let Some(reference) = view.issuer_ref() else { return NONE.to_owned() };
     let name = format!("{} ({})", reference.name, reference.kind);
     let Some(Issuer { acme, .. }) = &view.issuer else {
-        return format!("{name}: no manifest defines it");
+        return format!("{name}: {}", no_issuer(view));
     };
     let unverified = if acme.skip_tls_verify {
         format!(", {}", Paint::Bad.on("TLS NOT VERIFIED", scene.color))

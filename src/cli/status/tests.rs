@@ -38,6 +38,7 @@ fn berlin() -> TimeZone {
 /// Its manifest exists and is invalid.
 fn broken() -> CertificateView {
     let mistake = Mistake {
+        code: "E0102",
         message: "spec.dnsNames[0]: \u{1b}bad".into(),
         path: "/etc/certctl/web.yaml".into(),
         line: 7,

@@ -79,7 +79,7 @@ impl Verdict {
             if leaf.is_some() { Self::Renewing } else { Self::Issuing }
         } else if view.is_issuing() && view.next_attempt.is_some_and(|at| at > now) {
             Self::Deferred
-        } else if has_failed(view) && !has_moved_on(view) {
+        } else if view.has_failed() {
             Self::Failed
         } else if view.order_moved_at().is_some() {
             Self::Waiting
@@ -208,11 +208,22 @@ impl Verdict {
 
 /// The error to fix, and its place.
 fn fix_for(mistake: &Mistake) -> String {
-    let Mistake { message, path, line } = mistake;
+    let Mistake { code, message, path, line } = mistake;
     let path = escape(&path.to_string_lossy()).into_owned();
     let place = if *line == 0 { path.clone() } else { format!("{path}:{line}") };
     let message = escape(message);
-    format!("{place}: {message}; nothing is renewed until it is fixed: certctl validate {path}")
+    format!(
+        "{place}: {code}: {message}; nothing is renewed until it is fixed: certctl validate {path}"
+    )
+}
+
+/// Why the issuer is not known.
+pub(super) fn no_issuer(view: &CertificateView) -> &'static str {
+    match (&view.mistake, &view.certificate) {
+        (Some(_), _) => "not read, as a manifest is invalid: see Status",
+        (None, None) => "not read, as no manifest has the certificate",
+        (None, Some(_)) => "no manifest defines it",
+    }
 }
 
 fn revoked(view: &CertificateView, scene: &Scene) -> String {
@@ -252,7 +263,7 @@ pub(super) fn damage(view: &CertificateView) -> String {
 pub(super) fn overdue(view: &CertificateView, scene: &Scene) -> String {
     let Some(overdue) = view.overdue else { return String::new() };
     let due = scene.time(overdue.due);
-    let has_failed = has_failed(view) && !has_moved_on(view);
+    let has_failed = view.has_failed();
     let why = if let Some(worker) = &view.worker {
         format!("locked by {worker}")
     } else if let Some(failure) = last_failure(view, scene).filter(|_| has_failed) {
@@ -283,13 +294,6 @@ fn at_work(view: &CertificateView) -> String {
     format!("an issuance is under way{worker}")
 }
 
-/// Whether the order in progress is newer than the last failure.
-fn has_moved_on(view: &CertificateView) -> bool {
-    let failure = view.record.as_ref().and_then(|record| record.last_failure.as_ref());
-    let failed_at = failure.and_then(|failure| failure.at);
-    view.order_moved_at().is_some_and(|moved| failed_at.is_none_or(|failed| moved > failed))
-}
-
 /// Notes a temporary certificate: servers can start, clients do not trust it.
 fn stand_in(view: &CertificateView) -> &'static str {
     if view.is_temporary() { "; a temporary, untrusted certificate is in place" } else { "" }
@@ -299,10 +303,6 @@ fn stand_in(view: &CertificateView) -> &'static str {
 fn went_back(view: &CertificateView) -> String {
     let back = view.went_back();
     back.map_or_else(String::new, |back| format!("; rolled back from revision {}", back.from))
-}
-
-fn has_failed(view: &CertificateView) -> bool {
-    view.failures() > 0 || view.record.as_ref().is_some_and(|record| record.last_failure.is_some())
 }
 
 /// The first step of deployment that failed, else the output that is gone, else what no run has
@@ -320,6 +320,16 @@ pub(super) fn undeployed(view: &CertificateView) -> Option<String> {
 pub(super) fn last_failure(view: &CertificateView, scene: &Scene) -> Option<String> {
     Some(escape(&findings(view, scene)?.title).into_owned())
 }
+
+/// When the last attempt failed, in front of what is said of that.
+pub(super) fn failed_at(view: &CertificateView, scene: &Scene) -> String {
+    let failure = view.record.as_ref().and_then(|record| record.last_failure.as_ref());
+    let at = failure.and_then(|failure| failure.at);
+    at.map(|at| format!("{}: ", scene.time(at))).unwrap_or_default()
+}
+
+/// Notes a failure that stays recorded until the next success.
+pub(super) const PAST: &str = "; this no longer holds";
 
 /// The root cause of the last failure.
 pub(super) fn findings(view: &CertificateView, scene: &Scene) -> Option<Findings> {

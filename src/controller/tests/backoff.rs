@@ -6,7 +6,7 @@ use super::fixture::{
     Phase, after, error, hours, live, now, phase_of, solving, written_order, written_record,
 };
 use crate::controller::backoff::{self, delay, is_urgent, next_attempt, record_failure};
-use crate::controller::{readiness, trigger};
+use crate::controller::{Snapshot, readiness, trigger};
 use crate::resource::{
     CaFault, Cause, CauseKind, CertificateStatus, ConditionStatus, ConditionType, Doing, Failure,
     FailureClass, OrderState, Reason,
@@ -292,5 +292,34 @@ fn a_server_error_counts_when_it_has_come_back_for_a_day() {
             "{hour}"
         );
         snapshot.record.last_failure = Some(Failure { at: Some(now), ..found });
+    }
+}
+
+#[test]
+fn a_failure_is_past_when_what_failed_is_no_longer_asked_for() {
+    let failed = |class, counted_with: Option<&str>| {
+        let mut snapshot = live();
+        let cause = Cause::Precondition { message: "no secret".to_owned() };
+        snapshot.record.last_failure = Some(Failure::new(class, Doing::Nothing, cause));
+        snapshot.record.status.last_failure_time = counted_with.map(|_| now());
+        snapshot.record.attempted_inputs = counted_with.map(str::to_owned).into_iter().collect();
+        snapshot
+    };
+    let lacking = || failed(FailureClass::Precondition, None);
+    let issuing = |mut snapshot: Snapshot| {
+        let record = trigger::issuing(&snapshot.record, Reason::Renewing, "", now());
+        snapshot.record = record;
+        snapshot
+    };
+    let input = live().input_digest;
+    for (what, snapshot, is_past) in [
+        ("no failure", live(), false),
+        ("nothing is due", lacking(), true),
+        ("it is tried again", issuing(lacking()), false),
+        ("something is due", Snapshot { secret: None, ..lacking() }, false),
+        ("it would fail again", failed(FailureClass::Ca, Some(&input)), false),
+        ("it is edited", failed(FailureClass::Ca, Some("another")), true),
+    ] {
+        assert_eq!(backoff::is_past(&snapshot, now()), is_past, "{what}");
     }
 }

@@ -3,7 +3,8 @@
 use jiff::Timestamp;
 
 use super::fixture::{
-    after, fresh, hours, issuing_first, key, leaf, live, names as names_of, now, written_record,
+    Phase, after, fresh, hours, issuing_first, key, leaf, live, names as names_of, now, solving,
+    written_record,
 };
 use crate::controller::{Deferral, Snapshot, Step, trigger};
 use crate::resource::{
@@ -213,4 +214,26 @@ fn a_pair_that_fits_the_corrected_manifest_ends_its_first_issuance() {
         change(&mut other);
         assert_eq!(trigger::fits_now(&other, now()), None);
     }
+}
+
+#[test]
+fn an_issuance_for_another_server_ends_when_the_issuer_names_the_right_one_again() {
+    let mut snapshot = live();
+    let right = snapshot.issuer.acme.server.clone();
+    snapshot.issuer.acme.server = "https://ca.test/typo".to_owned();
+    let Step::Record(record) = trigger::decide(&snapshot, now()) else { panic!() };
+    snapshot.record = written_record(&record).clone();
+    assert_eq!(trigger::decide(&snapshot, now()), Step::Settled);
+    snapshot.issuer.acme.server = right;
+    let Step::Record(record) = trigger::decide(&snapshot, now()) else { panic!() };
+    assert_eq!(written_record(&record).status.condition(ConditionType::Issuing), None);
+    // It is due for another reason by now.
+    assert_eq!(
+        trigger::decide(&Snapshot { secret: None, ..snapshot.clone() }, now()),
+        Step::Settled
+    );
+    // The other server has an order for it.
+    let order = solving(&[Phase::Queued]).order;
+    assert!(order.is_some());
+    assert_eq!(trigger::decide(&Snapshot { order, ..snapshot }, now()), Step::Settled);
 }
