@@ -50,6 +50,8 @@ struct Seen {
     failed: usize,
     /// Those that are issued, which is not logged.
     issued: Vec<NamespacedName>,
+    /// How many were issued before.
+    told: usize,
     /// The certificates that have a line, oldest first, and whether their work is over.
     shown: Vec<(NamespacedName, ProgressBar, bool)>,
     /// Those that are running without a line.
@@ -111,6 +113,7 @@ impl Progress {
             over: 0,
             failed: 0,
             issued: Vec::new(),
+            told: 0,
             shown: Vec::new(),
             hidden: Vec::new(),
             waits: Vec::new(),
@@ -134,13 +137,16 @@ impl Progress {
     }
 
     /// Without a terminal, the results come at the end of the run. While others wait for long, what
-    /// is issued is logged.
+    /// is issued is logged, the first of it.
     fn log_issued(&self) {
         let mut seen = self.seen.borrow_mut();
         let more = seen.all.saturating_sub(seen.over);
         if more > 0 && seen.waits.iter().any(|wait| wait.is_printed) {
-            for certificate in seen.issued.drain(..) {
-                tracing::info!(%certificate, "issued; this run goes on with {more} more");
+            for certificate in std::mem::take(&mut seen.issued) {
+                if seen.told < MOST {
+                    tracing::info!(%certificate, "issued; this run goes on with {more} more");
+                }
+                seen.told += 1;
             }
         }
     }
