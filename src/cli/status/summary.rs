@@ -5,10 +5,11 @@ use super::page::NONE;
 use super::scene::Scene;
 use super::verdict::{PAST, Verdict, failed_at, findings, no_issuer};
 use super::waiting::{next_attempt, owed, waiting_for};
+use crate::cli::advice;
 use crate::cli::count::count;
 use crate::cli::output::{Paint, escape};
 use crate::cli::report::{Findings, short};
-use crate::resource::{Event, Issuer};
+use crate::resource::{Challenge, Event, Issuer, Phase};
 use crate::workspace::view::CertificateView;
 
 /// The summary.
@@ -27,6 +28,9 @@ pub(super) fn summary(view: &CertificateView, scene: &Scene) -> String {
         lines.add("Overdue", format!("since {}", scene.time(overdue.since)));
     }
     let found = findings(view, scene);
+    if let Some(check) = check_of(view).filter(|_| verdict == Verdict::Waiting) {
+        lines.add("Try", check);
+    }
     if let Some(found) = &found {
         failure(&mut lines, found, view, (&sentence, scene));
     }
@@ -52,6 +56,15 @@ pub(super) fn summary(view: &CertificateView, scene: &Scene) -> String {
     }
     lines.add("More", format!("certctl describe {}", short(&view.key)));
     lines.text
+}
+
+/// The command that diagnoses the first challenge whose self-check found something wrong.
+fn check_of(view: &CertificateView) -> Option<String> {
+    let is_wrong = |challenge: &&Challenge| {
+        challenge.phase() == Some(Phase::SelfChecking) && !challenge.told().is_empty()
+    };
+    let spec = &view.order()?.challenges.iter().find(is_wrong)?.spec;
+    advice::check_of(&spec.kind, &escape(&spec.identifier.to_string()))
 }
 
 /// When the last attempt failed and by what, what that means, and what to do about it. Of one that is
