@@ -132,7 +132,7 @@ fn every_annotation_is_told_and_no_other() {
         .collect();
     let listed: BTreeSet<&str> =
         table::section("Annotations").iter().map(|field| key_of(field.path)).collect();
-    assert_eq!(listed, known);
+    assert_eq!(listed, known, "left: src/cli/explain/fields.txt");
 }
 
 #[test]
