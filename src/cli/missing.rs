@@ -22,9 +22,15 @@ pub(super) fn advice(
     let Some(ContextValue::Strings(missing)) = refusal.get(ContextKind::InvalidArg) else {
         return None;
     };
-    let verb = VERBS.iter().find(|verb| words.iter().skip(1).any(|word| word == *verb))?;
-    let names = completion::certificates(words, environment, Path::new("."));
+    let typed = |verb: &&&str| words.iter().skip(1).any(|word| word == **verb);
     let missing = missing.join(" ").replace(['<', '>'], "").replace("...", "");
+    if let Some(kind) = KINDS.iter().find(typed).filter(|_| typed(&&"create")) {
+        let text = format!("`create {kind}` needs {missing}");
+        let hint = format!("certctl create, which asks on a terminal; certctl help create {kind}");
+        return Some(CliError::new(ExitCode::Usage, text).hinted(hint));
+    }
+    let verb = VERBS.iter().find(typed)?;
+    let names = completion::certificates(words, environment, Path::new("."));
     let error = CliError::new(ExitCode::Usage, format_args!("`{verb}` needs {missing}"));
     // What changes something is to be typed, not pasted.
     let first = names.first().filter(|_| SHOWING.contains(verb)).map_or("NAME", String::as_str);
@@ -38,6 +44,8 @@ pub(super) fn advice(
 
 /// The verbs of a certificate.
 const VERBS: &[&str] = &["describe", "forget", "inspect", "revoke", "rollback"];
+/// What `create` makes.
+const KINDS: &[&str] = &["certificate", "issuer"];
 /// Those that change nothing.
 const SHOWING: &[&str] = &["describe", "inspect"];
 /// How many names are listed.

@@ -51,6 +51,7 @@ fn wrong_usage() {
         "certctl status -o table",
         "certctl status order -o prometheus",
         "certctl inspect",
+        "certctl create certificate",
         "certctl check http '*.example.test'",
         "certctl completion tcsh",
         "certctl forget",
