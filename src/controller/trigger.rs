@@ -178,14 +178,19 @@ pub fn not_kept(snapshot: &Snapshot, now: Timestamp) -> Option<String> {
     Some(format!("The key and certificate in the secret's folder are replaced: {why}{keep}"))
 }
 
+/// Whether a first issuance is under way for a pair that did not fit the manifest.
+pub fn is_first_for_other(record: &CertificateRecord) -> bool {
+    let asked = record.status.condition(ConditionType::Issuing);
+    let is_first = record.status.revision.is_none() && record.issued_fingerprint.is_none();
+    is_first && asked.is_some_and(|asked| asked.reason == Reason::SecretMismatch)
+}
+
 /// The end of a first issuance that is under way for a pair that did not fit the manifest and now
 /// does: it can be adopted after all.
 pub fn fits_now(snapshot: &Snapshot, now: Timestamp) -> Option<Record> {
     let record = &snapshot.record;
-    let asked = record.status.condition(ConditionType::Issuing)?;
-    let is_first = record.status.revision.is_none() && record.issued_fingerprint.is_none();
     let is_adoptable = snapshot.secret.as_ref().is_some_and(|pair| is_adoptable(pair, now));
-    let fits = is_first && asked.reason == Reason::SecretMismatch && is_adoptable;
+    let fits = is_first_for_other(record) && is_adoptable;
     if !fits || first_trigger(snapshot, now).is_some() {
         return None;
     }

@@ -24,6 +24,8 @@ pub struct DryRun {
     pub snapshot: Snapshot,
     /// Whether the run would adopt an existing pair.
     pub adopts: bool,
+    /// Why the run would replace a pair that it did not issue, and how to keep it.
+    pub not_kept: Option<String>,
     /// The revision that the run would roll back to first.
     pub goes_back: Option<Rollback>,
     /// Challenges of earlier runs that the run would clean up.
@@ -69,6 +71,8 @@ pub async fn dry_run<S: Store>(
     }
     let pair = snapshot.secret.as_ref().filter(|_| may_adopt);
     let adopts = pair.is_some_and(|pair| trigger::is_adoptable(pair, now));
+    let may_be_kept = may_adopt || trigger::is_first_for_other(&snapshot.record);
+    let not_kept = trigger::not_kept(&snapshot, now).filter(|_| may_be_kept);
     if let Some(live) = &snapshot.secret {
         snapshot.run.changed_passwords = changed_passwords(secrets, &task.certificate, live);
     }
@@ -104,5 +108,5 @@ pub async fn dry_run<S: Store>(
     };
     let then = *session.snapshot;
     deploys.extend(deploy::reload(&then, now).map(|_| DeployStep::Reload));
-    Ok(DryRun { snapshot, adopts, goes_back, clean_ups, rewrites, deploys, then, step })
+    Ok(DryRun { snapshot, adopts, not_kept, goes_back, clean_ups, rewrites, deploys, then, step })
 }

@@ -1,8 +1,9 @@
 //! The operator's hooks, and who runs them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::program::Runner;
+use crate::trust::{quoted, sudo};
 
 /// The operator's hooks.
 #[derive(Clone, Debug, Default)]
@@ -42,4 +43,36 @@ pub enum Hooks {
     Later,
     /// This run, as root, which needs the capabilities to become root.
     AsRoot,
+}
+
+/// The command that installs a package's example as the hook at this path; `None` where there is no
+/// example of its name.
+pub fn install_example(hook: &Path) -> Option<String> {
+    install_from(Path::new(EXAMPLES), hook)
+}
+
+fn install_from(examples: &Path, hook: &Path) -> Option<String> {
+    let example = examples.join(hook.file_name()?);
+    let line = || format!("{}install -D -m 0755 {} {}", sudo(), quoted(&example), quoted(hook));
+    example.is_file().then(line)
+}
+
+/// Where the packages have the examples of hooks.
+const EXAMPLES: &str = "/usr/share/doc/certctl/examples/hooks.d";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_example_of_the_name_of_a_hook_is_installed_by_one_command() {
+        let examples = tempfile::tempdir().unwrap();
+        let folder = examples.path();
+        std::fs::write(folder.join("nginx"), "#!/bin/sh\n").unwrap();
+        let line = install_from(folder, Path::new("/etc/my hooks.d/nginx")).unwrap();
+        let shown = quoted(&folder.join("nginx"));
+        let wanted = format!("{}install -D -m 0755 {shown} '/etc/my hooks.d/nginx'", sudo());
+        assert_eq!(line, wanted);
+        assert_eq!(install_from(folder, Path::new("/etc/certctl/hooks.d/other")), None);
+    }
 }

@@ -342,6 +342,8 @@ impl Item {
         let also = course.also(dry_run);
         let (course, also) = course.with_repair(also, dry_run);
         let issues = matches!(course.action, Action::Issue | Action::Renew);
+        let is_due = issues || course.action == Action::Wait;
+        let not_kept = dry_run.not_kept.clone().filter(|_| is_due);
         let order = continued(dry_run).filter(|_| issues);
         Self {
             namespace: snapshot.certificate.metadata.namespace.clone(),
@@ -349,7 +351,7 @@ impl Item {
             action: course.action,
             also,
             reason: course.reason,
-            message: course.message,
+            message: not_kept.unwrap_or(course.message),
             wait: course.wait,
             differs: differs(snapshot),
             names: names(snapshot),

@@ -101,6 +101,15 @@ fn a_pair_that_is_replaced_is_told_before_the_order_with_what_keeps_it() {
     let world = World::prepared(&[CertificateYaml::new("web")]);
     world.write("config/web.yaml", &larger);
     place(&world, &crt, &key);
+    let reason = "  why       SecretMismatch: The key and certificate in the secret's \
+                  folder are replaced: its key is ECDSA 256, spec.privateKey asks for RSA 2048; ";
+    let keep = "To keep it, write into the manifest, below spec: privateKey: {algorithm: ECDSA, \
+                size: 256}, dnsNames: [\"web.example.test\"]\n";
+    let plans_to_replace = |world: &World| {
+        let planned = world.run(&["plan"]).ends_in(0).stdout;
+        assert!(planned.contains(reason) && planned.contains(keep), "{planned}");
+    };
+    plans_to_replace(&world);
     // The order does not come about: what is told is told before.
     let kind = ProblemType::RejectedIdentifier;
     let refusal = Fault::Problem { status: 403, kind, detail: "no".to_owned(), retry_after: None };
@@ -119,6 +128,7 @@ fn a_pair_that_is_replaced_is_told_before_the_order_with_what_keeps_it() {
         assert!(run.stderr.contains(text), "{text}: {}", run.stderr);
     }
     assert!(!run.stderr.contains("adopted"), "{}", run.stderr);
+    plans_to_replace(&world);
 }
 
 #[test]

@@ -23,6 +23,7 @@ use crate::cli::output::escape;
 use crate::cli::run::on_one_thread;
 use crate::cli::shell::Shell;
 use crate::cli::wrap::{USUAL, wrap};
+use crate::engine::install_example;
 use crate::resource::DnsName;
 
 /// Asks, shows the manifests, and writes them after a yes.
@@ -308,9 +309,16 @@ fn reload(shell: &mut Shell, config: &Path) -> Result<Option<String>, CliError> 
         is_name.then(|| text.to_owned()).ok_or_else(|| "not a file name".to_owned())
     })?;
     if let Some(name) = answer.as_ref().filter(|name| !known.contains(name)) {
-        say(shell, "note: create this program before the first run (certctl help hooks):");
-        let path = escape(&hooks.join(name).to_string_lossy()).into_owned();
-        shell.output.talk(Level::Info, &format!("  {path}"));
+        let path = hooks.join(name);
+        let (note, line) = match install_example(&path) {
+            Some(line) => ("note: install the package's example before the first run:", line),
+            None => (
+                "note: create this program before the first run (certctl help hooks):",
+                path.to_string_lossy().into_owned(),
+            ),
+        };
+        say(shell, note);
+        shell.output.talk(Level::Info, &format!("  {}", escape(&line)));
     }
     Ok(answer)
 }

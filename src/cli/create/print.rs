@@ -14,6 +14,7 @@ use crate::cli::message::Level;
 use crate::cli::output::escape;
 use crate::cli::owner;
 use crate::cli::shell::Shell;
+use crate::engine::install_example;
 use crate::engine::ports::StoreError;
 use crate::manifest::{self, Loaded, Source};
 use crate::resource::{DeployTarget, Issuer, is_dns_subdomain};
@@ -122,10 +123,14 @@ impl Placed {
                     continue;
                 };
                 let program = format!("{}{name}", self.hooks());
-                if !Path::new(&program).exists() {
-                    missing =
-                        format!("{missing}write the program {program} (certctl help hooks), then ");
+                if Path::new(&program).exists() {
+                    continue;
                 }
+                let example = install_example(&self.config.join("hooks.d").join(name));
+                let step = example
+                    .map(|line| escape(&line).into_owned())
+                    .unwrap_or_else(|| format!("write the program {program} (certctl help hooks)"));
+                missing = format!("{missing}{step}, then ");
             }
         }
         missing

@@ -13,7 +13,7 @@ use super::error;
 use super::world::World;
 use crate::controller::{EffectError, Outcome};
 use crate::engine::gather::files_digest;
-use crate::engine::hooks::HooksDir;
+use crate::engine::hooks::{HooksDir, install_example};
 use crate::engine::inputs::digest_of;
 use crate::engine::ports::{Alert, Clock, HookTurn, Store};
 use crate::engine::task::Task;
@@ -323,8 +323,11 @@ fn hook(hooks: &HooksDir, name: &str, by: Runner) -> Result<Program, Obstacle> {
     found.map_err(|error| {
         if Program::is_there(folder, PLACE, &[name]) == Ok(false) {
             let path = folder.join(name);
-            return Obstacle::new(format_args!("there is no hook {}", path.display()))
-                .advice("put an executable file there, or remove the annotation");
+            let missing = Obstacle::new(format_args!("there is no hook {}", path.display()));
+            return match install_example(&path) {
+                Some(line) => missing.command(line),
+                None => missing.advice("put an executable file there, or remove the annotation"),
+            };
         }
         error
     })
