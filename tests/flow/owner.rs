@@ -5,7 +5,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
 
 use std::process::Command;
 
-use crate::support::{CertificateYaml, World};
+use crate::support::{CertificateYaml, World, finish};
 
 /// The owner of the state.
 const OWNER: u32 = 54_324;
@@ -228,13 +228,23 @@ fn what_is_not_the_owners_in_its_state_ends_in_the_command_that_makes_it_so() {
     // A file of a pair that is root's.
     let key = fs::canonicalize(format!("{secrets}/default/web-tls/tls.key")).unwrap();
     chown(&key, Some(0), Some(0)).unwrap();
-    says(&[&["issue"], &["plan"]], &format!("chown {OWNER} {}", key.display()));
+    let linked = format!("try: chown {OWNER} {secrets}/default/web-tls/..data/tls.key\n");
+    world.run(&["plan"]).ends_in(7).says(&linked);
+    says(issue, &format!("chown {OWNER} {}", key.display()));
     // The state alone is root's.
     chown(&state, Some(0), Some(0)).unwrap();
     says(&[&["issue"], &["plan"]], &format!("chown {OWNER} {state}"));
     // Another user's is not trusted unread.
     chown(world.path("state/secrets"), Some(OWNER + 1), None).unwrap();
     let look = format!("chown -R {OWNER} {secrets}, after a look at what is in it");
-    world.run(&["doctor", "--offline"]).says(&look);
+    let run = world.run(&["doctor", "--offline"]);
+    assert!(run.stdout.contains(&look), "{run:?}");
+    // Who typed sudo types it again.
+    chown(world.path("state/secrets"), Some(0), None).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_certctl"));
+    command.arg("plan");
+    world.surround(&mut command);
+    let run = finish(command.env("SUDO_USER", "me").spawn().unwrap()).ends_in(7);
+    run.says(&format!("try: sudo chown -R {OWNER} {secrets}\n"));
     assert_eq!(world.ca.requests(), requests);
 }
