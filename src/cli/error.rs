@@ -1,7 +1,10 @@
 //! An error on its way out: what went wrong, what to do about it, and the exit code.
 
 use std::fmt;
+use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -12,7 +15,9 @@ use super::log::LogError;
 use super::message::{Level, Message};
 use super::output::escape;
 use crate::engine::ports::StoreError;
-use crate::trust::{quoted, sudo};
+use crate::trust::{
+    Remedy, command_for_denied, command_for_foreign, command_for_owner, quoted, sudo,
+};
 use crate::workspace::target::TargetError;
 use crate::workspace::{OwnersError, RequestError, RunError};
 
@@ -124,7 +129,9 @@ impl From<TargetError> for CliError {
 
 impl From<StoreError> for CliError {
     fn from(error: StoreError) -> Self {
-        let hint = if let StoreError::ForeignOwner { owner, us, .. } = &error {
+        let hint = if let Some(line) = command_for_entry(&error) {
+            Some(line.to_string())
+        } else if let StoreError::ForeignOwner { owner, us, .. } = &error {
             // Root acts as the owner, where it can.
             let owner = if *us == 0 { format!("-u '#{owner}' ") } else { String::new() };
             Some(format!("sudo {owner}certctl …"))
@@ -142,6 +149,26 @@ impl From<StoreError> for CliError {
         let code = if is_locked { ExitCode::Deferred } else { ExitCode::State };
         Self { hint, ..Self::new(code, error) }
     }
+}
+
+/// The command that gives an entry of the state the owner or the mode that it must have: the owner
+/// of the state decides, unless that is root alone and all in the state belongs to one other user.
+pub(super) fn command_for_entry(error: &StoreError) -> Option<Remedy> {
+    if let StoreError::ForeignOwner { path, owner, us, state: Some(state) } = error {
+        let state = Path::new(state);
+        let is_ones = || {
+            let mut entries = fs::read_dir(state).ok()?;
+            let is_of = |one: io::Result<fs::DirEntry>| Some(one.ok()?.metadata().ok()?.uid());
+            entries.all(|one| is_of(one) == Some(*owner)).then_some(())
+        };
+        return Some(if *us == 0 && is_ones().is_some() {
+            Remedy { line: command_for_owner(state, *owner, false), look: None }
+        } else {
+            command_for_foreign(Path::new(path), *owner, *us)
+        });
+    }
+    let StoreError::Io { path, .. } = error else { return None };
+    error.is_denied().then(|| command_for_denied(Path::new(path))).flatten()
 }
 
 impl From<RequestError> for CliError {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::args::{DeployArgs, IssueArgs, RenewArgs};
 use super::count::count;
 use super::daily::Daily;
-use super::error::CliError;
+use super::error::{CliError, command_for_entry};
 use super::exit::{self, ExitCode};
 use super::message::{Level, Message};
 use super::orphans;
@@ -289,6 +289,7 @@ pub(crate) async fn work_on(
         ended.iter().filter(|end| lacks_something(end)).map(Report::key).collect();
     let failed: Vec<&Task> =
         tasks.iter().filter(|task| lacking.contains(&task.certificate.metadata.key())).collect();
+    note_entry(workspace, &mut ended);
     for unmet in workspace.unmet(&loaded, &secrets, &failed).await? {
         if !note_place(&mut ended, &unmet) {
             shell.output.finding(&unmet);
@@ -347,6 +348,20 @@ fn lacks_something(end: &Report) -> bool {
     };
     let Report { error, deploy_error, details, .. } = end;
     lacks(error) && details.is_due || lacks(deploy_error) && details.deploy_is_due
+}
+
+/// Notes the command that makes the state usable, where what it holds made a certificate fail.
+fn note_entry(workspace: &Workspace, ended: &mut [Report]) {
+    let of_state = |fault: &Option<Fault>| {
+        fault.as_ref().is_some_and(|fault| fault.class == FailureClass::State)
+    };
+    let mut failed = ended.iter_mut().filter(|end| of_state(&end.error)).peekable();
+    if failed.peek().is_none() {
+        return;
+    }
+    let found = workspace.state().check_entries().err();
+    let Some(remedy) = found.as_ref().and_then(command_for_entry) else { return };
+    failed.for_each(|end| end.details.fixes.push(remedy.to_string()));
 }
 
 /// Notes where it stands what made a certificate fail; whether one failed by this.

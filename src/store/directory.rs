@@ -64,7 +64,12 @@ impl StateDirectory {
         if let Some(root) = &root {
             let may = root.owner() == us || (mode == OpenMode::ReadOnly && us == 0);
             if !may {
-                return Err(StoreError::ForeignOwner { path: text(path), owner: root.owner(), us });
+                return Err(StoreError::ForeignOwner {
+                    path: text(path),
+                    owner: root.owner(),
+                    us,
+                    state: None,
+                });
             }
         }
         let state = Self {
@@ -139,7 +144,12 @@ impl StateDirectory {
         let Some(root) = &self.root else { return Ok(()) };
         let (owner, us) = (root.owner(), rustix::process::geteuid().as_raw());
         if owner != us {
-            return Err(StoreError::ForeignOwner { path: text(&self.path), owner, us });
+            return Err(StoreError::ForeignOwner {
+                path: text(&self.path),
+                owner,
+                us,
+                state: None,
+            });
         }
         let mode = root.mode()?;
         if mode & 0o077 != 0 {
@@ -149,12 +159,21 @@ impl StateDirectory {
         opening::check_space(root)
     }
 
+    /// The same of all that runs write, entry by entry: for one look at a host, not for each run.
+    pub fn check_entries(&self) -> Result<(), StoreError> {
+        self.check_ready()?;
+        let Some(root) = &self.root else { return Ok(()) };
+        for name in TOPS {
+            root.child(name)?.map_or(Ok(()), |folder| folder.check_entries())?;
+        }
+        Ok(())
+    }
+
     fn prepare(&self) -> Result<(), StoreError> {
         let root = self.writable_root()?;
         self.check_ready()?;
-        let tops = [layout::CERTIFICATES, layout::ACCOUNTS, layout::SECRETS, layout::HTTP01];
         let mut is_new = false;
-        for name in tops.into_iter().chain([layout::LOCKS]) {
+        for name in TOPS {
             is_new |= root.make_child(name)?;
             if let Some(folder) = root.child(name)? {
                 opening::check_writable(&folder)?;
@@ -348,6 +367,10 @@ impl StateDirectory {
         lock::try_take(&self.make_fleeting(&place.folders)?, &place.file)
     }
 }
+
+/// The folders of each state, in the order in which they are made.
+const TOPS: [&str; 5] =
+    [layout::CERTIFICATES, layout::ACCOUNTS, layout::SECRETS, layout::HTTP01, layout::LOCKS];
 
 /// The folders that are written under a lock.
 fn guarded_by(lock: &Lock) -> Result<Vec<Vec<String>>, StoreError> {

@@ -16,7 +16,7 @@ use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, RawDir, SeekFrom, Stat};
 use rustix::io::Errno;
 use zeroize::Zeroizing;
 
-use super::removal;
+use super::{opening, removal};
 use crate::store::port::StoreError;
 
 /// The largest file that is read or written, in bytes. An order with 100 challenges has about a
@@ -36,6 +36,8 @@ pub(super) struct Folder {
     path: Arc<Path>,
     /// The user that all entries must belong to.
     owner: u32,
+    /// The path of the state.
+    top: Arc<Path>,
 }
 
 /// The handle of a folder.
@@ -83,7 +85,7 @@ impl Folder {
     fn open_child(&self, name: &str, flags: OFlags) -> Result<Option<Self>, StoreError> {
         let path = self.join(name);
         match rustix::fs::openat(self, name, flags, Mode::empty()) {
-            Ok(handle) => Self::of(File::from(handle), path, Some(self.owner)).map(Some),
+            Ok(handle) => Self::of(File::from(handle), path, Some(self)).map(Some),
             Err(Errno::NOENT) => Ok(None),
             Err(Errno::NOTDIR | Errno::LOOP) => Err(not_a_folder(&path)),
             Err(error) => Err(io_error(&path, "open", error)),
@@ -107,15 +109,55 @@ impl Folder {
         Ok(true)
     }
 
-    /// An open folder, which must be of this owner if one is given.
-    pub(super) fn of(handle: File, path: PathBuf, owner: Option<u32>) -> Result<Self, StoreError> {
+    /// An open folder, which must have the owner of the one above it if that is given.
+    pub(super) fn of(
+        handle: File,
+        path: PathBuf,
+        above: Option<&Self>,
+    ) -> Result<Self, StoreError> {
         let found = rustix::fs::fstat(&handle).map_err(|error| io_error(&path, "read", error))?;
-        let owner = owner.unwrap_or(found.st_uid);
-        if found.st_uid != owner {
-            return Err(foreign(&path, found.st_uid, owner));
+        if let Some(above) = above.filter(|above| above.owner != found.st_uid) {
+            return Err(above.foreign(&path, found.st_uid));
         }
+        let path: Arc<Path> = path.into();
+        let top = above.map_or_else(|| path.clone(), |above| above.top.clone());
+        let owner = found.st_uid;
         let handle = Handle { file: handle, found, is_listed: AtomicBool::new(false) };
-        Ok(Self { handle: Arc::new(handle), path: path.into(), owner })
+        Ok(Self { handle: Arc::new(handle), path, owner, top })
+    }
+
+    /// The error of an entry that belongs to another user.
+    fn foreign(&self, path: &Path, owner: u32) -> StoreError {
+        let state = Some(text(&self.top));
+        StoreError::ForeignOwner { path: text(path), owner, us: self.owner, state }
+    }
+
+    /// Whether all entries of this folder and below it belong to the owner and can be used by it;
+    /// changes nothing, and reads no file.
+    pub(super) fn check_entries(&self) -> Result<(), StoreError> {
+        opening::check_writable(self)?;
+        for name in self.entries()? {
+            let Some(found) = self.stat(&name)? else { continue };
+            match FileType::from_raw_mode(found.st_mode) {
+                FileType::Directory => {
+                    self.child(&name)?.map_or(Ok(()), |child| child.check_entries())?;
+                }
+                FileType::RegularFile if found.st_uid != self.owner => {
+                    return Err(self.foreign(&self.join(&name), found.st_uid));
+                }
+                FileType::RegularFile if found.st_mode & 0o400 == 0 => {
+                    return Err(io_error(&self.join(&name), "open", Errno::ACCESS));
+                }
+                FileType::RegularFile
+                | FileType::Symlink
+                | FileType::Fifo
+                | FileType::Socket
+                | FileType::CharacterDevice
+                | FileType::BlockDevice
+                | FileType::Unknown => {}
+            }
+        }
+        Ok(())
     }
 
     /// Reads a file; `None` when there is none.
@@ -185,7 +227,7 @@ impl Folder {
             return Err(StoreError::NotPlain { path, found, expected: "a plain file" });
         }
         if stat.st_uid != self.owner {
-            return Err(foreign(&path(), stat.st_uid, self.owner));
+            return Err(self.foreign(&path(), stat.st_uid));
         }
         Ok(Some((file, stat)))
     }
@@ -365,10 +407,6 @@ pub(super) fn io_error(
 /// A path in a message.
 pub(super) fn text(path: &Path) -> String {
     path.display().to_string()
-}
-
-fn foreign(path: &Path, owner: u32, us: u32) -> StoreError {
-    StoreError::ForeignOwner { path: text(path), owner, us }
 }
 
 pub(super) fn not_a_folder(path: &Path) -> StoreError {

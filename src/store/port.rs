@@ -397,8 +397,10 @@ pub enum StoreError {
     ForeignOwner {
         path: String,
         owner: u32,
-        /// This process's uid.
+        /// This process's uid; of an entry of the state, that of the state's owner.
         us: u32,
+        /// The state, of an entry of it; `None` for the state itself.
+        state: Option<String>,
     },
     /// Another user could exchange the state: a folder or link on the way to it is not ours.
     #[error("{0}")]

@@ -3,13 +3,31 @@
 //! Contract: nothing is changed. A command never takes a folder away from those who use it: one that
 //! holds files of others keeps its owner and its mode.
 
+use std::fmt;
 use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use nix::unistd::{Gid, Group, Uid, User};
 use rustix::fs::{Access, AtFlags, CWD};
 
 use super::rule::quoted;
+
+/// A command, and what must come before it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remedy {
+    /// The command.
+    pub line: String,
+    /// As the end of a sentence; `None` where the command can just be run.
+    pub look: Option<&'static str>,
+}
+
+impl fmt::Display for Remedy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.line)?;
+        self.look.map_or(Ok(()), |look| write!(f, ", {look}"))
+    }
+}
 
 /// The name of a group, or its number.
 pub fn group_name(number: u32) -> String {
@@ -48,6 +66,60 @@ pub fn command_for_own(folder: &Path, mode: &str, group: Option<u32>) -> String 
 pub fn command_for_shared(folder: &Path, permissions: &str) -> String {
     let (sudo, user, folder) = (sudo(), own_user(), quoted(folder));
     format!("{sudo}setfacl -m u:{user}:{permissions} {folder}")
+}
+
+/// The command that gives an entry, with all that is in it, or a folder alone, to a user and that
+/// user's group.
+pub fn command_for_owner(path: &Path, user: u32, is_whole: bool) -> String {
+    let known = User::from_uid(Uid::from_raw(user)).ok().flatten();
+    let to = known.map_or_else(
+        || user.to_string(),
+        |known| format!("{}:{}", known.name, group_name(known.gid.as_raw())),
+    );
+    let whole = if is_whole && path.is_dir() { "-R " } else { "" };
+    format!("{}chown {whole}{to} {}", sudo_typed(sudo()), quoted(path))
+}
+
+/// What lets this process use what the system denied it: the command that puts right the entry on
+/// the way to `path` that has the wrong owner in a folder of ours, or a mode that shuts its own owner
+/// out. `None` where it is neither.
+pub fn command_for_denied(path: &Path) -> Option<Remedy> {
+    let us = rustix::process::geteuid().as_raw();
+    for at in path.ancestors().take_while(|_| us != 0) {
+        let Ok(found) = at.symlink_metadata() else { continue };
+        if found.uid() != us {
+            let is_ours = at.parent()?.metadata().is_ok_and(|above| above.uid() == us);
+            return is_ours.then(|| command_for_foreign(at, found.uid(), us));
+        }
+        let (least, is_folder) = if found.is_dir() { (0o700, true) } else { (0o600, false) };
+        if !found.is_symlink() && found.mode() & least != least {
+            let mode = match (at == path, is_folder) {
+                (true, true) => "0700",
+                (true, false) => "0600",
+                (false, _) => "u+rwx",
+            };
+            let line = format!("{}chmod {mode} {}", sudo_typed(""), quoted(at));
+            return Some(Remedy { line, look: None });
+        }
+    }
+    None
+}
+
+/// The command that gives an entry of another user to this one. What root made is trusted; all else
+/// is to be looked at first.
+pub fn command_for_foreign(path: &Path, owner: u32, user: u32) -> Remedy {
+    let look = match (owner, path.is_dir()) {
+        (0, _) => None,
+        (_, true) => Some("after a look at what is in it"),
+        (_, false) => Some("after a look at what it says"),
+    };
+    Remedy { line: command_for_owner(path, user, true), look }
+}
+
+/// What stands before a command where this process was started by sudo: whoever typed it is not root.
+fn sudo_typed(otherwise: &'static str) -> &'static str {
+    let is_root = rustix::process::geteuid().is_root() || may_become_root();
+    if is_root && std::env::var_os("SUDO_USER").is_some() { "sudo " } else { otherwise }
 }
 
 /// The first folder on the way to this one that this process may not search; none is missing before

@@ -5,7 +5,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
 
 use std::process::Command;
 
-use crate::support::{CertificateYaml, World};
+use crate::support::{CertificateYaml, World, finish};
 
 /// The owner of the state.
 const OWNER: u32 = 54_324;
@@ -182,4 +182,69 @@ fn a_webroot_that_the_owner_may_not_write_into_ends_in_a_command_that_is_right()
     world.run(&["plan"]).ends_in(0);
     world.run(&["doctor", "--offline"]).ends_in(0);
     assert_eq!(world.ca.requests(), 0);
+}
+
+/// The mode of a file or folder.
+fn mode(world: &World, path: &str, mode: u32) {
+    fs::set_permissions(world.path(path), fs::Permissions::from_mode(mode)).unwrap();
+}
+
+#[test]
+fn what_is_not_the_owners_in_its_state_ends_in_the_command_that_makes_it_so() {
+    let Some(world) = world() else { return };
+    hook(&world, "");
+    world.run(&["issue"]).ends_in(0);
+    let requests = world.ca.requests();
+    let says = |all: &[&[&str]], fix: &str| {
+        for words in all {
+            let run = world.run(words);
+            assert!(
+                run.stdout.contains(fix) || run.stderr.contains(fix),
+                "{words:?}: {fix}\n{run:?}"
+            );
+        }
+        let run = world.run(&["doctor", "--offline"]);
+        let row = run.stdout.lines().position(|line| line.starts_with("FAIL  state "));
+        let below = row.and_then(|row| run.stdout.lines().nth(row + 1)).unwrap_or_default();
+        assert_eq!(below.trim(), format!("try: {fix}"), "{run:?}");
+        assert!(!run.stdout.contains("state damaged"), "{run:?}");
+        in_a_shell(fix);
+        world.run(&["doctor", "--offline"]).ends_in(0);
+    };
+    let issue: &[&[&str]] = &[&["issue"]];
+    let state = world.path("state").display().to_string();
+    let secrets = format!("{state}/secrets");
+    // A folder that root has made, alone and with what is in it.
+    chown(world.path("state/secrets"), Some(0), Some(0)).unwrap();
+    says(issue, &format!("chown -R {OWNER} {secrets}"));
+    mode(&world, "state/secrets", 0o700);
+    chown(world.path("state/secrets"), Some(0), Some(0)).unwrap();
+    says(issue, &format!("chown -R {OWNER} {secrets}"));
+    // A folder that its owner may not write into.
+    mode(&world, "state", 0o500);
+    says(issue, &format!("chmod 0700 {state}"));
+    mode(&world, "state/accounts", 0o500);
+    says(issue, &format!("chmod 0700 {state}/accounts"));
+    // A file of a pair that is root's.
+    let key = fs::canonicalize(format!("{secrets}/default/web-tls/tls.key")).unwrap();
+    chown(&key, Some(0), Some(0)).unwrap();
+    let linked = format!("try: chown {OWNER} {secrets}/default/web-tls/..data/tls.key\n");
+    world.run(&["plan"]).ends_in(7).says(&linked);
+    says(issue, &format!("chown {OWNER} {}", key.display()));
+    // The state alone is root's.
+    chown(&state, Some(0), Some(0)).unwrap();
+    says(&[&["issue"], &["plan"]], &format!("chown {OWNER} {state}"));
+    // Another user's is not trusted unread.
+    chown(world.path("state/secrets"), Some(OWNER + 1), None).unwrap();
+    let look = format!("chown -R {OWNER} {secrets}, after a look at what is in it");
+    let run = world.run(&["doctor", "--offline"]);
+    assert!(run.stdout.contains(&look), "{run:?}");
+    // Who typed sudo types it again.
+    chown(world.path("state/secrets"), Some(0), None).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_certctl"));
+    command.arg("plan");
+    world.surround(&mut command);
+    let run = finish(command.env("SUDO_USER", "me").spawn().unwrap()).ends_in(7);
+    run.says(&format!("try: sudo chown -R {OWNER} {secrets}\n"));
+    assert_eq!(world.ca.requests(), requests);
 }

@@ -8,6 +8,7 @@ use rustix::fs::{Access, AtFlags, CWD};
 
 use super::finding::Finding;
 use crate::cli::count::count;
+use crate::cli::error::command_for_entry;
 use crate::cli::folders;
 use crate::cli::shell::Shell;
 use crate::engine::ports::StoreError;
@@ -100,7 +101,7 @@ pub(super) fn state(shell: &Shell) -> Finding {
         Err(error) => return Finding::wrong("state", Obstacle::new(error)),
     };
     let opened = StateDirectory::open(&path, OpenMode::ReadOnly);
-    match opened.and_then(|state| state.check_ready()) {
+    match opened.and_then(|state| state.check_entries()) {
         Ok(()) if path.exists() => Finding::well("state", path.display()),
         Ok(()) => absent(shell, &path),
         Err(error) => refused(shell, &error),
@@ -127,6 +128,12 @@ fn absent(shell: &Shell, path: &Path) -> Finding {
 
 fn refused(shell: &Shell, error: &StoreError) -> Finding {
     let found = Obstacle::new(error);
+    if let Some(remedy) = command_for_entry(error) {
+        let is_command = remedy.look.is_none();
+        let found =
+            if is_command { found.command(remedy.line) } else { found.advice(remedy.to_string()) };
+        return Finding::wrong("state", found);
+    }
     match error {
         // Not even as root can this process act as the owner.
         StoreError::ForeignOwner { us: 0, .. } => Finding::wrong("state", found),

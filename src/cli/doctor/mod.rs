@@ -45,7 +45,8 @@ pub(super) fn doctor(args: &DoctorArgs, shell: &mut Shell) -> Result<ExitCode, C
             found.extend(dns::dns(known.workspace.settings(), &uses).await);
             found.extend(ca::cas(&known).await);
         }
-        let (of_runs, is_damaged) = runs(shell, &known, !uses.is_empty()).await?;
+        let is_closed = found.iter().any(|one| one.is_wrong() && one.subject == "state");
+        let (of_runs, is_damaged) = runs(shell, &known, !uses.is_empty(), is_closed).await?;
         found.extend(of_runs);
         print(shell, &found)?;
         Ok(if is_damaged {
@@ -75,11 +76,13 @@ async fn host(shell: &Shell, known: &Known, uses: &[Use<'_>]) -> Vec<Finding> {
     found
 }
 
-/// What the runs have left, what starts them, and whether the state is damaged.
+/// What the runs have left, what starts them, and whether the state is damaged. Where it
+/// `is_closed`, records that cannot be read say nothing more.
 async fn runs(
     shell: &Shell,
     known: &Known,
     has_certificates: bool,
+    is_closed: bool,
 ) -> Result<(Vec<Finding>, bool), CliError> {
     let Known { workspace, targets, .. } = known;
     let scheduler = schedule::scheduler(shell);
@@ -95,7 +98,7 @@ async fn runs(
     Box::pin(workspace.each_view(targets, None, Depth::Line, scene.now, show)).await?;
     let has_runs = has_certificates || !workspace.records().is_empty();
     let last_run = has_runs.then(|| schedule::last_run(workspace, &certificates, &scene));
-    let found = last_run.into_iter().chain(certificates.findings()).chain([scheduler]);
+    let found = last_run.into_iter().chain(certificates.findings(is_closed)).chain([scheduler]);
     Ok((found.collect(), certificates.are_damaged()))
 }
 

@@ -132,14 +132,16 @@ impl Certificates {
         !self.damaged.is_empty()
     }
 
-    pub(super) fn findings(&self) -> Vec<Finding> {
+    /// What is to be said of them; of damage only where the state is not closed to this user.
+    pub(super) fn findings(&self, is_closed: bool) -> Vec<Finding> {
         let rows = [
             (&self.damaged, "state damaged:", true),
             (&self.expired, "expired:", true),
             (&self.overdue, "overdue for renewal:", true),
             (&self.other, "not READY:", false),
         ];
-        let found = rows.into_iter().filter(|(of, ..)| !of.is_empty());
+        let rows = rows.into_iter().skip(usize::from(is_closed));
+        let found = rows.filter(|(of, ..)| !of.is_empty());
         let found = found.map(|(of, words, is_wrong)| {
             let line = match of.first() {
                 Some(first) if of.len() == 1 => format!("certctl status {first}"),
@@ -154,7 +156,7 @@ impl Certificates {
             }
         });
         let found: Vec<Finding> = found.collect();
-        if !found.is_empty() || self.all == 0 {
+        if !found.is_empty() || self.all == 0 || (is_closed && self.are_damaged()) {
             return found;
         }
         vec![Finding::well("certificates", "none has expired, none is overdue")]

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use super::args::{Format, PlanArgs};
 use super::doctor;
 use super::document::{self, Items};
-use super::error::CliError;
+use super::error::{CliError, command_for_entry};
 use super::exit::{self, ExitCode};
 use super::issue::{nothing_found, tell_orphans};
 use super::message::Level;
@@ -80,9 +80,11 @@ pub(crate) fn plan(args: &PlanArgs, shell: &mut Shell) -> Result<ExitCode, CliEr
         for finding in &host {
             doctor::tell(shell, finding);
         }
-        for (name, error) in &damaged {
-            let text = format!("{name}: {}", escape(&error.to_string()));
-            shell.output.talk(Level::Error, &text);
+        for (name, of) in &damaged {
+            let message = format!("{name}: {}", escape(&of.to_string()));
+            let error = CliError::new(ExitCode::State, message);
+            let hint = command_for_entry(of).map(|remedy| remedy.to_string());
+            shell.output.tell(&CliError { hint, ..error }.to_message());
         }
         let unread = damaged.iter().map(|_| exit::Ending::Failed(FailureClass::State));
         let is_broken = targets.has_errors || !unmet.is_empty() || !host.is_empty();
