@@ -164,7 +164,7 @@ impl StateDirectory {
         self.check_ready()?;
         let Some(root) = &self.root else { return Ok(()) };
         for name in TOPS {
-            root.child(name)?.map_or(Ok(()), |folder| folder.check_entries())?;
+            root.child(name)?.as_ref().map_or(Ok(()), opening::check_entries)?;
         }
         Ok(())
     }

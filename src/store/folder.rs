@@ -16,7 +16,7 @@ use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, RawDir, SeekFrom, Stat};
 use rustix::io::Errno;
 use zeroize::Zeroizing;
 
-use super::{opening, removal};
+use super::removal;
 use crate::store::port::StoreError;
 
 /// The largest file that is read or written, in bytes. An order with 100 challenges has about a
@@ -127,37 +127,9 @@ impl Folder {
     }
 
     /// The error of an entry that belongs to another user.
-    fn foreign(&self, path: &Path, owner: u32) -> StoreError {
+    pub(super) fn foreign(&self, path: &Path, owner: u32) -> StoreError {
         let state = Some(text(&self.top));
         StoreError::ForeignOwner { path: text(path), owner, us: self.owner, state }
-    }
-
-    /// Whether all entries of this folder and below it belong to the owner and can be used by it;
-    /// changes nothing, and reads no file.
-    pub(super) fn check_entries(&self) -> Result<(), StoreError> {
-        opening::check_writable(self)?;
-        for name in self.entries()? {
-            let Some(found) = self.stat(&name)? else { continue };
-            match FileType::from_raw_mode(found.st_mode) {
-                FileType::Directory => {
-                    self.child(&name)?.map_or(Ok(()), |child| child.check_entries())?;
-                }
-                FileType::RegularFile if found.st_uid != self.owner => {
-                    return Err(self.foreign(&self.join(&name), found.st_uid));
-                }
-                FileType::RegularFile if found.st_mode & 0o400 == 0 => {
-                    return Err(io_error(&self.join(&name), "open", Errno::ACCESS));
-                }
-                FileType::RegularFile
-                | FileType::Symlink
-                | FileType::Fifo
-                | FileType::Socket
-                | FileType::CharacterDevice
-                | FileType::BlockDevice
-                | FileType::Unknown => {}
-            }
-        }
-        Ok(())
     }
 
     /// Reads a file; `None` when there is none.

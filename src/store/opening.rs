@@ -4,7 +4,8 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use rustix::fs::{Access, AtFlags, Mode};
+use rustix::fs::{Access, AtFlags, FileType, Mode};
+use rustix::io::Errno;
 
 use super::folder::{Folder, io_error, not_a_folder};
 use crate::store::port::StoreError;
@@ -66,6 +67,24 @@ pub(super) fn check_writable(folder: &Folder) -> Result<(), StoreError> {
         .map_err(|error| io_error(folder.path(), "write", error))
 }
 
+/// Whether all entries of a folder and below it belong to the state's owner and can be used by it;
+/// changes nothing, and reads no file.
+pub(super) fn check_entries(folder: &Folder) -> Result<(), StoreError> {
+    check_writable(folder)?;
+    for name in folder.entries()? {
+        let Some(found) = folder.stat(&name)? else { continue };
+        let kind = FileType::from_raw_mode(found.st_mode);
+        if kind == FileType::Directory {
+            folder.child(&name)?.as_ref().map_or(Ok(()), check_entries)?;
+        } else if kind == FileType::RegularFile && found.st_uid != folder.owner() {
+            return Err(folder.foreign(&folder.join(&name), found.st_uid));
+        } else if kind == FileType::RegularFile && found.st_mode & 0o400 == 0 {
+            return Err(io_error(&folder.join(&name), "open", Errno::ACCESS));
+        }
+    }
+    Ok(())
+}
+
 /// Checks the free space for a run.
 pub(super) fn check_space(folder: &Folder) -> Result<(), StoreError> {
     check_bytes(folder, LEAST_SPACE)
@@ -99,8 +118,6 @@ fn check_bytes(folder: &Folder, least: u64) -> Result<(), StoreError> {
 mod tests {
     use std::fs;
     use std::os::unix::fs::{PermissionsExt as _, symlink};
-
-    use rustix::io::Errno;
 
     use super::*;
 
