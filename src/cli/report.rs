@@ -264,12 +264,15 @@ fn undeployed(name: &NamespacedName, fault: &Fault, details: &Details, style: &S
     let next = next.map(|at| format!("next try {}", style.time(at)));
     let next = next.unwrap_or_else(|| "the next run retries".to_owned());
     let command = retry_of_hooks(style.has_reload_unit, &name);
+    // It works at once too, and for this certificate alone.
+    let deploy = style.has_reload_unit.then(|| retry_of_hooks(false, &name));
+    let status = format!("certctl status {name}");
     Block {
         word: "error",
         title: without_fixes(&fault.message, details),
         tags: vec![fault.class.word().to_owned()],
         rows: places(details).into_iter().collect(),
-        commands: [details.fixes.clone(), vec![format!("certctl status {name}")]].concat(),
+        commands: details.fixes.iter().cloned().chain(deploy).chain([status]).collect(),
         next: format!("{}{next}; to retry now: {command}", last.unwrap_or_default()),
         certificate: name,
     }

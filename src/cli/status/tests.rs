@@ -244,9 +244,10 @@ fn metrics_have_the_names_of_cert_manager() {
 fn a_lost_output_is_pending_in_the_metrics_as_in_the_verdict_with_what_retries_it() {
     let lost = CertificateView { lost_output: Some("output to /out: tls.crt".into()), ..ready() };
     assert_eq!(Verdict::of(&lost, scene(Format::Text).now), Verdict::PendingDeploy);
-    for (has_reload_unit, command) in
-        [(false, "certctl deploy default/web"), (true, "systemctl start certctl-reload.service")]
-    {
+    for (has_reload_unit, command) in [
+        (false, "certctl deploy default/web"),
+        (true, "certctl deploy default/web or systemctl start certctl-reload.service"),
+    ] {
         let scene = Scene { has_reload_unit, ..scene(Format::Text) };
         let sentence = Verdict::PendingDeploy.sentence(&lost, &scene);
         assert!(sentence.ends_with(&format!("; {command} tries now")), "{sentence}");

@@ -186,8 +186,11 @@ impl Verdict {
             }
             Self::PendingDeploy => {
                 let why = undeployed(view).unwrap_or_default();
-                let command = retry_of_hooks(scene.has_reload_unit, &view.key.to_string());
-                format!("issued but not deployed: {why}; {command} tries now")
+                let name = view.key.to_string();
+                let command = retry_of_hooks(scene.has_reload_unit, &name);
+                let deploy = scene.has_reload_unit.then(|| retry_of_hooks(false, &name) + " or ");
+                let deploy = deploy.unwrap_or_default();
+                format!("issued but not deployed: {why}; {deploy}{command} tries now")
             }
             Self::Ready => format!("valid until {expiry}{}", went_back(view)),
             Self::Pending => {
