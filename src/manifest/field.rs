@@ -47,6 +47,14 @@ impl<'n> Field<'n> {
         sink.add(draft.suggest(suggestion));
     }
 
+    /// The same, where the message does not have the words as they are written.
+    pub(crate) fn refuse_word_with(&self, sink: &mut Sink<'_>, message: String, words: &[&str]) {
+        let suggestion = self.node.as_text().and_then(|text| nearest(text, words.iter().copied()));
+        let draft = Draft::error("E0105", self.span(), &self.path, message);
+        let help = format!("one of {}", words.join(", "));
+        sink.add(draft.suggest(suggestion).help(help));
+    }
+
     fn wrong_type(&self, sink: &mut Sink<'_>, wanted: &str) {
         let found = match &self.node.value {
             Value::Null => "nothing".to_owned(),

@@ -35,7 +35,7 @@ fn key_algorithm(field: &Field<'_>, sink: &mut Sink<'_>) -> Option<KeyAlgorithm>
     }
     // The words of cert-manager; the right ones are proposed below.
     let message = "must be either empty or one of rsa, ecdsa or ed25519".to_owned();
-    field.refuse_word(sink, message, &ALGORITHMS.map(|(word, _)| word));
+    field.refuse_word_with(sink, message, &ALGORITHMS.map(|(word, _)| word));
     None
 }
 

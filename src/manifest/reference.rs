@@ -10,6 +10,7 @@ use crate::resource::{
     Certificate, ChallengeType, DnsName, Identifier, Issuer, IssuerKind, NamespacedName, Obstacle,
     Origin, Usage, host_of, pick_solver,
 };
+use crate::trust::quoted;
 
 use super::builder::parse;
 use super::certificate::{GROUP, Places};
@@ -533,12 +534,30 @@ impl Check<'_> {
             ("E0207", format!("no solver for {full}: none of {whose} matches"))
         };
         let command = if code == "E0208" {
-            "certctl create issuer letsencrypt --dns01 PROVIDER prints one"
+            let name = &issuer.metadata.name;
+            format!(
+                "certctl create issuer {name}{} --dns01 PROVIDER prints one",
+                server_flag(issuer)
+            )
         } else {
-            "certctl explain issuer.spec.acme.solvers"
+            "certctl explain issuer.spec.acme.solvers".to_owned()
         };
         let at = format!("solvers are defined at {}; {command}", place(&issuer.origin));
         sink.add(Draft::error(code, name.span, &name.field, message).help(at));
+    }
+}
+
+/// The flag of an Issuer's server for `certctl create issuer`, which knows some by their names.
+fn server_flag(issuer: &Issuer) -> String {
+    let named = [
+        ("letsencrypt", "acme-v02.api.letsencrypt.org"),
+        ("letsencrypt-staging", "acme-staging-v02.api.letsencrypt.org"),
+    ];
+    let server = &issuer.acme.server;
+    if named.contains(&(&issuer.metadata.name, host_of(server))) {
+        String::new()
+    } else {
+        format!(" --server {}", quoted(Path::new(server)))
     }
 }
 

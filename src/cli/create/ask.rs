@@ -40,7 +40,7 @@ pub(super) fn ask(shell: &mut Shell) -> Result<ExitCode, CliError> {
     say(shell, text);
     let known = Known::in_folder(&config, namespace_of(shell));
     let by = issuer_of(shell, &config, &known)?;
-    let names = names(shell, &config)?;
+    let names = names(shell, &config, &by, &known)?;
     hints(shell, &names);
     let (by, webroot) = proof(shell, by, &known, &names)?;
     let output_dir = output_dir(shell)?;
@@ -186,7 +186,12 @@ fn free_name(known: &[String]) -> String {
 }
 
 /// The names of the certificate, the first of which its file is named after.
-fn names(shell: &mut Shell, config: &Path) -> Result<Vec<String>, CliError> {
+fn names(
+    shell: &mut Shell,
+    config: &Path,
+    by: &By,
+    known: &Known,
+) -> Result<Vec<String>, CliError> {
     let question = "DNS names of the certificate, with spaces between them";
     answered(shell, question, ABOUT_NAMES, None, |text| {
         let names: Vec<String> = text.split([' ', ',']).map(str::to_lowercase).collect();
@@ -200,6 +205,15 @@ fn names(shell: &mut Shell, config: &Path) -> Result<Vec<String>, CliError> {
                 // The only one is what was typed, which is shown before.
                 let of_several = (names.len() > 1).then(|| format!("{}: ", escape(name)));
                 return Err(format!("{}{error}", of_several.unwrap_or_default()));
+            }
+        }
+        if let By::Known(issuer) = by {
+            let mut wildcards = names.iter().filter(|name| name.starts_with("*."));
+            if let Some(name) = wildcards.find(|name| !known.validates_wildcard(issuer, name)) {
+                return Err(format!(
+                    "{name} needs a dns01 solver, and Issuer {issuer} has none for it: choose \
+                     another name, or certctl create issuer ISSUER-NAME … --dns01 PROVIDER"
+                ));
             }
         }
         let file = format!("certificate-{}.yaml", certificate::named_after(first));
@@ -218,7 +232,8 @@ fn proof(
     names: &[String],
 ) -> Result<(By, Option<PathBuf>), CliError> {
     let By::New(mut args) = by else {
-        if !known.has_http01(by.name()) {
+        // A wildcard is validated by a TXT record.
+        if !known.has_http01(by.name()) || names.iter().all(|name| name.starts_with("*.")) {
             return Ok((by, None));
         }
         let question =

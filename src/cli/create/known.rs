@@ -1,5 +1,6 @@
 //! The Issuers of the manifests, which a new Certificate can name.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::print::Placed;
@@ -8,7 +9,7 @@ use crate::cli::exit::ExitCode;
 use crate::cli::output::escape;
 use crate::cli::shell::Shell;
 use crate::manifest::{self, Source};
-use crate::resource::{IssuerKind, SolverKind};
+use crate::resource::{ChallengeType, Identifier, IssuerKind, Solver, SolverKind, pick_solver};
 
 /// An Issuer, as a Certificate names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,12 +19,14 @@ pub(super) struct IssuerName {
     pub(super) is_of_cluster: bool,
     /// Whether it has a solver for HTTP-01.
     pub(super) has_http01: bool,
+    /// Its solvers, as far as they are known.
+    solvers: Vec<Solver>,
 }
 
 impl IssuerName {
     /// An Issuer in the namespace of the Certificate.
     pub(super) fn of(name: &str) -> Self {
-        Self { name: name.to_owned(), is_of_cluster: false, has_http01: true }
+        Self { name: name.to_owned(), is_of_cluster: false, has_http01: true, solvers: Vec::new() }
     }
 
     /// Whether a Certificate names both alike.
@@ -71,7 +74,8 @@ impl Known {
                 SolverKind::Http01(_) => true,
                 SolverKind::Dns01(_) => false,
             });
-            Some(IssuerName { name: issuer.metadata.name.clone(), is_of_cluster, has_http01 })
+            let (name, solvers) = (issuer.metadata.name.clone(), issuer.acme.solvers.clone());
+            Some(IssuerName { name, is_of_cluster, has_http01, solvers })
         });
         Self(known.collect())
     }
@@ -79,6 +83,15 @@ impl Known {
     /// Whether an Issuer of this name can validate by HTTP-01.
     pub(super) fn has_http01(&self, name: &str) -> bool {
         self.0.iter().any(|one| one.name == name && one.has_http01)
+    }
+
+    /// Whether an Issuer of this name can validate a wildcard, of a Certificate without labels.
+    pub(super) fn validates_wildcard(&self, name: &str, wildcard: &str) -> bool {
+        let Some(Ok(domain)) = wildcard.strip_prefix("*.").map(str::parse) else { return false };
+        let (identifier, labels) = (Identifier::Dns(domain), BTreeMap::new());
+        let offered = &[ChallengeType::Dns01];
+        let mut named = self.0.iter().filter(|one| one.name == name);
+        named.any(|one| pick_solver(&one.solvers, &identifier, true, &labels, offered).is_some())
     }
 
     /// Their names.
@@ -121,6 +134,34 @@ const USUAL: &str = "letsencrypt";
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_wildcard_needs_a_dns01_solver_that_selects_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let dns01 = "{dns01: {cloudflare: {apiTokenSecretRef: {name: cloudflare, key: token}}}";
+        let zone = format!("{dns01}, selector: {{dnsZones: [example.org]}}}}");
+        let dns01 = format!("{dns01}}}");
+        for (name, solver) in
+            [("http", "{http01: {ingress: {}}}"), ("dns", &dns01), ("zone", &zone)]
+        {
+            let text = format!(
+                "apiVersion: cert-manager.io/v1\nkind: Issuer\nmetadata: {{name: {name}}}\nspec: \
+                 {{acme: {{server: 'https://ca.example/dir', privateKeySecretRef: {{name: a}}, \
+                 solvers: [{solver}]}}}}\n"
+            );
+            std::fs::write(folder.path().join(format!("{name}.yaml")), text).unwrap();
+        }
+        let known = Known::in_folder(folder.path(), "default");
+        for (issuer, name, is_validated) in [
+            ("http", "*.example.org", false),
+            ("dns", "*.example.org", true),
+            ("zone", "*.example.org", true),
+            ("zone", "*.example.net", false),
+            ("missing", "*.example.org", false),
+        ] {
+            assert_eq!(known.validates_wildcard(issuer, name), is_validated, "{issuer} {name}");
+        }
+    }
 
     #[test]
     fn the_only_issuer_is_taken_and_of_several_one_is_named() {

@@ -174,7 +174,7 @@ const REFERENCES: &[&str] = &[
     "E0203 64:101 issuers of group `awspca.cert-manager.io` (kind `AWSPCAIssuer`) are not served: only cert-manager.io is -",
     "W0303 77:3 public ACME CAs do not certify these names -",
     "E0206 71:15 The CSR PEM requests a commonName that is not present in the list of dnsNames or ipAddresses. If a commonName is set, ACME requires that the value is also present in the list of dnsNames or ipAddresses: \"cn.example.com\" does not exist in [www.example.com *.example.com www.example.net] or [192.0.2.1] add `cn.example.com` to dnsNames, or remove it here",
-    "E0208 74:5 *.example.com needs a dns01 solver, and Issuer default/letsencrypt has only http01 for it solvers are defined at references.yaml:3; certctl create issuer letsencrypt --dns01 PROVIDER prints one",
+    "E0208 74:5 *.example.com needs a dns01 solver, and Issuer default/letsencrypt has only http01 for it solvers are defined at references.yaml:3; certctl create issuer letsencrypt --server https://acme.example/directory --dns01 PROVIDER prints one",
     "E0207 75:5 no solver for www.example.net: none of Issuer default/letsencrypt matches solvers are defined at references.yaml:3; certctl explain issuer.spec.acme.solvers",
     "E0207 76:17 no solver for 192.0.2.1: none of Issuer default/letsencrypt matches solvers are defined at references.yaml:3; certctl explain issuer.spec.acme.solvers",
     "E0209 83:38 2001:db8::1 needs an http01 solver, and Issuer default/letsencrypt has only dns01 for it solvers are defined at references.yaml:3; certctl explain issuer.spec.acme.solvers",
