@@ -65,6 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "the test's own files need not survive a crash")]
     fn an_example_of_the_name_of_a_hook_is_installed_by_one_command() {
         let examples = tempfile::tempdir().unwrap();
         let folder = examples.path();

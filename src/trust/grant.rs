@@ -116,7 +116,7 @@ pub fn command_for_foreign(path: &Path, owner: u32, user: u32) -> Remedy {
     Remedy { line: command_for_owner(path, user, true), look }
 }
 
-/// What stands before a command where this process was started by sudo: whoever typed it is not root.
+/// What stands before a command where sudo started this process: the user who typed it is not root.
 fn sudo_typed(otherwise: &'static str) -> &'static str {
     let is_root = rustix::process::geteuid().is_root() || may_become_root();
     if is_root && std::env::var_os("SUDO_USER").is_some() { "sudo " } else { otherwise }

@@ -127,9 +127,10 @@ impl Placed {
                     continue;
                 }
                 let example = install_example(&self.config.join("hooks.d").join(name));
-                let step = example
-                    .map(|line| escape(&line).into_owned())
-                    .unwrap_or_else(|| format!("write the program {program} (certctl help hooks)"));
+                let step = example.map_or_else(
+                    || format!("write the program {program} (certctl help hooks)"),
+                    |line| escape(&line).into_owned(),
+                );
                 missing = format!("{missing}{step}, then ");
             }
         }
