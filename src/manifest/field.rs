@@ -42,17 +42,18 @@ impl<'n> Field<'n> {
 
     /// The same, with a suggested correction.
     pub(crate) fn refuse_word(&self, sink: &mut Sink<'_>, message: String, words: &[&str]) {
-        let suggestion = self.node.as_text().and_then(|text| nearest(text, words.iter().copied()));
-        let draft = Draft::error("E0105", self.span(), &self.path, message);
-        sink.add(draft.suggest(suggestion));
+        sink.add(self.wrong_word(message, words));
     }
 
     /// The same, where the message does not have the words as they are written.
     pub(crate) fn refuse_word_with(&self, sink: &mut Sink<'_>, message: String, words: &[&str]) {
-        let suggestion = self.node.as_text().and_then(|text| nearest(text, words.iter().copied()));
-        let draft = Draft::error("E0105", self.span(), &self.path, message);
         let help = format!("one of {}", words.join(", "));
-        sink.add(draft.suggest(suggestion).help(help));
+        sink.add(self.wrong_word(message, words).help(help));
+    }
+
+    fn wrong_word(&self, message: String, words: &[&str]) -> Draft {
+        let suggestion = self.node.as_text().and_then(|text| nearest(text, words.iter().copied()));
+        Draft::error("E0105", self.span(), &self.path, message).suggest(suggestion)
     }
 
     fn wrong_type(&self, sink: &mut Sink<'_>, wanted: &str) {

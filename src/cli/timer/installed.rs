@@ -69,10 +69,7 @@ impl Scheduler {
         if let Some(path) = CRONTABS.iter().find(names_us) {
             return Self::Enabled(root.join(path));
         }
-        match UNITS.iter().find(is_there) {
-            Some(path) => Self::Disabled(root.join(path)),
-            None => Self::Absent,
-        }
+        unit_in(root, FOLDERS, TIMER).map_or(Self::Absent, Self::Disabled)
     }
 
     /// The one that runs certctl as a user, whose folder of configuration this is. A crontab of the
@@ -93,12 +90,12 @@ impl Scheduler {
 
 /// Whether the timer of a package, or of `timer print`, is there, enabled or not.
 pub(crate) fn has_timer(root: &Path) -> bool {
-    UNITS.iter().any(|path| root.join(path).symlink_metadata().is_ok())
+    unit_in(root, FOLDERS, TIMER).is_some()
 }
 
 /// Whether a package has a timer.
 pub(super) fn has_packaged_timer(root: &Path) -> bool {
-    PACKAGED.iter().any(|path| root.join(path).symlink_metadata().is_ok())
+    unit_in(root, PACKAGED, TIMER).is_some()
 }
 
 /// The command that starts the timer now and at each boot.
@@ -127,7 +124,7 @@ pub(crate) fn retry_of_hooks(by_unit: bool, certificate: &str) -> String {
 }
 
 fn has_reload_unit(root: &Path) -> bool {
-    RELOADS.iter().any(|path| root.join(path).symlink_metadata().is_ok())
+    unit_in(root, FOLDERS, RELOAD).is_some()
 }
 
 /// The first unit of the scheduled runs that the administrator masked: systemd refuses to start it.
@@ -170,10 +167,9 @@ impl Units {
     }
 
     fn of_system(root: &Path, is_open: impl FnOnce() -> Option<bool>) -> Self {
-        let is_there = SOCKETS.iter().any(|path| root.join(path).symlink_metadata().is_ok());
         let socket = if is_masked(root, SOCKET) {
             SocketUnit::Masked
-        } else if !is_there {
+        } else if unit_in(root, FOLDERS, SOCKET).is_none() {
             SocketUnit::Absent
         } else if is_open() == Some(true) {
             SocketUnit::Open
@@ -194,6 +190,12 @@ fn lets_listen(unit: &Path) -> bool {
     has_line(unit, |line| {
         line.starts_with("AmbientCapabilities") && line.contains("CAP_NET_BIND_SERVICE")
     })
+}
+
+/// The file of a unit of the system, in the first of these folders that has it.
+fn unit_in(root: &Path, folders: &[&str], unit: &str) -> Option<PathBuf> {
+    let mut paths = folders.iter().map(|folder| root.join(folder).join(unit));
+    paths.find(|path| path.symlink_metadata().is_ok())
 }
 
 /// Whether the administrator masked a unit of the system.
@@ -256,12 +258,14 @@ fn has_line(path: &Path, is_it: impl Fn(&str) -> bool) -> bool {
 pub(crate) const TIMER: &str = "certctl.timer";
 /// Port 80, for the service of the timer.
 const SOCKET: &str = "certctl.socket";
+/// The hooks of root.
+const RELOAD: &str = "certctl-reload.service";
 const ENABLED: &[&str] = &[
     "etc/systemd/system/timers.target.wants/certctl.timer",
     "Library/LaunchDaemons/io.certctl.issue.plist",
 ];
 /// What a scheduled run needs, but for the port.
-const RUN_UNITS: &[&str] = &[TIMER, "certctl.service", "certctl-reload.service"];
+const RUN_UNITS: &[&str] = &[TIMER, "certctl.service", RELOAD];
 /// The state of the units.
 const STATE: &str = "/var/lib/certctl";
 const CRONTABS: &[&str] = &[
@@ -271,23 +275,10 @@ const CRONTABS: &[&str] = &[
     "var/spool/cron/root",
     "etc/crontabs/root",
 ];
-const UNITS: &[&str] = &[
-    "etc/systemd/system/certctl.timer",
-    "usr/lib/systemd/system/certctl.timer",
-    "lib/systemd/system/certctl.timer",
-];
-const PACKAGED: &[&str] =
-    &["usr/lib/systemd/system/certctl.timer", "lib/systemd/system/certctl.timer"];
-const SOCKETS: &[&str] = &[
-    "etc/systemd/system/certctl.socket",
-    "usr/lib/systemd/system/certctl.socket",
-    "lib/systemd/system/certctl.socket",
-];
-const RELOADS: &[&str] = &[
-    "etc/systemd/system/certctl-reload.service",
-    "usr/lib/systemd/system/certctl-reload.service",
-    "lib/systemd/system/certctl-reload.service",
-];
+/// Where units of the system are: the administrator's first.
+const FOLDERS: &[&str] = &["etc/systemd/system", "usr/lib/systemd/system", "lib/systemd/system"];
+/// Those of packages.
+const PACKAGED: &[&str] = &["usr/lib/systemd/system", "lib/systemd/system"];
 /// More than a crontab has, in bytes.
 const MOST_READ: u64 = 1 << 20;
 
@@ -308,7 +299,11 @@ mod tests {
 
     #[test]
     fn the_unit_of_the_hooks_is_found_where_packages_and_root_put_it() {
-        for path in RELOADS {
+        for path in [
+            "etc/systemd/system/certctl-reload.service",
+            "usr/lib/systemd/system/certctl-reload.service",
+            "lib/systemd/system/certctl-reload.service",
+        ] {
             let root = tempfile::tempdir().unwrap();
             assert!(!has_reload_unit(root.path()), "{path}");
             write(root.path(), path, "");
@@ -385,7 +380,11 @@ mod tests {
 
     #[test]
     fn a_timer_that_is_installed_is_found() {
-        for path in UNITS {
+        for path in [
+            "etc/systemd/system/certctl.timer",
+            "usr/lib/systemd/system/certctl.timer",
+            "lib/systemd/system/certctl.timer",
+        ] {
             let root = tempfile::tempdir().unwrap();
             assert!(!has_timer(root.path()), "{path}");
             write(root.path(), path, "");
