@@ -13,7 +13,8 @@ use super::*;
 use crate::controller::alert;
 use crate::resource::{
     AuthorizationState, Cause, ChallengeState, DeployTarget, Deployment, Doing, EndedChallenge,
-    FailedOrder, Failure, FailureClass, OrderPhase, Phase, Problem, Revocation, RevocationReason,
+    FailedOrder, Failure, FailureClass, OrderPhase, Phase, Problem, ReasonSource, Revocation,
+    RevocationReason,
 };
 use crate::workspace::view::Mistake;
 
@@ -110,7 +111,7 @@ fn refused() -> CertificateView {
         problem: None,
         check: None,
     });
-    undecided.reason = "Waiting for the CA to look".into();
+    undecided.explain(ReasonSource::Accept, "Waiting for the CA to look");
     view
 }
 
