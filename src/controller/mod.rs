@@ -39,7 +39,7 @@ mod tests;
 use jiff::Timestamp;
 
 pub use attempt::{Answer, Attempt, Grant, Slot, Told};
-pub use effect::{Effect, RevocationSigner, SecretContents};
+pub use effect::{Effect, ReliesOn, RevocationSigner, SecretContents};
 pub use run::{Hold, OthersOrder, Poll, RevocationRequest, Run, Wish};
 pub use secret::Secret;
 pub use snapshot::{Intervals, Snapshot};
