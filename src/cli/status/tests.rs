@@ -92,6 +92,20 @@ fn a_revoked_certificate_is_due_now_or_never() {
     assert_eq!(head[1..], ["Waiting for: a manifest", "Next attempt: never"]);
 }
 
+/// The status of requests, orders or challenges, all or those named.
+fn objects_of(
+    noun: Noun,
+    views: &[CertificateView],
+    names: &[NameTarget],
+    scene: &Scene,
+) -> Result<String, CliError> {
+    let (mut listing, mut text) = (ObjectListing::new(noun, names, scene)?, String::new());
+    for view in views {
+        text += &listing.add(view)?;
+    }
+    Ok(text + &listing.end()?)
+}
+
 /// Refused by the CA: one name in two, with the problem kept in its order.
 fn refused() -> CertificateView {
     let mut view = failed();
