@@ -194,7 +194,7 @@ fn chosen<'a>(
 
 async fn work(
     args: &AccountIssuerArgs,
-    wish: AccountRequest,
+    request: AccountRequest,
     yes: bool,
     shell: &mut Shell,
 ) -> Result<ExitCode, CliError> {
@@ -206,23 +206,23 @@ async fn work(
         let error = CliError::new(ExitCode::Manifest, "no Issuer found");
         return Err(error.hinted("use -f MANIFEST, or put manifests into the config directory"));
     }
-    if wish == AccountRequest::Deactivated && issuers.len() > 1 {
+    if request == AccountRequest::Deactivated && issuers.len() > 1 {
         let message = "several Issuers found: name the one whose account to deactivate";
         let hint = "certctl account deactivate ISSUER; certctl account show lists the accounts";
         return Err(CliError::new(ExitCode::Usage, message).hinted(hint));
     }
-    if let (AccountRequest::Deactivated, [issuer]) = (wish, issuers.as_slice()) {
+    if let (AccountRequest::Deactivated, [issuer]) = (request, issuers.as_slice()) {
         shell.confirm(yes, &loss(issuer, &targets), "Deactivate the account?")?;
     }
     workspace.make_writable()?;
     let job = Job::new("account", targets.secrets.clone());
-    let done = Box::pin(workspace.settle_accounts(&issuers, wish, job)).await?;
-    if wish != AccountRequest::Deactivated {
+    let done = Box::pin(workspace.settle_accounts(&issuers, request, job)).await?;
+    if request != AccountRequest::Deactivated {
         warn_of_unused_keys(shell, &workspace, &targets, &issuers).await;
     }
     let mut endings = Vec::new();
     for (issuer, done) in issuers.into_iter().zip(done) {
-        endings.push(tell(shell, issuer, wish, &done?));
+        endings.push(tell(shell, issuer, request, &done?));
     }
     Ok(exit::of_run(endings, shell.global.exit_code))
 }
@@ -245,14 +245,14 @@ fn loss(issuer: &Issuer, targets: &Targets) -> String {
 fn tell(
     shell: &mut Shell,
     issuer: &Issuer,
-    wish: AccountRequest,
+    request: AccountRequest,
     done: &Result<Account, EffectError>,
 ) -> exit::Ending {
     let name = &issuer.metadata.name;
     match done {
         Ok(account) => {
             let url = escape(account.url.as_deref().unwrap_or_default());
-            let text = match wish {
+            let text = match request {
                 AccountRequest::Registered => {
                     let terms = account.terms_of_service.as_deref().unwrap_or("none published");
                     format!("{name}: registered as {url}, in agreement to {}", escape(terms))
@@ -274,7 +274,7 @@ fn tell(
             let message = error.to_string();
             let message = escape(&message);
             let class = error.cause.class();
-            let advice = advice(error, name, wish);
+            let advice = advice(error, name, request);
             let line = |label: &str, text: &str| match text {
                 "" => String::new(),
                 text => format!("\n  {label}: {}", escape(text)),
@@ -297,8 +297,8 @@ fn tell(
 }
 
 /// What leads on from a request to the CA that failed.
-fn advice(error: &EffectError, issuer: &str, wish: AccountRequest) -> Advice {
-    let is_registration = wish == AccountRequest::Registered;
+fn advice(error: &EffectError, issuer: &str, request: AccountRequest) -> Advice {
+    let is_registration = request == AccountRequest::Registered;
     let subject = Subject { issuer, is_registration, ..Subject::default() };
     let at_the_ca = error.cause.at_the_ca();
     let of_problem = || advice::of_problem(error.problem()?.short_kind(), &subject);
@@ -308,7 +308,7 @@ fn advice(error: &EffectError, issuer: &str, wish: AccountRequest) -> Advice {
         .or_else(|| at_the_ca.and_then(|failed| advice::of_request(failed, &subject)))
         .or_else(|| advice::of_class(error.cause.class(), &subject))
         .unwrap_or_default();
-    let command = found.command.unwrap_or_else(|| match wish {
+    let command = found.command.unwrap_or_else(|| match request {
         AccountRequest::Updated | AccountRequest::Deactivated if at_the_ca.is_none() => {
             "certctl account show".to_owned()
         }

@@ -32,7 +32,7 @@ use jiff::Timestamp;
 use super::args::Arguments;
 use super::environment::Environment;
 use crate::resource::is_hidden;
-use candidate::{Asked, Scene};
+use candidate::{Scene, WordCompleter};
 use known::Known;
 use line::Line;
 use position::position;
@@ -134,7 +134,7 @@ fn candidates(
 fn asking(command: Command, verb: &str, scene: &Arc<Scene>) -> Command {
     let command = command.mut_args(|arg| match position(verb, arg.get_id().as_str()) {
         Some(position) => {
-            let asked = Asked { scene: Arc::clone(scene), position };
+            let asked = WordCompleter { scene: Arc::clone(scene), position };
             arg.add(ArgValueCompleter::new(asked))
         }
         None => arg,

@@ -18,26 +18,26 @@ use crate::store::{OpenMode, StateDirectory};
 pub struct Daily {
     state_dir: PathBuf,
     now: Timestamp,
-    /// What earlier runs told, by digest.
+    /// What earlier runs reported, by digest.
     before: BTreeMap<String, Timestamp>,
-    /// What this one had to tell, and when that was last told.
+    /// What this one had to report, and when that was last reported.
     now_known: BTreeMap<String, Timestamp>,
 }
 
 impl Daily {
-    /// Reads what earlier runs told, if they did.
+    /// Reads what earlier runs reported, if they did.
     pub(crate) fn of(state_dir: PathBuf) -> Self {
-        let read = || StateDirectory::open(&state_dir, OpenMode::ReadOnly)?.told();
+        let read = || StateDirectory::open(&state_dir, OpenMode::ReadOnly)?.reported();
         let before =
-            if StateDirectory::has_told(&state_dir) { read() } else { Ok(BTreeMap::new()) };
+            if StateDirectory::has_reported(&state_dir) { read() } else { Ok(BTreeMap::new()) };
         let before = before.unwrap_or_else(|error| {
-            tracing::debug!(%error, "what was told before is not known");
+            tracing::debug!(%error, "what was reported before is not known");
             BTreeMap::new()
         });
         Self { state_dir, now: SystemClock.now(), before, now_known: BTreeMap::new() }
     }
 
-    /// Whether a text is to be told now; then it is noted.
+    /// Whether a text is to be reported now; then it is noted.
     pub(crate) fn is_due(&mut self, text: &str) -> bool {
         let digest = digest_of(text.as_bytes());
         let last = self.before.get(&digest).copied().filter(|last| is_recent(*last, self.now));
@@ -45,7 +45,7 @@ impl Daily {
         last.is_none()
     }
 
-    /// Notes what was told. A run that did not read everything forgets nothing; and a state that is
+    /// Notes what was reported. A run that did not read everything forgets nothing; and a state that is
     /// not there is not made.
     pub(crate) fn end(mut self, is_whole: bool) {
         if !is_whole {
@@ -57,9 +57,9 @@ impl Daily {
             return;
         }
         let noted = StateDirectory::open(&self.state_dir, OpenMode::ReadWrite)
-            .and_then(|state| state.note_told(&self.now_known));
+            .and_then(|state| state.note_reported(&self.now_known));
         if let Err(error) = noted {
-            tracing::debug!(%error, "what was told is not noted");
+            tracing::debug!(%error, "what was reported is not noted");
         }
     }
 }

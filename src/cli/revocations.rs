@@ -10,7 +10,7 @@ use super::result::{Revoked, RevokedState};
 use super::shell::Shell;
 use crate::controller::EffectError;
 use crate::resource::{NamespacedName, Revocation};
-use crate::workspace::{Finished, Told, Workspace};
+use crate::workspace::{Finished, SentRevocation, Workspace};
 
 /// Performs the pending revocations of one certificate, or of all known ones, and reports each
 /// result.
@@ -23,7 +23,7 @@ pub(crate) async fn finish(
     let mut endings = Vec::new();
     for (name, finished) in workspace.finish_revocations(only, verb).await? {
         let (done, owed) = match finished {
-            Finished::Told(done, owed) => (done, owed),
+            Finished::Sent(done, owed) => (done, owed),
             Finished::Failed(error) => return Err(error.into()),
             Finished::WithoutManifest => {
                 let text = format!(
@@ -36,7 +36,7 @@ pub(crate) async fn finish(
                 continue;
             }
         };
-        for Told { revocation, answer } in done {
+        for SentRevocation { revocation, answer } in done {
             let copies = workspace.copies(&name, Some(&revocation.fingerprint));
             endings.push(report(shell, &name, &revocation, &answer, &paths(&copies)));
         }

@@ -18,7 +18,7 @@ use super::shell::Shell;
 use super::status::verb::write_metrics;
 use super::targets::{known_names, open, open_for, targets};
 use crate::controller::RevocationRequest;
-use crate::controller::revocation::{Asked, RevocationError};
+use crate::controller::revocation::{Requested, RevocationError};
 use crate::engine::ports::{Clock as _, StoreError, SystemClock};
 use crate::engine::{Force, Task};
 use crate::pki::{Chain, ChainError, PrivateKey};
@@ -61,18 +61,18 @@ async fn name(args: &RevokeArgs, shell: &mut Shell) -> Result<ExitCode, CliError
     confirm(args, task, &workspace, shell).await?;
     workspace.make_writable()?;
     let at_once = args.now || args.no_issue;
-    let wish = RevocationRequest {
+    let request = RevocationRequest {
         reason: args.reason,
         at_once,
         without_replacement: args.no_issue,
         certificate: None,
     };
     let job = Job::new("revoke", secrets.clone());
-    let outcome = Box::pin(workspace.ask_to_revoke(task, wish, job)).await?;
+    let outcome = Box::pin(workspace.ask_to_revoke(task, request, job)).await?;
     let certificate = task.certificate.metadata.key();
     let replaces = match &outcome {
-        Asked::Owed(_) => !args.no_issue,
-        Asked::Already(done) => {
+        Requested::Owed(_) => !args.no_issue,
+        Requested::Already(done) => {
             let (serial, reason) = (&done.serial, done.reason);
             shell.results.revoked(Revoked::new(
                 Some(&certificate),
@@ -86,7 +86,7 @@ async fn name(args: &RevokeArgs, shell: &mut Shell) -> Result<ExitCode, CliError
             );
             !done.without_replacement && !args.no_issue
         }
-        Asked::Earlier(earlier) => {
+        Requested::Earlier(earlier) => {
             let serial = &earlier.serial;
             shell.output.talk(
                 Level::Info,

@@ -11,7 +11,7 @@ pub struct Attempt {
     pub is_wanted: bool,
     pub answer: Answer,
     /// Set by an accepted "accept", until the CA reports a failed validation.
-    pub told: Option<Told>,
+    pub acceptance: Option<Acceptance>,
     /// When its authorization was last read.
     pub looked: Option<Timestamp>,
     /// When it may be presented or checked again.
@@ -66,7 +66,7 @@ pub enum Answer {
 
 /// "accept" was sent for a challenge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Told {
+pub struct Acceptance {
     /// When "accept" was sent: the CA may validate before its response arrives.
     pub begun: Timestamp,
     /// When the CA responded.
@@ -81,8 +81,8 @@ pub(super) const DENIALS: u32 = 3;
 
 impl Attempt {
     /// Whether the CA received "accept".
-    pub fn begin_accept(&mut self, now: Timestamp) -> &mut Told {
-        self.told.get_or_insert(Told { begun: now, accepted: None, hit: None })
+    pub fn begin_accept(&mut self, now: Timestamp) -> &mut Acceptance {
+        self.acceptance.get_or_insert(Acceptance { begun: now, accepted: None, hit: None })
     }
 
     pub fn has_slot(&self) -> bool {
@@ -96,11 +96,11 @@ impl Attempt {
 
     /// When the responder last received a request for the token since "accept".
     pub fn hit(&self) -> Option<Timestamp> {
-        self.told?.hit
+        self.acceptance?.hit
     }
 
     /// When the CA responded to "accept".
     pub fn accepted(&self) -> Option<Timestamp> {
-        self.told?.accepted
+        self.acceptance?.accepted
     }
 }

@@ -195,8 +195,8 @@ pub fn record_failure(snapshot: &Snapshot, failure: &Failure, now: Timestamp) ->
     }
     // A failure without a request to the CA, such as a keystore without a password, keeps the CA's
     // Retry-After.
-    let wish = failure.retry_after.and_then(|wait| now.checked_add(wait).ok());
-    record.retry_after = wish.max(record.retry_after).filter(|time| *time > now);
+    let requested = failure.retry_after.and_then(|wait| now.checked_add(wait).ok());
+    record.retry_after = requested.max(record.retry_after).filter(|time| *time > now);
     if !failure.counts() {
         return Record::of(Change::Certificate(Box::new(record)));
     }

@@ -33,7 +33,7 @@ pub fn until(snapshot: &Snapshot, now: Timestamp) -> Option<Timestamp> {
     let passed = [
         Some(leaf.not_before),
         known.and_then(|known| known.last_checked),
-        window.map(|window| window.told_at),
+        window.map(|window| window.reported_at),
         status.last_failure_time,
     ];
     if passed.into_iter().flatten().any(|time| time > now) {

@@ -38,9 +38,9 @@ mod tests;
 
 use jiff::Timestamp;
 
-pub use attempt::{Answer, Attempt, Grant, Slot, Told};
+pub use attempt::{Acceptance, Answer, Attempt, Grant, Slot};
 pub use effect::{Effect, ReliesOn, RevocationSigner, SecretContents};
-pub use run::{Hold, OthersOrder, Poll, RevocationRequest, Run, Wish};
+pub use run::{Hold, OthersOrder, Poll, RevocationRequest, Run, UserRequest};
 pub use secret::Secret;
 pub use snapshot::{Intervals, Snapshot};
 pub use step::{

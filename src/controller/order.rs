@@ -280,7 +280,7 @@ fn was_cut_off(snapshot: &Snapshot, order: &Order) -> Option<&'static str> {
 
 /// Whether the end of another run may have reset the CA's connection.
 fn was_reset(snapshot: &Snapshot, challenge: &Challenge) -> bool {
-    let told = snapshot.run.attempt(&challenge.spec.url).told;
+    let told = snapshot.run.attempt(&challenge.spec.url).acceptance;
     let has_ended = snapshot.run.listener_gone.zip(told).is_some_and(|(at, told)| at >= told.begun);
     has_ended
         && challenge.spec.kind == ChallengeType::Http01

@@ -63,7 +63,7 @@ pub fn due(snapshot: &Snapshot, leaf: &LeafFacts, now: Timestamp) -> Option<Rene
     let spec = &snapshot.certificate.spec;
     let natural = before_the_end(spec, leaf, default(snapshot))?;
     let suggestion = suggestion(snapshot, leaf, now);
-    let desired = match rollback::in_force(snapshot).map(|rollback| rollback.asked_at) {
+    let desired = match rollback::in_force(snapshot).map(|rollback| rollback.requested_at) {
         Some(back_since) => {
             let own = after_rollback(spec, leaf, (natural, back_since))?;
             suggestion.map_or(own, |suggestion| suggestion.at.min(own))
@@ -107,17 +107,19 @@ fn suggestion(snapshot: &Snapshot, leaf: &LeafFacts, now: Timestamp) -> Option<S
         return None;
     }
     let window = known.suggested_window.as_ref()?;
-    if rollback::in_force(snapshot).is_some_and(|rollback| window.told_at <= rollback.asked_at) {
+    if rollback::in_force(snapshot)
+        .is_some_and(|rollback| window.reported_at <= rollback.requested_at)
+    {
         return None;
     }
-    let told_at = if window.told_at <= now { window.told_at } else { Timestamp::MIN };
+    let reported_at = if window.reported_at <= now { window.reported_at } else { Timestamp::MIN };
     // Without this, a CA that names a time in the past for every certificate has each run renew.
     let earliest = if known.follows_early_renewal {
         leaf.not_before.checked_add(lifetime(leaf) / 3).unwrap_or(Timestamp::MAX)
     } else {
         Timestamp::MIN
     };
-    let at = window.renew_at.max(earliest).max(told_at);
+    let at = window.renew_at.max(earliest).max(reported_at);
     Some(Suggestion { at, is_current: known.last_error.is_none() })
 }
 

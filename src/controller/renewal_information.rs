@@ -191,7 +191,7 @@ fn usable(
     let id = leaf.certificate_id.as_deref().unwrap_or_default();
     let renew_at = start.saturating_add(part(start.duration_until(end), fractions(id).0));
     let renew_at = renew_at.unwrap_or(start);
-    Ok(SuggestedWindow { start, end, renew_at, told_at: now, explanation_url })
+    Ok(SuggestedWindow { start, end, renew_at, reported_at: now, explanation_url })
 }
 
 fn next_check(certificate_id: &str, now: Timestamp, wait: SignedDuration) -> Timestamp {

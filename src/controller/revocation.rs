@@ -17,7 +17,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use thiserror::Error;
 
-use super::run::Wish;
+use super::run::UserRequest;
 use super::{
     Change, Effect, EffectError, IllegalOutcome, Outcome, Record, RevocationSigner, Snapshot, Step,
     deploy,
@@ -32,7 +32,7 @@ const KEPT: usize = 16;
 
 /// The result of a request to revoke.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Asked {
+pub enum Requested {
     /// The live certificate's revocation is owed from now on.
     Owed(Revocation),
     /// The live certificate is revoked already.
@@ -53,9 +53,9 @@ pub enum RevocationError {
 
 /// Records the request, and revokes nothing yet.
 pub fn decide_request(snapshot: &Snapshot, now: Timestamp) -> Step {
-    let revocation = match wished(snapshot, now) {
-        Ok(Asked::Owed(revocation) | Asked::Earlier(revocation)) => Some(revocation),
-        Ok(Asked::Already(_)) => None,
+    let revocation = match requested(snapshot, now) {
+        Ok(Requested::Owed(revocation) | Requested::Earlier(revocation)) => Some(revocation),
+        Ok(Requested::Already(_)) => None,
         Err(error) => {
             return {
                 let cause = Cause::Precondition { message: error.to_string() };
@@ -67,8 +67,8 @@ pub fn decide_request(snapshot: &Snapshot, now: Timestamp) -> Step {
     let new = revocation.filter(|revocation| !known.contains(revocation));
     let mut record = new.map_or_else(Record::default, |new| asked(&snapshot.record, new));
     // A compromised key is banned first.
-    if let Some(Wish::Revoke(wish)) = &snapshot.run.wish
-        && wish.reason == RevocationReason::KeyCompromise
+    if let Some(UserRequest::Revoke(request)) = &snapshot.run.request
+        && request.reason == RevocationReason::KeyCompromise
         && let Some(leaf) = issued(snapshot).filter(|_| earlier(snapshot).is_none())
         && !snapshot.banned_keys.contains(&leaf.public_key)
     {
@@ -79,16 +79,16 @@ pub fn decide_request(snapshot: &Snapshot, now: Timestamp) -> Step {
 }
 
 /// The result of a request; the same again when it is recorded already.
-pub fn wished(snapshot: &Snapshot, now: Timestamp) -> Result<Asked, RevocationError> {
+pub fn requested(snapshot: &Snapshot, now: Timestamp) -> Result<Requested, RevocationError> {
     let certificate = snapshot.certificate.metadata.key();
-    let Some(Wish::Revoke(wish)) = &snapshot.run.wish else {
+    let Some(UserRequest::Revoke(request)) = &snapshot.run.request else {
         return Err(RevocationError::Nothing { certificate });
     };
     if let Some(earlier) = earlier(snapshot) {
-        let at_once = earlier.at_once || wish.at_once;
-        return Ok(Asked::Earlier(Revocation { at_once, ..earlier.clone() }));
+        let at_once = earlier.at_once || request.at_once;
+        return Ok(Requested::Earlier(Revocation { at_once, ..earlier.clone() }));
     }
-    let (Some(leaf), Some(pem)) = (issued(snapshot), &wish.certificate) else {
+    let (Some(leaf), Some(pem)) = (issued(snapshot), &request.certificate) else {
         return Err(RevocationError::Nothing { certificate });
     };
     let record = &snapshot.record;
@@ -99,22 +99,23 @@ pub fn wished(snapshot: &Snapshot, now: Timestamp) -> Result<Asked, RevocationEr
     }
     let known = of(record, &leaf.fingerprint);
     if let Some(done) = known.filter(|known| !known.is_owed()) {
-        return Ok(Asked::Already(done.clone()));
+        return Ok(Requested::Already(done.clone()));
     }
     let owed = Revocation {
         serial: leaf.serial.clone(),
         fingerprint: leaf.fingerprint.clone(),
-        reason: wish.reason,
-        asked_at: now,
-        at_once: wish.at_once,
-        without_replacement: wish.without_replacement,
+        reason: request.reason,
+        requested_at: now,
+        at_once: request.at_once,
+        without_replacement: request.without_replacement,
         certificate: pem.clone(),
         revoked_at: None,
         refusal: None,
     };
-    let is_known =
-        |known: &&Revocation| **known == Revocation { asked_at: known.asked_at, ..owed.clone() };
-    Ok(Asked::Owed(known.filter(is_known).cloned().unwrap_or(owed)))
+    let is_known = |known: &&Revocation| {
+        **known == Revocation { requested_at: known.requested_at, ..owed.clone() }
+    };
+    Ok(Requested::Owed(known.filter(is_known).cloned().unwrap_or(owed)))
 }
 
 /// A replaced certificate whose revocation is owed.
@@ -195,7 +196,7 @@ pub fn found(snapshot: &Snapshot, found: &RevokedCertificate, now: Timestamp) ->
     // Before it was found, whatever the clocks say: see `Revocation::was_found`.
     let before = now.checked_sub(SignedDuration::from_secs(1)).unwrap_or(now);
     let revocation = Revocation {
-        asked_at: now,
+        requested_at: now,
         at_once: false,
         without_replacement: known.is_some_and(|known| known.without_replacement),
         revoked_at: Some((*revoked_at).min(before)),
@@ -299,7 +300,7 @@ pub const KEPT_AT_MOST: SignedDuration = SignedDuration::from_hours(7 * 24);
 
 /// The record with a revocation that is owed from now on.
 fn asked(record: &CertificateRecord, revocation: Revocation) -> Record {
-    let (time, reason) = (revocation.asked_at, revocation.reason);
+    let (time, reason) = (revocation.requested_at, revocation.reason);
     let message = format!("Revocation of serial {} requested: {reason}", revocation.serial);
     let record = with(record, revocation);
     Record::of(Change::Certificate(Box::new(record))).normal(time, Reason::Revoked, message)

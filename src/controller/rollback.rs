@@ -17,7 +17,7 @@ use jiff::Timestamp;
 
 use thiserror::Error;
 
-use super::run::Wish;
+use super::run::UserRequest;
 use super::{Change, Effect, IllegalOutcome, Outcome, Record, Snapshot, Step, order, revocation};
 use crate::resource::{
     Cause, CertificateRecord, ConditionType, Doing, Failure, Issuer, LeafFacts, NamespacedName,
@@ -76,7 +76,8 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
             }]),
         };
     }
-    let Some(Wish::RollBack(to)) = snapshot.run.wish.as_ref().filter(|_| !has_gone_back(snapshot))
+    let Some(UserRequest::RollBack(to)) =
+        snapshot.run.request.as_ref().filter(|_| !has_gone_back(snapshot))
     else {
         return Step::Settled;
     };
@@ -130,7 +131,7 @@ pub fn chosen(
         set: set.to_owned(),
         fingerprint: leaf.fingerprint.clone(),
         left: left(snapshot),
-        asked_at: now,
+        requested_at: now,
         generation: record.generation,
         directory_url: snapshot.issuer.acme.server.clone(),
         done_at: None,
@@ -219,7 +220,7 @@ pub(super) fn refusal(snapshot: &Snapshot, pair: &PublishedPair, now: Timestamp)
 
 /// Records a requested rollback. An issuance in progress ends: it would undo the rollback.
 pub(super) fn asked(snapshot: &Snapshot, rollback: Rollback) -> Record {
-    let now = rollback.asked_at;
+    let now = rollback.requested_at;
     let mut changes = Vec::new();
     let open = snapshot.order.as_ref().filter(|order| order.phase.is_open());
     if snapshot.is_issuing()

@@ -62,7 +62,7 @@ pub struct Run {
     /// Challenges of any certificate and run wait for a slot.
     pub is_crowded: bool,
     /// When newOrder or finalize was sent in this run.
-    pub asked_at: Option<Timestamp>,
+    pub sent_at: Option<Timestamp>,
     /// How long the CA last took to respond to newOrder or finalize: a CA that is slow to respond
     /// is slow to validate and to sign as well.
     pub answer_time: SignedDuration,
@@ -87,7 +87,7 @@ pub struct Run {
     /// What failed to deploy in this run.
     pub not_deployed: BTreeSet<DeployStep>,
     /// What the user requested for this run.
-    pub wish: Option<Wish>,
+    pub request: Option<UserRequest>,
     /// The CA's responses to revocations, by fingerprint.
     pub revocations: Vec<(String, Result<(), EffectError>)>,
     /// The revision that a rollback replaced in this run, and the one that is live instead.
@@ -123,7 +123,7 @@ pub enum Hold {
 
 /// The user's request.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Wish {
+pub enum UserRequest {
     /// The live certificate is to be revoked.
     Revoke(RevocationRequest),
     /// Roll back to this revision; to the previous one when none is given.
@@ -248,7 +248,7 @@ impl Run {
     /// How long the CA took to respond to newOrder or finalize.
     pub(super) fn note_answer(&mut self, now: Timestamp) {
         self.answer_time =
-            self.asked_at.take().map_or(SignedDuration::ZERO, |asked| asked.duration_until(now));
+            self.sent_at.take().map_or(SignedDuration::ZERO, |asked| asked.duration_until(now));
     }
 
     /// Notes the start of an effect.
@@ -257,14 +257,14 @@ impl Run {
             self.attempt_mut(url).begin_accept(now);
         }
         if matches!(effect, Effect::CreateOrder { .. } | Effect::Finalize { .. }) {
-            self.asked_at = Some(now);
+            self.sent_at = Some(now);
         }
     }
 
     /// The responder received a request for the token of an accepted challenge. The CA may validate
     /// before its response to "accept" arrives.
     pub fn note_hit(&mut self, url: &str, at: Timestamp) {
-        let accepted = self.attempts.get_mut(url).and_then(|attempt| attempt.told.as_mut());
+        let accepted = self.attempts.get_mut(url).and_then(|attempt| attempt.acceptance.as_mut());
         if let Some(accepted) = accepted.filter(|accepted| at >= accepted.begun) {
             accepted.hit = Some(at);
         }

@@ -39,7 +39,7 @@ use wait::Woken;
 
 use crate::controller::renewal_information::Question;
 use crate::controller::{
-    Change, Effect, Record, RevocationRequest, Slot, Snapshot, Step, Wake, Wish, challenge,
+    Change, Effect, Record, RevocationRequest, Slot, Snapshot, Step, UserRequest, Wake, challenge,
     first_step, idle, renewal_information, revocation, step_of,
 };
 use crate::resource::{ChallengeType, CheckReport, Order, OrderPhase, Phase};
@@ -227,14 +227,16 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
                 self.session.snapshot.run.deploy_now = true;
                 self.session.snapshot.run.deploy_again = *again;
             }
-            Goal::Revoke(Some(wish)) => {
+            Goal::Revoke(Some(request)) => {
                 let secret = self.session.snapshot.certificate.secret_key();
                 let files = self.engine.store.published(&secret).await?;
                 let certificate = files.as_ref().and_then(gather::leaf_pem);
-                let wish = RevocationRequest { certificate, ..wish.clone() };
-                self.session.snapshot.run.wish = Some(Wish::Revoke(wish));
+                let request = RevocationRequest { certificate, ..request.clone() };
+                self.session.snapshot.run.request = Some(UserRequest::Revoke(request));
             }
-            Goal::RollBack(to) => self.session.snapshot.run.wish = Some(Wish::RollBack(*to)),
+            Goal::RollBack(to) => {
+                self.session.snapshot.run.request = Some(UserRequest::RollBack(*to))
+            }
             Goal::Revoke(None) | Goal::Account(_) => {}
         }
         Ok(())

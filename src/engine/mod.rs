@@ -51,7 +51,7 @@ pub use perform::{
 };
 pub use ports::{Alert, Observer, Performer, Wait};
 use ports::{Clock, Store};
-use questions::{Asked, Questions};
+use questions::{Query, Questions};
 pub use run::{Engine, Options};
 pub use session::Seen;
 pub use task::{Force, Task};
@@ -98,7 +98,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Engine<'_, C, S, P, O> {
                 biased;
                 Some(done) = reloading.next() => reloaded.extend(done),
                 Some((task, (one, question))) = running.next() => match question {
-                    Some(question) => questions.add(Asked { task, ended: one, question }),
+                    Some(question) => questions.add(Query { task, ended: one, question }),
                     None => end(one, &mut ended),
                 },
                 Some((asked, answer)) = asking.next() => {

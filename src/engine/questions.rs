@@ -21,7 +21,7 @@ const LEAST: usize = 256;
 const FAILURES: u32 = 8;
 
 /// A certificate that is asked about, and how its run ended otherwise.
-pub(super) struct Asked<'t> {
+pub(super) struct Query<'t> {
     pub(super) task: &'t Task,
     pub(super) ended: Ended,
     pub(super) question: Question,
@@ -30,7 +30,7 @@ pub(super) struct Asked<'t> {
 /// The questions of a run.
 pub(super) struct Questions<'t> {
     /// By the time since when the CA may be asked, and then in the order of arrival.
-    waiting: BTreeMap<(Timestamp, usize), Asked<'t>>,
+    waiting: BTreeMap<(Timestamp, usize), Query<'t>>,
     arrived: usize,
     left: usize,
     /// By directory URL.
@@ -57,16 +57,16 @@ impl<'t> Questions<'t> {
         Self { waiting: BTreeMap::new(), arrived: 0, left, servers: BTreeMap::new() }
     }
 
-    pub(super) fn add(&mut self, asked: Asked<'t>) {
+    pub(super) fn add(&mut self, asked: Query<'t>) {
         self.arrived += 1;
         self.waiting.insert((asked.question.since, self.arrived), asked);
     }
 
     /// The next one to ask about, if the run may ask more.
-    pub(super) fn next(&mut self) -> Option<Asked<'t>> {
+    pub(super) fn next(&mut self) -> Option<Query<'t>> {
         let left = self.left.checked_sub(1)?;
         let servers = &self.servers;
-        let answers = |asked: &Asked<'_>| {
+        let answers = |asked: &Query<'_>| {
             servers.get(&asked.task.issuer.acme.server).is_none_or(Server::may_be_asked)
         };
         let next = self.waiting.iter().find(|(_, asked)| answers(asked)).map(|(key, _)| *key)?;

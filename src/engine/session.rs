@@ -48,7 +48,7 @@ pub(crate) struct Session<'a, S: Store> {
     /// Whether there are sets of files and none of them is live: then nothing is pruned.
     pub(super) is_lost: bool,
     /// Whether a killed run left temporary files.
-    has_leftovers: bool,
+    has_temporaries: bool,
     /// The wait for a lock that is needed to write.
     pub(super) lock_timeout: SignedDuration,
 }
@@ -116,7 +116,7 @@ impl<'a, S: Store> Session<'a, S> {
             links::live_files(store, &secret, stored_record.as_ref(), current_request.as_ref())
                 .await?;
         let links::LiveFiles { files, metadata, repair, is_lost } = live;
-        let has_leftovers = store.has_leftovers(&name, &secret)?;
+        let has_temporaries = store.has_temporaries(&name, &secret)?;
         let settings = task.settings();
         let goes_back = matches!(task.goal, Goal::RollBack(_))
             || record.rollback.as_ref().is_some_and(Rollback::is_owed);
@@ -164,7 +164,7 @@ impl<'a, S: Store> Session<'a, S> {
             unsynced: Unsynced::Nothing,
             stored_record,
             is_lost,
-            has_leftovers,
+            has_temporaries,
             lock_timeout: SignedDuration::ZERO,
         };
         session.load_orders(next).await?;
@@ -298,16 +298,16 @@ impl<'a, S: Store> Session<'a, S> {
 
     /// Whether some documents have an older format, or a killed run left temporary files.
     pub(crate) fn is_outdated(&self) -> bool {
-        !self.outdated.is_empty() || self.has_leftovers
+        !self.outdated.is_empty() || self.has_temporaries
     }
 
     /// Writes documents of an older format in the current one, once, under the lock. Each document
     /// is replaced by one rename: the old one stays until the new one is durable. What killed runs
     /// left goes.
     pub(crate) async fn bring_up_to_date(&mut self) -> Result<(), StoreError> {
-        if std::mem::take(&mut self.has_leftovers) {
+        if std::mem::take(&mut self.has_temporaries) {
             let secret = self.snapshot.certificate.secret_key();
-            self.store.remove_leftovers(&self.name, &secret)?;
+            self.store.remove_temporaries(&self.name, &secret)?;
         }
         let outdated = std::mem::take(&mut self.outdated);
         let is_any = !outdated.is_empty();

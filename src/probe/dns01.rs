@@ -249,13 +249,13 @@ impl Question<'_> {
             Reach::Known(addresses) => (addresses.clone(), false),
             Reach::Authoritative(server) => match self.addresses(server).await {
                 Ok(addresses) => (addresses, true),
-                Err(said) => return answers.push(AnswerReport::nowhere(said)),
+                Err(response) => return answers.push(AnswerReport::nowhere(response)),
             },
         };
         for address in addresses.iter().take(MAX_ADDRESSES) {
-            let said = self.ask_address(address, is_authority).await;
-            let is_answer = said.is_answer();
-            answers.push(AnswerReport { address: Some(address.to_string()), said });
+            let response = self.ask_address(address, is_authority).await;
+            let is_answer = response.is_answer();
+            answers.push(AnswerReport { address: Some(address.to_string()), response });
             if is_answer {
                 return;
             }

@@ -147,7 +147,7 @@ impl Network {
                 format!("port {port} is neither 80 nor 443 nor --http01-check-port ({check})");
             return Err(NetworkError::Near { reason });
         }
-        let addresses = self.asked(self.addresses(bare).await?)?;
+        let addresses = self.permitted(self.addresses(bare).await?)?;
         let addresses: Vec<SocketAddr> =
             addresses.into_iter().map(|ip| SocketAddr::new(ip, port)).collect();
         // CRLs and OCSP responses are signed: the server does not matter.
@@ -183,7 +183,7 @@ impl Network {
     }
 
     /// Those of the addresses that are asked.
-    fn asked(&self, addresses: Vec<IpAddr>) -> Result<Vec<IpAddr>, NetworkError> {
+    fn permitted(&self, addresses: Vec<IpAddr>) -> Result<Vec<IpAddr>, NetworkError> {
         let from = if self.is_public.get() { Reach::Public } else { Reach::Private };
         from.leads_to(addresses).map_err(|to| {
             let reason = format!("{to} is {}", Reach::of(to).words());
@@ -255,6 +255,6 @@ mod tests {
             assert_eq!(network.fetch(url, None).await, near(wanted), "{url}");
         }
         network.is_public.set(false);
-        assert_eq!(network.asked(vec![Ipv4Addr::LOCALHOST.into()]).map(|all| all.len()), Ok(1));
+        assert_eq!(network.permitted(vec![Ipv4Addr::LOCALHOST.into()]).map(|all| all.len()), Ok(1));
     }
 }

@@ -106,15 +106,15 @@ impl fmt::Display for CheckReport {
 mod tests {
     use super::*;
 
-    fn report(zone: Option<&str>, said: &[ServerAnswer]) -> CheckReport {
+    fn report(zone: Option<&str>, response: &[ServerAnswer]) -> CheckReport {
         let name = "_acme-challenge.www.example.com".to_owned();
         let mut report = Dns01Report::blank("www.example.com".to_owned(), name, None);
         report.zone = zone.map(str::to_owned);
-        report.servers = said
+        report.servers = response
             .iter()
-            .map(|said| NameServerReport {
+            .map(|response| NameServerReport {
                 server: "ns.example.net".to_owned(),
-                answers: vec![AnswerReport { address: None, said: said.clone() }],
+                answers: vec![AnswerReport { address: None, response: response.clone() }],
             })
             .collect();
         CheckReport::Dns01(report.judged())
@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn a_zone_that_cannot_be_asked_is_told_at_once_and_a_missing_record_is_not() {
         let refused = ServerAnswer::Code { code: "REFUSED".to_owned() };
-        for (zone, said, is_obstructed) in [
+        for (zone, response, is_obstructed) in [
             (Some("example.com"), vec![ServerAnswer::NxDomain], false),
             (Some("example.com"), vec![ServerAnswer::NxDomain, refused.clone()], true),
             (Some("example.com"), vec![refused], true),
@@ -132,7 +132,11 @@ mod tests {
             // The name is not delegated.
             (Some("com"), vec![ServerAnswer::NxDomain], true),
         ] {
-            assert_eq!(report(zone, &said).is_obstructed(), is_obstructed, "{zone:?} {said:?}");
+            assert_eq!(
+                report(zone, &response).is_obstructed(),
+                is_obstructed,
+                "{zone:?} {response:?}"
+            );
         }
         let blank = Dns01Report::blank(String::new(), String::new(), None);
         let failed = blank.clone().failed("could not find the start of authority".to_owned());

@@ -30,10 +30,11 @@ pub(crate) trait Document: Serialize + DeserializeOwned {
 }
 
 /// 2: the digests of attempted inputs cover the fields of the spec that go to the CA; a failure
-/// has a typed cause, and the target of a deployment is structured. 3: renewal information.
+/// has a typed cause, and the target of a deployment is structured. 3: renewal information. 4: the
+/// response of a name server and the times of a request and of a suggested window have other names.
 impl Document for CertificateRecord {
     const KIND: &'static str = "Certificate";
-    const VERSION: u64 = 3;
+    const VERSION: u64 = 4;
 
     /// Digests with another definition equal none of the current ones, and each would read as an
     /// edit that bypasses the backoff. Without them the backoff continues, until the next attempt
@@ -43,9 +44,7 @@ impl Document for CertificateRecord {
             && let Some(record) = document.as_object_mut()
         {
             record.remove("attemptedInputs");
-            if let Some(notices) = record.remove("said") {
-                record.insert("notices".to_owned(), notices);
-            }
+            rename(record, "said", "notices");
             let failed_at = record.get("status").and_then(|status| status.get("lastFailureTime"));
             let failed_at = failed_at.cloned();
             if let Some(failure) = record.get_mut("lastFailure").and_then(Value::as_object_mut) {
@@ -70,6 +69,40 @@ impl Document for CertificateRecord {
                 deployment.insert("target".to_owned(), target);
             }
         }
+        if from < 4 {
+            rename_times(document);
+            name_responses(document);
+        }
+    }
+}
+
+/// Before format 4 of a Certificate, `requestedAt` was `askedAt`, and `reportedAt` `toldAt`.
+fn rename_times(document: &mut Value) {
+    let window = document.pointer_mut("/status/acme/ari/suggestedWindow");
+    if let Some(window) = window.and_then(Value::as_object_mut) {
+        rename(window, "toldAt", "reportedAt");
+    }
+    let Some(record) = document.as_object_mut() else { return };
+    if let Some(rollback) = record.get_mut("rollback").and_then(Value::as_object_mut) {
+        rename(rollback, "askedAt", "requestedAt");
+    }
+    items(record, "revocations").for_each(|one| rename(one, "askedAt", "requestedAt"));
+}
+
+fn rename(fields: &mut Map<String, Value>, from: &str, to: &str) {
+    if let Some(value) = fields.remove(from) {
+        fields.insert(to.to_owned(), value);
+    }
+}
+
+/// Before format 4 of a Certificate and of an Order, the response in the report of a name server had
+/// another name.
+fn name_responses(value: &mut Value) {
+    if let Some(report) = value.as_object_mut() {
+        items(report, "answers").for_each(|answer| rename(answer, "said", "response"));
+        report.values_mut().for_each(name_responses);
+    } else if let Some(list) = value.as_array_mut() {
+        list.iter_mut().for_each(name_responses);
     }
 }
 
@@ -121,7 +154,8 @@ impl Document for CertificateRequest {
 
 /// 2: a problem has the algorithms that the CA accepts; an order has its number; it and its
 /// challenges have their phase with what belongs to that, such as a challenge's last self-check.
-/// 3: an order names the certificate that it replaces. 4: a challenge says what its reason is about.
+/// 3: an order names the certificate that it replaces. 4: a challenge has the source of its
+/// reason, and a self-check `response`.
 impl Document for Order {
     const KIND: &'static str = "Order";
     const VERSION: u64 = 4;
@@ -141,6 +175,7 @@ impl Document for Order {
             && let Some(order) = document.as_object_mut()
         {
             items(order, "challenges").for_each(add_reason_source);
+            name_responses(document);
         }
     }
 }
@@ -247,10 +282,8 @@ impl Document for Account {
     const VERSION: u64 = 2;
 
     fn upgrade(_from: u64, document: &mut Value) {
-        if let Some(account) = document.as_object_mut()
-            && let Some(step) = account.remove("deed")
-        {
-            account.insert("nextStep".to_owned(), step);
+        if let Some(account) = document.as_object_mut() {
+            rename(account, "deed", "nextStep");
         }
     }
 }
@@ -729,12 +762,39 @@ mod tests {
     }
 
     #[test]
+    fn before_format_4_a_response_and_the_time_of_a_request_had_other_names() {
+        let at = "2026-01-02T03:04:05Z";
+        let check = |name: &str| json!({ "dns01": { "servers": [{ "server": "ns1", "answers": [{ name: "nxDomain" }] }] } });
+        let mut old = json!({
+            "rollback": { "to": 1, "askedAt": at },
+            "status": { "acme": { "ari": { "suggestedWindow": { "toldAt": at } } } },
+            "revocations": [{ "serial": "01", "askedAt": at }],
+            "lastFailure": { "cause": { "selfCheck": { "report": check("said") } } },
+        });
+        let expected = json!({
+            "rollback": { "to": 1, "requestedAt": at },
+            "status": { "acme": { "ari": { "suggestedWindow": { "reportedAt": at } } } },
+            "revocations": [{ "serial": "01", "requestedAt": at }],
+            "lastFailure": { "cause": { "selfCheck": { "report": check("response") } } },
+        });
+        CertificateRecord::upgrade(3, &mut old);
+        assert_eq!(old, expected);
+        let pending = |name| json!({ "pending": { "check": check(name) } });
+        let mut old = json!({ "challenges": [{ "reason": "", "state": pending("said") }] });
+        let expected = json!({ "challenges": [
+            { "reason": "", "reasonSource": "other", "state": pending("response") },
+        ] });
+        Order::upgrade(3, &mut old);
+        assert_eq!(old, expected);
+    }
+
+    #[test]
     fn digests_of_another_making_are_no_edit() {
         let record = samples::record();
         let with = CertificateRecord { attempted_inputs: vec!["ab12".into()], ..record.clone() };
         let now = seal(&with).unwrap();
-        assert_eq!(open::<CertificateRecord>(&now), Ok((with, 3)));
-        let old = String::from_utf8(now).unwrap().replacen("\"version\": 3", "\"version\": 1", 1);
+        assert_eq!(open::<CertificateRecord>(&now), Ok((with, 4)));
+        let old = String::from_utf8(now).unwrap().replacen("\"version\": 4", "\"version\": 1", 1);
         let expected = CertificateRecord { attempted_inputs: Vec::new(), ..record };
         assert_eq!(open::<CertificateRecord>(old.as_bytes()), Ok((expected, 1)));
     }

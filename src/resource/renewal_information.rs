@@ -66,7 +66,7 @@ pub struct SuggestedWindow {
     /// later.
     pub renew_at: Timestamp,
     /// When the CA last named this window.
-    pub told_at: Timestamp,
+    pub reported_at: Timestamp,
     /// A page that explains the window.
     #[serde(default, rename = "explanationURL", skip_serializing_if = "Option::is_none")]
     pub explanation_url: Option<String>,

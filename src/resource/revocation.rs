@@ -124,7 +124,7 @@ pub struct Revocation {
     pub reason: RevocationReason,
     /// When it was requested; later than `revokedAt`: when it was found that the CA had revoked the
     /// certificate by itself.
-    pub asked_at: Timestamp,
+    pub requested_at: Timestamp,
     /// Whether to revoke at once, not only after the replacement is deployed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub at_once: bool,
@@ -150,7 +150,7 @@ impl Revocation {
 
     /// Whether the CA revoked the certificate by itself, and certctl found that.
     pub fn was_found(&self) -> bool {
-        self.revoked_at.is_some_and(|at| at < self.asked_at)
+        self.revoked_at.is_some_and(|at| at < self.requested_at)
     }
 }
 
@@ -204,7 +204,7 @@ impl From<RevokedCertificate> for Revocation {
             serial: revoked.serial,
             fingerprint: revoked.fingerprint,
             reason: revoked.reason,
-            asked_at: revoked.revoked_at,
+            requested_at: revoked.revoked_at,
             at_once: true,
             without_replacement: false,
             certificate: String::new(),

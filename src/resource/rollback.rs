@@ -22,7 +22,7 @@ pub struct Rollback {
     /// holds one of them may be replaced by an older one.
     pub left: Vec<String>,
     /// When it was requested.
-    pub asked_at: Timestamp,
+    pub requested_at: Timestamp,
     /// The generation of the spec at that time.
     pub generation: i64,
     /// The directory URL of the Issuer at that time.

@@ -556,7 +556,7 @@ impl Store for StateDirectory {
         folder.remove(&layout::hook_lock(digest)).map(drop)
     }
 
-    fn has_leftovers(
+    fn has_temporaries(
         &self,
         certificate: &NamespacedName,
         secret: &NamespacedName,
@@ -569,7 +569,7 @@ impl Store for StateDirectory {
         folders.try_fold(has_steps, |found, names| Ok(found || self.has_temporaries(&names)?))
     }
 
-    fn remove_leftovers(
+    fn remove_temporaries(
         &self,
         certificate: &NamespacedName,
         secret: &NamespacedName,

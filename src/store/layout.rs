@@ -123,8 +123,13 @@ pub(super) fn crl_looks() -> Place {
     Place::new(vec![CRLS.to_owned()], "looks")
 }
 
-/// The file that notes what was told.
-pub(super) fn told() -> Place {
+/// The file that notes what was reported.
+pub(super) fn reported() -> Place {
+    Place::new(Vec::new(), "reported")
+}
+
+/// The same file, as older binaries named it.
+pub(super) fn reported_before() -> Place {
     Place::new(Vec::new(), "told")
 }
 

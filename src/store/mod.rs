@@ -23,7 +23,7 @@
 //!   crls/looks                        when CRLs were looked at, and will be next; not synced
 //!   directories/<digest>              the ACME directory of a CA; not synced, and fetched again likewise
 //!   index.jsonl                       until when nothing is due; not synced, and written anew when it is gone ([`index`])
-//!   told                              what was told of no certificate, and when; not synced
+//!   reported                          what was reported of no certificate, and when; not synced
 //!   issuance.log                      append-only, synced
 //!   scheduler.json                    Queue; only for living processes, and so not synced
 //!   scheduler.json.next               its temporary
@@ -38,7 +38,7 @@
 //! - Every file is 0600 in folders of 0700 from its first moment, whatever the umask. A document
 //!   or key that others can read, that is a link, or that another user owns is refused.
 //! - A write that returned is durable, but for `scheduler.json`, `crls/`, `directories/`,
-//!   `index.jsonl`, `told`, presented tokens and the steps in `in-flight`, which
+//!   `index.jsonl`, `reported`, presented tokens and the steps in `in-flight`, which
 //!   [`port::Store::sync`] makes so; a reader sees the old file or the new one ([`atomic`]). The name of the file of an order
 //!   that has its certificate and owes nothing is not synced: it is history.
 //! - A new folder is synced in its parent once, before anything is put into it, so that one with
@@ -77,6 +77,7 @@ mod output;
 mod prune;
 mod records;
 mod removal;
+mod reported;
 mod rollback;
 #[cfg(test)]
 pub(crate) mod samples;
@@ -84,7 +85,6 @@ mod secret;
 mod set;
 mod steps;
 mod tokens;
-mod told;
 
 pub use crls::Looks;
 pub use directory::StateDirectory;

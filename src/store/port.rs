@@ -243,14 +243,14 @@ pub trait Store {
     fn hook_ended(&self, digest: &str) -> Result<(), StoreError>;
 
     /// Whether a killed run left temporary files of this certificate or its Secret.
-    fn has_leftovers(
+    fn has_temporaries(
         &self,
         certificate: &NamespacedName,
         secret: &NamespacedName,
     ) -> Result<bool, StoreError>;
 
     /// Removes them. The caller holds the certificate's lock.
-    fn remove_leftovers(
+    fn remove_temporaries(
         &self,
         certificate: &NamespacedName,
         secret: &NamespacedName,

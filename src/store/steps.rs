@@ -468,9 +468,9 @@ mod tests {
         put(&file, &whole[..whole.len() - 3]);
         let state = open(scratch.path(), OpenMode::ReadWrite);
         let secret = NamespacedName::new("default", "web-tls");
-        assert!(state.has_leftovers(&web(), &secret).unwrap());
+        assert!(state.has_temporaries(&web(), &secret).unwrap());
         let _lease = done(state.lock(&Lock::Certificate(web()), SignedDuration::ZERO)).unwrap();
-        assert!(!file.exists() && !state.has_leftovers(&web(), &secret).unwrap());
+        assert!(!file.exists() && !state.has_temporaries(&web(), &secret).unwrap());
         assert_eq!(seen(scratch.path()), all[7]);
         let key = Key::NextKey(web());
         let before = done(state.get(&key)).unwrap().map(|stored| stored.revision);

@@ -15,13 +15,13 @@ impl Workspace {
     pub async fn settle_accounts(
         &self,
         issuers: &[&Issuer],
-        wish: AccountRequest,
+        request: AccountRequest,
         job: Job,
     ) -> Result<Vec<Settled>, RunError> {
         self.with_world(job, async |world| {
             let mut settled = Vec::new();
             for issuer in issuers {
-                let task = Task { goal: Goal::Account(wish), ..self.issuer_task(issuer) };
+                let task = Task { goal: Goal::Account(request), ..self.issuer_task(issuer) };
                 let reached = self.reach(world, &task).await;
                 settled.push(reached.map(|(ending, snapshot)| came_to(ending, &snapshot)));
             }

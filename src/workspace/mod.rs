@@ -39,7 +39,7 @@ pub use owners::{Owner, Owners, OwnersError, covers};
 pub use precondition::Lack;
 pub use request::{Request, RequestError};
 pub use revocations::{
-    AskError, Finished, ForeignRevocation, Holder, Refusal, Remembered, Told, owes,
+    AskError, Finished, ForeignRevocation, Holder, Refusal, Remembered, SentRevocation, owes,
 };
 pub use rollback::{BackError, WentBack};
 pub use run::{Job, RunError};

@@ -6,7 +6,7 @@ use thiserror::Error;
 use super::open::Workspace;
 use super::run::{Job, RunError};
 use super::selection::Targets;
-use crate::controller::revocation::{self, Asked, RevocationError, wished};
+use crate::controller::revocation::{self, Requested, RevocationError, requested};
 use crate::controller::{
     Effect, EffectError, Intervals, Outcome, RevocationRequest, RevocationSigner, Secret, Snapshot,
 };
@@ -35,7 +35,7 @@ pub enum AskError {
 
 /// One revocation that was sent to the CA, as recorded now; the error when it failed.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Told {
+pub struct SentRevocation {
     pub revocation: Revocation,
     /// The CA's or the connection's error.
     pub answer: Result<(), EffectError>,
@@ -44,7 +44,7 @@ pub struct Told {
 /// The result of the revocations of one certificate.
 pub enum Finished {
     /// The first were sent to a CA, the others are not due yet.
-    Told(Vec<Told>, Vec<Revocation>),
+    Sent(Vec<SentRevocation>, Vec<Revocation>),
     /// Its Certificate and Issuer are not loaded.
     WithoutManifest,
     /// The state could not be read or written.
@@ -101,10 +101,10 @@ impl Workspace {
     pub async fn ask_to_revoke(
         &self,
         task: &Task,
-        wish: RevocationRequest,
+        request: RevocationRequest,
         job: Job,
-    ) -> Result<Asked, AskError> {
-        let task = Task { goal: Goal::Revoke(Some(wish)), ..task.clone() };
+    ) -> Result<Requested, AskError> {
+        let task = Task { goal: Goal::Revoke(Some(request)), ..task.clone() };
         let reached = self.with_world(job, async |world| self.reach(world, &task).await).await?;
         let (ending, snapshot) = reached.map_err(RunError::from)?;
         if let Ending::Failed { failure, .. } = ending
@@ -112,7 +112,7 @@ impl Workspace {
         {
             return Err(AskError::Failed(failure));
         }
-        Ok(wished(&snapshot, SystemClock.now())?)
+        Ok(requested(&snapshot, SystemClock.now())?)
     }
 
     /// Performs the owed revocations of one certificate, or of all known ones.
@@ -273,14 +273,14 @@ fn result(ending: Ending, snapshot: Snapshot) -> Finished {
     let answers = snapshot.run.revocations;
     let sent = answers.iter().filter_map(|(fingerprint, answer)| {
         let revocation = all.iter().find(|requested| requested.fingerprint == *fingerprint)?;
-        Some(Told { revocation: revocation.clone(), answer: answer.clone() })
+        Some(SentRevocation { revocation: revocation.clone(), answer: answer.clone() })
     });
-    let mut sent: Vec<Told> = sent.collect();
+    let mut sent: Vec<SentRevocation> = sent.collect();
     if let Ending::Failed { failure, .. } = ending
         && let Some(first) = all.iter().find(|requested| requested.is_owed())
     {
         let answer = Err(EffectError::new(failure.cause));
-        sent.push(Told { revocation: first.clone(), answer });
+        sent.push(SentRevocation { revocation: first.clone(), answer });
     }
     let is_sent = |requested: &Revocation| sent.iter().any(|sent| sent.revocation == *requested);
     let owed = all
@@ -288,5 +288,5 @@ fn result(ending: Ending, snapshot: Snapshot) -> Finished {
         .filter(|requested| requested.is_owed() && !is_sent(requested))
         .cloned()
         .collect();
-    Finished::Told(sent, owed)
+    Finished::Sent(sent, owed)
 }

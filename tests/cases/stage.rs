@@ -24,7 +24,7 @@ use super::input::{keys, noon, text};
 #[derive(Debug)]
 pub(crate) enum End {
     Settled,
-    Asked,
+    Undecided,
     Wait(Option<Timestamp>, Awaited),
     Deferred(Timestamp),
     Fail(Failure),
@@ -57,12 +57,12 @@ impl Stage {
                 Step::Record(record) => self.apply(record),
                 Step::Act(effects) => {
                     for effect in effects {
-                        let Some(outcome) = answer(&effect) else { return End::Asked };
+                        let Some(outcome) = answer(&effect) else { return End::Undecided };
                         self.take(&effect, outcome);
                     }
                 }
                 Step::Wait { until: Some(until), wake: Wake::ChallengeHit, .. }
-                    if self.snapshot.run.attempts.values().any(|a| a.told.is_some()) =>
+                    if self.snapshot.run.attempts.values().any(|a| a.acceptance.is_some()) =>
                 {
                     self.now = until.max(self.now);
                 }

@@ -16,11 +16,11 @@ fn world() -> World {
 
 /// A day passes, as far as what was told is concerned.
 fn a_day_passes(world: &World) {
-    let path = world.path("state/told");
+    let path = world.path("state/reported");
     let text = fs::read_to_string(&path).unwrap();
     let ago = SystemClock.now() - SignedDuration::from_hours(25);
     let line = |line: &str| format!("{} {ago}\n", line.split_once(' ').unwrap().0);
-    world.write("state/told", &text.lines().map(line).collect::<String>());
+    world.write("state/reported", &text.lines().map(line).collect::<String>());
 }
 
 #[track_caller]

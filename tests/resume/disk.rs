@@ -219,11 +219,11 @@ impl Store for Disk {
         Ok(())
     }
 
-    fn has_leftovers(&self, _: &NamespacedName, _: &NamespacedName) -> Result<bool, StoreError> {
+    fn has_temporaries(&self, _: &NamespacedName, _: &NamespacedName) -> Result<bool, StoreError> {
         Ok(false)
     }
 
-    fn remove_leftovers(&self, _: &NamespacedName, _: &NamespacedName) -> Result<(), StoreError> {
+    fn remove_temporaries(&self, _: &NamespacedName, _: &NamespacedName) -> Result<(), StoreError> {
         Ok(())
     }
 

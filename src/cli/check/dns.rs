@@ -194,8 +194,12 @@ impl Findings {
             name: &report.name,
             aliases: &report.aliases,
             zone: report.zone.as_deref(),
-            asked: Asked::of(check, report),
-            further: self.further.iter().map(|(check, report)| Asked::of(check, report)).collect(),
+            asked: Queried::of(check, report),
+            further: self
+                .further
+                .iter()
+                .map(|(check, report)| Queried::of(check, report))
+                .collect(),
             caa: match &self.caa {
                 Ok(caa) => FoundCaa::Known(caa),
                 Err(error) => FoundCaa::Unknown { error: error.to_string() },
@@ -235,17 +239,17 @@ pub(in crate::cli) struct DnsDocument<'a> {
     aliases: &'a Aliases,
     zone: Option<&'a str>,
     #[serde(flatten)]
-    asked: Asked<'a>,
+    asked: Queried<'a>,
     /// The same for other solvers of the name, which have name servers of their own.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    further: Vec<Asked<'a>>,
+    further: Vec<Queried<'a>>,
     caa: FoundCaa<'a>,
     issuers: &'a [Judged],
 }
 
 /// One self-check.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-struct Asked<'a> {
+struct Queried<'a> {
     servers: &'a [NameServerReport],
     warnings: Vec<String>,
     /// Why no name server was queried.
@@ -254,7 +258,7 @@ struct Asked<'a> {
     obstacle: Option<String>,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> Queried<'a> {
     fn of(check: &SelfCheck, report: &'a Dns01Report) -> Self {
         Self {
             servers: &report.servers,
@@ -334,7 +338,7 @@ try:        dig +trace TXT target.example.com
         let value = serde_json::to_value(found.document()).unwrap();
         let answer = json!([{
             "address": format!("127.0.0.11:{}", lab.port),
-            "said": { "records": {
+            "response": { "records": {
                 "hasValue": false,
                 "otherCount": 1,
                 "others": ["old"],

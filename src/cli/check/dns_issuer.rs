@@ -41,7 +41,7 @@ pub(in crate::cli) struct Judged {
 struct Provider {
     name: String,
     readable: bool,
-    said: String,
+    result: String,
     /// The failure of an issuance when it is not readable.
     #[serde(skip)]
     class: FailureClass,
@@ -76,9 +76,9 @@ impl Judged {
 
     /// What the solver's provider answers, in one line.
     pub(super) fn provider_line(&self) -> Option<String> {
-        let Provider { name, readable, said, .. } = self.provider.as_ref()?;
+        let Provider { name, readable, result, .. } = self.provider.as_ref()?;
         let what = if *readable { "answers" } else { "does not work" };
-        Some(format!("provider {name} {what}: {said}"))
+        Some(format!("provider {name} {what}: {result}"))
     }
 }
 
@@ -191,9 +191,9 @@ async fn ask_provider(
         let failed = |error: ProviderError| (FailureClass::Validation, error.to_string());
         provider.check(&record, &zone).await.map_err(failed)
     };
-    let (readable, class, said) = match asked.await {
-        Ok(said) => (true, FailureClass::Validation, said),
-        Err((class, said)) => (false, class, said),
+    let (readable, class, result) = match asked.await {
+        Ok(result) => (true, FailureClass::Validation, result),
+        Err((class, result)) => (false, class, result),
     };
-    Provider { name: provider_name, readable, said, class }
+    Provider { name: provider_name, readable, result, class }
 }

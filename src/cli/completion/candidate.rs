@@ -34,7 +34,7 @@ pub(super) struct Scene {
 }
 
 /// A place of the line.
-pub(super) struct Asked {
+pub(super) struct WordCompleter {
     pub(super) scene: std::sync::Arc<Scene>,
     pub(super) position: Position,
 }
@@ -42,7 +42,7 @@ pub(super) struct Asked {
 /// A word, and what is said of it.
 type Offer = (String, Option<String>);
 
-impl ValueCompleter for Asked {
+impl ValueCompleter for WordCompleter {
     fn complete(&self, current: &OsStr) -> Vec<CompletionCandidate> {
         let Some(current) = current.to_str() else { return Vec::new() };
         let mut offers = self.scene.offers(self.position, current);

@@ -13,7 +13,7 @@ use crate::resource::{DnsName, Identifier, Obstacle};
 use crate::workspace::Settings;
 
 /// The first name of each certificate, and whether it must have an address.
-fn asked(uses: &[Use<'_>]) -> BTreeMap<DnsName, bool> {
+fn queried(uses: &[Use<'_>]) -> BTreeMap<DnsName, bool> {
     let mut names = BTreeMap::new();
     for one in uses {
         // A name that is proven over HTTP must have an address, so it is the better one to ask for.
@@ -35,7 +35,7 @@ fn asked(uses: &[Use<'_>]) -> BTreeMap<DnsName, bool> {
 
 /// One finding when all is well, else one for each name that is not.
 pub(super) async fn dns(settings: &Settings, uses: &[Use<'_>]) -> Vec<Finding> {
-    let names = asked(uses);
+    let names = queried(uses);
     if names.is_empty() {
         return Vec::new();
     }

@@ -323,7 +323,7 @@ fn kinds(report: &CheckReport) -> Kinds {
         }
         CheckReport::Dns01(report) => {
             let all = report.servers.iter().flat_map(|server| &server.answers);
-            let all = all.map(|answer| discriminant(&answer.said));
+            let all = all.map(|answer| discriminant(&answer.response));
             (Vec::new(), all.collect(), report.has_passed())
         }
     }

@@ -257,14 +257,14 @@ fn dns_table() -> Ended {
             "servers": [
                 { "server": "ns1.example.net", "answers": [{
                     "address": "192.0.2.1:53",
-                    "said": { "records": {
+                    "response": { "records": {
                         "hasValue": true, "otherCount": 0, "others": [], "ttl": 300,
                         "isAuthoritative": true,
                     } },
                 }] },
                 { "server": "ns2.example.net", "answers": [{
                     "address": "[2001:db8::3]:53",
-                    "said": { "silent": { "why": "no answer in time" } },
+                    "response": { "silent": { "why": "no answer in time" } },
                 }] },
             ],
             "verdict": { "failed": { "reason": reason } },

@@ -34,7 +34,7 @@ use http::Server;
 use port::Port;
 use program::Program;
 use record::{Outcome, Record};
-use signals::{Asked, Signals};
+use signals::{Requested, Signals};
 
 /// Runs until a signal ends it.
 pub(super) fn service(args: &RunArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
@@ -91,7 +91,7 @@ async fn serve(args: &RunArgs, program: Program, shell: &mut Shell) -> Result<Ex
         let next = next.max(SystemClock.now().saturating_add(PAUSE).unwrap_or(Timestamp::MAX));
         record.waits(next);
         let is_asked = std::mem::take(&mut signals.is_pending);
-        if !is_asked && let Asked::Stop(_) = wait(next, every.max(PAUSE), &mut signals).await {
+        if !is_asked && let Requested::Stop(_) = wait(next, every.max(PAUSE), &mut signals).await {
             tell(shell, "stopped");
             return Ok(ExitCode::Done);
         }
@@ -149,12 +149,12 @@ async fn round(program: &Program, signals: &mut Signals, shell: &mut Shell) -> O
                 return if is_stopping { Outcome::Stopped(after_stop(code)) } else { Outcome::Ended(code) };
             }
             asked = signals.next() => match asked {
-                Asked::Stop(signal) => {
+                Requested::Stop(signal) => {
                     is_stopping = true;
                     program::signal(&child, signal);
                 }
                 // The next run begins as soon as this one has ended.
-                Asked::Run => signals.is_pending = true,
+                Requested::Run => signals.is_pending = true,
             },
         }
     }
@@ -167,7 +167,7 @@ fn after_stop(code: ExitCode) -> ExitCode {
 
 /// Waits for this time, or for a signal. The clock is looked at again and again: it may be set, and
 /// a machine that was asleep is late.
-async fn wait(until: Timestamp, at_most: SignedDuration, signals: &mut Signals) -> Asked {
+async fn wait(until: Timestamp, at_most: SignedDuration, signals: &mut Signals) -> Requested {
     let mut until = until;
     loop {
         let now = SystemClock.now();
@@ -177,7 +177,7 @@ async fn wait(until: Timestamp, at_most: SignedDuration, signals: &mut Signals) 
             until = now.saturating_add(at_most).unwrap_or(Timestamp::MAX);
         }
         if left <= SignedDuration::ZERO {
-            return Asked::Run;
+            return Requested::Run;
         }
         tokio::select! {
             () = tokio::time::sleep(left.min(LOOK_EVERY).unsigned_abs()) => {}

@@ -7,14 +7,14 @@ use tokio::signal::unix::{self, SignalKind};
 
 /// What a signal asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(super) enum Requested {
     /// To end, and to pass this on.
     Stop(Signal),
     /// A run now.
     Run,
 }
 
-impl Asked {
+impl Requested {
     pub(super) fn signal(self) -> Signal {
         match self {
             Self::Stop(signal) => signal,
@@ -44,11 +44,11 @@ impl Signals {
     }
 
     /// Waits for the next signal.
-    pub(super) async fn next(&mut self) -> Asked {
+    pub(super) async fn next(&mut self) -> Requested {
         tokio::select! {
-            _ = self.terminate.recv() => Asked::Stop(Signal::TERM),
-            _ = self.interrupt.recv() => Asked::Stop(Signal::INT),
-            _ = self.hangup.recv() => Asked::Run,
+            _ = self.terminate.recv() => Requested::Stop(Signal::TERM),
+            _ = self.interrupt.recv() => Requested::Stop(Signal::INT),
+            _ = self.hangup.recv() => Requested::Run,
         }
     }
 }

@@ -62,7 +62,7 @@ fn head(page: &mut Page, view: &CertificateView, scene: &Scene) {
         page.cause(&found, view, &sentence, &failed_at(view, scene));
     }
     if let Some(back) = view.went_back() {
-        let at = scene.time(back.done_at.unwrap_or(back.asked_at));
+        let at = scene.time(back.done_at.unwrap_or(back.requested_at));
         let text = format!("from revision {} to {} at {at}", back.from, back.to);
         page.line(0, "Rolled back", text);
     }
@@ -101,15 +101,15 @@ fn renewal_information(page: &mut Page, view: &CertificateView, scene: &Scene) {
 fn revocations(view: &CertificateView, scene: &Scene) -> Vec<String> {
     let all = view.record.iter().flat_map(|record| &record.revocations);
     all.map(|revocation| {
-        let Revocation { serial, reason, asked_at, .. } = revocation;
+        let Revocation { serial, reason, requested_at, .. } = revocation;
         let state = match (revocation.revoked_at, &revocation.refusal) {
             (Some(at), _) if revocation.was_found() => {
-                let (at, found) = (scene.time(at), scene.time(*asked_at));
+                let (at, found) = (scene.time(at), scene.time(*requested_at));
                 format!("revoked by the CA itself at {at}, found at {found}")
             }
             (Some(at), _) => format!("revoked at {}", scene.time(at)),
             (None, Some(why)) => format!("refused by the CA: {why}"),
-            (None, None) => format!("pending since {}", scene.time(*asked_at)),
+            (None, None) => format!("pending since {}", scene.time(*requested_at)),
         };
         format!("serial {serial}, {reason}: {state}")
     })

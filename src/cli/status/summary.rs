@@ -35,7 +35,7 @@ pub(super) fn summary(view: &CertificateView, scene: &Scene) -> String {
         failure(&mut lines, found, view, (&sentence, scene));
     }
     if let Some(back) = view.went_back() {
-        let at = scene.time(back.done_at.unwrap_or(back.asked_at));
+        let at = scene.time(back.done_at.unwrap_or(back.requested_at));
         lines.add("Rolled back", format!("from revision {} to {} at {at}", back.from, back.to));
     }
     names(&mut lines, view);

@@ -55,7 +55,7 @@ fn revoked() -> CertificateView {
         serial: "04d2".into(),
         fingerprint,
         reason: RevocationReason::KeyCompromise,
-        asked_at: at("2026-11-21T02:00:00Z"),
+        requested_at: at("2026-11-21T02:00:00Z"),
         at_once: true,
         without_replacement: false,
         certificate: String::new(),

@@ -106,7 +106,7 @@ fn note_denial(attempt: &mut Attempt, effect: &Effect, kind: CauseKind) -> bool 
 /// The CA's validation failed: earlier requests for the token do not belong to the next one.
 pub(in crate::controller) fn forget_failed_validation(attempt: &mut Attempt, seen: &ChallengeSeen) {
     if seen.state == AuthorizationState::Pending && seen.problem.is_some() {
-        attempt.told = None;
+        attempt.acceptance = None;
     }
 }
 

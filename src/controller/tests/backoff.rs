@@ -117,8 +117,8 @@ fn an_expired_certificate_has_the_plain_backoff_and_the_cas_wish_is_kept() {
 #[test]
 fn a_failure_at_home_takes_nothing_off_the_cas_wish() {
     let mut snapshot = live();
-    for (wish, left) in [(hours(5), Some(hours(5))), (hours(0), None)] {
-        snapshot.record.retry_after = Some(after(wish));
+    for (request, left) in [(hours(5), Some(hours(5))), (hours(0), None)] {
+        snapshot.record.retry_after = Some(after(request));
         let failure = Failure { retry_after: None, ..failure(FailureClass::Precondition) };
         let record = record_failure(&snapshot, &failure, now());
         assert_eq!(written_record(&record).retry_after, left.map(after));

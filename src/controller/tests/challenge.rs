@@ -10,7 +10,7 @@ use super::fixture::{
     problem, solving, written_order,
 };
 use crate::controller::{
-    Answer, Awaited, ChallengeSeen, Effect, Grant, Outcome, Slot, Snapshot, Step, Told, Wake,
+    Acceptance, Answer, Awaited, ChallengeSeen, Effect, Grant, Outcome, Slot, Snapshot, Step, Wake,
     absorb, challenge as controller,
 };
 use crate::resource::{
@@ -155,7 +155,7 @@ fn a_challenge_that_the_ca_fetched_is_read_at_the_ca_when_others_want_its_name()
     let mut snapshot = solving(&[Phase::Accepted, Phase::SelfChecking]);
     let attempt = snapshot.run.attempt_mut(&challenge_url(0));
     let hit = Some(now());
-    attempt.told = Some(Told { begun: now(), accepted: Some(now()), hit });
+    attempt.acceptance = Some(Acceptance { begun: now(), accepted: Some(now()), hit });
     snapshot.run.attempt_mut(&challenge_url(1)).not_before = Some(now() + seconds(9));
     let waits = |snapshot: &Snapshot| match controller::decide(snapshot, now()) {
         Step::Wait { until, .. } => until.map(|until| now().duration_until(until)),
@@ -601,7 +601,7 @@ fn a_failed_validation_clears_the_hits_that_preceded_it() {
         snapshot.run.note_hit(&url, now());
         snapshot.run.attempt_mut(&url).accept_tries = u32::from(is_tried);
         absorb(&mut snapshot, &read, outcome.clone(), now()).unwrap();
-        assert_eq!(snapshot.run.attempt(&url).told, None, "{phase:?}");
+        assert_eq!(snapshot.run.attempt(&url).acceptance, None, "{phase:?}");
         let (found, reasons) = absorbed(&mut snapshot.clone(), &read, outcome.clone());
         let expected = (Phase::SelfChecking, Some(problem("connection")), accepts);
         let left = found.pending().unwrap();

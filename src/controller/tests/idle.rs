@@ -17,17 +17,17 @@ fn leaf(snapshot: &mut Snapshot) -> &mut LeafFacts {
 fn asked(snapshot: &mut Snapshot, next_check: Timestamp, renew_at: Timestamp) {
     leaf(snapshot).certificate_id = Some("id".to_owned());
     let (start, end) = (after(-hours(1)), after(hours(80 * 24)));
-    let told_at = after(-hours(1));
+    let reported_at = after(-hours(1));
     snapshot.record.status.acme.ari = Some(RenewalInformation {
         certificate_id: "id".to_owned(),
         suggested_window: Some(SuggestedWindow {
             start,
             end,
             renew_at,
-            told_at,
+            reported_at,
             explanation_url: None,
         }),
-        last_checked: Some(told_at),
+        last_checked: Some(reported_at),
         next_check,
         last_error: None,
         made_due: false,
@@ -128,7 +128,7 @@ fn a_time_that_has_not_come_yet_allows_no_forecast() {
         ("the CA answered later", |s| {
             asked(s, after(hours(9)), after(hours(2000)));
             let known = s.record.status.acme.ari.as_mut().unwrap();
-            known.suggested_window.as_mut().unwrap().told_at = after(hours(1));
+            known.suggested_window.as_mut().unwrap().reported_at = after(hours(1));
         }),
         ("an attempt failed later", |s| s.record.status.last_failure_time = Some(after(hours(1)))),
     ];

@@ -181,7 +181,7 @@ fn the_order_is_looked_at_after_the_last_hit_and_then_less_and_less_often() {
     assert_eq!(until(&snapshot), now() + millis(9));
     // An earlier request for the token does not follow "accept".
     let mut early = snapshot.clone();
-    early.run.attempt_mut(&challenge_url(0)).told.as_mut().unwrap().hit = None;
+    early.run.attempt_mut(&challenge_url(0)).acceptance.as_mut().unwrap().hit = None;
     early.run.note_hit(&challenge_url(0), now() - millis(1));
     assert_eq!(early.run.attempt(&challenge_url(0)).hit(), None);
 

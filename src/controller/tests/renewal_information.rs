@@ -155,7 +155,7 @@ fn an_answer_is_kept_with_the_instant_and_the_time_of_the_next_question() {
             start: days(10),
             end: days(20),
             renew_at,
-            told_at: now(),
+            reported_at: now(),
             explanation_url: Some("https://ca.test/why".to_owned()),
         }),
         last_checked: Some(now()),
@@ -179,7 +179,7 @@ fn an_answer_is_kept_with_the_instant_and_the_time_of_the_next_question() {
     let (snapshot, record) = answered(&snapshot, told(seen), later);
     assert_eq!(record.events, []);
     let again = snapshot.record.status.acme.ari.unwrap().suggested_window.unwrap();
-    assert_eq!((again.renew_at, again.told_at), (renew_at, later));
+    assert_eq!((again.renew_at, again.reported_at), (renew_at, later));
 }
 
 #[test]
@@ -318,8 +318,8 @@ fn a_clock_that_was_ahead_delays_no_renewal() {
 
 #[test]
 fn after_a_rollback_only_a_window_told_since_makes_the_renewal_earlier() {
-    let back = |told_at| {
-        let mut snapshot = answered(&asked_for(), told(window(days(-9), days(-8))), told_at).0;
+    let back = |reported_at| {
+        let mut snapshot = answered(&asked_for(), told(window(days(-9), days(-8))), reported_at).0;
         snapshot.record.rollback = Some(Rollback {
             to: 1,
             from: 2,
@@ -327,7 +327,7 @@ fn after_a_rollback_only_a_window_told_since_makes_the_renewal_earlier() {
             set: String::new(),
             fingerprint: leaf("live").fingerprint,
             left: Vec::new(),
-            asked_at: days(-2),
+            requested_at: days(-2),
             generation: snapshot.record.generation,
             directory_url: snapshot.issuer.acme.server.clone(),
             done_at: Some(days(-2)),

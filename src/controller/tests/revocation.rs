@@ -4,17 +4,17 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::fixture::{ACCOUNT, account, error, leaf, live, now};
 use crate::controller::policy::first_trigger;
-use crate::controller::revocation::{self, Asked, RevocationError};
+use crate::controller::revocation::{self, Requested, RevocationError};
 use crate::controller::{
     Change, Effect, EffectError, Outcome, Record, RevocationRequest, RevocationSigner, Snapshot,
-    Step, Wish, absorb,
+    Step, UserRequest, absorb,
 };
 use crate::resource::{CauseKind, Reason, RevocationReason, RevokedCertificate, hex};
 
 /// The user requests that the live certificate be revoked.
 fn wishing(reason: RevocationReason, at_once: bool) -> Snapshot {
     let mut snapshot = live();
-    snapshot.run.wish = Some(Wish::Revoke(RevocationRequest {
+    snapshot.run.request = Some(UserRequest::Revoke(RevocationRequest {
         reason,
         at_once,
         without_replacement: false,
@@ -59,7 +59,7 @@ fn a_wish_is_written_down_once_and_a_compromised_key_is_banned_before() {
         assert_eq!(snapshot.banned_keys.keys.len(), banned);
         assert_eq!(revocation::decide_request(&snapshot, now()), Step::Settled);
         let owed = snapshot.record.revocations[0].clone();
-        assert_eq!(revocation::wished(&snapshot, now()), Ok(Asked::Owed(owed)));
+        assert_eq!(revocation::requested(&snapshot, now()), Ok(Requested::Owed(owed)));
         // The live one is replaced first.
         assert_eq!(revocation::decide(&snapshot, now()), Step::Settled);
     }
@@ -180,7 +180,7 @@ fn nothing_is_revoked_where_nothing_is_issued() {
     snapshot.secret = None;
     let certificate = snapshot.certificate.metadata.key();
     let error = RevocationError::Nothing { certificate };
-    assert_eq!(revocation::wished(&snapshot, now()), Err(error));
+    assert_eq!(revocation::requested(&snapshot, now()), Err(error));
     assert!(matches!(revocation::decide_request(&snapshot, now()), Step::Fail(_)));
     assert_eq!(revocation::decide(&snapshot, now()), Step::Settled);
 }

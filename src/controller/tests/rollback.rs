@@ -25,7 +25,7 @@ fn asked(snapshot: &Snapshot) -> Rollback {
         set: "..revision-1-0".to_owned(),
         fingerprint: leaf("live").fingerprint,
         left: vec!["newer".to_owned()],
-        asked_at: now(),
+        requested_at: now(),
         generation: snapshot.record.generation,
         directory_url: snapshot.issuer.acme.server.clone(),
         done_at: None,
@@ -53,7 +53,7 @@ fn revocation(revoked_at: Option<Timestamp>, refusal: Option<&str>) -> Revocatio
         serial: "1".to_owned(),
         fingerprint: leaf("live").fingerprint,
         reason: RevocationReason::Superseded,
-        asked_at: now(),
+        requested_at: now(),
         at_once: false,
         without_replacement: false,
         certificate: String::new(),
@@ -180,15 +180,15 @@ fn its_renewal_comes_when_it_is_due_or_with_a_third_of_what_was_left() {
     assert_eq!(renewal::due(&early, &leaf("live"), now()).unwrap().time, natural(&early));
 
     let mut late = back();
-    let asked_at = leaf("live").not_after - hours(300);
-    late.record.rollback.as_mut().unwrap().asked_at = asked_at;
-    assert!(natural(&late) <= asked_at, "it was left because its renewal was due");
+    let requested_at = leaf("live").not_after - hours(300);
+    late.record.rollback.as_mut().unwrap().requested_at = requested_at;
+    assert!(natural(&late) <= requested_at, "it was left because its renewal was due");
     let due = leaf("live").not_after - hours(100);
     assert_eq!(renewal::due(&late, &leaf("live"), now()).unwrap().time, due);
     let trigger = |at| first_trigger(&late, at).map(|due| due.reason);
     assert_eq!(trigger(due - SignedDuration::from_nanos(1)), None);
     assert_eq!(trigger(due), Some(Reason::Renewing));
-    assert_eq!(readiness::refreshed(&late, asked_at).status.renewal_time, Some(due));
+    assert_eq!(readiness::refreshed(&late, requested_at).status.renewal_time, Some(due));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::controller::policy::first_trigger;
 use crate::controller::{Effect, Outcome, Record, Snapshot, absorb, renewal, revocation};
 use crate::engine::ending::Ending;
 use crate::engine::ports::{Clock, Lock, Observer, Performer, Store, StoreError};
-use crate::engine::questions::Asked;
+use crate::engine::questions::Query;
 use crate::engine::run::{Engine, signal};
 use crate::engine::session::Session;
 use crate::engine::task::Task;
@@ -27,8 +27,8 @@ pub(in crate::engine) enum Answer {
 /// that another process works on meanwhile is left to that one.
 pub(in crate::engine) async fn ask<'t, C: Clock, S: Store, P: Performer, O: Observer>(
     engine: &Engine<'_, C, S, P, O>,
-    mut asked: Asked<'t>,
-) -> (Asked<'t>, Answer) {
+    mut asked: Query<'t>,
+) -> (Query<'t>, Answer) {
     let effect = asked.question.effect();
     let outcome = tokio::select! {
         biased;
@@ -82,7 +82,7 @@ async fn note_revocation<C: Clock, S: Store, P: Performer, O: Observer>(
 /// Stores the answer. Returns whether the certificate is due now.
 async fn note<C: Clock, S: Store, P: Performer, O: Observer>(
     engine: &Engine<'_, C, S, P, O>,
-    asked: &mut Asked<'_>,
+    asked: &mut Query<'_>,
     effect: &Effect,
     outcome: Outcome,
 ) -> Result<Due, StoreError> {

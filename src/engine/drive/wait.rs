@@ -96,7 +96,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
 /// are read at the end of a wait; those of other certificates change nothing.
 async fn first_hit<P: Performer>(performer: &P, snapshot: &Snapshot, mut seen: u64) {
     let is_first = |challenge: &Challenge| {
-        let told = snapshot.run.attempt(&challenge.spec.url).told;
+        let told = snapshot.run.attempt(&challenge.spec.url).acceptance;
         told.filter(|told| told.hit.is_none()).is_some_and(|told| {
             performer.last_hit(&challenge.spec.token).is_some_and(|at| at >= told.begun)
         })

@@ -190,7 +190,7 @@ async fn a_name_that_does_not_exist_yet_passes_as_soon_as_it_does() {
     let after = check_dns01(&resolver, &request).await;
     let answer = |ip: &str| AnswerReport {
         address: Some(lab.at(ip).to_string()),
-        said: ServerAnswer::Records {
+        response: ServerAnswer::Records {
             has_value: true,
             other_count: 0,
             others: vec![],

@@ -67,7 +67,7 @@ pub struct AnswerReport {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
     /// The response.
-    pub said: ServerAnswer,
+    pub response: ServerAnswer,
 }
 
 /// The result of one query.
@@ -137,8 +137,8 @@ enum Standing {
 
 impl AnswerReport {
     /// No server could be queried.
-    pub(crate) fn nowhere(said: ServerAnswer) -> Self {
-        Self { address: None, said }
+    pub(crate) fn nowhere(response: ServerAnswer) -> Self {
+        Self { address: None, response }
     }
 }
 
@@ -146,12 +146,12 @@ impl NameServerReport {
     fn standing(&self, name: &str) -> Standing {
         let server = &self.server;
         let (mut faults, mut skipped) = (Vec::new(), Vec::new());
-        for AnswerReport { address, said } in &self.answers {
+        for AnswerReport { address, response } in &self.answers {
             let at = |why: &str| match address.as_deref() {
                 Some(address) if address != server => format!("{address}: {why}"),
                 Some(_) | None => why.to_owned(),
             };
-            match said {
+            match response {
                 ServerAnswer::Records { has_value: true, .. } => return Standing::HasValue,
                 ServerAnswer::Records { .. } | ServerAnswer::NxDomain => return Standing::Lacks,
                 ServerAnswer::Code { code } => {
@@ -227,14 +227,15 @@ impl Dns01Report {
             if let Standing::Skipped(why) = &standing {
                 all.push(why.clone());
             }
-            for AnswerReport { address, said } in &report.answers {
+            for AnswerReport { address, response } in &report.answers {
                 let address = address.as_deref().unwrap_or(server);
-                if let ServerAnswer::Silent { why } = said
+                if let ServerAnswer::Silent { why } = response
                     && matches!(standing, Standing::HasValue)
                 {
                     all.push(format!("NS {server} does not answer at {address}: {why}"));
                 }
-                let ServerAnswer::Records { has_value, other_count, is_authoritative, .. } = said
+                let ServerAnswer::Records { has_value, other_count, is_authoritative, .. } =
+                    response
                 else {
                     continue;
                 };
@@ -269,8 +270,8 @@ impl Dns01Report {
     pub fn is_without_zone(&self) -> bool {
         let is_top_level = |zone: &String| !zone.trim_end_matches('.').contains('.');
         let is_missing = |report: &NameServerReport| {
-            let mut answers = report.answers.iter().filter(|answer| answer.said.is_answer());
-            answers.next().is_some_and(|answer| answer.said == ServerAnswer::NxDomain)
+            let mut answers = report.answers.iter().filter(|answer| answer.response.is_answer());
+            answers.next().is_some_and(|answer| answer.response == ServerAnswer::NxDomain)
         };
         self.zone.as_ref().is_some_and(is_top_level) && self.servers.iter().any(is_missing)
     }
@@ -378,9 +379,9 @@ impl Dns01Report {
             } else {
                 &report.answers
             };
-            for AnswerReport { address, said } in answers {
+            for AnswerReport { address, response } in answers {
                 let address = address.as_deref().unwrap_or("-").to_owned();
-                let (answer, ttl, error) = cells(said);
+                let (answer, ttl, error) = cells(response);
                 // Names and values are what name servers say.
                 let row = [report.server.clone(), address, answer, ttl, error];
                 rows.push(row.map(|cell| escape(&cell).into_owned()));
@@ -390,9 +391,9 @@ impl Dns01Report {
     }
 }
 
-fn cells(said: &ServerAnswer) -> (String, String, String) {
+fn cells(response: &ServerAnswer) -> (String, String, String) {
     let dash = || "-".to_owned();
-    match said {
+    match response {
         ServerAnswer::Records { has_value, other_count, others, ttl, is_authoritative } => {
             let mut values: Vec<String> = Vec::new();
             if *has_value {

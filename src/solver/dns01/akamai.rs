@@ -184,7 +184,7 @@ impl TxtSets for Akamai {
             return Err(ProviderError::NoZone {
                 service: reply.service.clone(),
                 name: zone.to_owned(),
-                reason: shown(&said(&reply)),
+                reason: shown(&error_in(&reply)),
             });
         }
         if !reply.is_success() {
@@ -224,10 +224,10 @@ const ZONES: &str = "/config-dns/v2/zones";
 const TTL: u32 = 300;
 
 fn refused(reply: &Reply) -> ProviderError {
-    reply.refused(&said(reply))
+    reply.refused(&error_in(reply))
 }
 
-fn said(reply: &Reply) -> String {
+fn error_in(reply: &Reply) -> String {
     let body = String::from_utf8_lossy(&reply.body);
     match serde_json::from_str::<Problem>(&body) {
         Ok(Problem { title, detail }) if title.is_empty() || detail == title => detail,
@@ -238,10 +238,10 @@ fn said(reply: &Reply) -> String {
 }
 
 fn no_zone(reply: &Reply, record: &TxtRecord) -> ProviderError {
-    let said = said(reply);
+    let error = error_in(reply);
     ProviderError::NoZone {
         service: reply.service.clone(),
         name: record.name.clone(),
-        reason: format!("these credentials see no zone {}: {}", record.zone, shown(&said)),
+        reason: format!("these credentials see no zone {}: {}", record.zone, shown(&error)),
     }
 }

@@ -111,7 +111,7 @@ impl AzureDns {
     ) -> Result<Written, ProviderError> {
         let reply = self.credentials.send(call).await?;
         match reply.status {
-            409 | 412 => Ok(Written::Lost(said(&reply).1)),
+            409 | 412 => Ok(Written::Lost(error_in(&reply).1)),
             404 if is_added => Err(self.no_zone(&reply, name, zone)),
             404 => Ok(Written::Lost(String::new())),
             _ if reply.is_success() => Ok(Written::Done),
@@ -162,7 +162,7 @@ impl AzureDns {
     }
 
     fn no_zone(&self, reply: &Reply, name: &str, zone: &str) -> ProviderError {
-        let (code, message) = said(reply);
+        let (code, message) = error_in(reply);
         ProviderError::NoZone {
             service: reply.service.clone(),
             name: name.to_owned(),
@@ -188,7 +188,7 @@ impl TxtSets for AzureDns {
     async fn list(&self, zone: &String, name: &str) -> Result<Self::Set, ProviderError> {
         let reply = self.credentials.send(Call::new(Method::GET, self.url_of(zone, name)?)).await?;
         if reply.status == 404 {
-            let (code, _) = said(&reply);
+            let (code, _) = error_in(&reply);
             if NO_ZONE.contains(&code.as_str()) {
                 return Err(self.no_zone(&reply, name, zone));
             }
@@ -296,14 +296,14 @@ const NO_ZONE: [&str; 4] =
 const TTL: u32 = 60;
 
 fn refused(reply: &Reply) -> ProviderError {
-    match said(reply) {
+    match error_in(reply) {
         (code, message) if code.is_empty() => reply.refused(&message),
         (code, message) => reply.refused(&format!("{code}: {message}")),
     }
 }
 
 /// The code and the message of an error document; any other text is the message.
-fn said(reply: &Reply) -> (String, String) {
+fn error_in(reply: &Reply) -> (String, String) {
     let body = String::from_utf8_lossy(&reply.body);
     match serde_json::from_str::<Failure>(&body) {
         Ok(Failure { error: Some(details), .. }) => (details.code, details.message),

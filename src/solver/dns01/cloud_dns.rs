@@ -110,7 +110,7 @@ impl CloudDns {
         let reply = self.send(&Method::POST, &url, Some(&json!(edit))).await?;
         match reply.status {
             // 404 is about the set to delete: the zone itself was read just now.
-            404 | 409 | 412 => Ok(Written::Lost(said(&reply))),
+            404 | 409 | 412 => Ok(Written::Lost(error_in(&reply))),
             _ if reply.is_success() => {
                 let done = self.done(zone, reply.json()?, is_awaited).await;
                 done.map_err(ProviderError::after_the_write).map(|()| Written::Done)
@@ -183,11 +183,11 @@ impl CloudDns {
     }
 
     fn no_zone(&self, reply: &Reply, name: &str, zone: &str) -> ProviderError {
-        let said = said(reply);
+        let error = error_in(reply);
         ProviderError::NoZone {
             service: reply.service.clone(),
             name: name.to_owned(),
-            reason: format!("no zone {zone} in project {}: {}", self.project, shown(&said)),
+            reason: format!("no zone {zone} in project {}: {}", self.project, shown(&error)),
         }
     }
 }
@@ -316,10 +316,10 @@ fn refused(reply: &Reply) -> ProviderError {
         let service = reply.service.clone();
         return ProviderError::RateLimited { service, retry_after: None };
     }
-    reply.refused(&said(reply))
+    reply.refused(&error_in(reply))
 }
 
-fn said(reply: &Reply) -> String {
+fn error_in(reply: &Reply) -> String {
     let body = String::from_utf8_lossy(&reply.body);
     match serde_json::from_str::<Failure>(&body) {
         Ok(failure) => failure.error.message,

@@ -43,7 +43,7 @@ pub enum ProviderError {
         reason: String,
     },
     /// The service limits the rate of requests.
-    #[error("{service} limits the rate of requests{}", said(*retry_after))]
+    #[error("{service} limits the rate of requests{}", retry_time(*retry_after))]
     RateLimited {
         /// Host, or host and port.
         service: String,
@@ -157,7 +157,7 @@ const FIRM: [&str; 10] = [
     "YXDOMAIN", "YXRRSET",
 ];
 
-fn said(retry_after: Option<Duration>) -> String {
+fn retry_time(retry_after: Option<Duration>) -> String {
     retry_after
         .map_or_else(String::new, |wait| format!(" and asks to wait {} s", wait.as_secs().max(1)))
 }

@@ -24,7 +24,7 @@ use super::{Api, Context, ReadSecret, TxtRecord};
 
 /// A request as the service saw it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Asked {
+pub(super) struct Received {
     pub(super) method: String,
     /// Path and query.
     pub(super) target: String,
@@ -33,7 +33,7 @@ pub(super) struct Asked {
     pub(super) body: String,
 }
 
-impl Asked {
+impl Received {
     pub(super) fn path(&self) -> &str {
         self.target.split('?').next().unwrap()
     }
@@ -90,13 +90,13 @@ impl Answer {
 /// The running service; stops when it is dropped.
 pub(super) struct Fake {
     pub(super) address: SocketAddr,
-    asked: Arc<Mutex<Vec<Asked>>>,
+    asked: Arc<Mutex<Vec<Received>>>,
     _task: JoinSet<()>,
 }
 
 impl Fake {
     /// Answers each request with `service`, one after another.
-    pub(super) async fn start(service: impl FnMut(&Asked) -> Answer + Send + 'static) -> Self {
+    pub(super) async fn start(service: impl FnMut(&Received) -> Answer + Send + 'static) -> Self {
         let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = socket.local_addr().unwrap();
         let asked = Arc::new(Mutex::new(Vec::new()));
@@ -135,7 +135,7 @@ impl Fake {
     }
 
     /// Every request so far.
-    pub(super) fn asked(&self) -> Vec<Asked> {
+    pub(super) fn asked(&self) -> Vec<Received> {
         self.asked.lock().unwrap().clone()
     }
 
@@ -145,11 +145,11 @@ impl Fake {
     }
 }
 
-async fn read(request: Request<Incoming>) -> Asked {
+async fn read(request: Request<Incoming>) -> Received {
     let (parts, body) = request.into_parts();
     let headers = parts.headers.iter();
     let headers = headers.map(|(k, v)| (k.to_string(), v.to_str().unwrap_or("?").to_owned()));
-    Asked {
+    Received {
         method: parts.method.to_string(),
         target: parts.uri.path_and_query().map_or("/", |target| target.as_str()).to_owned(),
         headers: headers.collect(),

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::*;
 use crate::resource::{self, SecretKeySelector};
-use crate::solver::dns01::fake::{Answer, Asked, Fake, in_context};
+use crate::solver::dns01::fake::{Answer, Received, Fake, in_context};
 
 const CANARY: &str = "canary-7f3a9";
 const USER: &str = "canary-user-1";
@@ -20,7 +20,7 @@ struct World {
 }
 
 impl World {
-    fn answer(&mut self, asked: &Asked) -> Answer {
+    fn answer(&mut self, asked: &Received) -> Answer {
         if let Some((status, body)) = self.instead {
             return Answer::new(status, body).with("retry-after", "11");
         }

@@ -9,7 +9,7 @@ use base64::prelude::{BASE64_STANDARD, Engine as _};
 use super::*;
 use crate::resource::SecretKeySelector;
 use crate::solver::dns01::DnsProvider as _;
-use crate::solver::dns01::fake::{Answer, Asked, Fake, in_context, record};
+use crate::solver::dns01::fake::{Answer, Received, Fake, in_context, record};
 
 const SECRETS: [(&str, &str); 3] = [
     ("edge/client", "CANARY-client"),
@@ -29,11 +29,11 @@ struct Service {
 }
 
 /// How a service answers a request.
-type Says = fn(&Asked) -> Answer;
+type Says = fn(&Received) -> Answer;
 
 type State = Arc<Lock<Service>>;
 
-fn answer(state: &State, address: &str, asked: &Asked) -> Answer {
+fn answer(state: &State, address: &str, asked: &Received) -> Answer {
     let mut state = state.lock().unwrap();
     if asked.header("authorization") != expected_authorization(asked, address) {
         return problem(401, "Not authorized", "Signature does not match");
@@ -80,7 +80,7 @@ fn problem(status: u16, title: &str, detail: &str) -> Answer {
 }
 
 /// The header that the documentation requires, given its time and nonce.
-fn expected_authorization(asked: &Asked, address: &str) -> String {
+fn expected_authorization(asked: &Received, address: &str) -> String {
     let mac = |key: &[u8], data: &str| {
         let key = hmac::Key::new(hmac::HMAC_SHA256, key);
         BASE64_STANDARD.encode(hmac::sign(&key, data.as_bytes()))

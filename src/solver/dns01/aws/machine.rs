@@ -71,7 +71,7 @@ impl Machine {
                     Some(token) => call.credential(AUTHORIZATION, "", token)?,
                     None => call,
                 };
-                read(&said(api, call).await?)
+                read(&response(api, call).await?)
             }
             Self::Instance(base) => {
                 instance(api, base).await.map_err(|error| error.when_unreachable(NOT_HERE))
@@ -84,12 +84,12 @@ async fn instance(api: &Api, base: &str) -> Result<(Keys, Timestamp), ProviderEr
     let call = Call::new(Method::PUT, format!("{base}/latest/api/token")).plain().within(TIMEOUT);
     let call =
         call.header(HeaderName::from_static("x-aws-ec2-metadata-token-ttl-seconds"), "300")?;
-    let session = said(api, call).await?;
+    let session = response(api, call).await?;
     let session = Zeroizing::new(String::from_utf8_lossy(&session.body).trim().to_owned());
     let get = async |path: &str| {
         let call = Call::new(Method::GET, format!("{base}{ROLES}{path}")).plain().within(TIMEOUT);
         let name = HeaderName::from_static("x-aws-ec2-metadata-token");
-        said(api, call.credential(name, "", &session)?).await
+        response(api, call.credential(name, "", &session)?).await
     };
     let roles = get("").await?;
     let role = String::from_utf8_lossy(&roles.body).lines().next().unwrap_or_default().to_owned();
@@ -101,7 +101,7 @@ async fn instance(api: &Api, base: &str) -> Result<(Keys, Timestamp), ProviderEr
 }
 
 /// The answer, which must be a success.
-async fn said(api: &Api, call: Call) -> Result<Reply, ProviderError> {
+async fn response(api: &Api, call: Call) -> Result<Reply, ProviderError> {
     let reply = api.send(call).await?;
     if reply.is_success() {
         return Ok(reply);

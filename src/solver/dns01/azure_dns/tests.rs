@@ -9,7 +9,7 @@ use super::*;
 use crate::resource::SecretKeySelector;
 use crate::resource::dns01::ManagedIdentity;
 use crate::solver::dns01::DnsProvider as _;
-use crate::solver::dns01::fake::{Answer, Asked, Fake, in_context, record, without_ambient};
+use crate::solver::dns01::fake::{Answer, Received, Fake, in_context, record, without_ambient};
 
 const GROUP: &str = "/subscriptions/sub/resourceGroups/my%20group/providers/Microsoft.Network";
 const SECRETS: [(&str, &str); 1] = [("azure/secret", "CANARY/secret")];
@@ -24,7 +24,7 @@ struct Service {
 }
 
 /// How a service answers a request.
-type Says = fn(&Asked) -> Answer;
+type Says = fn(&Received) -> Answer;
 
 type State = Arc<Lock<Service>>;
 
@@ -36,7 +36,7 @@ fn good_token() -> Answer {
     Answer::json(200, &json!({ "access_token": "CANARY-token", "expires_in": 3599 }))
 }
 
-fn answer(state: &State, asked: &Asked) -> Answer {
+fn answer(state: &State, asked: &Received) -> Answer {
     let mut state = state.lock().unwrap();
     if asked.path() == "/tenant-1/oauth2/v2.0/token" {
         state.tokens += 1;
@@ -67,7 +67,7 @@ fn answer(state: &State, asked: &Asked) -> Answer {
     }
 }
 
-fn sets(state: &mut Service, name: &str, asked: &Asked) -> Answer {
+fn sets(state: &mut Service, name: &str, asked: &Received) -> Answer {
     if asked.method != "GET"
         && let Some(properties) = state.before.take()
     {

@@ -12,7 +12,7 @@ use super::*;
 use crate::pki::PrivateKey;
 use crate::resource::{KeyAlgorithm, SecretKeySelector};
 use crate::solver::dns01::DnsProvider as _;
-use crate::solver::dns01::fake::{Answer, Asked, Fake, in_context, record, without_ambient};
+use crate::solver::dns01::fake::{Answer, Received, Fake, in_context, record, without_ambient};
 
 const FQDN: &str = "_acme-challenge.www.example.com.";
 const ZONES: &str = "/dns/v1/projects/my%3Aproject/managedZones";
@@ -29,7 +29,7 @@ struct Service {
 }
 
 /// How a service answers a request.
-type Says = fn(&Asked) -> Answer;
+type Says = fn(&Received) -> Answer;
 
 type State = Arc<Lock<Service>>;
 
@@ -44,7 +44,7 @@ fn failure(status: u16, reason: &str, message: &str) -> Answer {
     Answer::json(status, &json!({ "error": error }))
 }
 
-fn answer(state: &State, asked: &Asked) -> Answer {
+fn answer(state: &State, asked: &Received) -> Answer {
     let mut state = state.lock().unwrap();
     if asked.path() == "/token" {
         return token(&mut state, asked);
@@ -70,7 +70,7 @@ fn answer(state: &State, asked: &Asked) -> Answer {
 }
 
 /// RFC 7523 section 2.1.
-fn token(state: &mut Service, asked: &Asked) -> Answer {
+fn token(state: &mut Service, asked: &Received) -> Answer {
     state.tokens += 1;
     let grant = asked.form("grant_type").unwrap();
     assert_eq!(grant, "urn:ietf:params:oauth:grant-type:jwt-bearer");
@@ -94,7 +94,7 @@ fn token(state: &mut Service, asked: &Asked) -> Answer {
     Answer::json(200, &json!({ "access_token": "CANARY-token", "expires_in": 3599 }))
 }
 
-fn zones(state: &Service, asked: &Asked) -> Answer {
+fn zones(state: &Service, asked: &Received) -> Answer {
     let wanted = asked.query("dnsName").unwrap();
     let found: Vec<_> = state.zones.iter().filter(|(_, dns, _)| *dns == wanted).collect();
     let page: usize = asked.query("pageToken").map_or(0, |page| page.parse().unwrap());
@@ -263,13 +263,13 @@ async fn ambiguous_and_missing_zones_are_reported() {
 
 #[tokio::test]
 async fn each_error_has_advice_and_no_credential() {
-    let good = |_: &Asked| {
+    let good = |_: &Received| {
         Answer::json(200, &json!({ "access_token": "CANARY-token", "expires_in": 3599 }))
     };
-    let denied = |_: &Asked| {
+    let denied = |_: &Received| {
         Answer::json(400, &json!({ "error": "invalid_grant", "error_description": "Bad key." }))
     };
-    let repeats = |asked: &Asked| Answer::new(403, asked.form("assertion").unwrap());
+    let repeats = |asked: &Received| Answer::new(403, asked.form("assertion").unwrap());
     let cases: [(Says, Says, &str); 11] = [
         (denied, good, "{} refuses the credentials: invalid_grant: Bad key."),
         (repeats, good, "{} refuses the credentials: [redacted]"),

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::resource::{self, SecretKeySelector};
 use crate::solver::dns01::DnsProvider as _;
-use crate::solver::dns01::fake::{Answer, Asked, Fake, api, in_context};
+use crate::solver::dns01::fake::{Answer, Received, Fake, api, in_context};
 
 const CANARY: &str = "canary-7f3a9";
 
@@ -31,7 +31,7 @@ impl World {
         self.next
     }
 
-    fn answer(&mut self, asked: &Asked) -> Answer {
+    fn answer(&mut self, asked: &Received) -> Answer {
         if let Some((end, status, body)) = &self.instead
             && asked.path().ends_with(end)
         {
@@ -89,7 +89,7 @@ impl World {
     }
 }
 
-fn page(asked: &Asked, all: &[Value]) -> Answer {
+fn page(asked: &Received, all: &[Value]) -> Answer {
     let page: usize = asked.query("page").unwrap().parse().unwrap();
     let shown: Vec<&Value> = all.iter().skip((page - 1) * 2).take(2).collect();
     let pages = all.len().div_ceil(2);

@@ -49,7 +49,7 @@ mod tests {
     use zeroize::Zeroizing;
 
     /// What is said about a provider whose field has this value, and all others none.
-    fn said(provider: &str, field: &str, value: &str, no: &str) -> Option<String> {
+    fn refusal(provider: &str, field: &str, value: &str, no: &str) -> Option<String> {
         let row = row(provider).unwrap();
         let of = |name: &str| if name == field { value } else { "" };
         let all = row.of.fields.iter().map(|field| Zeroizing::new(of(field.name).to_owned()));
@@ -77,8 +77,8 @@ mod tests {
                 "config.{field}: the HTTP proxy of the environment would see the credentials for \
                  {host}: add {bare} to NO_PROXY"
             );
-            assert_eq!(said(provider, field, value, ""), Some(expected), "{provider} {value}");
-            assert_eq!(said(provider, field, value, bare), None, "{provider} {value}");
+            assert_eq!(refusal(provider, field, value, ""), Some(expected), "{provider} {value}");
+            assert_eq!(refusal(provider, field, value, bare), None, "{provider} {value}");
         }
     }
 
@@ -93,7 +93,7 @@ mod tests {
             ("pdns", "serverName", "localhost"),
         ] {
             let no = if field == "serverName" { "localhost" } else { "" };
-            assert_eq!(said(provider, field, value, no), None, "{provider} {value}");
+            assert_eq!(refusal(provider, field, value, no), None, "{provider} {value}");
         }
     }
 

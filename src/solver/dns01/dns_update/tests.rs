@@ -5,7 +5,7 @@ use serde_json::json;
 use super::*;
 use crate::resource::Dns01Provider;
 use crate::resource::dns01::Webhook;
-use crate::solver::dns01::fake::{Answer, Asked, Fake, in_context, record};
+use crate::solver::dns01::fake::{Answer, Fake, Received, in_context, record};
 use crate::solver::dns01::listed::{ConfigField, ConfigKind};
 
 const CANARY: &str = "canary 7f3a9~x";
@@ -179,7 +179,7 @@ struct World {
 }
 
 impl World {
-    fn answer(&mut self, asked: &Asked) -> Answer {
+    fn answer(&mut self, asked: &Received) -> Answer {
         if let Some(status) = self.instead {
             return Answer::new(status, asked.repeated());
         }

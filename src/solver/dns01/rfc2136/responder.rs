@@ -14,12 +14,12 @@ use super::tsig::{Algorithm, Key};
 
 /// A request as the server saw it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Asked {
+pub(super) struct Received {
     pub(super) tcp: bool,
     pub(super) bytes: Vec<u8>,
 }
 
-impl Asked {
+impl Received {
     /// An unsigned answer without records.
     pub(super) fn answer(&self, code: ResponseCode) -> Vec<u8> {
         let (mut message, _) = read(&self.bytes).unwrap();
@@ -70,13 +70,13 @@ pub(super) fn key(secret: &str) -> Key {
 /// The running server; stops when it is dropped.
 pub(super) struct Responder {
     pub(super) address: SocketAddr,
-    asked: Arc<Mutex<Vec<Asked>>>,
+    asked: Arc<Mutex<Vec<Received>>>,
     _task: JoinSet<()>,
 }
 
 impl Responder {
     /// Sends the result of `answers` for each request, in that order.
-    pub(super) async fn start(answers: impl Fn(&Asked) -> Vec<Vec<u8>> + Send + 'static) -> Self {
+    pub(super) async fn start(answers: impl Fn(&Received) -> Vec<Vec<u8>> + Send + 'static) -> Self {
         let (tcp, udp) = bind().await;
         let address = udp.local_addr().unwrap();
         let asked = Arc::new(Mutex::new(Vec::new()));
@@ -87,7 +87,7 @@ impl Responder {
             loop {
                 tokio::select! {
                     Ok((size, peer)) = udp.recv_from(&mut buffer) => {
-                        let asked = Asked { tcp: false, bytes: buffer[..size].to_vec() };
+                        let asked = Received { tcp: false, bytes: buffer[..size].to_vec() };
                         log.lock().unwrap().push(asked.clone());
                         for answer in answers(&asked) {
                             udp.send_to(&answer, peer).await.unwrap();
@@ -96,7 +96,7 @@ impl Responder {
                     Ok((mut stream, _)) = tcp.accept() => {
                         let mut bytes = vec![0; stream.read_u16().await.unwrap().into()];
                         stream.read_exact(&mut bytes).await.unwrap();
-                        let asked = Asked { tcp: true, bytes };
+                        let asked = Received { tcp: true, bytes };
                         log.lock().unwrap().push(asked.clone());
                         for answer in answers(&asked) {
                             stream.write_u16(answer.len().try_into().unwrap()).await.unwrap();
@@ -110,7 +110,7 @@ impl Responder {
     }
 
     /// Every request so far.
-    pub(super) fn asked(&self) -> Vec<Asked> {
+    pub(super) fn asked(&self) -> Vec<Received> {
         self.asked.lock().unwrap().clone()
     }
 }

@@ -5,7 +5,7 @@ use hickory_proto::op::{Message, ResponseCode};
 use hickory_proto::rr::rdata::{SOA, TXT};
 use hickory_proto::rr::{RData, Record};
 
-use super::responder::{Asked, Responder, TIME};
+use super::responder::{Received, Responder, TIME};
 use super::*;
 use crate::resource::{self, SecretKeySelector};
 use crate::solver::dns01::fake::in_context;
@@ -43,7 +43,7 @@ fn record() -> TxtRecord {
 }
 
 /// The result of `present` when the server answers each request so; its address is `SERVER`.
-async fn said(answers: impl Fn(&Asked) -> Vec<Vec<u8>> + Send + 'static) -> String {
+async fn said(answers: impl Fn(&Received) -> Vec<Vec<u8>> + Send + 'static) -> String {
     let server = Responder::start(answers).await;
     let result = updates(&server).present(&record()).await;
     let text = result.map_or_else(|error| error.to_string(), |()| "done".to_owned());
@@ -72,7 +72,7 @@ fn one_value_is_added_and_removed() {
     assert_eq!(request(Change::Remove), change(254, 0));
 }
 
-type Answers = fn(&Asked) -> Vec<Vec<u8>>;
+type Answers = fn(&Received) -> Vec<Vec<u8>>;
 
 #[tokio::test]
 async fn tsig_errors_are_explained() {
@@ -210,7 +210,7 @@ async fn the_values_at_a_name_keep_their_ttl() {
 
 #[tokio::test]
 async fn a_forged_answer_is_not_heard_and_the_true_one_is() {
-    let forge: [fn(&Asked) -> Vec<u8>; 6] = [
+    let forge: [fn(&Received) -> Vec<u8>; 6] = [
         |asked| {
             let mut other_id = asked.signed(ResponseCode::NoError, FINE);
             other_id[0] ^= 1;
@@ -263,7 +263,7 @@ async fn tcp_is_used_where_udp_is_too_small_or_the_manifest_requires_it() {
     let transports = |server: &Responder| -> Vec<bool> {
         server.asked().iter().map(|asked| asked.tcp).collect()
     };
-    let answer = |asked: &Asked| {
+    let answer = |asked: &Received| {
         let mut answer = asked.signed(ResponseCode::NoError, FINE);
         if !asked.tcp {
             answer[2] |= 2;

@@ -9,7 +9,7 @@ use aws_lc_rs::{digest, hmac};
 use super::*;
 use crate::resource::SecretKeySelector;
 use crate::resource::hex;
-use crate::solver::dns01::fake::{Answer, Asked, Fake, in_context, record, without_ambient};
+use crate::solver::dns01::fake::{Answer, Received, Fake, in_context, record, without_ambient};
 
 mod failures;
 mod keys;
@@ -29,7 +29,7 @@ struct Service {
 }
 
 /// How a service answers a request.
-pub(super) type Says = fn(&Asked) -> Answer;
+pub(super) type Says = fn(&Received) -> Answer;
 
 type State = Arc<Lock<Service>>;
 
@@ -46,7 +46,7 @@ pub(super) fn error(status: u16, code: &str, message: &str) -> Answer {
     )
 }
 
-fn answer(state: &State, asked: &Asked) -> Answer {
+fn answer(state: &State, asked: &Received) -> Answer {
     let mut state = state.lock().unwrap();
     if !is_signed(asked, "route53", ["CANARYID", "CANARY/secret", ""]) {
         return error(403, "SignatureDoesNotMatch", "Check your key and signing method.");
@@ -69,7 +69,7 @@ fn answer(state: &State, asked: &Asked) -> Answer {
 }
 
 /// Whether the request is signed with ID, key and token, as documented.
-pub(super) fn is_signed(asked: &Asked, service: &str, [id, secret, token]: [&str; 3]) -> bool {
+pub(super) fn is_signed(asked: &Received, service: &str, [id, secret, token]: [&str; 3]) -> bool {
     let digest = |text: &str| hex(digest::digest(&digest::SHA256, text.as_bytes()).as_ref());
     let mac = |key: &[u8], text: &str| {
         hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, key), text.as_bytes()).as_ref().to_vec()
@@ -96,7 +96,7 @@ pub(super) fn is_signed(asked: &Asked, service: &str, [id, secret, token]: [&str
     asked.header("authorization") == expected && asked.header("x-amz-security-token") == token
 }
 
-fn zones(state: &Service, asked: &Asked) -> Answer {
+fn zones(state: &Service, asked: &Received) -> Answer {
     let (name, id) = (asked.query("dnsname").unwrap(), asked.query("hostedzoneid"));
     let from = state.zones.iter().position(|(zone, dns, _)| match &id {
         Some(id) => zone == id,

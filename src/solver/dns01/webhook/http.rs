@@ -97,7 +97,7 @@ impl DnsProvider for Http {
         Box::pin(async move {
             let reply = self.send(Call::new(Method::GET, self.url.clone())).await?;
             match reply.status {
-                401 | 403 => Err(reply.refused(&said_in(&reply))),
+                401 | 403 => Err(reply.refused(&error_in(&reply))),
                 _ => Ok(format!(
                     "webhook: {} answers; what it may write is not known",
                     reply.service
@@ -125,7 +125,7 @@ impl Http {
 
 fn verdict(reply: &Reply, uid: &str) -> Result<(), ProviderError> {
     if !reply.is_success() {
-        return Err(reply.refused(&said_in(reply)));
+        return Err(reply.refused(&error_in(reply)));
     }
     if reply.body.trim_ascii().is_empty() {
         return Ok(());
@@ -158,7 +158,7 @@ fn verdict(reply: &Reply, uid: &str) -> Result<(), ProviderError> {
 }
 
 /// The message of a failed request: a `response`, a Kubernetes Status, or plain text.
-fn said_in(reply: &Reply) -> String {
+fn error_in(reply: &Reply) -> String {
     let Ok(document) = reply.json::<Document>() else { return reply.text() };
     let inner = document.response.and_then(|response| response.status).map(|s| s.words());
     let outer = Status { message: document.message, reason: document.reason, code: 0 }.words();

@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 
 use super::*;
 use crate::resource::Dns01Provider;
-use crate::solver::dns01::fake::{Answer, Asked, Fake, in_context};
+use crate::solver::dns01::fake::{Answer, Received, Fake, in_context};
 use crate::solver::dns01::{DnsProvider, TxtRecord};
 
 const CANARY: &str = "canary-7f3a9";
@@ -25,7 +25,7 @@ struct World {
 }
 
 impl World {
-    fn answer(&mut self, asked: &Asked) -> Answer {
+    fn answer(&mut self, asked: &Received) -> Answer {
         if let Some((status, body)) = &self.instead {
             return Answer::new(*status, body.clone()).with("retry-after", "60");
         }

@@ -6,7 +6,7 @@ const END: &str = "2026-01-02T04:04:05Z";
 
 /// Answers requests signed with these keys with a page; `keys` answers all others.
 async fn start_with(
-    keys: impl Fn(&Asked) -> Answer + Send + 'static,
+    keys: impl Fn(&Received) -> Answer + Send + 'static,
     expected: [&'static str; 3],
 ) -> Fake {
     Fake::start(move |asked| match asked.path() {
@@ -71,7 +71,7 @@ async fn variables_are_keys() {
 
 #[tokio::test]
 async fn a_role_is_assumed_on_top() {
-    let assume = |asked: &Asked| {
+    let assume = |asked: &Received| {
         if !is_signed(asked, "sts", ["CANARYID", "CANARY/secret", ""]) {
             return error(403, "AccessDenied", &asked.repeated());
         }
@@ -85,7 +85,7 @@ async fn a_role_is_assumed_on_top() {
     let fake = start_with(assume, NEW).await;
     works(&provider(&fake.url(), &settings, &[]), &fake, 1).await;
     // Keys that expire within a minute are not used twice.
-    let short = |_: &Asked| sts("AssumeRole", "2026-01-02T03:05:05Z");
+    let short = |_: &Received| sts("AssumeRole", "2026-01-02T03:05:05Z");
     let fake = start_with(short, NEW).await;
     let provider_of = |fake: &Fake| provider(&fake.url(), &settings, &[]);
     let provider = provider_of(&fake);
@@ -125,7 +125,7 @@ async fn a_web_identity_is_shown_to_sts() {
     let ambient = Settings { hosted_zone_id: "Z3".to_owned(), ..Settings::default() };
     let variables =
         [("AWS_WEB_IDENTITY_TOKEN_FILE", path.to_str().unwrap()), ("AWS_ROLE_ARN", "arn:x")];
-    let says = |asked: &Asked| {
+    let says = |asked: &Received| {
         let expected = "Action=AssumeRoleWithWebIdentity&RoleArn=arn%3Ax&RoleSessionName=certctl&\
                         Version=2011-06-15&WebIdentityToken=CANARY.jwt";
         assert_eq!((asked.target.as_str(), asked.body.as_str()), ("/", expected));
@@ -134,7 +134,7 @@ async fn a_web_identity_is_shown_to_sts() {
     };
     let fake = start_with(says, NEW).await;
     works(&provider(&fake.url(), &ambient, &variables), &fake, 1).await;
-    let says = |asked: &Asked| {
+    let says = |asked: &Received| {
         error(400, "InvalidIdentityToken", &asked.form("WebIdentityToken").unwrap())
     };
     let fake = start_with(says, NEW).await;
@@ -145,7 +145,7 @@ async fn a_web_identity_is_shown_to_sts() {
 
 #[tokio::test]
 async fn a_container_queries_its_agent() {
-    let says = |asked: &Asked| match (asked.target.as_str(), asked.header("authorization")) {
+    let says = |asked: &Received| match (asked.target.as_str(), asked.header("authorization")) {
         ("/v2/keys", "CANARY-agent") => json(),
         _ => Answer::new(403, asked.repeated()),
     };
@@ -171,7 +171,7 @@ async fn a_container_queries_its_agent() {
 
 #[tokio::test]
 async fn an_instance_queries_its_metadata_service() {
-    let says = |asked: &Asked| {
+    let says = |asked: &Received| {
         let token = asked.header("x-aws-ec2-metadata-token");
         match (asked.method.as_str(), asked.target.as_str(), token) {
             ("PUT", "/latest/api/token", _) => Answer::new(200, "CANARY-session"),
