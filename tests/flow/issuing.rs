@@ -103,6 +103,19 @@ fn of_two_certificates_one_fails_and_the_other_is_issued() {
 }
 
 #[test]
+fn a_port_that_another_server_has_is_a_fact_and_the_ways_around_it() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = server.local_addr().unwrap().to_string();
+    let run = world.run(&["issue", "--http01-listen", &address]).ends_in(3);
+    let run = run.says(&format!("the HTTP-01 listener cannot start: {address} is in use by "));
+    run.says(
+        "  try       have that server serve the folder named by certctl.io/http01-webroot\n            \
+         proxy /.well-known/acme-challenge/ to --http01-listen\n",
+    );
+}
+
+#[test]
 fn a_broken_manifest_beside_fifty_good_ones_stops_none_of_them() {
     let names: Vec<String> = (0..50).map(|number| format!("site-{number}")).collect();
     let certificates: Vec<CertificateYaml> =
