@@ -22,7 +22,7 @@ use super::shell::Shell;
 use super::status::Scene;
 use super::targets::{request, targets};
 use crate::engine::Task;
-use crate::manifest::Diagnostic;
+use crate::manifest::{self, Diagnostic};
 use crate::resource::FailureClass;
 use crate::workspace::plan::{Item, Plan};
 use crate::workspace::{Request, Scope, Workspace};
@@ -74,7 +74,7 @@ pub(crate) fn plan(args: &PlanArgs, shell: &mut Shell) -> Result<ExitCode, CliEr
             Format::Text | Format::Wide | Format::Prometheus => render::page(&items, &scene),
         };
         shell.output.data(&text)?;
-        for one in unmet.iter().chain(&later) {
+        for one in unmet.iter().chain(&later).chain(&manifest::placeholders(loaded)) {
             shell.output.finding(one);
         }
         for finding in &host {
