@@ -39,13 +39,9 @@ pub(super) fn next(shell: &Shell, verb: &str, config: Option<&Path>) -> String {
     };
     let program = if is_sudo { sudo("") } else { "certctl".to_owned() };
     let folders = folders_of(shell, is_meant).into_iter();
-    let mut flags: String = folders
-        .filter(|(flag, _)| config.is_none() || *flag != CONFIG_FLAG)
-        .map(|(flag, path)| format!(" {flag} {}", quoted(&path)))
-        .collect();
-    if let Some(config) = config {
-        flags = format!(" {CONFIG_FLAG} {}{flags}", quoted(config));
-    }
+    let folders = folders.filter(|(flag, _)| config.is_none() || *flag != CONFIG_FLAG);
+    let config = config.map(|config| (CONFIG_FLAG, config.to_owned()));
+    let flags = typed_flags(config.into_iter().chain(folders));
     format!("{program}{verb}{flags}")
 }
 
@@ -102,8 +98,14 @@ const SEARCHED: &[&str] =
 const THE_LINE: &str = "certctl …";
 
 fn flags_of(shell: &Shell, is_meant: fn(Source) -> bool) -> String {
-    let folders = folders_of(shell, is_meant).into_iter();
-    folders.map(|(flag, path)| format!(" {flag} {}", quoted(&path))).collect()
+    typed_flags(folders_of(shell, is_meant))
+}
+
+/// Flags with their folders, as they are typed: a blank before each.
+fn typed_flags(folders: impl IntoIterator<Item = (&'static str, PathBuf)>) -> String {
+    folders.into_iter().fold(String::new(), |flags, (flag, path)| {
+        [&flags, " ", flag, " ", &quoted(&path)].concat()
+    })
 }
 
 /// The folders that come from such a source, each with its flag.

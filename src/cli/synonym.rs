@@ -177,9 +177,7 @@ impl Line {
             self.into = Some(PathBuf::from(value));
         } else if OF_WEBROOTS.contains(&flag) && is_plain(value) {
             self.webroot.get_or_insert_with(|| PathBuf::from(value));
-        } else if OF_CERTIFICATES.contains(&flag) && is_plain(value) {
-            self.targets.push(value.to_owned());
-        } else if OF_FILES.contains(&flag) && is_plain(value) {
+        } else if OF_TARGETS.contains(&flag) && is_plain(value) {
             self.targets.push(value.to_owned());
         }
     }
@@ -242,10 +240,8 @@ const OF_NAMES: &[&str] = &["-d", "--domain", "--domains"];
 const INTO: &str = "--into";
 /// The flags of webroots elsewhere.
 const OF_WEBROOTS: &[&str] = &["-w", "--webroot", "--webroot-path"];
-/// The flags of certbot for one of its certificates.
-const OF_CERTIFICATES: &[&str] = &["--cert-name", "--cert-path"];
-/// The flags of manifests.
-const OF_FILES: &[&str] = &["-f", "--filename"];
+/// The flags of manifests, and those of certbot for one of its certificates.
+const OF_TARGETS: &[&str] = &["-f", "--filename", "--cert-name", "--cert-path"];
 /// The flags of other tools whose value is the next word.
 const WITH_VALUE: &[&str] = &[
     "-d",

@@ -360,7 +360,7 @@ mod tests {
                 "[::]:80 is in use by nginx (pid 812); needed by web",
             ),
         ] {
-            assert_eq!(super::port(&needed(in_use(holder)), true).fact, fact);
+            assert_eq!(port(&needed(in_use(holder)), true).fact, fact);
         }
     }
 
