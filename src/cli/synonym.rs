@@ -741,7 +741,7 @@ mod tests {
             ),
             (
                 "certctl create issuer letsencrypt --webroot /var/www --into /srv/tls",
-                &*format!("{create} DNSNAME --webroot FOLDER --into /srv/tls"),
+                &*format!("{create} DNSNAME --webroot /var/www --into /srv/tls"),
             ),
             ("certctl new --into /srv/tls", &*format!("{create} DNSNAME --into /srv/tls")),
             ("certctl issue --test-cert", "certctl create issuer letsencrypt-staging"),
