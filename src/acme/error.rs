@@ -215,12 +215,6 @@ impl AcmeError {
         self.problem().is_some_and(|problem| problem.short_kind() == kind)
     }
 
-    /// Whether the CA itself refused a new order: the error came from newOrder, and not from the
-    /// directory or the nonce before it. Its status and problem type say why.
-    pub fn is_refusal_of_order(&self, new_order_url: &str) -> bool {
-        self.status().is_some_and(|status| status >= 400) && self.url() == Some(new_order_url)
-    }
-
     /// The URL it happened at.
     pub fn url(&self) -> Option<&str> {
         match self {

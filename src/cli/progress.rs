@@ -19,6 +19,7 @@ use super::output::{When, escape, write_above};
 use super::report;
 use super::shell::Shell;
 use super::time::rfc3339;
+use crate::controller::Awaited;
 use crate::engine::{self, Ended, Observer, Wait};
 use crate::report::{Ending, Report};
 use crate::resource::{ChallengeType, Event, EventType, GoDuration, NamespacedName, Reason};
@@ -131,7 +132,7 @@ impl Progress {
             let until = wait.deadline.map(|at| format!("; this run waits until {}", rfc3339(at)));
             let remedy = remedy(wait.obstructed.as_ref()).map(|line| format!("; try: {line}"));
             let (until, remedy) = (until.unwrap_or_default(), remedy.unwrap_or_default());
-            tracing::info!(%certificate, "{}{until}{remedy}", escape(&wait.why));
+            tracing::info!(%certificate, "{}{until}{remedy}", escape(&awaited(&wait.what)));
             self.log_issued();
         }
     }
@@ -168,6 +169,27 @@ impl Progress {
         }
         if let Some(total) = &seen.total {
             total.finish_and_clear();
+        }
+    }
+}
+
+/// What a run waits for.
+fn awaited(what: &Awaited) -> String {
+    match what {
+        Awaited::Slot(identifier) => format!("{identifier} is waiting for a free slot"),
+        Awaited::Challenge(challenge) => {
+            format!("{}: {}", challenge.spec.identifier, challenge.shown_reason())
+        }
+        Awaited::InsteadOfSelfCheck { challenge, left } => {
+            format!("{}: {}", challenge.identifier, challenge.waiting_instead(*left))
+        }
+        Awaited::Ca => "waiting for the CA".to_owned(),
+        Awaited::OthersOrder => {
+            "waiting for another certificate, which has the order that the CA gave".to_owned()
+        }
+        Awaited::Turn => "waiting for its turn to order".to_owned(),
+        Awaited::NewOrder { not_before } => {
+            format!("no new order before {}, as the CA demands", rfc3339(*not_before))
         }
     }
 }
@@ -360,7 +382,8 @@ impl Observer for Progress {
     /// The line cuts a long reason: it is printed once in full, at once where waiting is not the
     /// rule, else after two checks.
     fn waits(&self, certificate: &NamespacedName, wait: &Wait) {
-        let Wait { why, deadline, obstructed } = wait;
+        let Wait { what, deadline, obstructed } = wait;
+        let why = &awaited(what);
         self.stage(certificate, why);
         let lines = self.lines.as_ref().filter(|_| self.is_watched);
         let Some(lines) = lines else { return self.log_wait(certificate, wait) };

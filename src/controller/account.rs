@@ -17,7 +17,7 @@
 use jiff::Timestamp;
 
 use super::{
-    Change, Deferral, Effect, EffectError, IllegalOutcome, Outcome, Record, Snapshot, Step, Wake,
+    Change, Deferral, Effect, EffectError, IllegalOutcome, Outcome, Record, Snapshot, Step,
     formats, limit, order,
 };
 use crate::resource::{
@@ -30,7 +30,7 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
         return Step::Settled;
     }
     if let Some(until) = snapshot.record.retry_after.filter(|time| *time > now) {
-        return Step::Wait { until: Some(until), wake: Wake::Time, why: Deferral::RetryAfter };
+        return Step::Defer { until, why: Deferral::RetryAfter };
     }
     let order = order::continued(snapshot, now);
     let phase = order.map_or(&OrderPhase::Creating, |order| &order.phase);

@@ -37,7 +37,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::attempt::Slot;
 use super::scheduler::turn;
-use super::{Change, Deferral, Effect, Record, Snapshot, Step, Wake, order};
+use super::{Awaited, Change, Effect, Record, Snapshot, Step, Wake, order};
 use crate::resource::{Challenge, ChallengeType, GoDuration, Order, OrderPhase, Phase, Reason};
 
 pub use absorb::{absorb, absorb_clean_up};
@@ -114,11 +114,10 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
         return Step::Act(effects);
     }
     let is_done = |c: &Challenge| matches!(c.phase(), Some(Phase::Accepted) | None);
-    if until.is_none() && (!queued || order.challenges.iter().all(is_done)) {
-        return Step::Settled;
-    }
+    let waits = until.is_some() || (queued && !order.challenges.iter().all(is_done));
+    let Some(what) = awaited(order, now).filter(|_| waits) else { return Step::Settled };
     let wake = if queued { Wake::Slot } else { Wake::Time };
-    Step::Wait { until, wake, why: Deferral::Progress(waiting_for(order, now)) }
+    Step::Wait { until, wake, what }
 }
 
 /// When the next effect for a challenge is due.
@@ -339,37 +338,21 @@ fn waited_instead(snapshot: &Snapshot, challenge: &Challenge, now: Timestamp) ->
         && wait_ends(challenge).is_some_and(|time| time <= now)
 }
 
-fn waiting_for(order: &Order, now: Timestamp) -> String {
-    waiting(order, now, |challenge| challenge.reason.clone())
-}
-
-/// What a step waits for, as people are told it; other words than these stay.
-pub fn told(snapshot: &Snapshot, why: &str, now: Timestamp) -> String {
-    let order = snapshot.current_order().filter(|order| waiting_for(order, now) == why);
-    order.map_or_else(|| why.to_owned(), |order| waiting(order, now, Challenge::told))
-}
-
-fn waiting(order: &Order, now: Timestamp, reason: impl Fn(&Challenge) -> String) -> String {
-    let waiting = order.challenges.iter().find(|c| c.phase() == Some(Phase::SelfChecking));
-    match waiting.or_else(|| order.challenges.iter().find(|c| c.pending().is_some())) {
-        Some(challenge) if matches!(challenge.phase(), Some(Phase::Queued | Phase::Requeued)) => {
-            format!("{} is waiting for a free slot", challenge.spec.identifier)
-        }
-        Some(challenge) => {
-            let ends = wait_ends(challenge).filter(|ends| *ends > now);
-            let left = ends.map(|ends| GoDuration(now.duration_until(ends)));
-            let instead = left.map(|left| waiting_instead(challenge, left));
-            let reason = instead.unwrap_or_else(|| reason(challenge));
-            format!("{}: {reason}", challenge.spec.identifier)
-        }
-        None => String::new(),
+/// What an order waits for: of several challenges, one whose self-check fails.
+fn awaited(order: &Order, now: Timestamp) -> Option<Awaited> {
+    let checked = order.challenges.iter().find(|c| c.phase() == Some(Phase::SelfChecking));
+    let pending = || order.challenges.iter().find(|c| c.pending().is_some());
+    let challenge = checked.or_else(pending)?;
+    if matches!(challenge.phase(), Some(Phase::Queued | Phase::Requeued)) {
+        return Some(Awaited::Slot(challenge.spec.identifier.clone()));
     }
-}
-
-/// Why a challenge without a self-check waits.
-fn waiting_instead(challenge: &Challenge, wait: GoDuration) -> String {
-    let kind = challenge.spec.kind.as_str().to_uppercase();
-    format!("Waiting {wait} before accepting {kind} challenge without self-check")
+    Some(match wait_ends(challenge).filter(|ends| *ends > now) {
+        Some(ends) => Awaited::InsteadOfSelfCheck {
+            challenge: Arc::clone(&challenge.spec),
+            left: GoDuration(now.duration_until(ends)),
+        },
+        None => Awaited::Challenge(Box::new(challenge.clone())),
+    })
 }
 
 /// The clean-ups owed now: of final challenges whose group is final, and of those that went back

@@ -197,6 +197,21 @@ pub enum RevocationSigner {
     Certificate(Secret),
 }
 
+/// What must be durable before an effect starts.
+///
+/// The effects of an issuance rely on nothing but [`Self::Order`] and [`Self::Request`]: a run that
+/// is cut before or after one of them goes on from the state of the order at the CA. An account's
+/// documents are durable as they are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ReliesOn {
+    /// All documents: it does what a record says was requested.
+    Record,
+    /// The key and the request, of which the CA learns by it; and the order.
+    Request,
+    /// The URL of the order, and the challenges that owe a clean-up.
+    Order,
+}
+
 /// Where an effect happens.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
@@ -223,36 +238,20 @@ impl Effect {
 
     /// The URL at the CA that it is sent to, if that is one of an order.
     pub fn url(&self) -> Option<&str> {
-        match self {
-            Self::ReadOrder { url, .. }
-            | Self::ReadAuthorization { url, .. }
-            | Self::Accept { url, .. }
-            | Self::Download { url, .. } => Some(url),
-            Self::Finalize { urls, .. } => Some(&urls.finalize_url),
-            Self::Prepare { .. }
-            | Self::GenerateKey { .. }
-            | Self::ReuseKey
-            | Self::BuildRequest
-            | Self::ObtainAccountKey
-            | Self::FindAccount
-            | Self::RegisterAccount { .. }
-            | Self::UpdateContacts { .. }
-            | Self::CreateOrder { .. }
-            | Self::AskForRenewalInformation { .. }
-            | Self::Locate { .. }
-            | Self::Present { .. }
-            | Self::SelfCheck { .. }
-            | Self::CleanUp { .. }
-            | Self::Publish { .. }
-            | Self::PublishTemporary { .. }
-            | Self::Rewrite { .. }
-            | Self::Deploy { .. }
-            | Self::Revoke { .. }
-            | Self::SwitchBack { .. }
-            | Self::RestoreLinks { .. }
-            | Self::RestoreFiles { .. }
-            | Self::DeactivateAccount { .. } => None,
-        }
+        let (Self::ReadOrder { url, .. }
+        | Self::ReadAuthorization { url, .. }
+        | Self::Accept { url, .. }
+        | Self::Download { url, .. }
+        | Self::Finalize { urls: OrderUrls { finalize_url: url, .. }, .. }) = self
+        else {
+            return None;
+        };
+        Some(url)
+    }
+
+    /// What must be durable before it starts.
+    pub fn relies_on(&self) -> ReliesOn {
+        self.facts().3
     }
 
     /// Whether it works on the account itself, which needs exclusive access.
@@ -283,41 +282,45 @@ impl Effect {
         self.facts().0
     }
 
-    /// The list of all effects: place, stage, and what failed when it fails.
-    fn facts(&self) -> (Place, &'static str, Doing) {
+    /// The list of all effects: place, stage, what failed when it fails, and what it relies on.
+    fn facts(&self) -> (Place, &'static str, Doing, ReliesOn) {
         use Place::{Account, Ca, Here, Outside};
+        use ReliesOn::{Order, Record, Request};
         match self {
-            Self::Prepare { .. } => (Here, "checking what is needed", Doing::Nothing),
-            Self::GenerateKey { .. } => (Here, "making a private key", Doing::MakeKey),
-            Self::ReuseKey => (Here, "taking the live private key", Doing::MakeKey),
-            Self::BuildRequest => (Here, "building the CSR", Doing::BuildRequest),
+            Self::Prepare { .. } => (Here, "checking what is needed", Doing::Nothing, Order),
+            Self::GenerateKey { .. } => (Here, "making a private key", Doing::MakeKey, Order),
+            Self::ReuseKey => (Here, "taking the live private key", Doing::MakeKey, Order),
+            Self::BuildRequest => (Here, "building the CSR", Doing::BuildRequest, Order),
             Self::FindAccount | Self::RegisterAccount { .. } => {
-                (Account, "account", Doing::RegisterAccount)
+                (Account, "account", Doing::RegisterAccount, Order)
             }
-            Self::UpdateContacts { .. } => (Account, "account", Doing::UpdateAccount),
-            Self::CreateOrder { .. } => (Ca, "order", Doing::CreateOrder),
-            Self::ReadOrder { .. } => (Ca, "order", Doing::ReadOrder),
-            Self::ReadAuthorization { .. } => (Ca, "authorizations", Doing::ReadAuthorization),
-            Self::Locate { .. } => (Outside, "finding the zone", Doing::Present),
-            Self::Present { .. } => (Outside, "presenting", Doing::Present),
-            Self::SelfCheck { .. } => (Outside, "self-check", Doing::Nothing),
-            Self::Accept { .. } => (Ca, "asking the CA to validate", Doing::Accept),
-            Self::CleanUp { .. } => (Outside, "cleaning up", Doing::CleanUp),
-            Self::Finalize { .. } => (Ca, "sending the CSR", Doing::Finalize),
-            Self::Download { .. } => (Ca, "fetching the certificate", Doing::Download),
-            Self::Publish { .. } | Self::PublishTemporary { .. } | Self::Rewrite { .. } => {
-                (Here, "publishing", Doing::WriteSecret)
+            Self::UpdateContacts { .. } => (Account, "account", Doing::UpdateAccount, Order),
+            Self::CreateOrder { .. } => (Ca, "order", Doing::CreateOrder, Order),
+            Self::ReadOrder { .. } => (Ca, "order", Doing::ReadOrder, Order),
+            Self::ReadAuthorization { .. } => {
+                (Ca, "authorizations", Doing::ReadAuthorization, Order)
+            }
+            Self::Locate { .. } => (Outside, "finding the zone", Doing::Present, Order),
+            Self::Present { .. } => (Outside, "presenting", Doing::Present, Order),
+            Self::SelfCheck { .. } => (Outside, "self-check", Doing::Nothing, Order),
+            Self::Accept { .. } => (Ca, "asking the CA to validate", Doing::Accept, Order),
+            Self::CleanUp { .. } => (Outside, "cleaning up", Doing::CleanUp, Order),
+            Self::Finalize { .. } => (Ca, "sending the CSR", Doing::Finalize, Request),
+            Self::Download { .. } => (Ca, "fetching the certificate", Doing::Download, Order),
+            Self::Publish { .. } => (Here, "publishing", Doing::WriteSecret, Order),
+            Self::PublishTemporary { .. } | Self::Rewrite { .. } => {
+                (Here, "publishing", Doing::WriteSecret, Record)
             }
             Self::AskForRenewalInformation { .. } => {
-                (Outside, "asking when to renew", Doing::Nothing)
+                (Outside, "asking when to renew", Doing::Nothing, Order)
             }
-            Self::Deploy { .. } => (Outside, "deploying", Doing::Nothing),
-            Self::Revoke { .. } => (Outside, "revoking", Doing::Nothing),
-            Self::SwitchBack { .. } => (Here, "going back", Doing::Nothing),
-            Self::RestoreLinks { .. } => (Here, "restoring links", Doing::Nothing),
-            Self::RestoreFiles { .. } => (Here, "restoring files", Doing::WriteSecret),
+            Self::Deploy { .. } => (Outside, "deploying", Doing::Nothing, Record),
+            Self::Revoke { .. } => (Outside, "revoking", Doing::Nothing, Record),
+            Self::SwitchBack { .. } => (Here, "going back", Doing::Nothing, Record),
+            Self::RestoreLinks { .. } => (Here, "restoring links", Doing::Nothing, Record),
+            Self::RestoreFiles { .. } => (Here, "restoring files", Doing::WriteSecret, Record),
             Self::ObtainAccountKey | Self::DeactivateAccount { .. } => {
-                (Account, "account", Doing::Nothing)
+                (Account, "account", Doing::Nothing, Order)
             }
         }
     }

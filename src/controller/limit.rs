@@ -13,8 +13,10 @@ const UNSAID: SignedDuration = SignedDuration::from_hours(1);
 
 /// The wait of a certificate that must not ask yet.
 pub(super) fn decide(snapshot: &Snapshot) -> Option<Step> {
-    let Hold { until, why } = snapshot.run.hold.clone()?;
-    Some(Step::Wait { until, wake: Wake::Time, why })
+    Some(match snapshot.run.hold.clone()? {
+        Hold::Wait { until, what } => Step::Wait { until, wake: Wake::Time, what },
+        Hold::Defer { until, why } => Step::Defer { until, why },
+    })
 }
 
 /// Whether the next request to the CA is for an account or an order.

@@ -39,13 +39,13 @@ mod tests;
 use jiff::Timestamp;
 
 pub use attempt::{Answer, Attempt, Grant, Slot, Told};
-pub use effect::{Effect, RevocationSigner, SecretContents};
+pub use effect::{Effect, ReliesOn, RevocationSigner, SecretContents};
 pub use run::{Hold, OthersOrder, Poll, RevocationRequest, Run, Wish};
 pub use secret::Secret;
 pub use snapshot::{Intervals, Snapshot};
 pub use step::{
-    AuthorizationSeen, ChallengeSeen, Change, Deferral, EffectError, IllegalOutcome, OrderSeen,
-    Outcome, Record, RenewalInformationSeen, Step, Wake,
+    AuthorizationSeen, Awaited, ChallengeSeen, Change, Deferral, EffectError, IllegalOutcome,
+    OrderSeen, Outcome, Record, RenewalInformationSeen, Step, Wake,
 };
 
 /// A controller's `decide`.
@@ -81,13 +81,15 @@ pub fn step_of(controllers: &[(&str, Decide)], snapshot: &Snapshot, now: Timesta
     if let Some((doing, error)) = &snapshot.run.error {
         let failure = error.failure(*doing);
         let step = match trigger::decide(snapshot, now) {
-            Step::Wait { until, .. } => backoff::beside_a_wait(snapshot, failure, until),
-            Step::Settled | Step::Record(_) | Step::Act(_) | Step::Fail(_) => failure,
+            Step::Defer { until, .. } => backoff::beside_a_wait(snapshot, failure, Some(until)),
+            Step::Settled | Step::Record(_) | Step::Act(_) | Step::Wait { .. } | Step::Fail(_) => {
+                failure
+            }
         };
         return Step::Fail(step);
     }
     match first_step(controllers, snapshot, now) {
-        step @ Step::Wait { .. } => meanwhile(snapshot, now).unwrap_or(step),
+        step @ (Step::Wait { .. } | Step::Defer { .. }) => meanwhile(snapshot, now).unwrap_or(step),
         step @ (Step::Settled | Step::Record(_) | Step::Act(_) | Step::Fail(_)) => step,
     }
 }
@@ -108,7 +110,7 @@ fn meanwhile(snapshot: &Snapshot, now: Timestamp) -> Option<Step> {
     };
     controllers.iter().find_map(|decide| match decide(snapshot, now) {
         step @ (Step::Record(_) | Step::Act(_)) => Some(step),
-        Step::Settled | Step::Wait { .. } | Step::Fail(_) => None,
+        Step::Settled | Step::Wait { .. } | Step::Defer { .. } | Step::Fail(_) => None,
     })
 }
 

@@ -43,7 +43,7 @@ use jiff::Timestamp;
 use end::{failure_of, replaced, verdict};
 
 use super::run::{FINALIZE_TRIES, Poll};
-use super::{Change, Deferral, Effect, OthersOrder, Record, Snapshot, Step, Wake};
+use super::{Awaited, Change, Effect, OthersOrder, Record, Snapshot, Step, Wake};
 use crate::resource::{
     Cause, CertificateRequest, Challenge, ChallengeType, CheckReport, DnsName, Doing, Failure,
     FailureClass, Identifier, Issuer, Order, OrderPhase, OrderSpec, OrderState, OrderUrls, Phase,
@@ -136,8 +136,7 @@ fn others_order(snapshot: &Snapshot, now: Timestamp) -> Option<Step> {
         OthersOrder::Finalized { again } if *again > now => Some(*again),
         OthersOrder::Finalized { .. } => return None,
     };
-    let what = "waiting for another certificate, which has the order that the CA gave";
-    Some(Step::Wait { until, wake: Wake::Time, why: Deferral::Progress(what.to_owned()) })
+    Some(Step::Wait { until, wake: Wake::Time, what: Awaited::OthersOrder })
 }
 
 fn new_order(snapshot: &Snapshot, now: Timestamp) -> Step {
@@ -390,8 +389,7 @@ fn look(
     effects: impl FnOnce() -> Vec<Effect>,
 ) -> Step {
     if until.is_some_and(|until| until > now) {
-        let why = Deferral::Progress("waiting for the CA".to_owned());
-        return Step::Wait { until, wake, why };
+        return Step::Wait { until, wake, what: Awaited::Ca };
     }
     Step::Act(effects())
 }

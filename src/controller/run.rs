@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::attempt::{Attempt, Slot};
 use super::effect::Effect;
-use super::step::{Deferral, EffectError};
+use super::step::{Awaited, Deferral, EffectError};
 use crate::resource::{DeployStep, Doing, Failure, Refusal, RevocationReason};
 
 /// What happened in this run. Dropped when it ends.
@@ -113,11 +113,12 @@ pub enum OthersOrder {
 }
 
 /// Why a certificate must not ask for an order yet.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Hold {
-    /// Until when; `None` while others ask.
-    pub until: Option<Timestamp>,
-    pub why: Deferral,
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Hold {
+    /// The run waits for this: until a time, or while others ask.
+    Wait { until: Option<Timestamp>, what: Awaited },
+    /// The run ends: the CA is asked after this time.
+    Defer { until: Timestamp, why: Deferral },
 }
 
 /// The user's request.

@@ -1,6 +1,7 @@
 //! The interface between the controllers and the engine: steps and outcomes.
 
 use std::fmt;
+use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use thiserror::Error;
@@ -9,9 +10,9 @@ use super::Effect;
 use super::secret::Secret;
 use crate::resource::{
     Account, AuthorizationState, BannedKey, Cause, CauseKind, CertificateRecord,
-    CertificateRequest, CheckReport, Dns01Target, Doing, Event, EventType, Failure, Identifier,
-    KeyFacts, LeafFacts, OfferedChallenge, Order, OrderState, Problem, PublicKeyDigest, Reason,
-    RevokedCertificate, Spent,
+    CertificateRequest, Challenge, ChallengeSpec, CheckReport, Dns01Target, Doing, Event,
+    EventType, Failure, GoDuration, Identifier, KeyFacts, LeafFacts, OfferedChallenge, Order,
+    OrderState, Problem, PublicKeyDigest, Reason, RevokedCertificate, Spent,
 };
 
 /// What one controller wants next.
@@ -23,13 +24,10 @@ pub enum Step {
     Record(Record),
     /// Perform these effects, concurrently.
     Act(Vec<Effect>),
-    /// Nothing can be done before a time or an event.
-    Wait {
-        until: Option<Timestamp>,
-        wake: Wake,
-        /// The reason, and whether the run continues meanwhile.
-        why: Deferral,
-    },
+    /// Nothing can be done before a time or an event, for which the run waits.
+    Wait { until: Option<Timestamp>, wake: Wake, what: Awaited },
+    /// Nothing can be done before a time, for which the run does not wait: it ends.
+    Defer { until: Timestamp, why: Deferral },
     /// This issuance has failed.
     Fail(Failure),
 }
@@ -45,20 +43,37 @@ pub enum Wake {
     ChallengeHit,
 }
 
-/// Why something waits.
+/// What a run waits for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Awaited {
+    /// A free slot for the challenge of this name.
+    Slot(Identifier),
+    /// The next effect of a challenge, or the verdict on it.
+    Challenge(Box<Challenge>),
+    /// The end of a challenge's wait instead of a self-check.
+    InsteadOfSelfCheck { challenge: Arc<ChallengeSpec>, left: GoDuration },
+    /// The CA, which works on the order.
+    Ca,
+    /// The order that the CA gave, and that a run of another certificate works on.
+    OthersOrder,
+    /// Its turn among the certificates that ask an account's CA for orders.
+    Turn,
+    /// The time from which the CA accepts new orders again.
+    NewOrder { not_before: Timestamp },
+}
+
+/// Why a run ends without having issued what is due.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Deferral {
-    /// The backoff after failed issuances: the run ends.
+    /// The backoff after failed issuances.
     Backoff {
         /// The number of consecutive failures.
         attempts: u32,
     },
-    /// The CA's Retry-After: the run ends.
+    /// The CA's Retry-After.
     RetryAfter,
-    /// A published limit of the CA is used up: the run ends.
+    /// A published limit of the CA is used up.
     Limit(Box<Spent>),
-    /// Something in progress: the run continues.
-    Progress(String),
 }
 
 impl fmt::Display for Deferral {
@@ -69,7 +84,6 @@ impl fmt::Display for Deferral {
             }
             Self::RetryAfter => f.write_str("the CA requested a delay (Retry-After)"),
             Self::Limit(usage) => write!(f, "the CA would refuse an order: {usage}"),
-            Self::Progress(what) => f.write_str(what),
         }
     }
 }

@@ -18,7 +18,7 @@ use std::fmt;
 use jiff::Timestamp;
 
 use super::policy::{Violation, first_trigger, key_mismatches, leaf_mismatches, window_error};
-use super::{Change, Deferral, Record, Snapshot, Step, Wake, backoff, order, renewal, revocation};
+use super::{Change, Deferral, Record, Snapshot, Step, backoff, order, renewal, revocation};
 use crate::resource::{
     Cause, CertificateRecord, CertificateSpec, Condition, ConditionStatus, ConditionType, Doing,
     Failure, KeyFacts, LeafFacts, NamespacedName, PublishedPair, Reason, is_staging, rfc3339,
@@ -53,7 +53,7 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
             }
             None => Deferral::RetryAfter,
         };
-        return Step::Wait { until: Some(until), wake: Wake::Time, why };
+        return Step::Defer { until, why };
     }
     let is_renewal = violation.reason == Reason::Renewing;
     let mut record = snapshot.record.clone();

@@ -39,8 +39,8 @@ use wait::Woken;
 
 use crate::controller::renewal_information::Question;
 use crate::controller::{
-    Change, Deferral, Effect, Record, RevocationRequest, Slot, Snapshot, Step, Wake, Wish,
-    challenge, first_step, idle, renewal_information, revocation, step_of,
+    Change, Effect, Record, RevocationRequest, Slot, Snapshot, Step, Wake, Wish, challenge,
+    first_step, idle, renewal_information, revocation, step_of,
 };
 use crate::resource::{ChallengeType, CheckReport, Order, OrderPhase, Phase};
 
@@ -321,17 +321,11 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
                 }
                 Step::Settled if self.effects.is_empty() => return Ok(self.settled()),
                 Step::Settled => None,
-                Step::Wait {
-                    until,
-                    why:
-                        why @ (Deferral::Backoff { .. } | Deferral::RetryAfter | Deferral::Limit(_)),
-                    ..
-                } => return Ok(deferred(&self.session, until, &why, now)),
-                Step::Wait { until, wake, why: Deferral::Progress(what) } => {
+                Step::Defer { until, why } => return Ok(deferred(&self.session, until, why, now)),
+                Step::Wait { until, wake, what } => {
                     let deadline = self.gives_up_at;
                     let obstructed = self.obstructed();
-                    let why = challenge::told(&self.session.snapshot, &what, now);
-                    let wait = ports::Wait { why, deadline, obstructed };
+                    let wait = ports::Wait { what, deadline, obstructed };
                     self.engine.observer.waits(&self.session.name, &wait);
                     Some((until, wake))
                 }

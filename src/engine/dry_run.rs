@@ -103,7 +103,7 @@ pub async fn dry_run<S: Store>(
                 }
                 _ => break step,
             },
-            Step::Settled | Step::Wait { .. } | Step::Fail(_) => break step,
+            Step::Settled | Step::Wait { .. } | Step::Defer { .. } | Step::Fail(_) => break step,
         }
     };
     let then = *session.snapshot;

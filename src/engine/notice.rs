@@ -78,7 +78,6 @@ fn digest(ending: &Ending) -> Option<String> {
                 Deferral::Backoff { .. } => "backoff",
                 Deferral::RetryAfter => "Retry-After",
                 Deferral::Limit(_) => "limit",
-                Deferral::Progress(what) => what,
             };
             format!("deferred {urgent:?}: {why}")
         }

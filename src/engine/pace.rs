@@ -11,7 +11,7 @@ use std::rc::Rc;
 use jiff::Timestamp;
 use tokio::sync::Notify;
 
-use crate::controller::{Deferral, Hold, Snapshot, limit};
+use crate::controller::{Awaited, Deferral, Hold, Snapshot, limit};
 use crate::resource::{AccountLimits, Ledger, NamespacedName, Spent};
 
 /// As many as have requests in flight at one CA.
@@ -52,9 +52,9 @@ impl Pace {
         let spending = limit::spending(snapshot, &names, now);
         self.is_slow = self.known.is_slow(now);
         if let Some(refusal) = self.known.refusal(&names, spending.renews, now) {
-            let until = Some(refusal.until);
+            let until = refusal.until;
             self.leave(name);
-            return Some(Hold { until, why: Deferral::RetryAfter });
+            return Some(Hold::Defer { until, why: Deferral::RetryAfter });
         }
         if let Some(ledger) = &mut self.ledger
             && !self.reserved.contains_key(name)
@@ -62,13 +62,12 @@ impl Pace {
             self.reserved.insert(name.clone(), ledger.reserve(spending, now));
         }
         if let Some((at, Some(usage))) = self.reserved.get(name).filter(|(at, _)| *at > now) {
-            return Some(Hold { until: Some(*at), why: Deferral::Limit(Box::new(usage.clone())) });
+            return Some(Hold::Defer { until: *at, why: Deferral::Limit(Box::new(usage.clone())) });
         }
         if self.takes(name) {
             return None;
         }
-        let what = "waiting for its turn to order".to_owned();
-        Some(Hold { until: None, why: Deferral::Progress(what) })
+        Some(Hold::Wait { until: None, what: Awaited::Turn })
     }
 
     /// Whether a certificate may ask now; else it waits for its turn.

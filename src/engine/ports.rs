@@ -11,7 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::ending::Ended;
 use super::task::Task;
 use crate::controller::alert::Stage;
-use crate::controller::{Effect, EffectError, Outcome};
+use crate::controller::{Awaited, Effect, EffectError, Outcome};
 use crate::resource::{ChallengeType, Event, NamespacedName, PublishedPair, RevokedCertificate};
 
 pub use crate::store::port::{
@@ -119,7 +119,7 @@ pub struct Alert {
 /// What a certificate's run waits for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wait {
-    pub why: String,
+    pub what: Awaited,
     /// Until when at the longest.
     pub deadline: Option<Timestamp>,
     /// The challenge, by its type and its name, of a self-check that fails by what time alone rarely
@@ -136,9 +136,7 @@ pub trait Observer {
     fn stage(&self, certificate: &NamespacedName, stage: &str);
 
     /// A certificate's run waits.
-    fn waits(&self, certificate: &NamespacedName, wait: &Wait) {
-        self.stage(certificate, &wait.why);
-    }
+    fn waits(&self, _certificate: &NamespacedName, _wait: &Wait) {}
 
     /// Another process works on the certificate; this one waits for it, for `at_most`.
     fn queues(&self, _certificate: &NamespacedName, _holder: &str, _at_most: SignedDuration) {}

@@ -18,7 +18,7 @@ use super::ports::{Etag, Key, Store, StoreError};
 use super::task::{Force, Task};
 use super::{gather, links};
 use crate::controller::{
-    Answer, Change, Effect, Intervals, Record, Run, Snapshot, challenge, order, trigger,
+    Answer, Change, Effect, Intervals, Record, ReliesOn, Run, Snapshot, challenge, order, trigger,
 };
 use crate::resource::{
     Account, AccountIdentity, AccountStep, Certificate, CertificateRecord, CertificateRequest,
@@ -67,43 +67,12 @@ enum Unsynced {
 }
 
 /// What must be durable before these effects start.
-///
-/// The effects of an issuance rely on nothing but what [`Unsynced::Order`] and
-/// [`Unsynced::Request`] say: a run that is cut before or after one of them goes on from the state
-/// of the order at the CA. An account's documents are durable as they are written. All other effects
-/// rely on the record of what was asked for.
 fn relied_on(effects: &[Effect]) -> Unsynced {
-    let relied_on = |effect: &Effect| match effect {
-        Effect::Finalize { .. } => Unsynced::Request,
-        Effect::Prepare { .. }
-        | Effect::GenerateKey { .. }
-        | Effect::ReuseKey
-        | Effect::BuildRequest
-        | Effect::CreateOrder { .. }
-        | Effect::AskForRenewalInformation { .. }
-        | Effect::ReadOrder { .. }
-        | Effect::ReadAuthorization { .. }
-        | Effect::Locate { .. }
-        | Effect::Present { .. }
-        | Effect::SelfCheck { .. }
-        | Effect::Accept { .. }
-        | Effect::CleanUp { .. }
-        | Effect::Download { .. }
-        | Effect::Publish { .. }
-        | Effect::ObtainAccountKey
-        | Effect::FindAccount
-        | Effect::RegisterAccount { .. }
-        | Effect::UpdateContacts { .. }
-        | Effect::DeactivateAccount { .. } => Unsynced::Order,
-        Effect::PublishTemporary { .. }
-        | Effect::Rewrite { .. }
-        | Effect::Deploy { .. }
-        | Effect::Revoke { .. }
-        | Effect::SwitchBack { .. }
-        | Effect::RestoreLinks { .. }
-        | Effect::RestoreFiles { .. } => Unsynced::Progress,
-    };
-    effects.iter().map(relied_on).min().unwrap_or(Unsynced::Order)
+    match effects.iter().map(Effect::relies_on).min() {
+        Some(ReliesOn::Record) => Unsynced::Progress,
+        Some(ReliesOn::Request) => Unsynced::Request,
+        Some(ReliesOn::Order) | None => Unsynced::Order,
+    }
 }
 
 /// What is stored of a certificate.

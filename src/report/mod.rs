@@ -317,7 +317,7 @@ fn deferral(why: &Deferral, until: Option<Timestamp>) -> String {
             format!(". Issuance will next be attempted at {at}")
         }
         (Deferral::RetryAfter | Deferral::Limit(_), Some(at)) => format!(" until {at}"),
-        (Deferral::Progress(_), Some(_)) | (_, None) => String::new(),
+        (_, None) => String::new(),
     };
     format!("{why}{until}")
 }

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{AuthorizationState, CheckReport, Identifier, Problem, Solver};
+use super::{AuthorizationState, CheckReport, GoDuration, Identifier, Problem, Solver};
 
 /// One challenge of an order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -18,8 +18,30 @@ pub struct Challenge {
     /// The message for users.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
+    /// What the message is about.
+    #[serde(default, skip_serializing_if = "ReasonSource::is_other")]
+    pub reason_source: ReasonSource,
     #[serde(default)]
     pub presented: Presented,
+}
+
+/// What the reason of a challenge is about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum ReasonSource {
+    /// An error, a verdict, or the next effect.
+    #[default]
+    Other,
+    /// The failure that the last self-check reports.
+    SelfCheck,
+    /// "accept", which the CA has just received.
+    Accept,
+}
+
+impl ReasonSource {
+    fn is_other(&self) -> bool {
+        *self == Self::Other
+    }
 }
 
 /// What is known of a challenge, with its data.
@@ -125,18 +147,14 @@ impl std::fmt::Display for Dns01Target {
 impl Challenge {
     /// Its progress, until the verdict.
     pub fn pending(&self) -> Option<&PendingChallenge> {
-        match &self.state {
-            ChallengeState::Pending(pending) => Some(pending),
-            ChallengeState::Valid | ChallengeState::Failed(_) | ChallengeState::Ended(_) => None,
-        }
+        let ChallengeState::Pending(pending) = &self.state else { return None };
+        Some(pending)
     }
 
     /// The same, to be changed.
     pub fn pending_mut(&mut self) -> Option<&mut PendingChallenge> {
-        match &mut self.state {
-            ChallengeState::Pending(pending) => Some(pending),
-            ChallengeState::Valid | ChallengeState::Failed(_) | ChallengeState::Ended(_) => None,
-        }
+        let ChallengeState::Pending(pending) = &mut self.state else { return None };
+        Some(pending)
     }
 
     /// The effect that comes next, until the verdict.
@@ -198,26 +216,27 @@ impl Challenge {
 
     /// Why it waits after this finding of a self-check, in cert-manager's words.
     pub fn waiting_for_propagation(&self, found: &str) -> String {
-        format!("Waiting for {} challenge propagation: {found}", self.type_word())
+        format!("Waiting for {} challenge propagation: {found}", self.spec.type_word())
     }
 
-    /// Its reason as people are told it: what the self-check found first, which a narrow line cuts
-    /// last.
-    pub fn told(&self) -> String {
-        let of_check = |found: &&CheckReport| {
-            found.reason().is_some_and(|why| self.waiting_for_propagation(why) == self.reason)
+    /// Replaces the message for users.
+    pub fn explain(&mut self, source: ReasonSource, reason: impl Into<String>) {
+        (self.reason_source, self.reason) = (source, reason.into());
+    }
+
+    /// Its reason in a terminal: what the self-check found comes first, since a narrow line is cut
+    /// at its end.
+    pub fn shown_reason(&self) -> String {
+        let cause = match self.reason_source {
+            ReasonSource::SelfCheck => self.check().and_then(CheckReport::cause),
+            ReasonSource::Accept | ReasonSource::Other => None,
         };
-        match self.check().filter(of_check).and_then(CheckReport::cause) {
+        match cause {
             Some(cause) => {
-                format!("{cause}; waiting for {} challenge propagation", self.type_word())
+                format!("{cause}; waiting for {} challenge propagation", self.spec.type_word())
             }
             None => self.reason.clone(),
         }
-    }
-
-    /// `HTTP-01`, `DNS-01`.
-    fn type_word(&self) -> String {
-        self.spec.kind.as_str().to_uppercase()
     }
 
     /// The last self-check, unless the challenge is valid.
@@ -294,6 +313,17 @@ impl ChallengeSpec {
     /// What the challenges of an order's group share: name and type.
     pub fn group(&self) -> (&Identifier, &ChallengeType) {
         (&self.identifier, &self.kind)
+    }
+
+    /// Why it waits when it has no self-check, in cert-manager's words.
+    pub fn waiting_instead(&self, wait: GoDuration) -> String {
+        let kind = self.type_word();
+        format!("Waiting {wait} before accepting {kind} challenge without self-check")
+    }
+
+    /// `HTTP-01`, `DNS-01`.
+    fn type_word(&self) -> String {
+        self.kind.as_str().to_uppercase()
     }
 }
 

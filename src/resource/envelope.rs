@@ -11,8 +11,8 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Account, AccountLimits, AuthorizationState, BannedKeys, CertificateRecord, CertificateRequest,
-    CertificateSpec, Order, OrderState, Queue, RevokedCertificate, SecretFiles, SecretMetadata,
-    escape,
+    CertificateSpec, Order, OrderState, Queue, ReasonSource, RevokedCertificate, SecretFiles,
+    SecretMetadata, escape,
 };
 
 /// A type that is stored as JSON.
@@ -121,10 +121,10 @@ impl Document for CertificateRequest {
 
 /// 2: a problem has the algorithms that the CA accepts; an order has its number; it and its
 /// challenges have their phase with what belongs to that, such as a challenge's last self-check.
-/// 3: an order names the certificate that it replaces.
+/// 3: an order names the certificate that it replaces. 4: a challenge says what its reason is about.
 impl Document for Order {
     const KIND: &'static str = "Order";
-    const VERSION: u64 = 3;
+    const VERSION: u64 = 4;
 
     fn upgrade(from: u64, document: &mut Value) {
         if from < 2
@@ -136,6 +136,11 @@ impl Document for Order {
             let phase = order_phase(order);
             order.insert("phase".to_owned(), phase);
             items(order, "challenges").for_each(challenge_of_format_1);
+        }
+        if from < 4
+            && let Some(order) = document.as_object_mut()
+        {
+            items(order, "challenges").for_each(add_reason_source);
         }
     }
 }
@@ -164,6 +169,24 @@ pub(crate) fn challenge_of_format_1(challenge: &mut Map<String, Value>) {
     };
     challenge.insert("state".to_owned(), state);
     challenge.insert("presented".to_owned(), presented);
+}
+
+/// Before format 4 only the words of a challenge's reason said what it was about. One with the CA's
+/// error was about that.
+fn add_reason_source(challenge: &mut Map<String, Value>) {
+    let reason = challenge.get("reason").and_then(Value::as_str).unwrap_or_default();
+    let of_check = reason.split_once(" challenge propagation: ").map(|(kind, _)| kind);
+    let is_of_check = matches!(of_check, Some("Waiting for HTTP-01" | "Waiting for DNS-01"));
+    let states = challenge.get("state").and_then(Value::as_object);
+    let has_problem = states.is_some_and(|states| {
+        states.values().any(|state| state.get("problem").is_some_and(|found| !found.is_null()))
+    });
+    let source = match reason {
+        _ if is_of_check && !has_problem => ReasonSource::SelfCheck,
+        "Waiting for the CA to look" => ReasonSource::Accept,
+        _ => ReasonSource::Other,
+    };
+    challenge.insert("reasonSource".to_owned(), json!(source));
 }
 
 /// The phase of an order of format 1, which stored next step, state, URLs and the rest separately.
@@ -515,7 +538,7 @@ mod tests {
     #[test]
     fn a_newer_version_is_distinguished_from_damage() {
         for (text, version) in [
-            ("{\"version\":4,\"kind\":\"Order\",\"document\":{\"new\":1},\"sum\":\"ab\"}", 4),
+            ("{\"version\":5,\"kind\":\"Order\",\"document\":{\"new\":1},\"sum\":\"ab\"}", 5),
             ("{\"version\":0}", 0),
             ("{\"sum\":[[]],\"version\":18446744073709551615}", u64::MAX),
         ] {
@@ -676,6 +699,32 @@ mod tests {
             let expected: Presented = serde_json::from_value(presented).unwrap();
             assert_eq!(found, expected, "{old}");
             assert_eq!(old.as_object().unwrap().len(), 2, "{old}");
+        }
+    }
+
+    #[test]
+    fn before_format_4_the_words_of_a_challenge_say_what_its_reason_is_about() {
+        let problem = json!({ "type": "urn:ietf:params:acme:error:dns" });
+        let (none, problem) = (Value::Null, problem);
+        for (reason, problem, expected) in [
+            ("Waiting for HTTP-01 challenge propagation: 404", &none, ReasonSource::SelfCheck),
+            ("Waiting for DNS-01 challenge propagation: none", &none, ReasonSource::SelfCheck),
+            ("Waiting for DNS-01 challenge propagation: none", &problem, ReasonSource::Other),
+            ("Waiting for DNS-01 challenge propagation", &none, ReasonSource::Other),
+            ("Waiting for the CA to look", &none, ReasonSource::Accept),
+            ("Error presenting challenge: no", &none, ReasonSource::Other),
+            ("", &none, ReasonSource::Other),
+        ] {
+            let mut envelope: Value =
+                serde_json::from_slice(&seal(&samples::order()).unwrap()).unwrap();
+            envelope["version"] = json!(3);
+            let challenge = &mut envelope["document"]["challenges"][0];
+            challenge["reason"] = json!(reason);
+            challenge["state"]["pending"]["problem"] = problem.clone();
+            assert!(!challenge.as_object().unwrap().contains_key("reasonSource"));
+            let (order, version) = open::<Order>(envelope.to_string().as_bytes()).unwrap();
+            let found = order.challenges[0].reason_source;
+            assert_eq!((version, found), (3, expected), "{reason} {problem}");
         }
     }
 

@@ -59,7 +59,7 @@ pub use certificate::{
 pub use certificate_request::{CertificateRequest, CertificateRequestSpec};
 pub use challenge::{
     Accepts, Challenge, ChallengeSpec, ChallengeState, ChallengeType, Dns01Target, EndedChallenge,
-    PendingChallenge, Phase, Presented,
+    PendingChallenge, Phase, Presented, ReasonSource,
 };
 pub use check::{
     AddressAnswer, AddressReport, Aliases, AnswerReport, CheckReport, Dns01Report, Http01Report,

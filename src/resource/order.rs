@@ -173,19 +173,12 @@ impl OrderPhase {
     }
 
     pub fn certificate_url(&self) -> Option<&str> {
-        match self {
-            Self::Downloading { certificate_url, .. } | Self::Issued { certificate_url, .. } => {
-                Some(certificate_url)
-            }
-            Self::Creating
-            | Self::Authorizing(_)
-            | Self::Solving(_)
-            | Self::Refused { .. }
-            | Self::Finalizing(_)
-            | Self::Awaiting(_)
-            | Self::Replaced { .. }
-            | Self::Failed(_) => None,
-        }
+        let (Self::Downloading { certificate_url, .. } | Self::Issued { certificate_url, .. }) =
+            self
+        else {
+            return None;
+        };
+        Some(certificate_url)
     }
 
     /// The phase's data that stays when the order ends here without a certificate.
@@ -262,34 +255,14 @@ impl Order {
 
     /// The issued chain in PEM, leaf first.
     pub fn certificate(&self) -> Option<&str> {
-        match &self.phase {
-            OrderPhase::Issued { certificate, .. } => Some(certificate),
-            OrderPhase::Creating
-            | OrderPhase::Authorizing(_)
-            | OrderPhase::Solving(_)
-            | OrderPhase::Refused { .. }
-            | OrderPhase::Finalizing(_)
-            | OrderPhase::Awaiting(_)
-            | OrderPhase::Downloading { .. }
-            | OrderPhase::Replaced { .. }
-            | OrderPhase::Failed(_) => None,
-        }
+        let OrderPhase::Issued { certificate, .. } = &self.phase else { return None };
+        Some(certificate)
     }
 
     /// Its failure, once it has failed.
     pub fn failed(&self) -> Option<&FailedOrder> {
-        match &self.phase {
-            OrderPhase::Failed(failed) => Some(failed),
-            OrderPhase::Creating
-            | OrderPhase::Authorizing(_)
-            | OrderPhase::Solving(_)
-            | OrderPhase::Refused { .. }
-            | OrderPhase::Finalizing(_)
-            | OrderPhase::Awaiting(_)
-            | OrderPhase::Downloading { .. }
-            | OrderPhase::Issued { .. }
-            | OrderPhase::Replaced { .. } => None,
-        }
+        let OrderPhase::Failed(failed) = &self.phase else { return None };
+        Some(failed)
     }
 
     /// When its failure was recorded.

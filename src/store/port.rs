@@ -186,30 +186,18 @@ pub trait Store {
         key: &Key,
         bytes: Option<&[u8]>,
         expected: Option<&Etag>,
-    ) -> impl Future<Output = Result<Etag, StoreError>> {
-        async move {
-            match (bytes, expected) {
-                (Some(bytes), None) => self.create(key, bytes).await,
-                (Some(bytes), Some(expected)) => self.put_if(key, bytes, expected).await,
-                (None, _) => self.delete(key).await.map(|()| Etag::of(&[])),
-            }
-        }
-    }
+    ) -> impl Future<Output = Result<Etag, StoreError>>;
 
     /// Makes the steps of the work on a certificate durable.
-    fn sync(&self, _certificate: &NamespacedName) -> impl Future<Output = Result<(), StoreError>> {
-        std::future::ready(Ok(()))
-    }
+    fn sync(&self, certificate: &NamespacedName) -> impl Future<Output = Result<(), StoreError>>;
 
     /// Ends the work on a certificate: what its steps made of its documents is durable. Of those in
     /// `past` a power loss may take the file, so long as it is whole or gone.
     fn settle(
         &self,
-        _certificate: &NamespacedName,
-        _past: &[Key],
-    ) -> impl Future<Output = Result<(), StoreError>> {
-        std::future::ready(Ok(()))
-    }
+        certificate: &NamespacedName,
+        past: &[Key],
+    ) -> impl Future<Output = Result<(), StoreError>>;
 
     /// Lists the documents under a prefix, in order. A certificate may have none yet.
     fn list(&self, prefix: &Prefix) -> impl Future<Output = Result<Vec<Key>, StoreError>>;
@@ -222,24 +210,16 @@ pub trait Store {
     ) -> impl Future<Output = Result<Self::Lease, StoreError>>;
 
     /// Whether the operator's hook ran for what `mark` names, which its record does not say.
-    fn is_alerted(&self, _certificate: &NamespacedName, _mark: &str) -> bool {
-        false
-    }
+    fn is_alerted(&self, certificate: &NamespacedName, mark: &str) -> bool;
 
     /// Notes that. Needs neither the certificate's lock nor space on the disk.
-    fn note_alert(&self, _certificate: &NamespacedName, _mark: &str) -> Result<(), StoreError> {
-        Ok(())
-    }
+    fn note_alert(&self, certificate: &NamespacedName, mark: &str) -> Result<(), StoreError>;
 
     /// What [`Store::keep_directory`] kept for a CA, by a digest.
-    fn kept_directory(&self, _ca: &str) -> Option<Vec<u8>> {
-        None
-    }
+    fn kept_directory(&self, ca: &str) -> Option<Vec<u8>>;
 
     /// Keeps a CA's directory for the next run. Not durable, and never the truth.
-    fn keep_directory(&self, _ca: &str, _bytes: &[u8]) -> Result<(), StoreError> {
-        Ok(())
-    }
+    fn keep_directory(&self, ca: &str, bytes: &[u8]) -> Result<(), StoreError>;
 
     /// Appends to a certificate's journal. For users; best effort in durability.
     fn journal(

@@ -129,11 +129,6 @@ impl TrustError {
         matches!(self, Self::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound)
     }
 
-    /// The error, and what to do about it.
-    pub fn with_remedy(&self) -> String {
-        self.remedy().map_or_else(|| self.to_string(), |remedy| format!("{self}: {remedy}"))
-    }
-
     /// What to do about it. Never a command that makes the content of another user trusted unread:
     /// after a `chown`, what that user wrote stays, and so does every handle that is still open.
     pub fn remedy(&self) -> Option<String> {

@@ -233,17 +233,12 @@ impl Course {
             let message = format!("revision {} goes live again, as requested", back.to);
             return Self::new(Action::Rollback, None, message);
         }
-        if let Step::Wait {
-            until,
-            why: why @ (Deferral::Backoff { .. } | Deferral::RetryAfter | Deferral::Limit(_)),
-            ..
-        } = step
-        {
+        if let Step::Defer { until, why } = step {
             let (reason, message) = match first_trigger(then, now) {
                 _ if then.is_issuing() => asked_for(&then.record),
                 due => due.map(|due| (due.reason, due.message)).unzip(),
             };
-            let wait = Some(Wait { until: *until, why: words(then, why) });
+            let wait = Some(Wait { until: Some(*until), why: words(then, why) });
             let message = message.unwrap_or_default();
             return Self { wait, ..Self::new(Action::Wait, reason, message) };
         }
@@ -425,7 +420,7 @@ fn continued(dry_run: &DryRun) -> Option<&Order> {
             effects.iter().any(|effect| matches!(effect, Effect::Publish { .. })),
         ),
         Step::Fail(_) => (true, false),
-        Step::Settled | Step::Record(_) | Step::Wait { .. } => (false, false),
+        Step::Settled | Step::Record(_) | Step::Wait { .. } | Step::Defer { .. } => (false, false),
     };
     let order = dry_run.then.current_order().filter(|_| !anew);
     order.filter(|order| publishes || order.phase.is_open())
@@ -445,7 +440,6 @@ fn words(snapshot: &Snapshot, why: &Deferral) -> String {
             format!("the CA of {} requested a delay (Retry-After)", snapshot.issuer.metadata.name)
         }
         Deferral::Limit(spent) => spent.to_string(),
-        Deferral::Progress(what) => what.clone(),
     }
 }
 

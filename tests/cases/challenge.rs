@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use certctl::controller::{AuthorizationSeen, ChallengeSeen, Deferral, Effect, Outcome, Slot};
+use certctl::controller::{AuthorizationSeen, Awaited, ChallengeSeen, Effect, Outcome, Slot};
 use certctl::resource::{
     Authorization, AuthorizationState, Challenge, ChallengeSpec, ChallengeState, ChallengeType,
     CheckReport, Dns01Target, EndedChallenge, GoDuration, Http01Report, Identifier, OrderPhase,
-    OrderState, OrderUrls, PendingChallenge, Phase, Presented, Problem, Verdict,
+    OrderState, OrderUrls, PendingChallenge, Phase, Presented, Problem, ReasonSource, Verdict,
 };
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
@@ -126,11 +126,13 @@ fn played(given: &Value) -> Value {
     });
     let challenge = challenge(&stage);
     let (until, waiting_for) = match &end {
-        End::Wait(until, Deferral::Progress(why)) => (*until, Some(why.clone())),
+        End::Wait(until, Awaited::InsteadOfSelfCheck { challenge, left }) => {
+            (*until, Some(challenge.waiting_instead(*left)))
+        }
+        End::Wait(until, Awaited::Challenge(challenge)) => (*until, Some(challenge.reason.clone())),
+        End::Wait(until, _) => (*until, None),
         _ => (None, None),
     };
-    let waiting_for =
-        waiting_for.and_then(|why| why.split_once(": ").map(|(_, why)| why.to_owned()));
     let shown = |time: Timestamp| match (&given["presentedAt"], was) {
         (Value::String(word), Some(was)) if was == time => word.clone(),
         _ if time == noon() => "now".to_owned(),
@@ -254,6 +256,7 @@ fn on_stage(given: &Value) -> Stage {
         }),
         state: state_of(known.clone(), phase(given, &known)),
         reason: String::new(),
+        reason_source: ReasonSource::Other,
         presented: Presented {
             is_owed: given["finalizer"].as_bool().unwrap_or(given["presented"] == true),
             at: presented_at(given),

@@ -8,7 +8,7 @@ use certctl::controller::{
 };
 use certctl::resource::{
     Authorization, AuthorizationState, CaFault, Cause, Challenge, ChallengeSpec, Identifier,
-    OfferedChallenge, Order, OrderPhase, OrderState, OrderUrls, Phase, Presented,
+    OfferedChallenge, Order, OrderPhase, OrderState, OrderUrls, Phase, Presented, ReasonSource,
 };
 use serde_json::{Value, json};
 
@@ -52,7 +52,9 @@ pub(crate) fn state(case: &Case) -> Value {
     let urls: Vec<Value> =
         order.authorizations.iter().map(|found| json!({ "url": found.url })).collect();
     let requeue = match &end {
-        End::Wait(Some(until), _) => Some(stage.now.duration_until(*until).as_secs_f64()),
+        End::Wait(Some(until), _) | End::Deferred(until) => {
+            Some(stage.now.duration_until(*until).as_secs_f64())
+        }
         _ => None,
     };
     json!({
@@ -186,6 +188,7 @@ fn challenge(
         }),
         state: state_of(known, (!is_final).then_some(Phase::Queued)),
         reason: String::new(),
+        reason_source: ReasonSource::Other,
         presented: Presented::default(),
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use certctl::acme::AcmeError;
 use certctl::controller::{
-    Change, Deferral, Effect, EffectError, Intervals, Outcome, Record, Run, Snapshot, Step, Wake,
+    Awaited, Change, Effect, EffectError, Intervals, Outcome, Record, Run, Snapshot, Step, Wake,
     absorb, backoff, next_step,
 };
 use certctl::resource::{
@@ -25,7 +25,8 @@ use super::input::{keys, noon, text};
 pub(crate) enum End {
     Settled,
     Asked,
-    Wait(Option<Timestamp>, Deferral),
+    Wait(Option<Timestamp>, Awaited),
+    Deferred(Timestamp),
     Fail(Failure),
 }
 
@@ -65,7 +66,8 @@ impl Stage {
                 {
                     self.now = until.max(self.now);
                 }
-                Step::Wait { until, why, .. } => return End::Wait(until, why),
+                Step::Wait { until, what, .. } => return End::Wait(until, what),
+                Step::Defer { until, .. } => return End::Deferred(until),
                 Step::Fail(failure) => {
                     let record = backoff::record_failure(&self.snapshot, &failure, self.now);
                     self.apply(record);

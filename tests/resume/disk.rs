@@ -25,6 +25,8 @@ pub(crate) struct Memory {
     pub(crate) events: Vec<(NamespacedName, Event)>,
     /// The runs of the operator's hook that no record notes.
     alerted: BTreeSet<(NamespacedName, String)>,
+    /// The directories of CAs.
+    directories: BTreeMap<String, Vec<u8>>,
     writes: u64,
     pub(crate) locks: BTreeSet<String>,
     /// Whether no document can be written.
@@ -119,6 +121,28 @@ impl Store for Disk {
         Ok(())
     }
 
+    async fn append(
+        &self,
+        key: &Key,
+        bytes: Option<&[u8]>,
+        expected: Option<&Etag>,
+    ) -> Result<Etag, StoreError> {
+        match (bytes, expected) {
+            (Some(bytes), None) => self.create(key, bytes).await,
+            (Some(bytes), Some(expected)) => self.put_if(key, bytes, expected).await,
+            (None, _) => self.delete(key).await.map(|()| Etag::of(&[])),
+        }
+    }
+
+    async fn sync(&self, _: &NamespacedName) -> Result<(), StoreError> {
+        // Each write is durable.
+        Ok(())
+    }
+
+    async fn settle(&self, _: &NamespacedName, _: &[Key]) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     async fn list(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
         let memory = self.memory.borrow();
         let keys = || memory.documents.keys();
@@ -156,6 +180,15 @@ impl Store for Disk {
 
     fn note_alert(&self, certificate: &NamespacedName, mark: &str) -> Result<(), StoreError> {
         self.memory.borrow_mut().alerted.insert((certificate.clone(), mark.to_owned()));
+        Ok(())
+    }
+
+    fn kept_directory(&self, ca: &str) -> Option<Vec<u8>> {
+        self.memory.borrow().directories.get(ca).cloned()
+    }
+
+    fn keep_directory(&self, ca: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        self.memory.borrow_mut().directories.insert(ca.to_owned(), bytes.to_vec());
         Ok(())
     }
 

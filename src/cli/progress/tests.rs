@@ -7,7 +7,8 @@ use serde_json::json;
 use super::*;
 use crate::cli::log::tests::Sink;
 use crate::engine::{Ending, Issued};
-use crate::resource::{Cause, Doing, Failure, FailureClass};
+use crate::resource::{Cause, Doing, Failure, FailureClass, Identifier, ReasonSource};
+use crate::store::samples;
 
 const COLUMNS: u16 = 60;
 
@@ -180,7 +181,7 @@ fn a_check_over_http_that_fails_is_told_in_full_at_once() {
         progress.waits(&name("web"), &wait_for(why, Some("2026-11-22T10:10:00Z"), true));
         shown(&progress, &screen)
     };
-    let why = "nowhere.example.com does not exist";
+    let why = "nowhere.example.com: no such name";
     let full = format!("web: {why}{UNTIL}");
     let rows: Vec<String> =
         full.chars().collect::<Vec<_>>().chunks(COLUMNS.into()).map(String::from_iter).collect();
@@ -190,7 +191,8 @@ fn a_check_over_http_that_fails_is_told_in_full_at_once() {
     assert_eq!(wait(why), above);
     assert_eq!(wait(why), above, "once");
     // A server that answers in another way each time fills no screen.
-    assert_eq!(wait("refused"), above.replace(&format!("- {why}"), "- refused"));
+    let other = "nowhere.example.com: refused";
+    assert_eq!(wait(other), above.replace(&format!("- {why}"), &format!("- {other}")));
 }
 
 /// How a wait that is printed in full ends.
@@ -200,7 +202,44 @@ const UNTIL: &str =
 fn wait_for(why: &str, deadline: Option<&str>, is_unexpected: bool) -> Wait {
     let deadline = deadline.map(|at| at.parse().unwrap());
     let obstructed = is_unexpected.then(|| (ChallengeType::Http01, "example.com".to_owned()));
-    Wait { why: why.to_owned(), deadline, obstructed }
+    let (name, reason) = why.split_once(": ").unwrap();
+    let mut challenge = samples::order().challenges.remove(0);
+    Arc::make_mut(&mut challenge.spec).identifier = Identifier::Dns(name.parse().unwrap());
+    challenge.explain(ReasonSource::Other, reason);
+    Wait { what: Awaited::Challenge(Box::new(challenge)), deadline, obstructed }
+}
+
+#[test]
+fn what_a_run_waits_for_is_said_in_one_sentence() {
+    let mut challenge = samples::order().challenges.remove(0);
+    let identifier = challenge.spec.identifier.clone();
+    let spec = Arc::clone(&challenge.spec);
+    challenge.explain(ReasonSource::Other, "refused");
+    let left = GoDuration(SignedDuration::from_secs(300));
+    let not_before = "2026-11-22T10:10:00Z".parse().unwrap();
+    let cases = [
+        (Awaited::Slot(identifier.clone()), format!("{identifier} is waiting for a free slot")),
+        (Awaited::Challenge(Box::new(challenge)), format!("{identifier}: refused")),
+        (
+            Awaited::InsteadOfSelfCheck { challenge: spec, left },
+            format!(
+                "{identifier}: Waiting 5m0s before accepting HTTP-01 challenge without self-check"
+            ),
+        ),
+        (Awaited::Ca, "waiting for the CA".to_owned()),
+        (
+            Awaited::OthersOrder,
+            "waiting for another certificate, which has the order that the CA gave".to_owned(),
+        ),
+        (Awaited::Turn, "waiting for its turn to order".to_owned()),
+        (
+            Awaited::NewOrder { not_before },
+            "no new order before 2026-11-22T10:10:00Z, as the CA demands".to_owned(),
+        ),
+    ];
+    for (what, sentence) in cases {
+        assert_eq!(awaited(&what), sentence);
+    }
 }
 
 #[test]
@@ -255,7 +294,7 @@ fn where_nobody_watches_what_time_does_not_end_is_logged_soon() {
         [(SILENCE, true, SOON), (SILENCE, false, SILENCE), (Duration::ZERO, true, Duration::ZERO)]
     {
         let progress = Progress::on(None, style, false, 1, patience);
-        let wait = wait_for("no answer", None, is_unexpected);
+        let wait = wait_for("a.test: no answer", None, is_unexpected);
         assert_eq!(progress.patience_for(&wait), expected, "{patience:?} {is_unexpected}");
     }
 }
@@ -276,11 +315,11 @@ fn where_nobody_watches_a_long_wait_is_logged_once() {
                 certificate=default/web";
     assert_eq!(found, [line]);
     let found = logged(Duration::ZERO, |progress| {
-        (0..2).for_each(|_| progress.waits(&name("web"), &wait_for("refused", None, true)));
+        (0..2).for_each(|_| progress.waits(&name("web"), &wait_for("a.test: refused", None, true)));
     });
     assert_eq!(
         found,
-        ["INFO refused; try: certctl check http example.com certificate=default/web"]
+        ["INFO a.test: refused; try: certctl check http example.com certificate=default/web"]
     );
     // Of many, a few are.
     let found = logged(Duration::ZERO, |progress| {
@@ -319,7 +358,7 @@ fn where_nobody_watches_what_is_issued_is_logged_while_another_waits_for_long() 
         (
             Duration::ZERO,
             &[
-                "INFO no answer; try: certctl check http example.com certificate=default/web",
+                "INFO a.test: no answer; try: certctl check http example.com certificate=default/web",
                 "INFO issued; this run goes on with 2 more certificate=default/mail",
                 "INFO issued; this run goes on with 1 more certificate=default/shop",
             ][..],
@@ -328,7 +367,9 @@ fn where_nobody_watches_what_is_issued_is_logged_while_another_waits_for_long() 
     ] {
         let found = logged(patience, |progress| {
             progress.ended(&issued("mail"));
-            (0..2).for_each(|_| progress.waits(&name("web"), &wait_for("no answer", None, true)));
+            (0..2).for_each(|_| {
+                progress.waits(&name("web"), &wait_for("a.test: no answer", None, true))
+            });
             progress.ended(&issued("shop"));
             progress.ended(&issued("web"));
         });

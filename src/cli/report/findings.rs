@@ -92,7 +92,7 @@ pub(super) fn of_wait(why: &str, evidence: &Evidence, certificate: &str) -> Find
         0 | 1 => String::new(),
         count => format!(" and {} more", count - 1),
     };
-    let (name, told) = (name_of(first), first.told());
+    let (name, told) = (name_of(first), first.shown_reason());
     // An error of the DNS begins with the name.
     let names_itself = more.is_empty() && told.starts_with(&format!("{name} "));
     let title = if names_itself { told } else { format!("{name}{more}: {told}") };
@@ -107,7 +107,7 @@ pub(super) fn of_wait(why: &str, evidence: &Evidence, certificate: &str) -> Find
     found.seen(first, is_in_title);
     for other in others.iter().take(MOST_OTHERS) {
         if let Some(challenge) = other.first() {
-            let text = format!("{}: {}", few(other), challenge.told());
+            let text = format!("{}: {}", few(other), challenge.shown_reason());
             found.rows.extend(Row::new("also", text));
         }
     }

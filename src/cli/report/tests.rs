@@ -250,6 +250,7 @@ fn dns_table() -> Ended {
     let waits = json!({
         "phase": "selfChecking", "state": "pending",
         "reason": format!("Waiting for DNS-01 challenge propagation: {reason}"),
+        "reasonSource": "selfCheck",
         "check": { "dns01": {
             "domain": "www.example.com", "name": "acme.example.net",
             "aliases": { "chain": ["acme.example.net"] }, "zone": "example.net",

@@ -8,7 +8,9 @@ use super::progress::{identifier, type_word};
 use super::scene::Scene;
 use crate::cli::output::escape;
 use crate::cli::time::length;
-use crate::resource::{Authorization, AuthorizationState, Challenge, Event, Order, Phase};
+use crate::resource::{
+    Authorization, AuthorizationState, Challenge, Event, Order, Phase, ReasonSource,
+};
 use crate::workspace::view::CertificateView;
 
 /// The journal as kubectl shows events: repeated ones once, with a count.
@@ -151,33 +153,52 @@ pub(super) fn state(order: &Order) -> String {
     }
 }
 
-/// Why a challenge is in its state: certctl's reason, else the CA's problem. The reason `ACCEPTED`
-/// is replaced once it is outdated.
+/// Why a challenge is in its state: certctl's reason, else the CA's problem.
 pub(super) fn plain_reason(challenge: &Challenge) -> String {
-    let undecided = matches!(
-        challenge.authorization(),
-        AuthorizationState::Unknown | AuthorizationState::Pending | AuthorizationState::Processing
-    );
-    match (challenge.problem(), challenge.reason.as_str()) {
-        (Some(problem), "") => problem.to_string(),
-        (_, ACCEPTED) if challenge.pending().is_none() && undecided => {
-            "The order ended before the CA validated the name".to_owned()
-        }
-        (_, ACCEPTED) if challenge.phase() == Some(Phase::Accepted) => {
-            "Accepted; waiting for the CA's validation result".to_owned()
-        }
-        (Some(_) | None, reason) => reason.to_owned(),
+    match since_accept(challenge) {
+        Some(reason) => reason.to_owned(),
+        None => own_or_problem(challenge, challenge.reason.clone()),
     }
 }
 
 /// The same for people: what a self-check found comes first.
 pub(super) fn reason(challenge: &Challenge) -> String {
-    let plain = plain_reason(challenge);
-    let told = if plain == challenge.reason { challenge.told() } else { plain };
-    escape(&told).into_owned()
+    let reason = match since_accept(challenge) {
+        Some(reason) => reason.to_owned(),
+        None => own_or_problem(challenge, challenge.shown_reason()),
+    };
+    escape(&reason).into_owned()
 }
 
-/// The reason of a challenge that certctl has just accepted at the CA.
-const ACCEPTED: &str = "Waiting for the CA to look";
+fn own_or_problem(challenge: &Challenge, reason: String) -> String {
+    match challenge.problem() {
+        Some(problem) if reason.is_empty() => problem.to_string(),
+        Some(_) | None => reason,
+    }
+}
+
+/// What replaces the reason of a challenge that certctl had just accepted.
+fn since_accept(challenge: &Challenge) -> Option<&'static str> {
+    if challenge.reason_source != ReasonSource::Accept {
+        return None;
+    }
+    let is_undecided = matches!(
+        challenge.authorization(),
+        AuthorizationState::Unknown | AuthorizationState::Pending | AuthorizationState::Processing
+    );
+    match challenge.phase() {
+        Some(Phase::Accepted) => Some("Accepted; waiting for the CA's validation result"),
+        None if is_undecided => Some("The order ended before the CA validated the name"),
+        Some(
+            Phase::Queued
+            | Phase::Requeued
+            | Phase::Presenting
+            | Phase::SelfChecking
+            | Phase::Accepting,
+        )
+        | None => None,
+    }
+}
+
 /// How many events are shown without -o wide.
 const SHOWN: usize = 20;

@@ -189,20 +189,6 @@ pub fn issuers(
     }
 }
 
-/// The status of requests, orders or challenges, all or those named.
-pub fn objects_of(
-    noun: Noun,
-    views: &[CertificateView],
-    names: &[NameTarget],
-    scene: &Scene,
-) -> Result<String, CliError> {
-    let (mut listing, mut text) = (ObjectListing::new(noun, names, scene)?, String::new());
-    for view in views {
-        text += &listing.add(view)?;
-    }
-    Ok(text + &listing.end()?)
-}
-
 /// The status of requests, orders or challenges, of which those of one certificate at a time are in
 /// memory.
 pub(crate) struct ObjectListing<'s> {

@@ -35,7 +35,7 @@ fn challenge_waits_for(challenge: &Challenge, is_working: bool, reasons: bool) -
         Phase::Accepting => "accepting",
         Phase::Accepted => "validation by the CA",
     };
-    let told = challenge.told();
+    let told = challenge.shown_reason();
     let reason = match (phase, told.as_str()) {
         // `action` says it already.
         (_, "") | (Phase::Accepted, _) => String::new(),

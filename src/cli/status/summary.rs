@@ -61,7 +61,7 @@ pub(super) fn summary(view: &CertificateView, scene: &Scene) -> String {
 /// The command that diagnoses the first challenge whose self-check found something wrong.
 fn check_of(view: &CertificateView) -> Option<String> {
     let is_wrong = |challenge: &&Challenge| {
-        challenge.phase() == Some(Phase::SelfChecking) && !challenge.told().is_empty()
+        challenge.phase() == Some(Phase::SelfChecking) && !challenge.shown_reason().is_empty()
     };
     let spec = &view.order()?.challenges.iter().find(is_wrong)?.spec;
     advice::check_of(&spec.kind, &escape(&spec.identifier.to_string()))

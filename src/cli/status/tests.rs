@@ -13,7 +13,8 @@ use super::*;
 use crate::controller::alert;
 use crate::resource::{
     AuthorizationState, Cause, ChallengeState, DeployTarget, Deployment, Doing, EndedChallenge,
-    FailedOrder, Failure, FailureClass, OrderPhase, Phase, Problem, Revocation, RevocationReason,
+    FailedOrder, Failure, FailureClass, OrderPhase, Phase, Problem, ReasonSource, Revocation,
+    RevocationReason,
 };
 use crate::workspace::view::Mistake;
 
@@ -91,6 +92,20 @@ fn a_revoked_certificate_is_due_now_or_never() {
     assert_eq!(head[1..], ["Waiting for: a manifest", "Next attempt: never"]);
 }
 
+/// The status of requests, orders or challenges, all or those named.
+fn objects_of(
+    noun: Noun,
+    views: &[CertificateView],
+    names: &[NameTarget],
+    scene: &Scene,
+) -> Result<String, CliError> {
+    let (mut listing, mut text) = (ObjectListing::new(noun, names, scene)?, String::new());
+    for view in views {
+        text += &listing.add(view)?;
+    }
+    Ok(text + &listing.end()?)
+}
+
 /// Refused by the CA: one name in two, with the problem kept in its order.
 fn refused() -> CertificateView {
     let mut view = failed();
@@ -110,7 +125,7 @@ fn refused() -> CertificateView {
         problem: None,
         check: None,
     });
-    undecided.reason = "Waiting for the CA to look".into();
+    undecided.explain(ReasonSource::Accept, "Waiting for the CA to look");
     view
 }
 

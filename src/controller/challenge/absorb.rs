@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::{left_pending, waiting_instead};
+use super::left_pending;
 use crate::controller::attempt::{Answer, Attempt, DENIALS};
 use crate::controller::{
     AuthorizationSeen, ChallengeSeen, Change, Effect, EffectError, IllegalOutcome, Outcome, Poll,
@@ -12,7 +12,7 @@ use crate::controller::{
 };
 use crate::resource::{
     AuthorizationState, CauseKind, Challenge, ChallengeState, ChallengeType, Order, OrderState,
-    Phase, Reason,
+    Phase, Reason, ReasonSource,
 };
 
 /// How often "accept" is posted in one run.
@@ -122,7 +122,7 @@ fn absorb_one(
     match (challenge.phase(), outcome) {
         (Some(Phase::Presenting), Outcome::Located(target)) => {
             let message = format!("Presenting {target}");
-            challenge.reason.clone_from(&message);
+            challenge.explain(ReasonSource::Other, &message);
             challenge.presented.target = Some(target);
             Ok(quiet.normal(now, Reason::Located, message))
         }
@@ -130,10 +130,11 @@ fn absorb_one(
             challenge.go_to(Phase::SelfChecking);
             challenge.presented.at = Some(now);
             let reason = match challenge.spec.solver.wait_instead_of_self_check {
-                Some(wait) => waiting_instead(challenge, wait),
+                Some(wait) => challenge.spec.waiting_instead(wait),
                 None => format!("Waiting for {kind} challenge propagation"),
             };
-            challenge.reason = left_pending::reason_unless_it_fails(challenge, reason);
+            let reason = left_pending::reason_unless_it_fails(challenge, reason);
+            challenge.explain(ReasonSource::Other, reason);
             let message =
                 format!("Presented challenge using {kind} challenge mechanism ({identifier})");
             Ok(quiet.normal(now, Reason::Presented, message))
@@ -143,18 +144,23 @@ fn absorb_one(
             if challenge.reason == reason {
                 return Ok(quiet);
             }
-            challenge.reason = reason;
+            challenge.explain(ReasonSource::Other, reason);
             let message = format!("{} ({identifier})", challenge.reason);
             Ok(quiet.warning(now, Reason::PresentError, message))
         }
         (Some(Phase::SelfChecking), Outcome::Checked(report)) => {
             if let Some(reason) = report.reason() {
                 let reason = challenge.waiting_for_propagation(reason);
-                challenge.reason = left_pending::reason(challenge, reason);
+                let source = match challenge.problem() {
+                    None => ReasonSource::SelfCheck,
+                    Some(_) => ReasonSource::Other,
+                };
+                challenge.explain(source, left_pending::reason(challenge, reason));
             } else {
                 challenge.go_to(Phase::Accepting);
                 let warnings = report.warnings().join("; ");
-                challenge.reason = left_pending::reason_unless_it_fails(challenge, warnings);
+                let reason = left_pending::reason_unless_it_fails(challenge, warnings);
+                challenge.explain(ReasonSource::Other, reason);
             }
             if let Some(pending) = challenge.pending_mut() {
                 pending.check = Some(Arc::from(report));
@@ -163,12 +169,12 @@ fn absorb_one(
         }
         (Some(Phase::SelfChecking), Outcome::Failed(error)) => {
             let reason = challenge.waiting_for_propagation(&error.to_string());
-            challenge.reason = left_pending::reason(challenge, reason);
+            challenge.explain(ReasonSource::Other, left_pending::reason(challenge, reason));
             Ok(quiet)
         }
         (Some(Phase::Accepting), Outcome::Accepted(seen)) => {
             challenge.go_to(Phase::Accepted);
-            "Waiting for the CA to look".clone_into(&mut challenge.reason);
+            challenge.explain(ReasonSource::Accept, "Waiting for the CA to look");
             left_pending::count_accept(challenge, now);
             if seen.state == AuthorizationState::Valid || seen.state.is_failure() {
                 return Ok(settle(challenge, &seen, now));
@@ -177,7 +183,8 @@ fn absorb_one(
         }
         (Some(Phase::Accepting), Outcome::Failed(error)) => {
             // Whatever the response: the challenge's state is read from the CA.
-            challenge.reason = format!("Error accepting challenge: {error}");
+            let reason = format!("Error accepting challenge: {error}");
+            challenge.explain(ReasonSource::Other, reason);
             left_pending::count_accept(challenge, now);
             Ok(quiet)
         }
@@ -211,7 +218,7 @@ fn settle(challenge: &mut Challenge, seen: &ChallengeSeen, now: Timestamp) -> Re
         None => format!("the CA says {}", seen.state.as_str()),
     };
     let why = format!("acme: authorization error for {identifier}: {why}");
-    challenge.reason = format!("Error accepting authorization: {why}");
+    challenge.explain(ReasonSource::Other, format!("Error accepting authorization: {why}"));
     let message = format!("Accepting challenge authorization failed: {why}");
     Record::default().warning(now, Reason::Failed, message)
 }
@@ -219,7 +226,7 @@ fn settle(challenge: &mut Challenge, seen: &ChallengeSeen, now: Timestamp) -> Re
 /// Marks a challenge and its authorization as valid. Returns the message of the event.
 pub(in crate::controller) fn verified(challenge: &mut Challenge) -> String {
     challenge.state = ChallengeState::Valid;
-    "Successfully authorized domain".clone_into(&mut challenge.reason);
+    challenge.explain(ReasonSource::Other, "Successfully authorized domain");
     let kind = challenge.spec.kind.as_str().to_uppercase();
     format!("Domain \"{}\" verified with \"{kind}\" validation", challenge.spec.identifier)
 }
@@ -227,7 +234,7 @@ pub(in crate::controller) fn verified(challenge: &mut Challenge) -> String {
 /// Fails a challenge: the CA's response about it is unusable.
 fn unusable(challenge: &mut Challenge, why: &str) {
     challenge.fail(AuthorizationState::Errored, challenge.problem().cloned());
-    challenge.reason = format!("unexpected non-ACME API error: {why}");
+    challenge.explain(ReasonSource::Other, format!("unexpected non-ACME API error: {why}"));
 }
 
 /// Applies a refused authorization to its challenges.
@@ -251,7 +258,8 @@ pub(in crate::controller) fn authorization_refused(
                     AuthorizationState::Errored
                 };
                 challenge.fail(state, problem.cloned());
-                challenge.reason = format!("Failed to fetch authorization: {error}");
+                let reason = format!("Failed to fetch authorization: {error}");
+                challenge.explain(ReasonSource::Other, reason);
             }
         }
     }
@@ -367,7 +375,7 @@ pub fn absorb_clean_up(
             let mut record = Record::default();
             // The reason of a failure stays.
             if !challenge.is_failed() && challenge.reason != message {
-                challenge.reason.clone_from(&message);
+                challenge.explain(ReasonSource::Other, &message);
                 record = Record::of(Change::Order(Box::new(order)));
             }
             Ok(record.warning(now, Reason::CleanUpError, message))

@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::controller::{ChallengeSeen, Record};
 use crate::resource::{
-    Accepts, AuthorizationState, Challenge, ChallengeType, Phase, Problem, Reason,
+    Accepts, AuthorizationState, Challenge, ChallengeType, Phase, Problem, Reason, ReasonSource,
 };
 
 /// The pause after the first accept; it doubles with each further one.
@@ -55,7 +55,7 @@ pub(super) fn absorb(
     } else {
         format!("The CA has not validated the challenge yet: {problem}")
     };
-    challenge.reason.clone_from(&message);
+    challenge.explain(ReasonSource::Other, &message);
     if known.as_ref() == Some(problem) {
         return Record::default();
     }

@@ -11,7 +11,7 @@ use crate::controller::{
 };
 use crate::resource::{
     AuthorizationState, Challenge, ChallengeSpec, ChallengeState, ChallengeType, Order, OrderPhase,
-    OrderState, PendingChallenge, Phase, Presented, Reason, pick_solver,
+    OrderState, PendingChallenge, Phase, Presented, Reason, ReasonSource, pick_solver,
 };
 
 /// Applies an authorization: to an order in phase Authorizing, and to an accepted challenge whose
@@ -170,6 +170,7 @@ fn new_challenge(
             accepts: None,
         }),
         reason: String::new(),
+        reason_source: ReasonSource::Other,
         presented: Presented::default(),
     })
 }

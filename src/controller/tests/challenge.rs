@@ -10,11 +10,12 @@ use super::fixture::{
     problem, solving, written_order,
 };
 use crate::controller::{
-    Answer, ChallengeSeen, Deferral, Effect, Grant, Outcome, Slot, Snapshot, Step, Told, Wake,
+    Answer, Awaited, ChallengeSeen, Effect, Grant, Outcome, Slot, Snapshot, Step, Told, Wake,
     absorb, challenge as controller,
 };
 use crate::resource::{
     Accepts, AuthorizationState, CauseKind, Challenge, ChallengeType, GoDuration, Order, Reason,
+    ReasonSource,
 };
 
 const HELD: Slot = Slot::Held { grant: None, is_over: false };
@@ -215,12 +216,11 @@ fn the_clean_ups_of_earlier_orders_come_before_a_name_is_presented_again() {
 #[test]
 fn a_slot_lets_a_queued_challenge_start_with_its_clean_up_owed() {
     let queued = solving(&[Phase::Queued, Phase::Queued]);
-    let Step::Wait { until: None, wake: Wake::Slot, why: Deferral::Progress(why) } =
-        controller::decide(&queued, now())
+    let Step::Wait { until: None, wake: Wake::Slot, what } = controller::decide(&queued, now())
     else {
         panic!()
     };
-    assert_eq!(why, "a.example is waiting for a free slot");
+    assert_eq!(what, Awaited::Slot(challenge(0, Phase::Queued).spec.identifier.clone()));
     let Step::Record(record) = controller::decide(&granted(queued, &[1]), now()) else { panic!() };
     let found: Vec<_> = written_order(&record)
         .challenges
@@ -363,11 +363,22 @@ fn a_check_that_failed_is_repeated_after_the_interval() {
     let reason = |passed| {
         let record = absorb(&mut snapshot.clone(), &effect, checked(passed), now()).unwrap();
         let challenge = &written_order(&record).challenges[0];
-        (phase_of(challenge), challenge.reason.clone())
+        let shown = challenge.shown_reason();
+        (phase_of(challenge), challenge.reason.clone(), challenge.reason_source, shown)
     };
     let waiting = "Waiting for HTTP-01 challenge propagation: connection refused".to_owned();
-    assert_eq!(reason(false), (Phase::SelfChecking, waiting));
-    assert_eq!(reason(true), (Phase::Accepting, String::new()));
+    let shown = "connection refused; waiting for HTTP-01 challenge propagation".to_owned();
+    assert_eq!(reason(false), (Phase::SelfChecking, waiting, ReasonSource::SelfCheck, shown));
+    let none = (Phase::Accepting, String::new(), ReasonSource::Other, String::new());
+    assert_eq!(reason(true), none);
+    // A self-check that ends without a report leaves the report of the one before it.
+    let checked_again = Outcome::Failed(error(CauseKind::Local));
+    let record = absorb(&mut snapshot, &effect, checked(false), now()).unwrap();
+    snapshot.order = Some(written_order(&record).clone());
+    let record = absorb(&mut snapshot, &effect, checked_again, now()).unwrap();
+    let challenge = &written_order(&record).challenges[0];
+    assert!(challenge.check().is_some());
+    assert_eq!(challenge.shown_reason(), challenge.reason);
 }
 
 #[test]

@@ -18,7 +18,7 @@ use crate::resource::{
     IssuerKind, IssuerRef, KeyAlgorithm, KeyFacts, LeafFacts, Metadata, OfferedChallenge, Order,
     OrderPhase, OrderSpec, OrderState, OrderUrls, Origin, PendingChallenge, Presented,
     PrivateKeySpec, Problem, ProgramFailure, ProviderFailure, ProviderFault, PublicKeyDigest,
-    Reason, SecretKeySelector, Settings, Solver, SolverKind, Verdict,
+    Reason, ReasonSource, SecretKeySelector, Settings, Solver, SolverKind, Verdict,
 };
 
 pub(super) const SERVER: &str = "https://ca.test/directory";
@@ -363,6 +363,7 @@ pub(super) fn challenge(index: usize, phase: Phase) -> Challenge {
         }),
         state: in_state(phase),
         reason: String::new(),
+        reason_source: ReasonSource::Other,
         presented: Presented {
             is_owed: !matches!(phase, Phase::Queued | Phase::Final),
             at: is_out.then(now),

@@ -2,7 +2,7 @@
 
 use super::fixture::{after, fresh, hours, issuing_first, key, live, now};
 use crate::controller::{
-    Change, Deferral, Effect, Outcome, Record, Snapshot, Step, Wake, formats, next_step, readiness,
+    Change, Deferral, Effect, Outcome, Record, Snapshot, Step, formats, next_step, readiness,
 };
 use crate::resource::{
     Cause, Doing, Failure, FailureClass, Jks, KeyAlgorithm, KeyEncoding, KeystoreProfile,
@@ -227,8 +227,8 @@ fn a_renewal_that_must_wait_holds_up_no_rewrite() {
     let failed = edited(renewal_failed);
     let rewrite = Effect::Rewrite { revision: 1, contents: formats::contents(&failed) };
     assert_eq!(next_step(&failed, due), (Vec::new(), Step::Act(vec![rewrite])));
-    let (until, why) = (Some(due + hours(1)), Deferral::Backoff { attempts: 1 });
-    let wait = Step::Wait { until, wake: Wake::Time, why };
+    let (until, why) = (due + hours(1), Deferral::Backoff { attempts: 1 });
+    let wait = Step::Defer { until, why };
     let all_is_said = |s: &mut Snapshot| {
         renewal_failed(s);
         s.record = readiness::refreshed(s, due);

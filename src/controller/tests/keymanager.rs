@@ -52,7 +52,9 @@ fn a_missing_key_is_made_or_kept_as_the_policy_says() {
 fn a_key_that_is_there_is_used_named_or_dropped() {
     let dropped = |step: Step| match step {
         Step::Record(record) => record.changes.contains(&Change::DropNextKey),
-        Step::Settled | Step::Act(_) | Step::Wait { .. } | Step::Fail(_) => false,
+        Step::Settled | Step::Act(_) | Step::Wait { .. } | Step::Defer { .. } | Step::Fail(_) => {
+            false
+        }
     };
     let with = |facts: Result<KeyFacts, String>| {
         let mut snapshot = issuing_first();

@@ -8,8 +8,8 @@ use super::fixture::{
     solving, unread_authorization, written_order,
 };
 use crate::controller::{
-    ChallengeSeen, Change, Deferral, Effect, OrderSeen, Outcome, Poll, Snapshot, Step, Wake,
-    absorb, next_step, order as controller,
+    Awaited, ChallengeSeen, Change, Effect, OrderSeen, Outcome, Poll, Snapshot, Step, Wake, absorb,
+    next_step, order as controller,
 };
 use crate::resource::{
     AuthorizationState, Cause, CauseKind, Challenge, ChallengeState, FailureClass, GoDuration,
@@ -173,9 +173,7 @@ fn the_order_is_looked_at_after_the_last_hit_and_then_less_and_less_often() {
     }
     snapshot.run.note_hit(&challenge_url(0), now() + millis(3));
     let until = |snapshot: &Snapshot| match controller::decide(snapshot, now()) {
-        Step::Wait { until, wake: Wake::ChallengeHit, why: Deferral::Progress(_) } => {
-            until.unwrap()
-        }
+        Step::Wait { until, wake: Wake::ChallengeHit, what: Awaited::Ca } => until.unwrap(),
         step => panic!("{step:?}"),
     };
     assert_eq!(until(&snapshot), now() + millis(250), "the other one was not requested yet");

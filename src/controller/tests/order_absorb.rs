@@ -10,7 +10,7 @@ use super::fixture::{
     solving, unread_authorization, written_order,
 };
 use crate::controller::{
-    Deferral, Effect, EffectError, OthersOrder, Outcome, Record, Snapshot, Step, absorb,
+    Awaited, Effect, EffectError, OthersOrder, Outcome, Record, Snapshot, Step, absorb,
     order as controller,
 };
 use crate::resource::{
@@ -161,7 +161,7 @@ fn an_order_that_another_certificate_works_on_is_waited_for_and_not_stored() {
     let record = absorb(&mut snapshot, &create_order(), outcome, now()).unwrap();
     assert_eq!(record, Record::default());
     assert_eq!(snapshot.run.others_order, Some(OthersOrder::Held { url }));
-    let Step::Wait { until: None, why: Deferral::Progress(_), .. } =
+    let Step::Wait { until: None, what: Awaited::OthersOrder, .. } =
         controller::decide(&snapshot, now())
     else {
         panic!("it does not wait")

@@ -26,7 +26,7 @@ pub(super) fn needs_the_account(step: &Step) -> bool {
         Step::Record(record) => {
             record.changes.iter().any(|change| matches!(change, Change::Account(_)))
         }
-        Step::Settled | Step::Wait { .. } | Step::Fail(_) => false,
+        Step::Settled | Step::Wait { .. } | Step::Defer { .. } | Step::Fail(_) => false,
     }
 }
 
@@ -69,7 +69,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
 
     /// Releases the account.
     pub(super) fn give_the_account_back(&mut self, turn: AccountTurn<S::Lease>, step: &Step) {
-        if !matches!(step, Step::Wait { .. } | Step::Fail(_)) {
+        if !matches!(step, Step::Wait { .. } | Step::Defer { .. } | Step::Fail(_)) {
             self.session.snapshot.run.note_account();
         }
         let error = self.session.snapshot.run.error.clone();

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::state::Drive;
-use crate::controller::{Change, Deferral, Hold, Record, limit};
+use crate::controller::{Awaited, Change, Deferral, Hold, Record, limit};
 use crate::engine::pace::Pace;
 use crate::engine::ports::{Clock, Lock, Observer, Performer, Store, StoreError};
 use crate::resource::{
@@ -38,20 +38,18 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         let pace = paces.entry(id).or_default();
         let snapshot = &self.session.snapshot;
         let hold = pace.hold(&name, snapshot, now);
-        let is_long = hold
-            .as_ref()
-            .and_then(|hold| hold.until)
-            .is_some_and(|until| now.duration_until(until) > self.engine.options.timeout);
+        let is_long = |until| now.duration_until(until) > self.engine.options.timeout;
         let hold = match hold {
             // The record says until when, to `status` and to the next run.
-            Some(Hold { until, why: Deferral::RetryAfter }) if is_long => {
-                let record = CertificateRecord { retry_after: until, ..snapshot.record.clone() };
+            Some(Hold::Defer { until, why: Deferral::RetryAfter }) if is_long(until) => {
+                let retry_after = Some(until);
+                let record = CertificateRecord { retry_after, ..snapshot.record.clone() };
                 self.session.apply(Record::of(Change::Certificate(Box::new(record))));
                 None
             }
-            Some(Hold { until: Some(until), .. }) if !is_long => {
-                let what = format!("no new order before {}, as the CA demands", rfc3339(until));
-                Some(Hold { until: Some(until), why: Deferral::Progress(what) })
+            Some(Hold::Defer { until, .. }) if !is_long(until) => {
+                let what = Awaited::NewOrder { not_before: until };
+                Some(Hold::Wait { until: Some(until), what })
             }
             hold => hold,
         };

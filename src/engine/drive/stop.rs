@@ -195,13 +195,13 @@ pub(super) fn unchanged<S: Store>(session: &Session<'_, S>) -> Ending {
 
 pub(super) fn deferred<S: Store>(
     session: &Session<'_, S>,
-    until: Option<Timestamp>,
-    why: &Deferral,
+    until: Timestamp,
+    why: Deferral,
     now: Timestamp,
 ) -> Ending {
     let record = &session.snapshot.record;
     let urgent = backoff::is_urgent(record, now).then(|| backoff::class_of_last_failure(record));
-    Ending::Deferred { until, why: why.clone(), urgent }
+    Ending::Deferred { until: Some(until), why, urgent }
 }
 
 /// The ending, when there is nothing to do, to write or to report.
@@ -230,20 +230,19 @@ pub(super) fn nothing_to_do<C: Clock, S: Store, P: Performer, O: Observer>(
     }
     match next_step(snapshot, now) {
         (owed, Step::Settled) if owed.is_empty() => Some(unchanged(session)),
-        (
-            owed,
-            Step::Wait {
-                until,
-                why: why @ (Deferral::Backoff { .. } | Deferral::RetryAfter | Deferral::Limit(_)),
-                ..
-            },
-        ) if owed.is_empty() => {
-            let ending = deferred(session, until, &why, now);
+        (owed, Step::Defer { until, why }) if owed.is_empty() => {
+            let ending = deferred(session, until, why, now);
             let is_new = notice::is_new(&snapshot.record, &ending, now);
             (!engine.options.reports_daily || !is_new).then_some(ending)
         }
-        (_, Step::Settled | Step::Record(_) | Step::Act(_) | Step::Wait { .. } | Step::Fail(_)) => {
-            None
-        }
+        (
+            _,
+            Step::Settled
+            | Step::Record(_)
+            | Step::Act(_)
+            | Step::Wait { .. }
+            | Step::Defer { .. }
+            | Step::Fail(_),
+        ) => None,
     }
 }
