@@ -88,8 +88,9 @@ fn each_family_of_dns_providers_has_an_issuer_and_a_cluster_issuer() {
         for solver in loaded.issuers.iter().flat_map(|issuer| &issuer.acme.solvers) {
             let SolverKind::Dns01(dns01) = &solver.kind else { panic!("{}", path.display()) };
             if let Dns01Provider::Webhook(webhook) = &dns01.provider {
-                let command = webhook.config.as_ref().and_then(|c| c["command"].as_str()).unwrap();
-                assert!(examples().join("solvers.d").join(command).is_file(), "{command}");
+                let command = webhook.config.as_ref().and_then(|c| c["command"].as_str());
+                let is_there = |name| examples().join("solvers.d").join(name).is_file();
+                assert!(command.is_none_or(is_there), "{command:?}");
                 providers.insert(webhook.solver_name.clone());
             } else {
                 let tagged = serde_json::to_value(&dns01.provider).unwrap();
@@ -97,8 +98,32 @@ fn each_family_of_dns_providers_has_an_issuer_and_a_cluster_issuer() {
             }
         }
     }
-    let expected = ["acmeDNS", "cloudflare", "exec", "rfc2136", "route53"];
-    assert_eq!(providers.into_iter().collect::<Vec<_>>(), expected);
+    let own = ["exec", "http"].map(str::to_owned);
+    let known = Dns01Provider::TABLES.iter().map(|(name, _)| (*name).to_owned());
+    let known: BTreeSet<String> = known.filter(|name| name != "webhook").chain(own).collect();
+    assert_eq!(providers, known);
+}
+
+/// The Issuers of the examples are those that `create issuer --dns01` prints.
+#[test]
+fn each_example_of_a_dns_provider_has_the_entry_that_create_prints() {
+    let made = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/src/cli/create/dns01"));
+    let made = manifests(&made);
+    assert!(made.len() >= 9, "{made:?}");
+    for path in made {
+        let name = path.file_name().unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let at = text.find("      - dns01:").unwrap();
+        let (comment, entry) = text.split_at(at);
+        let example = std::fs::read_to_string(examples().join("dns01").join(name)).unwrap();
+        assert_eq!(example.matches(entry).count(), 2, "{name:?}: the Issuer and the ClusterIssuer");
+        let commands = comment.lines().filter(|line| line.contains("install "));
+        for line in commands {
+            let line = line.trim_start();
+            let line = line.replace("CONFIG/secrets/NAMESPACE", "/etc/certctl/secrets/default");
+            assert!(example.contains(&format!("{line}\n")), "{name:?}: {line}");
+        }
+    }
 }
 
 #[test]

@@ -232,6 +232,19 @@ fn every_field_has_its_line() {
     assert_eq!(fields_of(&rows), below(&issuer, &["spec.acme.solvers.dns01."]));
 }
 
+#[test]
+fn every_field_of_a_native_provider_has_the_variables_of_lego() {
+    let told = page("docs/src/reference/dns-providers.md").rows("## In lego");
+    let fields = fields_of_the_manual("ISSUER");
+    let span = |word: &str| format!("`{word}`");
+    let known = certctl::cli::explain::lego::VARIABLES.iter().map(|(field, variables)| {
+        assert!(fields.contains_key(&format!("spec.acme.solvers.dns01.{field}")), "{field}");
+        let variables: Vec<String> = variables.iter().map(|name| span(name)).collect();
+        vec![span(field), variables.join(", ")]
+    });
+    assert_eq!(told, known.collect::<Vec<_>>());
+}
+
 /// In a build without them there is nothing to compare with.
 #[cfg(feature = "more-dns-providers")]
 #[test]

@@ -1,7 +1,7 @@
 //! The folders of manifests and state, as commands that certctl suggests name them.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::environment::{Directory, SYSTEM_CONFIG, Source};
 use super::error::CliError;
@@ -24,6 +24,25 @@ pub(super) fn as_root(shell: &Shell, verb: &str) -> String {
 /// The same with the folders of root. `verb` with a blank before it.
 pub(super) fn sudo(verb: &str) -> String {
     format!("sudo {}{verb}", program())
+}
+
+/// A command of certctl to type next, for the user who typed the last one: with sudo where that
+/// started this process, and with the flags of the folders. `verb` with a blank before it; `config`
+/// is the folder of manifests that it is to read, where that is another one.
+pub(super) fn next(shell: &Shell, verb: &str, config: Option<&Path>) -> String {
+    let is_sudo = shell.environment.is_root() && shell.environment.value("SUDO_USER").is_some();
+    // sudo does not pass variables on.
+    let is_meant: fn(Source) -> bool = if is_sudo {
+        |source| matches!(source, Source::Flag(_) | Source::Variable(_))
+    } else {
+        |source| matches!(source, Source::Flag(_))
+    };
+    let program = if is_sudo { sudo("") } else { "certctl".to_owned() };
+    let folders = folders_of(shell, is_meant).into_iter();
+    let folders = folders.filter(|(flag, _)| config.is_none() || *flag != CONFIG_FLAG);
+    let config = config.map(|config| (CONFIG_FLAG, config.to_owned()));
+    let flags = typed_flags(config.into_iter().chain(folders));
+    format!("{program}{verb}{flags}")
 }
 
 /// A command of certctl with the flags of the folders; any other text as it is.
@@ -79,17 +98,31 @@ const SEARCHED: &[&str] =
 const THE_LINE: &str = "certctl …";
 
 fn flags_of(shell: &Shell, is_meant: fn(Source) -> bool) -> String {
+    typed_flags(folders_of(shell, is_meant))
+}
+
+/// Flags with their folders, as they are typed: a blank before each.
+fn typed_flags(folders: impl IntoIterator<Item = (&'static str, PathBuf)>) -> String {
+    folders.into_iter().fold(String::new(), |flags, (flag, path)| {
+        [&flags, " ", flag, " ", &quoted(&path)].concat()
+    })
+}
+
+/// The folders that come from such a source, each with its flag.
+fn folders_of(shell: &Shell, is_meant: fn(Source) -> bool) -> Vec<(&'static str, PathBuf)> {
     let (environment, global) = (&shell.environment, &shell.global);
     let folders = [
-        ("--config-dir", environment.config_dir(global.config_dir.as_deref())),
+        (CONFIG_FLAG, environment.config_dir(global.config_dir.as_deref())),
         ("--state-dir", environment.state_dir(global.state_dir.as_deref())),
     ];
-    let flags = folders.into_iter().filter_map(|(flag, found)| {
+    let folders = folders.into_iter().filter_map(|(flag, found)| {
         let found = found.ok().filter(|found| is_meant(found.source))?;
-        Some(format!(" {flag} {}", quoted(&found.path)))
+        Some((flag, found.path))
     });
-    flags.collect()
+    folders.collect()
 }
+
+const CONFIG_FLAG: &str = "--config-dir";
 
 /// A folder of the scheduled runs of this host, where the commands of this user read the user's own
 /// instead.
@@ -116,8 +149,6 @@ const SYSTEM_STATE: &str = "/var/lib/certctl";
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
-
     use super::*;
     use crate::cli::exit::ExitCode;
 

@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::args::{DeployArgs, IssueArgs, RenewArgs};
+use super::check::{Port, ways_out};
 use super::count::count;
 use super::daily::Daily;
+use super::doctor::Use;
 use super::error::{CliError, command_for_entry};
 use super::exit::{self, ExitCode};
 use super::message::{Level, Message};
@@ -25,6 +27,7 @@ use crate::engine::{Force, Goal, Task};
 use crate::manifest::{Diagnostic, Loaded, Source};
 use crate::report::{Ending, Fault, Report};
 use crate::resource::{CertificateRecord, FailureClass, NamespacedName};
+use crate::solver::http01::ListenError;
 use crate::store::{OpenMode, StateDirectory};
 use crate::workspace::{Glance, Job, Layout, Request, Targets, Workspace, owes};
 
@@ -295,6 +298,7 @@ pub(crate) async fn work_on(
             shell.output.finding(&unmet);
         }
     }
+    note_ports(shell, &mut ended, &failed);
     if has_errors && let Err(error) = Box::pin(workspace.alert_invalid(job())).await {
         tracing::warn!(%error, "the on-failure hook did not run");
     }
@@ -380,6 +384,26 @@ fn note_place(ended: &mut [Report], unmet: &Diagnostic) -> bool {
         is_told = true;
     }
     is_told
+}
+
+/// Notes what helps where the listener of HTTP-01 cannot listen, with each of these certificates that
+/// nothing else keeps from an order.
+fn note_ports(shell: &Shell, ended: &mut [Report], failed: &[&Task]) {
+    for one in Use::of_tasks(failed.iter().copied()) {
+        if one.over_http().is_empty() || one.settings.http01_webroot.is_some() {
+            continue;
+        }
+        let Port::Refused(error) = Port::of(shell, &one.settings) else { continue };
+        // The run waited for the other one.
+        if matches!(&error, ListenError::InUse { holder: Some(holder), .. } if holder.is_certctl) {
+            continue;
+        }
+        let key = one.certificate.metadata.key();
+        let mut ended = ended.iter_mut().filter(|end| end.error.is_some() && end.key() == key);
+        if let Some(end) = ended.find(|end| end.details.places.is_empty()) {
+            end.details.fixes.extend(ways_out(&error).iter().copied().map(str::to_owned));
+        }
+    }
 }
 
 /// With -v: logs unknown files among the documents of a certificate.

@@ -23,7 +23,12 @@ use crate::trust::group_name;
 pub(super) fn become_owner(verb: Option<&Verb>, shell: &mut Shell) -> Result<(), CliError> {
     let has_files = !shell.global.filename.is_empty();
     let acts = verb.is_none_or(|verb| Traits::of(verb, has_files).acts_as_owner);
-    if !shell.environment.is_root() || !acts {
+    if acts { act_as_owner(shell) } else { Ok(()) }
+}
+
+/// The same, whatever the verb: for one that then only judges what a run could do.
+pub(super) fn act_as_owner(shell: &mut Shell) -> Result<(), CliError> {
+    if !shell.environment.is_root() {
         return Ok(());
     }
     let state = shell.environment.state_dir(shell.global.state_dir.as_deref());

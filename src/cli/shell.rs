@@ -15,7 +15,7 @@ use super::error::CliError;
 use super::exit::ExitCode;
 use super::message::Level;
 use super::open_files;
-use super::output::Output;
+use super::output::{Output, UNATTENDED};
 use super::result::Results;
 use crate::controller::Intervals;
 use crate::engine::{Hooks, Options};
@@ -76,8 +76,8 @@ impl Shell {
                 lock_timeout: global.lock_timeout.0,
                 intervals: Intervals { self_check: global.self_check_interval.0 },
                 unattended: !self.output.talks_to_terminal(),
-                // A journal is no mail: who looks into it looks for the reason.
-                reports_daily: !self.output.talks_to_terminal() && !self.output.has_priorities(),
+                // A journal is no mail: its readers look for the reason.
+                reports_daily: self.is_scheduled() && !self.output.has_priorities(),
                 certificates: 0,
                 limits: PUBLISHED,
                 ignore_limits: false,
@@ -107,7 +107,14 @@ impl Shell {
         Ok(Request::paths(&paths)?.sources)
     }
 
-    /// Whether to tell a text now, which an unattended run tells once a day.
+    /// Whether a scheduler started this run, whose messages are mailed: the lines that certctl
+    /// prints for schedulers have `-q`. A script or ssh without it gets the reason every time.
+    fn is_scheduled(&self) -> bool {
+        let is_quiet = self.global.quiet > 0 || self.environment.value(UNATTENDED).is_some();
+        is_quiet && !self.output.talks_to_terminal()
+    }
+
+    /// Whether to print a text now, which a scheduled run prints once a day.
     pub(crate) fn tells(&mut self, text: &str) -> bool {
         self.daily.as_mut().is_none_or(|daily| daily.is_due(text))
     }

@@ -23,7 +23,8 @@ struct Row {
     sentence: &'static str,
     /// The command. `{names}`: the DNS names on the line, else `DNSNAME`; `{name}`: the first other
     /// word, else `NAME`; `{targets}`: all of them, or nothing; `{config}`: the folder of
-    /// manifests.
+    /// manifests; `{verb}`: the verb on the line; `{folder}`: that of `-w`, and `{webroot}`: the
+    /// flag with it, or nothing.
     command: &'static str,
 }
 
@@ -132,6 +133,10 @@ struct Line {
     targets: Vec<String>,
     /// The folder of `--into`.
     into: Option<PathBuf>,
+    /// The folder of certbot's and acme.sh's `-w`.
+    webroot: Option<PathBuf>,
+    /// The verb, where it is one of ours.
+    verb: Option<String>,
 }
 
 impl Line {
@@ -139,7 +144,9 @@ impl Line {
         let (tree, mut line) = (Arguments::command(), Self::default());
         let (mut flag, mut has_verb) = (None, false);
         for text in words.iter().skip(1).filter_map(|word| word.to_str()) {
-            if let Some(flag) = flag.take() {
+            // certbot's --webroot has no value of its own, but is followed by -w and the folder.
+            let waiting = flag.take().filter(|flag| *flag != "--webroot" || !text.starts_with('-'));
+            if let Some(flag) = waiting {
                 line.note(flag, text);
             } else if text.starts_with('-') {
                 match text.split_once('=') {
@@ -148,8 +155,9 @@ impl Line {
                 }
             } else if has_verb && is_plain(text) {
                 line.targets.push(text.to_owned());
-            } else {
+            } else if !has_verb {
                 has_verb = true;
+                line.verb = tree.find_subcommand(text).map(|verb| verb.get_name().to_owned());
             }
         }
         // As kubectl has it: `delete certificate web`.
@@ -167,7 +175,9 @@ impl Line {
             self.names.extend(names.map(str::to_owned));
         } else if flag == INTO {
             self.into = Some(PathBuf::from(value));
-        } else if OF_FILES.contains(&flag) && is_plain(value) {
+        } else if OF_WEBROOTS.contains(&flag) && is_plain(value) {
+            self.webroot.get_or_insert_with(|| PathBuf::from(value));
+        } else if OF_TARGETS.contains(&flag) && is_plain(value) {
             self.targets.push(value.to_owned());
         }
     }
@@ -182,6 +192,9 @@ impl Line {
         let names = if self.names.is_empty() { dotted } else { self.names.clone() };
         let names = if names.is_empty() { "DNSNAME".to_owned() } else { shell(&names) };
         let name = self.targets.first().map_or("NAME", String::as_str);
+        let folder = self.webroot.as_deref().map_or_else(|| "FOLDER".to_owned(), quoted);
+        let webroot = self.webroot.as_deref().map(|path| format!(" --webroot {}", quoted(path)));
+        let webroot = webroot.unwrap_or_default();
         let config = self.into.as_deref().or(config);
         let config = config.map_or_else(|| "FOLDER".to_owned(), quoted);
         let is_placed = !command.starts_with("certctl create ") || command.contains(INTO);
@@ -191,6 +204,9 @@ impl Line {
             .replace("{names}", &names)
             .replace("{name}", name)
             .replace("{targets}", &shell(&self.targets))
+            .replace("{verb}", self.verb.as_deref().unwrap_or("status"))
+            .replace("{webroot}", &webroot)
+            .replace("{folder}", &folder)
             .replace("{config}", &config);
         filled.trim_end().to_owned()
     }
@@ -222,8 +238,10 @@ fn is_dns_name(word: &str) -> bool {
 const OF_NAMES: &[&str] = &["-d", "--domain", "--domains"];
 /// The flag of `create` for a folder.
 const INTO: &str = "--into";
-/// The flags of manifests.
-const OF_FILES: &[&str] = &["-f", "--filename"];
+/// The flags of webroots elsewhere.
+const OF_WEBROOTS: &[&str] = &["-w", "--webroot", "--webroot-path"];
+/// The flags of manifests, and those of certbot for one of its certificates.
+const OF_TARGETS: &[&str] = &["-f", "--filename", "--cert-name", "--cert-path"];
 /// The flags of other tools whose value is the next word.
 const WITH_VALUE: &[&str] = &[
     "-d",
@@ -239,6 +257,10 @@ const WITH_VALUE: &[&str] = &[
     "--server",
     "-s",
     "--cert-name",
+    "--cert-path",
+    "--key-type",
+    "-k",
+    "--keylength",
     "--deploy-hook",
     "--post-hook",
     "--renew-hook",
@@ -320,12 +342,12 @@ const ROWS: &[Row] = &[
         words: &["certonly", "obtain", "--issue", "enroll"],
         sentence: "`certctl issue` obtains what the manifests describe; a new name needs a \
                    manifest first",
-        command: "certctl create certificate {names} --into {config} && certctl issue",
+        command: "certctl create certificate {names}{webroot} --into {config} && certctl issue",
     },
     Row {
         words: &["-d", "--domain", "--domains"],
         sentence: "the manifest has the DNS names of a certificate",
-        command: "certctl create certificate {names} --into {config} && certctl issue",
+        command: "certctl create certificate {names}{webroot} --into {config} && certctl issue",
     },
     Row {
         words: &["init", "setup", "wizard", "configure"],
@@ -378,7 +400,17 @@ const ROWS: &[Row] = &[
     Row {
         words: &["webroot", "--webroot", "--webroot-path", "-w"],
         sentence: "the Certificate names the webroot",
-        command: "certctl create certificate {names} --webroot FOLDER",
+        command: "certctl create certificate {names} --webroot {folder}",
+    },
+    Row {
+        words: &["--cert-name", "--cert-path"],
+        sentence: "the name or the file of a certificate is typed behind the verb, without a flag",
+        command: "certctl {verb} {name}",
+    },
+    Row {
+        words: &["--key-type", "--keylength", "-k", "--rsa-key-size", "--elliptic-curve"],
+        sentence: "the Certificate has the type and the size of its key",
+        command: "certctl explain certificate.spec.privateKey",
     },
     Row {
         words: &["standalone", "--standalone", "--http", "--http.port"],
@@ -632,7 +664,16 @@ mod tests {
             ("certctl obtain", &*format!("{create} DNSNAME --into /etc/certctl && certctl issue")),
             (
                 "certctl --issue -d a.example -w /var/www",
-                &*format!("{create} a.example --into /etc/certctl && certctl issue"),
+                &*format!(
+                    "{create} a.example --webroot /var/www --into /etc/certctl && certctl issue"
+                ),
+            ),
+            (
+                "certctl certonly --webroot -w /var/www -d a.example -d b.example",
+                &*format!(
+                    "{create} a.example b.example --webroot /var/www --into /etc/certctl && \
+                     certctl issue"
+                ),
             ),
             (
                 "certctl issue -d a.example",
@@ -640,7 +681,9 @@ mod tests {
             ),
             (
                 "certctl issue --domain a.example --webroot /var/www",
-                &*format!("{create} a.example --into /etc/certctl && certctl issue"),
+                &*format!(
+                    "{create} a.example --webroot /var/www --into /etc/certctl && certctl issue"
+                ),
             ),
             (
                 "certctl issue --domains $(id)",
@@ -673,6 +716,13 @@ mod tests {
             ("certctl install web", "certctl deploy web"),
             ("certctl --install-cert -d a.example", "certctl deploy"),
             ("certctl issue --webroot", &*format!("{create} DNSNAME --webroot FOLDER")),
+            ("certctl issue -w /srv/www", &*format!("{create} DNSNAME --webroot /srv/www")),
+            ("certctl renew --cert-name web", "certctl renew web"),
+            ("certctl renew --cert-name=web --quiet", "certctl renew web"),
+            ("certctl revoke --cert-path web.pem", "certctl revoke web.pem"),
+            ("certctl revoke --cert-name", "certctl revoke NAME"),
+            ("certctl issue web --key-type rsa", "certctl explain certificate.spec.privateKey"),
+            ("certctl issue --keylength ec-256", "certctl explain certificate.spec.privateKey"),
             ("certctl issue --standalone", "certctl create issuer letsencrypt"),
             (
                 "certctl issue --dns cloudflare",
@@ -691,7 +741,7 @@ mod tests {
             ),
             (
                 "certctl create issuer letsencrypt --webroot /var/www --into /srv/tls",
-                &*format!("{create} DNSNAME --webroot FOLDER --into /srv/tls"),
+                &*format!("{create} DNSNAME --webroot /var/www --into /srv/tls"),
             ),
             ("certctl new --into /srv/tls", &*format!("{create} DNSNAME --into /srv/tls")),
             ("certctl issue --test-cert", "certctl create issuer letsencrypt-staging"),

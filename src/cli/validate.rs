@@ -47,6 +47,8 @@ pub(crate) fn validate(args: &ValidateArgs, shell: &mut Shell) -> Result<ExitCod
     }
     let unmet = shell.settings_at(PathBuf::new())?.unmet(&loaded);
     loaded.diagnostics.extend(unmet);
+    let placeholders = manifest::placeholders(&loaded);
+    loaded.diagnostics.extend(placeholders);
     let idle = loaded.holding_nothing(&sources);
     loaded.diagnostics.extend(idle);
     report(args, shell, &loaded, &places)

@@ -138,6 +138,34 @@ pub fn unmet(
     obstacle: Obstacle,
 ) -> Diagnostic {
     let Obstacle { fact, fix } = obstacle;
+    in_document(loaded, origin, |object, sink| {
+        let (mut span, mut field) = (None, String::new());
+        let mut node = object;
+        for part in path {
+            node = node.and_then(|node| child(node, part));
+            span = node.map(|node| node.span).or(span);
+            let dot = if field.is_empty() || part.starts_with('[') { "" } else { "." };
+            field = [&field, dot, part].concat();
+        }
+        let named = node.zip(secret).and_then(|(node, secret)| secret_name(node, secret, &field));
+        let (span, field) = match (named, span) {
+            (Some(named), _) => named,
+            (None, Some(span)) => (span, field),
+            (None, None) => (Span::point(origin.line, origin.column), field),
+        };
+        let help = fix.map(|fix| fix.to_string());
+        let draft =
+            Draft { help, ..Draft::error("E0401", super::field::first_line(span), field, fact) };
+        Diagnostic { blocks: Blocks::Object(id), ..sink.complete(draft) }
+    })
+}
+
+/// What is made of the object at a place, if it is still there, with the sink of its document.
+pub(super) fn in_document<T>(
+    loaded: &Loaded,
+    origin: &Origin,
+    make: impl FnOnce(Option<&Node>, &Sink<'_>) -> T,
+) -> T {
     let file = loaded.files.iter().position(|path| *path == origin.path);
     let content = content(loaded, file.unwrap_or(usize::MAX));
     let documents = documents(content).unwrap_or_default();
@@ -147,26 +175,8 @@ pub fn unmet(
         parse(document.text, document.first_line, &mut Vec::new()).ok().flatten()
     });
     let object = root.as_ref().and_then(|root| object_at(root, origin));
-    let (mut span, mut field) = (None, String::new());
-    let mut node = object;
-    for part in path {
-        node = node.and_then(|node| child(node, part));
-        span = node.map(|node| node.span).or(span);
-        let dot = if field.is_empty() || part.starts_with('[') { "" } else { "." };
-        field = [&field, dot, part].concat();
-    }
-    let named = node.zip(secret).and_then(|(node, secret)| secret_name(node, secret, &field));
-    let (span, field) = match (named, span) {
-        (Some(named), _) => named,
-        (None, Some(span)) => (span, field),
-        (None, None) => (Span::point(origin.line, origin.column), field),
-    };
-    let help = fix.map(|fix| fix.to_string());
-    let draft =
-        Draft { help, ..Draft::error("E0401", super::field::first_line(span), field, fact) };
     let text = Text::new(&origin.path, content);
-    let sink = Sink::new(&text, number, may_be_secret(content));
-    Diagnostic { blocks: Blocks::Object(id), ..sink.complete(draft) }
+    make(object, &Sink::new(&text, number, may_be_secret(content)))
 }
 
 /// The object whose name is there.

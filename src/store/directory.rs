@@ -3,7 +3,7 @@
 //! Contract: see [`super`]. Opened for reading, it never writes and never locks, works on a
 //! read-only file system, and finds nothing where there is no directory.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -36,6 +36,8 @@ pub struct StateDirectory {
     opened: Opened,
     /// The folders known to be durable.
     durable: Mutex<HashSet<PathBuf>>,
+    /// The open folders that many certificates share.
+    shared: Mutex<HashMap<PathBuf, Folder>>,
     /// The Secrets with sets none of which was live: nothing of those is removed.
     lost: Mutex<HashSet<NamespacedName>>,
     /// The steps of the certificates that are being worked on.
@@ -78,6 +80,7 @@ impl StateDirectory {
             root,
             opened: Opened::default(),
             durable: Mutex::default(),
+            shared: Mutex::default(),
             lost: Mutex::default(),
             steps: in_flight::Open::default(),
         };
@@ -211,13 +214,48 @@ impl StateDirectory {
             return opened.find(root, names);
         }
         let mut folder = root.clone();
-        for name in names {
-            match folder.child(name)? {
+        for depth in 0..names.len() {
+            match self.child(&folder, names, depth, Folder::child)? {
                 Some(child) => folder = child,
                 None => return Ok(None),
             }
         }
         Ok(Some(folder))
+    }
+
+    /// The folder at this depth of a path, by `open` if it is not open yet. The folders above those of
+    /// certificates and Secrets stay open: certctl never removes them, and each document of each
+    /// certificate is reached through them.
+    fn child(
+        &self,
+        parent: &Folder,
+        names: &[String],
+        depth: usize,
+        open: impl FnOnce(&Folder, &str) -> Result<Option<Folder>, StoreError>,
+    ) -> Result<Option<Folder>, StoreError> {
+        let (Some(top), Some(name)) = (names.first(), names.get(depth)) else { return Ok(None) };
+        let has_namespaces = [layout::CERTIFICATES, layout::SECRETS].contains(&top.as_str());
+        if depth > usize::from(has_namespaces) {
+            return open(parent, name);
+        }
+        let path = parent.join(name);
+        let known = self.shared().get(&path).cloned();
+        if known.is_some() {
+            return Ok(known);
+        }
+        let found = open(parent, name)?;
+        if let Some(found) = &found {
+            let mut shared = self.shared();
+            if shared.len() >= MAX_SHARED {
+                shared.clear();
+            }
+            shared.insert(path, found.clone());
+        }
+        Ok(found)
+    }
+
+    fn shared(&self) -> MutexGuard<'_, HashMap<PathBuf, Folder>> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The folder with this path, created durably if it is missing.
@@ -239,8 +277,12 @@ impl StateDirectory {
     fn make_synced(&self, names: &[String], synced: usize) -> Result<Folder, StoreError> {
         let mut folder = self.writable_root()?.clone();
         for (depth, name) in names.iter().enumerate() {
-            let is_new = folder.make_child(name)?;
-            let Some(child) = folder.child(name)? else {
+            let mut is_new = false;
+            let made = self.child(&folder, names, depth, |parent, name| {
+                is_new = parent.make_child(name)?;
+                parent.child(name)
+            });
+            let Some(child) = made? else {
                 return Err(io_error(&folder.join(name), "open", Errno::NOENT));
             };
             if depth < synced && !self.durable().contains(child.path()) {
@@ -327,6 +369,7 @@ impl StateDirectory {
         let Some(name) = names.pop() else { return Ok(()) };
         let Some(parent) = self.find(&names)? else { return Ok(()) };
         self.durable().clear();
+        self.shared().clear();
         parent.remove_tree(&name)?;
         parent.sync()
     }
@@ -367,6 +410,9 @@ impl StateDirectory {
         lock::try_take(&self.make_fleeting(&place.folders)?, &place.file)
     }
 }
+
+/// How many folders stay open: few have more namespaces, and open files are few in places.
+const MAX_SHARED: usize = 32;
 
 /// The folders of each state, in the order in which they are made.
 const TOPS: [&str; 5] =

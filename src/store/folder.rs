@@ -173,7 +173,11 @@ impl Folder {
     }
 
     /// The same, with what is known of it.
-    fn open_plain(&self, name: &str, flags: OFlags) -> Result<Option<(File, Stat)>, StoreError> {
+    pub(super) fn open_plain(
+        &self,
+        name: &str,
+        flags: OFlags,
+    ) -> Result<Option<(File, Stat)>, StoreError> {
         let path = || self.join(name);
         let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
         let file = match rustix::fs::openat(self, name, flags, Mode::RUSR | Mode::WUSR) {

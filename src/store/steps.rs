@@ -276,13 +276,15 @@ const REQUEST: u8 = 2;
 fn write(folder: &Folder, steps: &Steps, record: &[u8]) -> Result<Stat, StoreError> {
     let failed = |error| io_error(&folder.join(FILE), "write", error);
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND;
-    let Some(mut file) = folder.open_file(FILE, flags)? else {
+    let Some((mut file, found)) = folder.open_plain(FILE, flags)? else {
         return Err(io_error(&folder.join(FILE), "open", rustix::io::Errno::NOENT));
     };
-    atomic::give_mode(&file, 0o600)
-        .map_err(|error| io_error(&folder.join(FILE), "change the mode of", error))?;
+    if found.st_mode & 0o7777 != 0o600 {
+        atomic::give_mode(&file, 0o600)
+            .map_err(|error| io_error(&folder.join(FILE), "change the mode of", error))?;
+    }
     // What a failed write left is no record, and none after it would be read.
-    if file.metadata().map_err(failed)?.len() != steps.length() {
+    if u64::try_from(found.st_size) != Ok(steps.length()) {
         file.set_len(steps.length()).map_err(failed)?;
     }
     file.write_all(record).map_err(failed)?;

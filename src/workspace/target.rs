@@ -109,6 +109,12 @@ impl NameTarget {
         known.iter().any(is_it)
     }
 
+    /// Whether what could be a namespace is how kubectl calls a Certificate.
+    fn has_kind_of_kubectl(&self) -> bool {
+        let kind = self.namespace.as_deref();
+        kind.is_some_and(|kind| ["cert", "certs", "certificates"].contains(&kind))
+    }
+
     /// The one object among `known` that the name selects; `namespace` is that of `-n`, in which a
     /// bare name is looked up.
     pub fn find(
@@ -116,6 +122,7 @@ impl NameTarget {
         known: &[NamespacedName],
         namespace: Option<&str>,
     ) -> Result<NamespacedName, TargetError> {
+        let of_flag = namespace;
         let namespace = self.namespace.as_deref().or(namespace);
         let in_reach =
             |key: &&NamespacedName| namespace.is_none_or(|wanted| key.namespace == wanted);
@@ -125,6 +132,10 @@ impl NameTarget {
         found.dedup();
         match found.as_slice() {
             [one] => Ok((*one).clone()),
+            // As kubectl has it: `describe cert/web`.
+            [] if self.has_kind_of_kubectl() => {
+                Self { namespace: None, name: self.name.clone() }.find(known, of_flag)
+            }
             [] => Err(TargetError::Unknown {
                 name: NamespacedName::new(namespace.unwrap_or_default(), &self.name),
                 similar: nearest_by(&self.name, known.iter(), |key| &key.name)
@@ -308,6 +319,7 @@ mod tests {
         };
         for (word, namespace, wanted) in [
             ("mail", None, Ok("b/mail")),
+            ("cert/mail", None, Ok("b/mail")),
             ("web", Some("a"), Ok("a/web")),
             ("b/web", Some("a"), Ok("b/web")),
             ("web", None, Err("`web` is in several namespaces: choose one of a/web, b/web")),

@@ -257,3 +257,40 @@ fn a_manifest_that_is_there_stays_and_the_error_leads_on() {
         world.run(&words).ends_in(3).says("already exists").says(&said);
     }
 }
+
+#[test]
+fn a_placeholder_that_create_prints_is_a_warning_at_its_place() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    let config = world.path("config").display().to_string();
+    for (name, provider) in [("azure", "azureDNS"), ("oracle", "oraclecloud")] {
+        let words = ["create", "issuer", name, "--server", &world.ca.directory_url()];
+        let words = [&words[..], &["--dns01", provider, "--into", &config]].concat();
+        world.run(&words).ends_in(0);
+    }
+    let places: Vec<String> = ["azure", "oracle"]
+        .into_iter()
+        .flat_map(|name| {
+            let path = world.path(&format!("config/issuer-{name}.yaml"));
+            let text = fs::read_to_string(&path).unwrap();
+            let is_placeholder =
+                |line: &str| line.contains("CHANGE ME") || line.ends_with("-000000000000");
+            let lines = (1..).zip(text.lines()).filter(|(_, line)| is_placeholder(line));
+            let place = |(number, line): (usize, &str)| {
+                let column = line.find(": ").unwrap() + 3;
+                format!("  --> {}:{number}:{column}\n", path.display())
+            };
+            lines.map(place).collect::<Vec<_>>()
+        })
+        .collect();
+    assert_eq!(places.len(), 8);
+    for verb in ["validate", "plan"] {
+        let run = world.run(&[verb]);
+        assert_eq!(run.stderr.matches("warning[W0403]: ").count(), 8, "{verb}: {}", run.stderr);
+        for place in &places {
+            assert!(run.stderr.contains(place), "{verb}: {place}: {}", run.stderr);
+        }
+    }
+    // It is their users' matter, and not that of a run.
+    let run = world.issue().ends_in(0);
+    assert!(!run.stderr.contains("W0403"), "{}", run.stderr);
+}

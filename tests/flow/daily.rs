@@ -1,4 +1,4 @@
-//! What an unattended run tells of manifests, it tells once a day; the exit code stays.
+//! What a scheduled run (`issue -q`) tells of manifests, it tells once a day; the exit code stays.
 
 use std::fs;
 
@@ -51,6 +51,20 @@ fn a_mistake_in_a_manifest_is_told_once_a_day() {
     silent(&routine().ends_in(0));
     world.write("config/mail.yaml", &bad.replace("secretNam:", "secretName2:"));
     routine().ends_in(3).says("secretName2");
+}
+
+#[test]
+fn without_the_flag_of_schedulers_everything_is_said_every_time() {
+    let world = world();
+    let good = fs::read_to_string(world.path("config/mail.yaml")).unwrap();
+    world.write("config/mail.yaml", &good.replace("secretName:", "secretNam:"));
+    for _ in 0..2 {
+        world.issue().ends_in(3).says("secretNam");
+    }
+    fs::remove_file(world.path("config/mail.yaml")).unwrap();
+    for _ in 0..2 {
+        world.issue().ends_in(0).says("certctl forget default/mail");
+    }
 }
 
 #[test]

@@ -253,14 +253,15 @@ fn a_form_that_cannot_be_written_while_a_renewal_waits_is_reported_too() {
 
     fs::remove_file(world.path(password)).unwrap();
     world.write("config/web.yaml", &plain.clone().field("additionalOutputFormats: [{type: DER}]"));
-    let run = world.issue().ends_in(3).says("spec.keystores.jks.passwordSecretRef");
+    let run = world.run(&["issue", "-q"]).ends_in(3);
+    let run = run.says("spec.keystores.jks.passwordSecretRef");
     let run = run.says("besides, the issuance waits until").says("no way");
     let run = run.says("not counted as an attempt; the next run retries");
     assert!(!run.stderr.contains("certctl renew"), "{}", run.stderr);
     let record = world.state().record("web");
     assert_eq!(record.last_failure, failed.last_failure);
     assert_eq!(record.status.failed_issuance_attempts, Some(1));
-    let again = world.issue().ends_in(3);
+    let again = world.run(&["issue", "-q"]).ends_in(3);
     assert_eq!(again.stderr, "");
     assert_eq!(published(&world, "key.der"), None);
 

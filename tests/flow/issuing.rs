@@ -66,7 +66,8 @@ fn of_two_certificates_one_fails_and_the_other_is_issued() {
         detail: "the answer was wrong".to_owned(),
     };
     world.fault(Rule::always(refusal).for_name("bad.example.test"));
-    let run = world.issue().ends_in(4).says("the answer was wrong").says("next attempt");
+    let run = world.run(&["issue", "-q"]).ends_in(4);
+    let run = run.says("the answer was wrong").says("next attempt");
     assert!(run.stderr.contains("certctl renew bad"), "{}", run.stderr);
     world.state().published("good");
     assert_eq!(world.state().pair("bad-tls"), None);
@@ -83,17 +84,35 @@ fn of_two_certificates_one_fails_and_the_other_is_issued() {
     assert_eq!(world.state().readiness("bad"), Reason::DoesNotExist);
     assert_eq!(record_of_next_key(&world), (None, false));
 
-    // Who heard of the failure heard of the wait: runs that decline do so in silence for a day.
+    // The failure was reported: scheduled runs that wait print nothing for a day.
     let (requests, before) = (world.ca.requests(), world.state().everything());
     for _ in 0..2 {
-        let again = world.issue().ends_in(75);
+        let again = world.run(&["issue", "-q"]).ends_in(75);
         assert_eq!((again.stdout, again.stderr), (String::new(), String::new()));
     }
     assert_eq!((world.ca.requests(), world.state().everything()), (requests, before));
-    // A run by hand reports it each time.
+    // A script or ssh, without -q, gets the reason each time.
+    for _ in 0..2 {
+        world.issue().ends_in(75).says("deferred: bad: ").says("the answer was wrong");
+    }
+    assert_eq!(world.ca.requests(), requests);
+    // So does a run by hand.
     for _ in 0..2 {
         world.run(&["renew", "bad"]).ends_in(4).says("the answer was wrong");
     }
+}
+
+#[test]
+fn a_port_that_another_server_has_is_a_fact_and_the_ways_around_it() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = server.local_addr().unwrap().to_string();
+    let run = world.run(&["issue", "--http01-listen", &address]).ends_in(3);
+    let run = run.says(&format!("the HTTP-01 listener cannot start: {address} is in use by "));
+    run.says(
+        "  try       have that server serve the folder named by certctl.io/http01-webroot\n            \
+         proxy /.well-known/acme-challenge/ to --http01-listen\n",
+    );
 }
 
 #[test]

@@ -46,12 +46,13 @@ fn none_is_counted(world: &World) {
 #[test]
 fn orders_beyond_a_limit_are_deferred_with_one_message_and_one_hook() {
     let world = limited(2);
-    let run = world.issue().ends_in(75).says("too many new orders").says("  also      ");
+    let run = world.run(&["issue", "-q"]).ends_in(75);
+    let run = run.says("too many new orders").says("  also      ");
     assert_eq!((messages(&run), alerts(&world)), (1, 1), "{}", run.stderr);
     assert_eq!((world.ca.issued(), world.ca.created(RequestKind::NewOrder)), (2, 2));
     none_is_counted(&world);
     let requests = world.ca.requests();
-    assert_eq!(world.issue().ends_in(75).stderr, "");
+    assert_eq!(world.run(&["issue", "-q"]).ends_in(75).stderr, "");
     let left = NAMES.iter().find(|name| world.state().pair(&format!("{name}-tls")).is_none());
     let run = world.run(&["renew", left.unwrap()]).ends_in(75);
     assert_eq!((messages(&run), world.ca.requests(), alerts(&world)), (1, requests, 1));
@@ -72,13 +73,13 @@ fn a_limit_of_accounts_or_without_a_problem_document_is_a_limit_too() {
     ] {
         let world = limited(5);
         world.fault(Rule::always(fault.clone()).on(kind));
-        let run = world.issue().ends_in(75);
+        let run = world.run(&["issue", "-q"]).ends_in(75);
         assert_eq!((messages(&run), alerts(&world)), (1, 1), "{fault:?}: {}", run.stderr);
         assert!(world.sent(kind) <= 8, "{fault:?}: {}", world.sent(kind));
         none_is_counted(&world);
         let requests = world.ca.requests();
         world.ca.faults().clear();
-        assert_eq!(world.issue().ends_in(75).stderr, "");
+        assert_eq!(world.run(&["issue", "-q"]).ends_in(75).stderr, "");
         assert_eq!(world.ca.requests(), requests, "{fault:?}");
     }
 }

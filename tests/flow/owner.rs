@@ -114,6 +114,27 @@ fn a_secret_is_judged_and_stored_for_the_owner() {
     world.run(&["validate"]).ends_in(0);
 }
 
+#[test]
+fn a_webroot_that_the_owner_may_not_write_into_is_said_when_the_manifest_is_made() {
+    let Some(world) = world() else { return };
+    let (config, www) = (world.path("config"), world.path("www"));
+    let (config, www) = (config.to_str().unwrap(), www.to_str().unwrap());
+    let create = |name: &str| {
+        let words = ["create", "certificate", "www.example.test", "--issuer", "ca", "--name", name];
+        world.run(&[&words[..], &["--webroot", www, "--into", config]].concat()).ends_in(0)
+    };
+    let missing = create("missing").says("warning: webroot: ").says("No such file or directory");
+    let line = format!("install -d -m 0755 -o {OWNER} -g {OWNER} {www}");
+    missing
+        .says(&format!("\n  try: {line}/.well-known/acme-challenge\n"))
+        .says(&format!("(user {OWNER} owns the state)"));
+    fs::create_dir(www).unwrap();
+    let denied = create("denied").says("Permission denied");
+    in_a_shell(denied.stderr.lines().last().unwrap().trim_start().strip_prefix("try: ").unwrap());
+    let well = create("well");
+    assert!(!well.stderr.contains("webroot"), "{}", well.stderr);
+}
+
 /// Every verb that meets a folder that the owner may not write into ends in this.
 fn all_say(world: &World, fix: &str) {
     for words in [&["issue"][..], &["plan"], &["doctor", "--offline"], &["validate", "--host"]] {

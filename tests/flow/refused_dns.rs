@@ -26,14 +26,15 @@ fn a_refusal_is_reported_after_three_tries_and_the_order_is_kept() {
     for (status, tries) in [(400, 3), (401, 1), (403, 1), (404, 3)] {
         let (world, webhook) = through_a_webhook();
         webhook.answers(status);
-        let run = world.issue().ends_in(4).says("error: web: *.example.test: Error presenting");
+        let run = world.run(&["issue", "-q"]).ends_in(4);
+        let run = run.says("error: web: *.example.test: Error presenting");
         assert_eq!(webhook.actions(), vec!["Present"; tries], "{status}: {}", run.stderr);
         assert!(webhook.requests()[0].starts_with("POST / HTTP/1.1\r\n"), "{status}");
         assert!(!owes_clean_up(&world), "{status}");
         let status_of = || world.state().record("web").status;
         assert_eq!(status_of().failed_issuance_attempts, None, "{status}");
         // An hour later: the same, which was already reported.
-        let run = world.issue().ends_in(4);
+        let run = world.run(&["issue", "-q"]).ends_in(4);
         assert_eq!((run.stderr.as_str(), webhook.actions().len()), ("", 2 * tries), "{status}");
         // The credentials are put right.
         webhook.answers(200);

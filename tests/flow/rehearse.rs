@@ -76,6 +76,9 @@ fn a_user_who_may_not_listen_on_port_80_gets_a_free_port() {
     let all = Permissions::from_mode(0o755);
     std::fs::set_permissions(world.path(""), all).unwrap();
     std::fs::copy(env!("CARGO_BIN_EXE_certctl"), world.path("certctl")).unwrap();
+    let plan = as_user(&world, &["plan"]).ends_in(0);
+    let denied = "warning: HTTP-01: no permission to listen on [::]:80; needed by web\n  try: ";
+    plan.says(denied);
     let run = as_user(&world, &["rehearse", "web"]).ends_in(0).says("1 of 1 certificate issued");
     let said = "this user may not listen on port 80: the rehearsal uses port ";
     assert_eq!(run.stderr.matches(said).count(), 1, "{}", run.stderr);

@@ -152,7 +152,7 @@ fn revoked_for_good_nothing_is_issued_until_renew() {
 
     // Every verb says so, with the command that replaces it.
     let why = "it is revoked (cessationOfOperation), and not replaced";
-    world.issue().says_nothing();
+    world.issue().ends_in(0).says(why);
     let named = world.run(&["issue", "web"]).ends_in(0);
     assert!(named.stderr.contains(&format!("web: {why}; nothing is issued\n")), "{}", named.stderr);
     named.says("certctl renew web");

@@ -19,10 +19,10 @@ fn named_certificates_always_say_why_they_wait_and_all_of_them_once_a_day() {
     let (world, _webhook) = failing();
     let (file, short) = (world.path("config/web.yaml"), ["--timeout", "1s"]);
     let file = file.to_str().unwrap();
-    for words in [&["issue"][..], &["issue", "web"], &["issue", "web"], &["issue", file]] {
+    for words in [&["issue", "-q"][..], &["issue", "web"], &["issue", "web"], &["issue", file]] {
         world.run(&[words, &short].concat()).ends_in(75).says("answered 500");
     }
-    let run = world.run(&[&["issue"], &short[..]].concat()).ends_in(75);
+    let run = world.run(&[&["issue", "-q"], &short[..]].concat()).ends_in(75);
     assert_eq!(run.stderr, "");
     // Another spec is another matter.
     let edited = CertificateYaml::new("web").for_names(&["*.example.test"]);

@@ -74,6 +74,10 @@ fn words_of_other_tools_lead_to_ours() {
         "certctl ls",
         "certctl get certificates -o name",
         "certctl describe web | head -n 1",
+        "certctl describe cert/web | head -n 1",
+        "certctl get events",
+        "certctl certonly --webroot -w /var/www/html -d www.example.com",
+        "certctl renew --cert-name web",
         "certctl apply -f config/web.yaml --exit-code",
         "certctl issue --dry-run --log-format json",
     ] {

@@ -103,6 +103,17 @@ fn manifests_are_made_to_begin_with() {
     ] {
         scene.run(line);
     }
+    scene
+        .note("What comes next is typed as the last command was: with its folders, and with sudo.");
+    for line in [
+        "certctl create issuer next --staging --into config --state-dir state",
+        "certctl create certificate c.example.test --issuer ca --into config --state-dir 'my state'",
+        "mkdir other; certctl create certificate d.example.test --issuer ca --into other",
+        "SUDO_USER=me certctl create certificate e.example.test --issuer ca --into config",
+        "certctl create certificate f.example.test --issuer ca --webroot /no/such --into config",
+    ] {
+        scene.run(line);
+    }
     scene.note("What they need beside them, and is not there yet, comes first.");
     for line in [
         "certctl create issuer by-dns --staging --dns01 cloudflare --into config",

@@ -64,7 +64,7 @@ struct Served {
     /// Or why it cannot listen.
     listener: Result<Listener, String>,
     /// What helps then.
-    ways_out: &'static str,
+    ways_out: &'static [&'static str],
     /// Holds the token.
     _scratch: Scratch,
 }
@@ -105,7 +105,7 @@ struct Findings {
     /// The bound addresses, or why binding failed; `None` where a webroot is used instead.
     listener: Option<Result<Vec<SocketAddr>, String>>,
     /// What helps when it failed.
-    ways_out: &'static str,
+    ways_out: &'static [&'static str],
     /// Other certctl processes that listen there as well.
     sharers: Vec<String>,
     /// The webroot, and whether the token could be put there.
@@ -216,7 +216,7 @@ impl Findings {
             (Some((_, Err(obstacle))), _) => {
                 return obstacle.fix.as_ref().map(ToString::to_string);
             }
-            (None, Some(Err(_))) => return Some(self.ways_out.to_owned()),
+            (None, Some(Err(_))) => return Some(self.ways_out.join(", or ")),
             (Some(_) | None, _) => {}
         }
         if self.addresses.is_err() {
@@ -428,7 +428,7 @@ pub(in crate::cli) const WAYS_OF_WEBROOT: &str = "start the web server that serv
      certctl.io/http01-webroot, and certctl answers itself";
 
 /// What helps where the listener cannot listen.
-pub(in crate::cli) fn ways_out(error: &ListenError) -> &'static str {
+pub(in crate::cli) fn ways_out(error: &ListenError) -> &'static [&'static str] {
     match error {
         ListenError::NoPermission { .. } => WAYS_WITHOUT_PERMISSION,
         ListenError::InUse { holder: Some(holder), .. } if holder.is_init() => WAYS_OF_SOCKET,
@@ -477,9 +477,16 @@ fn probe_token() -> Result<(Token, String), String> {
 /// Only this host has asked.
 const NOT_KNOWN: &str = "not known: whether a CA's requests get here from the internet (firewall, \
                          NAT, the DNS that it sees)";
-const WAYS_WITHOUT_PERMISSION: &str = "a port below 1024 needs root or CAP_NET_BIND_SERVICE; \
-                                       another port: --http01-listen, with port 80 forwarded to it";
-const WAYS_OF_SOCKET: &str = "if certctl.socket has the port: systemctl start certctl.service issues \
-                              with it; or systemctl mask --now certctl.socket";
-const WAYS_OUT: &str = "have that server serve the folder named by certctl.io/http01-webroot, or \
-                        proxy /.well-known/acme-challenge/ to --http01-listen";
+const WAYS_WITHOUT_PERMISSION: &[&str] = &[
+    "root, or CAP_NET_BIND_SERVICE, which a port below 1024 needs",
+    "another port: --http01-listen, with port 80 forwarded to it",
+    "a web server on port 80 that serves the folder of certctl.io/http01-webroot",
+];
+const WAYS_OF_SOCKET: &[&str] = &[
+    "systemctl start certctl.service, if certctl.socket has the port: it issues with that",
+    "systemctl mask --now certctl.socket",
+];
+const WAYS_OUT: &[&str] = &[
+    "have that server serve the folder named by certctl.io/http01-webroot",
+    "proxy /.well-known/acme-challenge/ to --http01-listen",
+];

@@ -18,6 +18,7 @@ use crate::cli::args::{CreateCertificateArgs, CreateIssuerArgs, Dns01};
 use crate::cli::check::{Server, WAYS_OF_WEBROOT, listening};
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
+use crate::cli::folders;
 use crate::cli::message::Level;
 use crate::cli::output::escape;
 use crate::cli::run::on_one_thread;
@@ -25,6 +26,7 @@ use crate::cli::shell::Shell;
 use crate::cli::wrap::{USUAL, wrap};
 use crate::engine::install_example;
 use crate::resource::DnsName;
+use crate::solver::http01::check_webroot;
 
 /// Asks, shows the manifests, and writes them after a yes.
 pub(super) fn ask(shell: &mut Shell) -> Result<ExitCode, CliError> {
@@ -108,7 +110,8 @@ fn finish(
         let path = write(placed, text, shell)?;
         shell.output.talk(Level::Info, &format!("written to {path}"));
     }
-    say(shell, &format!("next: {missing}certctl plan, then certctl issue"));
+    let [first, then] = [" plan", " issue"].map(|verb| folders::next(shell, verb, None));
+    say(shell, &format!("next: {missing}{first}, then {then}"));
     if let (By::New(args), Some((placed, _))) = (by, files.first())
         && args.name == STAGING
     {
@@ -117,6 +120,9 @@ fn finish(
         let server = issuer::LETS_ENCRYPT;
         say(shell, &format!("{ABOUT_STAGING} to {server} in this file, and issue again:"));
         shell.output.talk(Level::Info, &format!("  {path}"));
+    }
+    if let Some(folder) = &args.webroot {
+        certificate::warn_of_webroot(folder, shell)?;
     }
     Ok(ExitCode::Done)
 }
@@ -276,8 +282,19 @@ fn proof(
     })?;
     args.dns01 = Dns01::from_str(&answer, false).ok();
     let webroot = if answer == "webroot" {
-        let question = "The folder that your web server serves over HTTP";
-        let webroot = answered(shell, question, ABOUT_WEBROOT, Some("/var/www/html"), folder)?;
+        // Root may write to it, or gives the owner of the state the right to.
+        let is_root = shell.environment.is_root();
+        let may_write = is_root || check_webroot(Path::new(USUAL_WEBROOT)).is_ok();
+        let (question, default) = if may_write {
+            ("The folder that your web server serves over HTTP", Some(USUAL_WEBROOT))
+        } else {
+            (
+                "The folder that your web server serves over HTTP, to which you need the right to \
+                 write",
+                None,
+            )
+        };
+        let webroot = answered(shell, question, ABOUT_WEBROOT, default, folder)?;
         hint_of_webroot(shell);
         Some(webroot)
     } else {
@@ -459,6 +476,8 @@ const ABOUT_RELOAD: &str = "After each renewal certctl runs this program of the 
 const STAGING: &str = "letsencrypt-staging";
 const ABOUT_STAGING: &str = "Browsers do not trust the certificates of the staging CA. When it works, \
                              change server";
+/// The document root of most web servers' packages.
+const USUAL_WEBROOT: &str = "/var/www/html";
 /// The answer that leaves something out.
 const NONE: &str = "none";
 /// How many names are looked up for a hint.

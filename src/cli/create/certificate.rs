@@ -2,15 +2,20 @@
 
 use std::fmt::Write as _;
 use std::net::IpAddr;
+use std::path::Path;
 
 use super::known::{IssuerName, Known};
 use super::print::{Placed, print, scalar};
 use crate::cli::args::CreateCertificateArgs;
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
+use crate::cli::folders;
 use crate::cli::message::Message;
 use crate::cli::output::escape;
+use crate::cli::owner;
 use crate::cli::shell::Shell;
+use crate::resource::Obstacle;
+use crate::solver::http01::check_webroot;
 
 /// Prints or writes the manifest.
 pub(super) fn certificate(
@@ -21,13 +26,33 @@ pub(super) fn certificate(
     let known = Known::of(&placed, shell);
     let issuer = known.chosen(args.issuer.as_deref())?;
     let text = text(args, &issuer, &placed, &state(shell)?);
-    let code = print(&placed, &text, "certctl validate, then certctl issue", shell)?;
+    let next = |shell: &Shell| {
+        let [first, then] = [" validate", " issue"].map(|verb| placed.next(verb, shell));
+        format!("{first}, then {then}")
+    };
+    let code = print(&placed, &text, next, shell)?;
     if let Some(warning) = known.lack(&issuer, &placed) {
-        let advice =
-            format!("certctl create issuer {}{}, or another --issuer", issuer.name, placed.flag());
+        let verb = format!(" create issuer {}{}", issuer.name, placed.flag());
+        let advice = format!("{}, or another --issuer", folders::next(shell, &verb, None));
         shell.output.tell(&Message::advice(&warning, &advice));
     }
+    if let Some(folder) = &args.webroot {
+        warn_of_webroot(folder, shell)?;
+    }
     Ok(code)
+}
+
+/// Warns of a folder that a run could not write the challenges to. A run has the rights of the owner
+/// of the state: root gives up its own for this check, which therefore comes last.
+pub(super) fn warn_of_webroot(folder: &Path, shell: &mut Shell) -> Result<(), CliError> {
+    owner::act_as_owner(shell)?;
+    if let Err(Obstacle { fact, fix }) = check_webroot(folder) {
+        let of_owner = shell.acts_as.as_ref().map(|owner| format!(" ({owner} owns the state)"));
+        let warning = format!("webroot: {}{}", escape(&fact), of_owner.unwrap_or_default());
+        let fix = fix.map(|fix| escape(&fix.to_string()).into_owned());
+        shell.output.tell(&Message::advice(&warning, &fix.unwrap_or_default()));
+    }
+    Ok(())
 }
 
 /// The manifest, and where it goes, for an Issuer that is there or is going to be.

@@ -13,6 +13,7 @@ use super::print::{Placed, print, scalar};
 use crate::cli::args::{CreateIssuerArgs, Dns01};
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
+use crate::cli::folders;
 use crate::cli::output::escape;
 use crate::cli::shell::Shell;
 use crate::solver::dns01::WebhookProvider;
@@ -27,9 +28,8 @@ const MAX_BUNDLE_BYTES: u64 = 1 << 20;
 pub(super) fn issuer(args: &CreateIssuerArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
     let placed = Placed::of("issuer", &args.name, args.into.as_deref(), shell)?;
     let text = text(args, &placed)?;
-    let next =
-        format!("certctl create certificate DNSNAME --issuer {}{}", args.name, placed.flag());
-    print(&placed, &text, &next, shell)
+    let verb = format!(" create certificate DNSNAME --issuer {}{}", args.name, placed.flag());
+    print(&placed, &text, |shell| folders::next(shell, &verb, None), shell)
 }
 
 /// The manifest.

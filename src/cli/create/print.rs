@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::cli::args::Format;
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
+use crate::cli::folders;
 use crate::cli::message::Level;
 use crate::cli::output::escape;
 use crate::cli::owner;
@@ -19,6 +20,7 @@ use crate::engine::ports::StoreError;
 use crate::manifest::{self, Loaded, Source};
 use crate::resource::{DeployTarget, Issuer, is_dns_subdomain};
 use crate::store::atomic;
+use crate::trust::quoted;
 
 /// The name of a manifest's object, and where its file is going to be.
 pub(super) struct Placed {
@@ -101,9 +103,19 @@ impl Placed {
 
     /// ` --into FOLDER`, for the next command.
     pub(super) fn flag(&self) -> String {
-        let into =
-            self.into.as_deref().map(|folder| escape(&folder.to_string_lossy()).into_owned());
-        into.map(|folder| format!(" --into {folder}")).unwrap_or_default()
+        self.into.as_deref().map(|folder| format!(" --into {}", quoted(folder))).unwrap_or_default()
+    }
+
+    /// A command that reads this manifest. `verb` with a blank before it.
+    pub(super) fn next(&self, verb: &str, shell: &Shell) -> String {
+        let config = shell.environment.config_dir(shell.global.config_dir.as_deref());
+        let config = config.ok().and_then(|config| config.path.canonicalize().ok());
+        let is_read = |into: &PathBuf| {
+            let into = into.canonicalize().ok();
+            into.zip(config.as_ref()).is_some_and(|(into, config)| into.starts_with(config))
+        };
+        let elsewhere = self.into.as_ref().filter(|into| !is_read(into));
+        folders::next(shell, verb, elsewhere.map(PathBuf::as_path))
     }
 
     /// The secrets and hooks that the manifest names and that are not there yet, in front of the next
@@ -147,11 +159,11 @@ impl Placed {
     }
 }
 
-/// Prints a manifest, or writes it into its folder; `next` is the command that comes then.
+/// Prints a manifest, or writes it into its folder; `next` makes the command that comes then.
 pub(super) fn print(
     placed: &Placed,
     text: &str,
-    next: &str,
+    next: impl Fn(&Shell) -> String,
     shell: &mut Shell,
 ) -> Result<ExitCode, CliError> {
     let loaded = check(text)?;
@@ -160,7 +172,7 @@ pub(super) fn print(
         return Ok(ExitCode::Done);
     }
     let shown = write(placed, text, shell)?;
-    let missing = placed.missing(&loaded);
+    let (missing, next) = (placed.missing(&loaded), next(shell));
     shell.output.talk(Level::Info, &format!("written to {shown}; next: {missing}{next}"));
     Ok(ExitCode::Done)
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::Path;
 
-use super::finding::{Finding, names};
+use super::finding::{Finding, Verdict, names};
 use super::usage::Use;
 use crate::cli::check::{Port, Server, WAYS_OF_WEBROOT, ways_out};
 use crate::cli::report::short;
@@ -23,14 +23,14 @@ pub(super) fn http01(shell: &Shell, uses: &[Use<'_>]) -> Vec<Finding> {
         let refused = Listener::check(&listener_addresses(&[])).err()?;
         unneeded_socket(&refused, units)
     });
-    let ports = ports.iter().map(port).chain(unneeded);
+    let ports = ports.iter().map(|one| port(one, is_hidden())).chain(unneeded);
     masked.into_iter().chain(ports).chain(webroots.iter().map(webroot)).collect()
 }
 
 /// What keeps the service from a port that this run would get, or that this user may not open
 /// either.
-fn masked_socket(ports: &[Port], units: Units) -> Option<Finding> {
-    let is_free = |found: &Port| match found {
+fn masked_socket(ports: &[Needed], units: Units) -> Option<Finding> {
+    let is_free = |found: &Needed| match &found.port {
         Port::Usable { .. } | Port::Refused(ListenError::NoPermission { .. }) => true,
         Port::Refused(_) | Port::Unknown(_) => false,
     };
@@ -68,11 +68,34 @@ fn unneeded_socket(refused: &ListenError, units: Units) -> Option<Finding> {
     Some(Finding::warning("HTTP-01", obstacle))
 }
 
-/// The ports that would stop a run by any user: that this one may not listen is not among it.
+/// The ports that would stop a run by any user; and, as a warning, those that this user may not
+/// listen on, unless a unit runs certctl with the right to.
 pub(super) fn blocking(shell: &Shell, uses: &[Use<'_>]) -> Vec<Finding> {
     let (ports, _) = used(shell, uses);
-    let ports = ports.iter().filter(|found| is_of_host(found)).map(port);
-    ports.filter(Finding::is_wrong).collect()
+    let (of_host, denied): (Vec<_>, Vec<_>) =
+        ports.iter().partition(|found| is_of_host(&found.port));
+    let of_host = of_host.into_iter().map(|found| port(found, is_hidden()));
+    let mut found: Vec<Finding> = of_host.filter(Finding::is_wrong).collect();
+    if !denied.is_empty() && !Units::of_config(shell).is_some_and(serve) {
+        let denied = denied.into_iter().map(|one| port(one, false));
+        found.extend(denied.map(|one| Finding { verdict: Verdict::Warning, ..one }));
+    }
+    found
+}
+
+/// Whether the service gets port 80.
+fn serve(units: Units) -> bool {
+    let has_socket = match units.socket {
+        SocketUnit::Closed | SocketUnit::Open => true,
+        SocketUnit::Absent | SocketUnit::Masked => false,
+    };
+    has_socket || units.may_listen
+}
+
+/// Whether the processes of other users are hidden: then that of a port that is in use is one of
+/// theirs, unless it is known.
+fn is_hidden() -> bool {
+    cfg!(target_os = "linux") && !rustix::process::geteuid().is_root()
 }
 
 /// Whether another user would find the same.
@@ -81,6 +104,13 @@ fn is_of_host(found: &Port) -> bool {
         Port::Refused(error) => !matches!(error, ListenError::NoPermission { .. }),
         Port::Usable { .. } | Port::Unknown(_) => true,
     }
+}
+
+/// A port that is listened on.
+struct Needed {
+    port: Port,
+    /// The certificates that need it.
+    certificates: Vec<String>,
 }
 
 /// A webroot that is named.
@@ -93,9 +123,9 @@ struct Webroot<'u> {
 }
 
 /// The ports that are listened on, as they are now, and the webroots.
-fn used<'u>(shell: &Shell, uses: &'u [Use<'_>]) -> (Vec<Port>, Vec<Webroot<'u>>) {
+fn used<'u>(shell: &Shell, uses: &'u [Use<'_>]) -> (Vec<Needed>, Vec<Webroot<'u>>) {
     let mut webroots: BTreeMap<(&str, u16), Webroot<'_>> = BTreeMap::new();
-    let mut listeners: BTreeMap<&[String], &Settings> = BTreeMap::new();
+    let mut listeners: BTreeMap<&[String], (&Settings, Vec<String>)> = BTreeMap::new();
     for one in uses {
         if one.over_http().is_empty() {
             continue;
@@ -109,10 +139,14 @@ fn used<'u>(shell: &Shell, uses: &'u [Use<'_>]) -> (Vec<Port>, Vec<Webroot<'u>>)
                 found.objects.push(object);
             }
         } else {
-            listeners.entry(&one.settings.http01_listen).or_insert(&one.settings);
+            let found = listeners.entry(&one.settings.http01_listen);
+            let (_, certificates) = found.or_insert((&one.settings, Vec::new()));
+            certificates.push(short(&one.certificate.metadata.key()));
         }
     }
-    let ports = listeners.into_values().map(|settings| Port::of(shell, settings));
+    let ports = listeners
+        .into_values()
+        .map(|(settings, certificates)| Needed { port: Port::of(shell, settings), certificates });
     (ports.collect(), webroots.into_values().collect())
 }
 
@@ -127,8 +161,10 @@ fn names_webroot(one: &Use<'_>) -> String {
     format!("{kind} {} in {}", short(&of.key()), origin.path.display())
 }
 
-fn port(found: &Port) -> Finding {
-    match found {
+fn port(found: &Needed, is_hidden: bool) -> Finding {
+    let Needed { port, certificates } = found;
+    let needed = |error: &ListenError| format!("{error}; needed by {}", names(certificates));
+    match port {
         Port::Usable { addresses, sharers } => {
             let addresses = list(addresses);
             if sharers.is_empty() {
@@ -141,17 +177,26 @@ fn port(found: &Port) -> Finding {
         Port::Refused(error @ ListenError::InUse { holder: Some(holder), .. })
             if holder.is_init() =>
         {
-            let obstacle =
-                Obstacle::new(format_args!("{error}; correct if certctl.socket is active"));
+            let fact = format!("{}; correct if certctl.socket is active", needed(error));
+            let obstacle = Obstacle::new(fact);
             Finding::unknown("HTTP-01", obstacle.command("systemctl status certctl.socket"))
         }
         Port::Refused(error @ ListenError::InUse { holder: Some(holder), .. })
             if holder.is_certctl =>
         {
-            Finding::warning("HTTP-01", Obstacle::new(format_args!("{error}; a run waits for it")))
+            let fact = format!("{}; a run waits for it", needed(error));
+            Finding::warning("HTTP-01", Obstacle::new(fact))
         }
         Port::Refused(error) => {
-            Finding::wrong("HTTP-01", Obstacle::new(error).advice(ways_out(error)))
+            let is_theirs = is_hidden && matches!(error, ListenError::InUse { holder: None, .. });
+            let fact = if is_theirs {
+                let names = names(certificates);
+                format!("{error} by a process of another user; needed by {names}")
+            } else {
+                needed(error)
+            };
+            let ways = ways_out(error).join(", or ");
+            Finding::wrong("HTTP-01", Obstacle::new(fact).advice(ways))
         }
         Port::Unknown(why) => Finding::unknown("HTTP-01", Obstacle::new(why)),
     }
@@ -186,7 +231,6 @@ fn list(addresses: &[SocketAddr]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::finding::Verdict;
     use super::*;
     use crate::resource::Fix;
     use crate::solver::http01::Holder;
@@ -208,7 +252,7 @@ mod tests {
             (taken(), scheduled, None),
             (free(), privileged, None),
         ] {
-            let found = masked_socket(&[port], units);
+            let found = masked_socket(&[Needed { port, certificates: Vec::new() }], units);
             assert_eq!(found.map(|found| found.verdict), verdict, "{units:?}");
         }
     }
@@ -269,7 +313,8 @@ mod tests {
         let mut certctl = Holder::new("certctl", 812);
         certctl.is_certctl = true;
         let usable = |sharers| Port::Usable { addresses: vec![addr], sharers };
-        for (found, verdict, of_host, fact) in [
+        let needed = |port| Needed { port, certificates: vec!["web".to_owned()] };
+        for (port, verdict, of_host, fact) in [
             (usable(Vec::new()), Verdict::Well, true, "[::]:80 is free"),
             (
                 usable(vec![certctl.clone()]),
@@ -281,30 +326,54 @@ mod tests {
                 in_use(Some(Holder::new("nginx", 812))),
                 Verdict::Wrong,
                 true,
-                "[::]:80 is in use by nginx (pid 812)",
+                "[::]:80 is in use by nginx (pid 812); needed by web",
             ),
-            (in_use(None), Verdict::Wrong, true, "[::]:80 is in use"),
+            (in_use(None), Verdict::Wrong, true, "[::]:80 is in use; needed by web"),
             (
                 in_use(Some(certctl)),
                 Verdict::Warning,
                 true,
-                "[::]:80 is in use by certctl (pid 812); a run waits for it",
+                "[::]:80 is in use by certctl (pid 812); needed by web; a run waits for it",
             ),
             (
                 in_use(Some(Holder::new("systemd", 1))),
                 Verdict::Unknown,
                 true,
-                "[::]:80 is in use by systemd (pid 1); correct if certctl.socket is active",
+                "[::]:80 is in use by systemd (pid 1); needed by web; correct if certctl.socket is \
+                 active",
             ),
             (
                 Port::Refused(ListenError::NoPermission { addr }),
                 Verdict::Wrong,
                 false,
-                "no permission to listen on [::]:80",
+                "no permission to listen on [::]:80; needed by web",
             ),
         ] {
-            let Finding { verdict: told, fact: said, .. } = port(&found);
-            assert_eq!((told, is_of_host(&found), said.as_str()), (verdict, of_host, fact));
+            let found = needed(port);
+            let Finding { verdict: told, fact: said, .. } = super::port(&found, false);
+            assert_eq!((told, is_of_host(&found.port), said.as_str()), (verdict, of_host, fact));
+        }
+        for (holder, fact) in [
+            (None, "[::]:80 is in use by a process of another user; needed by web"),
+            (
+                Some(Holder::new("nginx", 812)),
+                "[::]:80 is in use by nginx (pid 812); needed by web",
+            ),
+        ] {
+            assert_eq!(port(&needed(in_use(holder)), true).fact, fact);
+        }
+    }
+
+    #[test]
+    fn a_port_without_permission_is_served_by_a_unit_that_has_it() {
+        let of = |socket, may_listen| serve(Units { socket, may_listen, is_scheduled: false });
+        for (socket, serves) in [
+            (SocketUnit::Absent, false),
+            (SocketUnit::Masked, false),
+            (SocketUnit::Closed, true),
+            (SocketUnit::Open, true),
+        ] {
+            assert_eq!((of(socket, false), of(socket, true)), (serves, true), "{socket:?}");
         }
     }
 }

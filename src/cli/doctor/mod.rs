@@ -114,7 +114,7 @@ pub(super) fn of_host(shell: &Shell, loaded: &Loaded) -> Result<Vec<Finding>, Cl
     Ok(found)
 }
 
-/// What would stop the issuance of these, apart from what the manifests lack.
+/// What would stop the issuance of these, or that by this user, apart from what the manifests lack.
 pub(super) fn before(shell: &Shell, tasks: &[&Task]) -> Vec<Finding> {
     http01::blocking(shell, &Use::of_tasks(tasks.iter().copied()))
 }
@@ -149,10 +149,12 @@ fn text(shell: &Shell, findings: &[Finding]) -> String {
 /// Tells a finding beside the result of another verb.
 pub(super) fn tell(shell: &mut Shell, finding: &Finding) {
     let Finding { subject, fact, remedy, .. } = finding;
+    let (word, level) =
+        if finding.is_wrong() { ("error", Level::Error) } else { ("warning", Level::Warn) };
     let message = format!("{}: {}", escape(subject), escape(fact));
     let remedy = remedy.as_ref().map(|remedy| escape(&remedy.to_string()).into_owned());
     let hint = remedy.as_deref().map_or_else(String::new, |hint| format!("\n  try: {hint}"));
-    let text = format!("error: {message}{hint}");
-    let message = Message::new(Level::Error, text, &message).with_some("hint", remedy);
+    let text = format!("{word}: {message}{hint}");
+    let message = Message::new(level, text, &message).with_some("hint", remedy);
     shell.output.tell(&message);
 }

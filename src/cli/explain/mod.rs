@@ -4,6 +4,7 @@
 //! a test holds it against what the manifest layer accepts.
 
 pub mod field;
+pub mod lego;
 mod provider;
 pub mod table;
 #[cfg(test)]
@@ -166,6 +167,9 @@ fn page(kind: Kind, path: &str) -> Option<String> {
             }
         }
         line("USED BY:", field.used.words());
+        if part.is_empty() {
+            line("IN LEGO:", &lego_of(path).join(", "));
+        }
         if !field.example.is_empty() && part.is_empty() {
             let is_map = field.kind == Type::TextMap;
             let example = field.example;
@@ -178,13 +182,20 @@ fn page(kind: Kind, path: &str) -> Option<String> {
         for child in children {
             let name = format!("{} <{}>", key_of(child.path), child.kind.word());
             let required = if child.default == REQUIRED { " required;" } else { "" };
-            text = format!("{text}  {name:<38}{required} {}\n", child.rule);
+            let lego = lego_of(child.path).join(", ");
+            let lego = if lego.is_empty() { lego } else { format!(" In lego: {lego}.") };
+            text = format!("{text}  {name:<38}{required} {}{lego}\n", child.rule);
         }
     }
     if path == provider::PATH {
         text.push_str(&provider::list());
     }
     Some(text)
+}
+
+/// The variables of lego for a field of a DNS provider.
+fn lego_of(path: &str) -> &'static [&'static str] {
+    path.strip_prefix(DNS01).map(lego::variables).unwrap_or_default()
 }
 
 fn values(kind: Type) -> String {
@@ -226,5 +237,7 @@ fn unknown(kind: Kind, path: &str) -> CliError {
     }
 }
 
+/// How the paths of the DNS providers' fields begin.
+const DNS01: &str = "spec.acme.solvers.dns01.";
 /// How the paths of annotations begin.
 pub const ANNOTATIONS: &str = "metadata.annotations.";

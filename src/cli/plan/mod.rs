@@ -10,7 +10,7 @@ mod tests;
 use std::collections::BTreeMap;
 
 use super::args::{Format, PlanArgs};
-use super::doctor;
+use super::doctor::{self, Finding};
 use super::document::{self, Items};
 use super::error::{CliError, command_for_entry};
 use super::exit::{self, ExitCode};
@@ -22,7 +22,7 @@ use super::shell::Shell;
 use super::status::Scene;
 use super::targets::{request, targets};
 use crate::engine::Task;
-use crate::manifest::Diagnostic;
+use crate::manifest::{self, Diagnostic};
 use crate::resource::FailureClass;
 use crate::workspace::plan::{Item, Plan};
 use crate::workspace::{Request, Scope, Workspace};
@@ -74,7 +74,7 @@ pub(crate) fn plan(args: &PlanArgs, shell: &mut Shell) -> Result<ExitCode, CliEr
             Format::Text | Format::Wide | Format::Prometheus => render::page(&items, &scene),
         };
         shell.output.data(&text)?;
-        for one in unmet.iter().chain(&later) {
+        for one in unmet.iter().chain(&later).chain(&manifest::placeholders(loaded)) {
             shell.output.finding(one);
         }
         for finding in &host {
@@ -87,7 +87,8 @@ pub(crate) fn plan(args: &PlanArgs, shell: &mut Shell) -> Result<ExitCode, CliEr
             shell.output.tell(&CliError { hint, ..error }.to_message());
         }
         let unread = damaged.iter().map(|_| exit::Ending::Failed(FailureClass::State));
-        let is_broken = targets.has_errors || !unmet.is_empty() || !host.is_empty();
+        let is_broken =
+            targets.has_errors || !unmet.is_empty() || host.iter().any(Finding::is_wrong);
         let broken = is_broken.then_some(exit::Ending::Failed(FailureClass::Precondition));
         let changes = items.iter().filter(|item| item.changes()).map(|_| exit::Ending::Changed);
         Ok(exit::of_run(changes.chain(unread).chain(broken), shell.global.exit_code))

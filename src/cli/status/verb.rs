@@ -83,6 +83,8 @@ fn show_all(words: &[OsString], extent: Extent, shell: &mut Shell) -> Result<Exi
     })
 }
 
+const EVENTS: &str = "certctl describe NAME has the events of a certificate";
+
 /// Writes a text once it is long.
 fn written(shell: &mut Shell, text: &mut String) -> Result<(), CliError> {
     if text.len() > MOST_HELD {
@@ -104,7 +106,12 @@ async fn of_certificates(
     let keys = if by_name { workspace.keys(targets) } else { Vec::new() };
     let find = |name: &NameTarget| {
         let found = name.find(&keys, shell.global.namespace());
-        found.map_err(|error| error.among(&targets.loaded.certificates))
+        found.map_err(|error| {
+            let error = CliError::from(error.among(&targets.loaded.certificates));
+            // As kubectl has it: `get events`.
+            let is_of_events = ["event", "events"].contains(&name.name.as_str());
+            if is_of_events { error.hinted(EVENTS) } else { error }
+        })
     };
     let chosen = names.iter().map(find).collect::<Result<Vec<_>, _>>()?;
     let depth = if by_name { Depth::Page } else { Depth::Line };

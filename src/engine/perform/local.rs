@@ -247,30 +247,7 @@ fn cannot_listen(error: &ListenError) -> EffectError {
             PORT_PAUSE.as_secs() * u64::from(PORT_WAITS)
         ));
     }
-    if let ListenError::NoPermission { .. } = error {
-        return error::precondition(format!(
-            "the HTTP-01 listener cannot start: {error}: a port below 1024 needs root or \
-             CAP_NET_BIND_SERVICE; certctl.service gets it from certctl.socket, unless that is \
-             masked (systemctl unmask certctl.socket). Or choose another port with --http01-listen, to which port 80 is \
-             forwarded, and the port that the CA connects to with --http01-check-port; or let a \
-             web server serve the folder of the annotation certctl.io/http01-webroot"
-        ));
-    }
-    if let ListenError::InUse { holder: Some(holder), .. } = error
-        && holder.is_init()
-    {
-        // A run of the unit gets the socket passed; any other one has to be without it.
-        return error::precondition(format!(
-            "the HTTP-01 listener cannot start: {error}. If certctl.socket has the port, run \
-             systemctl start certctl.service, which gets it from the socket; or run systemctl mask \
-             --now certctl.socket"
-        ));
-    }
-    error::precondition(format!(
-        "the HTTP-01 listener cannot start: {error}. If a web server has the port, let it serve a \
-         folder and name that in the annotation certctl.io/http01-webroot, or let it proxy \
-         /.well-known/acme-challenge/ to an address given by --http01-listen"
-    ))
+    error::precondition(format!("the HTTP-01 listener cannot start: {error}"))
 }
 
 fn token_of(challenge: &ChallengeSpec) -> Result<Token, EffectError> {
@@ -291,32 +268,15 @@ mod tests {
     use crate::solver::http01::Holder;
 
     #[test]
-    fn a_port_without_permission_is_no_port_of_a_web_server() {
+    fn a_port_that_cannot_be_listened_on_is_a_fact_in_a_line() {
         let addr = "[::]:80".parse().unwrap();
-        let error = cannot_listen(&ListenError::NoPermission { addr }).cause.to_string();
-        let first = "the HTTP-01 listener cannot start: no permission to listen on [::]:80: a port \
-                     below 1024 needs root or CAP_NET_BIND_SERVICE";
-        assert!(error.starts_with(first), "{error}");
-        for flag in ["--http01-listen", "--http01-check-port"] {
-            assert!(error.contains(flag), "{error}");
+        let in_use = |name| ListenError::InUse { addr, holder: Some(Holder::new(name, 812)) };
+        for (error, fact) in [
+            (ListenError::NoPermission { addr }, "no permission to listen on [::]:80"),
+            (in_use("nginx"), "[::]:80 is in use by nginx (pid 812)"),
+        ] {
+            let told = cannot_listen(&error).cause.to_string();
+            assert_eq!(told, format!("the HTTP-01 listener cannot start: {fact}"));
         }
-        assert!(!error.contains("has the port"), "{error}");
-    }
-
-    #[test]
-    fn a_port_of_the_socket_unit_leads_to_its_service() {
-        let addr = "[::]:80".parse().unwrap();
-        let said = |holder| {
-            let error = ListenError::InUse { addr, holder: Some(holder) };
-            cannot_listen(&error).cause.to_string()
-        };
-        let error = said(Holder::new("systemd", 1));
-        for command in
-            ["systemctl start certctl.service", "systemctl mask --now certctl.socket", "pid 1"]
-        {
-            assert!(error.contains(command), "{error}");
-        }
-        assert!(!error.contains("web server"), "{error}");
-        assert!(said(Holder::new("nginx", 812)).contains("http01-webroot"));
     }
 }

@@ -14,6 +14,11 @@ pub use azure_dns::ManagedIdentity;
 pub use settings::{Fault, FieldKind, Rule, Settings, SettingsField, SettingsTable};
 pub use webhook::OWN_GROUP;
 
+/// In an Issuer that `certctl create` prints, a value that its user knows.
+pub const CHANGE_ME: &str = "CHANGE ME";
+/// The values that stand for such ones.
+pub const PLACEHOLDERS: [&str; 2] = [CHANGE_ME, "00000000-0000-0000-0000-000000000000"];
+
 /// `spec.acme.solvers[].dns01`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

@@ -1,6 +1,8 @@
 //! The providers that a `webhook` with groupName certctl.io can name beyond cert-manager's: what
 //! their `config` may hold, as data.
 
+use crate::resource::dns01::CHANGE_ME;
+
 /// A provider by its `solverName`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WebhookProvider {
@@ -61,7 +63,7 @@ impl WebhookProvider {
             let value = if field.kind.is_secret() {
                 format!("{{name: {name}, key: {}}}", field.key())
             } else {
-                "\"CHANGE ME\"".to_owned()
+                format!("\"{CHANGE_ME}\"")
             };
             text = format!("{text}{indent}        {field_name}: {value}\n");
         }
