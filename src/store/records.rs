@@ -518,7 +518,7 @@ mod tests {
         let newer = br#"{"version":99,"kind":"Cert","digest":"ab","document":[1]}"#;
         let key = Key::Certificate(web());
         let revision = state.create(&key, newer).await.unwrap();
-        let refused = |error| matches!(error, StoreError::Version { found: 99, known: 3, .. });
+        let refused = |error| matches!(error, StoreError::Version { found: 99, known: 4, .. });
         assert!(refused(records.certificate(&web()).await.unwrap_err()));
         let put = records.put_certificate(&web(), &samples::record(), Some(&revision)).await;
         assert!(refused(put.unwrap_err()));
