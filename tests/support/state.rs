@@ -116,12 +116,13 @@ impl State {
 
     /// The URLs of those orders at the CA, of format 1 too.
     pub(crate) fn order_urls(&self, name: &str) -> Vec<String> {
+        // As text: of every format.
         let url = |file: &PathBuf| {
             let document: serde_json::Value = read(file);
-            match document["url"].as_str() {
-                Some(of_format_1) => Some(of_format_1.to_owned()),
-                None => read::<Order>(file).url().map(str::to_owned),
-            }
+            let of_a_phase =
+                document["phase"].as_object().into_iter().flat_map(|phase| phase.values());
+            let mut urls = std::iter::once(&document).chain(of_a_phase).map(|at| &at["url"]);
+            urls.find_map(|url| url.as_str().map(str::to_owned))
         };
         if !self.keys_in_flight(name).is_empty() {
             let orders = self.orders(name);
