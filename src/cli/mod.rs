@@ -41,6 +41,7 @@ mod folders;
 mod forget;
 #[cfg(test)]
 mod golden;
+mod hint;
 mod inspect;
 mod issue;
 mod journal;
@@ -238,7 +239,7 @@ fn refuse_unused(verb: &Verb, shell: &Shell) -> Result<(), CliError> {
         return Ok(());
     }
     let message = format!("--metrics-file is for {METRICS_VERBS}");
-    Err(CliError::new(ExitCode::Usage, message).hinted("certctl status -o prometheus"))
+    Err(CliError::new(ExitCode::Usage, message).to_try("certctl status -o prometheus"))
 }
 
 fn start(verb: Verb, shell: &mut Shell) -> Result<ExitCode, CliError> {

@@ -19,14 +19,14 @@ pub(crate) use tally::tally;
 
 use super::advice::check_of_ca;
 use super::exit::ExitCode;
-use super::folders;
+use super::hint::Hint;
 use super::message::{Level, Message};
 use super::output::{Output, escape};
 use super::time;
 use super::timer::retry_of_hooks;
 use crate::engine::Issued;
 use crate::report::{Details, Ending, Fault, Report};
-use crate::resource::{FailureClass, NamespacedName, Rfc3339, rfc3339};
+use crate::resource::{Failure, FailureClass, NamespacedName, Rfc3339, rfc3339};
 use crate::store::StateDirectory;
 
 /// Each report to print, with the certificates that wait for the same, or met the same silence: a
@@ -109,9 +109,7 @@ pub(crate) fn tell(
     let mut block = block(report, style);
     if let Some(block) = &mut block {
         block.rows.extend(also(alike, style));
-        for command in &mut block.commands {
-            *command = folders::in_these(command, &style.flags);
-        }
+        block.commands = block.commands.drain(..).map(|one| one.in_these(&style.flags)).collect();
     }
     if !report.details.is_due {
         let verdict = verdict(report);
@@ -155,7 +153,7 @@ fn for_programs(report: &Report, block: Block) -> Message {
         .with_some("report", checks)
         .with_some("signal", details.signal)
         .with("details", rows.collect::<Vec<Value>>())
-        .with("try", block.commands)
+        .with("try", block.commands.iter().map(Hint::to_string).collect::<Vec<_>>())
 }
 
 fn failed(report: &Report, fault: &Fault) -> Message {
@@ -178,7 +176,7 @@ fn about(report: &Report, level: Level, message: &str, class: &str) -> Message {
 pub(crate) fn block(report: &Report, style: &Style) -> Option<Block> {
     let (name, details) = (short(&report.key()), &report.details);
     let next_attempt = report.next_attempt.map(|at| at.0);
-    let status = format!("certctl status {name}");
+    let status = Hint::Command(format!("certctl status {name}"));
     let live = report.error.as_ref().and_then(|_| ends(report.not_after, style));
     let word = |otherwise| if report.error.is_some() { "error" } else { otherwise };
     let block = Block { certificate: name.clone(), ..Block::default() };
@@ -218,7 +216,7 @@ pub(crate) fn block(report: &Report, style: &Style) -> Option<Block> {
                 found.rows.extend(Row::new("check", report.checks_text()));
             }
             found.rows.extend(live);
-            found.commands.push(status);
+            let commands = found.commands.into_iter().map(Hint::Command).chain([status]);
             let time = |word, at: Option<Timestamp>| {
                 at.map(|at| format!("{word} {}", style.time(at))).unwrap_or_default()
             };
@@ -230,22 +228,24 @@ pub(crate) fn block(report: &Report, style: &Style) -> Option<Block> {
                 title: found.title,
                 tags: report.error.iter().map(|fault| fault.class.word().to_owned()).collect(),
                 rows: found.rows,
-                commands: found.commands,
+                commands: commands.collect(),
                 next: format!("order {order}{since}{kept}; the next run continues it"),
                 ..block
             })
         }
         Ending::Failed => {
             let fault = report.error.as_ref()?;
-            let found = of_failure(fault.failure.as_ref()?, &details.evidence, &name, style);
+            let failure = fault.failure.as_ref()?.without_fixes();
+            let found = of_failure(&failure, &details.evidence, &name, style);
             let attempt = details.attempts.map(|attempts| format!("attempt {attempts}"));
-            let mut commands = [details.fixes.clone(), found.commands].concat();
+            let more = found.commands.into_iter().map(Hint::Command);
+            let mut commands: Vec<Hint> = fixes(details).chain(more).collect();
             if !commands.contains(&status) {
                 commands.push(status);
             }
             Some(Block {
                 word: "error",
-                title: without_fixes(&found.title, details),
+                title: found.title,
                 tags: [fault.class.word().to_owned()].into_iter().chain(attempt).collect(),
                 rows: places(details).into_iter().chain(found.rows).chain(live).collect(),
                 commands,
@@ -263,16 +263,19 @@ fn undeployed(name: &NamespacedName, fault: &Fault, details: &Details, style: &S
     let next = details.deploy_next_try.filter(|at| *at > style.now);
     let next = next.map(|at| format!("next try {}", style.time(at)));
     let next = next.unwrap_or_else(|| "the next run retries".to_owned());
-    let command = retry_of_hooks(style.has_reload_unit, &name);
+    let command = retry_of_hooks(style.has_reload_unit, &name).in_these(&style.flags);
     // It works at once too, and for this certificate alone.
     let deploy = style.has_reload_unit.then(|| retry_of_hooks(false, &name));
-    let status = format!("certctl status {name}");
+    let status = Hint::Command(format!("certctl status {name}"));
+    let failure = fault.failure.as_ref().map(Failure::without_fixes);
+    let title = failure.map_or_else(|| fault.message.clone(), |failure| failure.to_string());
+    let commands = fixes(details).chain(deploy).chain([status]);
     Block {
         word: "error",
-        title: without_fixes(&fault.message, details),
+        title,
         tags: vec![fault.class.word().to_owned()],
         rows: places(details).into_iter().collect(),
-        commands: details.fixes.iter().cloned().chain(deploy).chain([status]).collect(),
+        commands: commands.map(|one| one.in_these(&style.flags)).collect(),
         next: format!("{}{next}; to retry now: {command}", last.unwrap_or_default()),
         certificate: name,
     }
@@ -283,10 +286,9 @@ fn places(details: &Details) -> Option<Row> {
     Row::new("at", details.places.join("\n"))
 }
 
-/// The message, when what to do about it has rows of its own.
-fn without_fixes(message: &str, details: &Details) -> String {
-    let fixes = details.fixes.iter();
-    fixes.fold(message.to_owned(), |text, fix| text.replace(&format!(": {fix}"), ""))
+/// What to do about it.
+fn fixes(details: &Details) -> impl Iterator<Item = Hint> {
+    details.fixes.iter().cloned().map(Hint::from)
 }
 
 /// When the live certificate expires, if there is one.
@@ -297,10 +299,10 @@ fn ends(not_after: Option<Rfc3339>, style: &Style) -> Option<Row> {
 }
 
 /// The command for a wait after what failed at the CA, except for its limits.
-fn check_of_wait(details: &Details) -> Option<String> {
+fn check_of_wait(details: &Details) -> Option<Hint> {
     let last = details.evidence.last_failure.as_ref().filter(|_| !is_limited(details));
     last.filter(|last| last.cause.at_the_ca().is_some())?;
-    check_of_ca(&details.evidence.issuer)
+    check_of_ca(&details.evidence.issuer).map(Hint::Command)
 }
 
 /// Whether it waits for a rate limit of the CA, published or not.

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::controller::Deferral;
 use crate::engine::{self, Ended, Evidence, Issued};
 use crate::resource::{
-    CertificateRecord, CheckReport, Failure, FailureClass, NamespacedName, Reason,
+    CertificateRecord, CheckReport, Failure, FailureClass, Fix, NamespacedName, Reason,
     RevokedCertificate, Rfc3339, Spent, rfc3339,
 };
 
@@ -136,8 +136,8 @@ pub struct Details {
     pub issued: Option<Issued>,
     /// The places in the manifests of what this machine lacks.
     pub places: Vec<String>,
-    /// What to do about it, which the message may end with.
-    pub fixes: Vec<String>,
+    /// What to do about it, which the message may say as well.
+    pub fixes: Vec<Fix>,
     /// The number of consecutive failures, when this one counts.
     pub attempts: Option<u32>,
     /// Why it waits, without the time.

@@ -222,7 +222,7 @@ fn unknown(kind: Kind, path: &str) -> CliError {
         Some(field) => {
             error.hinted(format_args!("did you mean `certctl explain {word}.{}`?", field.path))
         }
-        None => error.hinted(format_args!("certctl explain {word}")),
+        None => error.to_try(format_args!("certctl explain {word}")),
     }
 }
 

@@ -6,6 +6,7 @@
 
 use serde::Serialize;
 
+use crate::cli::hint::Hint;
 use crate::cli::message::{Level, Message};
 use crate::cli::output::escape;
 
@@ -25,9 +26,9 @@ pub(crate) struct Block {
     /// The query, the response, and the cause.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) rows: Vec<Row>,
-    /// Commands for details.
+    /// What removes the cause, and the commands of certctl that show more.
     #[serde(rename = "try", skip_serializing_if = "Vec::is_empty")]
-    pub(crate) commands: Vec<String>,
+    pub(crate) commands: Vec<Hint>,
     /// The next step.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(crate) next: String,
@@ -72,10 +73,10 @@ impl Block {
             text.push_str(&lines(label, value));
         }
         // What is to be done is a line each, before the commands that show more.
-        let (shows, does): (Vec<&str>, Vec<&str>) =
-            commands.iter().map(String::as_str).partition(|line| line.starts_with("certctl "));
-        let shows = Some(shows.join("; ")).filter(|line| !line.is_empty());
-        let does = does.into_iter().map(str::to_owned);
+        let is_command = |hint: &&Hint| matches!(hint, Hint::Command(_));
+        let (shows, does): (Vec<&Hint>, Vec<&Hint>) = commands.iter().partition(is_command);
+        let [shows, does] = [shows, does].map(|all| all.into_iter().map(Hint::to_string));
+        let shows = Some(shows.collect::<Vec<_>>().join("; ")).filter(|line| !line.is_empty());
         let tries: Vec<String> = does.chain(shows).collect();
         text.push_str(&lines("try", &tries.join("\n")));
         if !next.is_empty() {
@@ -105,6 +106,10 @@ mod tests {
 
     use super::*;
 
+    fn command(line: &str) -> Hint {
+        Hint::Command(line.to_owned())
+    }
+
     fn block() -> Block {
         Block {
             word: "error",
@@ -112,7 +117,7 @@ mod tests {
             title: "no\u{1b}[2J".into(),
             tags: vec!["challenge".into(), "attempt 2".into()],
             rows: Row::new("detail", "one\n  two\u{7}…").into_iter().collect(),
-            commands: vec!["certctl status web".into(), "certctl check dns x".into()],
+            commands: ["certctl status web", "certctl check dns x"].map(command).to_vec(),
             next: "next attempt tomorrow".into(),
         }
     }
@@ -124,9 +129,11 @@ mod tests {
                     next attempt tomorrow";
         assert_eq!(block().text(true), text);
         assert_eq!(block().text(false), text.replace('…', "..."));
-        let fixed =
-            Block { commands: vec!["mkdir /a".into(), "certctl status web".into()], ..block() };
-        let tries = "  try       mkdir /a\n            certctl status web\n";
+        let (first, then) =
+            (Hint::Text("certctl issue, or mkdir /a".into()), Hint::Text("b".into()));
+        let fixed = Block { commands: vec![command("certctl status web"), first, then], ..block() };
+        let tries = "  try       certctl issue, or mkdir /a\n            b\n            \
+                     certctl status web\n";
         assert!(fixed.text(true).contains(tries), "{}", fixed.text(true));
         let twice = Block { title: "web: no solver".into(), ..block() };
         assert!(twice.text(true).starts_with("error: web: no solver [challenge"), "{twice:?}");
