@@ -14,6 +14,7 @@ use super::message::{Level, Message};
 use super::output::escape;
 use super::run::on_one_thread;
 use super::shell::Shell;
+use super::styled::Styled;
 use super::targets::{open, targets};
 use crate::acme::AccountKey;
 use crate::controller::EffectError;
@@ -280,11 +281,12 @@ fn tell(
                 text => format!("\n  {label}: {}", escape(text)),
             };
             let text = format!(
-                "error: {name}: {message}{}{}{}",
+                "{name}: {message}{}{}",
                 line("cause", &advice.cause),
-                line("remedy", &advice.remedy),
-                line("try", advice.command.as_deref().unwrap_or_default())
+                line("remedy", &advice.remedy)
             );
+            let command = advice.command.as_deref().map(escape);
+            let text = Styled::error(&text, command.as_deref());
             let record = Message::new(Level::Error, text, &message)
                 .with("issuer", issuer.metadata.key().to_string())
                 .with("class", class.word())

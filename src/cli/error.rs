@@ -15,6 +15,7 @@ use super::hint::Hint;
 use super::log::LogError;
 use super::message::{Level, Message};
 use super::output::escape;
+use super::styled::Styled;
 use crate::engine::ports::StoreError;
 use crate::trust::{
     Remedy, command_for_denied, command_for_foreign, command_for_owner, quoted, sudo,
@@ -60,10 +61,12 @@ impl CliError {
 
     /// The message on stderr.
     pub fn to_message(&self) -> Message {
-        Message::new(Level::Error, self.to_string(), &self.message)
+        let hint = self.hint.as_ref().map(Hint::to_string);
+        let text = Styled::error(&self.message, hint.as_deref());
+        Message::new(Level::Error, text, &self.message)
             .with("class", self.code.word())
             .with("exit_code", self.code.number())
-            .with_some("hint", self.hint.as_ref().map(Hint::to_string))
+            .with_some("hint", hint)
     }
 }
 
@@ -89,11 +92,7 @@ impl<'a> ErrorDocument<'a> {
 
 impl fmt::Display for CliError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "error: {}", self.message)?;
-        match &self.hint {
-            Some(hint) => write!(f, "\n  try: {hint}"),
-            None => Ok(()),
-        }
+        self.to_message().text.fmt(f)
     }
 }
 

@@ -25,6 +25,7 @@ use super::output::escape;
 use super::run::on_one_thread;
 use super::shell::Shell;
 use super::status::{Scene, Width};
+use super::styled::Styled;
 use crate::engine::Task;
 use crate::engine::ports::StoreError;
 use crate::manifest::Loaded;
@@ -151,8 +152,7 @@ pub(super) fn tell(shell: &mut Shell, finding: &Finding) {
     let Finding { subject, fact, remedy, .. } = finding;
     let message = format!("{}: {}", escape(subject), escape(fact));
     let remedy = remedy.as_ref().map(|remedy| escape(&remedy.to_string()).into_owned());
-    let hint = remedy.as_deref().map_or_else(String::new, |hint| format!("\n  try: {hint}"));
-    let text = format!("error: {message}{hint}");
+    let text = Styled::error(&message, remedy.as_deref());
     let message = Message::new(Level::Error, text, &message).with_some("hint", remedy);
     shell.output.tell(&message);
 }

@@ -8,7 +8,8 @@ use serde::Serialize;
 
 use crate::cli::hint::Hint;
 use crate::cli::message::{Level, Message};
-use crate::cli::output::escape;
+use crate::cli::output::{Paint, escape};
+use crate::cli::styled::Styled;
 
 /// One message.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -54,23 +55,30 @@ impl Row {
 impl Block {
     /// As a message; only `error` has the level ERROR.
     pub(crate) fn to_message(&self, utf8: bool) -> Message {
-        let level = if self.word == "error" { Level::Error } else { Level::Warn };
-        let text = self.text(utf8);
-        let message = text.strip_prefix(self.word).unwrap_or(&text);
-        let message = message.trim_start_matches(": ").to_owned();
-        Message::new(level, text, message)
+        let is_error = self.word == "error";
+        let (level, paint) =
+            if is_error { (Level::Error, Paint::Bad) } else { (Level::Warn, Paint::Warn) };
+        let body = self.body(utf8);
+        let message = body.to_string();
+        Message::new(level, Styled::led_by(self.word, paint, body), message)
     }
 
-    /// As people read it; without characters of ours beyond ASCII unless `utf8`.
-    pub(crate) fn text(&self, utf8: bool) -> String {
-        let Self { word, certificate, title, tags, rows, commands, next } = self;
+    /// What stands behind the word; without characters of ours beyond ASCII unless `utf8`.
+    fn body(&self, utf8: bool) -> Styled {
+        let Self { word: _, certificate, title, tags, rows, commands, next } = self;
+        let shown = |text: &str| {
+            let text = escape(text);
+            if utf8 { text.into_owned() } else { text.replace('…', "...") }
+        };
         // A Certificate with the name of a host: its title may begin with that as well.
         let own = title.strip_prefix(certificate.as_str()).and_then(|rest| rest.strip_prefix(": "));
         let title = own.unwrap_or(title);
         let tags = if tags.is_empty() { String::new() } else { format!(" [{}]", tags.join(", ")) };
-        let mut text = format!("{word}: {certificate}: {}{tags}", escape(title));
-        for Row { label, text: value } in rows {
-            text.push_str(&lines(label, value));
+        let mut body = Styled::from(shown(&format!("{certificate}: {title}{tags}")));
+        for Row { label, text } in rows {
+            for (label, line) in lines(label, text) {
+                body.push(&format!("\n  {label:<WIDTH$}  {}", shown(line)));
+            }
         }
         // What is to be done is a line each, before the commands that show more.
         let is_command = |hint: &&Hint| matches!(hint, Hint::Command(_));
@@ -78,23 +86,33 @@ impl Block {
         let [shows, does] = [shows, does].map(|all| all.into_iter().map(Hint::to_string));
         let shows = Some(shows.collect::<Vec<_>>().join("; ")).filter(|line| !line.is_empty());
         let tries: Vec<String> = does.chain(shows).collect();
-        text.push_str(&lines("try", &tries.join("\n")));
-        if !next.is_empty() {
-            text = format!("{text}\n  {}", escape(next));
+        for (label, line) in lines("try", &tries.join("\n")) {
+            body.push("\n  ");
+            body.paint(Paint::Bold, label);
+            body.push(&format!(
+                "{:gap$}  {}",
+                "",
+                shown(line),
+                gap = WIDTH.saturating_sub(label.len())
+            ));
         }
-        if utf8 { text } else { text.replace('…', "...") }
+        if !next.is_empty() {
+            body.push(&format!("\n  {}", shown(next)));
+        }
+        body
+    }
+
+    /// As people read it, without colours.
+    #[cfg(test)]
+    pub(crate) fn text(&self, utf8: bool) -> String {
+        self.to_message(utf8).text.to_string()
     }
 }
 
-/// `label` before the first line of `value`, white space before the others.
-pub(super) fn lines(label: &str, value: &str) -> String {
-    let mut text = String::new();
-    let mut label = label;
-    for line in value.lines() {
-        text = format!("{text}\n  {label:<WIDTH$}  {}", escape(line.trim_end()));
-        label = "";
-    }
-    text
+/// Each line of `value`, `label` before the first.
+fn lines<'a>(label: &'a str, value: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
+    let labels = std::iter::once(label).chain(std::iter::repeat(""));
+    labels.zip(value.lines().map(str::trim_end))
 }
 
 /// As long as the longest label: `instance`.
