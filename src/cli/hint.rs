@@ -21,7 +21,9 @@ pub enum Hint {
         /// A note, with its comma; or empty.
         note: String,
     },
-    /// Another command, several, or a sentence; printed as it stands.
+    /// A command line of other programs; printed as it stands.
+    Shell(String),
+    /// A sentence, or several commands; printed as it stands.
     Text(String),
 }
 
@@ -30,7 +32,7 @@ impl Hint {
     pub(super) fn in_these(self, flags: &str) -> Self {
         match self {
             Self::Command(line) => Self::Command(line + flags),
-            hint @ (Self::Again { .. } | Self::Text(_)) => hint,
+            hint @ (Self::Again { .. } | Self::Shell(_) | Self::Text(_)) => hint,
         }
     }
 
@@ -38,7 +40,7 @@ impl Hint {
     pub(super) fn again(self, line: &str) -> Self {
         match self {
             Self::Again { by, note } => Self::Text([&by, line, &note].concat()),
-            hint @ (Self::Command(_) | Self::Text(_)) => hint,
+            hint @ (Self::Command(_) | Self::Shell(_) | Self::Text(_)) => hint,
         }
     }
 }
@@ -47,7 +49,8 @@ impl From<Fix> for Hint {
     fn from(fix: Fix) -> Self {
         match fix {
             Fix::Certctl(line) => Self::Command(line),
-            Fix::Command(text) | Fix::Advice(text) => Self::Text(text),
+            Fix::Command(line) => Self::Shell(line),
+            Fix::Advice(text) => Self::Text(text),
         }
     }
 }
@@ -55,7 +58,7 @@ impl From<Fix> for Hint {
 impl fmt::Display for Hint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Command(text) | Self::Text(text) => f.write_str(text),
+            Self::Command(text) | Self::Shell(text) | Self::Text(text) => f.write_str(text),
             Self::Again { by, note } => write!(f, "{by}certctl …{note}"),
         }
     }

@@ -12,12 +12,14 @@ mod tally;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-pub(crate) use block::{Block, Row};
+pub(crate) use block::{Block, Next, Row};
+use findings::DETAIL;
 pub(crate) use findings::{Findings, of_failure, problem_of};
 pub(crate) use style::Style;
 pub(crate) use tally::tally;
 
 use super::advice::check_of_ca;
+use super::count::count;
 use super::exit::ExitCode;
 use super::hint::Hint;
 use super::message::{Level, Message};
@@ -110,6 +112,9 @@ pub(crate) fn tell(
     if let Some(block) = &mut block {
         block.rows.extend(also(alike, style));
         block.commands = block.commands.drain(..).map(|one| one.in_these(&style.flags)).collect();
+        if let Some(Next { or: Some((_, command)), .. }) = &mut block.next {
+            *command = command.clone().in_these(&style.flags);
+        }
     }
     if !report.details.is_due {
         let verdict = verdict(report);
@@ -117,7 +122,7 @@ pub(crate) fn tell(
     } else if output.talks_json() && !report.ending.is_well() {
         output.tell(&for_programs(report, block.unwrap_or_default()));
     } else if let Some(block) = block {
-        output.tell(&block.to_message(style.utf8));
+        output.tell(&block.to_message(style.utf8, style.columns));
     } else if let Some(why) = &report.details.unreplaced {
         let again = format!("to replace it: certctl renew {}", short(&name));
         output.talk(Level::Warn, &format!("{}: {why}; nothing is issued\n  {again}", short(&name)));
@@ -128,7 +133,10 @@ pub(crate) fn tell(
         if output.talks_json() {
             output.tell(&failed(report, fault).with("next_attempt", Value::Null));
         } else {
-            output.tell(&undeployed(&name, fault, &report.details, style).to_message(style.utf8));
+            output.tell(
+                &undeployed(&name, fault, &report.details, style)
+                    .to_message(style.utf8, style.columns),
+            );
         }
     }
 }
@@ -185,25 +193,24 @@ pub(crate) fn block(report: &Report, style: &Style) -> Option<Block> {
         Ending::Locked => Some(Block {
             word: "deferred",
             title: report.why().to_owned(),
-            next: "the next run retries; --lock-timeout waits longer".to_owned(),
+            next: Next::only("the next run retries; --lock-timeout waits longer"),
             ..block
         }),
         Ending::Deferred => {
-            let because =
-                details.evidence.last_failure.as_ref().and_then(|last| {
-                    Row::new("because", format!("{last} [{}]", last.class.word()))
-                });
+            let found = of_deferral(details, &name, style);
             Some(Block {
                 word: word("deferred"),
-                title: details.wait.clone(),
-                rows: because.into_iter().chain(live).collect(),
+                title: found.title,
+                tags: found.tags,
+                rows: found.rows.into_iter().chain(live).collect(),
                 commands: check_of_wait(details).into_iter().chain([status]).collect(),
                 next: match next_attempt.filter(|_| is_limited(details)) {
                     Some(at) => {
-                        let at = style.time(at);
-                        format!(
-                            "next attempt {at}; to order anyway: certctl renew {name} --ignore-limits"
-                        )
+                        let anyway = Hint::Command(format!("certctl renew {name} --ignore-limits"));
+                        Some(Next {
+                            text: format!("next attempt {}", style.time(at)),
+                            or: Some(("to order anyway", anyway)),
+                        })
                     }
                     None => next(next_attempt, &name, style),
                 },
@@ -229,7 +236,7 @@ pub(crate) fn block(report: &Report, style: &Style) -> Option<Block> {
                 tags: report.error.iter().map(|fault| fault.class.word().to_owned()).collect(),
                 rows: found.rows,
                 commands: commands.collect(),
-                next: format!("order {order}{since}{kept}; the next run continues it"),
+                next: Next::only(format!("order {order}{since}{kept}; the next run continues it")),
                 ..block
             })
         }
@@ -263,6 +270,7 @@ fn undeployed(name: &NamespacedName, fault: &Fault, details: &Details, style: &S
     let next = details.deploy_next_try.filter(|at| *at > style.now);
     let next = next.map(|at| format!("next try {}", style.time(at)));
     let next = next.unwrap_or_else(|| "the next run retries".to_owned());
+    let text = last.unwrap_or_default() + &next;
     let command = retry_of_hooks(style.has_reload_unit, &name).in_these(&style.flags);
     // It works at once too, and for this certificate alone.
     let deploy = style.has_reload_unit.then(|| retry_of_hooks(false, &name));
@@ -276,7 +284,7 @@ fn undeployed(name: &NamespacedName, fault: &Fault, details: &Details, style: &S
         tags: vec![fault.class.word().to_owned()],
         rows: places(details).into_iter().collect(),
         commands: commands.map(|one| one.in_these(&style.flags)).collect(),
-        next: format!("{}{next}; to retry now: {command}", last.unwrap_or_default()),
+        next: Some(Next { text, or: Some(("to retry now", command)) }),
         certificate: name,
     }
 }
@@ -298,6 +306,32 @@ fn ends(not_after: Option<Rfc3339>, style: &Style) -> Option<Row> {
     Row::new("live", format!("{word} {}", style.time(at)))
 }
 
+/// What is told of a wait.
+struct Wait {
+    title: String,
+    tags: Vec<String>,
+    rows: Vec<Row>,
+}
+
+/// Why a certificate waits. Of a backoff that is what the last attempt failed by, as it was told
+/// then, and of that what the CA said; of any other wait the reason of the last failure is a row.
+fn of_deferral(details: &Details, name: &str, style: &Style) -> Wait {
+    let last = details.evidence.last_failure.as_ref();
+    if let (Some(attempts), Some(last), false) = (details.attempts, last, is_limited(details)) {
+        let found = of_failure(last, &details.evidence, name, style);
+        let rows = found.rows.into_iter().filter(|row| row.label == DETAIL);
+        let tags = vec![last.class.word().to_owned(), count_of(attempts, "failure")];
+        return Wait { title: found.title, tags, rows: rows.collect() };
+    }
+    let because = |last: &Failure| Row::new("because", format!("{last} [{}]", last.class.word()));
+    let rows = last.and_then(because).into_iter().collect();
+    Wait { title: details.wait.clone(), tags: Vec::new(), rows }
+}
+
+fn count_of(number: u32, noun: &str) -> String {
+    count(usize::try_from(number).unwrap_or(usize::MAX), noun)
+}
+
 /// The command for a wait after what failed at the CA, except for its limits.
 fn check_of_wait(details: &Details) -> Option<Hint> {
     let last = details.evidence.last_failure.as_ref().filter(|_| !is_limited(details));
@@ -311,12 +345,14 @@ fn is_limited(details: &Details) -> bool {
     details.limit.is_some() || problem.is_some_and(|problem| problem.short_kind() == "rateLimited")
 }
 
-fn next(at: Option<Timestamp>, name: &str, style: &Style) -> String {
+fn next(at: Option<Timestamp>, name: &str, style: &Style) -> Option<Next> {
     match at {
         Some(at) => {
-            format!("next attempt {}; to retry now: certctl renew {name}", style.time(at))
+            let now = Hint::Command(format!("certctl renew {name}"));
+            let text = format!("next attempt {}", style.time(at));
+            Some(Next { text, or: Some(("to retry now", now)) })
         }
-        None => "not counted as an attempt; the next run retries".to_owned(),
+        None => Next::only("not counted as an attempt; the next run retries"),
     }
 }
 
@@ -354,15 +390,20 @@ fn well(output: &mut Output, state: &StateDirectory, report: &Report, style: &St
         let distance = distance.strip_prefix("in ").unwrap_or(&distance);
         format!("   {label} {} {distance}", time::local_date(at, zone))
     };
-    let expires = report.not_after.map(|at| date("expires", at));
-    let renews = report.renewal_time.map(|at| date("renews", at));
-    let dates = expires.unwrap_or_default() + &renews.unwrap_or_default();
-    let what = match (&report.details.issued, report.ending) {
-        (_, Ending::Interrupted) => report.why().to_owned(),
-        (Some(_), _) => format!("{:<9}{dates}", "issued"),
-        (None, _) => format!("{:<9}{dates}", "unchanged"),
+    let expires = report.not_after.map(|at| date("expires", at)).unwrap_or_default();
+    let renews = report.renewal_time.map(|at| date("renews", at)).unwrap_or_default();
+    let line = |dates: &str| {
+        let what = match (&report.details.issued, report.ending) {
+            (_, Ending::Interrupted) => report.why().to_owned(),
+            (Some(_), _) => format!("{:<9}{dates}", "issued"),
+            (None, _) => format!("{:<9}{dates}", "unchanged"),
+        };
+        format!("{:<width$}   {}", short(&name), what.trim_end(), width = style.names)
     };
-    let mut text = format!("{:<width$}   {}", short(&name), what.trim_end(), width = style.names);
+    // What is needed least goes first where the line would not fit.
+    let fits = |line: &String| line.chars().count() <= style.columns.unwrap_or(usize::MAX);
+    let lines = [line(&(expires + &renews)), line(&renews)];
+    let mut text = lines.into_iter().find(fits).unwrap_or_else(|| line(""));
     if let Some(issued) = &report.details.issued {
         let secret = NamespacedName::new(&name.namespace, &issued.secret_name);
         if let Ok(folder) = state.secret_path(&secret) {

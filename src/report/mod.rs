@@ -138,7 +138,7 @@ pub struct Details {
     pub places: Vec<String>,
     /// What to do about it, which the message may say as well.
     pub fixes: Vec<Fix>,
-    /// The number of consecutive failures, when this one counts.
+    /// The number of consecutive failures, when this one counts or is waited for.
     pub attempts: Option<u32>,
     /// Why it waits, without the time.
     pub wait: String,
@@ -244,8 +244,10 @@ impl Report {
                 self.message = Some(message);
                 self.next_attempt = until.map(Rfc3339);
                 self.details.wait = deferral(&why, None);
-                if let Deferral::Limit(spent) = why {
-                    self.details.limit = Some(*spent);
+                match why {
+                    Deferral::Limit(spent) => self.details.limit = Some(*spent),
+                    Deferral::Backoff { attempts } => self.details.attempts = Some(attempts),
+                    Deferral::RetryAfter | Deferral::Progress(_) => {}
                 }
             }
             engine::Ending::Locked { holder } => {

@@ -28,6 +28,7 @@ fn log() -> Style {
         zone: None,
         utf8: false,
         names: 0,
+        columns: None,
         has_reload_unit: false,
         flags: String::new(),
     }
@@ -40,6 +41,7 @@ fn person() -> Style {
         zone: Some(zone),
         utf8: true,
         names: 0,
+        columns: None,
         has_reload_unit: false,
         flags: String::new(),
     }

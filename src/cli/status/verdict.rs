@@ -349,6 +349,7 @@ pub(super) fn findings(view: &CertificateView, scene: &Scene) -> Option<Findings
         zone: Some(scene.zone.clone()),
         utf8: true,
         names: 0,
+        columns: None,
         has_reload_unit: false,
         flags: String::new(),
     };
