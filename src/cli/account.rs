@@ -37,7 +37,7 @@ pub(crate) fn account(verb: &AccountVerb, shell: &mut Shell) -> Result<ExitCode,
         }
         AccountVerb::Deactivate(args) if !args.yes && !shell.output.can_ask() => {
             let message = "a deactivated account cannot be reactivated";
-            Err(CliError::new(ExitCode::Usage, message).to_try(format_args!(
+            Err(CliError::new(ExitCode::Usage, message).trying(format_args!(
                 "certctl account deactivate {} --yes",
                 args.issuer.issuer.as_deref().unwrap_or("ISSUER")
             )))
@@ -189,7 +189,7 @@ fn chosen<'a>(
     })?;
     let names: Vec<NamespacedName> = issuers.iter().map(|i| i.metadata.key()).collect();
     let name = target.find(&names, shell.global.namespace());
-    let name = name.map_err(|error| CliError::from(error).to_try("certctl status issuer"))?;
+    let name = name.map_err(|error| CliError::from(error).trying("certctl status issuer"))?;
     Ok(issuers.iter().filter(|issuer| issuer.metadata.key() == name).collect())
 }
 

@@ -49,7 +49,7 @@ impl CliError {
 
     /// The same with a command of certctl to try.
     #[must_use]
-    pub fn to_try(self, command: impl fmt::Display) -> Self {
+    pub fn trying(self, command: impl fmt::Display) -> Self {
         Self { hint: Some(Hint::Command(command.to_string())), ..self }
     }
 

@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn what_was_not_found_may_be_where_this_user_does_not_read() {
         let error =
-            || CliError::new(ExitCode::Manifest, "`web` not found").to_try("certctl status");
+            || CliError::new(ExitCode::Manifest, "`web` not found").trying("certctl status");
         let hint = |error: CliError, unread| with_unread(error, unread).hint.unwrap().to_string();
         assert_eq!(
             hint(error().of_absence(), Some("/etc/certctl")),

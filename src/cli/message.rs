@@ -71,7 +71,7 @@ impl Message {
 
     /// A warning with what to do.
     pub fn advice(warning: &str, advice: &str) -> Self {
-        let text = Styled::led_by("warning", Paint::Warn, warning).to_try(Some(advice));
+        let text = Styled::led_by("warning", Paint::Warn, warning).trying(Some(advice));
         Self::new(Level::Warn, text, warning).with("hint", advice)
     }
 

@@ -35,7 +35,7 @@ pub(super) fn advice(
     // What changes something is to be typed, not pasted.
     let first = names.first().filter(|_| SHOWING.contains(verb)).map_or("NAME", String::as_str);
     if names.len() == 1 && first != "NAME" {
-        return Some(error.to_try(format_args!("certctl {verb} {first}")));
+        return Some(error.trying(format_args!("certctl {verb} {first}")));
     }
     Some(error.hinted(match names.len() {
         0 => format!("certctl status; certctl help {verb}"),

@@ -240,7 +240,7 @@ fn refuse_unused(verb: &Verb, shell: &Shell) -> Result<(), CliError> {
         return Ok(());
     }
     let message = format!("--metrics-file is for {METRICS_VERBS}");
-    Err(CliError::new(ExitCode::Usage, message).to_try("certctl status -o prometheus"))
+    Err(CliError::new(ExitCode::Usage, message).trying("certctl status -o prometheus"))
 }
 
 fn start(verb: Verb, shell: &mut Shell) -> Result<ExitCode, CliError> {

@@ -132,7 +132,7 @@ impl Output {
                 self.say(&journal::with_priority(&text, message.level.priority()));
             }
             LogFormat::Auto | LogFormat::Text => {
-                self.say(&message.text.text(self.stderr.has_color))
+                self.say(&message.text.text(self.stderr.has_color));
             }
             LogFormat::Github => self.say(&defuse_commands(&message.text.to_string())),
             LogFormat::Json => self.say(&message.json((self.now)())),

@@ -120,7 +120,7 @@ pub(crate) fn tell(
         let verdict = verdict(report);
         tracing::debug!(certificate = %name, "already reported within the last day: {verdict}");
     } else if output.talks_json() && !report.ending.is_well() {
-        output.tell(&for_programs(report, block.unwrap_or_default()));
+        output.tell(&for_programs(report, &block.unwrap_or_default()));
     } else if let Some(block) = block {
         output.tell(&block.to_message(style.utf8, style.columns));
     } else if let Some(why) = &report.details.unreplaced {
@@ -142,7 +142,7 @@ pub(crate) fn tell(
 }
 
 /// The JSON line.
-fn for_programs(report: &Report, block: Block) -> Message {
+fn for_programs(report: &Report, block: &Block) -> Message {
     let details = &report.details;
     let message = match &report.error {
         Some(fault) => failed(report, fault),
@@ -193,7 +193,7 @@ pub(crate) fn block(report: &Report, style: &Style) -> Option<Block> {
         Ending::Locked => Some(Block {
             word: "deferred",
             title: report.why().to_owned(),
-            next: Next::only("the next run retries; --lock-timeout waits longer"),
+            next: Some(Next::only("the next run retries; --lock-timeout waits longer")),
             ..block
         }),
         Ending::Deferred => {
@@ -204,16 +204,7 @@ pub(crate) fn block(report: &Report, style: &Style) -> Option<Block> {
                 tags: found.tags,
                 rows: found.rows.into_iter().chain(live).collect(),
                 commands: check_of_wait(details).into_iter().chain([status]).collect(),
-                next: match next_attempt.filter(|_| is_limited(details)) {
-                    Some(at) => {
-                        let anyway = Hint::Command(format!("certctl renew {name} --ignore-limits"));
-                        Some(Next {
-                            text: format!("next attempt {}", style.time(at)),
-                            or: Some(("to order anyway", anyway)),
-                        })
-                    }
-                    None => next(next_attempt, &name, style),
-                },
+                next: Some(next_of_deferral(details, next_attempt, &name, style)),
                 ..block
             })
         }
@@ -236,7 +227,9 @@ pub(crate) fn block(report: &Report, style: &Style) -> Option<Block> {
                 tags: report.error.iter().map(|fault| fault.class.word().to_owned()).collect(),
                 rows: found.rows,
                 commands: commands.collect(),
-                next: Next::only(format!("order {order}{since}{kept}; the next run continues it")),
+                next: Some(Next::only(format!(
+                    "order {order}{since}{kept}; the next run continues it"
+                ))),
                 ..block
             })
         }
@@ -256,7 +249,7 @@ pub(crate) fn block(report: &Report, style: &Style) -> Option<Block> {
                 tags: [fault.class.word().to_owned()].into_iter().chain(attempt).collect(),
                 rows: places(details).into_iter().chain(found.rows).chain(live).collect(),
                 commands,
-                next: next(next_attempt, &name, style),
+                next: Some(next(next_attempt, &name, style)),
                 ..block
             })
         }
@@ -345,12 +338,21 @@ fn is_limited(details: &Details) -> bool {
     details.limit.is_some() || problem.is_some_and(|problem| problem.short_kind() == "rateLimited")
 }
 
-fn next(at: Option<Timestamp>, name: &str, style: &Style) -> Option<Next> {
+/// The same of a certificate that waits, perhaps for a limit of the CA.
+fn next_of_deferral(details: &Details, at: Option<Timestamp>, name: &str, style: &Style) -> Next {
+    let Some(at) = at.filter(|_| is_limited(details)) else { return next(at, name, style) };
+    let anyway = Hint::Command(format!("certctl renew {name} --ignore-limits"));
+    let text = format!("next attempt {}", style.time(at));
+    Next { text, or: Some(("to order anyway", anyway)) }
+}
+
+/// The next attempt.
+fn next(at: Option<Timestamp>, name: &str, style: &Style) -> Next {
     match at {
         Some(at) => {
             let now = Hint::Command(format!("certctl renew {name}"));
             let text = format!("next attempt {}", style.time(at));
-            Some(Next { text, or: Some(("to retry now", now)) })
+            Next { text, or: Some(("to retry now", now)) }
         }
         None => Next::only("not counted as an attempt; the next run retries"),
     }

@@ -33,7 +33,7 @@ use crate::workspace::{Depth, Request, Settings, Workspace};
 pub(super) fn start_page(shell: &mut Shell) -> Result<ExitCode, CliError> {
     if shell.global.format() != Format::Text {
         let message = "the start page is plain text: -o needs a verb";
-        return Err(CliError::new(ExitCode::Usage, message).to_try("certctl status -o json"));
+        return Err(CliError::new(ExitCode::Usage, message).trying("certctl status -o json"));
     }
     let settings = shell.settings()?;
     let scene = Scene::of(shell);

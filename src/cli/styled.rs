@@ -22,12 +22,12 @@ impl Styled {
 
     /// An error, and what to do about it.
     pub(crate) fn error(text: &str, hint: Option<&str>) -> Self {
-        Self::led_by("error", Paint::Bad, text).to_try(hint)
+        Self::led_by("error", Paint::Bad, text).trying(hint)
     }
 
     /// The same with what to do about it.
     #[must_use]
-    pub(crate) fn to_try(mut self, hint: Option<&str>) -> Self {
+    pub(crate) fn trying(mut self, hint: Option<&str>) -> Self {
         if let Some(hint) = hint {
             self.push("\n  ");
             self.paint(Paint::Bold, "try");

@@ -51,7 +51,7 @@ pub(super) fn advice(
     let message = format!("there is no `{word}`: {}", on_host.sentence);
     let error = CliError::new(ExitCode::Usage, message);
     Some(if std::ptr::eq(on_host, row) {
-        error.to_try(Line::read(words).fill(row.command, config))
+        error.trying(Line::read(words).fill(row.command, config))
     } else {
         // A command of systemd.
         error.hinted(on_host.command)

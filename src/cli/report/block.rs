@@ -47,8 +47,8 @@ pub(crate) struct Next {
 
 impl Next {
     /// Without another one.
-    pub(crate) fn only(text: impl Into<String>) -> Option<Self> {
-        Some(Self { text: text.into(), or: None })
+    pub(crate) fn only(text: impl Into<String>) -> Self {
+        Self { text: text.into(), or: None }
     }
 }
 
@@ -186,7 +186,7 @@ mod tests {
             tags: vec!["challenge".into(), "attempt 2".into()],
             rows: Row::new("detail", "one\n  two\u{7}…").into_iter().collect(),
             commands: ["certctl status web", "certctl check dns x"].map(command).to_vec(),
-            next: Next::only("next attempt tomorrow"),
+            next: Some(Next::only("next attempt tomorrow")),
         }
     }
 

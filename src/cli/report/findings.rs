@@ -187,12 +187,11 @@ fn of_problem(
         (doing, kind) => format!("{doing}: {kind}"),
     };
     // The challenge itself is no longer known.
-    let title = match &failure.cause {
-        Cause::Challenge(refused) => {
-            let star = if refused.wildcard { "*." } else { "" };
-            format!("{star}{} was not validated: {kind}", refused.identifier)
-        }
-        _ => title,
+    let title = if let Cause::Challenge(refused) = &failure.cause {
+        let star = if refused.wildcard { "*." } else { "" };
+        format!("{star}{} was not validated: {kind}", refused.identifier)
+    } else {
+        title
     };
     let mut found = Findings { title, ..Findings::default() };
     found.rows.extend(Row::new("url", url));

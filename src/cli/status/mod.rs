@@ -302,7 +302,7 @@ fn all_found(noun: Noun, names: &[NameTarget], found: &[(&str, String)]) -> Resu
             let similar = similar.unwrap_or_default();
             let message = format!("{} `{}` not found{similar}", noun.kind(), missing.name);
             let command = format!("certctl status {}", noun.kind().to_lowercase());
-            Err(CliError::new(ExitCode::Manifest, message).to_try(command))
+            Err(CliError::new(ExitCode::Manifest, message).trying(command))
         }
         None => Ok(()),
     }
@@ -310,7 +310,7 @@ fn all_found(noun: Noun, names: &[NameTarget], found: &[(&str, String)]) -> Resu
 
 fn no_metrics(noun: Noun) -> CliError {
     let message = format!("-o prometheus is for certificates, not for kind {}", noun.kind());
-    CliError::new(ExitCode::Usage, message).to_try("certctl status -o prometheus")
+    CliError::new(ExitCode::Usage, message).trying("certctl status -o prometheus")
 }
 
 fn lines(lines: impl Iterator<Item = String>) -> String {
