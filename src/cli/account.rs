@@ -14,6 +14,7 @@ use super::message::{Level, Message};
 use super::output::escape;
 use super::run::on_one_thread;
 use super::shell::Shell;
+use super::styled::Styled;
 use super::targets::{open, targets};
 use crate::acme::AccountKey;
 use crate::controller::EffectError;
@@ -36,7 +37,7 @@ pub(crate) fn account(verb: &AccountVerb, shell: &mut Shell) -> Result<ExitCode,
         }
         AccountVerb::Deactivate(args) if !args.yes && !shell.output.can_ask() => {
             let message = "a deactivated account cannot be reactivated";
-            Err(CliError::new(ExitCode::Usage, message).hinted(format_args!(
+            Err(CliError::new(ExitCode::Usage, message).trying(format_args!(
                 "certctl account deactivate {} --yes",
                 args.issuer.issuer.as_deref().unwrap_or("ISSUER")
             )))
@@ -188,7 +189,7 @@ fn chosen<'a>(
     })?;
     let names: Vec<NamespacedName> = issuers.iter().map(|i| i.metadata.key()).collect();
     let name = target.find(&names, shell.global.namespace());
-    let name = name.map_err(|error| CliError::from(error).hinted("certctl status issuer"))?;
+    let name = name.map_err(|error| CliError::from(error).trying("certctl status issuer"))?;
     Ok(issuers.iter().filter(|issuer| issuer.metadata.key() == name).collect())
 }
 
@@ -280,11 +281,12 @@ fn tell(
                 text => format!("\n  {label}: {}", escape(text)),
             };
             let text = format!(
-                "error: {name}: {message}{}{}{}",
+                "{name}: {message}{}{}",
                 line("cause", &advice.cause),
-                line("remedy", &advice.remedy),
-                line("try", advice.command.as_deref().unwrap_or_default())
+                line("remedy", &advice.remedy)
             );
+            let command = advice.command.as_deref().map(escape);
+            let text = Styled::error(&text, command.as_deref());
             let record = Message::new(Level::Error, text, &message)
                 .with("issuer", issuer.metadata.key().to_string())
                 .with("class", class.word())

@@ -11,9 +11,11 @@ use serde::Serialize;
 
 use super::environment::EnvironmentError;
 use super::exit::ExitCode;
+use super::hint::Hint;
 use super::log::LogError;
 use super::message::{Level, Message};
 use super::output::escape;
+use super::styled::Styled;
 use crate::engine::ports::StoreError;
 use crate::trust::{
     Remedy, command_for_denied, command_for_foreign, command_for_owner, quoted, sudo,
@@ -28,7 +30,7 @@ pub struct CliError {
     /// A lower-case fragment; foreign text is already escaped.
     pub message: String,
     /// What to do next, if known.
-    pub hint: Option<String>,
+    pub hint: Option<Hint>,
     /// Whether something was not found where this user reads.
     pub is_absence: bool,
 }
@@ -39,10 +41,16 @@ impl CliError {
         Self { code, message: message.to_string(), hint: None, is_absence: false }
     }
 
-    /// The same with advice.
+    /// The same with advice: a sentence, or commands that are printed as they stand.
     #[must_use]
     pub fn hinted(self, hint: impl fmt::Display) -> Self {
-        Self { hint: Some(hint.to_string()), ..self }
+        Self { hint: Some(Hint::Text(hint.to_string())), ..self }
+    }
+
+    /// The same with a command of certctl to try.
+    #[must_use]
+    pub fn trying(self, command: impl fmt::Display) -> Self {
+        Self { hint: Some(Hint::Command(command.to_string())), ..self }
     }
 
     /// The same, of something that was not found.
@@ -53,10 +61,12 @@ impl CliError {
 
     /// The message on stderr.
     pub fn to_message(&self) -> Message {
-        Message::new(Level::Error, self.to_string(), &self.message)
+        let hint = self.hint.as_ref().map(Hint::to_string);
+        let text = Styled::error(&self.message, hint.as_deref());
+        Message::new(Level::Error, text, &self.message)
             .with("class", self.code.word())
             .with("exit_code", self.code.number())
-            .with_some("hint", self.hint.as_deref())
+            .with_some("hint", hint)
     }
 }
 
@@ -69,23 +79,20 @@ pub(crate) struct ErrorDocument<'a> {
     exit_code: u8,
     message: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    hint: Option<&'a str>,
+    hint: Option<String>,
 }
 
 impl<'a> ErrorDocument<'a> {
     pub(crate) fn of(error: &'a CliError) -> Self {
         let CliError { code, message, hint, .. } = error;
-        Self { class: code.word(), exit_code: code.number(), message, hint: hint.as_deref() }
+        let hint = hint.as_ref().map(Hint::to_string);
+        Self { class: code.word(), exit_code: code.number(), message, hint }
     }
 }
 
 impl fmt::Display for CliError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "error: {}", self.message)?;
-        match &self.hint {
-            Some(hint) => write!(f, "\n  try: {hint}"),
-            None => Ok(()),
-        }
+        self.to_message().text.fmt(f)
     }
 }
 
@@ -111,16 +118,20 @@ impl From<TargetError> for CliError {
         let (code, hint) = match &error {
             TargetError::Ambiguous { .. } | TargetError::NotAName { .. } => (ExitCode::Usage, None),
             TargetError::Several { .. } => (ExitCode::Manifest, None),
-            TargetError::Unknown { .. } => (ExitCode::Manifest, Some("certctl status".to_owned())),
+            TargetError::Unknown { .. } => {
+                (ExitCode::Manifest, Some(Hint::Command("certctl status".to_owned())))
+            }
             TargetError::HostName { certificate, .. } => {
-                (ExitCode::Manifest, Some(format!("certctl status {certificate}")))
+                let hint = format!("certctl status {certificate}");
+                (ExitCode::Manifest, Some(Hint::Command(hint)))
             }
             TargetError::WithoutManifest { name, .. } => {
                 let hint = format!("restore it; or to stop managing it: certctl forget {name}");
-                (ExitCode::Manifest, Some(hint))
+                (ExitCode::Manifest, Some(Hint::Text(hint)))
             }
             TargetError::Invalid { manifest, .. } => {
-                (ExitCode::Manifest, Some(format!("certctl validate {}", quoted(manifest))))
+                let hint = format!("certctl validate {}", quoted(manifest));
+                (ExitCode::Manifest, Some(Hint::Command(hint)))
             }
         };
         Self { hint, is_absence, ..Self::new(code, escape(&error.to_string())) }
@@ -129,21 +140,23 @@ impl From<TargetError> for CliError {
 
 impl From<StoreError> for CliError {
     fn from(error: StoreError) -> Self {
+        let again = |by| Hint::Again { by, note: String::new() };
         let hint = if let Some(line) = command_for_entry(&error) {
-            Some(line.to_string())
+            Some(Hint::Text(line.to_string()))
         } else if let StoreError::ForeignOwner { owner, us, .. } = &error {
             // Root acts as the owner, where it can.
             let owner = if *us == 0 { format!("-u '#{owner}' ") } else { String::new() };
-            Some(format!("sudo {owner}certctl …"))
+            Some(again(format!("sudo {owner}")))
         } else if error.is_denied() {
             // A process of root has all the permissions there are.
-            Some(sudo()).filter(|sudo| !sudo.is_empty()).map(|sudo| format!("{sudo}certctl …"))
+            Some(sudo().to_owned()).filter(|sudo| !sudo.is_empty()).map(again)
         } else if let StoreError::TooOpen { path, .. } = &error {
-            Some(format!("chmod go-rwx {path}"))
+            Some(Hint::Text(format!("chmod go-rwx {path}")))
         } else if let StoreError::Untrusted(error) = &error {
-            error.remedy()
+            error.remedy().map(Hint::Text)
         } else {
-            matches!(error, StoreError::Version { .. }).then(|| "a newer certctl".to_owned())
+            let is_newer = matches!(error, StoreError::Version { .. });
+            is_newer.then(|| Hint::Text("a newer certctl".to_owned()))
         };
         let is_locked = matches!(error, StoreError::Locked { .. });
         let code = if is_locked { ExitCode::Deferred } else { ExitCode::State };
@@ -225,7 +238,8 @@ mod tests {
             (homeless.config_dir(None), "certctl --config-dir FOLDER …, the config directory"),
             (homeless.state_dir(None), "certctl --state-dir FOLDER …, the state directory"),
         ] {
-            assert_eq!(CliError::from(found.unwrap_err()).hint.as_deref(), Some(hint));
+            let expected = Some(Hint::Text(hint.to_owned()));
+            assert_eq!(CliError::from(found.unwrap_err()).hint, expected);
         }
     }
 }

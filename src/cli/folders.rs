@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::environment::{Directory, SYSTEM_CONFIG, Source};
 use super::error::CliError;
+use super::hint::Hint;
 use super::shell::Shell;
 use crate::trust::quoted;
 
@@ -45,28 +46,16 @@ pub(super) fn next(shell: &Shell, verb: &str, config: Option<&Path>) -> String {
     format!("{program}{verb}{flags}")
 }
 
-/// A command of certctl with the flags of the folders; any other text as it is.
-pub(super) fn in_these(command: &str, flags: &str) -> String {
-    let is_command = command.starts_with("certctl ") && !command.contains(OF_SENTENCES);
-    if is_command { [command, flags].concat() } else { command.to_owned() }
-}
-
-/// What a sentence has around a command.
-const OF_SENTENCES: [char; 4] = [';', ',', ':', '…'];
-
 /// The hint as a command that can be typed: with the flags of the folders, and with all that was
-/// typed where it says `certctl …`: for another user, who has none of the variables.
-pub(super) fn with_the_line(mut error: CliError, shell: &Shell, words: &[OsString]) -> CliError {
-    if let Some(hint) = error.hint.as_mut() {
-        *hint = in_these(hint, &flags(shell));
-    }
-    if let Some(hint) = error.hint.as_mut().filter(|hint| hint.contains(THE_LINE)) {
+/// typed, and the flags of its variables, for another user who has none of these.
+pub(super) fn with_the_line(error: CliError, shell: &Shell, words: &[OsString]) -> CliError {
+    let again = |hint: Hint| {
         let words = words.iter().skip(1).map(|word| format!(" {}", typed(&word.to_string_lossy())));
-        let flags = flags_of(shell, |source| matches!(source, Source::Variable(_)));
-        let line = [program(), words.collect(), flags].concat();
-        *hint = hint.replace(THE_LINE, &line);
-    }
-    error
+        let of_variables = flags_of(shell, |source| matches!(source, Source::Variable(_)));
+        let line = [program(), words.collect(), of_variables].concat();
+        hint.in_these(&flags(shell)).again(&line)
+    };
+    CliError { hint: error.hint.map(again), ..error }
 }
 
 /// A word as it is typed; a flag needs no quotes for its dashes.
@@ -94,8 +83,6 @@ fn called(path: &Path, searched: &[&str]) -> String {
 /// Where sudo usually looks for programs, whatever PATH its user has.
 const SEARCHED: &[&str] =
     &["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
-/// In a hint, for what was typed.
-const THE_LINE: &str = "certctl …";
 
 fn flags_of(shell: &Shell, is_meant: fn(Source) -> bool) -> String {
     typed_flags(folders_of(shell, is_meant))
@@ -140,7 +127,10 @@ fn is_unread(config: &Directory, of_system: &Path) -> bool {
 /// all has been read.
 pub(super) fn with_unread(error: CliError, unread: Option<&str>) -> CliError {
     match unread.filter(|_| error.is_absence) {
-        Some(folder) => error.hinted(format_args!("sudo certctl …, for the manifests in {folder}")),
+        Some(folder) => {
+            let note = format!(", for the manifests in {folder}");
+            CliError { hint: Some(Hint::Again { by: "sudo ".to_owned(), note }), ..error }
+        }
         None => error,
     }
 }
@@ -193,26 +183,10 @@ mod tests {
     }
 
     #[test]
-    fn a_command_gets_the_flags_of_the_folders_and_a_sentence_does_not() {
-        for (text, expected) in [
-            ("certctl status web", "certctl status web --state-dir s"),
-            (
-                "certctl renew NAME for one now; certctl issue",
-                "certctl renew NAME for one now; certctl issue",
-            ),
-            ("certctl issue FILE, or put", "certctl issue FILE, or put"),
-            ("sudo certctl status", "sudo certctl status"),
-            ("chmod go-w web.yaml", "chmod go-w web.yaml"),
-        ] {
-            assert_eq!(in_these(text, " --state-dir s"), expected);
-        }
-    }
-
-    #[test]
     fn what_was_not_found_may_be_where_this_user_does_not_read() {
         let error =
-            || CliError::new(ExitCode::Manifest, "`web` not found").hinted("certctl status");
-        let hint = |error: CliError, unread| with_unread(error, unread).hint.unwrap();
+            || CliError::new(ExitCode::Manifest, "`web` not found").trying("certctl status");
+        let hint = |error: CliError, unread| with_unread(error, unread).hint.unwrap().to_string();
         assert_eq!(
             hint(error().of_absence(), Some("/etc/certctl")),
             "sudo certctl …, for the manifests in /etc/certctl"

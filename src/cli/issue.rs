@@ -1,6 +1,6 @@
 //! `certctl issue`, `certctl renew` and `certctl deploy`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::args::{DeployArgs, IssueArgs, RenewArgs};
@@ -24,12 +24,12 @@ use super::timer::Host;
 use crate::controller::alert;
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::engine::{Force, Goal, Task};
-use crate::manifest::{Diagnostic, Loaded, Source};
-use crate::report::{Ending, Fault, Report};
-use crate::resource::{CertificateRecord, FailureClass, NamespacedName};
+use crate::manifest::{Diagnostic, Loaded, SecretSource, Source};
+use crate::report::{Details, Ending, Fault, Report};
+use crate::resource::{CertificateRecord, FailureClass, Fix, NamespacedName};
 use crate::solver::http01::ListenError;
 use crate::store::{OpenMode, StateDirectory};
-use crate::workspace::{Glance, Job, Layout, Request, Targets, Workspace, owes};
+use crate::workspace::{Glance, Job, Lack, Layout, Request, Targets, Workspace, owes};
 
 /// Issues or renews the certificates that are due.
 pub(crate) fn issue(args: &IssueArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
@@ -288,17 +288,9 @@ pub(crate) async fn work_on(
     if verb == "issue" {
         note_unreplaced(workspace, &mut ended, shell).await;
     }
-    let lacking: BTreeSet<_> =
-        ended.iter().filter(|end| lacks_something(end)).map(Report::key).collect();
-    let failed: Vec<&Task> =
-        tasks.iter().filter(|task| lacking.contains(&task.certificate.metadata.key())).collect();
     note_entry(workspace, &mut ended);
-    for unmet in workspace.unmet(&loaded, &secrets, &failed).await? {
-        if !note_place(&mut ended, &unmet) {
-            shell.output.finding(&unmet);
-        }
-    }
-    note_ports(shell, &mut ended, &failed);
+    note_lacks(workspace, &tasks, &mut ended, (&loaded, &secrets)).await?;
+    note_ports(shell, &mut ended, &tasks);
     if has_errors && let Err(error) = Box::pin(workspace.alert_invalid(job())).await {
         tracing::warn!(%error, "the on-failure hook did not run");
     }
@@ -326,7 +318,10 @@ pub(crate) async fn work_on(
         Err(error) => {
             // The exit code of the certificates takes precedence.
             let CliError { message, hint, .. } = error;
-            shell.output.tell(&Message::advice(&message, &hint.unwrap_or_default()));
+            shell.output.tell(&Message::advice(
+                &message,
+                &hint.map(|hint| hint.to_string()).unwrap_or_default(),
+            ));
             Ok(code)
         }
         Ok(()) => Ok(code),
@@ -365,31 +360,62 @@ fn note_entry(workspace: &Workspace, ended: &mut [Report]) {
     }
     let found = workspace.state().check_entries().err();
     let Some(remedy) = found.as_ref().and_then(command_for_entry) else { return };
-    failed.for_each(|end| end.details.fixes.push(remedy.to_string()));
-}
-
-/// Notes where it stands what made a certificate fail; whether one failed by this.
-fn note_place(ended: &mut [Report], unmet: &Diagnostic) -> bool {
-    let is_cause = |end: &&mut Report| {
-        let mut faults = end.error.iter().chain(&end.deploy_error);
-        faults.any(|fault| fault.message.contains(&unmet.message))
+    let fix = match remedy.look {
+        None => Fix::Command(remedy.to_string()),
+        Some(_) => Fix::Advice(remedy.to_string()),
     };
-    let Diagnostic { path, line, column, field, help, .. } = unmet;
-    let path = output::escape(&path.to_string_lossy()).into_owned();
-    let mut is_told = false;
-    for end in ended.iter_mut().filter(is_cause) {
-        end.details.places.push(format!("{path}:{line}:{column} {field}"));
-        let fixes = &mut end.details.fixes;
-        fixes.extend(help.clone().filter(|fix| !fixes.contains(fix)));
-        is_told = true;
-    }
-    is_told
+    failed.for_each(|end| end.details.fixes.push(fix.clone()));
 }
 
-/// Notes what helps where the listener of HTTP-01 cannot listen, with each of these certificates that
-/// nothing else keeps from an order.
-fn note_ports(shell: &Shell, ended: &mut [Report], failed: &[&Task]) {
-    for one in Use::of_tasks(failed.iter().copied()) {
+/// Notes what each certificate that failed by a precondition lacks on this machine.
+async fn note_lacks(
+    workspace: &Workspace,
+    tasks: &[Task],
+    ended: &mut [Report],
+    (loaded, secrets): (&Loaded, &SecretSource),
+) -> Result<(), CliError> {
+    let mut lacking = ended.iter_mut().filter(|end| lacks_something(end)).peekable();
+    if lacking.peek().is_none() {
+        return Ok(());
+    }
+    let tasks: BTreeMap<NamespacedName, &Task> =
+        tasks.iter().map(|task| (task.certificate.metadata.key(), task)).collect();
+    for end in lacking {
+        if let Some(task) = tasks.get(&end.key()) {
+            note_lack(end, workspace.lacks(loaded, secrets, &[task]).await?, loaded);
+        }
+    }
+    Ok(())
+}
+
+/// The places in the manifests, and what to do.
+fn note_lack(end: &mut Report, lacks: Vec<Lack>, loaded: &Loaded) {
+    // A certificate that was issued lacked nothing but what its deployment needs.
+    let is_issued = end.error.is_none();
+    let is_cause = |lack: &Lack| !is_issued || lack.unmet.need.is_of_deployment();
+    let lacks: Vec<Lack> = lacks.into_iter().filter(is_cause).collect();
+    let are_many = lacks.len() > 1;
+    let Details { places, fixes, .. } = &mut end.details;
+    for lack in lacks {
+        let fix = lack.unmet.obstacle.fix.clone();
+        fixes.extend(fix.filter(|fix| !fixes.contains(fix)));
+        let Diagnostic { path, line, column, field, message, .. } = lack.diagnostic(loaded);
+        let path = output::escape(&path.to_string_lossy()).into_owned();
+        let fact = if are_many { format!(": {message}") } else { String::new() };
+        let place = format!("{path}:{line}:{column} {field}{fact}");
+        if !places.contains(&place) {
+            places.push(place);
+        }
+    }
+}
+
+/// Notes what helps where the listener of HTTP-01 cannot listen, with each certificate that nothing else
+/// keeps from an order.
+fn note_ports(shell: &Shell, ended: &mut [Report], tasks: &[Task]) {
+    let lacking: BTreeSet<_> =
+        ended.iter().filter(|end| lacks_something(end)).map(Report::key).collect();
+    let failed = tasks.iter().filter(|task| lacking.contains(&task.certificate.metadata.key()));
+    for one in Use::of_tasks(failed) {
         if one.over_http().is_empty() || one.settings.http01_webroot.is_some() {
             continue;
         }
@@ -401,7 +427,8 @@ fn note_ports(shell: &Shell, ended: &mut [Report], failed: &[&Task]) {
         let key = one.certificate.metadata.key();
         let mut ended = ended.iter_mut().filter(|end| end.error.is_some() && end.key() == key);
         if let Some(end) = ended.find(|end| end.details.places.is_empty()) {
-            end.details.fixes.extend(ways_out(&error).iter().copied().map(str::to_owned));
+            let ways = ways_out(&error).iter().copied();
+            end.details.fixes.extend(ways.map(|way| Fix::Advice(way.to_owned())));
         }
     }
 }

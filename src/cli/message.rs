@@ -8,6 +8,7 @@ use std::fmt::Display;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
+use super::styled::{Paint, Styled};
 use super::time::rfc3339;
 use crate::manifest::{Diagnostic, Severity};
 use crate::resource::{escape_json, escape_lines};
@@ -46,7 +47,7 @@ impl Level {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Message {
     /// As people read it; may have several lines.
-    pub text: String,
+    pub text: Styled,
     pub(super) level: Level,
     line: String,
     fields: Map<String, Value>,
@@ -54,23 +55,23 @@ pub struct Message {
 
 impl Message {
     /// A message without fields.
-    pub fn new(level: Level, text: impl Into<String>, message: impl Display) -> Self {
+    pub fn new(level: Level, text: impl Into<Styled>, message: impl Display) -> Self {
         Self { text: text.into(), level, line: message.to_string(), fields: Map::new() }
     }
 
     /// A message with the level as the prefix of its text.
     pub fn plain(level: Level, message: &str) -> Self {
-        let word = match level {
-            Level::Error => "error: ",
-            Level::Warn => "warning: ",
-            Level::Info => "",
+        let text = match level {
+            Level::Error => Styled::led_by("error", Paint::Bad, message),
+            Level::Warn => Styled::led_by("warning", Paint::Warn, message),
+            Level::Info => message.into(),
         };
-        Self::new(level, format!("{word}{message}"), message.trim_end())
+        Self::new(level, text, message.trim_end())
     }
 
     /// A warning with what to do.
     pub fn advice(warning: &str, advice: &str) -> Self {
-        let text = format!("warning: {warning}\n  try: {advice}");
+        let text = Styled::led_by("warning", Paint::Warn, warning).trying(Some(advice));
         Self::new(Level::Warn, text, warning).with("hint", advice)
     }
 
@@ -85,7 +86,7 @@ impl Message {
             Ok(_) | Err(_) => Map::new(),
         };
         let message = diagnostic.headline();
-        Self { text: diagnostic.render(), level, line: message, fields }
+        Self { text: Styled::of_diagnostic(diagnostic), level, line: message, fields }
     }
 
     /// Adds a field.
@@ -173,7 +174,7 @@ mod tests {
                 "timestamp": "2026-11-21T03:12:09Z", "level": word, "message": said.trim_end(),
             });
             let message = Message::plain(level, said);
-            assert_eq!((object(&message), message.text.as_str()), (wanted, text));
+            assert_eq!((object(&message), message.text.to_string().as_str()), (wanted, text));
         }
         let message =
             Message::new(Level::Info, "x", "y").with("n", 3).with_some("none", None::<u8>);

@@ -34,8 +34,10 @@ pub(super) fn advice(
     let error = CliError::new(ExitCode::Usage, format_args!("`{verb}` needs {missing}"));
     // What changes something is to be typed, not pasted.
     let first = names.first().filter(|_| SHOWING.contains(verb)).map_or("NAME", String::as_str);
+    if names.len() == 1 && first != "NAME" {
+        return Some(error.trying(format_args!("certctl {verb} {first}")));
+    }
     Some(error.hinted(match names.len() {
-        1 if first != "NAME" => format!("certctl {verb} {first}"),
         0 => format!("certctl status; certctl help {verb}"),
         1..=FEW => format!("certctl {verb} {first}; the names are: {}", names.join(", ")),
         _ => format!("certctl {verb} {first}; certctl status lists the names"),
@@ -69,7 +71,9 @@ mod tests {
             let refusal = Arguments::command().try_get_matches_from(&words).unwrap_err();
             let folder = state.path().to_str().unwrap();
             let folders = [("CERTCTL_CONFIG_DIR", folder), ("CERTCTL_STATE_DIR", "/nowhere")];
-            advice(&refusal, &words, &Environment::from_pairs(&folders))?.hint
+            advice(&refusal, &words, &Environment::from_pairs(&folders))?
+                .hint
+                .map(|hint| hint.to_string())
         };
         let none = "certctl status; certctl help revoke";
         assert_eq!(said("certctl revoke").as_deref(), Some(none));

@@ -41,6 +41,7 @@ mod folders;
 mod forget;
 #[cfg(test)]
 mod golden;
+mod hint;
 mod inspect;
 mod issue;
 mod journal;
@@ -61,6 +62,7 @@ mod run;
 mod scratch;
 mod service;
 mod start_page;
+mod styled;
 mod synonym;
 mod targets;
 mod timer;
@@ -238,7 +240,7 @@ fn refuse_unused(verb: &Verb, shell: &Shell) -> Result<(), CliError> {
         return Ok(());
     }
     let message = format!("--metrics-file is for {METRICS_VERBS}");
-    Err(CliError::new(ExitCode::Usage, message).hinted("certctl status -o prometheus"))
+    Err(CliError::new(ExitCode::Usage, message).trying("certctl status -o prometheus"))
 }
 
 fn start(verb: Verb, shell: &mut Shell) -> Result<ExitCode, CliError> {
@@ -342,7 +344,7 @@ mod tests {
     fn a_clock_before_1970_is_an_error_and_no_bug() {
         let error = refuse_time("1969-12-31T23:59:59Z".parse().unwrap()).unwrap_err();
         assert_eq!(error.code, ExitCode::Failed);
-        let text = error.to_message().text;
+        let text = error.to_message().text.to_string();
         let expected =
             "error: the clock of this host says 1969-12-31T23:59:59Z\n  try: set the clock";
         assert_eq!(text, expected);

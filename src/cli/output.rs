@@ -14,6 +14,7 @@ use jiff::Timestamp;
 use super::environment::Environment;
 use super::journal;
 use super::message::{self, Level, Message};
+pub use super::styled::Paint;
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::manifest::Diagnostic;
 use crate::resource::defuse_commands;
@@ -127,10 +128,13 @@ impl Output {
     pub fn tell(&mut self, message: &Message) {
         match self.format {
             LogFormat::Auto if self.has_priorities => {
-                self.say(&journal::with_priority(&message.text, message.level.priority()));
+                let text = message.text.to_string();
+                self.say(&journal::with_priority(&text, message.level.priority()));
             }
-            LogFormat::Auto | LogFormat::Text => self.say(&message.text),
-            LogFormat::Github => self.say(&defuse_commands(&message.text)),
+            LogFormat::Auto | LogFormat::Text => {
+                self.say(&message.text.text(self.stderr.has_color));
+            }
+            LogFormat::Github => self.say(&defuse_commands(&message.text.to_string())),
             LogFormat::Json => self.say(&message.json((self.now)())),
         }
     }
@@ -138,11 +142,9 @@ impl Output {
     /// Prints a diagnostic.
     pub fn finding(&mut self, diagnostic: &Diagnostic) {
         match self.format {
-            LogFormat::Auto if self.has_priorities => {
+            LogFormat::Auto | LogFormat::Text | LogFormat::Json => {
                 self.tell(&Message::of_diagnostic(diagnostic));
             }
-            LogFormat::Auto | LogFormat::Text => self.say(&diagnostic.render()),
-            LogFormat::Json => self.tell(&Message::of_diagnostic(diagnostic)),
             LogFormat::Github => self.say(&message::annotation(diagnostic)),
         }
     }
@@ -315,32 +317,6 @@ pub fn wants_color(choice: When, is_terminal: bool, environment: &Environment) -
         When::Auto if environment.value("NO_COLOR").is_some() => false,
         When::Auto if environment.value("CLICOLOR_FORCE").is_some_and(|value| value != "0") => true,
         When::Auto => is_terminal && environment.value("TERM").is_some_and(|value| value != "dumb"),
-    }
-}
-
-/// The colours in use. Words come first everywhere: a colour never carries a meaning alone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Paint {
-    /// Good.
-    Good,
-    /// In progress, or needs attention.
-    Warn,
-    /// Wrong.
-    Bad,
-    /// Headings.
-    Bold,
-}
-
-impl Paint {
-    /// `text`, coloured when `color`.
-    pub fn on(self, text: &str, color: bool) -> String {
-        let code = match self {
-            Self::Good => "32",
-            Self::Warn => "33",
-            Self::Bad => "31",
-            Self::Bold => "1",
-        };
-        if color { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
     }
 }
 

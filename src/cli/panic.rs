@@ -16,7 +16,7 @@ pub fn install_hook() {
         let text = if TALKS_JSON.load(Ordering::Relaxed) {
             record.json(SystemClock.now()) + "\n"
         } else {
-            record.text
+            record.text.to_string()
         };
         drop(Talk.write_all(text.as_bytes()));
         std::process::exit(i32::from(ExitCode::Failed.number()));

@@ -12,21 +12,23 @@ mod tally;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-pub(crate) use block::{Block, Row};
+pub(crate) use block::{Block, Next, Row};
+use findings::DETAIL;
 pub(crate) use findings::{Findings, of_failure, problem_of};
 pub(crate) use style::Style;
 pub(crate) use tally::tally;
 
 use super::advice::check_of_ca;
+use super::count::count;
 use super::exit::ExitCode;
-use super::folders;
+use super::hint::Hint;
 use super::message::{Level, Message};
 use super::output::{Output, escape};
 use super::time;
 use super::timer::retry_of_hooks;
 use crate::engine::Issued;
 use crate::report::{Details, Ending, Fault, Report};
-use crate::resource::{FailureClass, NamespacedName, Rfc3339, rfc3339};
+use crate::resource::{Failure, FailureClass, NamespacedName, Rfc3339, rfc3339};
 use crate::store::StateDirectory;
 
 /// Each report to print, with the certificates that wait for the same, or met the same silence: a
@@ -109,17 +111,18 @@ pub(crate) fn tell(
     let mut block = block(report, style);
     if let Some(block) = &mut block {
         block.rows.extend(also(alike, style));
-        for command in &mut block.commands {
-            *command = folders::in_these(command, &style.flags);
+        block.commands = block.commands.drain(..).map(|one| one.in_these(&style.flags)).collect();
+        if let Some(Next { or: Some((_, command)), .. }) = &mut block.next {
+            *command = command.clone().in_these(&style.flags);
         }
     }
     if !report.details.is_due {
         let verdict = verdict(report);
         tracing::debug!(certificate = %name, "already reported within the last day: {verdict}");
     } else if output.talks_json() && !report.ending.is_well() {
-        output.tell(&for_programs(report, block.unwrap_or_default()));
+        output.tell(&for_programs(report, &block.unwrap_or_default()));
     } else if let Some(block) = block {
-        output.tell(&block.to_message(style.utf8));
+        output.tell(&block.to_message(style.utf8, style.columns));
     } else if let Some(why) = &report.details.unreplaced {
         let again = format!("to replace it: certctl renew {}", short(&name));
         output.talk(Level::Warn, &format!("{}: {why}; nothing is issued\n  {again}", short(&name)));
@@ -130,13 +133,16 @@ pub(crate) fn tell(
         if output.talks_json() {
             output.tell(&failed(report, fault).with("next_attempt", Value::Null));
         } else {
-            output.tell(&undeployed(&name, fault, &report.details, style).to_message(style.utf8));
+            output.tell(
+                &undeployed(&name, fault, &report.details, style)
+                    .to_message(style.utf8, style.columns),
+            );
         }
     }
 }
 
 /// The JSON line.
-fn for_programs(report: &Report, block: Block) -> Message {
+fn for_programs(report: &Report, block: &Block) -> Message {
     let details = &report.details;
     let message = match &report.error {
         Some(fault) => failed(report, fault),
@@ -155,7 +161,7 @@ fn for_programs(report: &Report, block: Block) -> Message {
         .with_some("report", checks)
         .with_some("signal", details.signal)
         .with("details", rows.collect::<Vec<Value>>())
-        .with("try", block.commands)
+        .with("try", block.commands.iter().map(Hint::to_string).collect::<Vec<_>>())
 }
 
 fn failed(report: &Report, fault: &Fault) -> Message {
@@ -178,7 +184,7 @@ fn about(report: &Report, level: Level, message: &str, class: &str) -> Message {
 pub(crate) fn block(report: &Report, style: &Style) -> Option<Block> {
     let (name, details) = (short(&report.key()), &report.details);
     let next_attempt = report.next_attempt.map(|at| at.0);
-    let status = format!("certctl status {name}");
+    let status = Hint::Command(format!("certctl status {name}"));
     let live = report.error.as_ref().and_then(|_| ends(report.not_after, style));
     let word = |otherwise| if report.error.is_some() { "error" } else { otherwise };
     let block = Block { certificate: name.clone(), ..Block::default() };
@@ -187,28 +193,18 @@ pub(crate) fn block(report: &Report, style: &Style) -> Option<Block> {
         Ending::Locked => Some(Block {
             word: "deferred",
             title: report.why().to_owned(),
-            next: "the next run retries; --lock-timeout waits longer".to_owned(),
+            next: Some(Next::only("the next run retries; --lock-timeout waits longer")),
             ..block
         }),
         Ending::Deferred => {
-            let because =
-                details.evidence.last_failure.as_ref().and_then(|last| {
-                    Row::new("because", format!("{last} [{}]", last.class.word()))
-                });
+            let found = of_deferral(details, &name, style);
             Some(Block {
                 word: word("deferred"),
-                title: details.wait.clone(),
-                rows: because.into_iter().chain(live).collect(),
+                title: found.title,
+                tags: found.tags,
+                rows: found.rows.into_iter().chain(live).collect(),
                 commands: check_of_wait(details).into_iter().chain([status]).collect(),
-                next: match next_attempt.filter(|_| is_limited(details)) {
-                    Some(at) => {
-                        let at = style.time(at);
-                        format!(
-                            "next attempt {at}; to order anyway: certctl renew {name} --ignore-limits"
-                        )
-                    }
-                    None => next(next_attempt, &name, style),
-                },
+                next: Some(next_of_deferral(details, next_attempt, &name, style)),
                 ..block
             })
         }
@@ -218,7 +214,7 @@ pub(crate) fn block(report: &Report, style: &Style) -> Option<Block> {
                 found.rows.extend(Row::new("check", report.checks_text()));
             }
             found.rows.extend(live);
-            found.commands.push(status);
+            let commands = found.commands.into_iter().map(Hint::Command).chain([status]);
             let time = |word, at: Option<Timestamp>| {
                 at.map(|at| format!("{word} {}", style.time(at))).unwrap_or_default()
             };
@@ -230,26 +226,30 @@ pub(crate) fn block(report: &Report, style: &Style) -> Option<Block> {
                 title: found.title,
                 tags: report.error.iter().map(|fault| fault.class.word().to_owned()).collect(),
                 rows: found.rows,
-                commands: found.commands,
-                next: format!("order {order}{since}{kept}; the next run continues it"),
+                commands: commands.collect(),
+                next: Some(Next::only(format!(
+                    "order {order}{since}{kept}; the next run continues it"
+                ))),
                 ..block
             })
         }
         Ending::Failed => {
             let fault = report.error.as_ref()?;
-            let found = of_failure(fault.failure.as_ref()?, &details.evidence, &name, style);
+            let failure = fault.failure.as_ref()?.without_fixes();
+            let found = of_failure(&failure, &details.evidence, &name, style);
             let attempt = details.attempts.map(|attempts| format!("attempt {attempts}"));
-            let mut commands = [details.fixes.clone(), found.commands].concat();
+            let more = found.commands.into_iter().map(Hint::Command);
+            let mut commands: Vec<Hint> = fixes(details).chain(more).collect();
             if !commands.contains(&status) {
                 commands.push(status);
             }
             Some(Block {
                 word: "error",
-                title: without_fixes(&found.title, details),
+                title: found.title,
                 tags: [fault.class.word().to_owned()].into_iter().chain(attempt).collect(),
                 rows: places(details).into_iter().chain(found.rows).chain(live).collect(),
                 commands,
-                next: next(next_attempt, &name, style),
+                next: Some(next(next_attempt, &name, style)),
                 ..block
             })
         }
@@ -263,17 +263,21 @@ fn undeployed(name: &NamespacedName, fault: &Fault, details: &Details, style: &S
     let next = details.deploy_next_try.filter(|at| *at > style.now);
     let next = next.map(|at| format!("next try {}", style.time(at)));
     let next = next.unwrap_or_else(|| "the next run retries".to_owned());
-    let command = retry_of_hooks(style.has_reload_unit, &name);
+    let text = last.unwrap_or_default() + &next;
+    let command = retry_of_hooks(style.has_reload_unit, &name).in_these(&style.flags);
     // It works at once too, and for this certificate alone.
     let deploy = style.has_reload_unit.then(|| retry_of_hooks(false, &name));
-    let status = format!("certctl status {name}");
+    let status = Hint::Command(format!("certctl status {name}"));
+    let failure = fault.failure.as_ref().map(Failure::without_fixes);
+    let title = failure.map_or_else(|| fault.message.clone(), |failure| failure.to_string());
+    let commands = fixes(details).chain(deploy).chain([status]);
     Block {
         word: "error",
-        title: without_fixes(&fault.message, details),
+        title,
         tags: vec![fault.class.word().to_owned()],
         rows: places(details).into_iter().collect(),
-        commands: details.fixes.iter().cloned().chain(deploy).chain([status]).collect(),
-        next: format!("{}{next}; to retry now: {command}", last.unwrap_or_default()),
+        commands: commands.map(|one| one.in_these(&style.flags)).collect(),
+        next: Some(Next { text, or: Some(("to retry now", command)) }),
         certificate: name,
     }
 }
@@ -283,10 +287,9 @@ fn places(details: &Details) -> Option<Row> {
     Row::new("at", details.places.join("\n"))
 }
 
-/// The message, when what to do about it has rows of its own.
-fn without_fixes(message: &str, details: &Details) -> String {
-    let fixes = details.fixes.iter();
-    fixes.fold(message.to_owned(), |text, fix| text.replace(&format!(": {fix}"), ""))
+/// What to do about it.
+fn fixes(details: &Details) -> impl Iterator<Item = Hint> {
+    details.fixes.iter().cloned().map(Hint::from)
 }
 
 /// When the live certificate expires, if there is one.
@@ -296,11 +299,37 @@ fn ends(not_after: Option<Rfc3339>, style: &Style) -> Option<Row> {
     Row::new("live", format!("{word} {}", style.time(at)))
 }
 
+/// What is told of a wait.
+struct Wait {
+    title: String,
+    tags: Vec<String>,
+    rows: Vec<Row>,
+}
+
+/// Why a certificate waits. Of a backoff that is what the last attempt failed by, as it was told
+/// then, and of that what the CA said; of any other wait the reason of the last failure is a row.
+fn of_deferral(details: &Details, name: &str, style: &Style) -> Wait {
+    let last = details.evidence.last_failure.as_ref();
+    if let (Some(attempts), Some(last), false) = (details.attempts, last, is_limited(details)) {
+        let found = of_failure(last, &details.evidence, name, style);
+        let rows = found.rows.into_iter().filter(|row| row.label == DETAIL);
+        let tags = vec![last.class.word().to_owned(), count_of(attempts, "failure")];
+        return Wait { title: found.title, tags, rows: rows.collect() };
+    }
+    let because = |last: &Failure| Row::new("because", format!("{last} [{}]", last.class.word()));
+    let rows = last.and_then(because).into_iter().collect();
+    Wait { title: details.wait.clone(), tags: Vec::new(), rows }
+}
+
+fn count_of(number: u32, noun: &str) -> String {
+    count(usize::try_from(number).unwrap_or(usize::MAX), noun)
+}
+
 /// The command for a wait after what failed at the CA, except for its limits.
-fn check_of_wait(details: &Details) -> Option<String> {
+fn check_of_wait(details: &Details) -> Option<Hint> {
     let last = details.evidence.last_failure.as_ref().filter(|_| !is_limited(details));
     last.filter(|last| last.cause.at_the_ca().is_some())?;
-    check_of_ca(&details.evidence.issuer)
+    check_of_ca(&details.evidence.issuer).map(Hint::Command)
 }
 
 /// Whether it waits for a rate limit of the CA, published or not.
@@ -309,12 +338,23 @@ fn is_limited(details: &Details) -> bool {
     details.limit.is_some() || problem.is_some_and(|problem| problem.short_kind() == "rateLimited")
 }
 
-fn next(at: Option<Timestamp>, name: &str, style: &Style) -> String {
+/// The same of a certificate that waits, perhaps for a limit of the CA.
+fn next_of_deferral(details: &Details, at: Option<Timestamp>, name: &str, style: &Style) -> Next {
+    let Some(at) = at.filter(|_| is_limited(details)) else { return next(at, name, style) };
+    let anyway = Hint::Command(format!("certctl renew {name} --ignore-limits"));
+    let text = format!("next attempt {}", style.time(at));
+    Next { text, or: Some(("to order anyway", anyway)) }
+}
+
+/// The next attempt.
+fn next(at: Option<Timestamp>, name: &str, style: &Style) -> Next {
     match at {
         Some(at) => {
-            format!("next attempt {}; to retry now: certctl renew {name}", style.time(at))
+            let now = Hint::Command(format!("certctl renew {name}"));
+            let text = format!("next attempt {}", style.time(at));
+            Next { text, or: Some(("to retry now", now)) }
         }
-        None => "not counted as an attempt; the next run retries".to_owned(),
+        None => Next::only("not counted as an attempt; the next run retries"),
     }
 }
 
@@ -352,15 +392,20 @@ fn well(output: &mut Output, state: &StateDirectory, report: &Report, style: &St
         let distance = distance.strip_prefix("in ").unwrap_or(&distance);
         format!("   {label} {} {distance}", time::local_date(at, zone))
     };
-    let expires = report.not_after.map(|at| date("expires", at));
-    let renews = report.renewal_time.map(|at| date("renews", at));
-    let dates = expires.unwrap_or_default() + &renews.unwrap_or_default();
-    let what = match (&report.details.issued, report.ending) {
-        (_, Ending::Interrupted) => report.why().to_owned(),
-        (Some(_), _) => format!("{:<9}{dates}", "issued"),
-        (None, _) => format!("{:<9}{dates}", "unchanged"),
+    let expires = report.not_after.map(|at| date("expires", at)).unwrap_or_default();
+    let renews = report.renewal_time.map(|at| date("renews", at)).unwrap_or_default();
+    let line = |dates: &str| {
+        let what = match (&report.details.issued, report.ending) {
+            (_, Ending::Interrupted) => report.why().to_owned(),
+            (Some(_), _) => format!("{:<9}{dates}", "issued"),
+            (None, _) => format!("{:<9}{dates}", "unchanged"),
+        };
+        format!("{:<width$}   {}", short(&name), what.trim_end(), width = style.names)
     };
-    let mut text = format!("{:<width$}   {}", short(&name), what.trim_end(), width = style.names);
+    // What is needed least goes first where the line would not fit.
+    let fits = |line: &String| line.chars().count() <= style.columns.unwrap_or(usize::MAX);
+    let lines = [line(&(expires + &renews)), line(&renews)];
+    let mut text = lines.into_iter().find(fits).unwrap_or_else(|| line(""));
     if let Some(issued) = &report.details.issued {
         let secret = NamespacedName::new(&name.namespace, &issued.secret_name);
         if let Ok(folder) = state.secret_path(&secret) {

@@ -8,6 +8,7 @@ use super::message::{Level, Message};
 use super::output::escape;
 use super::result::{Revoked, RevokedState};
 use super::shell::Shell;
+use super::styled::Styled;
 use crate::controller::EffectError;
 use crate::resource::{NamespacedName, Revocation};
 use crate::workspace::{Finished, SentRevocation, Workspace};
@@ -90,7 +91,8 @@ fn report(
             };
             let message = error.to_string();
             let message = escape(&message);
-            let text = format!("error: {name}: serial {serial} not revoked: {message}\n  {next}");
+            let text = format!("{name}: serial {serial} not revoked: {message}\n  {next}");
+            let text = Styled::error(&text, None);
             let class = error.cause.class();
             let record = Message::new(Level::Error, text, format_args!("not revoked: {message}"))
                 .with("certificate", name.to_string())

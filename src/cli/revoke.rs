@@ -222,7 +222,7 @@ async fn file(args: &RevokeArgs, path: &Path, shell: &mut Shell) -> Result<ExitC
             ExitCode::Usage,
             format_args!("{} is the live certificate of {name}", path.display()),
         );
-        return Err(error.hinted(format_args!("certctl revoke {name}")));
+        return Err(error.trying(format_args!("certctl revoke {name}")));
     }
     let (serial, reason) = (&leaf.serial, args.reason);
     let facts = format!("{}: serial {serial} will be revoked ({reason})", path.display());

@@ -116,9 +116,9 @@ fn refused(error: BackError) -> CliError {
     let error = CliError::new(ExitCode::Manifest, message);
     match possible {
         Some(found) => {
-            error.hinted(format_args!("certctl rollback {certificate} --to {}", found.revision))
+            error.trying(format_args!("certctl rollback {certificate} --to {}", found.revision))
         }
-        None => error.hinted(format_args!("certctl renew {certificate}")),
+        None => error.trying(format_args!("certctl renew {certificate}")),
     }
 }
 

@@ -15,6 +15,7 @@ use super::environment::Source;
 use super::error::CliError;
 use super::exit::ExitCode;
 use super::folders;
+use super::hint::Hint;
 use super::output::{Paint, escape};
 use super::report::short;
 use super::run::on_one_thread;
@@ -32,7 +33,7 @@ use crate::workspace::{Depth, Request, Settings, Workspace};
 pub(super) fn start_page(shell: &mut Shell) -> Result<ExitCode, CliError> {
     if shell.global.format() != Format::Text {
         let message = "the start page is plain text: -o needs a verb";
-        return Err(CliError::new(ExitCode::Usage, message).hinted("certctl status -o json"));
+        return Err(CliError::new(ExitCode::Usage, message).trying("certctl status -o json"));
     }
     let settings = shell.settings()?;
     let scene = Scene::of(shell);
@@ -309,8 +310,8 @@ impl Found {
     }
 
     /// Three commands, and what each is for.
-    fn next_steps(&self, place: &Place, by_unit: bool) -> Vec<(String, &'static str)> {
-        let of = |line: &str, what| (format!("certctl {line}"), what);
+    fn next_steps(&self, place: &Place, by_unit: bool) -> Vec<(Hint, &'static str)> {
+        let of = |line: &str, what| (Hint::Command(format!("certctl {line}")), what);
         let mut steps = Vec::new();
         if let Some(worst) = self.faults.first() {
             let name = &worst.name;
@@ -334,9 +335,11 @@ impl Found {
         } else if self.due == 0 {
             let line = match (&place.scheduler, place.is_of_user) {
                 (None | Some(Scheduler::Enabled(_)), _) => None,
-                (Some(Scheduler::Absent), true) => Some(line_of_user()),
-                (Some(Scheduler::Absent), false) => Some(OF_SYSTEMD.to_owned()),
-                (Some(Scheduler::Disabled(_)), is_of_user) => Some(enable_timer(is_of_user)),
+                (Some(Scheduler::Absent), true) => Some(Hint::Command(line_of_user())),
+                (Some(Scheduler::Absent), false) => Some(Hint::Command(OF_SYSTEMD.to_owned())),
+                (Some(Scheduler::Disabled(_)), is_of_user) => {
+                    Some(Hint::Text(enable_timer(is_of_user)))
+                }
             };
             steps.extend(line.map(|line| (line, "renew automatically")));
             steps.push(of("status", "one line for each certificate"));
@@ -349,10 +352,7 @@ impl Found {
             steps.push(of("status", "one line for each certificate"));
         }
         steps.truncate(STEPS);
-        let flagged = |command: String| {
-            if command.starts_with("certctl ") { command + &place.flags } else { command }
-        };
-        steps.into_iter().map(|(command, what)| (flagged(command), what)).collect()
+        steps.into_iter().map(|(command, what)| (command.in_these(&place.flags), what)).collect()
     }
 
     /// The page of a folder without a Certificate: from nothing to one.
@@ -404,11 +404,13 @@ fn is_denied(error: &StoreError) -> bool {
 }
 
 /// Commands, and behind or below each what it is for.
-fn steps(steps: &[(String, &str)], width: usize) -> String {
+fn steps(steps: &[(Hint, &str)], width: usize) -> String {
+    let steps = steps.iter().map(|(command, what)| (command.to_string(), *what));
+    let steps: Vec<(String, &str)> = steps.collect();
     let longest = steps.iter().map(|(command, _)| command.chars().count()).max().unwrap_or(0);
     let fits = steps.iter().all(|(_, what)| longest + what.len() + GAPS <= width);
     let mut text = String::new();
-    for (command, what) in steps {
+    for (command, what) in &steps {
         if fits {
             let gap = " ".repeat(longest.saturating_sub(command.chars().count()));
             text.push_str(&["  ", command, &gap, "   ", what, "\n"].concat());
@@ -526,7 +528,7 @@ mod tests {
         };
         for (has_manifest, step) in [(true, "certctl renew web"), (false, "certctl forget web")] {
             found.faults = vec![fault(has_manifest)];
-            assert_eq!(found.next_steps(&place(None), false)[1].0, step);
+            assert_eq!(found.next_steps(&place(None), false)[1].0.to_string(), step);
         }
         let key = NamespacedName::new("default", "web");
         let renewal_time = Some("2027-01-19T03:00:00Z".parse().unwrap());
@@ -572,23 +574,24 @@ mod tests {
             (false, "certctl deploy web --state-dir /s"),
             (true, "systemctl start certctl-reload.service"),
         ] {
-            assert_eq!(found.next_steps(&place, by_unit)[1].0, step);
+            assert_eq!(found.next_steps(&place, by_unit)[1].0.to_string(), step);
         }
     }
 
     #[test]
     fn a_scheduler_that_is_missing_is_the_first_to_be_made() {
         let found = Found { ready: 1, ..Found::default() };
-        let first = |scheduler| found.next_steps(&place(Some(scheduler)), false).remove(0).0;
+        let first =
+            |scheduler| found.next_steps(&place(Some(scheduler)), false).remove(0).0.to_string();
         assert_eq!(first(Scheduler::Absent), "certctl timer print --systemd");
         let of_user = Place { is_of_user: true, ..place(Some(Scheduler::Absent)) };
-        assert_eq!(found.next_steps(&of_user, false).remove(0).0, line_of_user());
+        assert_eq!(found.next_steps(&of_user, false).remove(0).0.to_string(), line_of_user());
         assert_eq!(first(Scheduler::Enabled("/etc/cron.d/certctl".into())), "certctl status");
         let disabled = || Scheduler::Disabled("/t".into());
         assert_eq!(first(disabled()), "systemctl enable --now certctl.timer");
         let of_user = Place { is_of_user: true, ..place(Some(disabled())) };
         let line = "systemctl --user enable --now certctl.timer";
-        assert_eq!(found.next_steps(&of_user, false).remove(0).0, line);
+        assert_eq!(found.next_steps(&of_user, false).remove(0).0.to_string(), line);
         let page = found.page(&place(Some(disabled())), &scene());
         assert!(page.contains("/t is not enabled: systemctl enable --now certctl.timer"), "{page}");
     }

@@ -48,10 +48,15 @@ pub(super) fn advice(
         Some(row) => row,
         None => row(word)?,
     };
-    let row = of_host(row, has_timer(Path::new("/")));
-    let line = Line::read(words);
-    let message = format!("there is no `{word}`: {}", row.sentence);
-    Some(CliError::new(ExitCode::Usage, message).hinted(line.fill(row.command, config)))
+    let on_host = of_host(row, has_timer(Path::new("/")));
+    let message = format!("there is no `{word}`: {}", on_host.sentence);
+    let error = CliError::new(ExitCode::Usage, message);
+    Some(if std::ptr::eq(on_host, row) {
+        error.trying(Line::read(words).fill(row.command, config))
+    } else {
+        // A command of systemd.
+        error.hinted(on_host.command)
+    })
 }
 
 /// Where a row leads on a host that may have our timer for systemd: there is nothing to print then.
@@ -620,7 +625,7 @@ mod tests {
         let refusal = without_destructive(refusal);
         advice(&refusal, &words, Some(Path::new("/etc/certctl"))).map(|error| {
             assert_eq!(error.code, ExitCode::Usage, "{line}");
-            error.hint.unwrap()
+            error.hint.unwrap().to_string()
         })
     }
 

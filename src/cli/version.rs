@@ -31,7 +31,7 @@ pub fn render(args: &VersionArgs, shell: &Shell) -> Result<String, CliError> {
         }
         Format::Name | Format::Prometheus => {
             Err(CliError::new(ExitCode::Usage, "version has no such format")
-                .hinted("certctl version --short"))
+                .trying("certctl version --short"))
         }
     }
 }

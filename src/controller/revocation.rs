@@ -58,7 +58,7 @@ pub fn decide_request(snapshot: &Snapshot, now: Timestamp) -> Step {
         Ok(Requested::Already(_)) => None,
         Err(error) => {
             return {
-                let cause = Cause::Precondition { message: error.to_string() };
+                let cause = Cause::precondition(error.to_string());
                 Step::Fail(Failure::of(Doing::Nothing, cause))
             };
         }

@@ -85,7 +85,7 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
         Ok(None) => Step::Settled,
         Ok(Some(rollback)) => Step::Record(asked(snapshot, rollback)),
         Err(error) => {
-            let cause = Cause::Precondition { message: error.to_string() };
+            let cause = Cause::precondition(error.to_string());
             Step::Fail(Failure::of(Doing::Nothing, cause))
         }
     }

@@ -72,8 +72,7 @@ impl Snapshot {
 
     /// There is no account to work on.
     pub fn not_registered(&self) -> Cause {
-        let message = format!("no account is known at {}", self.issuer.acme.server);
-        Cause::Precondition { message }
+        Cause::precondition(format!("no account is known at {}", self.issuer.acme.server))
     }
 
     /// The fingerprints of the newer certificates that the live pair may replace in an output,

@@ -99,7 +99,7 @@ fn replaces_trusted(snapshot: &Snapshot, now: Timestamp) -> Option<Failure> {
          certctl.io/allow-untrusted: \"true\", replaces it",
         snapshot.issuer.metadata.name
     );
-    Some(Failure::of(Doing::Nothing, Cause::Precondition { message }))
+    Some(Failure::of(Doing::Nothing, Cause::precondition(message)))
 }
 
 /// The same, with the event that no window allowed the renewal.

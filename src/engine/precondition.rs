@@ -12,8 +12,7 @@ use super::perform::{IssuerAccess, ProviderAccess, check_target, password};
 use crate::acme::AccountKey;
 use crate::manifest::{SecretError, SecretSource};
 use crate::resource::{
-    Certificate, DeployTarget, Issuer, NamespacedName, Obstacle, SecretKeySelector, Settings,
-    SolverKind, keystore,
+    Certificate, DeployTarget, Issuer, Obstacle, SecretKeySelector, Settings, SolverKind, keystore,
 };
 use crate::solver::http01::check_webroot;
 
@@ -26,10 +25,11 @@ pub struct Unmet {
     pub path: Vec<String>,
     /// The secret below that field that is meant.
     pub secret: Option<String>,
-    pub message: String,
     pub need: Need,
-    /// What the message says, with what to do about it apart from that.
+    /// What is in the way, in a few words, and what to do about it.
     pub obstacle: Obstacle,
+    /// The same fact with its details, without what to do.
+    pub message: String,
 }
 
 /// What a field needs on this machine.
@@ -47,21 +47,26 @@ pub enum Need {
     Field,
 }
 
+impl Need {
+    /// Whether a certificate can be issued without it, and not deployed.
+    pub fn is_of_deployment(&self) -> bool {
+        match self {
+            Self::Hook(_) | Self::Output(_) => true,
+            Self::Webroot(_) | Self::Secret(_) | Self::Field => false,
+        }
+    }
+}
+
 impl Unmet {
     fn new(of_issuer: bool, path: &str, need: Need, obstacle: Obstacle) -> Self {
         let path = path.split(' ').map(str::to_owned).collect();
-        let message = obstacle.to_string();
-        Self { of_issuer, secret: None, message: String::new(), path, need, obstacle }
-            .worded(&message)
+        let message = obstacle.fact.clone();
+        Self { of_issuer, secret: None, path, need, obstacle, message }
     }
 
     /// The same with another message.
     fn worded(self, message: &dyn fmt::Display) -> Self {
-        let message = message.to_string();
-        // A cause that begins with the field: it is said with the place.
-        let field = self.path.join(".");
-        let own = message.strip_prefix(&field).and_then(|rest| rest.strip_prefix(": "));
-        Self { message: own.unwrap_or(&message).to_owned(), ..self }
+        Self { message: message.to_string(), ..self }
     }
 
     /// A Secret that cannot be used.
@@ -72,7 +77,7 @@ impl Unmet {
     /// The profile that the CA does not have.
     pub fn profile(issuer: &Issuer, message: &str) -> Self {
         let profiles = format!("certctl check acme {}", issuer.metadata.name);
-        let obstacle = Obstacle::new(message).command(profiles);
+        let obstacle = Obstacle::new(message).certctl(profiles);
         Self::new(true, "spec acme profile", Need::Field, obstacle)
     }
 
@@ -91,23 +96,18 @@ pub fn of_certificate(
 ) -> Vec<Unmet> {
     let mut unmet = Vec::new();
     let keystores = certificate.spec.keystores.clone().unwrap_or_default();
-    let jks = keystores.jks.filter(|jks| jks.create).map(|jks| jks.password_secret_ref);
-    let pkcs12 = keystores.pkcs12.filter(|p12| p12.create).map(|p12| p12.password_secret_ref);
-    for (wanted, file, field) in [
+    let jks = keystores.jks.is_some_and(|jks| jks.create);
+    let pkcs12 = keystores.pkcs12.is_some_and(|pkcs12| pkcs12.create);
+    for (is_wanted, file, field) in [
         (jks, keystore::KEYSTORE_JKS, "spec keystores jks passwordSecretRef"),
         (pkcs12, keystore::KEYSTORE_P12, "spec keystores pkcs12 passwordSecretRef"),
     ] {
-        let Some(reference) = wanted else { continue };
+        if !is_wanted {
+            continue;
+        }
         if let Err(error) = password(secrets, certificate, file) {
             let need = Need::Secret(format!("for {file}"));
-            let found = reference.map(|SecretKeySelector { name, key }| {
-                let secret = NamespacedName::new(&certificate.metadata.namespace, &name);
-                secrets.resolve(&secret, &key)
-            });
-            let fix = found.and_then(|found| found.err()?.obstacle().fix);
-            let one =
-                Unmet::new(false, field, need, Obstacle { fix, ..Obstacle::new(&error.cause) });
-            unmet.push(one.worded(&error.cause));
+            unmet.push(Unmet::new(false, field, need, error.obstacle()));
         }
     }
     let settings = certificate.settings.or(&issuer.settings);
@@ -150,7 +150,7 @@ fn ca_crt(settings: &Settings, certificate: &Certificate, issuer: &Issuer) -> Op
     }
     let message = format!("issuer \"{}\" has no caBundle", issuer.metadata.name);
     let is_own = certificate.settings.ca_crt_from_bundle;
-    let obstacle = Obstacle::new(message).command("certctl explain issuer.spec.acme.caBundle");
+    let obstacle = Obstacle::new(message).certctl("certctl explain issuer.spec.acme.caBundle");
     Some(Unmet::new(!is_own, &annotation("ca-crt"), Need::Field, obstacle))
 }
 
@@ -174,7 +174,7 @@ pub fn of_issuer(
         let field = "spec acme externalAccountBinding keySecretRef";
         let name = &eab.key_secret_ref.name;
         let one = if let Err(missing) = access.secret(&eab.key_secret_ref) {
-            Unmet::secret(true, field, name, &missing).worded(&error.cause)
+            Unmet::secret(true, field, name, &missing).worded(&error.cause.without_fixes())
         } else {
             let need = Need::Secret(name.clone());
             Unmet::new(true, field, need, Obstacle::new(&error.cause))
@@ -193,7 +193,7 @@ pub fn of_issuer(
         } else if let Err(error) = access.provider(&dns01.provider, reached) {
             let obstacle = Obstacle::new(error);
             let is_exec = dns01.provider.name() == "exec";
-            let obstacle = if is_exec { obstacle.command("certctl help hooks") } else { obstacle };
+            let obstacle = if is_exec { obstacle.certctl("certctl help hooks") } else { obstacle };
             unmet.push(Unmet::new(true, &field, Need::Field, obstacle));
         }
     }

@@ -26,6 +26,17 @@ pub enum Severity {
     Warning,
 }
 
+/// What a part of the text of a diagnostic is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// The severity and the code.
+    Level,
+    /// The run of `^` below the word that is meant.
+    Caret,
+    /// Anything else.
+    Text,
+}
+
 /// What identifies an object among all that were loaded.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectId {
@@ -130,34 +141,45 @@ impl Diagnostic {
 
     /// The diagnostic as text, in rustc's format: headline, position, source line, caret, help.
     pub fn render(&self) -> String {
+        self.parts().into_iter().map(|(_, text)| text).collect()
+    }
+
+    /// The same in parts, each with what it is.
+    pub fn parts(&self) -> Vec<(Mark, String)> {
         let word = match self.severity {
             Severity::Error => "error",
             Severity::Warning => "warning",
         };
-        let mut out = format!("{word}[{}]: {}\n", self.code, printable(&self.headline()));
         let path = printable(&self.path.to_string_lossy());
-        if self.line == 0 {
-            _ = writeln!(out, "  --> {path}");
-        } else {
-            _ = writeln!(out, "  --> {path}:{}:{}", self.line, self.column);
-        }
+        let place =
+            if self.line == 0 { path } else { format!("{path}:{}:{}", self.line, self.column) };
+        let headline = printable(&self.headline());
         let number = self.line.to_string();
         let gutter = " ".repeat(number.len() + 2);
+        let mut parts = vec![
+            (Mark::Level, format!("{word}[{}]", self.code)),
+            (Mark::Text, format!(": {headline}\n  --> {place}\n")),
+        ];
+        let suggestion = self.suggestion.as_deref().map(printable);
+        let mut rest = String::new();
         if let Some(source) = &self.source_line {
             let (text, indent, length) = self.underline(source);
-            _ = writeln!(out, "{gutter}|\n {number} | {text}");
-            _ = write!(out, "{gutter}| {}{}", " ".repeat(indent), "^".repeat(length));
-            if let Some(suggestion) = &self.suggestion {
-                _ = write!(out, " did you mean {}?", printable(suggestion));
+            let indent = " ".repeat(indent);
+            let source = format!("{gutter}|\n {number} | {text}\n{gutter}| {indent}");
+            parts.push((Mark::Text, source));
+            parts.push((Mark::Caret, "^".repeat(length)));
+            if let Some(suggestion) = suggestion {
+                _ = write!(rest, " did you mean {suggestion}?");
             }
-            out.push('\n');
-        } else if let Some(suggestion) = &self.suggestion {
-            _ = writeln!(out, "{gutter}= did you mean {}?", printable(suggestion));
+            rest.push('\n');
+        } else if let Some(suggestion) = suggestion {
+            _ = writeln!(rest, "{gutter}= did you mean {suggestion}?");
         }
         if let Some(help) = &self.help {
-            _ = writeln!(out, "{gutter}= help: {}", printable(help));
+            _ = writeln!(rest, "{gutter}= help: {}", printable(help));
         }
-        out
+        parts.push((Mark::Text, rest));
+        parts
     }
 
     /// The line as it is shown, and how many cells the caret is indented and long.

@@ -41,7 +41,7 @@ mod tree;
 mod url;
 mod validity;
 
-pub use diagnostic::{Blocks, Diagnostic, ObjectId, Severity, count, joined};
+pub use diagnostic::{Blocks, Diagnostic, Mark, ObjectId, Severity, count, joined};
 pub use file::ReadError;
 pub(crate) use file::read_regular;
 pub(crate) use load::listing;

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::controller::Deferral;
 use crate::engine::{self, Ended, Evidence, Issued};
 use crate::resource::{
-    CertificateRecord, CheckReport, Failure, FailureClass, NamespacedName, Reason,
+    CertificateRecord, CheckReport, Failure, FailureClass, Fix, NamespacedName, Reason,
     RevokedCertificate, Rfc3339, Spent, rfc3339,
 };
 
@@ -136,9 +136,9 @@ pub struct Details {
     pub issued: Option<Issued>,
     /// The places in the manifests of what this machine lacks.
     pub places: Vec<String>,
-    /// What to do about it, which the message may end with.
-    pub fixes: Vec<String>,
-    /// The number of consecutive failures, when this one counts.
+    /// What to do about it, which the message may say as well.
+    pub fixes: Vec<Fix>,
+    /// The number of consecutive failures, when this one counts or is waited for.
     pub attempts: Option<u32>,
     /// Why it waits, without the time.
     pub wait: String,
@@ -244,8 +244,10 @@ impl Report {
                 self.message = Some(message);
                 self.next_attempt = until.map(Rfc3339);
                 self.details.wait = deferral(&why, None);
-                if let Deferral::Limit(spent) = why {
-                    self.details.limit = Some(*spent);
+                match why {
+                    Deferral::Limit(spent) => self.details.limit = Some(*spent),
+                    Deferral::Backoff { attempts } => self.details.attempts = Some(attempts),
+                    Deferral::RetryAfter | Deferral::Progress(_) => {}
                 }
             }
             engine::Ending::Locked { holder } => {

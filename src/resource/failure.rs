@@ -10,8 +10,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AuthorizationState, CheckReport, DeployTarget, Identifier, OrderState, Problem, Reason, escape,
-    rfc3339,
+    AuthorizationState, CheckReport, DeployTarget, Identifier, Obstacle, OrderState, Problem,
+    Reason, escape, rfc3339,
 };
 
 /// The class of a failure: it decides the exit code, and whether it counts as an attempt.
@@ -114,6 +114,12 @@ impl Failure {
         } else {
             Reason::Failed
         }
+    }
+
+    /// Without what to do about it where that is known apart from it: there are rows for that.
+    #[must_use]
+    pub fn without_fixes(&self) -> Self {
+        Self { cause: self.cause.without_fixes(), ..self.clone() }
     }
 
     /// Without what differs from run to run, to compare two failures.
@@ -232,7 +238,13 @@ pub enum Cause {
     /// The state directory.
     State { message: String },
     /// A local precondition of any request is not met.
-    Precondition { message: String },
+    Precondition {
+        message: String,
+        /// What the message says, with what to do about it apart from that; empty where that is not
+        /// known, as of a failure that was stored.
+        #[serde(skip)]
+        obstacles: Vec<Obstacle>,
+    },
     /// Anything else on this host.
     Local { message: String },
     /// A failure that format 1 recorded as text.
@@ -405,6 +417,34 @@ impl Cause {
         Self::Ca(CaFailure { fault, url, problem: None, message, clock_ahead: None })
     }
 
+    /// A local precondition that is not met.
+    pub fn precondition(message: impl Into<String>) -> Self {
+        Self::Precondition { message: message.into(), obstacles: Vec::new() }
+    }
+
+    /// What is in the way on this machine; the message says what to do as well.
+    pub fn obstacles(obstacles: Vec<Obstacle>) -> Self {
+        let message = joined(&obstacles, ToString::to_string);
+        Self::Precondition { message, obstacles }
+    }
+
+    /// The cause alone, without what to do about it where that is known apart from it.
+    #[must_use]
+    pub fn without_fixes(&self) -> Self {
+        let mut fact = self.clone();
+        if let Self::Precondition { message, obstacles } = &mut fact {
+            if !obstacles.is_empty() {
+                *message = joined(&std::mem::take(obstacles), |one| one.fact.clone());
+            }
+        } else if let Self::Solver { cause, .. }
+        | Self::LostAccount { cause, .. }
+        | Self::Deployment { cause: Some(cause), .. } = &mut fact
+        {
+            **cause = cause.without_fixes();
+        }
+        fact
+    }
+
     /// The CA's problem document.
     pub fn problem(&self) -> Option<&Problem> {
         if let Self::Ca(ca) = self {
@@ -513,9 +553,20 @@ impl Cause {
             order.url = None;
             order.reason.clear();
             order.failure = order.failure.as_ref().map(|failure| Box::new(failure.likeness()));
+        } else if let Self::Precondition { obstacles, .. } = &mut like {
+            obstacles.clear();
+        } else if let Self::Solver { cause, .. }
+        | Self::LostAccount { cause, .. }
+        | Self::Deployment { cause: Some(cause), .. } = &mut like
+        {
+            **cause = cause.likeness();
         }
         like
     }
+}
+
+fn joined(obstacles: &[Obstacle], word: fn(&Obstacle) -> String) -> String {
+    obstacles.iter().map(word).collect::<Vec<_>>().join("; ")
 }
 
 impl fmt::Display for Cause {
@@ -537,7 +588,7 @@ impl fmt::Display for Cause {
             Self::Provider(ProviderFailure { message, .. })
             | Self::Program(ProgramFailure { message, .. })
             | Self::State { message }
-            | Self::Precondition { message }
+            | Self::Precondition { message, .. }
             | Self::Local { message }
             | Self::Recorded { message } => f.write_str(message),
             Self::KeyMismatch { secret_name, fields } => write!(
@@ -590,6 +641,23 @@ impl fmt::Display for CaFailure {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_to_do_is_apart_from_the_fact_until_a_failure_is_stored() {
+        let fix = |fact: &str, line: &str| Obstacle::new(fact).command(line);
+        let cause = Cause::obstacles(vec![fix("no hook: x", "install x"), Obstacle::new("b")]);
+        let target = DeployTarget::Hook { name: "x".to_owned() };
+        let cause = Cause::Deployment { target, cause: Some(Box::new(cause)) };
+        let failure = Failure::of(Doing::Deploy, cause);
+        let whole = "issued but not deployed: no hook: x: install x; b";
+        assert_eq!(failure.to_string(), whole);
+        let without = failure.without_fixes();
+        assert_eq!(without.to_string(), "issued but not deployed: no hook: x; b");
+        let stored: Failure =
+            serde_json::from_value(serde_json::to_value(&failure).unwrap()).unwrap();
+        assert_eq!((stored.to_string().as_str(), stored.likeness()), (whole, failure.likeness()));
+        assert_eq!(stored.without_fixes(), stored);
+    }
 
     #[test]
     fn a_class_is_stored_and_printed_by_its_one_word() {

@@ -19,6 +19,10 @@ pub struct Obstacle {
 pub enum Fix {
     /// A command line for a shell, as it stands.
     Command(String),
+    /// A command of certctl, as it stands but for the flags of the folders.
+    #[serde(rename = "command")]
+    #[schemars(skip)]
+    Certctl(String),
     /// A sentence.
     Advice(String),
 }
@@ -33,6 +37,12 @@ impl Obstacle {
     #[must_use]
     pub fn command(self, line: impl Into<String>) -> Self {
         Self { fix: Some(Fix::Command(line.into())), ..self }
+    }
+
+    /// The same, and the command of certctl that helps.
+    #[must_use]
+    pub fn certctl(self, line: impl Into<String>) -> Self {
+        Self { fix: Some(Fix::Certctl(line.into())), ..self }
     }
 
     /// The same, and what to do about it.
@@ -53,7 +63,7 @@ impl fmt::Display for Obstacle {
 
 impl fmt::Display for Fix {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Self::Command(text) | Self::Advice(text)) = self;
+        let (Self::Command(text) | Self::Certctl(text) | Self::Advice(text)) = self;
         f.write_str(text)
     }
 }

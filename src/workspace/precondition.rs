@@ -35,14 +35,11 @@ pub struct Lack {
 }
 
 impl Lack {
-    fn diagnostic(self, loaded: &Loaded) -> Diagnostic {
+    /// It at the field that names it.
+    pub fn diagnostic(self, loaded: &Loaded) -> Diagnostic {
         let Self { object, origin, unmet } = self;
         let Unmet { path, secret, message, obstacle, .. } = unmet;
-        let fix = obstacle.fix;
-        // The message may end with it.
-        let said = fix.as_ref().map(|fix| format!(": {fix}")).unwrap_or_default();
-        let fact = message.strip_suffix(&said).unwrap_or(&message).to_owned();
-        let obstacle = Obstacle { fact, fix };
+        let obstacle = Obstacle { fact: message, fix: obstacle.fix };
         manifest::unmet(loaded, object, &origin, (&path, secret.as_deref()), obstacle)
     }
 }

@@ -257,5 +257,5 @@ fn refusal(value: &Value) -> EffectError {
 }
 
 fn precondition(message: &str) -> EffectError {
-    EffectError::new(Cause::Precondition { message: message.to_owned() })
+    EffectError::new(Cause::precondition(message.to_owned()))
 }

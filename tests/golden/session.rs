@@ -3,7 +3,7 @@
 //! Contract: every command line is run by `/bin/sh` as it stands in the scene, with `certctl` in
 //! the PATH and this world's folders in its environment; `$ ` without a terminal, `tty$ ` on one.
 //! Below it stands all that it said, and how it ended. A stream that nothing was said on is left
-//! out.
+//! out. On a terminal, `⏎` ends a line that is too long for it.
 
 use std::env::consts;
 use std::fs::Permissions;
@@ -15,6 +15,7 @@ use std::thread;
 use std::time::Duration;
 
 use certctl::engine::ports::{Clock as _, SystemClock};
+use regex::Regex;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::kept;
@@ -33,8 +34,8 @@ pub(crate) struct Session {
     user: Option<u32>,
 }
 
-/// Rows for thousands of lines.
-const TALL: NonZeroU16 = NonZeroU16::new(3000).unwrap();
+/// Rows for thousands of lines, two for each certificate.
+const TALL: NonZeroU16 = NonZeroU16::new(6000).unwrap();
 
 impl Session {
     /// A scene, named as its file, in a world with a well-behaved CA and no manifest.
@@ -192,7 +193,10 @@ impl Session {
         self.separate();
         self.text += &["tty$ ", &line, "\n"].concat();
         self.text += &remarks;
+        let before = self.text.len();
         self.section("screen", &screen);
+        let said = self.text.split_off(before);
+        self.text += &with_breaks(&said, usize::from(self.columns.get()));
         self.text += &["--- exit ", &code(ended), "\n"].concat();
         ended.unwrap()
     }
@@ -341,6 +345,23 @@ impl Watched {
     }
 }
 
+/// The screen with a mark behind each line that is too long for the terminal, which has broken it.
+/// Told by the text that is compared: how long the paths of this world are is no part of it.
+fn with_breaks(screen: &str, columns: usize) -> String {
+    let colored = Regex::new(r"\{[a-z0-9# ]+:([^{}]*)\}").unwrap();
+    let port = Regex::new("<(http01 )?port>").unwrap();
+    let time = Regex::new("<now[^>]*>").unwrap();
+    let marked = screen.lines().map(|line| {
+        let plain = colored.replace_all(line, "$1");
+        let plain = port.replace_all(&plain, "65535");
+        let is_broken = time.replace_all(&plain, TIME).chars().count() > columns;
+        [line, if is_broken { "⏎" } else { "" }, "\n"].concat()
+    });
+    marked.collect()
+}
+
+/// As long as the times that are told on a terminal.
+const TIME: &str = "2026-11-21 03:12 UTC";
 const STEP: Duration = Duration::from_millis(100);
 
 fn name_of(signal: Signal) -> &'static str {

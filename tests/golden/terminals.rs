@@ -148,7 +148,16 @@ fn colors_are_asked_for_or_not() {
         "CLICOLOR_FORCE=1 certctl status | cat",
         "CLICOLOR_FORCE=0 certctl status | cat",
         "certctl status | cat",
+        "certctl status wbe",
+        "NO_COLOR=1 certctl status wbe",
+        "certctl status wbe 2>&1 | cat",
+        "certctl status wbe --color always 2>&1 | cat",
     ] {
+        scene.on_terminal(line);
+    }
+    let bad = CertificateYaml::new("bad").field("renewBefor: 1h").to_string();
+    scene.note("With a mistake in a manifest.").world.write("bad.yaml", &bad);
+    for line in ["certctl validate bad.yaml", "certctl validate bad.yaml --color never"] {
         scene.on_terminal(line);
     }
     scene.end();

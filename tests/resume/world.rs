@@ -91,7 +91,7 @@ impl World {
     fn prepare(&self, solving: bool) -> Result<Outcome, EffectError> {
         if self.error.secret_is_missing {
             let message = "Secret default/eab is missing".to_owned();
-            return Err(EffectError::new(Cause::Precondition { message }));
+            return Err(EffectError::new(Cause::precondition(message)));
         }
         self.listens.set(solving || self.listens.get());
         Ok(Outcome::Prepared)

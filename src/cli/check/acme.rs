@@ -71,11 +71,11 @@ fn chosen<'a>(
     };
     let error = CliError::new(ExitCode::Manifest, message);
     Err(match (target, names.as_slice()) {
-        (Some(_), [one]) => error.hinted(format_args!("certctl check acme {one}")),
+        (Some(_), [one]) => error.trying(format_args!("certctl check acme {one}")),
         (Some(_), [_, ..]) => {
             error.hinted(format_args!("certctl check acme, with one of: {}", names.join(", ")))
         }
-        (Some(_) | None, _) => error.hinted("certctl check acme -f FILE"),
+        (Some(_) | None, _) => error.trying("certctl check acme -f FILE"),
     })
 }
 

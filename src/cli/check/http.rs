@@ -38,7 +38,7 @@ pub(super) fn check(args: &CheckHttpArgs, shell: &mut Shell) -> Result<ExitCode,
         args.name.parse().map_err(|error| usage(&format_args!("{:?}: {error}", args.name)))?;
     if name.is_wildcard() {
         return Err(usage(&format_args!("{name}: only DNS-01 validates a wildcard"))
-            .hinted(format_args!("certctl check dns {}", name.base())));
+            .trying(format_args!("certctl check dns {}", name.base())));
     }
     on_one_thread(async {
         let known = Known::read(shell, false).await?;

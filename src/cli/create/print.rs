@@ -264,7 +264,7 @@ mod tests {
         let failed = |kind: ErrorKind| {
             let (path, source) = ("/etc/certctl/.tmp-1-2".to_owned(), kind.into());
             let error = StoreError::Io { path, action: "create", source };
-            unwritten(&error, Path::new("/etc/certctl")).to_message().text
+            unwritten(&error, Path::new("/etc/certctl")).to_message().text.to_string()
         };
         let told = "error: no permission to write to /etc/certctl\n  try: run the same command with \
                     sudo, or name another folder with --into";

@@ -25,6 +25,7 @@ use super::output::escape;
 use super::run::on_one_thread;
 use super::shell::Shell;
 use super::status::{Scene, Width};
+use super::styled::{Paint, Styled};
 use crate::engine::Task;
 use crate::engine::ports::StoreError;
 use crate::manifest::Loaded;
@@ -149,12 +150,14 @@ fn text(shell: &Shell, findings: &[Finding]) -> String {
 /// Tells a finding beside the result of another verb.
 pub(super) fn tell(shell: &mut Shell, finding: &Finding) {
     let Finding { subject, fact, remedy, .. } = finding;
-    let (word, level) =
-        if finding.is_wrong() { ("error", Level::Error) } else { ("warning", Level::Warn) };
+    let (word, paint, level) = if finding.is_wrong() {
+        ("error", Paint::Bad, Level::Error)
+    } else {
+        ("warning", Paint::Warn, Level::Warn)
+    };
     let message = format!("{}: {}", escape(subject), escape(fact));
     let remedy = remedy.as_ref().map(|remedy| escape(&remedy.to_string()).into_owned());
-    let hint = remedy.as_deref().map_or_else(String::new, |hint| format!("\n  try: {hint}"));
-    let text = format!("{word}: {message}{hint}");
+    let text = Styled::led_by(word, paint, message.as_str()).trying(remedy.as_deref());
     let message = Message::new(level, text, &message).with_some("hint", remedy);
     shell.output.tell(&message);
 }

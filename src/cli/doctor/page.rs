@@ -57,7 +57,9 @@ impl Layout {
     fn remedy(&self, remedy: &Fix, indent: &str) -> String {
         match remedy {
             // It can be copied: whatever the width, it is one line.
-            Fix::Command(line) => [indent, "try: ", &escape(line), "\n"].concat(),
+            Fix::Command(line) | Fix::Certctl(line) => {
+                [indent, "try: ", &escape(line), "\n"].concat()
+            }
             Fix::Advice(sentence) => {
                 wrap(&["try: ", &escape(sentence)].concat(), indent, self.columns)
             }

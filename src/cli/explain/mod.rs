@@ -233,7 +233,7 @@ fn unknown(kind: Kind, path: &str) -> CliError {
         Some(field) => {
             error.hinted(format_args!("did you mean `certctl explain {word}.{}`?", field.path))
         }
-        None => error.hinted(format_args!("certctl explain {word}")),
+        None => error.trying(format_args!("certctl explain {word}")),
     }
 }
 

@@ -116,7 +116,7 @@ fn what_is_no_field_is_answered_with_what_may_have_been_meant() {
     assert_eq!(error.code, ExitCode::Usage);
     assert_eq!(error.message, "Certificate has no field `spec.renewBefor`");
     let hint = "did you mean `certctl explain certificate.spec.renewBefore`?";
-    assert_eq!(error.hint.as_deref(), Some(hint));
+    assert_eq!(error.hint.map(|hint| hint.to_string()).as_deref(), Some(hint));
     assert_eq!(page(Kind::Certificate, "spec.renewBefor"), None);
     assert_eq!(Kind::parse("Certificates"), Some(Kind::Certificate));
     assert_eq!(Kind::parse("order"), None);

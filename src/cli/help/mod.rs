@@ -64,6 +64,6 @@ fn unknown(line: &str, word: &str, names: &[String]) -> CliError {
     let error = CliError::new(ExitCode::Usage, format_args!("no help for `{word}`"));
     match nearest_by(word, names.iter(), |name| name) {
         Some(name) => error.hinted(format_args!("did you mean `{line} {name}`?")),
-        None => error.hinted(line),
+        None => error.trying(line),
     }
 }

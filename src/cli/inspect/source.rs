@@ -64,7 +64,7 @@ impl Source {
             [kind, word] if kind == "secret" => (true, word),
             _ => {
                 return Err(CliError::new(ExitCode::Usage, "inspect takes one argument")
-                    .hinted("certctl inspect secret NAME"));
+                    .trying("certctl inspect secret NAME"));
             }
         };
         if is_secret {
@@ -120,7 +120,7 @@ impl Source {
                 let Some(files) = owners.files(&secret).await? else {
                     let message = format!("Secret `{secret}` has not been issued yet");
                     return Err(CliError::new(ExitCode::Manifest, message)
-                        .hinted(format_args!("certctl status {}", name.name)));
+                        .trying(format_args!("certctl status {}", name.name)));
                 };
                 let subject = of_files(
                     NameTarget::printed("secret", &secret.namespace, &secret.name),

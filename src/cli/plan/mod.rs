@@ -14,6 +14,7 @@ use super::doctor::{self, Finding};
 use super::document::{self, Items};
 use super::error::{CliError, command_for_entry};
 use super::exit::{self, ExitCode};
+use super::hint::Hint;
 use super::issue::{nothing_found, tell_orphans};
 use super::message::Level;
 use super::output::escape;
@@ -83,7 +84,7 @@ pub(crate) fn plan(args: &PlanArgs, shell: &mut Shell) -> Result<ExitCode, CliEr
         for (name, of) in &damaged {
             let message = format!("{name}: {}", escape(&of.to_string()));
             let error = CliError::new(ExitCode::State, message);
-            let hint = command_for_entry(of).map(|remedy| remedy.to_string());
+            let hint = command_for_entry(of).map(|remedy| Hint::Text(remedy.to_string()));
             shell.output.tell(&CliError { hint, ..error }.to_message());
         }
         let unread = damaged.iter().map(|_| exit::Ending::Failed(FailureClass::State));

@@ -5,9 +5,13 @@
 //! here, all else that could steer a terminal when the block becomes text.
 
 use serde::Serialize;
+use unicode_width::UnicodeWidthStr as _;
 
+use crate::cli::hint::Hint;
 use crate::cli::message::{Level, Message};
-use crate::cli::output::escape;
+use crate::cli::output::{Paint, escape};
+use crate::cli::styled::Styled;
+use crate::cli::wrap::hanging;
 
 /// One message.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -25,12 +29,27 @@ pub(crate) struct Block {
     /// The query, the response, and the cause.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) rows: Vec<Row>,
-    /// Commands for details.
+    /// What removes the cause, and the commands of certctl that show more.
     #[serde(rename = "try", skip_serializing_if = "Vec::is_empty")]
-    pub(crate) commands: Vec<String>,
+    pub(crate) commands: Vec<Hint>,
     /// The next step.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub(crate) next: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) next: Option<Next>,
+}
+
+/// The next step, and the command for another one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Next {
+    pub(crate) text: String,
+    /// What it is for, and the command.
+    pub(crate) or: Option<(&'static str, Hint)>,
+}
+
+impl Next {
+    /// Without another one.
+    pub(crate) fn only(text: impl Into<String>) -> Self {
+        Self { text: text.into(), or: None }
+    }
 }
 
 /// A label, and one line or several behind it.
@@ -51,59 +70,113 @@ impl Row {
 }
 
 impl Block {
-    /// As a message; only `error` has the level ERROR.
-    pub(crate) fn to_message(&self, utf8: bool) -> Message {
-        let level = if self.word == "error" { Level::Error } else { Level::Warn };
-        let text = self.text(utf8);
-        let message = text.strip_prefix(self.word).unwrap_or(&text);
-        let message = message.trim_start_matches(": ").to_owned();
-        Message::new(level, text, message)
+    /// As a message, in lines that fit so many columns; only `error` has the level ERROR.
+    pub(crate) fn to_message(&self, utf8: bool, columns: Option<usize>) -> Message {
+        let is_error = self.word == "error";
+        let (level, paint) =
+            if is_error { (Level::Error, Paint::Bad) } else { (Level::Warn, Paint::Warn) };
+        let styled = Styled::led_by(self.word, paint, self.body(utf8, columns));
+        Message::new(level, styled, self.body(utf8, None))
     }
 
-    /// As people read it; without characters of ours beyond ASCII unless `utf8`.
-    pub(crate) fn text(&self, utf8: bool) -> String {
-        let Self { word, certificate, title, tags, rows, commands, next } = self;
+    /// What stands behind the word; without characters of ours beyond ASCII unless `utf8`.
+    fn body(&self, utf8: bool, columns: Option<usize>) -> Styled {
+        let Self { word, certificate, title, tags, rows, commands: _, next } = self;
+        let shown = |text: &str| {
+            let text = escape(text);
+            if utf8 { text.into_owned() } else { text.replace('…', "...") }
+        };
+        let wide = columns.unwrap_or(usize::MAX);
+        let indent = if wide < LEAST { NARROW } else { TEXTS };
         // A Certificate with the name of a host: its title may begin with that as well.
         let own = title.strip_prefix(certificate.as_str()).and_then(|rest| rest.strip_prefix(": "));
         let title = own.unwrap_or(title);
         let tags = if tags.is_empty() { String::new() } else { format!(" [{}]", tags.join(", ")) };
-        let mut text = format!("{word}: {certificate}: {}{tags}", escape(title));
-        for Row { label, text: value } in rows {
-            text.push_str(&lines(label, value));
+        let title = shown(&format!("{certificate}: {title}{tags}"));
+        let mut body = Styled::from(hanging(&title, word.len() + 2, NARROW, wide));
+        for Row { label, text } in rows {
+            for (label, line) in lines(label, text) {
+                let line = hanging(&shown(line), TEXTS, indent, wide);
+                body.push(&format!("\n  {label:<WIDTH$}  {line}"));
+            }
         }
-        // What is to be done is a line each, before the commands that show more.
-        let (shows, does): (Vec<&str>, Vec<&str>) =
-            commands.iter().map(String::as_str).partition(|line| line.starts_with("certctl "));
-        let shows = Some(shows.join("; ")).filter(|line| !line.is_empty());
-        let does = does.into_iter().map(str::to_owned);
-        let tries: Vec<String> = does.chain(shows).collect();
-        text.push_str(&lines("try", &tries.join("\n")));
-        if !next.is_empty() {
-            text = format!("{text}\n  {}", escape(next));
+        for (at, (line, is_whole)) in self.tries(columns.is_some()).into_iter().enumerate() {
+            let label = if at == 0 { "try" } else { "" };
+            let line = shown(&line);
+            let line = if is_whole { line } else { hanging(&line, TEXTS, indent, wide) };
+            body.push("\n  ");
+            body.paint(Paint::Bold, label);
+            body.push(&format!("{:gap$}  {line}", "", gap = WIDTH.saturating_sub(label.len())));
         }
-        if utf8 { text } else { text.replace('…', "...") }
+        if let Some(Next { text, or }) = next {
+            let or = or.as_ref().map(|(what, command)| format!("{what}: {command}"));
+            let whole = [Some(text.clone()), or.clone()].into_iter().flatten();
+            let whole = shown(&whole.collect::<Vec<_>>().join("; "));
+            let fits = whole.width().saturating_add(INDENT) <= wide;
+            // A command is never broken.
+            let parts = if fits { vec![whole] } else { vec![shown(text)] };
+            for line in parts {
+                body.push(&format!("\n  {}", hanging(&line, INDENT, NARROW, wide)));
+            }
+            if let Some(or) = or.filter(|_| !fits) {
+                body.push(&format!("\n  {}", shown(&or)));
+            }
+        }
+        body
+    }
+
+    /// What is to be done, a line each, before the commands that show more; and whether a line is a
+    /// command, which is never broken.
+    fn tries(&self, is_watched: bool) -> Vec<(String, bool)> {
+        let mut does = Vec::new();
+        let mut shows = Vec::new();
+        for hint in &self.commands {
+            match hint {
+                Hint::Command(line) => shows.push(line.as_str()),
+                Hint::Shell(line) => does.push((line.clone(), true)),
+                hint @ (Hint::Again { .. } | Hint::Text(_)) => does.push((hint.to_string(), false)),
+            }
+        }
+        if is_watched {
+            does.extend(shows.into_iter().map(|line| (line.to_owned(), true)));
+        } else if !shows.is_empty() {
+            does.push((shows.join("; "), true));
+        }
+        does
+    }
+
+    /// As people read it, without colours and in lines of any length.
+    #[cfg(test)]
+    pub(crate) fn text(&self, utf8: bool) -> String {
+        self.to_message(utf8, None).text.to_string()
     }
 }
 
-/// `label` before the first line of `value`, white space before the others.
-pub(super) fn lines(label: &str, value: &str) -> String {
-    let mut text = String::new();
-    let mut label = label;
-    for line in value.lines() {
-        text = format!("{text}\n  {label:<WIDTH$}  {}", escape(line.trim_end()));
-        label = "";
-    }
-    text
+/// Each line of `value`, `label` before the first.
+fn lines<'a>(label: &'a str, value: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
+    let labels = std::iter::once(label).chain(std::iter::repeat(""));
+    labels.zip(value.lines().map(str::trim_end))
 }
 
 /// As long as the longest label: `instance`.
 const WIDTH: usize = 8;
+/// Where the lines below a title begin, and those that continue one.
+const INDENT: usize = 2;
+const NARROW: usize = 4;
+/// Where the texts behind labels begin.
+const TEXTS: usize = INDENT + WIDTH + 2;
+/// In fewer columns, a text is continued further left.
+const LEAST: usize = 40;
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
     use super::*;
+
+    fn command(line: &str) -> Hint {
+        Hint::Command(line.to_owned())
+    }
 
     fn block() -> Block {
         Block {
@@ -112,8 +185,8 @@ mod tests {
             title: "no\u{1b}[2J".into(),
             tags: vec!["challenge".into(), "attempt 2".into()],
             rows: Row::new("detail", "one\n  two\u{7}…").into_iter().collect(),
-            commands: vec!["certctl status web".into(), "certctl check dns x".into()],
-            next: "next attempt tomorrow".into(),
+            commands: ["certctl status web", "certctl check dns x"].map(command).to_vec(),
+            next: Some(Next::only("next attempt tomorrow")),
         }
     }
 
@@ -124,15 +197,53 @@ mod tests {
                     next attempt tomorrow";
         assert_eq!(block().text(true), text);
         assert_eq!(block().text(false), text.replace('…', "..."));
-        let fixed =
-            Block { commands: vec!["mkdir /a".into(), "certctl status web".into()], ..block() };
-        let tries = "  try       mkdir /a\n            certctl status web\n";
+        let (first, then) =
+            (Hint::Text("certctl issue, or mkdir /a".into()), Hint::Text("b".into()));
+        let fixed = Block { commands: vec![command("certctl status web"), first, then], ..block() };
+        let tries = "  try       certctl issue, or mkdir /a\n            b\n            \
+                     certctl status web\n";
         assert!(fixed.text(true).contains(tries), "{}", fixed.text(true));
         let twice = Block { title: "web: no solver".into(), ..block() };
         assert!(twice.text(true).starts_with("error: web: no solver [challenge"), "{twice:?}");
         let bare = Block { word: "pending", title: "x".into(), ..Block::default() };
         assert_eq!(bare.text(false), "pending: : x");
         assert_eq!((Row::new("x", " \n"), Row::new("x", "")), (None, None));
+    }
+
+    #[test]
+    fn lines_fit_a_terminal_and_commands_stay_whole() {
+        let block = Block {
+            title: "www.example.com was not validated: unauthorized".into(),
+            rows: Row::new("cause", "the CA received a different response").into_iter().collect(),
+            commands: vec![
+                Hint::Text("make the folder, or name another one".into()),
+                Hint::Shell("install -D -m 0640 -g certctl /dev/stdin /etc/x".into()),
+                command("certctl check http www.example.com"),
+                command("certctl status web"),
+            ],
+            next: Some(Next {
+                text: "next attempt tomorrow".into(),
+                or: Some(("to retry now", command("certctl renew web"))),
+            }),
+            ..block()
+        };
+        let at = |columns| block.to_message(true, Some(columns)).text.to_string();
+        let text = "\
+error: web: www.example.com was not
+    validated: unauthorized [challenge,
+    attempt 2]
+  cause     the CA received a different
+            response
+  try       make the folder, or name
+            another one
+            install -D -m 0640 -g certctl /dev/stdin /etc/x
+            certctl check http www.example.com
+            certctl status web
+  next attempt tomorrow
+  to retry now: certctl renew web";
+        assert_eq!(at(42), text);
+        assert!(at(38).contains("the CA received a\n    different response\n"), "{}", at(38));
+        assert!(at(80).ends_with("tomorrow; to retry now: certctl renew web"), "{}", at(80));
     }
 
     #[test]
@@ -145,7 +256,7 @@ mod tests {
             "tags": ["challenge", "attempt 2"],
             "rows": [{ "label": "detail", "text": "one\n  two\u{7}…" }],
             "try": ["certctl status web", "certctl check dns x"],
-            "next": "next attempt tomorrow",
+            "next": { "text": "next attempt tomorrow", "or": null },
         });
         assert_eq!(value, expected);
     }

@@ -186,6 +186,13 @@ fn of_problem(
         (doing, "") => doing.to_owned(),
         (doing, kind) => format!("{doing}: {kind}"),
     };
+    // The challenge itself is no longer known.
+    let title = if let Cause::Challenge(refused) = &failure.cause {
+        let star = if refused.wildcard { "*." } else { "" };
+        format!("{star}{} was not validated: {kind}", refused.identifier)
+    } else {
+        title
+    };
     let mut found = Findings { title, ..Findings::default() };
     found.rows.extend(Row::new("url", url));
     found.problem(problem, &[], style);
@@ -217,7 +224,7 @@ impl Findings {
         let status = status.map_or_else(String::new, |status| status.to_string());
         self.rows.extend(Row::new("status", status));
         let detail = if details.len() > 1 { details.join("\n") } else { one_line(detail) };
-        self.rows.extend(Row::new("detail", detail));
+        self.rows.extend(Row::new(DETAIL, detail));
         self.rows.extend(Row::new("instance", one_line(instance)));
         self.rows.extend(Row::new("accepts", one_line(&algorithms.join(", "))));
         let each = subproblems.iter().take(MOST_SUBPROBLEMS).map(|sub| {
@@ -404,6 +411,8 @@ fn one_line(text: &str) -> String {
     escape(text.trim()).into_owned()
 }
 
+/// The label of what the CA said.
+pub(super) const DETAIL: &str = "detail";
 /// How many names, or different answers, are printed.
 const FEW: usize = 3;
 const MOST_OTHERS: usize = 5;

@@ -5,6 +5,7 @@ use jiff::tz::TimeZone;
 
 use crate::cli::folders;
 use crate::cli::shell::Shell;
+use crate::cli::status::Width;
 use crate::cli::time;
 use crate::cli::timer::leaves_hooks_to_unit;
 
@@ -19,6 +20,8 @@ pub(crate) struct Style {
     pub(crate) utf8: bool,
     /// The width of the names of certificates, in columns, where several lines begin with one.
     pub(crate) names: usize,
+    /// The width of the reader's terminal, in columns; `None` where nothing is wrapped.
+    pub(crate) columns: Option<usize>,
     /// Whether the hooks of this state are left to `certctl-reload.service`.
     pub(crate) has_reload_unit: bool,
     /// The flags of the folders, as they were typed, for commands.
@@ -32,7 +35,8 @@ impl Style {
         let zone = is_watched.then(time::system_zone);
         let has_reload_unit = leaves_hooks_to_unit(shell);
         let (utf8, flags) = (shell.environment.is_utf8(), folders::flags(shell));
-        Self { now, zone, utf8, names: 0, has_reload_unit, flags }
+        let columns = is_watched.then(Width::of_stderr).flatten();
+        Self { now, zone, utf8, names: 0, columns, has_reload_unit, flags }
     }
 
     /// A time with the relative one beside it.

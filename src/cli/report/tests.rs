@@ -7,8 +7,8 @@ use crate::controller::Deferral;
 use crate::engine::{Ended, Ending, Evidence, Undeployed};
 use crate::resource::envelope::challenge_of_format_1;
 use crate::resource::{
-    CaFailure, CaFault, Cause, ChallengeFailure, DeployTarget, Doing, Failure, LeafFacts, Limit,
-    Order, OrderFailure, ProgramFailure, Spent,
+    CaFailure, CaFault, Cause, ChallengeFailure, DeployTarget, Doing, LeafFacts, Limit, Order,
+    OrderFailure, ProgramFailure, Spent,
 };
 use crate::store::OpenMode;
 
@@ -28,6 +28,7 @@ fn log() -> Style {
         zone: None,
         utf8: false,
         names: 0,
+        columns: None,
         has_reload_unit: false,
         flags: String::new(),
     }
@@ -40,6 +41,7 @@ fn person() -> Style {
         zone: Some(zone),
         utf8: true,
         names: 0,
+        columns: None,
         has_reload_unit: false,
         flags: String::new(),
     }
@@ -385,7 +387,7 @@ fn what_the_ca_refuses_without_advice_is_looked_at_with_check_acme() {
 #[test]
 fn an_issuer_that_is_missing_is_one_message_for_all_its_certificates() {
     let lacking = |name: &str, what: &str| {
-        let cause = Cause::Precondition { message: format!("no Issuer named {what}") };
+        let cause = Cause::precondition(format!("no Issuer named {what}"));
         let certificate = NamespacedName::new("default", name);
         let failure = Failure::of(Doing::Nothing, cause);
         Ended { certificate, ..failed(failure, None, Evidence::default()) }
@@ -536,7 +538,7 @@ fn failures_and_waits_are_reported_with_place_cause_and_next_step() {
     let (url, why) = ("https://ca.test/directory", "connection refused");
     let transport = at_the_ca(Doing::CreateOrder, CaFault::Unreachable, url, None, why);
     let full = Failure::of(Doing::Nothing, Cause::State { message: "x: no space left".into() });
-    let secret = Cause::Precondition { message: "no secret x".into() };
+    let secret = Cause::precondition("no secret x");
     let secret = Failure::of(Doing::Nothing, secret);
     let cases = vec![
         ("one name refused", one_name()),

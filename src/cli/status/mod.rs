@@ -287,8 +287,8 @@ fn all_found(noun: Noun, names: &[NameTarget], found: &[(&str, String)]) -> Resu
             let similar = similar.map(|(_, name)| format!(", did you mean `{name}`?"));
             let similar = similar.unwrap_or_default();
             let message = format!("{} `{}` not found{similar}", noun.kind(), missing.name);
-            let hint = format!("certctl status {}", noun.kind().to_lowercase());
-            Err(CliError::new(ExitCode::Manifest, message).hinted(hint))
+            let command = format!("certctl status {}", noun.kind().to_lowercase());
+            Err(CliError::new(ExitCode::Manifest, message).trying(command))
         }
         None => Ok(()),
     }
@@ -296,7 +296,7 @@ fn all_found(noun: Noun, names: &[NameTarget], found: &[(&str, String)]) -> Resu
 
 fn no_metrics(noun: Noun) -> CliError {
     let message = format!("-o prometheus is for certificates, not for kind {}", noun.kind());
-    CliError::new(ExitCode::Usage, message).hinted("certctl status -o prometheus")
+    CliError::new(ExitCode::Usage, message).trying("certctl status -o prometheus")
 }
 
 fn lines(lines: impl Iterator<Item = String>) -> String {

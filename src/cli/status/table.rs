@@ -1,6 +1,7 @@
 //! Aligned columns for people.
 
 use crate::cli::output::{Paint, escape};
+use crate::cli::wrap::wrap;
 
 /// One entry of a table; foreign text is escaped.
 #[derive(Clone, Debug)]
@@ -29,7 +30,7 @@ impl Cell {
 impl<T: AsRef<str>> From<T> for Cell {
     fn from(text: T) -> Self {
         let text = escape(text.as_ref()).into_owned();
-        Self { text: if text.is_empty() { "-".to_owned() } else { text }, paint: None }
+        Self { text: if text.is_empty() { NOTHING.to_owned() } else { text }, paint: None }
     }
 }
 
@@ -48,53 +49,106 @@ impl Width {
         let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
         (size.ws_col > 0).then(|| Self { columns: size.ws_col.into(), utf8 })
     }
+
+    /// The columns of the terminal on stderr; `None` when it is none.
+    pub(crate) fn of_stderr() -> Option<usize> {
+        let size = rustix::termios::tcgetwinsize(std::io::stderr()).ok()?;
+        Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
+    }
 }
 
 /// A heading and rows, columns three spaces apart, nothing behind the last one. On a terminal where
-/// not all fit, columns are left out: what a reader misses least goes first. What is still too wide
-/// is cut in its widest columns, but for the first, names, dates and coloured words.
+/// not all fit, columns are left out: what a reader misses least goes first. Why it is so stays: where
+/// that does not fit beside the others, it is a line below its row. What is still too wide is cut in
+/// its widest columns, but for the first, names, dates and coloured words.
 pub(crate) fn render(
     heading: &[&str],
     rows: &[Vec<Cell>],
     color: bool,
     width: Option<Width>,
 ) -> String {
+    let all: Vec<usize> = (0..heading.len()).collect();
+    let Some(columns) = width.map(|width| width.columns) else {
+        return Shown { columns: all, below: None }.render(heading, rows, color, None);
+    };
+    let widths = widths_of(heading, rows);
+    let fits = |shown: &[usize]| {
+        let wide = shown.iter().filter_map(|at| widths.get(*at)).sum::<usize>();
+        wide + GAP * shown.len().saturating_sub(1) <= columns
+    };
+    let shown = those_that_fit(heading, all.clone(), fits);
+    let why = heading.iter().position(|word| WHY.contains(word)).filter(|_| !fits(&shown));
+    let shown = match why {
+        None => Shown { columns: shown, below: None },
+        Some(why) => {
+            let others = all.into_iter().filter(|at| *at != why).collect();
+            Shown { columns: those_that_fit(heading, others, fits), below: Some(why) }
+        }
+    };
+    shown.render(heading, rows, color, width)
+}
+
+/// What of a table is shown.
+struct Shown {
+    /// The places of the columns.
+    columns: Vec<usize>,
+    /// The place of the one that is shown below each row.
+    below: Option<usize>,
+}
+
+impl Shown {
+    fn render(
+        &self,
+        heading: &[&str],
+        rows: &[Vec<Cell>],
+        color: bool,
+        width: Option<Width>,
+    ) -> String {
+        let heading: Vec<&str> =
+            self.columns.iter().filter_map(|at| heading.get(*at).copied()).collect();
+        let of = |row: &Vec<Cell>| -> Vec<Cell> {
+            self.columns.iter().filter_map(|at| row.get(*at).cloned()).collect()
+        };
+        let mut cells: Vec<Vec<Cell>> = rows.iter().map(of).collect();
+        let mut widths = widths_of(&heading, &cells);
+        if let Some(width) = width {
+            fit(&mut widths, &heading, &cells, width.columns);
+            for row in &mut cells {
+                let cut = row.iter().zip(&widths).map(|(cell, most)| cell.cut(*most, width.utf8));
+                *row = cut.collect();
+            }
+        }
+        let words = heading.iter().map(|word| Cell { text: (*word).to_owned(), paint: None });
+        let mut text = line(&words.collect::<Vec<_>>(), &widths, false);
+        for (shown, row) in cells.iter().zip(rows) {
+            text.push_str(&line(shown, &widths, color));
+            let below = self.below.and_then(|at| row.get(at)).filter(|cell| cell.text != NOTHING);
+            if let (Some(below), Some(width)) = (below, width) {
+                text.push_str(&wrap(&below.text, BELOW, width.columns));
+            }
+        }
+        text
+    }
+}
+
+fn widths_of(heading: &[&str], rows: &[Vec<Cell>]) -> Vec<usize> {
     let mut widths: Vec<usize> = heading.iter().map(|word| word.len()).collect();
     for row in rows {
         for (width, cell) in widths.iter_mut().zip(row) {
             *width = (*width).max(cell.text.chars().count());
         }
     }
-    let shown =
-        width.map_or_else(Vec::new, |width| those_that_fit(heading, &widths, width.columns));
-    if !shown.is_empty() && shown.len() < heading.len() {
-        let heading: Vec<&str> = shown.iter().filter_map(|at| heading.get(*at).copied()).collect();
-        let of = |row: &Vec<Cell>| shown.iter().filter_map(|at| row.get(*at).cloned()).collect();
-        return render(&heading, &rows.iter().map(of).collect::<Vec<_>>(), color, width);
-    }
-    let mut cut = Vec::new();
-    if let Some(width) = width {
-        fit(&mut widths, heading, rows, width.columns);
-        cut = rows
-            .iter()
-            .map(|row| row.iter().zip(&widths).map(|(c, w)| c.cut(*w, width.utf8)).collect())
-            .collect();
-    }
-    let rows: &[Vec<Cell>] = if width.is_some() { &cut } else { rows };
-    let heading = heading.iter().map(|word| Cell { text: (*word).to_owned(), paint: None });
-    let mut text = line(&heading.collect::<Vec<_>>(), &widths, false);
-    for row in rows {
-        text.push_str(&line(row, &widths, color));
-    }
-    text
+    widths
 }
 
-/// The places of the columns that are shown in this width.
-fn those_that_fit(heading: &[&str], widths: &[usize], columns: usize) -> Vec<usize> {
-    let mut shown: Vec<usize> = (0..heading.len()).collect();
+/// Those of these columns that are shown, so that they fit.
+fn those_that_fit(
+    heading: &[&str],
+    mut shown: Vec<usize>,
+    fits: impl Fn(&[usize]) -> bool,
+) -> Vec<usize> {
     for word in DROPPED {
-        let wide = shown.iter().filter_map(|at| widths.get(*at)).sum::<usize>();
-        if wide + GAP * shown.len().saturating_sub(1) <= columns {
+        if fits(&shown) {
             break;
         }
         shown.retain(|at| heading.get(*at) != Some(word));
@@ -136,8 +190,16 @@ fn line(cells: &[Cell], widths: &[usize], color: bool) -> String {
 
 /// The columns that a narrow terminal lacks, the first of them first. Who is it, how it is and why
 /// always stay.
-const DROPPED: &[&str] =
-    &["MANIFEST", "SECRET", "ORDER", "SERIAL", "KEY", "REVISION", "ISSUER", "NAMES", "EXPIRES"];
+const DROPPED: &[&str] = &[
+    "MANIFEST", "SECRET", "ORDER", "SERIAL", "URL", "KEY", "REVISION", "ISSUER", "NAMES",
+    "EXPIRES", "COST", "AGE", "RENEWS",
+];
+/// Why a row is as it is: never cut, and never left out.
+const WHY: &[&str] = &["LAST", "REASON"];
+/// Before what stands below its row.
+const BELOW: &str = "    ";
+/// What an empty cell says.
+const NOTHING: &str = "-";
 /// Between two columns.
 const GAP: usize = 3;
 /// Names, dates and counts are never cut.
@@ -173,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_terminal_that_is_too_narrow_gets_fewer_columns_and_then_the_widest_cut() {
+    fn a_terminal_that_is_too_narrow_gets_fewer_columns_and_then_the_reason_below() {
         let rows = [
             vec![
                 Cell::from("a-long-name"),
@@ -198,10 +260,20 @@ mod tests {
              b             READY            x\n"
         );
         assert_eq!(
-            at(10, false),
-            "NAME          READY            LAST\n\
-             a-long-name   PENDING DEPLOY   issue...\n\
-             b             READY            x\n"
+            at(30, true),
+            "NAME          READY\n\
+             a-long-name   PENDING DEPLOY\n    issued 2m ago\n\
+             b             READY\n    x\n"
         );
+        assert_eq!(
+            at(10, false),
+            "NAME          READY\n\
+             a-long-name   PENDING DEPLOY\n    issued\n    2m ago\n\
+             b             READY\n    x\n"
+        );
+        let states = [vec![Cell::from("web"), Cell::from("a long state"), Cell::from("-")]];
+        let narrow = Some(Width { columns: 14, utf8: false });
+        let text = render(&["NAME", "STATE-X", "REASON"], &states, false, narrow);
+        assert_eq!(text, "NAME   STATE-X\nweb    a lon...\n");
     }
 }

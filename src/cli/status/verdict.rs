@@ -188,7 +188,8 @@ impl Verdict {
                 let why = undeployed(view).unwrap_or_default();
                 let name = view.key.to_string();
                 let command = retry_of_hooks(scene.has_reload_unit, &name);
-                let deploy = scene.has_reload_unit.then(|| retry_of_hooks(false, &name) + " or ");
+                let deploy =
+                    scene.has_reload_unit.then(|| format!("{} or ", retry_of_hooks(false, &name)));
                 let deploy = deploy.unwrap_or_default();
                 format!("issued but not deployed: {why}; {deploy}{command} tries now")
             }
@@ -348,6 +349,7 @@ pub(super) fn findings(view: &CertificateView, scene: &Scene) -> Option<Findings
         zone: Some(scene.zone.clone()),
         utf8: true,
         names: 0,
+        columns: None,
         has_reload_unit: false,
         flags: String::new(),
     };

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::cli::environment::{Directory, Source};
+use crate::cli::hint::Hint;
 use crate::cli::shell::Shell;
 
 /// What was found.
@@ -115,11 +116,11 @@ pub(crate) fn leaves_hooks_to_unit(shell: &Shell) -> bool {
 
 /// The command that runs the outputs and hooks of a certificate that have failed or are still to
 /// run. Where a unit does, it is started: only that clears its failure.
-pub(crate) fn retry_of_hooks(by_unit: bool, certificate: &str) -> String {
+pub(crate) fn retry_of_hooks(by_unit: bool, certificate: &str) -> Hint {
     if by_unit {
-        "systemctl start certctl-reload.service".to_owned()
+        Hint::Shell("systemctl start certctl-reload.service".to_owned())
     } else {
-        format!("certctl deploy {certificate}")
+        Hint::Command(format!("certctl deploy {certificate}"))
     }
 }
 

@@ -299,7 +299,7 @@ fn a_server_error_counts_when_it_has_come_back_for_a_day() {
 fn a_failure_is_past_when_what_failed_is_no_longer_asked_for() {
     let failed = |class, counted_with: Option<&str>| {
         let mut snapshot = live();
-        let cause = Cause::Precondition { message: "no secret".to_owned() };
+        let cause = Cause::precondition("no secret".to_owned());
         snapshot.record.last_failure = Some(Failure::new(class, Doing::Nothing, cause));
         snapshot.record.status.last_failure_time = counted_with.map(|_| now());
         snapshot.record.attempted_inputs = counted_with.map(str::to_owned).into_iter().collect();

@@ -123,7 +123,7 @@ fn what_is_missing_on_this_machine_is_looked_for_by_every_run() {
     for at in 0..3 {
         let at = after(SignedDuration::from_mins(at));
         let message = "there is no hook x".to_owned();
-        let outcome = Outcome::Failed(EffectError::new(Cause::Precondition { message }));
+        let outcome = Outcome::Failed(EffectError::new(Cause::precondition(message)));
         let step = DeployStep::Output;
         let record = deploy::absorb(&mut snapshot, step, outcome, at).unwrap();
         assert_eq!(record.events[0].message, "there is no hook x", "not as of the output");

@@ -433,7 +433,7 @@ pub(super) fn error(kind: CauseKind) -> EffectError {
         CauseKind::Unusable => Cause::ca(CaFault::Unusable, message),
         CauseKind::Unauthorized => of_the_provider(ProviderFault::Unauthorized, message),
         CauseKind::Denied => of_the_provider(ProviderFault::Denied, message),
-        CauseKind::Precondition => Cause::Precondition { message },
+        CauseKind::Precondition => Cause::precondition(message),
         CauseKind::State => Cause::State { message },
         CauseKind::Local => Cause::Local { message },
         CauseKind::Program => Cause::Program(ProgramFailure {

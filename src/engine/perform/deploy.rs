@@ -19,7 +19,7 @@ use crate::engine::ports::{Alert, Clock, HookTurn, Store};
 use crate::engine::task::Task;
 use crate::pki;
 use crate::program::{INHERITED, Limits, Program, Run, Runner, end_group, is_running};
-use crate::resource::{DeployTarget, Fix, LeafFacts, NamespacedName, Obstacle, SecretFiles};
+use crate::resource::{Cause, DeployTarget, Fix, LeafFacts, NamespacedName, Obstacle, SecretFiles};
 use crate::store::{Output, OutputError};
 use crate::trust::{
     TrustError, can_be_made, can_be_searched, closed_above, command_for_own, has_nothing_of_others,
@@ -170,7 +170,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     ) -> Result<(), EffectError> {
         let hooks = &self.options.hooks;
         let as_root = hooks.runner() == Runner::Root;
-        let program = hook(hooks, name, hooks.runner()).map_err(error::precondition)?;
+        let program = hook(hooks, name, hooks.runner()).map_err(error::obstacle)?;
         let input = format!("{input}\n").into_bytes();
         let arguments = vec![event.to_owned()];
         // A hook that needs longer starts a service of its own.
@@ -253,17 +253,17 @@ pub(super) fn check_targets<'a>(
         (DeployTarget::Hook { name } | DeployTarget::Reload { name }, obstacle)
             if Program::is_there(&hooks.folder, PLACE, &[name]) == Ok(true) =>
         {
-            Some(format!("hook {name}: {obstacle}"))
+            Some(Obstacle { fact: format!("hook {name}: {}", obstacle.fact), ..obstacle })
         }
         (
             DeployTarget::Output { .. } | DeployTarget::Hook { .. } | DeployTarget::Reload { .. },
             obstacle,
-        ) => Some(obstacle.to_string()),
+        ) => Some(obstacle),
     };
-    let mut unmet: Vec<String> = targets.into_iter().filter_map(unmet).collect();
+    let mut unmet: Vec<Obstacle> = targets.into_iter().filter_map(unmet).collect();
     // One program may be the hook and the reload.
     unmet.dedup();
-    if unmet.is_empty() { Ok(()) } else { Err(error::precondition(unmet.join("; "))) }
+    if unmet.is_empty() { Ok(()) } else { Err(EffectError::new(Cause::obstacles(unmet))) }
 }
 
 /// Checks whether a target can be deployed to, before there is a key.

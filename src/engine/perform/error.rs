@@ -6,7 +6,9 @@ use crate::acme::{AcmeError, Distrust};
 use crate::controller::EffectError;
 use crate::engine::ports::StoreError;
 use crate::program::ProgramError;
-use crate::resource::{CaFailure, CaFault, Cause, ProgramFailure, ProviderFailure, ProviderFault};
+use crate::resource::{
+    CaFailure, CaFault, Cause, Obstacle, ProgramFailure, ProviderFailure, ProviderFault,
+};
 use crate::solver::dns01::ProviderError;
 
 /// The error of a request to the CA.
@@ -132,7 +134,12 @@ pub(super) fn state(error: &StoreError) -> EffectError {
 /// A local precondition of any request that is not met.
 #[expect(clippy::needless_pass_by_value, reason = "texts and errors alike, as they come")]
 pub(super) fn precondition(message: impl ToString) -> EffectError {
-    EffectError::new(Cause::Precondition { message: message.to_string() })
+    EffectError::new(Cause::precondition(message.to_string()))
+}
+
+/// What is in the way on this machine.
+pub(super) fn obstacle(obstacle: Obstacle) -> EffectError {
+    EffectError::new(Cause::obstacles(vec![obstacle]))
 }
 
 /// Any other error on this host.

@@ -15,7 +15,7 @@ use crate::controller::EffectError;
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::manifest::{SecretError, SecretSource};
 use crate::probe::Resolver;
-use crate::resource::{Dns01Provider, Issuer, NamespacedName, SecretKeySelector};
+use crate::resource::{Dns01Provider, Issuer, NamespacedName, Obstacle, SecretKeySelector};
 use crate::solver::dns01::{Api, Context, DnsProvider, Lookup, ProviderError, open};
 
 /// An issuer and the source of its secrets.
@@ -64,8 +64,10 @@ impl<'a> IssuerAccess<'a> {
     pub fn external_account_binding(&self) -> Result<Option<Eab>, EffectError> {
         let Some(eab) = &self.issuer.acme.external_account_binding else { return Ok(None) };
         let bytes = self.secret(&eab.key_secret_ref).map_err(|error| {
-            let (issuer, error) = (&self.issuer.metadata.name, with_the_fix(&error));
-            error::precondition(format!("issuer \"{issuer}\", externalAccountBinding: {error}"))
+            let issuer = &self.issuer.metadata.name;
+            let fact = format!("issuer \"{issuer}\", externalAccountBinding: {error}");
+            let fix = error.obstacle().fix.filter(|_| matches!(error, SecretError::Loose(_)));
+            error::obstacle(Obstacle { fact, fix })
         })?;
         let text = std::str::from_utf8(&bytes).unwrap_or_default().trim();
         if text.is_empty() {

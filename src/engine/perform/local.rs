@@ -74,7 +74,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         if over_http {
             match &task.settings().http01_webroot {
                 Some(webroot) => {
-                    check_webroot(Path::new(webroot)).map_err(error::precondition)?;
+                    check_webroot(Path::new(webroot)).map_err(error::obstacle)?;
                 }
                 None => self.listen(task).await?,
             }

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use zeroize::Zeroizing;
 
-use super::error;
-use crate::controller::EffectError;
 use crate::engine::gather::salted_digest;
 use crate::manifest::{SecretError, SecretSource};
-use crate::resource::{Certificate, NamespacedName, PublishedPair, SecretKeySelector, keystore};
+use crate::resource::{
+    Certificate, NamespacedName, Obstacle, PublishedPair, SecretKeySelector, keystore,
+};
 
 /// A password.
 type Password = Zeroizing<String>;
@@ -28,12 +28,37 @@ pub(in crate::engine) fn changed_passwords(
     changed.map(|(name, _)| name.clone()).collect()
 }
 
+/// Why a keystore has no password.
+#[derive(Debug, thiserror::Error)]
+pub(in crate::engine) enum PasswordError {
+    /// The spec has none.
+    #[error("{field} has no password")]
+    Absent { field: &'static str },
+    /// Its Secret cannot be used.
+    #[error("{field}.passwordSecretRef: {why}")]
+    Secret { field: &'static str, why: SecretError },
+    /// What is in the Secret is no password.
+    #[error("{field}.passwordSecretRef: {why}")]
+    Content { field: &'static str, why: String },
+}
+
+impl PasswordError {
+    /// What is in the way, without the field.
+    pub(in crate::engine) fn obstacle(&self) -> Obstacle {
+        match self {
+            Self::Absent { .. } => Obstacle::new(self),
+            Self::Secret { why, .. } => Obstacle { fix: why.obstacle().fix, ..Obstacle::new(why) },
+            Self::Content { why, .. } => Obstacle::new(why),
+        }
+    }
+}
+
 /// The password of a keystore, by its file name.
 pub(in crate::engine) fn password(
     secrets: &SecretSource,
     certificate: &Certificate,
     name: &str,
-) -> Result<Password, EffectError> {
+) -> Result<Password, PasswordError> {
     let keystores = certificate.spec.keystores.clone().unwrap_or_default();
     let (field, literal, reference) = match name {
         keystore::KEYSTORE_JKS | keystore::TRUSTSTORE_JKS => {
@@ -49,25 +74,28 @@ pub(in crate::engine) fn password(
     };
     match (literal, reference) {
         (Some(literal), _) => Ok(Zeroizing::new(literal)),
-        (None, Some(reference)) => referenced_password(secrets, certificate, &reference)
-            .map_err(|why| error::precondition(format!("{field}.passwordSecretRef: {why}"))),
-        (None, None) => Err(error::precondition(format!("{field} has no password"))),
+        (None, Some(reference)) => referenced_password(secrets, certificate, field, &reference),
+        (None, None) => Err(PasswordError::Absent { field }),
     }
 }
 
 fn referenced_password(
     secrets: &SecretSource,
     certificate: &Certificate,
+    field: &'static str,
     reference: &SecretKeySelector,
-) -> Result<Password, String> {
+) -> Result<Password, PasswordError> {
     let namespace = &certificate.metadata.namespace;
     let secret = NamespacedName::new(namespace, &reference.name);
-    let bytes =
-        secrets.resolve(&secret, &reference.key).map_err(|error: SecretError| error.to_string())?;
-    let text = std::str::from_utf8(&bytes);
-    let text = text.map_err(|_| format!("secret {secret}, `{}`: not UTF-8", reference.key))?;
+    let bytes = secrets.resolve(&secret, &reference.key);
+    let bytes = bytes.map_err(|why| PasswordError::Secret { field, why })?;
+    let is_no_password = |what: &str| {
+        let why = format!("secret {secret}, `{}`: {what}", reference.key);
+        PasswordError::Content { field, why }
+    };
+    let text = std::str::from_utf8(&bytes).map_err(|_| is_no_password("not UTF-8"))?;
     if text.is_empty() {
-        return Err(format!("secret {secret}, `{}`: empty", reference.key));
+        return Err(is_no_password("empty"));
     }
     Ok(Zeroizing::new(text.to_owned()))
 }

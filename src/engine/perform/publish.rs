@@ -155,7 +155,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     ) -> Result<(), EffectError> {
         authorities(task, contents)?;
         for name in contents.keystores.keys() {
-            password(&self.secrets, &task.certificate, name)?;
+            password(&self.secrets, &task.certificate, name).map_err(error::precondition)?;
         }
         Ok(())
     }
@@ -175,7 +175,8 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let contents = KeystoreContents { key, chain, authorities: authorities.as_ref() };
         let mut keystores = BTreeMap::new();
         for (name, setting) in &of.keystores {
-            let password = password(&self.secrets, &task.certificate, name)?;
+            let password =
+                password(&self.secrets, &task.certificate, name).map_err(error::precondition)?;
             let store = keystore(task, &contents, name, setting, &password)?;
             files.0.insert((*name).to_owned(), store);
             let salt = fresh_salt()?;

@@ -1,0 +1,90 @@
+//! What to do next, as a value: what is printed of it depends on the reader's folders, and on what
+//! was typed.
+//!
+//! Contract: where a hint is made, it is known what it is; its text is never read again.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+use crate::resource::Fix;
+
+/// What to do next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Hint {
+    /// One command of certctl, which is printed with the flags of the folders.
+    Command(String),
+    /// What was typed, once more and by another user: what stands before it, and what behind it.
+    Again {
+        /// Such as `sudo `.
+        by: String,
+        /// A note, with its comma; or empty.
+        note: String,
+    },
+    /// A command line of other programs; printed as it stands.
+    Shell(String),
+    /// A sentence, or several commands; printed as it stands.
+    Text(String),
+}
+
+impl Hint {
+    /// The same with the flags of the folders.
+    pub(super) fn in_these(self, flags: &str) -> Self {
+        match self {
+            Self::Command(line) => Self::Command(line + flags),
+            hint @ (Self::Again { .. } | Self::Shell(_) | Self::Text(_)) => hint,
+        }
+    }
+
+    /// The same with this line for what was typed.
+    pub(super) fn again(self, line: &str) -> Self {
+        match self {
+            Self::Again { by, note } => Self::Text([&by, line, &note].concat()),
+            hint @ (Self::Command(_) | Self::Shell(_) | Self::Text(_)) => hint,
+        }
+    }
+}
+
+impl From<Fix> for Hint {
+    fn from(fix: Fix) -> Self {
+        match fix {
+            Fix::Certctl(line) => Self::Command(line),
+            Fix::Command(line) => Self::Shell(line),
+            Fix::Advice(text) => Self::Text(text),
+        }
+    }
+}
+
+impl fmt::Display for Hint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Command(text) | Self::Shell(text) | Self::Text(text) => f.write_str(text),
+            Self::Again { by, note } => write!(f, "{by}certctl …{note}"),
+        }
+    }
+}
+
+/// As its text.
+impl Serialize for Hint {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_gets_the_flags_of_the_folders_and_all_else_stays_as_it_is() {
+        let again = || Hint::Again { by: "sudo ".to_owned(), note: ", for those".to_owned() };
+        let typed = Hint::Text("sudo /bin/certctl plan, for those".to_owned());
+        assert_eq!(again().in_these(" -x").again("/bin/certctl plan"), typed);
+        assert_eq!(again().to_string(), "sudo certctl …, for those");
+        let command = Hint::Command("certctl inspect host:443".to_owned());
+        let expected = Hint::Command("certctl inspect host:443 --state-dir s".to_owned());
+        assert_eq!(command.in_these(" --state-dir s").again("x"), expected);
+        let text = Hint::Text("certctl issue".to_owned());
+        assert_eq!(text.clone().in_these(" --state-dir s").again("x"), text);
+    }
+}
