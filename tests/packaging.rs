@@ -71,6 +71,24 @@ fn the_packaged_units_are_those_that_timer_print_prints() {
     assert_eq!(others, ["certctl.preset"]);
 }
 
+#[test]
+fn the_packaged_schema_is_what_certctl_schema_prints() {
+    let run = Command::new(env!("CARGO_BIN_EXE_certctl")).arg("schema").env_clear().output();
+    let printed = String::from_utf8(run.unwrap().stdout).unwrap();
+    let path = tree(SCHEMA);
+    if std::env::var_os("CERTCTL_REGENERATE").is_some() {
+        fs::File::create(&path).unwrap().write_all(printed.as_bytes()).unwrap();
+    }
+    let kept = fs::read_to_string(&path).unwrap_or_default();
+    assert!(kept == printed, "{SCHEMA}: CERTCTL_REGENERATE=1 cargo test --test packaging");
+    for package in packages() {
+        let source = package.get("usr/share/certctl/certctl.schema.json");
+        assert_eq!(source.map(String::as_str), Some(SCHEMA));
+    }
+    let release = fs::read_to_string(tree("packaging/release")).unwrap();
+    assert!(release.contains(SCHEMA), "the archive has no {SCHEMA}");
+}
+
 /// Where the files of a package are from, by where they are installed: of Cargo.toml's lists, as
 /// (source, destination).
 fn installed<'a>(list: impl Iterator<Item = (&'a str, &'a str)>) -> BTreeMap<String, String> {
@@ -196,4 +214,5 @@ fn the_formula_has_no_version_or_address_of_its_own() {
     assert!(!formula.contains(VERSION) && !formula.contains("://"), "{formula}");
 }
 
+const SCHEMA: &str = "packaging/certctl.schema.json";
 const VERSION: &str = env!("CARGO_PKG_VERSION");

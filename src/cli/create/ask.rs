@@ -12,7 +12,7 @@ use std::time::Duration;
 use clap::ValueEnum as _;
 
 use super::known::Known;
-use super::print::{Placed, check, scalar, write};
+use super::print::{Placed, check, scalar, shown, write};
 use super::{certificate, issuer};
 use crate::cli::args::{CreateCertificateArgs, CreateIssuerArgs, Dns01};
 use crate::cli::check::{Server, WAYS_OF_WEBROOT, listening};
@@ -97,7 +97,7 @@ fn finish(
         let path = placed.path().unwrap_or_default();
         let path = escape(&path.to_string_lossy()).into_owned();
         shell.output.talk(Level::Info, &format!("\n{path}:\n"));
-        shell.output.data(&format!("{between}{text}"))?;
+        shell.output.data(&format!("{between}{}", shown(text)))?;
     }
     let folder = files.first().map(|(placed, _)| placed.config()).unwrap_or_default();
     shell.output.talk(Level::Info, "");

@@ -22,6 +22,22 @@ use crate::resource::{DeployTarget, Issuer, is_dns_subdomain};
 use crate::store::atomic;
 use crate::trust::quoted;
 
+/// Where a package installs the output of `certctl schema`.
+const SCHEMA: &str = "/usr/share/certctl/certctl.schema.json";
+
+/// The manifest as it is shown and written.
+pub(super) fn shown(text: &str) -> String {
+    for_editors(text, Path::new(SCHEMA))
+}
+
+/// The manifest with a first line for editors, when the schema that the line names is there.
+fn for_editors(text: &str, schema: &Path) -> String {
+    if !schema.is_file() {
+        return text.to_owned();
+    }
+    format!("# yaml-language-server: $schema={}\n{text}", schema.display())
+}
+
 /// The name of a manifest's object, and where its file is going to be.
 pub(super) struct Placed {
     pub(super) kind: &'static str,
@@ -168,7 +184,7 @@ pub(super) fn print(
 ) -> Result<ExitCode, CliError> {
     let loaded = check(text)?;
     if placed.into.is_none() {
-        shell.output.data(text)?;
+        shell.output.data(&shown(text))?;
         return Ok(ExitCode::Done);
     }
     let shown = write(placed, text, shell)?;
@@ -199,7 +215,7 @@ pub(super) fn write(placed: &Placed, text: &str, shell: &Shell) -> Result<String
         return Err(error.hinted(format_args!("mkdir -p {folder}")));
     }
     let shown = escape(&path.to_string_lossy()).into_owned();
-    match atomic::write_once(&path, text.as_bytes(), 0o644) {
+    match atomic::write_once(&path, self::shown(text).as_bytes(), 0o644) {
         Ok(true) => Ok(shown),
         Ok(false) => {
             let message = format!("{shown} already exists; certctl does not overwrite it");
@@ -270,6 +286,19 @@ mod tests {
                     sudo, or name another folder with --into";
         assert_eq!(failed(ErrorKind::PermissionDenied), told);
         assert!(failed(ErrorKind::StorageFull).contains(".tmp-1-2"));
+    }
+
+    #[test]
+    fn a_manifest_names_the_schema_for_editors_only_where_it_is_installed() {
+        let folder = tempfile::tempdir().unwrap();
+        let schema = folder.path().join("certctl.schema.json");
+        assert_eq!(for_editors("kind: Issuer\n", &schema), "kind: Issuer\n");
+        atomic::write(&schema, b"{}", 0o644).unwrap();
+        let line = format!("# yaml-language-server: $schema={}", schema.display());
+        assert_eq!(for_editors("kind: Issuer\n", &schema), format!("{line}\nkind: Issuer\n"));
+        let packaged = include_str!("../../../Cargo.toml")
+            .contains(r#"source = "packaging/certctl.schema.json", dest = "/usr/share/certctl/""#);
+        assert!(packaged && SCHEMA == "/usr/share/certctl/certctl.schema.json");
     }
 
     #[test]
