@@ -145,7 +145,7 @@ impl Progress {
         if more > 0 && seen.waits.iter().any(|wait| wait.is_printed) {
             for certificate in std::mem::take(&mut seen.issued) {
                 if seen.told < MOST {
-                    tracing::info!(%certificate, "issued; this run goes on with {more} more");
+                    tracing::info!(%certificate, "issued; {more} still in progress");
                 }
                 seen.told += 1;
             }

@@ -470,7 +470,7 @@ pub(crate) fn verdict(report: &Report) -> String {
 /// Reports that the live pair was written in other formats.
 fn rewritten(output: &mut Output, name: &NamespacedName, why: &str) {
     if output.talks_to_terminal() {
-        let text = format!("{}   written again   {}", short(name), escape(why));
+        let text = format!("{}   rewritten   {}", short(name), escape(why));
         output.talk(Level::Info, &text);
     } else {
         tracing::info!(certificate = %name, "{}", escape(why));

@@ -249,7 +249,7 @@ fn suggested(window: &SuggestedWindow) -> (Reason, String) {
 
 fn failed(error: &NoWindow, next_check: Timestamp) -> (Reason, String) {
     let message = format!(
-        "The CA's renewal information (ARI) is not known: {error}; it is asked for again after {}",
+        "The CA's renewal information (ARI) is unavailable: {error}; the next query is after {}",
         rfc3339(next_check)
     );
     (Reason::Failed, message)

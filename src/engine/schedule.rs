@@ -194,7 +194,7 @@ impl<'a, C: Clock, S: Store> Schedule<'a, C, S> {
             && let Err(error) = self.write(None).await
         {
             // The written entries are dropped when this run has ended.
-            tracing::warn!(%error, "slots are not given back before the end of this run");
+            tracing::warn!(%error, "challenge slots cannot be released before the end of this run");
         }
         turns.iter().filter_map(Turn::released).collect()
     }

@@ -346,7 +346,7 @@ struct Check<'l> {
     loaded: &'l Loaded,
     certificate: &'l Certificate,
     places: &'l Places,
-    /// Whether it has errors of its own: what these leave out is no further error.
+    /// Whether it is invalid by itself: what its errors leave out is no further error.
     is_flawed: bool,
 }
 
@@ -388,7 +388,7 @@ impl Check<'_> {
         let id = ObjectId { kind: reference.kind.to_string(), key: self.issuer_key() };
         let field = "spec.issuerRef.name";
         if self.loaded.blocked.contains(&id) {
-            let message = format!("{id} has errors of its own");
+            let message = format!("{id} is invalid, see above");
             sink.error("E0202", self.places.issuer_name, field, message);
             return None;
         }

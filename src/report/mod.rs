@@ -247,7 +247,7 @@ impl Report {
                 match why {
                     Deferral::Limit(spent) => self.details.limit = Some(*spent),
                     Deferral::Backoff { attempts } => self.details.attempts = Some(attempts),
-                    Deferral::RetryAfter | Deferral::Progress(_) => {}
+                    Deferral::RetryAfter => {}
                 }
             }
             engine::Ending::Locked { holder } => {

@@ -453,7 +453,7 @@ fn columns() -> usize {
 // What the questions are about.
 const ABOUT_CA: &str = "The CA issues the certificate over ACME (RFC 8555). Let's Encrypt is free and \
                         trusted by browsers; its staging CA is for tests, and no client trusts it. \
-                        Another CA tells the URL of its ACME directory in its manual.";
+                        The documentation of another CA has the URL of its ACME directory.";
 const ABOUT_ROOTS: &str = "A private CA has a certificate that this host may not trust yet. The file \
                            has the root certificates in PEM; none for a public CA.";
 const ABOUT_EMAIL: &str = "Some CAs write to this address about the account or a revocation. It is no \

@@ -114,9 +114,10 @@ fn absent(shell: &Shell, path: &Path) -> Finding {
     let above = path.ancestors().skip(1).find(|above| above.exists()).unwrap_or(Path::new("."));
     let access = Access::WRITE_OK | Access::EXEC_OK;
     match rustix::fs::accessat(CWD, above, access, AtFlags::EACCESS) {
-        Ok(()) => {
-            Finding::well("state", format_args!("{shown} is not there yet; the first run makes it"))
-        }
+        Ok(()) => Finding::well(
+            "state",
+            format_args!("{shown} does not exist yet; the first run creates it"),
+        ),
         Err(error) => {
             let above = above.display();
             let obstacle =

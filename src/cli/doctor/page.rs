@@ -67,14 +67,14 @@ impl Layout {
     }
 }
 
-/// `12 checks: 8 well, 3 wrong, 1 not known`.
+/// `12 checks: 8 ok, 3 failed, 1 unknown`.
 pub(super) fn tally(findings: &[Finding]) -> String {
     let number = |verdict| findings.iter().filter(|one| one.verdict == verdict).count();
     let parts = [
-        (Verdict::Well, "well".to_owned()),
+        (Verdict::Well, "ok".to_owned()),
         (Verdict::Warning, count_word(number(Verdict::Warning), "warning")),
-        (Verdict::Wrong, "wrong".to_owned()),
-        (Verdict::Unknown, "not known".to_owned()),
+        (Verdict::Wrong, "failed".to_owned()),
+        (Verdict::Unknown, "unknown".to_owned()),
     ];
     let parts = parts.into_iter().filter(|(verdict, _)| number(*verdict) > 0);
     let parts: Vec<String> =
@@ -121,7 +121,7 @@ FAIL  state      the state belongs to another user than this one
 WARN  scheduler  none
                  try: make one of the two that exist
 ?     clock      no CA answered
-4 checks: 1 well, 1 warning, 1 wrong, 1 not known
+4 checks: 1 ok, 1 warning, 1 failed, 1 unknown
 ";
         assert_eq!(page(&findings(), None, false), text);
         assert_eq!(page(&findings(), Some(80), false), text);
@@ -135,8 +135,8 @@ WARN  scheduler: none
       try: make one of the two
       that exist
 ?     clock: no CA answered
-4 checks: 1 well, 1 warning, 1
-wrong, 1 not known
+4 checks: 1 ok, 1 warning, 1
+failed, 1 unknown
 ";
         assert_eq!(page(&findings(), Some(30), false), narrow);
         assert!(page(&findings(), None, true).starts_with("\u{1b}[32mOK\u{1b}[0m    config "));

@@ -359,8 +359,8 @@ fn where_nobody_watches_what_is_issued_is_logged_while_another_waits_for_long() 
             Duration::ZERO,
             &[
                 "INFO a.test: no answer; try: certctl check http example.com certificate=default/web",
-                "INFO issued; this run goes on with 2 more certificate=default/mail",
-                "INFO issued; this run goes on with 1 more certificate=default/shop",
+                "INFO issued; 2 still in progress certificate=default/mail",
+                "INFO issued; 1 still in progress certificate=default/shop",
             ][..],
         ),
         (SILENCE, &[]),

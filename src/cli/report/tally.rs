@@ -12,7 +12,7 @@ pub(crate) fn tally(reports: &[Report], invalid: usize, took: Duration) -> Optio
     }
     let words = [
         "issued",
-        "written again",
+        "rewritten",
         "not deployed",
         "failed",
         INVALID,
@@ -41,8 +41,8 @@ fn word_of(report: &Report) -> &'static str {
     }
     match report.ending {
         Ending::Issued => "issued",
-        Ending::Rewritten => "written again",
-        Ending::Unchanged if report.details.rewritten.is_some() => "written again",
+        Ending::Rewritten => "rewritten",
+        Ending::Unchanged if report.details.rewritten.is_some() => "rewritten",
         Ending::Unchanged => "not due",
         Ending::Failed => "failed",
         Ending::Pending => "pending",

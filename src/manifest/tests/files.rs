@@ -169,7 +169,7 @@ const REFERENCES: &[&str] = &[
     "E0201 39:71 issuer `letsencript` not found `letsencrypt` (references.yaml:3)",
     "E0201 44:71 issuer `everywhere` not found kind: ClusterIssuer (references.yaml:21)",
     "E0201 49:71 issuer `letsencrypt` not found there is one in namespace default (references.yaml:3), this Certificate is in shop",
-    "E0202 54:71 Issuer default/broken has errors of its own -",
+    "E0202 54:71 Issuer default/broken is invalid, see above -",
     "E0203 59:71 Issuer default/vault (references.yaml:16): unsupported issuer type vault: only acme is served -",
     "E0203 64:101 issuers of group `awspca.cert-manager.io` (kind `AWSPCAIssuer`) are not served: only cert-manager.io is -",
     "W0303 77:3 public ACME CAs do not certify these names -",

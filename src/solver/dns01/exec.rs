@@ -149,7 +149,9 @@ impl DnsProvider for Exec {
         Box::pin(async move {
             self.program.check(Runner::Us).map_err(fault)?;
             let name = &self.program;
-            Ok(format!("exec: {name} may be run; what it may write is not known"))
+            Ok(format!(
+                "exec: {name} is executable; its permissions at the DNS provider are unknown"
+            ))
         })
     }
 }

@@ -354,7 +354,10 @@ async fn a_program_that_was_replaced_is_not_run() {
     assert_eq!(error, format!("exec: {0} is not executable: chmod a+rx {0}", path.display()));
     chmod(&path, 0o755);
     let said = exec.check("_acme-challenge.www.example.com", "example.com").await.unwrap();
-    assert_eq!(said, "exec: solvers.d/one may be run; what it may write is not known");
+    assert_eq!(
+        said,
+        "exec: solvers.d/one is executable; its permissions at the DNS provider are unknown"
+    );
     assert!(!folder.path().join("ran").exists());
 }
 

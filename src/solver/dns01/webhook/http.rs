@@ -99,7 +99,7 @@ impl DnsProvider for Http {
             match reply.status {
                 401 | 403 => Err(reply.refused(&error_in(&reply))),
                 _ => Ok(format!(
-                    "webhook: {} answers; what it may write is not known",
+                    "webhook: {} answers; its permissions at the DNS provider are unknown",
                     reply.service
                 )),
             }

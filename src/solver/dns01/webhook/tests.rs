@@ -204,7 +204,7 @@ async fn a_check_changes_nothing_and_hears_of_wrong_credentials() {
     };
     let service = fake.address;
     let said = check("good").await.unwrap();
-    assert_eq!(said, format!("webhook: {service} answers; what it may write is not known"));
+    assert_eq!(said, format!("webhook: {service} answers; its permissions at the DNS provider are unknown"));
     let said = check("wrong").await.unwrap_err();
     assert_eq!(said.to_string(), format!("{service} refuses the credentials: [redacted] is wrong"));
     assert!(world.lock().unwrap().values.is_empty());
