@@ -107,7 +107,7 @@ fn create_asks_until_there_is_a_manifest_that_issues() {
     let (url, root, out) = (url + "\n", root + "\n", out + "\n");
     let mut asked = [
         ("CA:", "?\n"),
-        ("in its manual.", "letsencrypted\n"),
+        ("directory.", "letsencrypted\n"),
         ("letsencrypted: a URL", &url),
         ("PEM file with the roots", &root),
         ("E-mail", "you@example.com\n"),
