@@ -235,7 +235,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
                 self.session.snapshot.run.request = Some(UserRequest::Revoke(request));
             }
             Goal::RollBack(to) => {
-                self.session.snapshot.run.request = Some(UserRequest::RollBack(*to))
+                self.session.snapshot.run.request = Some(UserRequest::RollBack(*to));
             }
             Goal::Revoke(None) | Goal::Account(_) => {}
         }

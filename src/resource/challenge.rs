@@ -39,6 +39,7 @@ pub enum ReasonSource {
 }
 
 impl ReasonSource {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
     fn is_other(&self) -> bool {
         *self == Self::Other
     }

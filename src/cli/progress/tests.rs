@@ -368,7 +368,7 @@ fn where_nobody_watches_what_is_issued_is_logged_while_another_waits_for_long() 
         let found = logged(patience, |progress| {
             progress.ended(&issued("mail"));
             (0..2).for_each(|_| {
-                progress.waits(&name("web"), &wait_for("a.test: no answer", None, true))
+                progress.waits(&name("web"), &wait_for("a.test: no answer", None, true));
             });
             progress.ended(&issued("shop"));
             progress.ended(&issued("web"));

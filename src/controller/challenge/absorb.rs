@@ -11,8 +11,8 @@ use crate::controller::{
     Record, Run, Snapshot,
 };
 use crate::resource::{
-    AuthorizationState, CauseKind, Challenge, ChallengeState, ChallengeType, Order, OrderState,
-    Phase, Reason, ReasonSource,
+    AuthorizationState, CauseKind, Challenge, ChallengeState, ChallengeType, CheckReport, Order,
+    OrderState, Phase, Reason, ReasonSource,
 };
 
 /// How often "accept" is posted in one run.
@@ -110,6 +110,26 @@ pub(in crate::controller) fn forget_failed_validation(attempt: &mut Attempt, see
     }
 }
 
+/// A self-check that was made: the CA is asked to validate next, or the check is repeated.
+fn absorb_check(challenge: &mut Challenge, report: Box<CheckReport>) {
+    if let Some(reason) = report.reason() {
+        let reason = challenge.waiting_for_propagation(reason);
+        let source = match challenge.problem() {
+            None => ReasonSource::SelfCheck,
+            Some(_) => ReasonSource::Other,
+        };
+        challenge.explain(source, left_pending::reason(challenge, reason));
+    } else {
+        challenge.go_to(Phase::Accepting);
+        let warnings = report.warnings().join("; ");
+        let reason = left_pending::reason_unless_it_fails(challenge, warnings);
+        challenge.explain(ReasonSource::Other, reason);
+    }
+    if let Some(pending) = challenge.pending_mut() {
+        pending.check = Some(Arc::from(report));
+    }
+}
+
 fn absorb_one(
     challenge: &mut Challenge,
     outcome: Outcome,
@@ -149,22 +169,7 @@ fn absorb_one(
             Ok(quiet.warning(now, Reason::PresentError, message))
         }
         (Some(Phase::SelfChecking), Outcome::Checked(report)) => {
-            if let Some(reason) = report.reason() {
-                let reason = challenge.waiting_for_propagation(reason);
-                let source = match challenge.problem() {
-                    None => ReasonSource::SelfCheck,
-                    Some(_) => ReasonSource::Other,
-                };
-                challenge.explain(source, left_pending::reason(challenge, reason));
-            } else {
-                challenge.go_to(Phase::Accepting);
-                let warnings = report.warnings().join("; ");
-                let reason = left_pending::reason_unless_it_fails(challenge, warnings);
-                challenge.explain(ReasonSource::Other, reason);
-            }
-            if let Some(pending) = challenge.pending_mut() {
-                pending.check = Some(Arc::from(report));
-            }
+            absorb_check(challenge, report);
             Ok(quiet)
         }
         (Some(Phase::SelfChecking), Outcome::Failed(error)) => {

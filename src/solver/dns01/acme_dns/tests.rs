@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::*;
 use crate::resource::{self, SecretKeySelector};
-use crate::solver::dns01::fake::{Answer, Received, Fake, in_context};
+use crate::solver::dns01::fake::{Answer, Fake, Received, in_context};
 
 const CANARY: &str = "canary-7f3a9";
 const USER: &str = "canary-user-1";

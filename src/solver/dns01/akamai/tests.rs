@@ -9,7 +9,7 @@ use base64::prelude::{BASE64_STANDARD, Engine as _};
 use super::*;
 use crate::resource::SecretKeySelector;
 use crate::solver::dns01::DnsProvider as _;
-use crate::solver::dns01::fake::{Answer, Received, Fake, in_context, record};
+use crate::solver::dns01::fake::{Answer, Fake, Received, in_context, record};
 
 const SECRETS: [(&str, &str); 3] = [
     ("edge/client", "CANARY-client"),

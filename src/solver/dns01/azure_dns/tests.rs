@@ -9,7 +9,7 @@ use super::*;
 use crate::resource::SecretKeySelector;
 use crate::resource::dns01::ManagedIdentity;
 use crate::solver::dns01::DnsProvider as _;
-use crate::solver::dns01::fake::{Answer, Received, Fake, in_context, record, without_ambient};
+use crate::solver::dns01::fake::{Answer, Fake, Received, in_context, record, without_ambient};
 
 const GROUP: &str = "/subscriptions/sub/resourceGroups/my%20group/providers/Microsoft.Network";
 const SECRETS: [(&str, &str); 1] = [("azure/secret", "CANARY/secret")];

@@ -12,7 +12,7 @@ use super::*;
 use crate::pki::PrivateKey;
 use crate::resource::{KeyAlgorithm, SecretKeySelector};
 use crate::solver::dns01::DnsProvider as _;
-use crate::solver::dns01::fake::{Answer, Received, Fake, in_context, record, without_ambient};
+use crate::solver::dns01::fake::{Answer, Fake, Received, in_context, record, without_ambient};
 
 const FQDN: &str = "_acme-challenge.www.example.com.";
 const ZONES: &str = "/dns/v1/projects/my%3Aproject/managedZones";

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::resource::{self, SecretKeySelector};
 use crate::solver::dns01::DnsProvider as _;
-use crate::solver::dns01::fake::{Answer, Received, Fake, api, in_context};
+use crate::solver::dns01::fake::{Answer, Fake, Received, api, in_context};
 
 const CANARY: &str = "canary-7f3a9";
 

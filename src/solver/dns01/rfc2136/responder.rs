@@ -76,7 +76,9 @@ pub(super) struct Responder {
 
 impl Responder {
     /// Sends the result of `answers` for each request, in that order.
-    pub(super) async fn start(answers: impl Fn(&Received) -> Vec<Vec<u8>> + Send + 'static) -> Self {
+    pub(super) async fn start(
+        answers: impl Fn(&Received) -> Vec<Vec<u8>> + Send + 'static,
+    ) -> Self {
         let (tcp, udp) = bind().await;
         let address = udp.local_addr().unwrap();
         let asked = Arc::new(Mutex::new(Vec::new()));

@@ -9,7 +9,7 @@ use aws_lc_rs::{digest, hmac};
 use super::*;
 use crate::resource::SecretKeySelector;
 use crate::resource::hex;
-use crate::solver::dns01::fake::{Answer, Received, Fake, in_context, record, without_ambient};
+use crate::solver::dns01::fake::{Answer, Fake, Received, in_context, record, without_ambient};
 
 mod failures;
 mod keys;

@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 
 use super::*;
 use crate::resource::Dns01Provider;
-use crate::solver::dns01::fake::{Answer, Received, Fake, in_context};
+use crate::solver::dns01::fake::{Answer, Fake, Received, in_context};
 use crate::solver::dns01::{DnsProvider, TxtRecord};
 
 const CANARY: &str = "canary-7f3a9";
@@ -204,7 +204,10 @@ async fn a_check_changes_nothing_and_hears_of_wrong_credentials() {
     };
     let service = fake.address;
     let said = check("good").await.unwrap();
-    assert_eq!(said, format!("webhook: {service} answers; its permissions at the DNS provider are unknown"));
+    assert_eq!(
+        said,
+        format!("webhook: {service} answers; its permissions at the DNS provider are unknown")
+    );
     let said = check("wrong").await.unwrap_err();
     assert_eq!(said.to_string(), format!("{service} refuses the credentials: [redacted] is wrong"));
     assert!(world.lock().unwrap().values.is_empty());
