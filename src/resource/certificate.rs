@@ -228,7 +228,7 @@ impl CertificateSpec {
     ///
     /// The comparison with a request and the digest of the backoff are generated from it. The
     /// pattern names every field, so that a new one does not compile until it is listed on one side
-    /// or the other.
+    /// or the other; that one which goes to the CA has a row, a test demands.
     pub fn requested(&self) -> Vec<RequestedField> {
         let Self {
             // These stay on this machine.
@@ -613,6 +613,31 @@ mod tests {
             edit(&mut edited);
             assert_eq!(edited.requested(), spec.requested(), "{number}");
             assert_eq!(edited.into_requested(), spec, "{number}");
+        }
+    }
+
+    #[test]
+    fn a_field_stays_on_this_machine_or_has_a_row_of_its_own() {
+        let local = [
+            "secretName",
+            "renewBefore",
+            "renewBeforePercentage",
+            "renewal",
+            "revisionHistoryLimit",
+            "secretTemplate",
+            "keystores",
+            "additionalOutputFormats",
+        ];
+        let rows = CertificateSpec::default().requested();
+        for field in CertificateSpec::FIELDS {
+            let name = format!("spec.{}", field.name);
+            let is_row = |row: &RequestedField| {
+                row.name
+                    .strip_prefix(&name)
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+            };
+            let goes_to_the_ca = rows.iter().any(is_row);
+            assert_ne!(goes_to_the_ca, local.contains(&field.name), "{name}");
         }
     }
 
