@@ -382,7 +382,7 @@ const CHANGES: &[Change] = &[
         put(&twin.path(RECORDS).join("status.json"), b"{");
     }),
     ("a record is of a newer certctl", "STATE DAMAGED", |twin| {
-        replace(&twin.path(RECORDS).join("status.json"), "\"version\": 3", "\"version\": 4");
+        replace(&twin.path(RECORDS).join("status.json"), "\"version\": 4", "\"version\": 5");
     }),
     ("a request is broken", "STATE DAMAGED", |twin| {
         put(&twin.path(RECORDS).join("requests/1.json"), b"{");
@@ -398,7 +398,7 @@ const CHANGES: &[Change] = &[
         put(&twin.path(RECORDS).join("orders/1-1.json"), b"{");
     }),
     ("an order is of a newer certctl", "STATE DAMAGED", |twin| {
-        replace(&twin.path(RECORDS).join("orders/1-1.json"), "\"version\": 3", "\"version\": 4");
+        replace(&twin.path(RECORDS).join("orders/1-1.json"), "\"version\": 4", "\"version\": 5");
     }),
     ("an order is open to others", "STATE DAMAGED", |twin| {
         give_mode(&twin.path(RECORDS).join("orders/1-1.json"), 0o644);

@@ -21,10 +21,10 @@ fn issued() -> World {
 fn order_of_version(world: &World, version: u32) -> Vec<u8> {
     let path = world.state().path(ORDER);
     let text = fs::read_to_string(&path).unwrap();
-    assert!(text.starts_with("{\n  \"version\": 3,"), "{text}");
+    assert!(text.starts_with("{\n  \"version\": 4,"), "{text}");
     let other = match version {
         1 => of_format_1(&text),
-        _ => text.replacen("\"version\": 3", &format!("\"version\": {version}"), 1),
+        _ => text.replacen("\"version\": 4", &format!("\"version\": {version}"), 1),
     };
     world.write(&format!("state/{ORDER}"), &other);
     other.into_bytes()

@@ -121,8 +121,11 @@ impl State {
             let document: serde_json::Value = read(file);
             let of_a_phase =
                 document["phase"].as_object().into_iter().flat_map(|phase| phase.values());
-            let mut urls = std::iter::once(&document).chain(of_a_phase).map(|at| &at["url"]);
-            urls.find_map(|url| url.as_str().map(str::to_owned))
+            let mut places = std::iter::once(&document).chain(of_a_phase);
+            let url = |at: &serde_json::Value| {
+                at["url"].as_str().or(at["urls"]["url"].as_str()).map(str::to_owned)
+            };
+            places.find_map(url)
         };
         if !self.keys_in_flight(name).is_empty() {
             let orders = self.orders(name);
