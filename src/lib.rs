@@ -37,9 +37,9 @@
 //! | `probe` | `pki`, `resource` |
 //! | `rehearsal` | `pki`, `resource`, `solver` |
 //! | `engine` | `acme`, `controller`, `manifest`, `pki`, `probe`, `program`, `resource`, `solver`, `store`, `trust` |
-//! | `workspace` | `acme`, `controller`, `engine`, `manifest`, `pki`, `probe`, `resource`, `solver`, `store` |
+//! | `workspace` | `acme`, `controller`, `engine`, `manifest`, `pki`, `probe`, `rehearsal`, `resource`, `solver`, `store` |
 //! | `report` | `controller`, `engine`, `resource` |
-//! | `cli` | `acme`, `controller`, `engine`, `manifest`, `pki`, `probe`, `rehearsal`, `report`, `resource`, `solver`, `store`, `trust`, `workspace` |
+//! | `cli` | `controller`, `engine`, `manifest`, `pki`, `report`, `resource`, `solver`, `store`, `trust`, `workspace` |
 //! | `main` | `cli` |
 
 // The data.

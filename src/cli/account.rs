@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::advice::{self, Advice, Subject};
 use super::args::{AccountIssuerArgs, AccountVerb, Format};
-use super::check::unused_key;
+use super::check::unused_key_line;
 use super::document::{self, Object};
 use super::error::CliError;
 use super::exit::{self, ExitCode};
@@ -16,12 +16,12 @@ use super::run::on_one_thread;
 use super::shell::Shell;
 use super::styled::Styled;
 use super::targets::{open, targets};
-use crate::acme::AccountKey;
 use crate::controller::EffectError;
 use crate::engine::ports::{Key, Prefix, Store as _};
 use crate::engine::{AccountRequest, IssuerAccess};
 use crate::resource::{Account, AccountStep, Issuer, NamespacedName};
 use crate::store::{Records, StateDirectory};
+use crate::workspace::check::{AccountKey, has_unused_key};
 use crate::workspace::target::{ISSUERS, NameTarget};
 use crate::workspace::{Job, Request, Targets, Workspace};
 
@@ -108,7 +108,8 @@ async fn warn_of_unused_keys(
     let cluster_resource_namespace = &workspace.settings().cluster_resource_namespace;
     for issuer in issuers {
         let access = IssuerAccess { issuer, secrets: &targets.secrets, cluster_resource_namespace };
-        if let Some(why) = unused_key(workspace.state(), access).await {
+        if has_unused_key(workspace.state(), access).await {
+            let why = unused_key_line(&issuer.acme.private_key_secret_ref.name);
             let text = format!("{}: {why}", issuer.metadata.name);
             shell.output.talk(Level::Warn, &escape(&text));
         }

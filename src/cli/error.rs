@@ -20,6 +20,7 @@ use crate::engine::ports::StoreError;
 use crate::trust::{
     Remedy, command_for_denied, command_for_foreign, command_for_owner, quoted, sudo,
 };
+use crate::workspace::check::HttpCheckError;
 use crate::workspace::target::TargetError;
 use crate::workspace::{OwnersError, RequestError, RunError};
 
@@ -190,6 +191,20 @@ impl From<RequestError> for CliError {
             RequestError::Target(error) => error.into(),
             error @ RequestError::Stdin(_) => Self::new(ExitCode::Manifest, error),
         }
+    }
+}
+
+impl From<HttpCheckError> for CliError {
+    fn from(error: HttpCheckError) -> Self {
+        let code = match error {
+            HttpCheckError::Run(error) => return error.into(),
+            HttpCheckError::Scratch(_) => ExitCode::State,
+            HttpCheckError::Tokens(_)
+            | HttpCheckError::Random
+            | HttpCheckError::Token(_)
+            | HttpCheckError::Webroot(_) => ExitCode::Failed,
+        };
+        Self::new(code, error)
     }
 }
 

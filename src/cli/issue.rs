@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::args::{DeployArgs, IssueArgs, RenewArgs};
-use super::check::{Port, ways_out};
+use super::check::ways_out;
 use super::count::count;
 use super::daily::Daily;
 use super::doctor::Use;
@@ -27,8 +27,8 @@ use crate::engine::{Force, Goal, Task};
 use crate::manifest::{Diagnostic, Loaded, SecretSource, Source};
 use crate::report::{Details, Ending, Fault, Report};
 use crate::resource::{CertificateRecord, FailureClass, Fix, NamespacedName};
-use crate::solver::http01::ListenError;
 use crate::store::{OpenMode, StateDirectory};
+use crate::workspace::check::{ListenError, Port};
 use crate::workspace::{Glance, Job, Lack, Layout, Request, Targets, Workspace, owes};
 
 /// Issues or renews the certificates that are due.
@@ -419,7 +419,9 @@ fn note_ports(shell: &Shell, ended: &mut [Report], tasks: &[Task]) {
         if one.over_http().is_empty() || one.settings.http01_webroot.is_some() {
             continue;
         }
-        let Port::Refused(error) = Port::of(shell, &one.settings) else { continue };
+        let Port::Refused(error) = Port::of(&shell.global.http01_listen, &one.settings) else {
+            continue;
+        };
         // The run waited for the other one.
         if matches!(&error, ListenError::InUse { holder: Some(holder), .. } if holder.is_certctl) {
             continue;

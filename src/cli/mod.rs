@@ -59,7 +59,6 @@ mod revoke;
 mod revoked;
 mod rollback;
 mod run;
-mod scratch;
 mod service;
 mod start_page;
 mod styled;

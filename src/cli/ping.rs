@@ -13,8 +13,7 @@ use super::exit::ExitCode;
 use super::message::Level;
 use super::output::escape;
 use super::shell::Shell;
-use crate::acme;
-use crate::resource::{Reach, causes};
+use crate::workspace::call_monitor;
 
 /// How long one ping takes at most.
 const TIMEOUT: Duration = Duration::from_secs(5);
@@ -70,29 +69,8 @@ impl Moment {
 /// Sends the ping of a moment, when the user wants pings.
 pub(crate) async fn ping(shell: &mut Shell, moment: Moment) {
     let Some(base) = shell.global.ping.clone() else { return };
-    if let Err(why) = send(moment.url(&base)).await {
-        shell.output.talk(Level::Warn, &format!("--ping: {}", escape(&why)));
-    }
-}
-
-async fn send(url: Url) -> Result<(), String> {
-    let host = url.host_str().unwrap_or_default().to_owned();
-    let mut builder = reqwest::Client::builder()
-        .user_agent(concat!("certctl/", env!("CARGO_PKG_VERSION")))
-        .timeout(TIMEOUT);
-    if Reach::is_direct(&host) {
-        builder = builder.no_proxy();
-    }
-    // reqwest has no default TLS here: without this it would refuse to build.
-    builder = builder.tls_backend_preconfigured(acme::system_tls().map_err(|e| e.to_string())?);
-    let client = builder.build().map_err(|error| causes(&error))?;
-    // The URL is a secret of the monitor's: errors name the host alone.
-    let answer = client.get(url).send().await;
-    let answer = answer.map_err(|error| format!("{host}: {}", causes(&error.without_url())))?;
-    if answer.status().is_success() {
-        Ok(())
-    } else {
-        Err(format!("{host} answered {}", answer.status()))
+    if let Err(why) = call_monitor(moment.url(&base), TIMEOUT).await {
+        shell.output.talk(Level::Warn, &format!("--ping: {}", escape(&why.to_string())));
     }
 }
 

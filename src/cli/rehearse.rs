@@ -8,12 +8,9 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::rc::Rc;
-use std::sync::Arc;
-
-use futures_util::FutureExt as _;
 
 use super::args::RehearseArgs;
 use super::count::count;
@@ -25,16 +22,12 @@ use super::message::Level;
 use super::output::escape;
 use super::report;
 use super::run::{on_one_thread, run_with};
-use super::scratch::Scratch;
 use super::shell::Shell;
 use super::targets::{recorded, request, targets};
-use crate::engine::ports::{Clock as _, SystemClock};
-use crate::engine::{Observer, StandIn, Task};
-use crate::probe;
-use crate::rehearsal::{Ca, CaOptions, NameServer, Resolver, Reuse};
+use crate::engine::{Observer, Task};
 use crate::report::{Ending, Report};
-use crate::resource::{Event, EventType, NamespacedName, SolverKind};
-use crate::workspace::{Job, Workspace};
+use crate::resource::{Event, EventType, NamespacedName};
+use crate::workspace::{Job, Rehearsal, Scratch, Workspace};
 
 /// Rehearses the certificates of the manifests.
 pub(crate) fn rehearse(args: &RehearseArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
@@ -43,7 +36,7 @@ pub(crate) fn rehearse(args: &RehearseArgs, shell: &mut Shell) -> Result<ExitCod
     for resolve in &args.resolve {
         overrides.entry(resolve.name.to_string()).or_default().push(resolve.address);
     }
-    let folder = Scratch::new("rehearsal")?;
+    let folder = Scratch::new("rehearsal").map_err(unwritable)?;
     let recorded = recorded(shell, &request);
     on_one_thread(async {
         let mut settings = shell.settings_at(folder.path().to_owned())?;
@@ -57,7 +50,6 @@ pub(crate) fn rehearse(args: &RehearseArgs, shell: &mut Shell) -> Result<ExitCod
         if work.tasks.is_empty() {
             return Err(CliError::new(ExitCode::Manifest, "no Certificate to rehearse"));
         }
-        let dns = NameServer::start(BTreeMap::new()).map_err(failed)?;
         let port = match free_port(shell, &work.tasks)? {
             Some((socket, port)) => {
                 workspace.listen_at(socket, port);
@@ -65,18 +57,15 @@ pub(crate) fn rehearse(args: &RehearseArgs, shell: &mut Shell) -> Result<ExitCod
             }
             None => http01_port(shell, &work.tasks),
         };
-        let ca = start_ca(&workspace, port, overrides.clone(), &dns).await?;
-        let tasks: Vec<Task> = work
-            .tasks
-            .iter()
-            .map(|task| against(task, &ca.directory_url(), &ca.root_pem()))
-            .collect();
+        let stand_ins = Rehearsal::start(&workspace, port, overrides.clone()).await;
+        let stand_ins = stand_ins.map_err(failed)?;
+        let tasks: Vec<Task> = work.tasks.iter().map(|task| stand_ins.task(task)).collect();
         workspace.make_writable()?;
         let script = Rc::new(Script::default());
         let job = Job {
             secrets: work.secrets,
             overrides,
-            dns01_stand_in: Some(stand_in(&dns)?),
+            dns01_stand_in: Some(stand_ins.stand_in().map_err(failed)?),
             verb: "rehearse",
             at_most: PATIENCE,
         };
@@ -96,7 +85,7 @@ pub(crate) fn rehearse(args: &RehearseArgs, shell: &mut Shell) -> Result<ExitCod
         for hint in hints(&Use::of_tasks(tasks.iter().filter(is_pending)), port) {
             shell.output.talk(Level::Info, &hint);
         }
-        if !dns.questions().is_empty() {
+        if stand_ins.has_used_dns() {
             shell.output.talk(
                 Level::Info,
                 "DNS-01 used a built-in name server: the settings and credentials of the DNS \
@@ -112,7 +101,7 @@ pub(crate) fn rehearse(args: &RehearseArgs, shell: &mut Shell) -> Result<ExitCod
                 count(ended.len(), "certificate")
             ),
         );
-        ca.shutdown().await;
+        stand_ins.shutdown().await;
         Ok(code)
     })
 }
@@ -178,77 +167,12 @@ fn http01_port(shell: &Shell, tasks: &[Task]) -> u16 {
     tasks.iter().find_map(settings).unwrap_or(shell.global.http01_check_port)
 }
 
-async fn start_ca(
-    workspace: &Workspace,
-    http01_port: u16,
-    overrides: BTreeMap<String, Vec<IpAddr>>,
-    dns: &NameServer,
-) -> Result<Ca, CliError> {
-    let resolver = workspace.settings().resolver(overrides).await?;
-    let resolver = Arc::new(resolver);
-    let lookup = move |name: String| {
-        let resolver: Arc<probe::Resolver> = Arc::clone(&resolver);
-        async move {
-            let found = resolver.addresses(&name).await.map_err(|error| error.to_string())?;
-            Ok(found.iter().collect())
-        }
-        .boxed()
-    };
-    let clock = Arc::new(|| SystemClock.now());
-    let options = CaOptions {
-        http01_port,
-        // As Let's Encrypt's server does, of all the public CAs the most used one.
-        reuse: Reuse::Orders,
-        ..CaOptions::new(clock, Resolver::ask(Arc::new(lookup)).with_txt(dns.txt_lookup()))
-    };
-    Ca::start(options).await.map_err(failed)
-}
-
-/// The built-in name server, which replaces all providers and the servers of their zones.
-fn stand_in(dns: &NameServer) -> Result<StandIn, CliError> {
-    let options = probe::ResolverOptions {
-        servers: vec![dns.address()],
-        authoritative_port: dns.address().port(),
-        ..probe::ResolverOptions::default()
-    };
-    let resolver = probe::Resolver::new(options).map_err(failed)?;
-    Ok(StandIn { provider: Rc::new(dns.provider()), resolver })
+fn unwritable(error: io::Error) -> CliError {
+    CliError::new(ExitCode::State, error)
 }
 
 fn failed(error: impl std::fmt::Display) -> CliError {
     CliError::new(ExitCode::Failed, error)
-}
-
-/// The task, with the built-in CA as its issuer's server. What only the real CA knows (accounts,
-/// profiles, chains) is left out.
-fn against(task: &Task, directory_url: &str, root_pem: &str) -> Task {
-    let mut task = task.clone();
-    let certificate = Arc::make_mut(&mut task.certificate);
-    let issuer = Arc::make_mut(&mut task.issuer);
-    let acme = &mut issuer.acme;
-    directory_url.clone_into(&mut acme.server);
-    acme.ca_bundle = Some(root_pem.to_owned());
-    acme.skip_tls_verify = false;
-    acme.external_account_binding = None;
-    acme.disable_account_key_generation = false;
-    "rehearsal-account".clone_into(&mut acme.private_key_secret_ref.name);
-    acme.profile.clear();
-    acme.preferred_chain.clear();
-    for solver in &mut acme.solvers {
-        if let SolverKind::Dns01(dns01) = &mut solver.kind {
-            // The built-in name server is the only one and shows changes at once.
-            dns01.nameservers.clear();
-            solver.wait_instead_of_self_check = None;
-        }
-    }
-    // A rehearsal only issues: it adopts no certificate, writes no output and runs no hook.
-    task.secret = None;
-    for settings in [&mut certificate.settings, &mut issuer.settings] {
-        settings.output_dir = None;
-        settings.deploy_hook = None;
-        settings.reload = None;
-    }
-    task
 }
 
 /// The port that CAs ask (RFC 8555, section 8.3).

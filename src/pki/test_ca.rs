@@ -1,8 +1,8 @@
 //! A certificate authority for the tests of this folder.
 
 use rcgen::{
-    BasicConstraints, CertificateParams, DistinguishedName, DnType, IsCa, Issuer, KeyPair,
-    date_time_ymd,
+    BasicConstraints, CertificateParams, CrlDistributionPoint, CustomExtension, DistinguishedName,
+    DnType, IsCa, Issuer, KeyPair, date_time_ymd,
 };
 
 use super::PrivateKey;
@@ -74,4 +74,20 @@ fn key_pair(algorithm: KeyAlgorithm, bits: u32) -> (PrivateKey, KeyPair) {
     let key = PrivateKey::generate(algorithm, bits).unwrap();
     let pair = KeyPair::from_pem(&key.to_pkcs8_pem()).unwrap();
     (key, pair)
+}
+
+/// A leaf for www.example.com whose CRL and OCSP addresses are these.
+pub(crate) fn leaf_with_urls(crl: &str, ocsp: &str) -> CertificateParams {
+    let mut params = leaf("www.example.com", &["www.example.com"]);
+    params.crl_distribution_points = vec![CrlDistributionPoint { uris: vec![crl.to_owned()] }];
+    // AuthorityInfoAccess with one accessMethod id-ad-ocsp (RFC 5280 section 4.2.2.1).
+    let length = |inner: &[u8]| u8::try_from(inner.len()).unwrap();
+    let location = [&[0x86, length(ocsp.as_bytes())], ocsp.as_bytes()].concat();
+    let method = [0x06, 8, 0x2b, 6, 1, 5, 5, 7, 0x30, 1];
+    let description = [&method[..], &location].concat();
+    let description = [&[0x30, length(&description)], &description[..]].concat();
+    let access = [&[0x30, length(&description)], &description[..]].concat();
+    let extension = CustomExtension::from_oid_content(&[1, 3, 6, 1, 5, 5, 7, 1, 1], access);
+    params.custom_extensions = vec![extension];
+    params
 }

@@ -5,6 +5,8 @@
 //! [`Settings`] and a [`Request`], and renders the result. The state is opened for reading until a
 //! verb needs to write, so that an error in a manifest leaves no trace in it.
 
+pub mod check;
+pub mod inspect;
 pub mod plan;
 pub mod request;
 pub mod run;
@@ -17,6 +19,7 @@ mod accounts;
 mod copies;
 mod idle;
 mod ledgers;
+mod monitor;
 mod notes;
 mod one_off;
 mod open;
@@ -24,25 +27,31 @@ mod orphans;
 mod outline;
 mod owners;
 mod precondition;
+mod rehearsal;
 mod revocations;
 mod revoked;
 mod rollback;
+mod scratch;
 mod selection;
 mod status;
 
+pub use crate::acme::{RequestCounts, RequestKind};
 pub use accounts::Settled;
 pub use idle::{Glance, Layout};
+pub use monitor::{MonitorError, call_monitor};
 pub use one_off::one_off;
 pub use open::{Scope, Workspace};
 pub use orphans::Orphans;
 pub use owners::{Owner, Owners, OwnersError, covers};
 pub use precondition::Lack;
+pub use rehearsal::{Rehearsal, RehearsalError};
 pub use request::{Request, RequestError};
 pub use revocations::{
     AskError, Finished, ForeignRevocation, Holder, Refusal, Remembered, SentRevocation, owes,
 };
 pub use rollback::{BackError, WentBack};
 pub use run::{Job, RunError};
+pub use scratch::Scratch;
 pub use selection::{Selection, Targets, issuer_of, narrow};
 pub use settings::Settings;
 pub use status::Depth;

@@ -15,7 +15,7 @@ use super::known::Known;
 use super::print::{Placed, check, scalar, shown, write};
 use super::{certificate, issuer};
 use crate::cli::args::{CreateCertificateArgs, CreateIssuerArgs, Dns01};
-use crate::cli::check::{Server, WAYS_OF_WEBROOT, listening};
+use crate::cli::check::WAYS_OF_WEBROOT;
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::folders;
@@ -25,8 +25,9 @@ use crate::cli::run::on_one_thread;
 use crate::cli::shell::Shell;
 use crate::cli::wrap::{USUAL, wrap};
 use crate::engine::install_example;
-use crate::resource::DnsName;
+use crate::resource::{DnsName, Settings};
 use crate::solver::http01::check_webroot;
+use crate::workspace::check::{Port, WebServer};
 
 /// Asks, shows the manifests, and writes them after a yes.
 pub(super) fn ask(shell: &mut Shell) -> Result<ExitCode, CliError> {
@@ -251,7 +252,11 @@ fn proof(
         return Ok((by, webroot));
     };
     let is_wildcard = names.iter().any(|name| name.starts_with("*."));
-    let port = if is_wildcard { Ok(Vec::new()) } else { listening(shell) };
+    let port = if is_wildcard {
+        Ok(Vec::new())
+    } else {
+        Port::of(&shell.global.http01_listen, &Settings::default()).addresses()
+    };
     if let Err(why) = &port {
         say(shell, &format!("note: {why}"));
     }
@@ -306,7 +311,7 @@ fn proof(
 /// Tells whether a web server is there to serve a webroot.
 fn hint_of_webroot(shell: &mut Shell) {
     let port = shell.global.http01_check_port;
-    if Server::at(port) == Server::Absent {
+    if WebServer::at(port) == WebServer::Absent {
         say(shell, &format!("note: nothing listens on port {port} now: {WAYS_OF_WEBROOT}"));
     }
 }

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::finding::Finding;
-use crate::cli::check::{AccountState, AcmeFindings, Known};
+use crate::cli::check::{account_line, clock_line, refusal};
 use crate::cli::report::short;
 use crate::resource::{AccountIdentity, Issuer, Obstacle};
+use crate::workspace::check::{AccountState, CaCheck, Known};
 
 /// One clock, each CA, and the accounts there.
 pub(super) async fn cas(known: &Known) -> Vec<Finding> {
@@ -20,18 +21,18 @@ pub(super) async fn cas(known: &Known) -> Vec<Finding> {
         if down.contains(server) || !accounts.insert((server, namespace, secret_name, profile)) {
             continue;
         }
-        let checked = AcmeFindings::gather(known, issuer).await;
-        if !checked.has_directory() {
+        let checked = CaCheck::of(known, issuer).await;
+        if checked.directory.is_err() {
             down.insert(server);
         }
-        clocks.extend(checked.clock());
+        clocks.extend(checked.clock_skew().zip(clock_line(&checked)));
         let is_new = servers.insert(server);
-        match checked.refusal() {
+        match refusal(&checked) {
             Some(why) => found.push(refused(issuer, &why)),
             None if is_new => found.push(Finding::well("CA", format_args!("{server} answers"))),
             None => {}
         }
-        found.extend(checked.account().map(|state| account(issuer, state)));
+        found.extend(checked.account.as_ref().map(|state| account(issuer, state)));
     }
     // The CA whose clock is nearest is the one to believe.
     let nearest = clocks.into_iter().min_by_key(|(ahead, _)| ahead.unsigned_abs());
@@ -46,7 +47,7 @@ fn refused(issuer: &Issuer, why: &str) -> Finding {
 
 fn account(issuer: &Issuer, state: &AccountState) -> Finding {
     let name = short(&issuer.metadata.key());
-    let fact = format!("{} {name}: {state}", issuer.kind);
+    let fact = format!("{} {name}: {}", issuer.kind, account_line(state));
     if state.is_well() {
         return Finding::well("account", fact);
     }

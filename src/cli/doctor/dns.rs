@@ -8,9 +8,9 @@ use super::finding::Finding;
 use super::usage::Use;
 use crate::cli::count::count;
 use crate::engine::inputs::names_of;
-use crate::probe::{DnsError, Resolver};
 use crate::resource::{DnsName, Identifier, Obstacle};
 use crate::workspace::Settings;
+use crate::workspace::check::DnsError;
 
 /// The first name of each certificate, and whether it must have an address.
 fn queried(uses: &[Use<'_>]) -> BTreeMap<DnsName, bool> {
@@ -39,7 +39,7 @@ pub(super) async fn dns(settings: &Settings, uses: &[Use<'_>]) -> Vec<Finding> {
     if names.is_empty() {
         return Vec::new();
     }
-    let resolver: Resolver = match settings.resolver(BTreeMap::new()).await {
+    let resolver = match settings.resolver(BTreeMap::new()).await {
         Ok(resolver) => resolver,
         Err(error) => return vec![Finding::wrong("DNS", Obstacle::new(error))],
     };

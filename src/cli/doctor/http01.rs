@@ -6,12 +6,13 @@ use std::path::Path;
 
 use super::finding::{Finding, Verdict, names};
 use super::usage::Use;
-use crate::cli::check::{Port, Server, WAYS_OF_WEBROOT, ways_out};
+use crate::cli::check::{WAYS_OF_WEBROOT, ways_out};
 use crate::cli::report::short;
 use crate::cli::shell::Shell;
 use crate::cli::timer::{SocketUnit, Units};
 use crate::resource::{Obstacle, Settings};
-use crate::solver::http01::{ListenError, Listener, check_webroot, listener_addresses};
+use crate::solver::http01::check_webroot;
+use crate::workspace::check::{ListenError, Port, WebServer};
 
 /// A finding for each list of addresses that is listened on, and one for each webroot.
 pub(super) fn http01(shell: &Shell, uses: &[Use<'_>]) -> Vec<Finding> {
@@ -19,10 +20,11 @@ pub(super) fn http01(shell: &Shell, uses: &[Use<'_>]) -> Vec<Finding> {
     let units = Units::of_config(shell);
     let masked = units.and_then(|units| masked_socket(&ports, units));
     let is_needed = uses.is_empty() || uses.iter().any(Use::needs_usual_port);
-    let unneeded = units.filter(|_| !is_needed).and_then(|units| {
-        let refused = Listener::check(&listener_addresses(&[])).err()?;
-        unneeded_socket(&refused, units)
-    });
+    let unneeded =
+        units.filter(|_| !is_needed).and_then(|units| match Port::of(&[], &Settings::default()) {
+            Port::Refused(refused) => unneeded_socket(&refused, units),
+            Port::Usable { .. } | Port::Unknown(_) => None,
+        });
     let ports = ports.iter().map(|one| port(one, is_hidden())).chain(unneeded);
     masked.into_iter().chain(ports).chain(webroots.iter().map(webroot)).collect()
 }
@@ -144,9 +146,10 @@ fn used<'u>(shell: &Shell, uses: &'u [Use<'_>]) -> (Vec<Needed>, Vec<Webroot<'u>
             certificates.push(short(&one.certificate.metadata.key()));
         }
     }
-    let ports = listeners
-        .into_values()
-        .map(|(settings, certificates)| Needed { port: Port::of(shell, settings), certificates });
+    let ports = listeners.into_values().map(|(settings, certificates)| Needed {
+        port: Port::of(&shell.global.http01_listen, settings),
+        certificates,
+    });
     (ports.collect(), webroots.into_values().collect())
 }
 
@@ -208,15 +211,15 @@ fn webroot(found: &Webroot<'_>) -> Finding {
         let fact = format!("{fact} ({})", names(objects));
         return Finding::wrong("webroot", Obstacle { fact, fix });
     }
-    let obstacle = match Server::at(*port) {
-        Server::Other => {
+    let obstacle = match WebServer::at(*port) {
+        WebServer::Other => {
             return Finding::well("webroot", format_args!("{path} can be written to"));
         }
-        Server::Absent => Obstacle::new(format_args!(
+        WebServer::Absent => Obstacle::new(format_args!(
             "nothing listens on port {port} of this host to serve {path} ({})",
             names(objects)
         )),
-        Server::Certctl(holder) => Obstacle::new(format_args!(
+        WebServer::Certctl(holder) => Obstacle::new(format_args!(
             "{holder} has port {port}, not a web server that serves {path} ({})",
             names(objects)
         )),
@@ -233,7 +236,7 @@ fn list(addresses: &[SocketAddr]) -> String {
 mod tests {
     use super::*;
     use crate::resource::Fix;
-    use crate::solver::http01::Holder;
+    use crate::workspace::check::Holder;
 
     #[test]
     fn a_masked_socket_is_wrong_where_the_service_needs_it() {

@@ -16,7 +16,7 @@ mod schedule;
 mod usage;
 
 use super::args::{DoctorArgs, Format};
-use super::check::{Known, format_of};
+use super::check::{format_of, known};
 use super::document::{self, Items};
 use super::error::CliError;
 use super::exit::ExitCode;
@@ -30,6 +30,7 @@ use crate::engine::Task;
 use crate::engine::ports::StoreError;
 use crate::manifest::Loaded;
 use crate::workspace::Depth;
+use crate::workspace::check::Known;
 use crate::workspace::view::CertificateView;
 pub(super) use finding::Finding;
 use schedule::Certificates;
@@ -39,7 +40,7 @@ pub(super) use usage::Use;
 pub(super) fn doctor(args: &DoctorArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
     format_of(shell, "doctor")?;
     on_one_thread(async {
-        let known = Known::read(shell, false).await?;
+        let known = known(shell, false).await?;
         let uses = Use::of_tasks(&known.targets.tasks);
         let mut found = host(shell, &known, &uses).await;
         if !args.offline {

@@ -5,7 +5,6 @@
 //! revoked it, does it match the Certificate. A check that cannot be made is "unknown", never
 //! "good".
 
-mod report;
 mod source;
 #[cfg(test)]
 mod tests;
@@ -13,10 +12,6 @@ mod text;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-
-use rustls::RootCertStore;
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject as _;
 
 use super::args::{Format, InspectArgs};
 use super::document;
@@ -26,11 +21,10 @@ use super::run::on_one_thread;
 use super::shell::Shell;
 use super::targets::{known_names, open, targets};
 use crate::engine::ports::{Clock as _, SystemClock};
-use crate::probe::Network;
+pub(in crate::cli) use crate::workspace::inspect::Report;
+use crate::workspace::inspect::{Network, Roots, Source, Subject};
 use crate::workspace::{Owners, Request, Workspace};
-pub(in crate::cli) use report::Report;
-use report::Roots;
-use source::{Source, Subject};
+use source::{refused, source};
 
 /// `certctl inspect`.
 pub(crate) fn inspect(args: &InspectArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
@@ -43,7 +37,7 @@ pub(crate) fn inspect(args: &InspectArgs, shell: &mut Shell) -> Result<ExitCode,
         tracing::debug!(error = %error.message, "no name is known");
         Vec::new()
     });
-    let source = Source::read(&args.words, &known)?;
+    let source = source(&args.words, &known)?;
     if args.offline
         && let Source::Server { host, port } = &source
     {
@@ -61,9 +55,11 @@ pub(crate) fn inspect(args: &InspectArgs, shell: &mut Shell) -> Result<ExitCode,
             let resolver = settings.resolver(BTreeMap::new()).await?;
             Some(Network::new(resolver, settings.http01_check_port))
         };
-        let subject = Box::pin(source.open(&owners, network.as_ref(), shell)).await?;
-        let roots = roots(subject.ca_bundle.as_deref());
-        let report = Box::pin(Report::make(&subject, &roots, network.as_ref(), now)).await?;
+        let subject = source.open(&owners, network.as_ref(), shell.global.namespace());
+        let subject = Box::pin(subject).await.map_err(|error| refused(error, &source))?;
+        let roots = Roots::read(subject.ca_bundle.as_deref());
+        let report = Box::pin(Report::make(&subject, &roots, network.as_ref(), now)).await;
+        let report = report.map_err(|error| CliError::new(ExitCode::Manifest, error))?;
         shell.output.data(&render(&report, &subject, format)?)?;
         let attention = shell.global.exit_code && report.needs_attention();
         Ok(if attention { ExitCode::Attention } else { ExitCode::Done })
@@ -99,22 +95,4 @@ fn render(report: &Report, subject: &Subject, format: Format) -> Result<String, 
         Format::Json | Format::Yaml => document::text(report, format),
         Format::Name => Ok(format!("{}\n", subject.label)),
     }
-}
-
-/// The system's roots, and those of the issuer's caBundle.
-fn roots(ca_bundle: Option<&str>) -> Roots {
-    let certificates = rustls_native_certs::load_native_certs().certs;
-    let mut system = RootCertStore::empty();
-    // Systems carry odd certificates; one that cannot be read must not stop the others.
-    system.add_parsable_certificates(certificates.iter().cloned());
-    let mut all: Vec<Vec<u8>> = certificates.into_iter().map(|der| der.to_vec()).collect();
-    let bundle = ca_bundle.map(|pem| {
-        let found: Vec<CertificateDer<'static>> =
-            CertificateDer::pem_slice_iter(pem.as_bytes()).flatten().collect();
-        all.extend(found.iter().map(|der| der.to_vec()));
-        let mut store = RootCertStore::empty();
-        store.add_parsable_certificates(found);
-        store
-    });
-    Roots { system, bundle, certificates: all }
 }

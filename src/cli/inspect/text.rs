@@ -4,10 +4,12 @@ use std::fmt::{Display, Write as _};
 
 use jiff::Timestamp;
 
-use super::report::{Check, KnownRevocation, RenewalWindow, Report, Served, SpecMatch, Trust};
 use crate::cli::output::escape;
 use crate::cli::time::rfc3339;
-use crate::pki::{KeyMatch, Party, Revocation};
+use crate::workspace::inspect::{
+    Check, KeyMatch, KnownRevocation, Party, RenewalWindow, Report, Revocation, Served, SpecMatch,
+    Trust,
+};
 
 /// The page; every text of a certificate or server is escaped.
 pub(super) fn page(report: &Report) -> String {

@@ -10,13 +10,13 @@ use jiff::Timestamp;
 
 use super::issuance::challenge_name;
 use super::verdict::undeployed;
-use crate::acme::{RequestCounts, RequestKind};
 use crate::cli::exit::ExitCode;
 use crate::resource::{
     AuthorizationState, Challenge, ChallengeType, ConditionStatus, ConditionType, IssuerKind,
     Order, SuggestedWindow,
 };
 use crate::workspace::view::{CertificateView, IssuerView};
+use crate::workspace::{RequestCounts, RequestKind};
 
 /// A run that has ended.
 pub(crate) struct LastRun {

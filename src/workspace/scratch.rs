@@ -1,17 +1,16 @@
 //! A temporary folder, removed at the end.
 
 use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::Mode;
 use rustix::io::Errno;
 
-use super::error::CliError;
-use super::exit::ExitCode;
 use crate::store::remove_tree;
 
 /// See the module.
-pub(crate) struct Scratch {
+pub struct Scratch {
     path: PathBuf,
     /// The folder that it is in, held open: its name is resolved there, not by path.
     base: File,
@@ -20,23 +19,22 @@ pub(crate) struct Scratch {
 
 impl Scratch {
     /// A new one, private to this user; `what` is part of its name.
-    pub(crate) fn new(what: &str) -> Result<Self, CliError> {
-        let failed = |error: std::io::Error| CliError::new(ExitCode::State, error);
+    pub fn new(what: &str) -> io::Result<Self> {
         let folder = std::env::temp_dir();
-        let base = File::open(&folder).map_err(failed)?;
+        let base = File::open(&folder)?;
         for number in 0..1_000_u32 {
             let name = format!("certctl-{what}-{}-{number}", std::process::id());
             match rustix::fs::mkdirat(&base, &name, Mode::RWXU) {
                 Ok(()) => return Ok(Self { path: folder.join(&name), base, name }),
                 Err(Errno::EXIST) => {}
-                Err(error) => return Err(failed(error.into())),
+                Err(error) => return Err(error.into()),
             }
         }
-        Err(CliError::new(ExitCode::State, format_args!("{}: no free name", folder.display())))
+        Err(io::Error::other(format!("{}: no free name", folder.display())))
     }
 
     /// Where it is.
-    pub(crate) fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         &self.path
     }
 }

@@ -1,16 +1,17 @@
-//! The report on one certificate, as `-o json` prints it.
+//! What is found out of one certificate.
 
 use jiff::Timestamp;
 use rustls::RootCertStore;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::source::Subject;
-use crate::cli::error::CliError;
-use crate::cli::exit::ExitCode;
+use super::subject::Subject;
 use crate::controller::policy::leaf_mismatches;
 use crate::pki::{
-    self, CertificateDetails, ChainEntry, KeyMatch, Revocation, chain_entries, issuer_of,
+    self, CertificateDetails, CertificateError, ChainEntry, KeyMatch, Revocation, chain_entries,
+    issuer_of,
 };
 use crate::probe::Network;
 use crate::resource::{RevocationReason, SuggestedWindow};
@@ -18,90 +19,90 @@ use crate::resource::{RevocationReason, SuggestedWindow};
 /// One certificate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::cli) struct Report {
+pub struct Report {
     /// Where it came from.
-    pub(super) source: String,
+    pub source: String,
     /// The first certificate.
-    pub(super) leaf: CertificateDetails,
+    pub leaf: CertificateDetails,
     /// Whole days until it expires; negative when it has.
-    pub(super) days_left: i64,
+    pub days_left: i64,
     /// Whether the key fits.
-    pub(super) private_key: KeyMatch,
+    pub private_key: KeyMatch,
     /// The Certificate it belongs to, when one is known.
-    pub(super) certificate: Option<String>,
+    pub certificate: Option<String>,
     /// Whether it matches that Certificate.
-    pub(super) spec: Option<SpecMatch>,
+    pub spec: Option<SpecMatch>,
     /// Its revocation, as the state knows it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) revoked: Option<KnownRevocation>,
+    pub revoked: Option<KnownRevocation>,
     /// What the CA says about when to renew it (ARI).
-    pub(super) renewal_information: Option<RenewalWindow>,
+    pub renewal_information: Option<RenewalWindow>,
     /// How what a server shows compares with the state.
-    pub(super) served: Option<Served>,
+    pub served: Option<Served>,
     /// Whether the system's roots vouch for it.
-    pub(super) trust: Trust,
+    pub trust: Trust,
     /// Whether the caBundle of its Issuer does.
-    pub(super) bundle_trust: Option<Trust>,
+    pub bundle_trust: Option<Trust>,
     /// What the CRLs say.
-    pub(super) crl: Check,
+    pub crl: Check,
     /// What the OCSP responders say.
-    pub(super) ocsp: Check,
+    pub ocsp: Check,
     /// All certificates, in their order.
-    pub(super) chain: Vec<ChainEntry>,
+    pub chain: Vec<ChainEntry>,
 }
 
 /// A revocation that certctl requested, or found, earlier.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::cli) struct KnownRevocation {
-    pub(super) at: Timestamp,
-    pub(super) reason: RevocationReason,
+pub struct KnownRevocation {
+    pub at: Timestamp,
+    pub reason: RevocationReason,
     /// Whether no replacement is issued until `certctl renew`.
-    pub(super) without_replacement: bool,
+    pub without_replacement: bool,
 }
 
 /// What the CA says about when to renew a certificate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::cli) struct RenewalWindow {
-    pub(super) suggested_window: Option<SuggestedWindow>,
-    pub(super) last_checked: Option<Timestamp>,
-    pub(super) next_check: Timestamp,
+pub struct RenewalWindow {
+    pub suggested_window: Option<SuggestedWindow>,
+    pub last_checked: Option<Timestamp>,
+    pub next_check: Timestamp,
     /// Why the last question brought no window.
-    pub(super) last_error: Option<String>,
+    pub last_error: Option<String>,
 }
 
 /// A comparison with a Certificate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::cli) struct SpecMatch {
-    pub(super) matches: bool,
+pub struct SpecMatch {
+    pub matches: bool,
     /// The fields that differ.
-    pub(super) differences: Vec<&'static str>,
+    pub differences: Vec<&'static str>,
 }
 
 /// A comparison of a server with the state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::cli) struct Served {
-    pub(super) same: bool,
+pub struct Served {
+    pub same: bool,
     /// Lower-case hexadecimal, as `serialNumberHex` is.
-    pub(super) state_serial: String,
+    pub state_serial: String,
 }
 
 /// A verdict on trust.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::cli) struct Trust {
-    pub(super) trusted: bool,
+pub struct Trust {
+    pub trusted: bool,
     /// Why not.
-    pub(super) reason: Option<String>,
+    pub reason: Option<String>,
 }
 
 /// A verdict on revocation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::cli) enum Check {
+pub enum Check {
     /// The certificate has no URL.
     NoUrl,
     /// It has no HTTP URL.
@@ -115,25 +116,44 @@ pub(in crate::cli) enum Check {
 }
 
 /// Trust anchors and possible issuers.
-pub(super) struct Roots {
-    pub(super) system: RootCertStore,
-    pub(super) bundle: Option<RootCertStore>,
+pub struct Roots {
+    pub system: RootCertStore,
+    pub bundle: Option<RootCertStore>,
     /// The DER of all of them.
-    pub(super) certificates: Vec<Vec<u8>>,
+    pub certificates: Vec<Vec<u8>>,
+}
+
+impl Roots {
+    /// The system's roots, and those of the issuer's caBundle.
+    pub fn read(ca_bundle: Option<&str>) -> Self {
+        let certificates = rustls_native_certs::load_native_certs().certs;
+        let mut system = RootCertStore::empty();
+        // Systems carry odd certificates; one that cannot be read must not stop the others.
+        system.add_parsable_certificates(certificates.iter().cloned());
+        let mut all: Vec<Vec<u8>> = certificates.into_iter().map(|der| der.to_vec()).collect();
+        let bundle = ca_bundle.map(|pem| {
+            let found: Vec<CertificateDer<'static>> =
+                CertificateDer::pem_slice_iter(pem.as_bytes()).flatten().collect();
+            all.extend(found.iter().map(|der| der.to_vec()));
+            let mut store = RootCertStore::empty();
+            store.add_parsable_certificates(found);
+            store
+        });
+        Self { system, bundle, certificates: all }
+    }
 }
 
 impl Report {
     /// Runs all checks; without a network, revocation is not checked.
-    pub(super) async fn make(
+    pub async fn make(
         subject: &Subject,
         roots: &Roots,
         network: Option<&Network>,
         now: Timestamp,
-    ) -> Result<Self, CliError> {
+    ) -> Result<Self, CertificateError> {
         let certificates = subject.bundle.certificates();
-        let damaged = |error: pki::CertificateError| CliError::new(ExitCode::Manifest, error);
-        let leaf = CertificateDetails::read(subject.bundle.leaf()).map_err(damaged)?;
-        let facts = subject.facts().map_err(damaged)?;
+        let leaf = CertificateDetails::read(subject.bundle.leaf())?;
+        let facts = subject.facts()?;
         let spec = subject.spec.as_ref().map(|spec| {
             let mut differences = leaf_mismatches(spec, &facts);
             let lacks_one = spec.usages.iter().any(|usage| {
@@ -179,13 +199,13 @@ impl Report {
             bundle_trust: roots.bundle.as_ref().map(trust),
             crl: asking.all(&leaf.crl_urls, false).await,
             ocsp: asking.all(&leaf.ocsp_urls, true).await,
-            chain: chain_entries(certificates, now).map_err(damaged)?,
+            chain: chain_entries(certificates, now)?,
             leaf,
         })
     }
 
     /// Whether `--exit-code` ends in 8: expired, revoked, or a check failed.
-    pub(super) fn needs_attention(&self) -> bool {
+    pub fn needs_attention(&self) -> bool {
         let key_is_wrong = match self.private_key {
             KeyMatch::DoesNotMatch | KeyMatch::Unreadable(_) => true,
             KeyMatch::Matches | KeyMatch::Absent => false,

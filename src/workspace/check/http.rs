@@ -1,0 +1,178 @@
+//! The addresses of a name, whether the listener can bind, and the response at the HTTP-01
+//! challenge URL (RFC 8555 section 8.3).
+//!
+//! The check serves a test token for its duration: by the listener if the port is free, or as a file
+//! below the webroot of the Certificate for the name, as a run does.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::SocketAddr;
+use std::path::Path;
+
+use thiserror::Error;
+
+use super::known::Known;
+use super::names::wanting;
+use super::port::{PortError, WebServer, addresses_of};
+use crate::engine::inputs::digest_of;
+use crate::engine::ports::{Clock as _, SystemClock};
+use crate::probe::{CheckOptions, DnsError, check_http01};
+use crate::resource::{
+    AddressAnswer, DnsName, FailureClass, Http01Report, Identifier, Obstacle, Settings, Token,
+    TokenError,
+};
+use crate::solver::http01::{
+    FolderError, Hits, Holder, Listener, TokenFolder, Webroot, WebrootError,
+};
+use crate::workspace::Scratch;
+use crate::workspace::run::RunError;
+
+/// What was found out of a name.
+pub struct HttpCheck {
+    pub name: DnsName,
+    pub addresses: Result<Vec<String>, DnsError>,
+    /// The bound addresses, or why binding failed; `None` where a webroot is used instead.
+    pub listener: Option<Result<Vec<SocketAddr>, PortError>>,
+    /// Other certctl processes that listen there as well.
+    pub sharers: Vec<Holder>,
+    /// The webroot, and whether the token could be put there.
+    pub webroot: Option<(String, Result<(), Obstacle>)>,
+    /// The port that was asked, and what serves the webroot there on this host.
+    pub port: u16,
+    pub server: WebServer,
+    /// Whether the token was served.
+    pub is_served: bool,
+    pub report: Http01Report,
+}
+
+/// Why nothing could be found out.
+#[derive(Debug, Error)]
+pub enum HttpCheckError {
+    #[error(transparent)]
+    Run(#[from] RunError),
+    #[error(transparent)]
+    Scratch(#[from] io::Error),
+    #[error(transparent)]
+    Tokens(#[from] FolderError),
+    #[error("no random bytes available")]
+    Random,
+    #[error(transparent)]
+    Token(#[from] TokenError),
+    #[error(transparent)]
+    Webroot(#[from] WebrootError),
+}
+
+/// The listener of a run, with the test token.
+struct Served {
+    listener: Result<Listener, PortError>,
+    /// Holds the token.
+    _scratch: Scratch,
+}
+
+impl Served {
+    fn start(
+        default: &[SocketAddr],
+        settings: &Settings,
+        token: &Token,
+        answer: &str,
+    ) -> Result<Self, HttpCheckError> {
+        let scratch = Scratch::new("check")?;
+        let folder = TokenFolder::open_shared(&scratch.path().join("http01"))?;
+        folder.put(token, answer)?;
+        let hits = Hits::new(|| SystemClock.now());
+        let listener = addresses_of(default, settings).map_err(PortError::from);
+        let listener = listener
+            .and_then(|addresses| Ok(Listener::bind(&addresses, Vec::new(), &folder, &hits)?));
+        Ok(Self { listener, _scratch: scratch })
+    }
+}
+
+/// Puts the test token below a webroot.
+fn put(path: &Path, token: &Token, answer: &str) -> Result<(), Obstacle> {
+    let put = Webroot::open(path).and_then(|webroot| webroot.put(token, answer));
+    put.map_err(|error| Webroot::obstacle(path, &error))
+}
+
+/// The settings of the first Certificate for the name.
+fn settings_of(known: &Known, name: &DnsName) -> Settings {
+    let wanting = wanting(&known.targets.loaded, name);
+    let first = wanting.iter().find(|wanting| !wanting.is_wildcard);
+    first.map_or_else(Settings::default, |wanting| {
+        wanting.certificate.settings.or(&wanting.issuer.settings)
+    })
+}
+
+impl HttpCheck {
+    /// Serves a test token, and asks for it at each address of `name`.
+    pub async fn of(known: &Known, name: &DnsName) -> Result<Self, HttpCheckError> {
+        let run = known.workspace.settings();
+        let resolver = run.resolver(BTreeMap::new()).await?;
+        let settings = settings_of(known, name);
+        let (token, answer) = test_token()?;
+        let webroot = settings.http01_webroot.as_ref();
+        let put = webroot.map(|path| put(Path::new(path), &token, &answer));
+        let own = match put {
+            Some(_) => None,
+            None => Some(Served::start(&run.http01_listen, &settings, &token, &answer)?),
+        };
+        let port = settings.http01_check_port.unwrap_or(run.http01_check_port);
+        let options = CheckOptions { port, ..CheckOptions::default() };
+        let identifier = Identifier::Dns(name.clone());
+        let asked = check_http01(&resolver, &identifier, &token, &answer, options);
+        let (report, addresses) =
+            futures_util::future::join(asked, resolver.addresses(name.base())).await;
+        if let (Some(path), Some(Ok(()))) = (webroot, &put) {
+            Webroot::open(Path::new(path))?.remove(&token, &answer)?;
+        }
+        let bound = own.as_ref().and_then(|own| own.listener.as_ref().ok());
+        let sharers = bound.map(Listener::sharers).unwrap_or_default();
+        let listener = own.map(|own| own.listener.map(|bound| bound.addresses().to_vec()));
+        let is_served = match (&put, &listener) {
+            (Some(put), _) => put.is_ok(),
+            (None, listener) => matches!(listener, Some(Ok(_))),
+        };
+        Ok(Self {
+            name: name.clone(),
+            addresses: addresses
+                .map(|found| found.iter().map(|address| address.to_string()).collect()),
+            listener,
+            sharers,
+            webroot: webroot.cloned().zip(put),
+            port,
+            server: if webroot.is_some() { WebServer::at(port) } else { WebServer::Other },
+            is_served,
+            report,
+        })
+    }
+
+    /// What would make HTTP-01 validation fail. If the token could not be served, any response
+    /// passes.
+    pub fn failures(&self) -> Vec<FailureClass> {
+        let is_answered = self.report.addresses.iter().any(|report| match report.outcome {
+            AddressAnswer::Correct | AddressAnswer::Wrong { .. } => true,
+            AddressAnswer::Broken { .. } | AddressAnswer::Unreachable { .. } => false,
+        });
+        let mut failures = Vec::new();
+        let is_unusable = match &self.webroot {
+            Some((_, put)) => put.is_err(),
+            None => matches!(self.listener, Some(Err(_))),
+        };
+        if is_unusable {
+            failures.push(FailureClass::Precondition);
+        }
+        let may_be_well = self.report.has_passed() || (!self.is_served && is_answered);
+        if !may_be_well && !is_unusable {
+            failures.push(FailureClass::Validation);
+        }
+        failures
+    }
+}
+
+/// A test token and its response.
+fn test_token() -> Result<(Token, String), HttpCheckError> {
+    let mut bytes = [0; 16];
+    aws_lc_rs::rand::fill(&mut bytes).map_err(|_| HttpCheckError::Random)?;
+    let token: Token = format!("certctl-check-{}", digest_of(&bytes)).parse()?;
+    let answer = format!("{token}.check");
+    Ok((token, answer))
+}

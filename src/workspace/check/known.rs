@@ -1,0 +1,52 @@
+//! The manifests and the state, for checks that also work without them.
+
+use std::path::PathBuf;
+
+use crate::engine::IssuerAccess;
+use crate::resource::Issuer;
+use crate::store::StateDirectory;
+use crate::workspace::run::RunError;
+use crate::workspace::{Settings, Targets, Workspace};
+
+/// Manifests, secrets and state.
+pub struct Known {
+    /// Over an empty state where there is none to read.
+    pub workspace: Workspace,
+    pub targets: Targets,
+    has_state: bool,
+}
+
+impl Known {
+    /// Reads the manifests, and the state where that is possible.
+    pub async fn read(settings: Settings) -> Result<Self, RunError> {
+        let found = Workspace::open(settings.clone()).await;
+        let has_state = found.is_ok() && !settings.state_dir.as_os_str().is_empty();
+        let mut workspace = if let Ok(workspace) = found {
+            workspace
+        } else {
+            let nowhere = PathBuf::new();
+            Workspace::open(Settings { state_dir: nowhere, ..settings }).await?
+        };
+        let targets = workspace.everything();
+        Ok(Self { workspace, targets, has_state })
+    }
+
+    /// The state, when it can be read.
+    pub fn state(&self) -> Option<&StateDirectory> {
+        self.has_state.then(|| self.workspace.state())
+    }
+
+    /// The folder of exec solvers.
+    pub(super) fn solvers_dir(&self) -> PathBuf {
+        self.workspace.settings().below_config("solvers.d")
+    }
+
+    /// Access to an issuer's secrets.
+    pub(super) fn access<'a>(&'a self, issuer: &'a Issuer) -> IssuerAccess<'a> {
+        IssuerAccess {
+            issuer,
+            secrets: &self.targets.secrets,
+            cluster_resource_namespace: &self.workspace.settings().cluster_resource_namespace,
+        }
+    }
+}

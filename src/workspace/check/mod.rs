@@ -1,0 +1,28 @@
+//! `certctl check` and what `doctor` shares with it: how a name, a CA and this host's port are now,
+//! as data.
+//!
+//! Contract: nothing is registered, ordered or left behind; a test token is served only meanwhile.
+//! What could not be found out is a value too, with the reason.
+
+mod account;
+mod acme;
+mod dns;
+mod http;
+mod issuer;
+mod known;
+mod names;
+mod port;
+
+pub use crate::acme::{AccountKey, AccountStatus, Directory};
+pub use crate::probe::{Caa, CaaRecord, DnsError, LookupError};
+pub use crate::solver::http01::{Holder, ListenError};
+pub use account::{AccountState, AccountUnknown, KeyPlace, UnusableKey, has_unused_key};
+pub use acme::{CaCheck, NoDirectory, ServerTls};
+pub use dns::{DnsCheck, SelfCheck};
+pub use http::{HttpCheck, HttpCheckError};
+pub use issuer::{CaaVerdict, CheckedProvider, IssuerCheck};
+pub use known::Known;
+pub use port::{BadAddress, Port, PortError, WebServer};
+
+#[cfg(test)]
+pub(crate) use dns::testing;
