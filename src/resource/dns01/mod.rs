@@ -151,7 +151,30 @@ impl Webhook {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
+
+    macro_rules! modules {
+        (
+            cert_manager {$($variant:ident $module:ident $name:literal)*}
+            certctl {$($own:ident $own_module:ident $own_name:literal)*}
+        ) => {
+            &[$(stringify!($module),)* $(stringify!($own_module)),*]
+        };
+    }
+
+    #[test]
+    fn every_file_of_settings_has_its_line() {
+        const MODULES: &[&str] = dns01_providers!(modules);
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/resource/dns01");
+        let paths = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        let stems = paths.map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned());
+        let files: BTreeSet<String> =
+            stems.filter(|stem| !["mod", "settings"].contains(&stem.as_str())).collect();
+        let listed: BTreeSet<String> = MODULES.iter().map(|&module| module.to_owned()).collect();
+        assert_eq!(files, listed);
+    }
 
     #[test]
     fn a_webhooks_references_are_found_wherever_they_stand() {
