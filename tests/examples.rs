@@ -104,6 +104,20 @@ fn each_family_of_dns_providers_has_an_issuer_and_a_cluster_issuer() {
     assert_eq!(providers, known);
 }
 
+/// What cert-manager lacks is in the other group of `dns01_providers`, and written as a webhook.
+#[test]
+fn each_provider_of_dns01_is_one_in_cert_managers_schema() {
+    let schema: Value = serde_json::from_str(include_str!("fixtures/crds/issuer.json")).unwrap();
+    let dns01 = "/properties/spec/properties/acme/properties/solvers/items/properties/dns01";
+    let fields = schema.pointer(&format!("{dns01}/properties")).unwrap().as_object().unwrap();
+    let about_all = ["cnameStrategy", "nameservers"];
+    let of_cert_manager = fields.keys().map(String::as_str);
+    let of_cert_manager: BTreeSet<&str> =
+        of_cert_manager.filter(|name| !about_all.contains(name)).collect();
+    let ours: BTreeSet<&str> = Dns01Provider::TABLES.iter().map(|(name, _)| *name).collect();
+    assert_eq!(ours, of_cert_manager);
+}
+
 /// The Issuers of the examples are those that `create issuer --dns01` prints.
 #[test]
 fn each_example_of_a_dns_provider_has_the_entry_that_create_prints() {

@@ -23,8 +23,13 @@ mod shell;
 #[cfg(test)]
 #[path = "support/mod.rs"]
 mod support;
+#[cfg(test)]
+#[path = "readme/tables.rs"]
+mod tables;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::Write as _;
 use std::path::Path;
 use std::process::Command;
 
@@ -36,6 +41,7 @@ use clap::{CommandFactory as _, Parser as _};
 use crds::{Crds, objects};
 use pages::{ROOT, book, calls, page, pages, typed};
 use serde_json::Value;
+use tables::tables;
 
 /// What the command line's parser has against the words.
 fn refusal(words: &[&str]) -> Option<String> {
@@ -190,84 +196,38 @@ fn every_setting_that_is_shown_is_one() {
     }
 }
 
-/// The fields that the manual has below a heading, and whether certctl uses them.
-fn fields_of_the_manual(section: &str) -> BTreeMap<String, bool> {
+/// The fields that the manual has below a heading.
+fn fields_of_the_manual(section: &str) -> BTreeSet<String> {
     let manual = include_str!("../man/certctl.yaml.5").replace("\\-", "-");
     let (_, rest) = manual.split_once(&format!("\n.SH {section}\n")).unwrap();
     let section = rest.split("\n.SH ").next().unwrap();
     let fields = section.lines().filter_map(|line| line.strip_prefix(".BR ")?.split_once(" \" ("));
-    fields.map(|(field, by)| (field.to_owned(), by != "cluster)\"")).collect()
+    fields.map(|(field, _)| field.to_owned()).collect()
 }
 
-/// Those of a table: in the first cell a span with the field, in the second whether it is used.
-fn fields_of(rows: &[Vec<String>]) -> BTreeMap<String, bool> {
-    let field = |row: &Vec<String>| {
-        let (field, used) = row.first().zip(row.get(1)).unwrap();
-        (field.trim_matches('`').to_owned(), used != "ignored")
-    };
-    rows.iter().map(field).collect()
-}
-
+/// `CERTCTL_REGENERATE=1 cargo test --test readme tables` writes them.
 #[test]
-fn every_field_has_its_line() {
-    let manifests = page("docs/src/reference/manifests.md");
-    let below = |fields: &BTreeMap<String, bool>, prefixes: &[&str]| {
-        let is_below = |field: &str, prefix: &str| {
-            field.strip_prefix(prefix).is_some_and(|rest| !rest.contains('.'))
-        };
-        let kept = fields.iter().filter(|(f, _)| prefixes.iter().any(|prefix| is_below(f, prefix)));
-        kept.map(|(field, used)| (field.clone(), *used)).collect::<BTreeMap<_, _>>()
-    };
-    let certificate = fields_of_the_manual("CERTIFICATE");
-    let told = fields_of(&manifests.rows("## Certificate"));
-    assert_eq!(told, below(&certificate, &["spec."]));
-    let issuer = fields_of_the_manual("ISSUER");
-    let told = fields_of(&manifests.rows("## Issuer and ClusterIssuer"));
-    assert_eq!(told, below(&issuer, &["spec.", "spec.acme."]));
-    let told = fields_of(&manifests.rows("## Solvers"));
-    let solvers = ["spec.acme.solvers.", "spec.acme.solvers.selector."];
-    assert_eq!(told, below(&issuer, &solvers));
-    let rows = page("docs/src/reference/dns-providers.md").rows("# DNS providers");
-    let rows: Vec<_> = rows.into_iter().filter(|row| row.len() == 3).collect();
-    assert_eq!(fields_of(&rows), below(&issuer, &["spec.acme.solvers.dns01."]));
-}
-
-#[test]
-fn every_field_of_a_native_provider_has_the_variables_of_lego() {
-    let told = page("docs/src/reference/dns-providers.md").rows("## In lego");
-    let fields = fields_of_the_manual("ISSUER");
-    let span = |word: &str| format!("`{word}`");
-    let known = certctl::cli::explain::lego::VARIABLES.iter().map(|(field, variables)| {
-        assert!(fields.contains_key(&format!("spec.acme.solvers.dns01.{field}")), "{field}");
-        let variables: Vec<String> = variables.iter().map(|name| span(name)).collect();
-        vec![span(field), variables.join(", ")]
-    });
-    assert_eq!(told, known.collect::<Vec<_>>());
-}
-
-/// In a build without them there is nothing to compare with.
-#[cfg(feature = "more-dns-providers")]
-#[test]
-fn every_further_dns_provider_has_its_line_with_its_fields() {
-    let told = page("docs/src/reference/dns-providers.md").rows("## More providers");
-    let known = certctl::solver::dns01::webhook_providers().into_iter().map(|provider| {
-        let fields = provider.fields.iter().map(|field| {
-            let name = field.name;
-            if field.kind.is_needed() { format!("`{name}`") } else { format!("(`{name}`)") }
-        });
-        let lego = provider.fields.iter().map(|field| field.lego).filter(|name| !name.is_empty());
-        let lego = lego.map(|name| format!("`{name}`")).collect::<Vec<_>>();
-        vec![format!("`{}`", provider.name), fields.collect::<Vec<_>>().join(", "), lego.join(", ")]
-    });
-    assert_eq!(told, known.collect::<Vec<_>>());
+fn the_tables_of_fields_and_providers_are_those_of_the_source() {
+    let mut pages: BTreeMap<&str, String> = BTreeMap::new();
+    for table in tables() {
+        let text = pages.entry(table.page).or_insert_with(|| page(table.page).text);
+        *text = table.put_into(text);
+    }
+    for (path, text) in pages {
+        if std::env::var_os("CERTCTL_REGENERATE").is_some() {
+            let mut file = File::create(Path::new(ROOT).join(path)).unwrap();
+            file.write_all(text.as_bytes()).unwrap();
+        }
+        let is_kept = page(path).text == text;
+        assert!(is_kept, "{path} is stale: CERTCTL_REGENERATE=1 cargo test --test readme tables");
+    }
 }
 
 #[test]
 fn every_annotation_has_its_line() {
     let rows = page("docs/src/reference/annotations.md").rows("# Annotations");
     let told: BTreeSet<String> = rows.iter().flat_map(|row| first_words(&row[0])).collect();
-    let known: BTreeSet<String> = fields_of_the_manual("ANNOTATIONS").into_keys().collect();
-    assert_eq!(told, known);
+    assert_eq!(told, fields_of_the_manual("ANNOTATIONS"));
 }
 
 #[test]

@@ -58,6 +58,7 @@ pub(crate) fn spec(
     let found_usages = usages(&mut fields, sink);
     let mut spec = CertificateSpec {
         secret_name: secret.as_ref().and_then(|f| object_name(f, sink)).unwrap_or_default(),
+        issuer_ref: issuer.issuer,
         common_name: String::new(),
         dns_names: std::mem::take(&mut found_names.dns),
         ip_addresses: std::mem::take(&mut found_names.ips),
@@ -85,7 +86,6 @@ pub(crate) fn spec(
         keystores: keystores(&mut fields, sink),
         additional_output_formats: output_formats(&mut fields, sink),
         name_constraints: name_constraints(&mut fields, is_ca, sink),
-        ..CertificateSpec::default()
     };
     let span_of = |field: Option<&Field<'_>>, or: Span| field.map_or(or, Field::span);
     let places = Places {
@@ -101,7 +101,6 @@ pub(crate) fn spec(
         unusual: found_names.unusual,
         usages: found_usages,
     };
-    spec.issuer_ref = issuer.issuer;
     if let Some(common) = places.common_name.as_ref().filter(|common| !common.literal) {
         spec.common_name = common.stored(&spec.dns_names);
     }

@@ -107,7 +107,7 @@ spec! {
     optional {
         /// At most 64 characters; with an ACME issuer it must be among the names.
         common_name "commonName": String as Text, Both, example "www.example.com";
-        /// DNS names; a wildcard stands first: '*.example.com', and needs a dns01 solver.
+        /// DNS names; a wildcard such as '*.example.com' needs a dns01 solver.
         dns_names "dnsNames": Vec<DnsName> as Texts, Both,
             example "[www.example.com, example.com]";
         /// IP addresses, if the CA certifies them; they need http01.
@@ -152,7 +152,7 @@ spec! {
             "SHA256WithRSA, SHA384WithRSA, SHA512WithRSA, ECDSAWithSHA256, ECDSAWithSHA384, \
              ECDSAWithSHA512, PureEd25519"
         ), Both, example "SHA256WithRSA";
-        /// Whether the usages stand in the request.
+        /// Whether the request contains the usages.
         encode_usages_in_request "encodeUsagesInRequest": Option<bool> as Bool, Both,
             default "true", example "true";
         /// How many past requests are kept, at least 1.
@@ -170,6 +170,10 @@ spec! {
 }
 
 impl CertificateSpec {
+    /// The format of a stored CertificateRequest, which has the spec in it: a new field here raises
+    /// it. 2: of the spec, a request has only the fields that went to the CA.
+    pub(crate) const FORMAT: u64 = 2;
+
     /// Whether time alone never makes a renewal due.
     pub fn never_renews(&self) -> bool {
         let policy = self.renewal.as_ref().and_then(|renewal| renewal.policy);

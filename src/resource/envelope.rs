@@ -136,10 +136,10 @@ fn deploy_target(step: &str, target: &str) -> Value {
     json!({ "output": { "folder": folder, "owner": owner, "group": group, "mode": mode } })
 }
 
-/// 2: of the Certificate's spec, a request has only the fields that went to the CA.
+/// Its version stands with the fields of the Certificate's spec, which is most of it.
 impl Document for CertificateRequest {
     const KIND: &'static str = "CertificateRequest";
-    const VERSION: u64 = 2;
+    const VERSION: u64 = CertificateSpec::FORMAT;
 
     /// A spec that cannot be parsed stays as it is, and the document is found to be damaged.
     fn upgrade(_from: u64, document: &mut Value) {

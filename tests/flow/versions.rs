@@ -144,3 +144,35 @@ fn a_request_of_an_older_format_is_brought_up_to_date_and_is_no_edit() {
     assert_eq!(fs::read_to_string(&path).unwrap(), present);
     assert_eq!(world.sent(RequestKind::NewOrder), 1);
 }
+
+/// Its settings are a webhook's, so that the format of an order is the same with it.
+#[test]
+fn an_order_for_a_dns_provider_that_only_a_newer_certctl_has_is_left_alone() {
+    let world = World::start();
+    let write_issuer = |provider: &str| {
+        let solver = format!(
+            "    - dns01:\n        webhook:\n          groupName: certctl.io\n          solverName: \
+             {provider}\n          config:\n            command: my-dns\n"
+        );
+        world.write("config/issuer.yaml", &world.issuer().solvers(&solver));
+    };
+    write_issuer("exec");
+    world.write("config/web.yaml", &CertificateYaml::new("web").for_names(&["*.example.test"]));
+    world.write_program("config/solvers.d/my-dns", "exit 75");
+    world.run(&["issue", "--timeout", "2s"]).ends_in(75);
+    let path = world.state().path(ORDER);
+    let present = fs::read_to_string(&path).unwrap();
+    let newer = present.replace("\"solverName\": \"exec\"", "\"solverName\": \"newer\"");
+    assert_ne!(newer, present);
+    world.write(&format!("state/{ORDER}"), &newer);
+    write_issuer("newer");
+    let orders = path.parent().unwrap();
+    let files = || fs::read_dir(orders).unwrap().count();
+    let before = files();
+    for words in [&["issue"][..], &["renew", "web"]] {
+        let run = world.run(words).ends_in(3);
+        assert!(run.stderr.contains("certctl.io has no `newer`"), "{}", run.stderr);
+    }
+    assert_eq!(fs::read_to_string(&path).unwrap(), newer);
+    assert_eq!((files(), world.sent(RequestKind::NewOrder)), (before, 1));
+}

@@ -27,14 +27,16 @@ pub(super) fn page(name: &str) -> Option<String> {
     let known = webhook_providers();
     let provider = known.iter().find(|provider| provider.name.eq_ignore_ascii_case(name))?;
     let name = provider.name;
+    let has_lego = provider.fields.iter().any(|field| !field.lego.is_empty());
     let mut text = format!(
-        "PROVIDER:  {name}\nFIELD:     issuer.{PATH}\nFIELDS OF config, and the variables of lego with \
-         the values:\n"
+        "PROVIDER:  {name}\nFIELD:     issuer.{PATH}\nFIELDS OF config{}:\n",
+        if has_lego { ", and the variables of lego with the values" } else { "" }
     );
     for field in provider.fields {
-        let (typed, lego) = (format!("{} <{}>", field.name, word(field.kind)), lego(field));
+        let typed = format!("{} <{}>", field.name, word(field.kind));
         let required = if field.kind.is_needed() { "required" } else { "" };
-        let line = format!("  {typed:<42} {required:<9} {lego}");
+        let about = if field.meaning.is_empty() { lego(field) } else { field.meaning.to_owned() };
+        let line = format!("  {typed:<42} {required:<9} {about}");
         text = format!("{text}{}\n", line.trim_end());
     }
     Some(format!("{text}EXAMPLE:\n{}", provider.entry("  ")))

@@ -1,7 +1,12 @@
-//! `dns01` of a solver: cert-manager's providers, as data.
+//! `dns01` of a solver: the providers, as data.
 //!
 //! A provider is a file here, with its settings and the table of their fields; its client is the
 //! file of the same name in `solver::dns01`; and it is one line in `dns01_providers`.
+//!
+//! An Order stores those of cert-manager by their names, so that its version rises with a new one.
+//! A provider that cert-manager lacks is stored as the manifest has it: as a webhook, with its
+//! settings in `config`. A certctl that does not know it reads the Order, says that it has no such
+//! provider, and leaves the Order as it is.
 
 mod settings;
 
@@ -43,29 +48,41 @@ pub enum CnameStrategy {
     Follow,
 }
 
-/// The providers, a line each: the variant, its module, its name in a manifest.
+/// The providers, a line each: the type of its settings, its module, its name in a manifest. Those
+/// in `cert_manager` are fields of `dns01`, as there. Those in `certctl` are what cert-manager lacks:
+/// the `solverName` of a webhook with groupName certctl.io, whose `config` has their settings.
 macro_rules! dns01_providers {
     ($make:ident) => {
         $make! {
-            Akamai akamai "akamai"
-            CloudDns cloud_dns "cloudDNS"
-            Cloudflare cloudflare "cloudflare"
-            Route53 route53 "route53"
-            AzureDns azure_dns "azureDNS"
-            DigitalOcean digital_ocean "digitalocean"
-            AcmeDns acme_dns "acmeDNS"
-            Rfc2136 rfc2136 "rfc2136"
-            Webhook webhook "webhook"
+            cert_manager {
+                Akamai akamai "akamai"
+                CloudDns cloud_dns "cloudDNS"
+                Cloudflare cloudflare "cloudflare"
+                Route53 route53 "route53"
+                AzureDns azure_dns "azureDNS"
+                DigitalOcean digital_ocean "digitalocean"
+                AcmeDns acme_dns "acmeDNS"
+                Rfc2136 rfc2136 "rfc2136"
+                Webhook webhook "webhook"
+            }
+            certctl {}
         }
     };
 }
 pub(crate) use dns01_providers;
 
 macro_rules! provider {
-    ($($variant:ident $module:ident $name:literal)*) => {
+    (
+        cert_manager {$($variant:ident $module:ident $name:literal)*}
+        certctl {$($own:ident $own_module:ident $own_name:literal)*}
+    ) => {
         $(
             mod $module;
             pub use $module::$variant;
+        )*
+        $(
+            mod $own_module;
+            pub use $own_module::$own;
         )*
 
         /// Exactly one provider.
@@ -84,9 +101,13 @@ macro_rules! provider {
             pub const TABLES: &'static [(&'static str, &'static SettingsTable)] =
                 &[$(($name, $variant::TABLE)),*];
 
-            fn parts(&self) -> (&'static str, &'static SettingsTable, &dyn Settings) {
+            /// The same of those that only a webhook can name, because cert-manager lacks them.
+            pub const OWN_TABLES: &'static [(&'static str, &'static SettingsTable)] =
+                &[$(($own_name, $own::TABLE)),*];
+
+            fn parts(&self) -> (&'static str, &dyn Settings) {
                 match self {
-                    $(Self::$variant(settings) => ($name, $variant::TABLE, settings),)*
+                    $(Self::$variant(settings) => ($name, settings),)*
                 }
             }
         }
@@ -109,28 +130,51 @@ impl Dns01Provider {
     /// The entries of Secrets that hold its credentials.
     pub fn credentials(&self) -> Vec<SecretKeySelector> {
         let mut found = Vec::new();
-        self.parts().2.references(&mut found);
+        self.parts().1.references(&mut found);
         found
     }
 
     /// The rules between its fields that are broken.
     pub fn faults(&self) -> Vec<Fault> {
-        let (_, table, settings) = self.parts();
-        table.faults(&|name| settings.is_set(name))
+        self.parts().1.faults()
     }
 }
 
 impl Webhook {
-    /// The provider of cert-manager that it names, by name and table: `config` is its settings.
+    /// The provider that it names, by name and table: `config` is its settings.
     pub fn own_provider(&self) -> Option<(&'static str, &'static SettingsTable)> {
         let named = self.provider().filter(|name| *name != "webhook")?;
-        Dns01Provider::TABLES.iter().copied().find(|(own, _)| *own == named)
+        let all = Dns01Provider::TABLES.iter().chain(Dns01Provider::OWN_TABLES);
+        all.copied().find(|(own, _)| *own == named)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
+
+    macro_rules! modules {
+        (
+            cert_manager {$($variant:ident $module:ident $name:literal)*}
+            certctl {$($own:ident $own_module:ident $own_name:literal)*}
+        ) => {
+            &[$(stringify!($module),)* $(stringify!($own_module)),*]
+        };
+    }
+
+    #[test]
+    fn every_file_of_settings_has_its_line() {
+        const MODULES: &[&str] = dns01_providers!(modules);
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/resource/dns01");
+        let paths = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        let stems = paths.map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned());
+        let files: BTreeSet<String> =
+            stems.filter(|stem| !["mod", "settings"].contains(&stem.as_str())).collect();
+        let listed: BTreeSet<String> = MODULES.iter().map(|&module| module.to_owned()).collect();
+        assert_eq!(files, listed);
+    }
 
     #[test]
     fn a_webhooks_references_are_found_wherever_they_stand() {

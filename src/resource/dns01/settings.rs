@@ -141,6 +141,9 @@ pub trait Settings {
 
     /// The entries of Secrets that it refers to.
     fn references(&self, found: &mut Vec<SecretKeySelector>);
+
+    /// The rules between its fields that are broken.
+    fn faults(&self) -> Vec<Fault>;
 }
 
 /// A field's value.
@@ -284,6 +287,10 @@ macro_rules! settings {
                 use $crate::resource::dns01::settings::Setting as _;
                 $(self.$needed.references(found);)*
                 $(self.$field.references(found);)*
+            }
+
+            fn faults(&self) -> Vec<$crate::resource::dns01::settings::Fault> {
+                Self::TABLE.faults(&|name| self.is_set(name))
             }
         }
     };

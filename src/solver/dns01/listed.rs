@@ -1,7 +1,7 @@
 //! The providers that a `webhook` with groupName certctl.io can name beyond cert-manager's: what
 //! their `config` may hold, as data.
 
-use crate::resource::dns01::CHANGE_ME;
+use crate::resource::dns01::{CHANGE_ME, FieldKind, SettingsTable};
 
 /// A provider by its `solverName`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +16,8 @@ pub struct WebhookProvider {
 pub struct ConfigField {
     pub name: &'static str,
     pub kind: ConfigKind,
+    /// What it means; empty where only lego's variable says it.
+    pub meaning: &'static str,
     /// The environment variable from which lego has the value, or for [`ConfigKind::Document`] the
     /// path of a file with it; empty if there is none.
     pub lego: &'static str,
@@ -50,6 +52,20 @@ impl ConfigKind {
 }
 
 impl WebhookProvider {
+    /// A provider by the table of its settings, which are texts and references to Secrets.
+    pub(super) fn of(name: &'static str, table: &'static SettingsTable) -> Self {
+        let fields = table.fields.iter().map(|field| {
+            let kind = match (&field.kind, field.is_required) {
+                (FieldKind::Secret, true) => ConfigKind::Secret,
+                (FieldKind::Secret, false) => ConfigKind::SecretIfAny,
+                (_, true) => ConfigKind::Text,
+                (_, false) => ConfigKind::TextIfAny,
+            };
+            ConfigField { name: field.name, kind, meaning: field.meaning, lego: "" }
+        });
+        Self { name, fields: fields.collect::<Vec<_>>().leak() }
+    }
+
     /// An entry of `solvers` with the fields that are needed, and with values to be changed; each
     /// line begins with `indent`.
     pub fn entry(&self, indent: &str) -> String {
@@ -88,5 +104,43 @@ impl ConfigField {
     /// The entry of a Secret that an example names: `apiTokenSecretRef` refers to `apiToken`.
     fn key(&self) -> &'static str {
         self.name.trim_end_matches("SecretRef")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resource::Dns01Provider;
+    use crate::resource::dns01::Rfc2136;
+
+    #[test]
+    fn a_table_of_settings_is_what_config_may_hold() {
+        let provider = WebhookProvider::of("toy", Rfc2136::TABLE);
+        let kinds: Vec<(&str, ConfigKind)> =
+            provider.fields.iter().map(|field| (field.name, field.kind)).collect();
+        let expected = [
+            ("nameserver", ConfigKind::Text),
+            ("tsigSecretSecretRef", ConfigKind::SecretIfAny),
+            ("tsigKeyName", ConfigKind::TextIfAny),
+            ("tsigAlgorithm", ConfigKind::TextIfAny),
+            ("protocol", ConfigKind::TextIfAny),
+        ];
+        assert_eq!(kinds, expected);
+        let meanings: Vec<&str> = provider.fields.iter().map(|field| field.meaning).collect();
+        let expected: Vec<&str> = Rfc2136::TABLE.fields.iter().map(|row| row.meaning).collect();
+        assert_eq!(meanings, expected);
+    }
+
+    #[test]
+    fn the_settings_of_a_webhooks_provider_are_texts_and_references() {
+        for (name, table) in Dns01Provider::OWN_TABLES {
+            for field in table.fields {
+                let is_nested = matches!(
+                    field.kind,
+                    FieldKind::Object(_) | FieldKind::Any | FieldKind::ClusterOnly
+                );
+                assert!(!is_nested, "{name}: {}", field.name);
+            }
+        }
     }
 }

@@ -27,8 +27,12 @@ mod token_file;
 mod txt;
 mod zones;
 
+use std::sync::LazyLock;
+
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use crate::resource::dns01::{Fault, Settings};
 use crate::resource::{Dns01Provider, dns01_providers};
 
 pub use api::{Api, Call, Reply, Tls};
@@ -37,16 +41,29 @@ pub use error::ProviderError;
 pub use listed::{ConfigField, ConfigKind, WebhookProvider};
 pub use provider::{Action, DnsProvider, Opened, ProviderFuture, SolverProgram, TxtRecord};
 
-/// The clients: each provider's module, and the one match over all.
+/// The clients: each provider's module, and the places where all are named.
 macro_rules! clients {
-    ($($variant:ident $module:ident $name:literal)*) => {
+    (
+        cert_manager {$($variant:ident $module:ident $name:literal)*}
+        certctl {$($own:ident $own_module:ident $own_name:literal)*}
+    ) => {
         $(mod $module;)*
+        $(mod $own_module;)*
 
         fn client(provider: &Dns01Provider, context: &Context<'_>) -> Opened {
             match provider {
                 $(Dns01Provider::$variant(settings) => $module::open(settings, context),)*
             }
         }
+
+        /// Each client by the name of its provider, with the `config` of a webhook as its settings.
+        const NAMED: &[(&str, OpenNamed)] = &[
+            $(($name, |config, context| $module::open(&settings($name, config)?, context)),)*
+            $((
+                $own_name,
+                |config, context| $own_module::open(&settings($own_name, config)?, context),
+            ),)*
+        ];
     };
 }
 
@@ -54,22 +71,35 @@ dns01_providers!(clients);
 
 /// The provider with its credentials. Validates the settings and sends nothing over the network.
 pub fn open(provider: &Dns01Provider, context: &Context<'_>) -> Opened {
-    let named = named(provider)?;
-    let provider = named.as_ref().unwrap_or(provider);
-    if let Some(fault) = provider.faults().into_iter().next() {
-        let (provider, reason) = (provider.own_name(), fault.to_string());
-        return Err(ProviderError::Settings { provider, reason });
+    if let Dns01Provider::Webhook(webhook) = provider
+        && let Some((name, _)) = webhook.own_provider()
+        && let Some((_, open)) = NAMED.iter().find(|(named, _)| *named == name)
+    {
+        let none = Value::Object(Map::new());
+        return open(webhook.config.as_ref().unwrap_or(&none), context);
     }
+    without_faults(provider.own_name(), provider.faults())?;
     client(provider, context)
 }
 
-/// The provider whose settings are the `config` of a webhook that names it.
-fn named(provider: &Dns01Provider) -> Result<Option<Dns01Provider>, ProviderError> {
-    let Dns01Provider::Webhook(webhook) = provider else { return Ok(None) };
-    let Some((name, _)) = webhook.own_provider() else { return Ok(None) };
-    let config = webhook.config.clone().unwrap_or_else(|| Value::Object(Map::new()));
-    let tagged = Value::Object(Map::from_iter([(name.to_owned(), config)]));
-    config::decoded(name, &tagged).map(Some)
+/// A client whose settings are the `config` of a webhook.
+type OpenNamed = fn(&Value, &Context<'_>) -> Opened;
+
+/// The settings in the `config` of a webhook that names the provider.
+fn settings<T: DeserializeOwned + Settings>(
+    provider: &'static str,
+    config: &Value,
+) -> Result<T, ProviderError> {
+    let settings: T = config::decoded(provider, config)?;
+    without_faults(provider, settings.faults())?;
+    Ok(settings)
+}
+
+fn without_faults(provider: &'static str, faults: Vec<Fault>) -> Result<(), ProviderError> {
+    match faults.into_iter().next() {
+        Some(fault) => Err(ProviderError::Settings { provider, reason: fault.to_string() }),
+        None => Ok(()),
+    }
 }
 
 /// The names of all providers of this build, as in manifests: alphabetically, cert-manager's first.
@@ -83,8 +113,13 @@ pub fn names() -> Vec<&'static str> {
 /// The providers of this build that a `webhook` with groupName certctl.io can name, beyond
 /// cert-manager's, in the order of their names.
 pub fn webhook_providers() -> Vec<&'static WebhookProvider> {
+    static OWN: LazyLock<Vec<WebhookProvider>> = LazyLock::new(|| {
+        let tables = Dns01Provider::OWN_TABLES.iter();
+        tables.map(|(name, table)| WebhookProvider::of(name, table)).collect()
+    });
+    let mut all: Vec<&WebhookProvider> = OWN.iter().collect();
     #[cfg(feature = "more-dns-providers")]
-    return dns_update::all().collect();
-    #[cfg(not(feature = "more-dns-providers"))]
-    Vec::new()
+    all.extend(dns_update::all());
+    all.sort_unstable_by_key(|provider| provider.name);
+    all
 }

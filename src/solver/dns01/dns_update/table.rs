@@ -31,7 +31,12 @@ macro_rules! row {
             of: WebhookProvider {
                 name: $name,
                 fields: &[
-                    $(ConfigField { name: $field, kind: ConfigKind::$kind, lego: $lego }),*
+                    $(ConfigField {
+                        name: $field,
+                        kind: ConfigKind::$kind,
+                        meaning: "",
+                        lego: $lego,
+                    }),*
                 ],
             },
             make: |values| match values {

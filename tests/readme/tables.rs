@@ -1,0 +1,137 @@
+//! The tables of the book that repeat what the source says of fields and providers.
+//!
+//! Each stands below a comment with its name, and ends with the first empty line behind it.
+
+use certctl::cli::explain::field::{Field, Kind, REQUIRED, Type, Used};
+use certctl::cli::explain::{all, below, key_of, lego};
+
+/// One table.
+pub(crate) struct Table {
+    /// The page that it is on.
+    pub(crate) page: &'static str,
+    name: &'static str,
+    head: &'static [&'static str],
+    rows: Vec<Vec<String>>,
+}
+
+/// All of them.
+pub(crate) fn tables() -> Vec<Table> {
+    let fields = |page, name, kind, above: &[&str]| {
+        let rows = above.iter().flat_map(|path| below(kind, path));
+        let rows = rows.filter(|field| field.path.starts_with("spec."));
+        let rows = rows.map(|field| row(kind, &field, above)).collect();
+        Table { page, name, head: &["field", "used", "meaning"], rows }
+    };
+    vec![
+        fields(MANIFESTS, "Certificate", Kind::Certificate, &["spec"]),
+        fields(MANIFESTS, "Issuer", Kind::Issuer, &["spec", "spec.acme"]),
+        fields(
+            MANIFESTS,
+            "solvers",
+            Kind::Issuer,
+            &["spec.acme.solvers", "spec.acme.solvers.selector"],
+        ),
+        fields(PROVIDERS, "dns01", Kind::Issuer, &["spec.acme.solvers.dns01"]),
+        Table {
+            page: PROVIDERS,
+            name: "lego",
+            head: &["field below `dns01`", "in lego"],
+            rows: lego_rows(),
+        },
+        #[cfg(feature = "more-dns-providers")]
+        Table {
+            page: PROVIDERS,
+            name: "more providers",
+            head: &["solverName", "`config`", "in lego"],
+            rows: webhook_rows(),
+        },
+    ]
+}
+
+impl Table {
+    /// The text of its page with this table in it.
+    pub(crate) fn put_into(&self, text: &str) -> String {
+        let Self { page, name, head, rows } = self;
+        let mark = format!("<!-- generated: {name} -->\n\n");
+        assert_eq!(text.matches(&mark).count(), 1, "{page}: {mark}");
+        let (before, rest) = text.split_once(&mark).unwrap();
+        let (_, after) = rest.split_once("\n\n").unwrap();
+        let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
+        let head: Vec<String> = head.iter().map(|&cell| cell.to_owned()).collect();
+        let rule = vec!["---".to_owned(); head.len()];
+        let rows: String = rows.iter().map(|row| line(row)).collect();
+        format!("{before}{mark}{}{}{rows}\n{after}", line(&head), line(&rule))
+    }
+}
+
+/// The row of a field: what is inside of it is named, unless it has rows, too.
+fn row(kind: Kind, field: &Field, above: &[&str]) -> Vec<String> {
+    let used = if field.used == Used::Cluster { "ignored" } else { "yes" };
+    let mut meaning = as_markdown(field.rule);
+    if let Type::Word(words) = field.kind {
+        meaning.push_str(&format!(" One of {}.", words.0));
+    } else if let Type::Words(words) = field.kind {
+        meaning.push_str(&format!(" Any of {}.", words.0));
+    }
+    let inside = below(kind, field.path);
+    if !inside.is_empty() && !above.contains(&field.path) {
+        let names: Vec<String> = inside.iter().map(|field| span(key_of(field.path))).collect();
+        meaning.push_str(&format!(" Fields: {}.", names.join(", ")));
+    }
+    match field.default {
+        "" => {}
+        REQUIRED => meaning.push_str(" Required."),
+        default => meaning.push_str(&format!(" Default: {}.", as_markdown(default))),
+    }
+    vec![span(field.path), used.to_owned(), meaning]
+}
+
+/// The fields of cert-manager's providers that have variables in lego.
+fn lego_rows() -> Vec<Vec<String>> {
+    let fields = all(Kind::Issuer);
+    let row = |(field, variables): &(&str, &[&str])| {
+        let path = format!("spec.acme.solvers.dns01.{field}");
+        assert!(fields.iter().any(|field| field.path == path), "{field}");
+        vec![span(field), spans(variables.iter().copied())]
+    };
+    lego::VARIABLES.iter().map(row).collect()
+}
+
+/// The providers that a webhook can name.
+#[cfg(feature = "more-dns-providers")]
+fn webhook_rows() -> Vec<Vec<String>> {
+    let providers = certctl::solver::dns01::webhook_providers().into_iter();
+    let rows = providers.map(|provider| {
+        let fields = provider.fields.iter().map(|field| {
+            let name = span(field.name);
+            if field.kind.is_needed() { name } else { format!("({name})") }
+        });
+        let lego = provider.fields.iter().map(|field| field.lego).filter(|name| !name.is_empty());
+        vec![span(provider.name), fields.collect::<Vec<_>>().join(", "), spans(lego)]
+    });
+    rows.collect()
+}
+
+fn spans<'a>(words: impl Iterator<Item = &'a str>) -> String {
+    words.map(span).collect::<Vec<_>>().join(", ")
+}
+
+fn span(word: &str) -> String {
+    format!("`{word}`")
+}
+
+/// Plain text: a word in which Markdown would find marks of its own becomes a span of code.
+fn as_markdown(text: &str) -> String {
+    let word = |word: &str| {
+        let end = word.trim_end_matches([',', ';', ':', '.']);
+        let inner = end.trim_matches('\'');
+        let is_marked =
+            inner.contains(['*', '_', '<', '|']) || (inner.starts_with('-') && inner.len() > 1);
+        let behind = word.strip_prefix(end).unwrap_or_default();
+        if is_marked { format!("{}{behind}", span(inner)) } else { word.to_owned() }
+    };
+    text.split(' ').map(word).collect::<Vec<_>>().join(" ")
+}
+
+const MANIFESTS: &str = "docs/src/reference/manifests.md";
+const PROVIDERS: &str = "docs/src/reference/dns-providers.md";
