@@ -54,8 +54,9 @@ pub(crate) fn of_request(failed: &CaFailure, subject: &Subject<'_>) -> Option<Ad
         CaFault::UnknownIssuer => (
             "the CA is private and this host does not trust its root certificate, or a proxy in \
              between intercepts TLS",
-            "put that root certificate into spec.acme.caBundle of {issuer} (base64 of PEM), or \
-             among the roots of this system",
+            "put that root certificate into spec.acme.caBundle of {issuer} (base64 of PEM, as \
+             certctl create issuer NAME --server URL --ca-bundle ROOT.pem writes it), or among the \
+             roots of this system",
         ),
         CaFault::Untimely => (
             "probably the clock of this host; if it is correct, the certificate of the CA's server",

@@ -50,8 +50,29 @@ impl Environment {
             },
         );
         let us = rustix::process::geteuid();
-        let is_owner = std::fs::metadata(STATE.root).is_ok_and(|found| found.uid() == us.as_raw());
+        let is_owner = owns_state(us.as_raw());
         Self { variables, is_root: us.is_root(), is_owner, user, configured_state: None }
+    }
+
+    /// That of a run that is started with these variables, as the user of this number and home.
+    pub fn of_run(user: u32, home: &Path, variables: &[(String, String)]) -> Self {
+        let variables = variables.iter().map(|(name, value)| (name.into(), value.into())).collect();
+        let given = Self { variables, ..Self::default() };
+        let of = |name: &str, usual: &str| {
+            let folder = given.value(name).map_or_else(|| home.join(usual), PathBuf::from);
+            folder.join("certctl")
+        };
+        let directories = if cfg!(target_os = "macos") {
+            let folder = home.join("Library/Application Support/certctl");
+            UserDirectories { config: folder.clone(), state: folder }
+        } else {
+            UserDirectories {
+                config: of("XDG_CONFIG_HOME", ".config"),
+                state: of("XDG_STATE_HOME", ".local/state"),
+            }
+        };
+        let (is_root, is_owner) = (user == 0, owns_state(user));
+        Self { is_root, is_owner, user: Some(directories), ..given }
     }
 
     /// An environment of these variables, of a user without a home.
@@ -149,6 +170,11 @@ impl Environment {
     }
 }
 
+/// Whether the system's state belongs to the user of this number.
+fn owns_state(user: u32) -> bool {
+    std::fs::metadata(STATE.root).is_ok_and(|found| found.uid() == user)
+}
+
 /// A directory and where it comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Directory {
@@ -231,12 +257,15 @@ const CONFIG: Which = Which {
     user: |user| user.config.clone(),
 };
 
+/// The state of the scheduled runs of a host.
+pub const SYSTEM_STATE: &str = "/var/lib/certctl";
+
 const STATE: Which = Which {
     what: "state",
     flag: "--state-dir",
     variable: "CERTCTL_STATE_DIR",
     systemd: "STATE_DIRECTORY",
-    root: "/var/lib/certctl",
+    root: SYSTEM_STATE,
     user: |user| user.state.clone(),
 };
 

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::environment::{Directory, SYSTEM_CONFIG, Source};
+use super::environment::{Directory, SYSTEM_CONFIG, SYSTEM_STATE, Source};
 use super::error::CliError;
 use super::hint::Hint;
 use super::shell::Shell;
@@ -134,8 +134,6 @@ pub(super) fn with_unread(error: CliError, unread: Option<&str>) -> CliError {
         None => error,
     }
 }
-
-const SYSTEM_STATE: &str = "/var/lib/certctl";
 
 #[cfg(test)]
 mod tests {

@@ -4,13 +4,14 @@
 //! never new: the failure's message announced it; it is reported after a day without a message.
 //!
 //! The certificate's record keeps what was reported, as digests without the times, which differ
-//! from run to run. A success clears them: the next failure is new.
+//! from run to run. A success clears them: the next failure is new. What was reported before the
+//! renewal became overdue, or more overdue, or before the certificate expired, suppresses nothing.
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::ending::Ending;
 use super::inputs::digest_of;
-use crate::controller::Deferral;
+use crate::controller::{Deferral, alert};
 use crate::resource::{CertificateRecord, Failure, Notice};
 
 /// How long the same message is suppressed.
@@ -49,8 +50,16 @@ pub(super) fn note_failure(
 
 fn is_reportable(record: &CertificateRecord, digest: &str, waits: bool, now: Timestamp) -> bool {
     let is_known = record.notices.iter().any(|said| said.digest == digest);
-    let was_silent = !record.notices.iter().any(|said| is_recent(said.at, now));
+    let is_heard = |said: &Notice| is_recent(said.at, now) && !is_worse(record, said.at, now);
+    let was_silent = !record.notices.iter().any(is_heard);
     was_silent || !(is_known || waits)
+}
+
+/// Whether the renewal of a certificate is further overdue now than it was then.
+fn is_worse(record: &CertificateRecord, then: Timestamp, now: Timestamp) -> bool {
+    let (due, end) = (record.status.renewal_time, record.status.not_after);
+    let stage = |at| alert::overdue(due, end, at).map(|overdue| overdue.stage);
+    stage(then) < stage(now)
 }
 
 fn remember(record: &mut CertificateRecord, digest: String, now: Timestamp) {
@@ -160,6 +169,26 @@ mod tests {
             assert_eq!(note(&mut record, &ending, at(hour)), reported, "{hour}");
             assert_eq!(record == before, !reported, "{hour}");
         }
+    }
+
+    #[test]
+    fn a_message_is_repeated_within_the_day_when_the_renewal_is_further_overdue() {
+        let mut record = record();
+        // Overdue after hour 24, half after 120, nine tenths after 216.
+        record.status.renewal_time = Some(at(0));
+        record.status.not_after = Some(at(240));
+        let mut reported = Vec::new();
+        for hour in 0..=270 {
+            // The failure, and then the wait after it.
+            let ending = if hour == 0 { failed("no", 1) } else { deferred(hour + 1, None) };
+            if note(&mut record, &ending, at(hour)) {
+                reported.push(hour);
+            }
+        }
+        let daily = [0, 24, 25, 49, 73, 97, 121, 145, 169, 193, 217, 240, 264];
+        assert_eq!(reported, daily);
+        // A clock that goes back makes nothing worse.
+        assert!(!note(&mut record, &deferred(260, None), at(250)));
     }
 
     #[test]

@@ -19,9 +19,61 @@ pub enum TrustError {
     UnknownIssuer,
     #[error("a CA certificate is presented as the server's own")]
     CaCertificate,
-    /// Another error, in the library's words.
+    /// The certificate or one above it.
+    #[error("a certificate of the chain expired at {not_after}")]
+    Expired { not_after: Timestamp },
+    #[error("a certificate of the chain is not valid before {not_before}")]
+    NotYetValid { not_before: Timestamp },
+    /// The extended key usage of the certificate or of one above it.
+    #[error("a certificate of the chain is not for this use (extended key usage)")]
+    Usage,
+    #[error("a certificate of the chain has a wrong signature")]
+    Signature,
+    /// Another error, by the name that the library gives it.
     #[error("{0}")]
     Other(String),
+}
+
+impl From<&webpki::Error> for TrustError {
+    fn from(error: &webpki::Error) -> Self {
+        use webpki::Error::{
+            CaUsedAsEndEntity, CertExpired, CertNotValidYet, InvalidSignatureForPublicKey,
+            RequiredEkuNotFoundContext, UnknownIssuer,
+        };
+        if let CertExpired { not_after, .. } = error {
+            Self::Expired { not_after: instant(not_after) }
+        } else if let CertNotValidYet { not_before, .. } = error {
+            Self::NotYetValid { not_before: instant(not_before) }
+        } else if matches!(error, RequiredEkuNotFoundContext(_)) {
+            Self::Usage
+        } else if *error == UnknownIssuer {
+            Self::UnknownIssuer
+        } else if *error == CaUsedAsEndEntity {
+            Self::CaCertificate
+        } else if *error == InvalidSignatureForPublicKey {
+            Self::Signature
+        } else {
+            Self::Other(spaced(&error.to_string()))
+        }
+    }
+}
+
+fn instant(time: &UnixTime) -> Timestamp {
+    let seconds = i64::try_from(time.as_secs()).unwrap_or(i64::MAX);
+    Timestamp::from_second(seconds).unwrap_or(Timestamp::MAX)
+}
+
+/// The name of a variant as words, without its fields: the library prints it as Rust has it.
+fn spaced(name: &str) -> String {
+    let name = name.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
+    let mut words = String::new();
+    for c in name.chars() {
+        if c.is_ascii_uppercase() && !words.is_empty() {
+            words.push(' ');
+        }
+        words.push(c.to_ascii_lowercase());
+    }
+    words
 }
 
 /// Verifies a leaf against `roots`; the certificates behind it serve only as intermediates, never
@@ -59,15 +111,7 @@ pub fn verify_trust(
             )
             .map(|_| ())
         })
-        .map_err(|error| {
-            if error == webpki::Error::UnknownIssuer {
-                TrustError::UnknownIssuer
-            } else if error == webpki::Error::CaUsedAsEndEntity {
-                TrustError::CaCertificate
-            } else {
-                TrustError::Other(error.to_string())
-            }
-        })
+        .map_err(|error| TrustError::from(&error))
 }
 
 #[cfg(test)]
@@ -116,10 +160,39 @@ mod tests {
             verify_trust(chain.certificates(), &roots, &usages, now.parse().unwrap())
         };
         assert_eq!(judge(&["client auth"], "2031-01-01T00:00:00Z"), Ok(()));
-        for (usages, now) in
-            [(["client auth"], "2033-01-01T00:00:00Z"), (["server auth"], "2031-01-01T00:00:00Z")]
-        {
-            assert!(matches!(judge(&usages, now), Err(TrustError::Other(_))), "{usages:?} {now}");
+        for (usages, now, expected) in [
+            (
+                "client auth",
+                "2033-01-01T00:00:00Z",
+                "a certificate of the chain expired at 2032-01-01T00:00:00Z",
+            ),
+            (
+                "client auth",
+                "2019-01-01T00:00:00Z",
+                "a certificate of the chain is not valid before 2030-01-01T00:00:00Z",
+            ),
+            (
+                "server auth",
+                "2031-01-01T00:00:00Z",
+                "a certificate of the chain is not for this use (extended key usage)",
+            ),
+        ] {
+            assert_eq!(judge(&[usages], now).unwrap_err().to_string(), expected);
+        }
+    }
+
+    #[test]
+    fn what_the_library_prints_as_rust_has_it_is_words() {
+        let time = UnixTime::since_unix_epoch(Duration::from_secs(0));
+        for (error, expected) in [
+            (
+                webpki::Error::InvalidSignatureForPublicKey,
+                "a certificate of the chain has a wrong signature",
+            ),
+            (webpki::Error::PathLenConstraintViolated, "path len constraint violated"),
+            (webpki::Error::CrlExpired { time, next_update: time }, "crl expired"),
+        ] {
+            assert_eq!(TrustError::from(&error).to_string(), expected);
         }
     }
 }

@@ -23,7 +23,7 @@ pub struct TimerPrintArgs {
     /// systemd units.
     #[arg(long, group = "scheduler")]
     pub systemd: bool,
-    /// A file for /etc/cron.d.
+    /// A file for /etc/cron.d; with --user and this user's name, lines for crontab -e.
     #[arg(long, group = "scheduler")]
     pub cron: bool,
     /// A property list for launchd.

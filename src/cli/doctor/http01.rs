@@ -25,7 +25,8 @@ pub(super) fn http01(shell: &Shell, uses: &[Use<'_>]) -> Vec<Finding> {
             Port::Refused(refused) => unneeded_socket(&refused, units),
             Port::Usable { .. } | Port::Unknown(_) => None,
         });
-    let ports = ports.iter().map(|one| port(one, is_hidden())).chain(unneeded);
+    let of_port = |one| of_service(one, units).unwrap_or_else(|| port(one, is_hidden()));
+    let ports = ports.iter().map(of_port).chain(unneeded);
     masked.into_iter().chain(ports).chain(webroots.iter().map(webroot)).collect()
 }
 
@@ -74,25 +75,47 @@ fn unneeded_socket(refused: &ListenError, units: Units) -> Option<Finding> {
 /// listen on, unless a unit runs certctl with the right to.
 pub(super) fn blocking(shell: &Shell, uses: &[Use<'_>]) -> Vec<Finding> {
     let (ports, _) = used(shell, uses);
-    let (of_host, denied): (Vec<_>, Vec<_>) =
-        ports.iter().partition(|found| is_of_host(&found.port));
+    let has_refused = ports.iter().any(|found| matches!(found.port, Port::Refused(_)));
+    let units = has_refused.then(|| Units::of_config(shell)).flatten();
+    let left = ports.iter().filter(|found| of_service(found, units).is_none());
+    let (of_host, denied): (Vec<_>, Vec<_>) = left.partition(|found| is_of_host(&found.port));
     let of_host = of_host.into_iter().map(|found| port(found, is_hidden()));
     let mut found: Vec<Finding> = of_host.filter(Finding::is_wrong).collect();
-    if !denied.is_empty() && !Units::of_config(shell).is_some_and(serve) {
-        let denied = denied.into_iter().map(|one| port(one, false));
-        found.extend(denied.map(|one| Finding { verdict: Verdict::Warning, ..one }));
-    }
+    let denied = denied.into_iter().map(|one| port(one, false));
+    found.extend(denied.map(|one| Finding { verdict: Verdict::Warning, ..one }));
     found
 }
 
-/// Whether the service gets port 80.
-fn serve(units: Units) -> bool {
+/// What is said of a port that this process does not get, where the service of the timer does.
+fn of_service(found: &Needed, units: Option<Units>) -> Option<Finding> {
+    let (Port::Refused(error), Some(units)) = (&found.port, units) else { return None };
     let has_socket = match units.socket {
         SocketUnit::Closed | SocketUnit::Open => true,
         SocketUnit::Absent | SocketUnit::Masked => false,
     };
-    has_socket || units.may_listen
+    let fact = match error {
+        ListenError::NoPermission { addr } if has_socket && addr.port() == PORT_OF_SOCKET => {
+            format!("certctl.socket opens {addr} for certctl.service; this user may not")
+        }
+        ListenError::NoPermission { addr } if units.may_listen => {
+            format!("certctl.service may listen on {addr}; this user may not")
+        }
+        ListenError::InUse { addr, holder: Some(holder) }
+            if holder.is_init() && units.socket == SocketUnit::Open =>
+        {
+            format!("certctl.socket has {addr}, for certctl.service")
+        }
+        ListenError::NoPermission { .. }
+        | ListenError::InUse { .. }
+        | ListenError::Io { .. }
+        | ListenError::Thread { .. }
+        | ListenError::Inherited { .. } => return None,
+    };
+    Some(Finding::well("HTTP-01", fact))
 }
+
+/// The `ListenStream` of certctl.socket.
+const PORT_OF_SOCKET: u16 = 80;
 
 /// Whether the processes of other users are hidden: then that of a port that is in use is one of
 /// theirs, unless it is known.
@@ -368,15 +391,35 @@ mod tests {
     }
 
     #[test]
-    fn a_port_without_permission_is_served_by_a_unit_that_has_it() {
-        let of = |socket, may_listen| serve(Units { socket, may_listen, is_scheduled: false });
-        for (socket, serves) in [
-            (SocketUnit::Absent, false),
-            (SocketUnit::Masked, false),
-            (SocketUnit::Closed, true),
-            (SocketUnit::Open, true),
+    fn a_port_that_the_service_gets_is_well() {
+        let addr: SocketAddr = "[::]:80".parse().unwrap();
+        let denied = |addr| Port::Refused(ListenError::NoPermission { addr });
+        let by_init = || {
+            let holder = Some(Holder::new("systemd", 1));
+            Port::Refused(ListenError::InUse { addr, holder })
+        };
+        let units = |socket, may_listen| Some(Units { socket, may_listen, is_scheduled: false });
+        let opens = Some("certctl.socket opens [::]:80 for certctl.service; this user may not");
+        let may = Some("certctl.service may listen on [::]:80; this user may not");
+        let elsewhere: SocketAddr = "[::]:81".parse().unwrap();
+        for (port, units, fact) in [
+            (denied(addr), None, None),
+            (denied(addr), units(SocketUnit::Absent, false), None),
+            (denied(addr), units(SocketUnit::Masked, false), None),
+            (denied(addr), units(SocketUnit::Masked, true), may),
+            (denied(addr), units(SocketUnit::Closed, false), opens),
+            (denied(addr), units(SocketUnit::Open, false), opens),
+            (denied(elsewhere), units(SocketUnit::Open, false), None),
+            (by_init(), units(SocketUnit::Closed, false), None),
+            (
+                by_init(),
+                units(SocketUnit::Open, false),
+                Some("certctl.socket has [::]:80, for certctl.service"),
+            ),
         ] {
-            assert_eq!((of(socket, false), of(socket, true)), (serves, true), "{socket:?}");
+            let found = of_service(&Needed { port, certificates: Vec::new() }, units);
+            let found = found.map(|found| (found.verdict, found.fact));
+            assert_eq!(found, fact.map(|fact| (Verdict::Well, fact.to_owned())), "{units:?}");
         }
     }
 }

@@ -1,34 +1,149 @@
 //! Whether runs take place: what starts them, when the last one was, and what is overdue.
 
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use super::finding::{Finding, names};
-use crate::cli::environment::Source;
+use crate::cli::environment::{Directory, SYSTEM_STATE, Source};
 use crate::cli::report::short;
 use crate::cli::shell::Shell;
 use crate::cli::status::{Scene, Verdict};
 use crate::cli::time;
-use crate::cli::timer::{Scheduler, TIMER, enable_timer, line_of_user, masked_unit};
+use crate::cli::timer::{
+    CronDaemon, CronRun, Crontabs, Scheduler, TIMER, enable_timer, line_of_user, masked_unit,
+};
 use crate::resource::Obstacle;
+use crate::trust::quoted;
 use crate::workspace::Workspace;
 use crate::workspace::view::CertificateView;
 
-/// What starts the runs.
+/// What starts the runs: the timer, or else a line of a crontab whose run has these folders.
 pub(super) fn scheduler(shell: &Shell) -> Finding {
-    let config = shell.environment.config_dir(shell.global.config_dir.as_deref()).ok();
-    let found = config.as_ref().and_then(Scheduler::of_config);
-    let is_of_user = config.is_some_and(|config| config.source == Source::User);
-    let is_of_units = matches!(found, Some(Scheduler::Enabled(_) | Scheduler::Disabled(_)));
+    let Shell { environment, global, .. } = shell;
+    let config = environment.config_dir(global.config_dir.as_deref());
+    let state = environment.state_dir(global.state_dir.as_deref());
+    let (Ok(config), Ok(state)) = (config, state) else { return not_checked() };
+    let is_of_user = config.source == Source::User;
+    let timer = Scheduler::timer_of(&config);
+    let is_of_units = matches!(timer, Some(Scheduler::Enabled(_) | Scheduler::Disabled(_)));
     if let Some(unit) = masked_unit(Path::new("/")).filter(|_| is_of_units && !is_of_user) {
         return masked(unit);
     }
     let as_root = shell.acts_as.is_some();
-    let now = match &found {
+    if let Some(Scheduler::Enabled(path)) = &timer
+        && !is_of_user
+        && state.path != Path::new(SYSTEM_STATE)
+    {
+        return with_another_state(path, &state.path);
+    }
+    let now = match &timer {
         Some(found) if found.is_stopped(is_of_user, as_root) => Now::Stopped,
         Some(found) => Now::Runs { next: found.next_run(is_of_user, as_root) },
         None => Now::Runs { next: None },
     };
-    scheduled(found, is_of_user, now, shell.environment.is_root())
+    let is_root = environment.is_root();
+    if matches!(timer, Some(Scheduler::Enabled(_))) {
+        return scheduled(timer, is_of_user, now, is_root);
+    }
+    let crontabs = Crontabs::of_host(as_root);
+    let owner = std::fs::metadata(&state.path).ok().map(|found| found.uid());
+    let folders = Folders { config: &config, state: &state, owner };
+    let judged = crontabs.runs.iter().map(|run| (run, folders.missed_by(run)));
+    let judged: Vec<(&CronRun, Option<String>)> = judged.collect();
+    if let Some((run, _)) = judged.iter().find(|(_, missed)| missed.is_none()) {
+        return by_cron(run, CronDaemon::of_host());
+    }
+    let elsewhere = judged.into_iter().find_map(|(run, missed)| Some((run, missed?)));
+    match (&timer, elsewhere) {
+        (Some(Scheduler::Absent), Some((run, missed))) => {
+            not_these(run, &missed, is_of_user, is_root)
+        }
+        (Some(Scheduler::Absent), None) => absent(is_of_user, is_root, crontabs.has_unread),
+        (Some(Scheduler::Enabled(_) | Scheduler::Disabled(_)) | None, _) => {
+            scheduled(timer, is_of_user, now, is_root)
+        }
+    }
+}
+
+/// The folders that a run is to have.
+struct Folders<'a> {
+    config: &'a Directory,
+    state: &'a Directory,
+    /// The user who has the state, once it exists.
+    owner: Option<u32>,
+}
+
+impl Folders<'_> {
+    /// Why a run of cron does nothing for these.
+    fn missed_by(&self, run: &CronRun) -> Option<String> {
+        let Self { config, state, owner } = self;
+        if !run.reads(&config.path) {
+            let (theirs, ours) = (run.config.path.display(), config.path.display());
+            return Some(format!("it reads the manifests in {theirs}, not in {ours}"));
+        }
+        if !run.uses(state) {
+            let (theirs, ours) = (run.state.path.display(), state.path.display());
+            return Some(format!("it uses the state {theirs}, not {ours}"));
+        }
+        let is_foreign = owner.is_some_and(|owner| run.uid != 0 && run.uid != owner);
+        is_foreign.then(|| format!("{} belongs to another user", state.path.display()))
+    }
+}
+
+/// A line of a crontab that has the right folders.
+fn by_cron(run: &CronRun, daemon: CronDaemon) -> Finding {
+    let line = format!("{}, as {}", run.file.display(), run.user);
+    match daemon.obstacle() {
+        None => Finding::well("scheduler", line),
+        Some(Obstacle { fact, fix }) => {
+            Finding::wrong("scheduler", Obstacle { fact: format!("{line}: {fact}"), fix })
+        }
+    }
+}
+
+/// A line of a crontab with other folders, or without the right to these.
+fn not_these(run: &CronRun, missed: &str, is_of_user: bool, is_root: bool) -> Finding {
+    let CronRun { file, user, .. } = run;
+    let fact = format!("{} runs certctl as {user}: {missed}", file.display());
+    let obstacle = Obstacle::new(fact).command(line_of(is_of_user));
+    if is_root {
+        Finding::wrong("scheduler", obstacle)
+    } else {
+        Finding::warning("scheduler", obstacle)
+    }
+}
+
+/// The timer of the system runs certctl with the state of the system.
+fn with_another_state(timer: &Path, state: &Path) -> Finding {
+    let fact =
+        format!("{} uses the state {SYSTEM_STATE}, not {}", timer.display(), state.display());
+    let line = format!("certctl timer print --cron --state-dir {}", quoted(state));
+    Finding::wrong("scheduler", Obstacle::new(fact).command(line))
+}
+
+fn not_checked() -> Finding {
+    let obstacle = Obstacle::new("not checked: the config directory is not a default one");
+    Finding::unknown("scheduler", obstacle)
+}
+
+/// The command that prints the files for a scheduler of these runs.
+fn line_of(is_of_user: bool) -> String {
+    if is_of_user { line_of_user() } else { "certctl timer print --systemd".to_owned() }
+}
+
+/// Nothing runs certctl, as far as this user can tell.
+fn absent(is_of_user: bool, is_root: bool, has_unread: bool) -> Finding {
+    let fact = if has_unread {
+        "no timer runs certctl, and no crontab that this user can read"
+    } else {
+        "no timer and no crontab runs certctl"
+    };
+    let obstacle = Obstacle::new(fact).command(line_of(is_of_user));
+    if is_root && !has_unread {
+        Finding::wrong("scheduler", obstacle)
+    } else {
+        Finding::warning("scheduler", obstacle)
+    }
 }
 
 /// What an enabled scheduler does.
@@ -45,11 +160,9 @@ fn masked(unit: &str) -> Finding {
     Finding::wrong("scheduler", obstacle.command(format!("systemctl unmask {unit}")))
 }
 
-fn scheduled(scheduler: Option<Scheduler>, is_of_user: bool, now: Now, is_root: bool) -> Finding {
-    let print =
-        if is_of_user { line_of_user() } else { "certctl timer print --systemd".to_owned() };
+fn scheduled(timer: Option<Scheduler>, is_of_user: bool, now: Now, is_root: bool) -> Finding {
     let systemctl = if is_of_user { "systemctl --user" } else { "systemctl" };
-    match scheduler {
+    match timer {
         Some(Scheduler::Enabled(path)) => match now {
             Now::Stopped => {
                 let obstacle =
@@ -65,19 +178,8 @@ fn scheduled(scheduler: Option<Scheduler>, is_of_user: bool, now: Now, is_root: 
             let obstacle = Obstacle::new(format_args!("{} is not enabled", path.display()));
             Finding::wrong("scheduler", obstacle.command(enable_timer(is_of_user)))
         }
-        Some(Scheduler::Absent) if is_root => {
-            let obstacle = Obstacle::new("no timer and no crontab of the system runs certctl");
-            Finding::wrong("scheduler", obstacle.command(print))
-        }
-        // The crontabs of users, root among them, are for root to read.
-        Some(Scheduler::Absent) => {
-            let obstacle = Obstacle::new("no timer runs certctl; this user cannot read crontabs");
-            Finding::warning("scheduler", obstacle.command(print))
-        }
-        None => Finding::unknown(
-            "scheduler",
-            Obstacle::new("not checked: the config directory is not a default one"),
-        ),
+        Some(Scheduler::Absent) => absent(is_of_user, is_root, false),
+        None => not_checked(),
     }
 }
 
@@ -165,28 +267,24 @@ impl Certificates {
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
+    use std::path::{Path, PathBuf};
 
     use super::super::finding::Verdict;
-    use super::{Now, scheduled};
-    use crate::cli::timer::{Scheduler, line_of_user};
+    use super::{Folders, Now, absent, by_cron, not_these, scheduled, with_another_state};
+    use crate::cli::environment::{Directory, Source};
+    use crate::cli::timer::{CronDaemon, CronRun, Scheduler, line_of_user};
     use crate::resource::Fix;
 
     #[test]
     fn a_scheduler_that_does_not_run_is_wrong_with_the_command_that_makes_it() {
         let unit = || Scheduler::Disabled(PathBuf::from("/certctl.timer"));
-        let print = "certctl timer print --systemd";
-        let of_this_user = line_of_user();
         let enable = "systemctl enable --now certctl.timer";
         let of_user = "systemctl --user enable --now certctl.timer";
         let enabled = || Some(Scheduler::Enabled("/certctl.timer".into()));
         let start = "systemctl start certctl.timer";
         let start_of_user = "systemctl --user start certctl.timer";
-        let (wrong, warning) = (Verdict::Wrong, Verdict::Warning);
-        for (scheduler, is_of_user, is_stopped, is_root, verdict, line) in [
-            (Some(Scheduler::Absent), false, false, true, wrong, Some(print)),
-            (Some(Scheduler::Absent), true, false, false, warning, Some(of_this_user.as_str())),
-            (Some(Scheduler::Absent), false, false, false, warning, Some(print)),
+        let wrong = Verdict::Wrong;
+        for (timer, is_of_user, is_stopped, is_root, verdict, line) in [
             (Some(unit()), false, false, true, wrong, Some(enable)),
             (Some(unit()), true, false, false, wrong, Some(of_user)),
             (enabled(), false, false, true, Verdict::Well, None),
@@ -195,12 +293,87 @@ mod tests {
             (None, false, false, true, Verdict::Unknown, None),
         ] {
             let now = if is_stopped { Now::Stopped } else { Now::Runs { next: None } };
-            let found = scheduled(scheduler, is_of_user, now, is_root);
+            let found = scheduled(timer, is_of_user, now, is_root);
             let line = line.map(|line| Fix::Command(line.to_owned()));
             assert_eq!((found.verdict, found.remedy), (verdict, line), "{}", found.fact);
         }
         let next = Some("Tue 2026-11-24 03:12:33 UTC".to_owned());
         let found = scheduled(enabled(), false, Now::Runs { next }, true);
         assert_eq!(found.fact, "/certctl.timer; next run Tue 2026-11-24 03:12:33 UTC");
+    }
+
+    #[test]
+    fn without_a_timer_and_a_crontab_the_command_that_prints_one_is_named() {
+        let (print, of_this_user) = ("certctl timer print --systemd".to_owned(), line_of_user());
+        let all = "no timer and no crontab runs certctl";
+        let some = "no timer runs certctl, and no crontab that this user can read";
+        for (is_of_user, is_root, has_unread, verdict, fact, line) in [
+            (false, true, false, Verdict::Wrong, all, &print),
+            (false, true, true, Verdict::Warning, some, &print),
+            (true, false, true, Verdict::Warning, some, &of_this_user),
+            (true, false, false, Verdict::Warning, all, &of_this_user),
+        ] {
+            let found = absent(is_of_user, is_root, has_unread);
+            let remedy = Some(Fix::Command(line.clone()));
+            assert_eq!((found.verdict, found.fact.as_str(), found.remedy), (verdict, fact, remedy));
+        }
+    }
+
+    fn directory(path: &str, source: Source) -> Directory {
+        Directory { path: path.into(), source }
+    }
+
+    fn run(config: &str, state: &str, uid: u32) -> CronRun {
+        CronRun {
+            file: PathBuf::from("/etc/cron.d/certctl"),
+            user: "bob".to_owned(),
+            uid,
+            config: directory(config, Source::User),
+            state: directory(state, Source::User),
+        }
+    }
+
+    #[test]
+    fn a_line_of_cron_counts_for_its_own_folders_and_with_the_right_to_the_state() {
+        let config = directory("/no/config", Source::User);
+        let state = directory("/no/state", Source::User);
+        let of =
+            |owner, run: &CronRun| Folders { config: &config, state: &state, owner }.missed_by(run);
+        let ours = || run("/no/config", "/no/state", 1000);
+        assert_eq!(of(None, &ours()), None);
+        assert_eq!(of(Some(1000), &ours()), None);
+        assert_eq!(of(Some(1000), &CronRun { uid: 0, ..ours() }), None);
+        let foreign = of(Some(999), &ours());
+        assert_eq!(foreign.as_deref(), Some("/no/state belongs to another user"));
+        let other = of(None, &run("/home/bob/c", "/no/state", 1000)).unwrap();
+        assert_eq!(other, "it reads the manifests in /home/bob/c, not in /no/config");
+        let found = not_these(&run("/home/bob/c", "/", 1000), &other, false, true);
+        assert_eq!(
+            (found.verdict, found.fact),
+            (Verdict::Wrong, format!("/etc/cron.d/certctl runs certctl as bob: {other}"))
+        );
+        assert_eq!(not_these(&ours(), &other, true, false).verdict, Verdict::Warning);
+        let other = of(None, &run("/no/config", "/home/bob/s", 1000));
+        assert_eq!(other.as_deref(), Some("it uses the state /home/bob/s, not /no/state"));
+    }
+
+    #[test]
+    fn a_line_of_cron_needs_a_daemon() {
+        let found = by_cron(&run("/c", "/s", 1000), CronDaemon::Runs);
+        assert_eq!(
+            (found.verdict, found.fact.as_str()),
+            (Verdict::Well, "/etc/cron.d/certctl, as bob")
+        );
+        let found = by_cron(&run("/c", "/s", 1000), CronDaemon::Absent);
+        let fact = "/etc/cron.d/certctl, as bob: no cron daemon is installed";
+        assert_eq!((found.verdict, found.fact.as_str()), (Verdict::Wrong, fact));
+    }
+
+    #[test]
+    fn a_timer_with_another_state_is_wrong() {
+        let found = with_another_state(Path::new("/certctl.timer"), Path::new("/srv/s"));
+        assert_eq!(found.fact, "/certctl.timer uses the state /var/lib/certctl, not /srv/s");
+        let line = Fix::Command("certctl timer print --cron --state-dir /srv/s".to_owned());
+        assert_eq!((found.verdict, found.remedy), (Verdict::Wrong, Some(line)));
     }
 }

@@ -417,7 +417,8 @@ fn the_certificate_of_the_server_and_the_clock_are_not_the_network() {
             "cause     the CA is private and this host does not trust its root certificate, or a \
              proxy in between intercepts TLS",
             "remedy    put that root certificate into spec.acme.caBundle of letsencrypt (base64 \
-             of PEM), or among the roots of this system",
+             of PEM, as certctl create issuer NAME --server URL --ca-bundle ROOT.pem writes it), or \
+             among the roots of this system",
         ]
     );
     assert_eq!(

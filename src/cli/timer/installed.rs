@@ -1,17 +1,16 @@
 //! Whether a scheduler of this system runs certctl, as far as files show it.
 //!
-//! Contract: read-only, and no program is started but `systemctl is-active` and `systemctl show`. What is not found may be
-//! there nevertheless: the crontab of another user cannot be read, and a container has a loop of its
-//! own.
+//! Contract: read-only, and no program is started but `systemctl is-active`, `systemctl show` and
+//! `crontab -l`. What is not found may be there nevertheless: the crontab of another user cannot be
+//! read, and a container has a loop of its own.
 
-use std::fs::File;
-use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::cli::environment::{Directory, Source};
+use super::crontab::{self, Crontabs};
+use crate::cli::environment::{Directory, SYSTEM_STATE, Source};
 use crate::cli::hint::Hint;
 use crate::cli::shell::Shell;
 
@@ -26,9 +25,20 @@ pub(crate) enum Scheduler {
 }
 
 impl Scheduler {
-    /// The one that runs certctl with this folder of configuration; `None` where it is not the one
-    /// of a scheduled run.
+    /// The one that runs certctl with this folder of configuration, a timer or a line of a crontab;
+    /// `None` where it is not the one of a scheduled run.
     pub(crate) fn of_config(config: &Directory) -> Option<Self> {
+        let timer = Self::timer_of(config)?;
+        if timer.is_enabled() {
+            return Some(timer);
+        }
+        let runs = Crontabs::of_host(false).runs;
+        let line = runs.into_iter().find(|run| run.reads(&config.path));
+        Some(line.map_or(timer, |run| Self::Enabled(run.file)))
+    }
+
+    /// The timer among them.
+    pub(crate) fn timer_of(config: &Directory) -> Option<Self> {
         match config.source {
             Source::Root | Source::Owner => Some(Self::of_system(Path::new("/"))),
             Source::User => config.path.parent().map(Self::of_user),
@@ -53,6 +63,10 @@ impl Scheduler {
         next_run(systemctl, is_of_user, as_root)
     }
 
+    fn is_enabled(&self) -> bool {
+        matches!(self, Self::Enabled(_))
+    }
+
     fn is_timer(&self) -> bool {
         match self {
             Self::Enabled(path) => path.ends_with(TIMER),
@@ -60,22 +74,17 @@ impl Scheduler {
         }
     }
 
-    /// The one that runs certctl as root, or as its own user.
-    pub(crate) fn of_system(root: &Path) -> Self {
+    /// The timer that runs certctl as root, or as its own user.
+    fn of_system(root: &Path) -> Self {
         let is_there = |path: &&&str| root.join(path).symlink_metadata().is_ok();
         if let Some(path) = ENABLED.iter().find(is_there) {
-            return Self::Enabled(root.join(path));
-        }
-        let names_us = |path: &&&str| names_certctl(&root.join(path));
-        if let Some(path) = CRONTABS.iter().find(names_us) {
             return Self::Enabled(root.join(path));
         }
         unit_in(root, FOLDERS, TIMER).map_or(Self::Absent, Self::Disabled)
     }
 
-    /// The one that runs certctl as a user, whose folder of configuration this is. A crontab of the
-    /// user's own is for root to read.
-    pub(crate) fn of_user(folder: &Path) -> Self {
+    /// The timer that runs certctl as a user, whose folder of configuration this is.
+    fn of_user(folder: &Path) -> Self {
         let units = folder.join("systemd/user");
         let enabled = units.join("timers.target.wants").join(TIMER);
         let unit = units.join(TIMER);
@@ -109,8 +118,8 @@ pub(crate) fn enable_timer(is_of_user: bool) -> String {
 /// that of the units, whose user has no right to run the hooks of root.
 pub(crate) fn leaves_hooks_to_unit(shell: &Shell) -> bool {
     let state = shell.environment.state_dir(shell.global.state_dir.as_deref());
-    let is_usual = state.is_ok_and(|state| state.path == Path::new(STATE));
-    let is_of_user = || std::fs::metadata(STATE).is_ok_and(|found| found.uid() != 0);
+    let is_usual = state.is_ok_and(|state| state.path == Path::new(SYSTEM_STATE));
+    let is_of_user = || std::fs::metadata(SYSTEM_STATE).is_ok_and(|found| found.uid() != 0);
     is_usual && is_of_user() && has_reload_unit(Path::new("/"))
 }
 
@@ -158,7 +167,7 @@ impl Units {
     /// Those of the system, where its runs read these manifests.
     pub(crate) fn of_config(shell: &Shell) -> Option<Self> {
         let config = shell.environment.config_dir(shell.global.config_dir.as_deref()).ok()?;
-        Scheduler::of_config(&config).filter(|_| config.source != Source::User)?;
+        Scheduler::timer_of(&config).filter(|_| config.source != Source::User)?;
         let as_root = shell.acts_as.is_some();
         let is_open = || {
             let state = state_of(systemctl()?, SOCKET, false, as_root)?;
@@ -242,17 +251,10 @@ fn answer(systemctl: &Path, words: &[&str], is_of_user: bool, as_root: bool) -> 
     answer.ok().map(|answer| answer.stdout)
 }
 
-/// Whether a line of a crontab that is no comment has our name.
-fn names_certctl(path: &Path) -> bool {
-    has_line(path, |line| line.contains("certctl"))
-}
-
 /// Whether a file has such a line that is no comment.
 fn has_line(path: &Path, is_it: impl Fn(&str) -> bool) -> bool {
-    let mut text = String::new();
-    let read = File::open(path).and_then(|file| file.take(MOST_READ).read_to_string(&mut text));
-    let mut lines = text.lines().map(str::trim_start).filter(|line| !line.starts_with('#'));
-    read.is_ok() && lines.any(is_it)
+    let text = crontab::text(path).unwrap_or_default();
+    text.lines().map(str::trim_start).filter(|line| !line.starts_with('#')).any(is_it)
 }
 
 /// The timer of the packages, and of `timer print`.
@@ -267,21 +269,10 @@ const ENABLED: &[&str] = &[
 ];
 /// What a scheduled run needs, but for the port.
 const RUN_UNITS: &[&str] = &[TIMER, "certctl.service", RELOAD];
-/// The state of the units.
-const STATE: &str = "/var/lib/certctl";
-const CRONTABS: &[&str] = &[
-    "etc/cron.d/certctl",
-    "etc/crontab",
-    "var/spool/cron/crontabs/root",
-    "var/spool/cron/root",
-    "etc/crontabs/root",
-];
 /// Where units of the system are: the administrator's first.
 const FOLDERS: &[&str] = &["etc/systemd/system", "usr/lib/systemd/system", "lib/systemd/system"];
 /// Those of packages.
 const PACKAGED: &[&str] = &["usr/lib/systemd/system", "lib/systemd/system"];
-/// More than a crontab has, in bytes.
-const MOST_READ: u64 = 1 << 20;
 
 #[cfg(test)]
 mod tests {
@@ -405,17 +396,13 @@ mod tests {
     }
 
     #[test]
-    fn what_runs_certctl_is_found_by_its_files() {
+    fn a_timer_is_found_by_its_files() {
         let root = tempfile::tempdir().unwrap();
         let root = root.path();
         let of_system = || Scheduler::of_system(root);
         assert_eq!(of_system(), Scheduler::Absent);
-        write(root, "etc/crontab", "# certctl is elsewhere\n1 2 * * * root backup\n");
-        assert_eq!(of_system(), Scheduler::Absent);
         let unit = write(root, "usr/lib/systemd/system/certctl.timer", "");
         assert_eq!(of_system(), Scheduler::Disabled(unit));
-        let crontab = write(root, "var/spool/cron/root", "17 * * * * certctl issue\n");
-        assert_eq!(of_system(), Scheduler::Enabled(crontab));
         let timer = write(root, "etc/systemd/system/timers.target.wants/certctl.timer", "");
         assert_eq!(of_system(), Scheduler::Enabled(timer));
         let of_user = || Scheduler::of_user(&root.join("home"));

@@ -3,6 +3,8 @@
 //! Contract: the printed files run `issue`, which does what is due; never `renew`, which forces.
 //! Installs nothing.
 
+mod cron_daemon;
+mod crontab;
 mod host;
 mod installed;
 
@@ -20,6 +22,8 @@ use super::shell::Shell;
 use crate::resource::escape;
 use crate::trust::{Trusted, Walk, own_user};
 
+pub(crate) use cron_daemon::CronDaemon;
+pub(crate) use crontab::{CronRun, Crontabs};
 pub(crate) use host::Host;
 use installed::has_packaged_timer;
 pub(crate) use installed::{
@@ -45,7 +49,9 @@ pub(super) fn timer(verb: &TimerVerb, shell: &mut Shell) -> Result<ExitCode, Cli
     for (warning, advice) in warnings.chain(second(args, Path::new("/"))) {
         shell.output.tell(&Message::advice(&warning, &advice));
     }
-    let files = files(args, program, &carried(shell)?, Host::here());
+    let own = (!shell.environment.is_root()).then(own_user);
+    let templates = templates(args, own.as_deref());
+    let files = files(args, templates, program, &carried(shell)?, Host::here());
     match &args.dir {
         Some(folder) => {
             write(folder, &files)?;
@@ -197,14 +203,25 @@ const PATHS: &[&str] = &["filename", "config-dir", "state-dir", "metrics-file"];
 /// Where a file belongs, and what is in it.
 type Unit = (&'static str, String);
 
-fn files(args: &TimerPrintArgs, program: &str, flags: &[Flag], host: Host) -> Vec<Unit> {
-    let templates: &[(&str, &str)] = if args.cron {
-        CRON
-    } else if args.launchd {
-        LAUNCHD
-    } else {
-        SYSTEMD
-    };
+/// The files, each with its place; `own` is the name of this user, unless that is root.
+fn templates(args: &TimerPrintArgs, own: Option<&str>) -> &'static [(&'static str, &'static str)] {
+    // One for another user is for root, who writes to /etc/cron.d.
+    let is_own = own.is_some() && args.user.as_deref() == own;
+    match (args.cron, args.launchd) {
+        (true, _) if is_own => OWN_CRONTAB,
+        (true, _) => CRON,
+        (false, true) => LAUNCHD,
+        (false, false) => SYSTEMD,
+    }
+}
+
+fn files(
+    args: &TimerPrintArgs,
+    templates: &[(&'static str, &str)],
+    program: &str,
+    flags: &[Flag],
+    host: Host,
+) -> Vec<Unit> {
     let user = user_of(args);
     let minute = host.minute();
     let words = flags.iter().map(|flag| &flag.word);
@@ -233,7 +250,7 @@ fn printed(files: &[Unit]) -> String {
 
 /// The file's own name.
 fn named(place: &str) -> &str {
-    place.rsplit('/').next().unwrap_or(place)
+    if place == OWN { "certctl.crontab" } else { place.rsplit('/').next().unwrap_or(place) }
 }
 
 fn write(folder: &Path, files: &[Unit]) -> Result<(), CliError> {
@@ -255,6 +272,9 @@ const SYSTEMD: &[(&str, &str)] = &[
     ("/etc/sysusers.d/certctl.conf", include_str!("certctl.sysusers")),
 ];
 const CRON: &[(&str, &str)] = &[("/etc/cron.d/certctl", include_str!("certctl.cron"))];
+/// The crontab of a user, in which no line has a user.
+const OWN_CRONTAB: &[(&str, &str)] = &[(OWN, include_str!("certctl.crontab"))];
+const OWN: &str = "crontab -e";
 const LAUNCHD: &[(&str, &str)] =
     &[("/Library/LaunchDaemons/io.certctl.issue.plist", include_str!("certctl.plist"))];
 
@@ -272,7 +292,24 @@ mod tests {
         else {
             panic!("{words:?}")
         };
-        files(&args, "/usr/bin/certctl", &[], Host::here())
+        files(&args, templates(&args, Some("bob")), "/usr/bin/certctl", &[], Host::here())
+    }
+
+    #[test]
+    fn the_line_of_this_user_is_for_its_own_crontab() {
+        let minute = format!("{:02}", Host::here().minute());
+        let [(place, text)] = units(&["--cron", "--user", "bob"]).try_into().unwrap();
+        assert_eq!((place, named(place)), ("crontab -e", "certctl.crontab"));
+        let line = format!("{minute} * * * * /usr/bin/certctl issue -q");
+        assert_eq!(text.lines().last(), Some(line.as_str()));
+        assert!(text.starts_with("# For the crontab of bob (crontab -e)"), "{text}");
+        // Cron would send the mail of another user's runs to root.
+        assert!(!text.contains("MAILTO"), "{text}");
+        let [(place, text)] = units(&["--cron", "--user", "acme"]).try_into().unwrap();
+        assert_eq!(place, "/etc/cron.d/certctl");
+        let line = format!("{minute} * * * * acme /usr/bin/certctl issue -q");
+        assert_eq!(text.lines().last(), Some(line.as_str()));
+        assert!(text.starts_with("# For /etc/cron.d/certctl"), "{text}");
     }
 
     #[test]
@@ -318,7 +355,8 @@ mod tests {
             let line = ["certctl", "timer", "print", scheduler];
             let parsed = Arguments::try_parse_from(line).unwrap().verb;
             let Some(Verb::Timer(TimerVerb::Print(args))) = parsed else { panic!("{scheduler}") };
-            let text = printed(&files(&args, "/usr/bin/certctl", &flags, Host::here()));
+            let templates = templates(&args, None);
+            let text = printed(&files(&args, templates, "/usr/bin/certctl", &flags, Host::here()));
             let joined = text.split_whitespace().collect::<Vec<_>>().join(" ");
             for part in wanted {
                 assert!(text.contains(part) || joined.contains(part), "{part}: {text}");

@@ -207,16 +207,26 @@ mod tests {
 
     #[test]
     fn errors_name_the_address_and_the_holder() {
-        let addr: SocketAddr = "[::]:80".parse().unwrap();
+        // Whatever listens on this host, nothing listens on port 0.
+        let addr: SocketAddr = "[::]:0".parse().unwrap();
         let in_use = |holder| ListenError::InUse { addr, holder };
         let refused = io::Error::from(io::ErrorKind::PermissionDenied);
         let cases = [
-            (in_use(Some(Holder::new("nginx", 812))), "[::]:80 is in use by nginx (pid 812)"),
-            (in_use(None), "[::]:80 is in use"),
-            (explain(addr, refused), "no permission to listen on [::]:80"),
+            (in_use(Some(Holder::new("nginx", 812))), "[::]:0 is in use by nginx (pid 812)"),
+            (in_use(None), "[::]:0 is in use"),
+            (explain(addr, refused), "no permission to listen on [::]:0"),
         ];
         for (error, expected) in cases {
             assert_eq!(error.to_string(), expected);
         }
+    }
+
+    #[test]
+    fn a_port_that_is_denied_and_held_is_in_use() {
+        let foreign = TcpListener::bind("127.0.0.1:0").unwrap();
+        let refused = io::Error::from(io::ErrorKind::PermissionDenied);
+        let found = explain(foreign.local_addr().unwrap(), refused);
+        let is_in_use = matches!(found, ListenError::InUse { .. });
+        assert_eq!(is_in_use, cfg!(target_os = "linux"), "{found}");
     }
 }
