@@ -2,17 +2,28 @@
 //! is what comes out, and what they name is there.
 //!
 //! A fence `console NAME` is a session: its commands are run (`readme/sessions.rs`) in their order, and
-//! `…` stands for whatever came; with `…` behind the name no output is shown. A fence `console` is read
-//! by the command line's own parser.
+//! `…` stands for whatever came; with `…` behind the name no output is shown. The commands of a fence
+//! `console`, and those in the text, are run as well (`readme/commands.rs`), but for those that are
+//! listed there with the reason.
 
 #![expect(clippy::unwrap_used, reason = "what goes wrong in a test ends the test")]
 
+#[cfg(test)]
+#[path = "readme/commands.rs"]
+mod commands;
 #[cfg(test)]
 #[path = "crds/mod.rs"]
 mod crds;
 #[cfg(test)]
 #[path = "readme/pages.rs"]
 mod pages;
+#[cfg(all(test, feature = "real-servers"))]
+#[path = "readme/pebble.rs"]
+mod pebble;
+#[cfg(all(test, feature = "real-servers"))]
+#[path = "pebble_support/mod.rs"]
+#[expect(dead_code, unused_imports, reason = "tests/pebble.rs uses the rest")]
+mod pebble_support;
 #[cfg(test)]
 #[path = "readme/sessions.rs"]
 mod sessions;
@@ -39,7 +50,7 @@ use certctl::manifest::{Diagnostic, Options, Source, check_references, load};
 use clap::error::ErrorKind;
 use clap::{CommandFactory as _, Parser as _};
 use crds::{Crds, objects};
-use pages::{ROOT, book, calls, page, pages, typed};
+use pages::{Page, ROOT, book, calls, page, pages, typed};
 use serde_json::Value;
 use tables::tables;
 
@@ -62,16 +73,21 @@ fn is_verb(span: &str) -> bool {
     })
 }
 
+/// The calls of certctl in the running text and in the tables.
+fn commands_in_text(page: &Page) -> Vec<String> {
+    // Those with VERB are about all verbs, and those with a bracket about several.
+    let spans = page.spans().into_iter().filter(|span| !span.contains(['[', '…', '|']));
+    let spans = spans.filter(|span| !span.contains(" VERB") && !is_verb(span));
+    spans.filter(|span| !calls(span).is_empty()).collect()
+}
+
 #[test]
 fn every_command_that_is_shown_is_understood() {
     let (mut count, mut refused) = (0, Vec::new());
     for page in pages() {
         let blocks = page.blocks().into_iter().filter(|(kind, _)| kind.starts_with("console"));
         let typed = blocks.flat_map(|(_, text)| typed(&text)).map(|typed| typed.line);
-        // Those with VERB are about all verbs, and those with a bracket about several.
-        let spans = page.spans().into_iter().filter(|span| !span.contains(['[', '…', '|']));
-        let spans = spans.filter(|span| !span.contains(" VERB") && !is_verb(span));
-        for line in typed.chain(spans) {
+        for line in typed.chain(commands_in_text(&page)) {
             for words in calls(&line) {
                 refused.extend(refusal(&words).map(|why| format!("{}: {line}: {why}", page.path)));
                 count += 1;

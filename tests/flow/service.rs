@@ -6,7 +6,7 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::Child;
+use std::process::{Child, Command};
 
 use certctl::rehearsal::RequestKind;
 use rustix::process::{Pid, Signal, kill_process};
@@ -14,22 +14,41 @@ use serde_json::Value;
 
 use crate::support::{CertificateYaml, Run, World, finish, until};
 
-/// `certctl run` in a world, with a Unix socket.
+/// `certctl run` in a world.
 struct Service {
     /// `None` after its end.
     child: Option<Child>,
-    socket: PathBuf,
+    place: Place,
+}
+
+/// Where it answers.
+enum Place {
+    Socket(PathBuf),
+    Port(SocketAddr),
 }
 
 impl Service {
-    /// Starts it, and waits until it answers.
+    /// Starts it with a Unix socket, and waits until it answers.
     fn start(world: &World, words: &[&str]) -> Self {
         let socket = world.path("http");
         let serve = socket.display().to_string();
         let words = [&["run", "--serve", &serve], words].concat();
-        let service = Self { child: Some(world.start_certctl(&words)), socket };
-        until("it answers", || service.get("/nothing").starts_with("HTTP/1.1 404 "));
-        service
+        Self { child: Some(world.start_certctl(&words)), place: Place::Socket(socket) }.answering()
+    }
+
+    /// Starts it on a port that the system chooses, and waits until it answers.
+    fn start_on_a_port(world: &World, words: &[&str]) -> Self {
+        let words = [&["run", "--serve", "127.0.0.1:0"], words].concat();
+        let mut child = world.start_certctl(&words);
+        let said = first_line(child.stderr.as_mut().unwrap());
+        let address = said.rsplit_once("/healthz and /metrics at http://").map(|(_, rest)| rest);
+        let address = address.unwrap_or_else(|| panic!("{said}")).parse().unwrap();
+        Self { child: Some(child), place: Place::Port(address) }.answering()
+    }
+
+    fn answering(self) -> Self {
+        until("it answers", || self.get("/nothing").starts_with("HTTP/1.1 404 "));
+        self
     }
 
     fn signal(&self, signal: Signal) {
@@ -38,7 +57,10 @@ impl Service {
 
     /// The response to a request; nothing when nobody answers.
     fn get(&self, path: &str) -> String {
-        answer(&self.socket, path)
+        match &self.place {
+            Place::Socket(socket) => answer(socket, path),
+            Place::Port(address) => answer_at(*address, path),
+        }
     }
 
     /// What `/healthz` says, and with which status.
@@ -92,10 +114,20 @@ fn ask(mut stream: impl Read + Write, path: &str) -> String {
     response
 }
 
+/// The response of a port; nothing when nobody answers there.
+fn answer_at(address: SocketAddr, path: &str) -> String {
+    TcpStream::connect(address).map(|stream| ask(stream, path)).unwrap_or_default()
+}
+
 /// What listens at an address says of a token that nobody presented.
-fn answer_at(address: SocketAddr) -> String {
-    let stream = TcpStream::connect(address);
-    stream.map(|stream| ask(stream, "/.well-known/acme-challenge/none")).unwrap_or_default()
+fn answer_of_listener(address: SocketAddr) -> String {
+    answer_at(address, "/.well-known/acme-challenge/none")
+}
+
+/// The first line, and not a byte of the next one.
+fn first_line(stream: &mut impl Read) -> String {
+    let bytes = stream.bytes().map(Result::unwrap).take_while(|byte| *byte != b'\n');
+    String::from_utf8(bytes.collect()).unwrap()
 }
 
 #[test]
@@ -114,9 +146,50 @@ fn it_issues_at_once_and_a_hang_up_reads_the_manifests_again() {
     let (head, body) = metrics.split_once("\r\n\r\n").unwrap();
     assert!(head.starts_with("HTTP/1.1 200 OK\r\n"), "{head}");
     assert_eq!(body, world.run(&["status", "-o", "prometheus"]).stdout);
-    let socket = service.socket.clone();
     service.end().says("certctl issue runs every 1000h0m0s; /healthz and /metrics at ");
-    assert!(!socket.exists());
+    assert!(!world.path("http").exists());
+}
+
+#[test]
+fn health_and_metrics_are_served_on_a_loopback_port_as_well() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    let service = Service::start_on_a_port(&world, &["--every", "1000h"]);
+    let last = service.after(&Value::Null);
+    assert_eq!((last["exitCode"].as_u64(), last["number"].as_u64()), (Some(0), Some(1)));
+    let (status, health) = service.health();
+    assert_eq!((status, health["healthy"].as_bool()), (200, Some(true)));
+    let metrics = service.get("/metrics");
+    let (head, body) = metrics.split_once("\r\n\r\n").unwrap();
+    assert!(head.starts_with("HTTP/1.1 200 OK\r\n"), "{head}");
+    assert_eq!(body, world.run(&["status", "-o", "prometheus"]).stdout);
+    // The address is taken.
+    let Place::Port(address) = service.place else { panic!("it has a port") };
+    let run = world.run(&["run", "--serve", &address.to_string()]).ends_in(3);
+    run.says(&format!("--serve {address}: Address already in use"));
+    service.end();
+    assert_eq!(answer_at(address, "/healthz"), "");
+}
+
+#[test]
+fn a_hang_up_during_a_run_begins_another_one_after_it() {
+    let world = World::start();
+    world.prepare(&[CertificateYaml::new("web").annotation("certctl.io/deploy-hook", "install")]);
+    let gate = world.path("gate");
+    assert!(Command::new("mkfifo").arg(&gate).status().unwrap().success());
+    let folder = world.path("").display().to_string();
+    world.write_program("config/hooks.d/install", &format!("cd {folder}; : > runs; read _ < gate"));
+    let service = Service::start(&world, &["--every", "1000h"]);
+    until("the hook runs", || world.path("runs").exists());
+    world.write("config/shop.yaml", &CertificateYaml::new("shop"));
+    service.signal(Signal::HUP);
+    assert_eq!(service.health().1["lastRun"], Value::Null);
+    world.write("gate", "go on\n");
+    until("two runs have ended", || service.health().1["lastRun"]["number"] == 2);
+    assert_eq!(
+        (service.health().1["lastRun"]["exitCode"].as_u64(), world.state().issuances()),
+        (Some(0), 2)
+    );
+    service.end();
 }
 
 #[test]
@@ -179,7 +252,7 @@ fn the_port_is_held_between_two_runs_and_shared_with_one_by_hand() {
     let service = Service::start(&world, &["--every", "1000h"]);
     let first = service.after(&Value::Null);
     if has_runtime_folder {
-        let is_held = || answer_at(world.port.address()).starts_with("HTTP/1.1 404 ");
+        let is_held = || answer_of_listener(world.port.address()).starts_with("HTTP/1.1 404 ");
         until("the port is held", is_held);
     }
     for _ in 0..3 {
@@ -190,7 +263,7 @@ fn the_port_is_held_between_two_runs_and_shared_with_one_by_hand() {
     fs::remove_file(world.path("config/web.yaml")).unwrap();
     service.signal(Signal::HUP);
     service.after(&first);
-    until("the port is free", || answer_at(world.port.address()).is_empty());
+    until("the port is free", || answer_of_listener(world.port.address()).is_empty());
     service.end();
 }
 

@@ -16,6 +16,12 @@ mod kept;
 mod matrix;
 #[cfg(test)]
 mod normal;
+#[cfg(all(test, feature = "real-servers"))]
+mod pebble;
+#[cfg(all(test, feature = "real-servers"))]
+#[path = "../pebble_support/mod.rs"]
+#[expect(dead_code, unused_imports, reason = "tests/pebble.rs uses the rest")]
+mod pebble_support;
 #[cfg(test)]
 mod reading;
 #[cfg(test)]

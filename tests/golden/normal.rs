@@ -77,6 +77,8 @@ const PATTERNS: &[(&str, Replace)] = &[
     // Without `\b`: a token may begin with `-`, which is no character of a word.
     (r"[A-Za-z0-9_-]{43}\.[A-Za-z0-9_-]{43}", |_, _| Some("<key authorization>".to_owned())),
     (r#"(/acme-challenge/|Token: |token |"token": ")[A-Za-z0-9_-]{43}"#, token),
+    // Of Pebble.
+    (r"/my-account/[0-9a-f]+", |_, _| Some("/my-account/<account>".to_owned())),
     (r"\b127\.0\.0\.1:[0-9]{4,5}\b", |_, _| Some("127.0.0.1:<port>".to_owned())),
 ];
 

@@ -351,9 +351,11 @@ fn with_breaks(screen: &str, columns: usize) -> String {
     let colored = Regex::new(r"\{[a-z0-9# ]+:([^{}]*)\}").unwrap();
     let port = Regex::new("<(http01 )?port>").unwrap();
     let time = Regex::new("<now[^>]*>").unwrap();
+    let seconds = Regex::new("<seconds> ago").unwrap();
     let marked = screen.lines().map(|line| {
         let plain = colored.replace_all(line, "$1");
         let plain = port.replace_all(&plain, "65535");
+        let plain = seconds.replace_all(&plain, "59s ago");
         let is_broken = time.replace_all(&plain, TIME).chars().count() > columns;
         [line, if is_broken { "⏎" } else { "" }, "\n"].concat()
     });

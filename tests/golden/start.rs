@@ -87,7 +87,7 @@ fn words_of_other_tools_lead_to_ours() {
 }
 
 /// Types the answers, each when its question is on the screen.
-fn type_all(scene: &mut Session, answers: &[(&str, &str)]) {
+pub(crate) fn type_all(scene: &mut Session, answers: &[(&str, &str)]) {
     let mut watched = scene.watch("certctl create");
     for (question, keys) in answers {
         watched.answer(question, keys);

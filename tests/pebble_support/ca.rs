@@ -32,6 +32,11 @@ pub(crate) struct Options {
     /// Who it and the binary ask for names, with all zones of its own; a DNS server of its own
     /// when `None`.
     pub(crate) name_server: Option<SocketAddr>,
+    /// The port that it validates HTTP-01 on; a free one when `None`.
+    pub(crate) http_port: Option<u16>,
+    /// Whether all its certificates are valid for 90 days. Else it draws a profile for each order
+    /// that names none.
+    pub(crate) has_one_profile: bool,
 }
 
 /// A running Pebble with a DNS server of its own.
@@ -58,9 +63,17 @@ impl Ca {
 
     fn try_start(options: &Options) -> Option<Self> {
         let dns = Dns::start();
-        let (port, management, http_port) = (free_port(), free_port(), free_port());
+        let (port, management) = (free_port(), free_port());
+        let http_port = options.http_port.unwrap_or_else(free_port);
+        let mut profiles = json!({
+            "default": { "description": "90 days", "validityPeriod": 7_776_000 },
+        });
+        if !options.has_one_profile {
+            let short = json!({ "description": "6 days", "validityPeriod": 518_400 });
+            profiles["shortlived"] = short;
+        }
         let folder = tempfile::tempdir().unwrap();
-        let bundle = write_certificate(folder.path());
+        let bundle = write_certificate(folder.path(), "127.0.0.1");
         let config = json!({ "pebble": {
             "listenAddress": format!("127.0.0.1:{port}"),
             "managementListenAddress": format!("127.0.0.1:{management}"),
@@ -74,10 +87,7 @@ impl Ca {
             "domainBlocklist": options.blocked,
             "retryAfter": { "authz": 0, "order": 0 },
             "keyAlgorithm": "ecdsa",
-            "profiles": {
-                "default": { "description": "90 days", "validityPeriod": 7_776_000 },
-                "shortlived": { "description": "6 days", "validityPeriod": 518_400 },
-            },
+            "profiles": profiles,
         }});
         let config_path = folder.path().join("config.json");
         write(&config_path, &config.to_string());
@@ -174,8 +184,9 @@ impl Ca {
     }
 }
 
-/// A throw-away root and a certificate of it for 127.0.0.1; the root is returned.
-fn write_certificate(folder: &Path) -> String {
+/// A throw-away root and a certificate of it for a host: `cert.pem` and `key.pem`. The root is
+/// returned.
+pub(crate) fn write_certificate(folder: &Path, host: &str) -> String {
     let mut root = CertificateParams::default();
     root.distinguished_name.push(DnType::CommonName, "root of one test");
     root.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -183,7 +194,7 @@ fn write_certificate(folder: &Path) -> String {
     let root_certificate = root.self_signed(&root_key).unwrap();
     let issuer = Issuer::new(root, root_key);
     let key = KeyPair::generate().unwrap();
-    let leaf = CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();
+    let leaf = CertificateParams::new(vec![host.to_owned()]).unwrap();
     let leaf = leaf.signed_by(&key, &issuer).unwrap();
     write(&folder.join("cert.pem"), &leaf.pem());
     write(&folder.join("key.pem"), &key.serialize_pem());

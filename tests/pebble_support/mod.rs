@@ -18,7 +18,7 @@ mod server;
 mod tool;
 mod work;
 
-pub(crate) use ca::{Ca, Options};
+pub(crate) use ca::{Ca, Options, write_certificate};
 pub(crate) use dns::Dns;
 pub(crate) use port::free_port;
 pub(crate) use server::Server;

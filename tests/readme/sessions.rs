@@ -2,26 +2,34 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::Command;
+use std::thread;
 
 use certctl::rehearsal::{Fault, ProblemType, Rule};
 use certctl::resource::Reason;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::pages::{ROOT, page};
 use crate::shell::{Shell, names};
-use crate::support::{CertificateYaml, World};
+use crate::support::{CertificateYaml, Webhook, World, finish, until};
 
 const EXAMPLE: &str = include_str!("../../examples/web.yaml");
 
 /// A world whose config directory has the example's manifest.
-fn with_web() -> World {
+pub(crate) fn with_web() -> World {
     let world = World::start();
     world.write("config/web.yaml", EXAMPLE);
     world
 }
 
 /// The same, with the certificate issued.
-fn issued(world: &World) -> Shell<'_> {
+pub(crate) fn issued(world: &World) -> Shell<'_> {
     let shell = Shell::new(world);
     shell.redirect();
     world.run(&["issue"]).ends_in(0);
@@ -32,9 +40,9 @@ fn issued(world: &World) -> Shell<'_> {
 #[test]
 fn no_session_is_without_a_test() {
     let run = include_str!("sessions.rs");
-    let run: BTreeSet<String> = run
-        .split(".play")
-        .skip(1)
+    let played = run.split(".play").skip(1);
+    let run: BTreeSet<String> = played
+        .chain(run.split(".start(").skip(1))
         .filter_map(|rest| rest.split('"').nth(1).map(str::to_owned))
         .collect();
     let shown = names();
@@ -115,7 +123,7 @@ fn a_wildcard() {
 }
 
 /// A folder of the system, as one of the world that is there.
-fn system_folder(world: &World, name: &str) -> String {
+pub(crate) fn system_folder(world: &World, name: &str) -> String {
     let path = world.path(name);
     fs::create_dir(&path).unwrap();
     path.display().to_string()
@@ -151,7 +159,8 @@ fn the_schedulers() {
 fn a_server_with_a_hook() {
     let world = World::start();
     let examples = format!("{ROOT}/examples");
-    Shell::new(&world).with("/usr/share/doc/certctl/examples", &examples).play("server");
+    let shell = Shell::new(&world).with("/usr/share/doc/certctl/examples", &examples);
+    shell.with("/var/www/html", &system_folder(&world, "html")).play("server");
 }
 
 #[test]
@@ -209,7 +218,7 @@ fn the_key_of_an_account_of_certbot() {
     Shell::new(&world)
         .with("/etc/letsencrypt/accounts", &accounts.display())
         .play("certbot-account");
-    let key = |path: &std::path::Path| {
+    let key = |path: &Path| {
         let pem = fs::read_to_string(path).unwrap();
         certctl::acme::AccountKey::from_pem(&pem).unwrap().thumbprint().to_owned()
     };
@@ -362,4 +371,117 @@ fn a_script() {
     assert_eq!(world.ca.issued(), 1);
     world.write("manifests/web.yaml", &EXAMPLE.replace("dnsNames:", "dnsName:"));
     shell.play("formats");
+}
+
+#[test]
+fn the_three_commands_after_a_package() {
+    let world = World::start();
+    Shell::new(&world).play("three-commands");
+    assert_eq!(world.ca.issued(), 1);
+}
+
+#[test]
+fn the_static_binary() {
+    let world = World::start();
+    let folder = "certctl-0.1.0-x86_64-unknown-linux-musl";
+    let binary = world.write_program(&format!("{folder}/certctl"), "echo 'the binary'");
+    let mut archive = Command::new("tar");
+    archive.args(["-czf", &format!("{folder}.tar.gz"), folder]).current_dir(world.path(""));
+    assert!(archive.status().unwrap().success());
+    fs::remove_file(binary).unwrap();
+    let programs = system_folder(&world, "programs");
+    Shell::new(&world).with("/usr/local/bin", &programs).play("static-binary");
+    let installed = fs::read_to_string(world.path("programs/certctl")).unwrap();
+    assert_eq!(installed, "#!/bin/sh\necho 'the binary'\n");
+}
+
+#[test]
+fn the_loop_of_a_container() {
+    let world = with_web();
+    let socket = system_folder(&world, "runtime") + "/http";
+    let shell = Shell::new(&world).with("/run/certctl/http", &socket);
+    let service = shell.start("loop");
+    until("it has issued, and answers", || {
+        UnixStream::connect(&socket).is_ok() && world.ca.issued() == 1
+    });
+    kill_process(Pid::from_child(&service), Signal::TERM).unwrap();
+    let run = finish(service).ends_in(0);
+    assert!(run.stdout.contains("certctl issue runs every 6h0m0s; /healthz and /metrics at "));
+}
+
+#[test]
+fn dns_01_through_resolvers_alone() {
+    let world = World::start();
+    let webhook = Webhook::start(world.dns.provider());
+    world.write("config/issuer.yaml", &world.issuer().solvers(&webhook.solver("")));
+    world.write("config/web.yaml", &CertificateYaml::new("web").for_names(&["*.example.test"]));
+    let resolver = world.dns.address().to_string();
+    Shell::new(&world).with("192.0.2.53:53", &resolver).play("split-dns");
+    assert_eq!(
+        (world.ca.issued(), webhook.actions()),
+        (1, ["Present", "CleanUp"].map(str::to_owned).to_vec())
+    );
+}
+
+/// In place of a user that packages make.
+const OURSELVES: &str = "-o \"$(id -u)\" -g \"$(id -g)\"";
+
+#[test]
+fn a_pair_for_the_user_of_a_package() {
+    let world = World::start();
+    let live = system_folder(&world, "live");
+    world.write("live/fullchain.pem", "the certificate");
+    world.write("live/privkey.pem", "the key");
+    fs::create_dir(world.path("state")).unwrap();
+    let shell = Shell::new(&world).with("-o certctl -g certctl", &OURSELVES);
+    shell.with("/etc/letsencrypt/live/www.example.com", &live).play("adopt-package");
+    let secret = world.path("state/secrets/default/web-tls");
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let files = ["tls.crt", "tls.key"].map(|file| secret.join(file));
+    assert_eq!(files.each_ref().map(|file| mode(file)), [0o600, 0o600]);
+    assert_eq!(mode(&secret), 0o700);
+    assert_eq!(fs::read_to_string(&files[1]).unwrap(), "the key");
+}
+
+#[test]
+fn the_folder_of_a_web_server() {
+    let world = World::start();
+    let shell = Shell::new(&world).with("-o certctl -g certctl", &OURSELVES);
+    shell.with("/var/www/html", &system_folder(&world, "html")).play("webroot");
+    assert!(world.path("html/.well-known/acme-challenge").is_dir());
+}
+
+#[test]
+fn a_look_at_the_host() {
+    let world = with_web();
+    issued(&world).play("doctor");
+}
+
+#[test]
+fn a_service_that_waits_for_pings() {
+    let world = with_web();
+    let shell = issued(&world);
+    let server = TcpListener::bind("127.0.0.1:0").unwrap();
+    let here = format!("http://{}", server.local_addr().unwrap());
+    let requests = thread::spawn(move || {
+        let answered = server.incoming().take(2).map(|stream| {
+            let mut stream = stream.unwrap();
+            let line = BufReader::new(&stream).lines().next().unwrap().unwrap();
+            stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").unwrap();
+            line
+        });
+        answered.collect::<Vec<_>>()
+    });
+    shell.with("https://hc-ping.com", &here).play("ping");
+    let check = "00000000-0000-0000-0000-000000000000";
+    let expected = ["/start", ""].map(|end| format!("GET /{check}{end} HTTP/1.1"));
+    assert_eq!(requests.join().unwrap(), expected);
+}
+
+/// `tests/run` installs jq.
+#[cfg(feature = "real-servers")]
+#[test]
+fn a_program_that_reads_json() {
+    let world = with_web();
+    issued(&world).play("jq");
 }

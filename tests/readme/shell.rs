@@ -4,12 +4,12 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::process::Command;
+use std::process::{Child, Command};
 
 use regex::Regex;
 
-use crate::pages::{Page, Typed, pages, typed};
-use crate::support::{World, finish};
+use crate::pages::{Page, ROOT, Typed, pages, typed};
+use crate::support::{Run, World, finish};
 
 /// The session of this name, which stands on one page.
 fn session(name: &str) -> Vec<Typed> {
@@ -79,23 +79,59 @@ impl<'w> Shell<'w> {
         for typed in session(name) {
             self.redirect();
             before(&typed.line);
-            let mut line = typed.line.clone();
-            for (written, here) in &self.replaced {
-                line = line.replace(written, here);
-            }
-            let mut command = Command::new("/bin/sh");
-            command.args(["-c", &format!("exec 2>&1\n{line}")]);
-            self.world.surround(&mut command);
-            let path = self.world.path("bin").display().to_string();
-            command.env("PATH", path + ":/usr/sbin:/usr/bin:/sbin:/bin");
-            let run = finish(command.spawn().unwrap());
-            let mut output = run.stdout;
-            assert_eq!(run.code, Some(typed.code), "{line}\n{output}");
-            for (written, here) in &self.replaced {
-                output = output.replace(here, written);
-            }
-            compare(&typed, &output.replace(&self.world.ca.directory_url(), STAGING));
+            compare(&typed, &self.run(&typed));
         }
+    }
+
+    /// Runs a command, which must end as it is shown, and without an error if that is in 0; what it
+    /// said on both streams.
+    #[track_caller]
+    pub(crate) fn run(&self, typed: &Typed) -> String {
+        self.redirect();
+        let line = self.here(&typed.line);
+        let Run { code, stdout: output, .. } = finish(self.command(&line).spawn().unwrap());
+        assert_eq!(code, Some(typed.code), "{line}\n{output}");
+        // The code of a pipe is that of its last command.
+        let has_failed = output.lines().any(|line| line.starts_with("error"));
+        assert!(typed.code != 0 || line.contains("$?") || !has_failed, "{line}\n{output}");
+        let as_written =
+            |output: String, (written, here): &(String, String)| output.replace(here, written);
+        let output = self.replaced.iter().fold(output, as_written);
+        output.replace(&self.world.ca.directory_url(), STAGING)
+    }
+
+    /// Starts a command that does not end by itself.
+    pub(crate) fn start(&self, name: &str) -> Child {
+        let [typed]: [Typed; 1] = session(name).try_into().unwrap();
+        self.redirect();
+        let line = self.here(&typed.line);
+        self.command(&format!("exec {line}")).spawn().unwrap()
+    }
+
+    /// A line as it is on this host, whose own folders it must not name.
+    #[track_caller]
+    pub(crate) fn here(&self, line: &str) -> String {
+        let replace =
+            |line: String, (written, here): &(String, String)| line.replace(written, here);
+        let line = self.replaced.iter().fold(line.to_owned(), replace);
+        let ours = [self.world.path("").display().to_string(), ROOT.to_owned()];
+        for word in line.split(|c: char| c.is_whitespace() || "'\"=:<>|;&".contains(c)) {
+            let is_ours = ours.iter().any(|ours| word.starts_with(ours.trim_end_matches('/')));
+            // What is unpacked at `/` names its folders, and two slashes begin a host.
+            let is_harmless = word == "/" || word.starts_with("//") || word.starts_with("/dev/");
+            assert!(!word.starts_with('/') || is_ours || is_harmless, "{word} is not ours: {line}");
+        }
+        line
+    }
+
+    /// What runs a line, with both streams in one.
+    pub(crate) fn command(&self, line: &str) -> Command {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", &format!("exec 2>&1\n{line}")]);
+        self.world.surround(&mut command);
+        let path = self.world.path("bin").display().to_string();
+        command.env("PATH", path + ":/usr/sbin:/usr/bin:/sbin:/bin");
+        command
     }
 
     /// A manifest in which the Issuers of Let's Encrypt are those of this world's CA.

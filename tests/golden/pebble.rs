@@ -1,0 +1,42 @@
+//! Sessions at Pebble, a CA that is not ours.
+
+use crate::pebble_support::{Ca, Options, installed};
+use crate::session::Session;
+use crate::start::type_all;
+
+#[test]
+fn create_asks_until_there_is_a_manifest_that_issues_at_pebble() {
+    installed();
+    let mut scene = Session::new("create-pebble");
+    let ca = Ca::start(&Options {
+        name_server: Some(scene.world.dns.address()),
+        http_port: Some(scene.world.port.number()),
+        has_one_profile: true,
+        ..Options::default()
+    });
+    scene.world.write("pebble.pem", ca.bundle());
+    let root = scene.world.path("pebble.pem").display().to_string() + "\n";
+    scene.note("From nothing, by the questions alone, at Pebble.").with_columns(80);
+    scene.run("ls -A config");
+    type_all(
+        &mut scene,
+        &[
+            ("CA:", &(ca.directory_url() + "\n")),
+            ("PEM file with the roots", &root),
+            ("E-mail", "you@example.com\n"),
+            ("DNS names", "web.example.test www.example.test\n"),
+            ("How to validate", "\n"),
+            ("Folder of your server", "\n"),
+            ("Program in", "\n"),
+            ("Write this", "\n"),
+        ],
+    );
+    scene.run("ls -A config");
+    scene.run("certctl validate");
+    assert_eq!(scene.on_terminal("certctl issue --http01-check-port $PORT"), 0);
+    assert_eq!(scene.on_terminal("certctl status"), 0);
+    scene.run("certctl issue --http01-check-port $PORT");
+    let sent = |request: &str| ca.requests().iter().filter(|sent| *sent == request).count();
+    assert_eq!((sent("POST /sign-me-up"), sent("POST /order-plz")), (1, 1));
+    scene.end();
+}
