@@ -133,13 +133,15 @@ fn line_of(is_of_user: bool) -> String {
 
 /// Nothing runs certctl, as far as this user can tell.
 fn absent(is_of_user: bool, is_root: bool, has_unread: bool) -> Finding {
-    let fact = if has_unread {
-        "no timer runs certctl, and no crontab that this user can read"
-    } else {
+    // An ordinary user may not even see that there are others.
+    let is_whole = is_root && !has_unread;
+    let fact = if is_whole {
         "no timer and no crontab runs certctl"
+    } else {
+        "no timer runs certctl, and no crontab that this user can read"
     };
     let obstacle = Obstacle::new(fact).command(line_of(is_of_user));
-    if is_root && !has_unread {
+    if is_whole {
         Finding::wrong("scheduler", obstacle)
     } else {
         Finding::warning("scheduler", obstacle)
@@ -311,7 +313,7 @@ mod tests {
             (false, true, false, Verdict::Wrong, all, &print),
             (false, true, true, Verdict::Warning, some, &print),
             (true, false, true, Verdict::Warning, some, &of_this_user),
-            (true, false, false, Verdict::Warning, all, &of_this_user),
+            (true, false, false, Verdict::Warning, some, &of_this_user),
         ] {
             let found = absent(is_of_user, is_root, has_unread);
             let remedy = Some(Fix::Command(line.clone()));

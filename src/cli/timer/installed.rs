@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::crontab::{self, Crontabs};
-use crate::cli::environment::{Directory, SYSTEM_STATE, Source};
+use crate::cli::environment::{Directory, SYSTEM_CONFIG, SYSTEM_STATE, Source};
 use crate::cli::hint::Hint;
 use crate::cli::shell::Shell;
 
@@ -40,6 +40,7 @@ impl Scheduler {
     /// The timer among them.
     pub(crate) fn timer_of(config: &Directory) -> Option<Self> {
         match config.source {
+            _ if config.path == Path::new(SYSTEM_CONFIG) => Some(Self::of_system(Path::new("/"))),
             Source::Root | Source::Owner => Some(Self::of_system(Path::new("/"))),
             Source::User => config.path.parent().map(Self::of_user),
             Source::Flag(_) | Source::Variable(_) | Source::Systemd(_) | Source::Config { .. } => {
