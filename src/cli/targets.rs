@@ -82,7 +82,7 @@ pub(crate) fn show(shell: &mut Shell, loaded: &Loaded) {
         }
     }
     for skipped in &loaded.skipped {
-        tracing::debug!("{skipped:?}");
+        tracing::debug!("{skipped}");
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use crate::resource::{Certificate, Issuer, IssuerKind, NamespacedName, Origin};
+use crate::resource::{Certificate, Issuer, IssuerKind, NamespacedName, Origin, escape};
 
 use super::certificate::{self, Places};
 use super::diagnostic::{Blocks, Draft, ObjectId, short};
@@ -27,6 +27,16 @@ pub struct Skipped {
     /// Namespace and name, as far as they could be read.
     pub key: NamespacedName,
     pub reason: SkipReason,
+}
+
+impl std::fmt::Display for Skipped {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { origin, kind, key, reason, .. } = self;
+        let (kind, key) = (escape(kind), key.to_string());
+        let place = origin.path.to_string_lossy();
+        let line = origin.line;
+        write!(f, "{}:{line}: skipped: {kind} {}: {reason}", escape(&place), escape(&key))
+    }
 }
 
 /// Why an object was skipped.

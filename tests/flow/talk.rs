@@ -31,6 +31,15 @@ fn named_certificates_always_say_why_they_wait_and_all_of_them_once_a_day() {
 }
 
 #[test]
+fn an_object_of_another_kind_is_skipped_in_words() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    let other = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: notes}\n";
+    world.write("config/other.yaml", other);
+    let said = "other.yaml:3: skipped: ConfigMap default/notes: not a kind that certctl reads";
+    world.run(&["validate", "-v"]).ends_in(0).says(said);
+}
+
+#[test]
 fn a_verb_that_ends_in_an_error_prints_an_object_with_it() {
     let world = World::prepared(&[CertificateYaml::new("web")]);
     let run = world.run(&["status", "wep", "-o", "json"]).ends_in(3);
