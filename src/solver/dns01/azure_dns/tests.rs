@@ -171,6 +171,56 @@ async fn values_come_and_go_one_by_one() {
     assert_eq!(said, format!("the credentials can read {zone} at {}", fake.address));
 }
 
+/// The fields that the book has for lego's variables, with the values of these.
+#[tokio::test]
+async fn the_values_of_legos_variables_lead_to_their_zone() {
+    let variables = BTreeMap::from([
+        ("AZURE_SUBSCRIPTION_ID", "sub"),
+        ("AZURE_RESOURCE_GROUP", "my group"),
+        ("AZURE_ZONE_NAME", "example.com"),
+        ("AZURE_TENANT_ID", "tenant-1"),
+        ("AZURE_CLIENT_ID", "app-1"),
+    ]);
+    let settings: Settings = serde_json::from_value(json!({
+        "subscriptionID": variables["AZURE_SUBSCRIPTION_ID"],
+        "resourceGroupName": variables["AZURE_RESOURCE_GROUP"],
+        "hostedZoneName": variables["AZURE_ZONE_NAME"],
+        "environment": "AzurePublicCloud",
+        "tenantID": variables["AZURE_TENANT_ID"],
+        "clientID": variables["AZURE_CLIENT_ID"],
+        // In a secret: AZURE_CLIENT_SECRET.
+        "clientSecretSecretRef": { "name": "azure", "key": "secret" },
+    }))
+    .unwrap();
+    let (state, fake, provider) = start(&settings).await;
+    // The zone of the settings counts, whatever DNS says.
+    provider.present(&TxtRecord { zone: "com".to_owned(), ..record("value") }).await.unwrap();
+    let sent: Vec<String> =
+        fake.asked().iter().map(|asked| format!("{} {}", asked.method, asked.target)).collect();
+    let path = format!("{GROUP}/dnsZones/example.com/TXT/_acme-challenge.www");
+    let version = "api-version=2018-05-01";
+    assert_eq!(
+        sent,
+        [
+            "POST /tenant-1/oauth2/v2.0/token".to_owned(),
+            format!("GET {path}?{version}"),
+            format!("PUT {path}?{version}"),
+        ]
+    );
+    let kept = state.lock().unwrap().sets["/TXT/_acme-challenge.www"].1.clone();
+    assert_eq!(kept, set(60, &["value"]));
+    // AZURE_ENVIRONMENT is `public`, `china` or `usgovernment`.
+    for (environment, management) in [
+        ("AzurePublicCloud", "https://management.azure.com"),
+        ("AzureChinaCloud", "https://management.chinacloudapi.cn"),
+        ("AzureUSGovernmentCloud", "https://management.usgovcloudapi.net"),
+    ] {
+        let settings = Settings { environment: environment.to_owned(), ..settings.clone() };
+        let made = in_context(&SECRETS, &[], |context| AzureDns::new(&settings, context)).unwrap();
+        assert_eq!(made.base, management);
+    }
+}
+
 #[tokio::test]
 async fn what_others_write_stays_as_it_is() {
     let (state, _fake, provider) = start(&settings()).await;

@@ -221,6 +221,41 @@ async fn values_come_and_go_one_by_one() {
     assert_eq!(said, format!("{expected} {}", fake.address));
 }
 
+/// The fields that the book has for lego's variables, with the values of these.
+#[tokio::test]
+async fn the_values_of_legos_variables_lead_to_their_zone() {
+    let state = Arc::new(Lock::new(example()));
+    let shared = Arc::clone(&state);
+    let fake = Fake::start(move |asked| answer(&shared, asked)).await;
+    let variables = BTreeMap::from([
+        ("GCE_PROJECT", "my:project".to_owned()),
+        ("GCE_ZONE_ID", "public-zone".to_owned()),
+        // The content of the file of GCE_SERVICE_ACCOUNT_FILE, too.
+        ("GCE_SERVICE_ACCOUNT", account(&format!("{}/token", fake.url()))),
+    ]);
+    let settings: Settings = serde_json::from_value(json!({
+        "project": variables["GCE_PROJECT"],
+        "hostedZoneName": variables["GCE_ZONE_ID"],
+        "serviceAccountSecretRef": { "name": "google", "key": "key.json" },
+    }))
+    .unwrap();
+    let secrets = [("google/key.json", variables["GCE_SERVICE_ACCOUNT"].as_str())];
+    let made = in_context(&secrets, &[], |context| CloudDns::new(&settings, context)).unwrap();
+    let provider = CloudDns { base: fake.url(), pause: Duration::ZERO, ..made };
+    provider.present(&record("value")).await.unwrap();
+    let sent: Vec<String> =
+        fake.asked().iter().map(|asked| format!("{} {}", asked.method, asked.path())).collect();
+    assert_eq!(
+        sent,
+        [
+            "POST /token".to_owned(),
+            format!("GET {ZONES}/public-zone/rrsets"),
+            format!("POST {ZONES}/public-zone/changes"),
+        ]
+    );
+    assert_eq!(state.lock().unwrap().sets.get(FQDN), Some(&set(60, &["value"])));
+}
+
 #[tokio::test]
 async fn what_others_write_stays_as_it_is() {
     let (state, _fake, provider) = start(example()).await;
