@@ -119,7 +119,7 @@ pub enum Verb {
     /// With --now, certctl revokes the old certificate first: servers present a revoked certificate
     /// until the new one is deployed.
     ///
-    /// If a run is killed, the next `issue` finishes it. With FILE: revokes the first certificate
+    /// If a run is killed, the next `issue` finishes it, unless --cancel cancels it. With FILE: revokes the first certificate
     /// in it, signed by the account of an Issuer that issued it or by its own key, and issues
     /// nothing.
     #[command(verbatim_doc_comment)]

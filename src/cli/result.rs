@@ -59,6 +59,8 @@ pub(crate) enum RevokedState {
     Revoked,
     /// Pending until the replacement is issued and deployed.
     Owed,
+    /// It was pending, and is not sent any more.
+    Cancelled,
     Failed,
 }
 

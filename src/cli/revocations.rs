@@ -54,7 +54,7 @@ pub(crate) async fn finish(
                 &format!(
                     "pending: {name}: serial {serial} is not revoked yet: certctl revokes it when \
                  its replacement is issued and deployed\n  to revoke it now: certctl revoke {name} \
-                 --now"
+                 --now; to cancel it: certctl revoke {name} --cancel"
                 ),
             );
             endings.push(exit::Ending::Deferred);

@@ -22,7 +22,9 @@ use crate::controller::revocation::{Requested, RevocationError};
 use crate::engine::ports::{Clock as _, StoreError, SystemClock};
 use crate::engine::{Force, Task};
 use crate::pki::{Chain, ChainError, PrivateKey};
-use crate::resource::{CertificateRecord, FailureClass, Issuer, NamespacedName, RevocationReason};
+use crate::resource::{
+    CertificateRecord, FailureClass, Issuer, NamespacedName, Revocation, RevocationReason,
+};
 use crate::trust::quoted;
 use crate::workspace::target::{CERTIFICATE, NameTarget, Target};
 use crate::workspace::{
@@ -34,6 +36,9 @@ use crate::workspace::{
 pub(crate) fn revoke(args: &RevokeArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
     shell.refuse_in_a_hook("revoke")?;
     let usage = |message: &str| CliError::new(ExitCode::Usage, message);
+    if args.cancel {
+        return on_one_thread(cancel(args, shell));
+    }
     let known = known_names(shell, std::slice::from_ref(&args.target))?;
     match Target::read(&args.target, &|path| path.exists(), &|name| name.is_among(&known))? {
         Target::Stdin => Err(usage("`-` is neither a certificate's name nor a file")),
@@ -121,6 +126,36 @@ async fn name(args: &RevokeArgs, shell: &mut Shell) -> Result<ExitCode, CliError
     let done = [certificate].into();
     Box::pin(orphans::clean_up(shell, &mut workspace, &done, "revoke")).await?;
     let code = exit::of_run(endings, shell.global.exit_code);
+    Box::pin(write_metrics(shell, &mut workspace, code)).await?;
+    Ok(code)
+}
+
+/// Cancels the revocations of a certificate that are still pending; its manifest is not needed.
+async fn cancel(args: &RevokeArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
+    let mut workspace = open(shell).await?;
+    let known: Vec<_> = workspace.records().iter().map(|(name, _)| name.clone()).collect();
+    let word = args.target.to_string_lossy();
+    let target = NameTarget::parse_of(CERTIFICATE, &word).ok_or_else(|| {
+        let message = format!("--cancel: `{}` is not a certificate's name", escape(&word));
+        CliError::new(ExitCode::Usage, message)
+    })?;
+    let name = target.find(&known, shell.global.namespace())?;
+    workspace.make_writable()?;
+    let cancelled = workspace.cancel_revocations(&name).await?;
+    if cancelled.is_empty() {
+        let message = format!("{name}: no revocation is pending");
+        let error = CliError::new(ExitCode::Manifest, message);
+        return Err(error.hinted(format_args!("certctl describe {name} shows those that are done")));
+    }
+    for Revocation { serial, reason, .. } in cancelled {
+        let is_banned = reason == RevocationReason::KeyCompromise;
+        let banned = if is_banned { "; its key stays banned, and certctl replaces it" } else { "" };
+        let text = format!("{name}: the revocation of serial {serial} ({reason}) is cancelled");
+        shell.output.talk(Level::Info, &format!("{text}{banned}"));
+        let state = RevokedState::Cancelled;
+        shell.results.revoked(Revoked::new(Some(&name), &serial, reason, state));
+    }
+    let code = exit::of_run([exit::Ending::Changed], shell.global.exit_code);
     Box::pin(write_metrics(shell, &mut workspace, code)).await?;
     Ok(code)
 }

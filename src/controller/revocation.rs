@@ -306,6 +306,19 @@ fn asked(record: &CertificateRecord, revocation: Revocation) -> Record {
     Record::of(Change::Certificate(Box::new(record))).normal(time, Reason::Revoked, message)
 }
 
+/// The record without the revocations that are still owed, each with an event.
+pub fn cancelled(record: &CertificateRecord, now: Timestamp) -> (CertificateRecord, Vec<Event>) {
+    let owed = record.revocations.iter().filter(|asked| asked.is_owed());
+    let event = |asked: &Revocation| {
+        let message = format!("Revocation of serial {} cancelled: {}", asked.serial, asked.reason);
+        Event { time: now, kind: EventType::Normal, reason: Reason::Revoked, message }
+    };
+    let events = owed.map(event).collect();
+    let mut record = record.clone();
+    record.revocations.retain(|asked| !asked.is_owed());
+    (record, events)
+}
+
 /// The record with a revocation, which replaces an earlier one of the same certificate.
 fn with(record: &CertificateRecord, revocation: Revocation) -> CertificateRecord {
     let mut record = record.clone();

@@ -227,6 +227,26 @@ impl Workspace {
         remembered
     }
 
+    /// Cancels the owed revocations of a certificate, whose manifest is not needed: those that were
+    /// owed.
+    pub async fn cancel_revocations(
+        &self,
+        name: &NamespacedName,
+    ) -> Result<Vec<Revocation>, StoreError> {
+        let lock = Lock::Certificate(name.clone());
+        let _lease = self.state.lock(&lock, self.settings.options.lock_timeout).await?;
+        let records = Records::new(&self.state);
+        let Some(kept) = records.certificate(name).await? else { return Ok(Vec::new()) };
+        let owed = kept.value.revocations.iter().filter(|asked| asked.is_owed());
+        let owed: Vec<Revocation> = owed.cloned().collect();
+        if !owed.is_empty() {
+            let (record, events) = revocation::cancelled(&kept.value, SystemClock.now());
+            records.put_certificate(name, &record, Some(&kept.revision)).await?;
+            self.state.journal(name, &events).await?;
+        }
+        Ok(owed)
+    }
+
     /// The revision of a Secret that is this certificate, and whether it is live.
     async fn holding(
         &self,

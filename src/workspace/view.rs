@@ -237,6 +237,12 @@ impl CertificateView {
         asked.filter(|asked| asked.revoked_at.is_some())
     }
 
+    /// The oldest revocation that the CA has not confirmed yet: of the live certificate, or of one
+    /// before it.
+    pub fn owed_revocation(&self) -> Option<&Revocation> {
+        self.record.as_ref()?.revocations.iter().find(|asked| asked.is_owed())
+    }
+
     /// Whether it was revoked without a replacement (until the user requests one).
     pub fn ends_here(&self) -> bool {
         let asked = self.record.as_ref().zip(self.readable_leaf());

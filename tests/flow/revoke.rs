@@ -120,6 +120,38 @@ fn a_revocation_whose_answer_was_lost_is_not_a_failure_the_second_time() {
 }
 
 #[test]
+fn a_pending_revocation_is_shown_and_can_be_cancelled() {
+    let world = issued();
+    let old = world.state().published("web");
+    world.run(&["revoke", "web", "--cancel"]).ends_in(3).says("no revocation is pending");
+    let refusal = Fault::Refuse { kind: ProblemType::Unauthorized, detail: "no".to_owned() };
+    world.next_fault(RequestKind::NewOrder, refusal);
+    world.run(&["revoke", "web"]).ends_in(5).says("certctl revoke default/web --cancel");
+    let serial = &old.serial;
+    let table = world.run(&["status"]).ends_in(0).stdout;
+    assert!(table.contains("revocation pending"), "{table}");
+    let line = format!("Revocation:   of serial {serial} (unspecified), pending since ");
+    let status = world.run(&["status", "web"]).ends_in(0).stdout;
+    assert!(status.contains(&line), "{status}");
+
+    // Its manifest is not needed.
+    let manifest = std::fs::read_to_string(world.path("config/web.yaml")).unwrap();
+    std::fs::remove_file(world.path("config/web.yaml")).unwrap();
+    let cancelled =
+        format!("default/web: the revocation of serial {serial} (unspecified) is cancelled");
+    world.run(&["revoke", "web", "--cancel"]).ends_in(0).says(&cancelled);
+    world.write("config/web.yaml", &manifest);
+    let journal = world.run(&["describe", "web"]).ends_in(0).stdout;
+    assert!(journal.contains(&format!("Revocation of serial {serial} cancelled")), "{journal}");
+    assert!(!journal.contains("Revocations:"), "{journal}");
+
+    // The replacement was begun, and replaces it; nothing is revoked.
+    world.run(&["renew", "web"]).ends_in(0);
+    assert_ne!(world.state().published("web").serial, old.serial);
+    assert_eq!(world.ca.revoked(), 0);
+}
+
+#[test]
 fn without_a_replacement_it_stays_valid_unless_asked_for_at_once() {
     let world = issued();
     let old = world.state().published("web");

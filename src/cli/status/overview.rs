@@ -138,6 +138,9 @@ fn last(view: &CertificateView, now: Timestamp) -> String {
         let (code, word) = (ExitCode::from(class).number(), class.word());
         return format!("{code}: {word}{}", times(step.failed_attempts));
     }
+    if view.owed_revocation().is_some() {
+        return "revocation pending".to_owned();
+    }
     if let Some(at) = view.revoked().and_then(|revoked| revoked.revoked_at) {
         return format!("revoked {}", time::relative(at, now));
     }

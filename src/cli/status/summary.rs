@@ -9,7 +9,7 @@ use crate::cli::advice;
 use crate::cli::count::count;
 use crate::cli::output::{Paint, escape};
 use crate::cli::report::{Findings, short};
-use crate::resource::{Challenge, Event, Issuer, Phase};
+use crate::resource::{Challenge, Event, Issuer, Phase, Revocation};
 use crate::workspace::view::CertificateView;
 
 /// The summary.
@@ -26,6 +26,13 @@ pub(super) fn summary(view: &CertificateView, scene: &Scene) -> String {
     lines.add("Next attempt", next);
     if let Some(overdue) = view.overdue {
         lines.add("Overdue", format!("since {}", scene.time(overdue.since)));
+    }
+    if let Some(Revocation { serial, reason, requested_at, .. }) = view.owed_revocation() {
+        let since = scene.time(*requested_at);
+        let cancel = format!("certctl revoke {} --cancel", short(&view.key));
+        let text =
+            format!("of serial {serial} ({reason}), pending since {since}; to cancel: {cancel}");
+        lines.add("Revocation", text);
     }
     let found = findings(view, scene);
     if let Some(check) = check_of(view).filter(|_| verdict == Verdict::Waiting) {

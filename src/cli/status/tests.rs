@@ -92,6 +92,22 @@ fn a_revoked_certificate_is_due_now_or_never() {
     assert_eq!(head[1..], ["Waiting for: a manifest", "Next attempt: never"]);
 }
 
+#[test]
+fn a_pending_revocation_is_in_the_table_and_in_the_summary() {
+    let mut view = revoked();
+    view.record.as_mut().unwrap().revocations[0].revoked_at = None;
+    let scene = scene(Format::Text);
+    let table = certificates(from_ref(&view), Extent::Line, &scene).unwrap();
+    assert!(table.lines().nth(1).unwrap().ends_with("revocation pending"), "{table}");
+    let page = summary::summary(&view, &scene);
+    let line = page.lines().find(|line| line.starts_with("Revocation:")).unwrap();
+    assert!(
+        line.starts_with("Revocation:   of serial 04d2 (keyCompromise), pending since ")
+            && line.ends_with("; to cancel: certctl revoke web --cancel"),
+        "{line}"
+    );
+}
+
 /// The status of requests, orders or challenges, all or those named.
 fn objects_of(
     noun: Noun,

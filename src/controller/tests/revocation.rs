@@ -9,7 +9,7 @@ use crate::controller::{
     Change, Effect, EffectError, Outcome, Record, RevocationRequest, RevocationSigner, Snapshot,
     Step, UserRequest, absorb,
 };
-use crate::resource::{CauseKind, Reason, RevocationReason, RevokedCertificate, hex};
+use crate::resource::{CauseKind, Reason, Revocation, RevocationReason, RevokedCertificate, hex};
 
 /// The user requests that the live certificate be revoked.
 fn wishing(reason: RevocationReason, at_once: bool) -> Snapshot {
@@ -44,6 +44,20 @@ fn asked(reason: RevocationReason, at_once: bool) -> Snapshot {
     let Step::Record(record) = revocation::decide_request(&snapshot, now()) else { panic!() };
     apply(&mut snapshot, record);
     snapshot
+}
+
+#[test]
+fn what_is_cancelled_is_only_what_the_ca_has_not_answered() {
+    let mut snapshot = asked(RevocationReason::Superseded, false);
+    let owed = snapshot.record.revocations[0].clone();
+    let done = Revocation { fingerprint: "done".into(), revoked_at: Some(now()), ..owed.clone() };
+    snapshot.record.revocations.push(done.clone());
+    let (record, events) = revocation::cancelled(&snapshot.record, now());
+    assert_eq!(record.revocations, [done]);
+    let said: Vec<&str> = events.iter().map(|event| event.message.as_str()).collect();
+    assert_eq!(said, [format!("Revocation of serial {} cancelled: superseded", owed.serial)]);
+    let (again, events) = revocation::cancelled(&record, now());
+    assert_eq!((again, events), (record, vec![]));
 }
 
 #[test]
