@@ -1,17 +1,20 @@
 //! What an unattended run tells at most once a day, and no certificate's record can note: mistakes
 //! in manifests, and manifests that are gone.
 //!
-//! Contract: what a run has no reason to tell any more is new when it comes back. A state that cannot
-//! be read or written silences nothing.
+//! Contract: what a run has no reason to tell any more is new when it comes back, and all is new once
+//! a certificate is further overdue, or has expired. A state that cannot be read or written silences
+//! nothing.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use jiff::Timestamp;
 
+use crate::controller::alert;
 use crate::engine::inputs::digest_of;
 use crate::engine::is_recent;
 use crate::engine::ports::{Clock as _, SystemClock};
+use crate::resource::CertificateStatus;
 use crate::store::{OpenMode, StateDirectory};
 
 /// See the module.
@@ -22,6 +25,8 @@ pub struct Daily {
     before: BTreeMap<String, Timestamp>,
     /// What this one had to report, and when that was last reported.
     now_known: BTreeMap<String, Timestamp>,
+    /// When each certificate is to be renewed, and when it ends.
+    renewals: Vec<(Option<Timestamp>, Option<Timestamp>)>,
 }
 
 impl Daily {
@@ -34,15 +39,27 @@ impl Daily {
             tracing::debug!(%error, "what was reported before is not known");
             BTreeMap::new()
         });
-        Self { state_dir, now: SystemClock.now(), before, now_known: BTreeMap::new() }
+        let (now, now_known, renewals) = (SystemClock.now(), BTreeMap::new(), Vec::new());
+        Self { state_dir, now, before, now_known, renewals }
+    }
+
+    /// Notes what is known of the certificates.
+    pub(crate) fn watch<'a>(&mut self, all: impl Iterator<Item = &'a CertificateStatus>) {
+        self.renewals = all.map(|status| (status.renewal_time, status.not_after)).collect();
     }
 
     /// Whether a text is to be reported now; then it is noted.
     pub(crate) fn is_due(&mut self, text: &str) -> bool {
         let digest = digest_of(text.as_bytes());
-        let last = self.before.get(&digest).copied().filter(|last| is_recent(*last, self.now));
+        let is_heard = |last: &Timestamp| is_recent(*last, self.now) && !self.is_worse(*last);
+        let last = self.before.get(&digest).copied().filter(is_heard);
         self.now_known.insert(digest, last.unwrap_or(self.now));
         last.is_none()
+    }
+
+    /// Whether a certificate is further overdue than it was then.
+    fn is_worse(&self, then: Timestamp) -> bool {
+        self.renewals.iter().any(|(due, end)| alert::is_worse(*due, *end, then, self.now))
     }
 
     /// Notes what was reported. A run that did not read everything forgets nothing; and a state that is

@@ -213,6 +213,9 @@ async fn read_all(
     // Manifests are read before anything is written: an error in them changes nothing.
     let mut workspace = open_for(shell, request).await?;
     workspace.ignore_limits(ignore_limits);
+    if let Some(daily) = &mut shell.daily {
+        daily.watch(workspace.records().iter().map(|(_, record)| &record.status));
+    }
     if !request.is_empty() {
         workspace.report_again();
     }

@@ -85,6 +85,17 @@ pub fn overdue(
     Some(Overdue { due, since, stage })
 }
 
+/// Whether a renewal is further overdue now than it was then.
+pub fn is_worse(
+    renewal_time: Option<Timestamp>,
+    not_after: Option<Timestamp>,
+    then: Timestamp,
+    now: Timestamp,
+) -> bool {
+    let stage = |at| overdue(renewal_time, not_after, at).map(|overdue| overdue.stage);
+    stage(then) < stage(now)
+}
+
 /// What notes that the hook ran for a stage of the certificate with this end, where its record
 /// cannot.
 pub fn mark(stage: Stage, not_after: Option<Timestamp>) -> String {

@@ -50,16 +50,11 @@ pub(super) fn note_failure(
 
 fn is_reportable(record: &CertificateRecord, digest: &str, waits: bool, now: Timestamp) -> bool {
     let is_known = record.notices.iter().any(|said| said.digest == digest);
-    let is_heard = |said: &Notice| is_recent(said.at, now) && !is_worse(record, said.at, now);
+    let (due, end) = (record.status.renewal_time, record.status.not_after);
+    let is_heard =
+        |said: &Notice| is_recent(said.at, now) && !alert::is_worse(due, end, said.at, now);
     let was_silent = !record.notices.iter().any(is_heard);
     was_silent || !(is_known || waits)
-}
-
-/// Whether the renewal of a certificate is further overdue now than it was then.
-fn is_worse(record: &CertificateRecord, then: Timestamp, now: Timestamp) -> bool {
-    let (due, end) = (record.status.renewal_time, record.status.not_after);
-    let stage = |at| alert::overdue(due, end, at).map(|overdue| overdue.stage);
-    stage(then) < stage(now)
 }
 
 fn remember(record: &mut CertificateRecord, digest: String, now: Timestamp) {

@@ -54,6 +54,31 @@ fn a_mistake_in_a_manifest_is_told_once_a_day() {
 }
 
 #[test]
+fn a_mistake_is_told_again_within_the_day_when_a_certificate_expires() {
+    let world = world();
+    let good = fs::read_to_string(world.path("config/mail.yaml")).unwrap();
+    let routine = || world.run(&["issue", "-q"]);
+    world.write("config/mail.yaml", &good.replace("secretName:", "secretNam:"));
+    routine().ends_in(3).says("secretNam");
+    // It was told two hours ago; since then the certificate, which was overdue, has expired.
+    let hours = |hours| SystemClock.now() + SignedDuration::from_hours(hours);
+    let text = fs::read_to_string(world.path("state/reported")).unwrap();
+    let then = hours(-2);
+    let line = |line: &str| format!("{} {then}\n", line.split_once(' ').unwrap().0);
+    world.write("state/reported", &text.lines().map(line).collect::<String>());
+    silent(&routine().ends_in(3));
+    let path = "state/certificates/default/mail/status.json";
+    let text = fs::read_to_string(world.path(path)).unwrap();
+    let mut record: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let status = &mut record["document"]["status"];
+    status["renewalTime"] = hours(-200).to_string().into();
+    status["notAfter"] = hours(-1).to_string().into();
+    world.write(path, &record.to_string());
+    routine().ends_in(3).says("secretNam");
+    silent(&routine().ends_in(3));
+}
+
+#[test]
 fn without_the_flag_of_schedulers_everything_is_said_every_time() {
     let world = world();
     let good = fs::read_to_string(world.path("config/mail.yaml")).unwrap();
