@@ -121,6 +121,13 @@ impl Environment {
         self.resolve(&CONFIG, flag, None)
     }
 
+    /// The directory of manifests where nothing names another.
+    pub fn usual_config_dir(&self) -> Option<PathBuf> {
+        let is_of_system = self.is_root || self.is_owner;
+        let of_user = || self.user.as_ref().map(|user| user.config.clone());
+        if is_of_system { Some(SYSTEM_CONFIG.into()) } else { of_user() }
+    }
+
     /// Where state is kept.
     pub fn state_dir(&self, flag: Option<&Path>) -> Result<Directory, EnvironmentError> {
         self.resolve(&STATE, flag, self.configured_state.as_ref())

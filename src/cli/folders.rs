@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use super::environment::{Directory, SYSTEM_CONFIG, SYSTEM_STATE, Source};
 use super::error::CliError;
 use super::hint::Hint;
+use super::message::Level;
+use super::output::escape;
 use super::shell::Shell;
 use crate::trust::quoted;
 
@@ -29,8 +31,10 @@ pub(super) fn sudo(verb: &str) -> String {
 
 /// A command of certctl to type next, for the user who typed the last one: with sudo where that
 /// started this process, and with the flags of the folders. `verb` with a blank before it; `config`
-/// is the folder of manifests that it is to read, where that is another one.
+/// is the folder of manifests that it is to read, where that is another one: then with a state of
+/// its own, unless one was named.
 pub(super) fn next(shell: &Shell, verb: &str, config: Option<&Path>) -> String {
+    let Shell { environment, global, .. } = shell;
     let is_sudo = shell.environment.is_root() && shell.environment.value("SUDO_USER").is_some();
     // sudo does not pass variables on.
     let is_meant: fn(Source) -> bool = if is_sudo {
@@ -41,9 +45,61 @@ pub(super) fn next(shell: &Shell, verb: &str, config: Option<&Path>) -> String {
     let program = if is_sudo { sudo("") } else { "certctl".to_owned() };
     let folders = folders_of(shell, is_meant).into_iter();
     let folders = folders.filter(|(flag, _)| config.is_none() || *flag != CONFIG_FLAG);
+    let state = environment.state_dir(global.state_dir.as_deref());
+    let state = config.filter(|_| state.is_ok_and(|state| is_usual(&state)));
+    let state = state.map(|config| (STATE_FLAG, state_beside(config)));
     let config = config.map(|config| (CONFIG_FLAG, config.to_owned()));
-    let flags = typed_flags(config.into_iter().chain(folders));
+    let flags = typed_flags(config.into_iter().chain(state).chain(folders));
     format!("{program}{verb}{flags}")
+}
+
+/// A state for manifests that are not in the usual folder: what is in the usual state is none of
+/// theirs.
+fn state_beside(config: &Path) -> PathBuf {
+    let whole = || config.canonicalize().ok();
+    let named = if config.file_name().is_some() { Some(config.to_owned()) } else { whole() };
+    let named = named.as_deref().and_then(|path| Some((path, path.file_name()?)));
+    named.map_or_else(
+        || config.join("state"),
+        |(path, name)| path.with_file_name(format!("{}-state", name.to_string_lossy())),
+    )
+}
+
+/// Whether nothing that was typed names this state.
+fn is_usual(state: &Directory) -> bool {
+    match state.source {
+        Source::Root | Source::Owner | Source::User | Source::Config { .. } => true,
+        Source::Flag(_) | Source::Variable(_) | Source::Systemd(_) => false,
+    }
+}
+
+/// Says which state is used, to a person who named the folder of manifests only and may expect
+/// that this chooses the state, too.
+pub(super) fn tell_state(shell: &mut Shell) {
+    let Shell { environment, global, .. } = &*shell;
+    let config = environment.config_dir(global.config_dir.as_deref());
+    let state = environment.state_dir(global.state_dir.as_deref());
+    let (Ok(config), Ok(state)) = (config, state) else { return };
+    let usual = environment.usual_config_dir();
+    if shell.output.can_ask()
+        && let Some(text) = of_other_manifests(&config, &state, usual.as_deref())
+    {
+        shell.output.talk(Level::Info, &text);
+    }
+}
+
+/// What is said of the usual state that is used for manifests of another folder than the usual one.
+fn of_other_manifests(
+    config: &Directory,
+    state: &Directory,
+    usual: Option<&Path>,
+) -> Option<String> {
+    let is_named = matches!(config.source, Source::Flag(_) | Source::Variable(_));
+    let is_other = is_named && usual != Some(config.path.as_path());
+    (is_other && is_usual(state)).then(|| {
+        let state = escape(&state.path.to_string_lossy()).into_owned();
+        format!("the state is in {state}, as always; --state-dir names another folder")
+    })
 }
 
 /// The hint as a command that can be typed: with the flags of the folders, and with all that was
@@ -100,7 +156,7 @@ fn folders_of(shell: &Shell, is_meant: fn(Source) -> bool) -> Vec<(&'static str,
     let (environment, global) = (&shell.environment, &shell.global);
     let folders = [
         (CONFIG_FLAG, environment.config_dir(global.config_dir.as_deref())),
-        ("--state-dir", environment.state_dir(global.state_dir.as_deref())),
+        (STATE_FLAG, environment.state_dir(global.state_dir.as_deref())),
     ];
     let folders = folders.into_iter().filter_map(|(flag, found)| {
         let found = found.ok().filter(|found| is_meant(found.source))?;
@@ -110,6 +166,7 @@ fn folders_of(shell: &Shell, is_meant: fn(Source) -> bool) -> Vec<(&'static str,
 }
 
 const CONFIG_FLAG: &str = "--config-dir";
+const STATE_FLAG: &str = "--state-dir";
 
 /// A folder of the scheduled runs of this host, where the commands of this user read the user's own
 /// instead.
@@ -153,6 +210,43 @@ mod tests {
         ] {
             let config = Directory { path: PathBuf::from("/home/me/.config/certctl"), source };
             assert_eq!(is_unread(&config, path), unread, "{source:?}");
+        }
+    }
+
+    #[test]
+    fn manifests_that_are_elsewhere_have_a_state_beside_them() {
+        for (config, state) in
+            [("/tmp/demo", "/tmp/demo-state"), ("demo/", "demo-state"), ("/", "/state")]
+        {
+            assert_eq!(state_beside(Path::new(config)), Path::new(state));
+        }
+        let here = tempfile::tempdir().unwrap();
+        let beside = state_beside(&here.path().join(".."));
+        let above = here.path().canonicalize().unwrap().parent().unwrap().to_owned();
+        assert!(beside.to_string_lossy().starts_with(&*above.to_string_lossy()), "{beside:?}");
+    }
+
+    #[test]
+    fn the_usual_state_of_other_manifests_is_named() {
+        let of = |path: &str, source| Directory { path: path.into(), source };
+        let named = |path| of(path, Source::Flag(CONFIG_FLAG));
+        let (usual, told) = (
+            "/etc/certctl",
+            "the state is in /var/lib/certctl, as always; \
+                                              --state-dir names another folder",
+        );
+        for (config, state, said) in [
+            (named("/srv/c"), Source::Root, true),
+            (of("/srv/c", Source::Variable("CERTCTL_CONFIG_DIR")), Source::User, true),
+            (named("/srv/c"), Source::Config { line: 1 }, true),
+            (named("/srv/c"), Source::Flag(STATE_FLAG), false),
+            (named("/srv/c"), Source::Systemd("STATE_DIRECTORY"), false),
+            (named(usual), Source::Root, false),
+            (of(usual, Source::Root), Source::Root, false),
+        ] {
+            let state = of("/var/lib/certctl", state);
+            let text = of_other_manifests(&config, &state, Some(Path::new(usual)));
+            assert_eq!(text.as_deref(), said.then_some(told), "{config:?} {state:?}");
         }
     }
 

@@ -10,6 +10,7 @@ use super::daily::Daily;
 use super::doctor::Use;
 use super::error::{CliError, command_for_entry};
 use super::exit::{self, ExitCode};
+use super::folders;
 use super::message::{Level, Message};
 use super::orphans;
 use super::output::{self, When};
@@ -256,6 +257,7 @@ pub(crate) async fn work_on(
     adapt: impl Fn(&mut Task),
 ) -> Result<ExitCode, CliError> {
     let Targets { mut tasks, secrets, orphans, has_errors, loaded } = targets;
+    folders::tell_state(shell);
     tell_orphans(shell, &orphans);
     tell_empty(shell, request, &loaded, has_errors)?;
     if loaded.certificates.is_empty() && !has_errors {
