@@ -109,6 +109,9 @@ fn manifests_are_made_to_begin_with() {
         "certctl create issuer next --staging --into config --state-dir state",
         "certctl create certificate c.example.test --issuer ca --into config --state-dir 'my state'",
         "mkdir other; certctl create certificate d.example.test --issuer ca --into other",
+        "env -u CERTCTL_STATE_DIR HOME=/home/me certctl create certificate g.example.test \
+         --issuer ca --into other",
+        "certctl create certificate https://www.example.com/about",
         "SUDO_USER=me certctl create certificate e.example.test --issuer ca --into config",
         "certctl create certificate f.example.test --issuer ca --webroot /no/such --into config",
     ] {

@@ -16,6 +16,7 @@ use super::print::{Placed, check, scalar, shown, write};
 use super::{certificate, issuer};
 use crate::cli::args::{CreateCertificateArgs, CreateIssuerArgs, Dns01};
 use crate::cli::check::WAYS_OF_WEBROOT;
+use crate::cli::doctor;
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::folders;
@@ -124,8 +125,22 @@ fn finish(
     }
     if let Some(folder) = &args.webroot {
         certificate::warn_of_webroot(folder, shell)?;
+    } else if listens(by, known, &args.names) {
+        let name = args.names.first().map_or("", String::as_str);
+        if let Some(found) = doctor::usual_port(shell, name) {
+            doctor::tell(shell, &found);
+        }
     }
     Ok(ExitCode::Done)
+}
+
+/// Whether certctl is to listen for the challenges of these names, where no webroot is given.
+fn listens(by: &By, known: &Known, names: &[String]) -> bool {
+    let has_http01 = match by {
+        By::Known(name) => known.has_http01(name),
+        By::New(args) => args.dns01.is_none(),
+    };
+    has_http01 && names.iter().any(|name| !name.starts_with("*."))
 }
 
 /// Which CA; with another one's URL, the roots that its server is trusted by.
@@ -203,15 +218,14 @@ fn names(
     answered(shell, question, ABOUT_NAMES, None, |text| {
         let names: Vec<String> = text.split([' ', ',']).map(str::to_lowercase).collect();
         let names: Vec<String> = names.into_iter().filter(|name| !name.is_empty()).collect();
-        let Some(first) = names.first() else { return Err("at least one".to_owned()) };
+        let Some(first) = names.first() else {
+            return Err("enter at least one DNS name".to_owned());
+        };
         for name in &names {
-            let is_address = name.parse::<IpAddr>().is_ok();
-            if let Err(error) = name.parse::<DnsName>()
-                && !is_address
-            {
+            if let Some(why) = refusal_of(name, by) {
                 // The only one is what was typed, which is shown before.
                 let of_several = (names.len() > 1).then(|| format!("{}: ", escape(name)));
-                return Err(format!("{}{error}", of_several.unwrap_or_default()));
+                return Err(of_several.unwrap_or_default() + &why);
             }
         }
         if let By::Known(issuer) = by {
@@ -229,6 +243,25 @@ fn names(
         }
         Ok(names)
     })
+}
+
+/// Why a word is no name of the certificate: it is no DNS name, or a yes to a question that was not
+/// asked.
+fn refusal_of(name: &str, by: &By) -> Option<String> {
+    if name.parse::<IpAddr>().is_ok() {
+        return None;
+    }
+    if let Some(host) = certificate::host_of_url(name) {
+        return Some(format!("a URL; enter the name only: {}", escape(&host)));
+    }
+    if let Err(error) = name.parse::<DnsName>() {
+        return Some(error.to_string());
+    }
+    let is_answer = ["y", "yes", "n", "no"].contains(&name);
+    let is_public = matches!(by, By::New(args) if args.server.is_none());
+    let is_short = !name.contains('.');
+    (is_short && (is_answer || is_public))
+        .then(|| "enter a full DNS name, such as www.example.com".to_owned())
 }
 
 /// How the names are validated: the Issuer with its DNS provider, and the webroot.
@@ -289,16 +322,8 @@ fn proof(
     let webroot = if answer == "webroot" {
         // Root may write to it, or gives the owner of the state the right to.
         let is_root = shell.environment.is_root();
-        let may_write = is_root || check_webroot(Path::new(USUAL_WEBROOT)).is_ok();
-        let (question, default) = if may_write {
-            ("The folder that your web server serves over HTTP", Some(USUAL_WEBROOT))
-        } else {
-            (
-                "The folder that your web server serves over HTTP, to which you need the right to \
-                 write",
-                None,
-            )
-        };
+        let (question, default) =
+            question_of_webroot(is_root || check_webroot(Path::new(USUAL_WEBROOT)).is_ok());
         let webroot = answered(shell, question, ABOUT_WEBROOT, default, folder)?;
         hint_of_webroot(shell);
         Some(webroot)
@@ -306,6 +331,19 @@ fn proof(
         None
     };
     Ok((By::New(args), webroot))
+}
+
+/// The question for the webroot, and its default.
+fn question_of_webroot(may_write_to_usual: bool) -> (&'static str, Option<&'static str>) {
+    if may_write_to_usual {
+        ("The folder that your web server serves over HTTP", Some(USUAL_WEBROOT))
+    } else {
+        (
+            "The folder that your web server serves over HTTP, to which you need the right to \
+             write",
+            None,
+        )
+    }
 }
 
 /// Tells whether a web server is there to serve a webroot.
@@ -439,7 +477,9 @@ fn answered<T>(
         match read(answer) {
             Ok(read) => return Ok(read),
             Err(why) => {
-                refusal = wrap(&format!("{}: {why}", escape(&scalar(answer))), "", columns());
+                let typed = format!("{}: ", escape(&scalar(answer)));
+                let typed = if answer.is_empty() { "" } else { &typed };
+                refusal = wrap(&format!("{typed}{why}"), "", columns());
             }
         }
     }
@@ -489,3 +529,60 @@ const NONE: &str = "none";
 const MOST_LOOKED_UP: usize = 5;
 /// How long a hint may take.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn new_issuer(server: Option<&str>) -> By {
+        By::New(Box::new(CreateIssuerArgs {
+            name: "one".to_owned(),
+            email: None,
+            server: server.map(str::to_owned),
+            ca_bundle: None,
+            staging: false,
+            profile: None,
+            eab_kid: None,
+            dns01: None,
+            into: None,
+        }))
+    }
+
+    #[test]
+    fn a_name_of_the_certificate_is_a_full_dns_name_or_an_address() {
+        let full = "enter a full DNS name, such as www.example.com";
+        let url = "a URL; enter the name only: www.example.com";
+        let (public, private) = (new_issuer(None), new_issuer(Some("https://ca.example/dir")));
+        let known = By::Known("le".to_owned());
+        for (name, by, why) in [
+            ("www.example.com", &public, None),
+            ("*.example.com", &public, None),
+            ("192.0.2.1", &public, None),
+            ("2001:db8::1", &public, None),
+            ("intranet", &public, Some(full)),
+            ("intranet", &private, None),
+            ("intranet", &known, None),
+            ("y", &public, Some(full)),
+            ("y", &private, Some(full)),
+            ("yes", &known, Some(full)),
+            ("https://www.example.com/a?b", &public, Some(url)),
+        ] {
+            assert_eq!(refusal_of(name, by).as_deref(), why, "{name}");
+        }
+        assert!(refusal_of("a_b.example.com", &public).is_some());
+    }
+
+    #[test]
+    fn the_webroot_is_a_folder_that_is_there() {
+        let there = tempfile::tempdir().unwrap();
+        let path = there.path().to_str().unwrap();
+        assert_eq!(folder(path), Ok(PathBuf::from(path)));
+        let refused = Err("no such folder; enter an absolute path".to_owned());
+        for text in ["relative", ".", "/no/such/folder", ""] {
+            assert_eq!(folder(text), refused, "{text}");
+        }
+        assert_eq!(question_of_webroot(true).1, Some("/var/www/html"));
+        let (question, default) = question_of_webroot(false);
+        assert!(question.ends_with("the right to write") && default.is_none(), "{question}");
+    }
+}

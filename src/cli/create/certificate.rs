@@ -16,12 +16,19 @@ use crate::cli::owner;
 use crate::cli::shell::Shell;
 use crate::resource::Obstacle;
 use crate::solver::http01::check_webroot;
+use crate::trust::quoted;
 
 /// Prints or writes the manifest.
 pub(super) fn certificate(
     args: &CreateCertificateArgs,
     shell: &mut Shell,
 ) -> Result<ExitCode, CliError> {
+    if let Some((name, host)) = args.names.iter().find_map(|name| Some((name, host_of_url(name)?)))
+    {
+        let message = format!("`{}` is a URL, not a DNS name", escape(name));
+        let line = format!("certctl create certificate {}", quoted(Path::new(&host)));
+        return Err(CliError::new(ExitCode::Usage, message).trying(&line));
+    }
     let placed = placed(args, shell)?;
     let known = Known::of(&placed, shell);
     let issuer = known.chosen(args.issuer.as_deref())?;
@@ -53,6 +60,19 @@ pub(super) fn warn_of_webroot(folder: &Path, shell: &mut Shell) -> Result<(), Cl
         shell.output.tell(&Message::advice(&warning, &fix.unwrap_or_default()));
     }
     Ok(())
+}
+
+/// The host of a URL; `None` of what is no URL.
+pub(super) fn host_of_url(text: &str) -> Option<String> {
+    let (_, rest) = text.split_once("://")?;
+    let authority = rest.split(['/', '?', '#']).next()?;
+    let host = authority.rsplit('@').next()?;
+    // An address of IPv6 has brackets around its colons.
+    let host = match host.strip_prefix('[') {
+        Some(address) => address.split(']').next()?,
+        None => host.split(':').next()?,
+    };
+    (!host.is_empty()).then(|| host.to_owned())
 }
 
 /// The manifest, and where it goes, for an Issuer that is there or is going to be.

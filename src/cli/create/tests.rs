@@ -61,6 +61,20 @@ fn each_flag_makes_a_manifest_that_is_read() {
 }
 
 #[test]
+fn the_name_in_a_url_is_its_host() {
+    for (text, host) in [
+        ("https://www.example.com", Some("www.example.com")),
+        ("http://you@www.example.com:8443/a?b#c", Some("www.example.com")),
+        ("https://[2001:db8::1]:443/", Some("2001:db8::1")),
+        ("https://", None),
+        ("www.example.com", None),
+        ("2001:db8::1", None),
+    ] {
+        assert_eq!(certificate::host_of_url(text).as_deref(), host, "{text}");
+    }
+}
+
+#[test]
 fn what_no_manifest_may_hold_is_refused() {
     let cases: [&[&str]; 5] = [
         &["issuer", "home", "--server", "http://ca.example.com"],

@@ -86,6 +86,22 @@ pub(super) fn blocking(shell: &Shell, uses: &[Use<'_>]) -> Vec<Finding> {
     found
 }
 
+/// What keeps a run from the usual port, as a warning to the user of a new certificate.
+pub(super) fn usual_port(shell: &Shell, certificate: &str) -> Option<Finding> {
+    let port = Port::of(&shell.global.http01_listen, &Settings::default());
+    let is_refused = matches!(port, Port::Refused(_));
+    let units = is_refused.then(|| Units::of_config(shell)).flatten();
+    in_the_way(&Needed { port, certificates: vec![certificate.to_owned()] }, units)
+}
+
+fn in_the_way(found: &Needed, units: Option<Units>) -> Option<Finding> {
+    if of_service(found, units).is_some() {
+        return None;
+    }
+    let found = port(found, is_hidden());
+    found.is_wrong().then(|| Finding { verdict: Verdict::Warning, ..found })
+}
+
 /// What is said of a port that this process does not get, where the service of the timer does.
 fn of_service(found: &Needed, units: Option<Units>) -> Option<Finding> {
     let (Port::Refused(error), Some(units)) = (&found.port, units) else { return None };
@@ -388,6 +404,20 @@ mod tests {
         ] {
             assert_eq!(port(&needed(in_use(holder)), true).fact, fact);
         }
+    }
+
+    #[test]
+    fn a_port_that_no_run_gets_is_in_the_way() {
+        let addr: SocketAddr = "[::]:80".parse().unwrap();
+        let needed = |port| Needed { port, certificates: vec!["web".to_owned()] };
+        let denied = || needed(Port::Refused(ListenError::NoPermission { addr }));
+        let found = in_the_way(&denied(), None).unwrap();
+        let fact = "no permission to listen on [::]:80; needed by web";
+        assert_eq!((found.verdict, found.fact.as_str()), (Verdict::Warning, fact));
+        let socket = Units { socket: SocketUnit::Closed, ..Units::default() };
+        assert_eq!(in_the_way(&denied(), Some(socket)), None);
+        let free = Port::Usable { addresses: vec![addr], sharers: Vec::new() };
+        assert_eq!(in_the_way(&needed(free), None), None);
     }
 
     #[test]

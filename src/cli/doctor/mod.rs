@@ -121,6 +121,11 @@ pub(super) fn before(shell: &Shell, tasks: &[&Task]) -> Vec<Finding> {
     http01::blocking(shell, &Use::of_tasks(tasks.iter().copied()))
 }
 
+/// What keeps a run from the port of HTTP-01 that this certificate, which is new, needs.
+pub(super) fn usual_port(shell: &Shell, certificate: &str) -> Option<Finding> {
+    http01::usual_port(shell, certificate)
+}
+
 /// Prints findings as the result.
 fn print(shell: &mut Shell, findings: &[Finding]) -> Result<(), CliError> {
     let text = match shell.global.format() {
