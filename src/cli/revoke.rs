@@ -143,9 +143,11 @@ async fn cancel(args: &RevokeArgs, shell: &mut Shell) -> Result<ExitCode, CliErr
     workspace.make_writable()?;
     let cancelled = workspace.cancel_revocations(&name).await?;
     if cancelled.is_empty() {
-        let message = format!("{name}: no revocation is pending");
-        let error = CliError::new(ExitCode::Manifest, message);
-        return Err(error.hinted(format_args!("certctl describe {name} shows those that are done")));
+        let text = format!(
+            "{name}: no revocation is pending; certctl describe {name} shows those that are done"
+        );
+        shell.output.talk(Level::Info, &text);
+        return Ok(ExitCode::Done);
     }
     for Revocation { serial, reason, .. } in cancelled {
         let is_banned = reason == RevocationReason::KeyCompromise;

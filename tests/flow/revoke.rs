@@ -123,13 +123,13 @@ fn a_revocation_whose_answer_was_lost_is_not_a_failure_the_second_time() {
 fn a_pending_revocation_is_shown_and_can_be_cancelled() {
     let world = issued();
     let old = world.state().published("web");
-    world.run(&["revoke", "web", "--cancel"]).ends_in(3).says("no revocation is pending");
+    world.run(&["revoke", "web", "--cancel"]).ends_in(0).says("no revocation is pending");
     let refusal = Fault::Refuse { kind: ProblemType::Unauthorized, detail: "no".to_owned() };
-    world.next_fault(RequestKind::NewOrder, refusal);
-    world.run(&["revoke", "web"]).ends_in(5).says("certctl revoke default/web --cancel");
+    world.fault(Rule::always(refusal).for_name("web.example.test"));
+    world.run(&["revoke", "web"]).ends_in(4).says("certctl revoke default/web --cancel");
     let serial = &old.serial;
     let table = world.run(&["status"]).ends_in(0).stdout;
-    assert!(table.contains("revocation pending"), "{table}");
+    assert!(table.contains("4: unauthorized, 1 failure; revocation pending"), "{table}");
     let line = format!("Revocation:   of serial {serial} (unspecified), pending since ");
     let status = world.run(&["status", "web"]).ends_in(0).stdout;
     assert!(status.contains(&line), "{status}");
@@ -146,6 +146,7 @@ fn a_pending_revocation_is_shown_and_can_be_cancelled() {
     assert!(!journal.contains("Revocations:"), "{journal}");
 
     // The replacement was begun, and replaces it; nothing is revoked.
+    world.ca.faults().clear();
     world.run(&["renew", "web"]).ends_in(0);
     assert_ne!(world.state().published("web").serial, old.serial);
     assert_eq!(world.ca.revoked(), 0);

@@ -149,7 +149,9 @@ fn create_asks_until_there_is_a_manifest_that_issues() {
         &[
             ("CA:", "letsencrypt-staging\n"),
             ("E-mail", "\n"),
-            ("DNS names", "third.example.test a_b.example.test\n"),
+            ("DNS names", "\n"),
+            ("at least one", "y\n"),
+            ("full DNS name", "third.example.test a_b.example.test\n"),
             ("host name", "third.example.test\n"),
             ("How to validate", "http\n"),
             ("Folder of your server", "\n"),

@@ -16,7 +16,7 @@ use crate::shell::Shell;
 use crate::support::World;
 
 /// What no test can run, and why.
-const NOT_RUN: [(&str, &str); 16] = [
+const NOT_RUN: [(&str, &str); 20] = [
     ("tests/run", "it runs this test"),
     ("cargo run --example quickstart", "cargo test runs the example itself"),
     ("cargo install --path .", "it builds all dependencies once more"),
@@ -44,10 +44,28 @@ const NOT_RUN: [(&str, &str); 16] = [
          -dnsserver 127.0.0.1:8053 &",
         GO,
     ),
+    ("sudo apt install pebble openssl", PEBBLE),
+    (
+        "openssl req -x509 -newkey rsa:2048 -nodes -days 30 -subj /CN=localhost -addext \
+         subjectAltName=DNS:localhost -addext basicConstraints=critical,CA:FALSE -keyout \
+         test/certs/localhost/key.pem -out test/certs/localhost/cert.pem",
+        PEBBLE,
+    ),
+    (
+        "pebble-challtestsrv -defaultIPv4 127.0.0.1 -defaultIPv6 '' -dns01 :8053 -http01 '' \
+         -https01 '' -tlsalpn01 '' -management 127.0.0.1:8055 &",
+        PEBBLE,
+    ),
+    (
+        "PEBBLE_VA_NOSLEEP=1 pebble -dnsserver 127.0.0.1:8053 -config \
+         /usr/share/doc/pebble/examples/pebble-config.json &",
+        PEBBLE,
+    ),
 ];
 const PACKAGE: &str = "packaging/release builds what it installs, and packaging/check installs it";
 const SERVICES: &str = "it changes the users or the services of the host";
 const INTERNET: &str = "it reads the internet";
+const PEBBLE: &str = "Debian's pebble is older than the one that the tests have";
 const GO: &str =
     "it needs Go and the internet; readme/pebble.rs runs it with the programs that tests/run has";
 
@@ -63,7 +81,7 @@ fn words(line: &str) -> String {
 }
 
 /// What may be run as it stands, since the folders that it names are those of the test.
-const HARMLESS: [&str; 6] = ["certctl", "install", "jq", "rm", "tee", "xargs"];
+const HARMLESS: [&str; 7] = ["certctl", "install", "jq", "mkdir", "rm", "tee", "xargs"];
 
 /// The programs of a line.
 fn programs(line: &str) -> Vec<String> {

@@ -60,7 +60,7 @@ fn row(view: &CertificateView, scene: &Scene) -> Vec<Cell> {
         Cell::from(expires(view, scene)),
         Cell::from(renews(view, verdict, scene)),
         Cell::from(view.issuer_ref().map_or("", |issuer| issuer.name.as_str())),
-        Cell::from(last(view, scene.now)),
+        Cell::from(last_and_pending(view, scene.now)),
     ]
 }
 
@@ -138,9 +138,6 @@ fn last(view: &CertificateView, now: Timestamp) -> String {
         let (code, word) = (ExitCode::from(class).number(), class.word());
         return format!("{code}: {word}{}", times(step.failed_attempts));
     }
-    if view.owed_revocation().is_some() {
-        return "revocation pending".to_owned();
-    }
     if let Some(at) = view.revoked().and_then(|revoked| revoked.revoked_at) {
         return format!("revoked {}", time::relative(at, now));
     }
@@ -153,6 +150,14 @@ fn last(view: &CertificateView, now: Timestamp) -> String {
     issued
         .map(|found| format!("issued {}", time::relative(found.last_transition_time, now)))
         .unwrap_or_default()
+}
+
+/// The same, and a revocation that is still to come.
+fn last_and_pending(view: &CertificateView, now: Timestamp) -> String {
+    let pending = view.owed_revocation().map(|_| "revocation pending".to_owned());
+    let parts = [Some(last(view, now)), pending].into_iter().flatten();
+    let parts: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
+    parts.join("; ")
 }
 
 /// How often in a row.

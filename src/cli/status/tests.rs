@@ -98,7 +98,7 @@ fn a_pending_revocation_is_in_the_table_and_in_the_summary() {
     view.record.as_mut().unwrap().revocations[0].revoked_at = None;
     let scene = scene(Format::Text);
     let table = certificates(from_ref(&view), Extent::Line, &scene).unwrap();
-    assert!(table.lines().nth(1).unwrap().ends_with("revocation pending"), "{table}");
+    assert!(table.lines().nth(1).unwrap().ends_with("; revocation pending"), "{table}");
     let page = summary::summary(&view, &scene);
     let line = page.lines().find(|line| line.starts_with("Revocation:")).unwrap();
     assert!(

@@ -1,4 +1,4 @@
-//! The lines of crontabs that run certctl: as whom, and with which folders.
+//! The lines of crontabs that run certctl: their users and their folders.
 //!
 //! Contract: read-only, and no program is started but `crontab -l`. Flags and variables of a line
 //! count as for every run; of a script that runs certctl, the defaults of its user are assumed.
@@ -321,7 +321,7 @@ mod tests {
             ("# 7 * * * * root certctl issue", None, vec![]),
             ("@reboot root certctl issue", None, vec![]),
             ("7 * * * * root certctl status -o prometheus", None, vec![]),
-            ("7 * * * * nobody-there certctl issue", None, vec![]),
+            ("7 * * * * no-such-user certctl issue", None, vec![]),
             ("7 * * * * root backup", None, vec![]),
             ("7 * *", None, vec![]),
         ] {
