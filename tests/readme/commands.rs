@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
+use certctl::rehearsal::{Fault, ProblemType, RequestKind};
 use regex::Regex;
 
 use crate::commands_in_text;
@@ -16,7 +17,7 @@ use crate::shell::Shell;
 use crate::support::World;
 
 /// What no test can run, and why.
-const NOT_RUN: [(&str, &str); 20] = [
+const NOT_RUN: [(&str, &str); 19] = [
     ("tests/run", "it runs this test"),
     ("cargo run --example quickstart", "cargo test runs the example itself"),
     ("cargo install --path .", "it builds all dependencies once more"),
@@ -45,12 +46,6 @@ const NOT_RUN: [(&str, &str); 20] = [
         GO,
     ),
     ("sudo apt install pebble openssl", PEBBLE),
-    (
-        "openssl req -x509 -newkey rsa:2048 -nodes -days 30 -subj /CN=localhost -addext \
-         subjectAltName=DNS:localhost -addext basicConstraints=critical,CA:FALSE -keyout \
-         test/certs/localhost/key.pem -out test/certs/localhost/cert.pem",
-        PEBBLE,
-    ),
     (
         "pebble-challtestsrv -defaultIPv4 127.0.0.1 -defaultIPv6 '' -dns01 :8053 -http01 '' \
          -https01 '' -tlsalpn01 '' -management 127.0.0.1:8055 &",
@@ -81,7 +76,7 @@ fn words(line: &str) -> String {
 }
 
 /// What may be run as it stands, since the folders that it names are those of the test.
-const HARMLESS: [&str; 7] = ["certctl", "install", "jq", "mkdir", "rm", "tee", "xargs"];
+const HARMLESS: [&str; 8] = ["certctl", "install", "jq", "mkdir", "openssl", "rm", "tee", "xargs"];
 
 /// The programs of a line.
 fn programs(line: &str) -> Vec<String> {
@@ -152,6 +147,18 @@ fn with_names<'w>(shell: Shell<'w>, world: &World) -> Shell<'w> {
         .with("www.example.com:443", &server)
 }
 
+/// What a command is about beside the certificate.
+fn prepare(world: &World, line: &str) {
+    if line.contains(" forget ") {
+        fs::remove_file(world.path("config/web.yaml")).unwrap();
+    }
+    if line.contains(" --cancel") {
+        let refusal = Fault::Refuse { kind: ProblemType::Unauthorized, detail: "no".to_owned() };
+        world.next_fault(RequestKind::NewOrder, refusal);
+        world.run(&["revoke", "web"]).ends_in(5);
+    }
+}
+
 #[test]
 fn a_command_in_the_text_does_its_work() {
     let lines: BTreeSet<String> = pages().iter().flat_map(commands_in_text).collect();
@@ -167,9 +174,7 @@ fn a_command_in_the_text_does_its_work() {
         fs::copy(live, world.path("old.crt")).unwrap();
         world.run(&["renew", "web"]).ends_in(0);
         for line in lines {
-            if line.contains(" forget ") {
-                fs::remove_file(world.path("config/web.yaml")).unwrap();
-            }
+            prepare(&world, line);
             shell.run(&Typed { line: line.clone(), code: 0, shown: Vec::new() });
         }
     }
