@@ -9,7 +9,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use certctl::cli::args::{Arguments, Verb};
+use certctl::cli::args::{Arguments, VERBS, Verb};
 use certctl::cli::{help, man};
 use clap::Parser as _;
 use clap::error::ErrorKind;
@@ -89,11 +89,11 @@ fn in_help(command: &clap::Command, found: &mut BTreeSet<String>) {
 }
 
 fn examples() -> BTreeSet<String> {
-    let mut tree = help::tree::whole();
+    let mut tree = help::tree::whole(&VERBS);
     tree.build();
     let mut found = BTreeSet::new();
     in_help(&tree, &mut found);
-    for page in man::pages() {
+    for page in man::pages(&VERBS) {
         in_page(&page.text, &mut found);
     }
     found

@@ -1,10 +1,11 @@
 //! `certctl account`: the ACME accounts at the CAs.
 
+use clap::{Args, Subcommand};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::advice::{self, Advice, Subject};
-use super::args::{AccountIssuerArgs, AccountVerb, Format};
+use super::args::Format;
 use super::check::unused_key_line;
 use super::document::{self, Object};
 use super::error::CliError;
@@ -16,6 +17,8 @@ use super::run::on_one_thread;
 use super::shell::Shell;
 use super::styled::Styled;
 use super::targets::{open, targets};
+use super::verb::VerbArgs;
+use super::verbs::Example;
 use crate::controller::EffectError;
 use crate::engine::ports::{Key, Prefix, Store as _};
 use crate::engine::{AccountRequest, IssuerAccess};
@@ -24,6 +27,66 @@ use crate::store::{Records, StateDirectory};
 use crate::workspace::check::{AccountKey, has_unused_key};
 use crate::workspace::target::{ISSUERS, NameTarget};
 use crate::workspace::{Job, Request, Targets, Workspace};
+
+/// Show, register, update or deactivate ACME accounts.
+#[derive(Debug, Subcommand)]
+pub enum AccountVerb {
+    /// Show the accounts in the state directory.
+    Show(AccountIssuerArgs),
+    /// Register an account before the first issuance; does nothing if there is one.
+    Register(AccountIssuerArgs),
+    /// Send the Issuer's e-mail address to the CA.
+    Update(AccountIssuerArgs),
+    /// Deactivate an account permanently; the next issuance registers another.
+    Deactivate(AccountDeactivateArgs),
+}
+
+impl VerbArgs for AccountVerb {
+    const NEEDS_SETTINGS: bool = true;
+    const WRITES_METRICS: bool = false;
+    const EXAMPLES: &'static [Example] = &[
+        Example::new("certctl account show", "List the accounts, with URL and contacts."),
+        Example::new(
+            "certctl account register letsencrypt",
+            "Register the account of the Issuer letsencrypt.",
+        ),
+        Example::new(
+            "certctl account update letsencrypt",
+            "Send the new e-mail address to the CA.",
+        ),
+        Example::new(
+            "certctl account deactivate letsencrypt --yes",
+            "Deactivate the account without a question.",
+        ),
+    ];
+
+    fn acts_as_owner(&self, _has_files: bool) -> bool {
+        true
+    }
+
+    fn run(&self, shell: &mut Shell) -> Result<ExitCode, CliError> {
+        account(self, shell)
+    }
+}
+
+/// `certctl account show|register|update`.
+#[derive(Debug, Args)]
+pub struct AccountIssuerArgs {
+    /// An Issuer or ClusterIssuer, as NAME or NAMESPACE/NAME [default: all]
+    #[arg(value_name = "ISSUER")]
+    pub issuer: Option<String>,
+}
+
+/// `certctl account deactivate`.
+#[derive(Debug, Args)]
+pub struct AccountDeactivateArgs {
+    /// The Issuer or ClusterIssuer, as NAME or NAMESPACE/NAME.
+    #[command(flatten)]
+    pub issuer: AccountIssuerArgs,
+    /// Confirm: a CA never reactivates an account. Required off a terminal; on one, certctl asks.
+    #[arg(long)]
+    pub yes: bool,
+}
 
 /// `certctl account`.
 pub(crate) fn account(verb: &AccountVerb, shell: &mut Shell) -> Result<ExitCode, CliError> {

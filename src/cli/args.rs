@@ -1,37 +1,25 @@
-//! The command line as types: one struct per verb, in files by noun; the global flags in `global`.
+//! The command line as types: the list of the verbs, and the global flags in `global`.
 //!
-//! Contract: a doc comment here is the help text. Values are parsed at this border; what comes out
-//! needs no further check.
+//! Contract: a doc comment here is the help text, as are those of the arguments in the verbs' own
+//! files. Values are parsed at this border; what comes out needs no further check.
 
-mod account;
-mod certificate;
-mod check;
-mod create;
 mod global;
-mod manifest;
-mod manual;
-mod run;
-mod timer;
 mod values;
-mod view;
 
-use clap::{ArgAction, Parser, Subcommand};
+use clap::{ArgAction, CommandFactory as _, Parser, Subcommand};
 
-pub use account::{AccountDeactivateArgs, AccountIssuerArgs, AccountVerb};
-pub use certificate::{
-    DeployArgs, ForgetArgs, IssueArgs, PlanArgs, RenewArgs, RevokeArgs, RollbackArgs,
-};
-pub use check::{CheckAcmeArgs, CheckDnsArgs, CheckHttpArgs, CheckVerb, DoctorArgs};
-pub use create::{
-    CreateArgs, CreateCertificateArgs, CreateIssuerArgs, CreateRequestArgs, CreateVerb, Dns01,
+use super::error::CliError;
+use super::exit::ExitCode;
+use super::shell::Shell;
+use super::verb::VerbArgs;
+use super::verbs::Verbs;
+use super::{
+    account, check, completion, create, doctor, explain, forget, help, inspect, issue, man, plan,
+    rehearse, revoke, rollback, schema, service, status, timer, validate, version,
 };
 pub use global::{Format, GlobalArgs, HTTP01_LISTEN, HookTime, RESOLVERS};
-pub use manifest::{RehearseArgs, ValidateArgs};
-pub use manual::{CompletionArgs, ExplainArgs, HelpArgs, ManArgs, SchemaArgs, VersionArgs};
-pub use run::{Endpoint, RunArgs};
-pub use timer::{TimerPrintArgs, TimerVerb};
 pub use values::{HostPort, Resolve, ValueError};
-pub use view::{DescribeArgs, InspectArgs, StatusArgs};
+pub(super) use values::{duration, positive_duration, user};
 
 /// cert-manager without a cluster: issues and renews the certificates described in YAML files.
 ///
@@ -56,127 +44,88 @@ pub struct Arguments {
     pub verb: Option<Verb>,
 }
 
-/// The verbs.
-#[derive(Debug, Subcommand)]
-pub enum Verb {
-    /// Issue or renew whatever is missing or due (safe to repeat; run it from cron).
-    ///
-    /// Without arguments: all certificates of the config directory and those issued from files
-    /// before. Prints nothing when nothing is due.
-    #[command(alias = "apply")]
-    Issue(IssueArgs),
-    /// Issue certificates now, due or not; bypasses the backoff.
-    ///
-    /// For cron use `certctl issue`.
-    Renew(RenewArgs),
-    /// Show what `issue` would do, and why; changes nothing.
-    ///
-    /// Per certificate: the action, its reason, what differs, the solver of each name and the cost
-    /// in orders. Contacts no server. --exit-code exits with 10 if anything would change.
-    Plan(PlanArgs),
-    /// Check manifests, offline.
-    Validate(ValidateArgs),
-    /// Show all certificates, or a summary of one.
-    ///
-    /// -o wide adds columns, -o yaml prints cert-manager's own kinds, --exit-code exits with 8 unless
-    /// all are READY or RENEWING. OVERDUE: more than a tenth of the time between renewalTime and
-    /// notAfter has gone without a renewal, whatever the reason. WAITING: an order waits, and no
-    /// process works on it. INVALID: the manifest has an error. STATE DAMAGED: exit code 7.
-    #[command(aliases = ["get", "list", "ls", "show", "certificates"])]
-    Status(StatusArgs),
-    /// Show all that is known of one certificate: events, order, challenges, revocations.
-    Describe(DescribeArgs),
-    /// Show one certificate: from the state, a file, standard input or a server.
-    ///
-    /// Shows names, key, chain, trust and revocation. --exit-code exits with 8 if it is expired or
-    /// revoked, as the CA or the state says, or if its key, its Certificate or the server does not
-    /// match.
-    Inspect(InspectArgs),
-    /// Diagnose DNS, HTTP and the CA without changing anything.
+/// Makes the verbs of the list of their arguments.
+macro_rules! verbs {
+    ($($(#[$attribute:meta])* $verb:ident($arguments:ty),)*) => {
+        /// The verbs, in the order of help.
+        #[derive(Debug, Subcommand)]
+        pub enum Verb {
+            $($(#[$attribute])* $verb($arguments),)*
+        }
+
+        /// The verbs as data.
+        pub const VERBS: Verbs = Verbs {
+            tree: Arguments::command,
+            examples: &[$(<$arguments>::EXAMPLES),*],
+        };
+
+        /// Whether each verb changes what `--metrics-file` shows.
+        const WRITES_METRICS: &[bool] = &[$(<$arguments>::WRITES_METRICS),*];
+
+        impl Verb {
+            /// See [`VerbArgs::NEEDS_SETTINGS`].
+            pub(super) fn needs_settings(&self) -> bool {
+                match self { $(Self::$verb(_) => <$arguments>::NEEDS_SETTINGS,)* }
+            }
+
+            /// See [`VerbArgs::WRITES_METRICS`].
+            pub(super) fn writes_metrics(&self) -> bool {
+                match self { $(Self::$verb(_) => <$arguments>::WRITES_METRICS,)* }
+            }
+
+            /// See [`VerbArgs::acts_as_owner`].
+            pub(super) fn acts_as_owner(&self, has_files: bool) -> bool {
+                match self { $(Self::$verb(arguments) => arguments.acts_as_owner(has_files),)* }
+            }
+
+            /// See [`VerbArgs::run`].
+            pub(super) fn run(&self, shell: &mut Shell) -> Result<ExitCode, CliError> {
+                match self { $(Self::$verb(arguments) => arguments.run(shell),)* }
+            }
+        }
+    };
+}
+
+// The help of a verb is the doc comment of its arguments.
+verbs! {
+    Issue(issue::IssueArgs),
+    Renew(issue::RenewArgs),
+    Plan(plan::PlanArgs),
+    Validate(validate::ValidateArgs),
+    Status(status::verb::StatusArgs),
+    Describe(status::verb::DescribeArgs),
+    Inspect(inspect::InspectArgs),
     #[command(subcommand)]
-    Check(CheckVerb),
-    /// Show what on this host would stop a run, with the command that fixes it.
-    ///
-    /// Changes nothing. Checks folders, hooks, outputs, secrets, the HTTP-01 port, the scheduler and
-    /// overdue certificates; then, over the network, CAs, accounts, the clock and DNS. Exits
-    /// with 3 if something is wrong (with --exit-code: 8), with 7 if the state is damaged.
-    Doctor(DoctorArgs),
-    /// Run the whole flow against a built-in throw-away CA; changes no real state.
-    Rehearse(RehearseArgs),
-    /// Write pending outputs and run pending hooks again, without issuing.
-    ///
-    /// Without arguments: for all certificates. Completed steps are not repeated.
-    Deploy(DeployArgs),
-    /// Replace a certificate and revoke the old one
-    ///
-    /// If a private key has leaked, this is enough:
-    ///
-    ///   certctl revoke NAME --reason keyCompromise
-    ///
-    /// certctl generates a new key, even with rotationPolicy: Never, issues a certificate for it,
-    /// writes the files, runs the hooks, and then revokes the old certificate. certctl never uses
-    /// the old key again. `certctl status` lists the names, `certctl status NAME` the revocation.
-    /// With --now, certctl revokes the old certificate first: servers present a revoked certificate
-    /// until the new one is deployed.
-    ///
-    /// If a run is killed, the next `issue` finishes it, unless --cancel cancels it. With FILE: revokes the first certificate
-    /// in it, signed by the account of an Issuer that issued it or by its own key, and issues
-    /// nothing.
-    #[command(verbatim_doc_comment)]
-    Revoke(RevokeArgs),
-    /// Go back to the previous certificate and key, and deploy them.
-    ///
-    /// That certificate stays live until its renewal is due, until `certctl renew NAME`, or until
-    /// its manifest changes. If its renewal is already due, certctl renews it after two thirds of
-    /// its remaining time. certctl never goes back to an expired or revoked certificate or a banned
-    /// key.
-    Rollback(RollbackArgs),
-    /// Print manifests for a CA and a certificate; or create a one-off key and CSR.
-    ///
-    /// Without arguments on a terminal: asks for the CA, the names and the options, shows the
-    /// manifests, and writes them after confirmation.
-    Create(CreateArgs),
-    /// Show, register, update or deactivate ACME accounts.
+    Check(check::CheckVerb),
+    Doctor(doctor::DoctorArgs),
+    Rehearse(rehearse::RehearseArgs),
+    Deploy(issue::DeployArgs),
+    Revoke(revoke::RevokeArgs),
+    Rollback(rollback::RollbackArgs),
+    Create(create::CreateArgs),
     #[command(subcommand)]
-    Account(AccountVerb),
-    /// Stop managing a certificate; its files stay unless --secret.
-    Forget(ForgetArgs),
-    /// Generate cron, systemd or launchd files.
+    Account(account::AccountVerb),
+    Forget(forget::ForgetArgs),
     #[command(subcommand)]
-    Timer(TimerVerb),
-    /// Run `certctl issue` now and at every interval, for containers and hosts without cron.
-    ///
-    /// Each run is a separate process. SIGHUP starts a run; SIGTERM stops the current run cleanly
-    /// and exits. Between runs, certctl keeps the HTTP-01 port open if the manifests need it.
-    /// /healthz returns 503 if runs cannot do their work. /metrics has the state of the
-    /// certificates, as printed by `status -o prometheus`.
-    Run(RunArgs),
-    /// Explain a field of a manifest: `certctl explain certificate.spec.renewBefore`.
-    Explain(ExplainArgs),
-    /// Print the JSON Schema of the manifests, for editors, or of the -o json output.
-    ///
-    /// At the top of a file: `# yaml-language-server: $schema=certctl.schema.json`
-    Schema(SchemaArgs),
-    /// Print the version; with -v also the directories and settings, with their origin.
-    Version(VersionArgs),
-    /// Print a completion script for a shell
-    ///
-    /// bash: certctl completion bash > /etc/bash_completion.d/certctl
-    #[command(verbatim_doc_comment)]
-    Completion(CompletionArgs),
-    /// Write the manual into a folder, or print certctl(1)
-    ///
-    /// `certctl man /usr/local/share/man/man1` writes every page, of sections 5 and 7 too.
-    #[command(verbatim_doc_comment)]
-    Man(ManArgs),
-    /// Show the help of a verb, or a topic: exit-codes, files, flags, hooks, manifests.
-    Help(HelpArgs),
+    Timer(timer::TimerVerb),
+    Run(service::RunArgs),
+    Explain(explain::ExplainArgs),
+    Schema(schema::SchemaArgs),
+    Version(version::VersionArgs),
+    Completion(completion::script::CompletionArgs),
+    Man(man::ManArgs),
+    Help(help::HelpArgs),
+}
+
+/// The names of the verbs that change what `--metrics-file` shows.
+pub(super) fn metrics_verbs() -> Vec<String> {
+    let tree = Arguments::command();
+    let verbs = tree.get_subcommands().zip(WRITES_METRICS);
+    verbs.filter(|(_, writes)| **writes).map(|(verb, _)| verb.get_name().to_owned()).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
     use crate::resource::GoDuration;
 
@@ -277,6 +226,30 @@ mod tests {
         ] {
             let line = [vec!["certctl", "issue"], words].concat();
             assert!(Arguments::try_parse_from(&line).is_err(), "{line:?}");
+        }
+    }
+
+    #[test]
+    fn the_verbs_that_write_metrics_are_those_that_change_certificates() {
+        let expected = ["issue", "renew", "deploy", "revoke", "rollback", "forget", "run"];
+        assert_eq!(metrics_verbs(), expected);
+    }
+
+    #[test]
+    fn root_reads_drafts_itself() {
+        for (line, acts_as_owner) in [
+            ("certctl validate", true),
+            ("certctl validate web.yaml", false),
+            ("certctl validate -f web.yaml", false),
+            ("certctl status", true),
+            ("certctl status -f web.yaml", false),
+            ("certctl issue -f web.yaml", true),
+            ("certctl inspect web.crt", false),
+        ] {
+            let Arguments { global, verb, .. } =
+                Arguments::try_parse_from(line.split(' ')).unwrap();
+            let has_files = !global.filename.is_empty();
+            assert_eq!(verb.unwrap().acts_as_owner(has_files), acts_as_owner, "{line}");
         }
     }
 }

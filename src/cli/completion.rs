@@ -1,4 +1,4 @@
-//! `certctl completion`: the script for a shell, and the candidates that it requests.
+//! Completion: the candidates that the script of a shell requests.
 //!
 //! Contract: a script contains no words of its own. At each TAB it starts certctl with
 //! `CERTCTL_COMPLETE` set to its shell and the line after `--`, and gets the candidates at the
@@ -17,6 +17,7 @@ mod candidate;
 mod known;
 mod line;
 mod position;
+pub mod script;
 #[cfg(test)]
 mod tests;
 
@@ -25,7 +26,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use clap::{Command, CommandFactory as _};
-use clap_complete::Shell;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, complete};
 use jiff::Timestamp;
 
@@ -36,17 +36,6 @@ use candidate::{Scene, WordCompleter};
 use known::Known;
 use line::Line;
 use position::position;
-
-/// The script for a shell; the same files are in `completions/`.
-pub fn script(shell: Shell) -> &'static str {
-    match shell.to_string().as_str() {
-        "bash" => include_str!("../../completions/certctl.bash"),
-        "elvish" => include_str!("../../completions/certctl.elv"),
-        "fish" => include_str!("../../completions/certctl.fish"),
-        "powershell" => include_str!("../../completions/_certctl.ps1"),
-        _ => include_str!("../../completions/_certctl"),
-    }
-}
 
 /// The candidates for a script; `None` when no completion script started this process. Paths are
 /// relative to `folder`.

@@ -34,19 +34,20 @@ pub struct Config {
 }
 
 impl Config {
-    /// Reads the file in a config directory.
-    pub fn read(directory: &Path) -> Self {
+    /// Reads the file in a config directory. `verbs`: the whole command line, for the verb that a
+    /// wrong key is a flag of.
+    pub fn read(directory: &Path, verbs: fn() -> Command) -> Self {
         let path = directory.join(FILE);
         match file::text(&path) {
             Ok(None) => Self::default(),
-            Ok(Some(text)) => Self::parse(path, &text),
+            Ok(Some(text)) => Self::parse(path, &text, verbs),
             Err(mistake) => Self { path: Some(path), mistakes: vec![*mistake], ..Self::default() },
         }
     }
 
     /// Reads the text of such a file.
-    pub fn parse(path: PathBuf, text: &str) -> Self {
-        let (entries, mistakes) = value::entries(&path, text);
+    pub fn parse(path: PathBuf, text: &str, verbs: fn() -> Command) -> Self {
+        let (entries, mistakes) = value::entries(&path, text, verbs);
         let entries = if mistakes.is_empty() { entries } else { BTreeMap::new() };
         Self { path: Some(path), mistakes, entries }
     }

@@ -27,6 +27,20 @@ pub(crate) trait Document: Serialize + JsonSchema {
     const ABOUT: &'static str;
 }
 
+/// All kinds of documents.
+pub(crate) type Documents = [DocumentKind];
+
+/// A kind of document: what it is, and its schema, made from the type.
+#[derive(Clone, Copy, Debug)]
+pub struct DocumentKind {
+    /// `kind`.
+    pub kind: &'static str,
+    /// The verb that prints it, between backticks.
+    pub about: &'static str,
+    /// Adds its schema to the others.
+    pub schema: fn(&mut SchemaGenerator) -> Schema,
+}
+
 /// A document with its `apiVersion` and `kind`.
 #[derive(Clone, Debug)]
 pub(crate) struct Object<T>(pub(crate) T);

@@ -1,9 +1,11 @@
 //! `certctl forget`: ends the management of certificates.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::path::Path;
 
-use super::args::ForgetArgs;
+use clap::Args;
+
 use super::error::CliError;
 use super::exit::ExitCode;
 use super::message::Level;
@@ -15,9 +17,48 @@ use super::run::on_one_thread;
 use super::shell::Shell;
 use super::status::verb::write_metrics;
 use super::targets::open;
+use super::verb::VerbArgs;
+use super::verbs::Example;
 use crate::resource::NamespacedName;
 use crate::workspace::Workspace;
 use crate::workspace::target::{CERTIFICATE, NameTarget};
+
+/// Stop managing a certificate; its files stay unless --secret.
+///
+/// Refused while its manifest exists, unless --anyway. Copies in output folders stay, and their
+/// paths are printed.
+#[derive(Debug, Args)]
+pub struct ForgetArgs {
+    /// Certificates, as NAME or NAMESPACE/NAME.
+    #[arg(value_name = "NAME", required = true)]
+    pub names: Vec<OsString>,
+    /// Also delete the issued key and certificate; copies in output folders stay.
+    #[arg(long)]
+    pub secret: bool,
+    /// Forget it even if its manifest still exists; the next `certctl issue` issues it again.
+    #[arg(long)]
+    pub anyway: bool,
+    /// Do not ask for confirmation of --secret; certctl asks on a terminal only.
+    #[arg(long)]
+    pub yes: bool,
+}
+
+impl VerbArgs for ForgetArgs {
+    const NEEDS_SETTINGS: bool = true;
+    const WRITES_METRICS: bool = true;
+    const EXAMPLES: &'static [Example] = &[
+        Example::new("certctl forget web", "Stop managing web and keep its files."),
+        Example::new("certctl forget web --secret --yes", "Delete its key and certificate, too."),
+    ];
+
+    fn acts_as_owner(&self, _has_files: bool) -> bool {
+        true
+    }
+
+    fn run(&self, shell: &mut Shell) -> Result<ExitCode, CliError> {
+        forget(self, shell).and_then(|code| shell.print_results(code))
+    }
+}
 
 /// Removes the state of the named certificates; the issued files only with the flag for it.
 pub(crate) fn forget(args: &ForgetArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {

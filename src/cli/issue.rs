@@ -1,9 +1,12 @@
 //! `certctl issue`, `certctl renew` and `certctl deploy`.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::args::{DeployArgs, IssueArgs, RenewArgs};
+use clap::Args;
+
+use super::args::duration;
 use super::check::ways_out;
 use super::count::count;
 use super::daily::Daily;
@@ -22,15 +25,146 @@ use super::shell::Shell;
 use super::status::verb::write_metrics;
 use super::targets::{open_for, request, targets};
 use super::timer::Host;
+use super::verb::VerbArgs;
+use super::verbs::Example;
 use crate::controller::alert;
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::engine::{Force, Goal, Task};
 use crate::manifest::{Diagnostic, Loaded, SecretSource, Source};
 use crate::report::{Details, Ending, Fault, Report};
-use crate::resource::{CertificateRecord, FailureClass, Fix, NamespacedName};
+use crate::resource::{CertificateRecord, FailureClass, Fix, GoDuration, NamespacedName};
 use crate::store::{OpenMode, StateDirectory};
 use crate::workspace::check::{ListenError, Port};
 use crate::workspace::{Glance, Job, Lack, Layout, Request, Targets, Workspace, owes};
+
+/// Issue or renew whatever is missing or due (safe to repeat; run it from cron).
+///
+/// Without arguments: all certificates of the config directory and those issued from files
+/// before. Prints nothing when nothing is due.
+#[derive(Debug, Args)]
+#[command(alias = "apply")]
+pub struct IssueArgs {
+    /// Manifests, folders of them, `-` for standard input, or names of known certificates.
+    #[arg(value_name = "FILE|DIR|-|NAME")]
+    pub targets: Vec<OsString>,
+    /// Send orders even if the CA's rate limits would refuse them.
+    ///
+    /// By default, certctl stays within the rate limits that Let's Encrypt publishes, counted from
+    /// issuance.log, and obeys the Retry-After of every CA. It does not send an order that would be
+    /// refused: the run exits with 75 and shows when the order is possible. `certctl plan` shows
+    /// what is left of the limits.
+    #[arg(long)]
+    pub ignore_limits: bool,
+    /// Replace a trusted certificate by one of a staging CA, which no client trusts.
+    #[arg(long)]
+    pub allow_untrusted: bool,
+    /// Start after a fixed, host-specific delay of up to DURATION.
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub splay: Option<GoDuration>,
+}
+
+impl VerbArgs for IssueArgs {
+    const NEEDS_SETTINGS: bool = true;
+    const WRITES_METRICS: bool = true;
+    const EXAMPLES: &'static [Example] = &[
+        Example::new("certctl issue", "Issue or renew everything that is missing or due."),
+        Example::new("certctl issue web.yaml", "Issue the Certificates of one file."),
+        Example::new(
+            "certctl issue -q --splay 10m",
+            "From cron: start within ten minutes, report errors only.",
+        ),
+    ];
+
+    fn acts_as_owner(&self, _has_files: bool) -> bool {
+        true
+    }
+
+    fn run(&self, shell: &mut Shell) -> Result<ExitCode, CliError> {
+        issue(self, shell).and_then(|code| shell.print_results(code))
+    }
+}
+
+/// Issue certificates now, due or not; bypasses the backoff.
+///
+/// For cron use `certctl issue`.
+#[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
+pub struct RenewArgs {
+    /// Certificates, as NAME or NAMESPACE/NAME.
+    #[arg(value_name = "NAME")]
+    pub names: Vec<OsString>,
+    /// All certificates, due or not; from cron use `certctl issue`.
+    #[arg(long)]
+    pub all: bool,
+    /// Generate a new private key, even with rotationPolicy: Never.
+    #[arg(long)]
+    pub new_key: bool,
+    /// Drop a pending order and create a new one.
+    #[arg(long)]
+    pub new_order: bool,
+    /// Send orders even if the CA's rate limits would refuse them.
+    ///
+    /// For example, Let's Encrypt refuses a sixth identical certificate within a week. By default,
+    /// certctl does not request it, exits with 75 and shows when it is possible.
+    #[arg(long)]
+    pub ignore_limits: bool,
+    /// Replace a trusted certificate by one of a staging CA, which no client trusts.
+    #[arg(long)]
+    pub allow_untrusted: bool,
+    /// Do not ask for confirmation of --all, and do not warn.
+    #[arg(long)]
+    pub yes: bool,
+}
+
+impl VerbArgs for RenewArgs {
+    const NEEDS_SETTINGS: bool = true;
+    const WRITES_METRICS: bool = true;
+    const EXAMPLES: &'static [Example] = &[
+        Example::new("certctl renew web", "Issue the Certificate web again now."),
+        Example::new("certctl renew web --new-key", "The same with a new private key."),
+    ];
+
+    fn acts_as_owner(&self, _has_files: bool) -> bool {
+        true
+    }
+
+    fn run(&self, shell: &mut Shell) -> Result<ExitCode, CliError> {
+        renew(self, shell).and_then(|code| shell.print_results(code))
+    }
+}
+
+/// Write pending outputs and run pending hooks again, without issuing.
+///
+/// Without arguments: for all certificates. Completed steps are not repeated.
+#[derive(Debug, Args)]
+pub struct DeployArgs {
+    /// Certificates, as NAME or NAMESPACE/NAME.
+    #[arg(value_name = "NAME")]
+    pub names: Vec<OsString>,
+    /// Write all outputs and run all hooks and reloads again, not only those that are pending.
+    #[arg(long)]
+    pub again: bool,
+}
+
+impl VerbArgs for DeployArgs {
+    const NEEDS_SETTINGS: bool = true;
+    const WRITES_METRICS: bool = true;
+    const EXAMPLES: &'static [Example] = &[
+        Example::new("certctl deploy", "Retry the outputs and hooks that failed."),
+        Example::new(
+            "certctl deploy web --again",
+            "Write the files of web and reload its server again.",
+        ),
+    ];
+
+    fn acts_as_owner(&self, _has_files: bool) -> bool {
+        true
+    }
+
+    fn run(&self, shell: &mut Shell) -> Result<ExitCode, CliError> {
+        deploy(self, shell).and_then(|code| shell.print_results(code))
+    }
+}
 
 /// Issues or renews the certificates that are due.
 pub(crate) fn issue(args: &IssueArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {

@@ -154,6 +154,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::cli::args::VERBS;
     use crate::cli::config::Config;
 
     fn object(message: &Message) -> Value {
@@ -187,7 +188,8 @@ mod tests {
     #[test]
     fn a_mistake_is_an_annotation_with_nothing_left_to_misread() {
         let path = "100%,a:b.toml".into();
-        let mistakes = Config::parse(path, "timeout = \"10 :: minutes\"\nparalel = 1").mistakes;
+        let mistakes =
+            Config::parse(path, "timeout = \"10 :: minutes\"\nparalel = 1", VERBS.tree).mistakes;
         let annotations: Vec<String> = mistakes.iter().map(annotation).collect();
         assert_eq!(
             annotations,

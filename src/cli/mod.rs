@@ -9,7 +9,6 @@ pub mod completion;
 pub mod config;
 pub mod environment;
 pub mod error;
-pub mod example;
 pub mod exit;
 pub mod explain;
 pub mod help;
@@ -24,6 +23,7 @@ pub mod schema;
 pub mod shell;
 pub mod status;
 pub mod time;
+pub mod verbs;
 pub mod version;
 pub mod yaml;
 
@@ -60,13 +60,14 @@ mod revoked;
 mod rollback;
 mod run;
 mod service;
+mod setting;
 mod start_page;
 mod styled;
 mod synonym;
 mod targets;
 mod timer;
-mod traits;
 mod validate;
+mod verb;
 mod wrap;
 
 use std::ffi::OsString;
@@ -75,8 +76,12 @@ use std::rc::Rc;
 
 use jiff::Timestamp;
 
+use crate::engine::ports::{Clock as _, SystemClock};
+use crate::manifest::Diagnostic;
+use crate::solver::http01;
+use crate::workspace::plan::Item;
 use account::AccountDocument;
-use args::{Arguments, Verb};
+use args::{Arguments, VERBS, Verb, metrics_verbs};
 use check::{AcmeItem, DnsDocument, HttpDocument};
 use count::count;
 use doctor::Finding;
@@ -93,12 +98,6 @@ use status::objects::{
     CertificateObject, ChallengeObject, ClusterIssuerObject, IssuerKinds, IssuerObject,
     OrderObject, RequestObject,
 };
-use traits::{METRICS_VERBS, Traits};
-
-use crate::engine::ports::{Clock as _, SystemClock};
-use crate::manifest::Diagnostic;
-use crate::solver::http01;
-use crate::workspace::plan::Item;
 
 // What the verbs print with -o json.
 schema::output::documents! {
@@ -169,15 +168,19 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: Environme
         begun,
         daily,
         acts_as,
+        verbs: VERBS,
+        documents: DOCUMENTS,
     };
-    let ours = owner::become_owner(verb.as_ref(), &mut shell);
+    let has_files = !shell.global.filename.is_empty();
+    let acts = verb.as_ref().is_none_or(|verb| verb.acts_as_owner(has_files));
+    let ours = if acts { owner::become_owner(&mut shell) } else { Ok(()) };
     // The kernel permits dumps again to a process whose user has changed.
     core_dump::prevent();
     let ended = ours.and_then(|()| usable(verb.as_ref(), &mut shell)).and_then(|()| {
         let sockets = http01::inherited();
         let sockets = sockets.map_err(|error| CliError::new(ExitCode::Manifest, error))?;
         shell.inherited = Rc::new(sockets);
-        match verb {
+        match &verb {
             Some(verb) => start(verb, &mut shell),
             None => start_page::start_page(&mut shell),
         }
@@ -208,7 +211,7 @@ fn print_error(error: &CliError, shell: &mut Shell) {
 fn usable(verb: Option<&Verb>, shell: &mut Shell) -> Result<(), CliError> {
     refuse_time(SystemClock.now())?;
     let mistakes = &shell.config.mistakes;
-    let is_needed = verb.is_some_and(|verb| Traits::of(verb, false).needs_settings);
+    let is_needed = verb.is_some_and(Verb::needs_settings);
     if mistakes.is_empty() || !is_needed {
         return Ok(());
     }
@@ -233,78 +236,22 @@ fn refuse_time(now: Timestamp) -> Result<(), CliError> {
 /// `--metrics-file` of a verb that changes nothing is refused; the variable and `config.toml` are for
 /// every verb.
 fn refuse_unused(verb: &Verb, shell: &Shell) -> Result<(), CliError> {
-    let writes = Traits::of(verb, false).writes_metrics;
     let source = shell.matches.value_source("metrics_file");
-    if writes || source != Some(clap::parser::ValueSource::CommandLine) {
+    if verb.writes_metrics() || source != Some(clap::parser::ValueSource::CommandLine) {
         return Ok(());
     }
-    let message = format!("--metrics-file is for {METRICS_VERBS}");
+    let mut verbs = metrics_verbs();
+    let last = verbs.pop().unwrap_or_default();
+    let message = format!("--metrics-file is for {} and {last}", verbs.join(", "));
     Err(CliError::new(ExitCode::Usage, message).trying("certctl status -o prometheus"))
 }
 
-fn start(verb: Verb, shell: &mut Shell) -> Result<ExitCode, CliError> {
-    let is_routine = matches!(&verb, Verb::Issue(args) if args.targets.is_empty())
+fn start(verb: &Verb, shell: &mut Shell) -> Result<ExitCode, CliError> {
+    let is_routine = matches!(verb, Verb::Issue(args) if args.targets.is_empty())
         && !shell.output.talks_to_terminal();
-    refuse_unused(&verb, shell)?;
+    refuse_unused(verb, shell)?;
     log::start(&shell.global, &shell.environment, &shell.output, is_routine)?;
-    match verb {
-        Verb::Version(args) => {
-            shell.output.data(&version::render(&args, shell)?)?;
-            for mistake in &shell.config.mistakes {
-                shell.output.finding(mistake);
-            }
-        }
-        Verb::Completion(args) => {
-            shell.output.data(completion::script(args.shell))?;
-        }
-        Verb::Man(args) => match &args.folder {
-            Some(folder) => drop(man::write(folder)?),
-            None => shell.output.data(&man::pages().remove(0).text)?,
-        },
-        Verb::Timer(verb) => return timer::timer(&verb, shell),
-        Verb::Run(args) => return service::service(&args, shell),
-        Verb::Issue(args) => {
-            return issue::issue(&args, shell).and_then(|code| print_results(code, shell));
-        }
-        Verb::Renew(args) => {
-            return issue::renew(&args, shell).and_then(|code| print_results(code, shell));
-        }
-        Verb::Plan(args) => return plan::plan(&args, shell),
-        Verb::Validate(args) => return validate::validate(&args, shell),
-        Verb::Deploy(args) => {
-            return issue::deploy(&args, shell).and_then(|code| print_results(code, shell));
-        }
-        Verb::Forget(args) => {
-            return forget::forget(&args, shell).and_then(|code| print_results(code, shell));
-        }
-        Verb::Revoke(args) => {
-            return revoke::revoke(&args, shell).and_then(|code| print_results(code, shell));
-        }
-        Verb::Rollback(args) => {
-            return rollback::rollback(&args, shell).and_then(|code| print_results(code, shell));
-        }
-        Verb::Status(args) => return status::verb::status(&args, shell),
-        Verb::Describe(args) => return status::verb::describe(&args, shell),
-        Verb::Inspect(args) => return inspect::inspect(&args, shell),
-        Verb::Help(args) => return help::help(&args, shell),
-        Verb::Check(verb) => return check::check(&verb, shell),
-        Verb::Doctor(args) => return doctor::doctor(&args, shell),
-        Verb::Explain(args) => return explain::explain(&args, shell),
-        Verb::Schema(args) => return schema::schema(&args, DOCUMENTS, shell),
-        Verb::Create(args) => return create::create(&args, shell),
-        Verb::Account(verb) => return account::account(&verb, shell),
-        Verb::Rehearse(args) => return rehearse::rehearse(&args, shell),
-    }
-    Ok(ExitCode::Done)
-}
-
-/// Prints what was done, for programs.
-fn print_results(code: ExitCode, shell: &mut Shell) -> Result<ExitCode, CliError> {
-    if shell.wants_document() {
-        let text = document::text(&shell.results, shell.global.format())?;
-        shell.output.data(&text)?;
-    }
-    Ok(code)
+    verb.run(shell)
 }
 
 /// Prints clap's output: help and version on stdout, errors on stderr.

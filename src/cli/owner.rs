@@ -8,26 +8,18 @@ use std::os::unix::fs::MetadataExt as _;
 
 use clap::parser::ValueSource::DefaultValue;
 
-use super::args::{HookTime, Verb};
+use super::args::HookTime;
 use super::error::CliError;
 use super::exit::ExitCode;
 use super::message::Level;
 use super::output::escape;
 use super::shell::Shell;
-use super::traits::Traits;
 use crate::trust::group_name;
 
 /// Makes this process of root one of the owner of the state. Without effect for other
-/// users, for verbs that do not do what a run does, and where root lacks the rights for it: then the
-/// state names its owner. Must come before anything is started or written.
-pub(super) fn become_owner(verb: Option<&Verb>, shell: &mut Shell) -> Result<(), CliError> {
-    let has_files = !shell.global.filename.is_empty();
-    let acts = verb.is_none_or(|verb| Traits::of(verb, has_files).acts_as_owner);
-    if acts { act_as_owner(shell) } else { Ok(()) }
-}
-
-/// The same, whatever the verb: for one that then only judges what a run could do.
-pub(super) fn act_as_owner(shell: &mut Shell) -> Result<(), CliError> {
+/// users, and where root lacks the rights for it: then the state names its owner. Must come before
+/// anything is started or written.
+pub(super) fn become_owner(shell: &mut Shell) -> Result<(), CliError> {
     if !shell.environment.is_root() {
         return Ok(());
     }

@@ -3,16 +3,14 @@
 //! Contract: flag > variable > `config.toml` > default, by clap's own rules: what the file says
 //! becomes the default of its flag. A variable that is set but empty counts as unset.
 
-use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 use clap::builder::Resettable;
 use clap::error::ErrorKind;
-use clap::parser::ValueSource;
-use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory as _, FromArgMatches as _};
+use clap::{ArgMatches, Command, CommandFactory as _, FromArgMatches as _};
 
-use super::args::{Arguments, HTTP01_LISTEN, RESOLVERS};
+use super::args::{Arguments, VERBS};
 use super::config::{self, Config};
 use super::environment::Environment;
 use super::help::tree::whole;
@@ -28,42 +26,8 @@ pub(crate) struct Parsed {
     pub(crate) environment: Environment,
     /// The file, and what is wrong with it.
     pub(crate) config: Config,
-    /// What clap made of it all: [`settings`] are read out of it.
+    /// What clap made of it all: the settings are read out of it.
     pub(crate) matches: ArgMatches,
-}
-
-/// The value of one global flag.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Setting {
-    /// The flag's long name.
-    pub name: String,
-    /// Its value; `None` when there is none.
-    pub value: Option<String>,
-    pub origin: Origin,
-}
-
-/// Where a setting comes from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Origin {
-    /// The command line.
-    Flag(String),
-    /// A variable.
-    Variable(String),
-    /// `config.toml`, in this line.
-    Config(usize),
-    /// The default.
-    Default,
-}
-
-impl std::fmt::Display for Origin {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Flag(flag) => write!(f, "flag --{flag}"),
-            Self::Variable(name) => write!(f, "environment {name}"),
-            Self::Config(line) => write!(f, "{}:{line}", config::FILE),
-            Self::Default => f.write_str("default"),
-        }
-    }
 }
 
 /// Reads the command line and the file. A file with errors is ignored; the verb decides whether
@@ -71,8 +35,8 @@ impl std::fmt::Display for Origin {
 pub(crate) fn parse(words: &[OsString], environment: Environment) -> Result<Parsed, clap::Error> {
     let (mut matches, mut arguments) = read(words, &environment, |tree| tree)?;
     let directory = environment.config_dir(arguments.global.config_dir.as_deref());
-    let config =
-        directory.map_or_else(|_| Config::default(), |directory| Config::read(&directory.path));
+    let config = directory
+        .map_or_else(|_| Config::default(), |directory| Config::read(&directory.path, VERBS.tree));
     let in_force = config.in_force(&matches, &environment);
     if !in_force.is_empty() {
         (matches, arguments) = read(words, &environment, |tree| Config::defaults(tree, &in_force))?;
@@ -102,7 +66,7 @@ fn read(
     };
     // Help and errors come from the whole tree: they name other verbs and their flags.
     read(of_these_verbs(words))
-        .or_else(|_: clap::Error| read(whole()))
+        .or_else(|_: clap::Error| read(whole(&VERBS)))
         .map_err(|error| refusal(words, error))
 }
 
@@ -146,7 +110,7 @@ pub(crate) fn log_format(words: &[OsString], environment: &Environment) -> LogFo
     }
     let directory = scanned(words, "--config-dir").map(PathBuf::from);
     let directory = environment.config_dir(directory.as_deref()).ok();
-    let config = directory.map(|found| Config::read(&found.path));
+    let config = directory.map(|found| Config::read(&found.path, VERBS.tree));
     let entry = config.as_ref().and_then(|config| config.entry("log-format"));
     entry.and_then(|entry| entry.words.first()).and_then(|word| read(word)).unwrap_or_default()
 }
@@ -164,107 +128,6 @@ fn scanned(words: &[OsString], flag: &str) -> Option<OsString> {
         }
     };
     flags.filter_map(value).last()
-}
-
-/// The global flags of the command line, as words for another certctl, each with its long name.
-/// Variables and `config.toml` are there for that one, too.
-pub(crate) fn flags(matches: &ArgMatches) -> Vec<(String, OsString)> {
-    let tree = Arguments::command();
-    let mut flags = Vec::new();
-    for arg in tree.get_arguments() {
-        let (id, Some(name)) = (arg.get_id().as_str(), arg.get_long()) else { continue };
-        if matches.value_source(id) != Some(ValueSource::CommandLine) {
-            continue;
-        }
-        let bare = OsString::from(format!("--{name}"));
-        let action = arg.get_action();
-        if action.takes_values() {
-            for value in matches.get_raw(id).into_iter().flatten() {
-                let mut word = bare.clone();
-                word.push("=");
-                word.push(value);
-                flags.push((name.to_owned(), word));
-            }
-            continue;
-        }
-        let is_counted = matches!(action, ArgAction::Count);
-        let count = if is_counted { usize::from(matches.get_count(id)) } else { 1 };
-        flags.extend(std::iter::repeat_n((name.to_owned(), bare), count));
-    }
-    flags
-}
-
-/// Every setting except the directories, which have their own rules, and its origin.
-pub(crate) fn settings(
-    matches: &ArgMatches,
-    environment: &Environment,
-    config: &Config,
-) -> Vec<Setting> {
-    let in_force = config.in_force(matches, environment);
-    let tree: Command = Arguments::command();
-    let mut settings = Vec::new();
-    for name in config::keys() {
-        let Some(arg) = tree.get_arguments().find(|arg| arg.get_long() == Some(name.as_str()))
-        else {
-            continue;
-        };
-        if name != config::STATE_DIR {
-            settings.push(setting(arg, name, matches, environment, &in_force));
-        }
-    }
-    settings
-}
-
-fn setting(
-    arg: &Arg,
-    name: String,
-    matches: &ArgMatches,
-    environment: &Environment,
-    in_force: &BTreeMap<&str, &config::Entry>,
-) -> Setting {
-    let id = arg.get_id().as_str();
-    let raw = |words: Vec<String>| Some(words.join(", ")).filter(|text| !text.is_empty());
-    let found =
-        matches.get_raw(id).map(|words| words.map(|w| w.to_string_lossy().into()).collect());
-    // Of a flag that is counted clap keeps no words.
-    let value = if matches!(arg.get_action(), ArgAction::Count) {
-        Some(matches.get_count(id).to_string())
-    } else {
-        found.and_then(raw)
-    };
-    let variable = |name: &str| {
-        let value = environment.value(name).map(|value| value.to_string_lossy().into_owned());
-        value.map(|value| (value, Origin::Variable(name.to_owned())))
-    };
-    let unclaimed = || match (name.as_str(), in_force.get(name.as_str())) {
-        (_, Some(entry)) => (value.clone(), Origin::Config(entry.line)),
-        (key, None) => {
-            let said = config::variable_of(key).and_then(variable);
-            let (said, origin) = said.unzip();
-            (
-                said.or_else(|| value.clone()).or_else(|| by_itself(key)),
-                origin.unwrap_or(Origin::Default),
-            )
-        }
-    };
-    let (value, origin) = match matches.value_source(id) {
-        Some(ValueSource::CommandLine) => (value, Origin::Flag(name.clone())),
-        Some(ValueSource::EnvVariable) => {
-            let name = arg.get_env().map(|name| name.to_string_lossy().into_owned());
-            (value, Origin::Variable(name.unwrap_or_default()))
-        }
-        Some(_) | None => unclaimed(),
-    };
-    Setting { name, value, origin }
-}
-
-/// What holds without a flag whose default is none of clap's.
-fn by_itself(name: &str) -> Option<String> {
-    match name {
-        "http01-listen" => Some(HTTP01_LISTEN.to_owned()),
-        "resolver" => Some(RESOLVERS.to_owned()),
-        _ => None,
-    }
 }
 
 #[cfg(test)]
@@ -303,31 +166,11 @@ mod tests {
     }
 
     #[test]
-    fn the_flags_of_a_line_are_the_same_for_another_verb() {
-        let line = "certctl -vv run -f a.yaml --filename b=c.yaml -A --resolver 192.0.2.1,192.0.2.2 \
-                    --timeout 1h --every 2h";
-        let matches = Arguments::command().try_get_matches_from(line.split_whitespace()).unwrap();
-        let words: Vec<String> =
-            flags(&matches).into_iter().map(|(_, word)| word.into_string().unwrap()).collect();
-        let expected = [
-            "--filename=a.yaml",
-            "--filename=b=c.yaml",
-            "--verbose",
-            "--verbose",
-            "--all-namespaces",
-            "--timeout=1h",
-            "--resolver=192.0.2.1",
-            "--resolver=192.0.2.2",
-        ];
-        assert_eq!(words, expected);
-    }
-
-    #[test]
     fn an_error_names_what_only_the_whole_tree_knows() {
         for line in ["certctl isue", "certctl issue --exit", "certctl plan --help"] {
             let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
             let said = read(&words, &Environment::default(), |tree| tree).unwrap_err();
-            let whole = whole().try_get_matches_from(&words).unwrap_err();
+            let whole = whole(&VERBS).try_get_matches_from(&words).unwrap_err();
             assert_eq!(said.to_string(), whole.to_string(), "{line}");
         }
     }

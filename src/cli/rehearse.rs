@@ -8,11 +8,14 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::rc::Rc;
 
-use super::args::RehearseArgs;
+use clap::Args;
+
+use super::args::Resolve;
 use super::count::count;
 use super::doctor::Use;
 use super::error::CliError;
@@ -24,10 +27,46 @@ use super::report;
 use super::run::{on_one_thread, run_with};
 use super::shell::Shell;
 use super::targets::{recorded, request, targets};
+use super::verb::VerbArgs;
+use super::verbs::Example;
 use crate::engine::{Observer, Task};
 use crate::report::{Ending, Report};
 use crate::resource::{Event, EventType, NamespacedName};
 use crate::workspace::{Job, Rehearsal, Scratch, Workspace};
+
+/// Run the whole flow against a built-in throw-away CA; changes no real state.
+///
+/// Listens on a free port if the user may not listen on port 80.
+#[derive(Debug, Args)]
+pub struct RehearseArgs {
+    /// Certificates by name, manifests, folders of them, or `-` for standard input [default: the
+    /// config directory]
+    #[arg(value_name = "NAME|FILE|DIR|-")]
+    pub targets: Vec<OsString>,
+    /// Address of a name during the rehearsal (repeat).
+    #[arg(long, value_name = "NAME=ADDR")]
+    pub resolve: Vec<Resolve>,
+}
+
+impl VerbArgs for RehearseArgs {
+    const NEEDS_SETTINGS: bool = true;
+    const WRITES_METRICS: bool = false;
+    const EXAMPLES: &'static [Example] = &[
+        Example::new("certctl rehearse web.yaml", "Issue from a built-in CA, hooks excluded."),
+        Example::new(
+            "certctl rehearse web.yaml --resolve www.example.com=127.0.0.1",
+            "The same for a name that has no DNS record yet.",
+        ),
+    ];
+
+    fn acts_as_owner(&self, _has_files: bool) -> bool {
+        true
+    }
+
+    fn run(&self, shell: &mut Shell) -> Result<ExitCode, CliError> {
+        rehearse(self, shell)
+    }
+}
 
 /// Rehearses the certificates of the manifests.
 pub(crate) fn rehearse(args: &RehearseArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {

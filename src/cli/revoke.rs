@@ -1,11 +1,12 @@
 //! `certctl revoke`: replaces and revokes a certificate, and continues interrupted revocations.
 
+use std::ffi::OsString;
 use std::io::Read as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use clap::Args;
 use zeroize::Zeroizing;
 
-use super::args::RevokeArgs;
 use super::error::CliError;
 use super::exit::{self, ExitCode};
 use super::message::Level;
@@ -17,6 +18,8 @@ use super::run::{code_of, conclude, on_one_thread, run};
 use super::shell::Shell;
 use super::status::verb::write_metrics;
 use super::targets::{known_names, open, open_for, targets};
+use super::verb::VerbArgs;
+use super::verbs::Example;
 use crate::controller::RevocationRequest;
 use crate::controller::revocation::{Requested, RevocationError};
 use crate::engine::ports::{Clock as _, StoreError, SystemClock};
@@ -31,6 +34,71 @@ use crate::workspace::{
     AskError, ForeignRevocation, Holder, Job, Refusal, Remembered, Request, Targets, Workspace,
     issuer_of,
 };
+
+/// Replace a certificate and revoke the old one
+///
+/// If a private key has leaked, this is enough:
+///
+///   certctl revoke NAME --reason keyCompromise
+///
+/// certctl generates a new key, even with rotationPolicy: Never, issues a certificate for it,
+/// writes the files, runs the hooks, and then revokes the old certificate. certctl never uses
+/// the old key again. `certctl status` lists the names, `certctl status NAME` the revocation.
+/// With --now, certctl revokes the old certificate first: servers present a revoked certificate
+/// until the new one is deployed.
+///
+/// If a run is killed, the next `issue` finishes it, unless --cancel cancels it. With FILE: revokes
+/// the first certificate in it, signed by the account of an Issuer that issued it or by its own
+/// key, and issues nothing.
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub struct RevokeArgs {
+    /// A certificate, as NAME or NAMESPACE/NAME, or a file with one in PEM.
+    #[arg(value_name = "NAME|FILE")]
+    pub target: OsString,
+    /// Why: unspecified, keyCompromise, affiliationChanged, superseded, cessationOfOperation, or
+    /// another of RFC 5280 that the CA accepts.
+    #[arg(long, value_name = "REASON", default_value = "unspecified")]
+    pub reason: RevocationReason,
+    /// Revoke before the new certificate is issued; until then servers present a revoked one.
+    #[arg(long)]
+    pub now: bool,
+    /// Issue no replacement until `certctl renew NAME`; implies --now.
+    #[arg(long)]
+    pub no_issue: bool,
+    /// Cancel the pending revocations of NAME; a key banned by keyCompromise stays banned.
+    #[arg(long, conflicts_with_all = ["reason", "now", "no_issue", "key"])]
+    pub cancel: bool,
+    /// Private key of the certificate in FILE, to sign with instead of an account key.
+    #[arg(long, value_name = "KEYFILE")]
+    pub key: Option<PathBuf>,
+    /// Do not ask for confirmation; certctl asks on a terminal only.
+    #[arg(long)]
+    pub yes: bool,
+}
+
+impl VerbArgs for RevokeArgs {
+    const NEEDS_SETTINGS: bool = true;
+    const WRITES_METRICS: bool = true;
+    const EXAMPLES: &'static [Example] = &[
+        Example::new(
+            "certctl revoke web --reason keyCompromise",
+            "Replace a certificate whose key has leaked.",
+        ),
+        Example::new(
+            "certctl revoke old.pem --key old.key",
+            "Revoke the certificate in a file with its own key.",
+        ),
+    ];
+
+    fn acts_as_owner(&self, _has_files: bool) -> bool {
+        true
+    }
+
+    fn run(&self, shell: &mut Shell) -> Result<ExitCode, CliError> {
+        revoke(self, shell).and_then(|code| shell.print_results(code))
+    }
+}
 
 /// Revokes the live certificate of a name, or the one in a file.
 pub(crate) fn revoke(args: &RevokeArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {

@@ -1,8 +1,10 @@
 //! `certctl rollback`: makes a kept revision live again and deploys it.
 
+use std::ffi::OsString;
 use std::fmt::Write as _;
 
-use super::args::RollbackArgs;
+use clap::Args;
+
 use super::error::CliError;
 use super::exit::ExitCode;
 use super::issue::{only_deploy, work_on};
@@ -12,10 +14,46 @@ use super::run::on_one_thread;
 use super::shell::Shell;
 use super::targets::{open_for, targets};
 use super::time;
+use super::verb::VerbArgs;
+use super::verbs::Example;
 use crate::controller::rollback::{KeptRevision, RollbackError};
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::resource::NamespacedName;
 use crate::workspace::{BackError, Job, Request, WentBack};
+
+/// Go back to the previous certificate and key, and deploy them.
+///
+/// That certificate stays live until its renewal is due, until `certctl renew NAME`, or until
+/// its manifest changes. If its renewal is already due, certctl renews it after two thirds of
+/// its remaining time. certctl never goes back to an expired or revoked certificate or a banned
+/// key.
+#[derive(Debug, Args)]
+pub struct RollbackArgs {
+    /// A certificate, as NAME or NAMESPACE/NAME.
+    #[arg(value_name = "NAME")]
+    pub name: OsString,
+    /// The revision to go back to [default: the previous one]; 0 = the certificate that was
+    /// adopted.
+    #[arg(long, value_name = "REVISION")]
+    pub to: Option<u32>,
+}
+
+impl VerbArgs for RollbackArgs {
+    const NEEDS_SETTINGS: bool = true;
+    const WRITES_METRICS: bool = true;
+    const EXAMPLES: &'static [Example] = &[
+        Example::new("certctl rollback web", "Deploy the previous certificate and key of web."),
+        Example::new("certctl rollback web --to 3", "Deploy revision 3."),
+    ];
+
+    fn acts_as_owner(&self, _has_files: bool) -> bool {
+        true
+    }
+
+    fn run(&self, shell: &mut Shell) -> Result<ExitCode, CliError> {
+        rollback(self, shell).and_then(|code| shell.print_results(code))
+    }
+}
 
 /// Makes a kept revision live again, then deploys it.
 pub(crate) fn rollback(args: &RollbackArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {

@@ -6,18 +6,47 @@ pub mod output;
 #[cfg(test)]
 mod tests;
 
-use super::args::SchemaArgs;
+use clap::Args;
+
 use super::error::CliError;
 use super::exit::ExitCode;
 use super::explain::field::Kind;
 use super::shell::Shell;
+use super::verb::VerbArgs;
+use super::verbs::Example;
+
+/// Print the JSON Schema of the manifests, for editors, or of the -o json output.
+///
+/// At the top of a file: `# yaml-language-server: $schema=certctl.schema.json`
+#[derive(Debug, Args)]
+pub struct SchemaArgs {
+    /// certificate, issuer, clusterissuer or secret [default: all], or output.
+    #[arg(value_name = "KIND")]
+    pub kind: Option<String>,
+}
+
+impl VerbArgs for SchemaArgs {
+    const NEEDS_SETTINGS: bool = false;
+    const WRITES_METRICS: bool = false;
+    const EXAMPLES: &'static [Example] = &[
+        Example::new(
+            "certctl schema > certctl.schema.json",
+            "Write the schema of all manifests for an editor.",
+        ),
+        Example::new("certctl schema certificate", "Print the schema of Certificates."),
+    ];
+
+    fn acts_as_owner(&self, _has_files: bool) -> bool {
+        false
+    }
+
+    fn run(&self, shell: &mut Shell) -> Result<ExitCode, CliError> {
+        schema(self, shell)
+    }
+}
 
 /// `certctl schema`.
-pub(crate) fn schema(
-    args: &SchemaArgs,
-    documents: &output::Documents,
-    shell: &mut Shell,
-) -> Result<ExitCode, CliError> {
+fn schema(args: &SchemaArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
     let refused = |word: &String| {
         let kinds = Kind::ALL.map(Kind::name).join(", ");
         let message = format!("`{word}` is not a kind of manifest");
@@ -26,7 +55,7 @@ pub(crate) fn schema(
     };
     let schema = match &args.kind {
         None => manifest::any(),
-        Some(word) if word == OUTPUT => output::any(documents),
+        Some(word) if word == OUTPUT => output::any(shell.documents),
         Some(word) => manifest::of(Kind::parse(word).ok_or_else(|| refused(word))?),
     };
     shell.output.data(&format!("{schema:#}\n"))?;

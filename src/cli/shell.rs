@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use super::args::{Format, GlobalArgs, HookTime};
 use super::config::Config;
 use super::daily::Daily;
+use super::document::{self, Documents};
 use super::environment::Environment;
 use super::error::CliError;
 use super::exit::ExitCode;
@@ -17,6 +18,7 @@ use super::message::Level;
 use super::open_files;
 use super::output::{Output, UNATTENDED};
 use super::result::Results;
+use super::verbs::Verbs;
 use crate::controller::Intervals;
 use crate::engine::{Hooks, Options};
 use crate::manifest::Source;
@@ -45,6 +47,10 @@ pub struct Shell {
     pub daily: Option<Daily>,
     /// The user whose rights root took on, being the owner of the state.
     pub acts_as: Option<String>,
+    /// All verbs, for those that describe them.
+    pub verbs: Verbs,
+    /// All that is printed with -o json, for `schema output`.
+    pub documents: &'static Documents,
 }
 
 impl Shell {
@@ -122,6 +128,15 @@ impl Shell {
     /// Whether results are printed as JSON or YAML.
     pub(crate) fn wants_document(&self) -> bool {
         matches!(self.global.format(), Format::Json | Format::Yaml)
+    }
+
+    /// Prints what was done, for programs.
+    pub(crate) fn print_results(&mut self, code: ExitCode) -> Result<ExitCode, CliError> {
+        if self.wants_document() {
+            let text = document::text(&self.results, self.global.format())?;
+            self.output.data(&text)?;
+        }
+        Ok(code)
     }
 
     /// Asks for what cannot be undone, on a terminal and without `--yes`: an error unless the answer

@@ -1,8 +1,11 @@
 //! `certctl validate`: manifests, offline; the state says who owns a Secret that several want.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::args::{Format, ValidateArgs};
+use clap::Args;
+
+use super::args::Format;
 use super::count::count;
 use super::doctor;
 use super::document::{self, Items};
@@ -13,9 +16,50 @@ use super::output;
 use super::run::on_one_thread;
 use super::shell::Shell;
 use super::targets::{recorded, refused, request, show};
+use super::verb::VerbArgs;
+use super::verbs::Example;
 use crate::manifest::{self, Conflict, Loaded, Manifests, Source};
 use crate::resource::NamespacedName;
 use crate::workspace::{Scope, Settings, Workspace, narrow};
+
+/// Check manifests, offline.
+///
+/// Checks what they need of this host, too: hooks, outputs, solver programs, secrets and webroots.
+/// What is missing is a warning where there is no config directory; a missing webroot always is.
+#[derive(Debug, Args)]
+pub struct ValidateArgs {
+    /// Certificates by name, manifests, folders of them, or `-` for standard input [default: the
+    /// config directory]
+    #[arg(value_name = "NAME|FILE|DIR|-")]
+    pub targets: Vec<OsString>,
+    /// Exit with 3 for warnings, too.
+    #[arg(long)]
+    pub strict: bool,
+    /// Check this host as well, as `doctor --offline` does; end in 3 if something is wrong.
+    #[arg(long)]
+    pub host: bool,
+}
+
+impl VerbArgs for ValidateArgs {
+    const NEEDS_SETTINGS: bool = true;
+    const WRITES_METRICS: bool = false;
+    const EXAMPLES: &'static [Example] = &[
+        Example::new("certctl validate web.yaml", "Check one file."),
+        Example::new(
+            "certctl validate --strict deploy/certificates",
+            "Check a folder; warnings fail, too.",
+        ),
+    ];
+
+    fn acts_as_owner(&self, has_files: bool) -> bool {
+        // A draft may lie where root alone can read it.
+        self.targets.is_empty() && !has_files
+    }
+
+    fn run(&self, shell: &mut Shell) -> Result<ExitCode, CliError> {
+        validate(self, shell)
+    }
+}
 
 /// Reads the manifests and reports all errors.
 pub(crate) fn validate(args: &ValidateArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {

@@ -4,22 +4,54 @@
 //! Contract: touches no file but `config.toml`; answers within milliseconds, and with a broken
 //! `config.toml` too.
 
+use clap::Args;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::args::{Format, VersionArgs};
+use super::args::Format;
 use super::document;
 use super::environment::{Directory, EnvironmentError};
 use super::error::CliError;
 use super::exit::ExitCode;
 use super::output::escape;
-use super::parse::{Setting, settings};
+use super::setting::{Setting, settings};
 use super::shell::Shell;
+use super::verb::VerbArgs;
+use super::verbs::Example;
 use crate::manifest::Diagnostic;
 use crate::solver::dns01;
 
 /// The crate's version.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Print the version; with -v also the directories and settings, with their origin.
+#[derive(Debug, Args)]
+pub struct VersionArgs {
+    /// Print only the version number.
+    #[arg(long)]
+    pub short: bool,
+}
+
+impl VerbArgs for VersionArgs {
+    const NEEDS_SETTINGS: bool = false;
+    const WRITES_METRICS: bool = false;
+    const EXAMPLES: &'static [Example] = &[Example::new(
+        "certctl version -v",
+        "Print the version, the directories and the settings.",
+    )];
+
+    fn acts_as_owner(&self, _has_files: bool) -> bool {
+        false
+    }
+
+    fn run(&self, shell: &mut Shell) -> Result<ExitCode, CliError> {
+        shell.output.data(&render(self, shell)?)?;
+        for mistake in &shell.config.mistakes {
+            shell.output.finding(mistake);
+        }
+        Ok(ExitCode::Done)
+    }
+}
 
 /// What `certctl version` prints on stdout.
 pub fn render(args: &VersionArgs, shell: &Shell) -> Result<String, CliError> {

@@ -179,7 +179,8 @@ fn what_is_printed_is_what_the_schema_says() {
     print(&["version"]);
     world.write("config/config.toml", "timeout = 1\n");
     assert_eq!(print(&["version"])["configFile"]["errors"][0]["line"], 1);
-    let kinds: BTreeSet<String> = DOCUMENTS.iter().map(|(kind, _)| (*kind).to_owned()).collect();
+    let kinds: BTreeSet<String> =
+        DOCUMENTS.iter().map(|document| document.kind.to_owned()).collect();
     let unseen: Vec<&String> = kinds.difference(&seen).collect();
     assert_eq!(unseen, ["ClusterIssuer"], "an output that no verb printed here");
     fs::remove_file(world.path("config/broken.yaml")).unwrap();

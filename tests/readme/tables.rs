@@ -1,9 +1,12 @@
-//! The tables of the book that repeat what the source says of fields and providers.
+//! The tables of the book that repeat what the source says of fields, providers, verbs and output.
 //!
 //! Each stands below a comment with its name, and ends with the first empty line behind it.
 
+use certctl::cli::DOCUMENTS;
+use certctl::cli::args::VERBS;
 use certctl::cli::explain::field::{Field, Kind, REQUIRED, Type, Used};
 use certctl::cli::explain::{all, below, key_of, lego};
+use clap::Command;
 
 /// One table.
 pub(crate) struct Table {
@@ -23,6 +26,13 @@ pub(crate) fn tables() -> Vec<Table> {
         Table { page, name, head: &["field", "used", "meaning"], rows }
     };
     vec![
+        Table {
+            page: VERB_PAGE,
+            name: "verbs",
+            head: &["verb", "what it does"],
+            rows: verb_rows(),
+        },
+        Table { page: JSON_PAGE, name: "kinds", head: &["kind", "printed by"], rows: kind_rows() },
         fields(MANIFESTS, "Certificate", Kind::Certificate, &["spec"]),
         fields(MANIFESTS, "Issuer", Kind::Issuer, &["spec", "spec.acme"]),
         fields(
@@ -86,6 +96,52 @@ fn row(kind: Kind, field: &Field, above: &[&str]) -> Vec<String> {
     vec![span(field.path), used.to_owned(), meaning]
 }
 
+/// Each verb that can be run: its usage with its own flags, and the first sentence of its help.
+fn verb_rows() -> Vec<Vec<String>> {
+    fn add(command: &mut Command, rows: &mut Vec<Vec<String>>) {
+        for verb in command.get_subcommands_mut() {
+            if !verb.is_subcommand_required_set() {
+                let about = verb.get_about().unwrap().to_string();
+                rows.push(vec![cell(&span(&usage(verb))), cell(about.trim_end_matches('.'))]);
+            }
+            add(verb, rows);
+        }
+    }
+    let mut tree = (VERBS.tree)();
+    tree.build();
+    let mut rows = Vec::new();
+    add(&mut tree, &mut rows);
+    rows
+}
+
+/// A verb's usage, in which its own flags stand for `[OPTIONS]`.
+fn usage(verb: &mut Command) -> String {
+    let usage = verb.render_usage().to_string();
+    let usage = usage.lines().next().unwrap().strip_prefix("Usage: certctl ").unwrap().to_owned();
+    let own = verb.get_arguments().filter(|arg| !arg.is_positional());
+    let own = own.filter(|arg| !arg.is_global_set() && !arg.is_hide_set());
+    let own = own.filter(|arg| arg.get_long() != Some("help"));
+    let flags = own.map(|arg| arg.to_string().replace(['<', '>'], ""));
+    let flags: String = flags
+        .filter(|flag| !usage.contains(flag.split(' ').next().unwrap()))
+        .map(|flag| format!("[{flag}] "))
+        .collect();
+    format!("{usage} ").replace("[OPTIONS] ", &flags).trim_end().replace(['<', '>'], "")
+}
+
+/// The kinds of objects that are printed with -o json.
+fn kind_rows() -> Vec<Vec<String>> {
+    let rows = DOCUMENTS
+        .iter()
+        .map(|document| vec![span(document.kind), cell(document.about.trim_end_matches('.'))]);
+    rows.collect()
+}
+
+/// A bar would end the cell.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|")
+}
+
 /// The fields of cert-manager's providers that have variables in lego.
 fn lego_rows() -> Vec<Vec<String>> {
     let fields = all(Kind::Issuer);
@@ -133,5 +189,7 @@ fn as_markdown(text: &str) -> String {
     text.split(' ').map(word).collect::<Vec<_>>().join(" ")
 }
 
+const VERB_PAGE: &str = "docs/src/reference/verbs.md";
+const JSON_PAGE: &str = "docs/src/reference/json.md";
 const MANIFESTS: &str = "docs/src/reference/manifests.md";
 const PROVIDERS: &str = "docs/src/reference/dns-providers.md";

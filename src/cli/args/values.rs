@@ -72,13 +72,13 @@ pub(super) fn web_url(text: &str) -> Result<reqwest::Url, ValueError> {
 }
 
 /// A duration in Go syntax that is not negative.
-pub(super) fn duration(text: &str) -> Result<GoDuration, ValueError> {
+pub(crate) fn duration(text: &str) -> Result<GoDuration, ValueError> {
     let duration: GoDuration = text.parse()?;
     if duration.0.is_negative() { Err(ValueError::Negative) } else { Ok(duration) }
 }
 
 /// A duration in Go syntax above zero.
-pub(super) fn positive_duration(text: &str) -> Result<GoDuration, ValueError> {
+pub(crate) fn positive_duration(text: &str) -> Result<GoDuration, ValueError> {
     let duration = duration(text)?;
     if duration.0.is_zero() { Err(ValueError::Zero) } else { Ok(duration) }
 }
@@ -89,7 +89,7 @@ pub(super) fn namespace(text: &str) -> Result<String, ValueError> {
 }
 
 /// The name of an account.
-pub(super) fn user(text: &str) -> Result<String, ValueError> {
+pub(crate) fn user(text: &str) -> Result<String, ValueError> {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     let is_name = (1..=32).contains(&text.len())
         && text.chars().all(fits)

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use clap::Args;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -9,7 +10,6 @@ use serde::Serialize;
 use super::account::{account_line, unused_key_line};
 use super::known;
 use super::page::{code_of, format_of, lines, written};
-use crate::cli::args::CheckAcmeArgs;
 use crate::cli::document::Items;
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
@@ -20,6 +20,14 @@ use crate::resource::{Acme, FailureClass, Issuer, IssuerKind};
 use crate::trust::quoted;
 use crate::workspace::check::{AccountState, CaCheck, Directory, Known, NoDirectory, ServerTls};
 use crate::workspace::target::{ISSUERS, NameTarget};
+
+/// `certctl check acme`.
+#[derive(Debug, Args)]
+pub struct CheckAcmeArgs {
+    /// An Issuer or ClusterIssuer, as NAME or NAMESPACE/NAME.
+    #[arg(value_name = "ISSUER")]
+    pub issuer: Option<String>,
+}
 
 /// `certctl check acme`.
 pub(super) fn check(args: &CheckAcmeArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {

@@ -1,19 +1,27 @@
 //! `certctl check dns`: the name of a DNS-01 challenge's TXT record, its current values on each
 //! name server, and the CAs that the domain's CAA records allow.
 
+use clap::Args;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::dns_issuer::{Judged, issuer_lines};
 use super::page::{code_of, format_of, lines, written};
 use super::{dns_issuer, known};
-use crate::cli::args::CheckDnsArgs;
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::run::on_one_thread;
 use crate::cli::shell::Shell;
 use crate::resource::{Aliases, Dns01Report, DnsName, NameServerReport};
 use crate::workspace::check::{Caa, CaaRecord, DnsCheck, SelfCheck};
+
+/// `certctl check dns`.
+#[derive(Debug, Args)]
+pub struct CheckDnsArgs {
+    /// The domain; a leading `*.` is ignored.
+    #[arg(value_name = "NAME")]
+    pub name: String,
+}
 
 /// `certctl check dns`.
 pub(super) fn check(args: &CheckDnsArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {

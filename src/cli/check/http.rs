@@ -3,18 +3,26 @@
 
 use std::net::SocketAddr;
 
+use clap::Args;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::known;
 use super::page::{code_of, format_of, lines, written};
-use crate::cli::args::CheckHttpArgs;
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::run::on_one_thread;
 use crate::cli::shell::Shell;
 use crate::resource::{AddressAnswer, CHALLENGE_PATH, DnsName, Http01Report, Obstacle};
 use crate::workspace::check::{HttpCheck, ListenError, PortError, WebServer};
+
+/// `certctl check http`.
+#[derive(Debug, Args)]
+pub struct CheckHttpArgs {
+    /// The domain.
+    #[arg(value_name = "NAME")]
+    pub name: String,
+}
 
 /// `certctl check http`.
 pub(super) fn check(args: &CheckHttpArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {

@@ -11,11 +11,14 @@ mod dns_issuer;
 mod http;
 mod page;
 
-use super::args::CheckVerb;
+use clap::Subcommand;
+
 use super::error::CliError;
 use super::exit::ExitCode;
 use super::shell::Shell;
 use super::targets::show;
+use super::verb::VerbArgs;
+use super::verbs::Example;
 use crate::workspace::check::Known;
 pub(super) use account::{account_line, unused_key_line};
 pub(super) use acme::{AcmeItem, clock_line, refusal};
@@ -23,12 +26,55 @@ pub(super) use dns::DnsDocument;
 pub(super) use http::{HttpDocument, WAYS_OF_WEBROOT, ways_out};
 pub(super) use page::format_of;
 
-/// `certctl check`.
-pub(crate) fn check(verb: &CheckVerb, shell: &mut Shell) -> Result<ExitCode, CliError> {
-    match verb {
-        CheckVerb::Acme(args) => acme::check(args, shell),
-        CheckVerb::Dns(args) => dns::check(args, shell),
-        CheckVerb::Http(args) => http::check(args, shell),
+/// Diagnose DNS, HTTP and the CA without changing anything.
+#[derive(Debug, Subcommand)]
+pub enum CheckVerb {
+    /// Check the CA of an issuer, and whether the Issuer matches it.
+    ///
+    /// Directory, trust, clock, terms, external account binding, profile, CAA identities and the
+    /// account. Creates no account. Without a name: all issuers.
+    Acme(acme::CheckAcmeArgs),
+    /// Check the zone, the TXT record of a DNS-01 challenge and the CAA records.
+    ///
+    /// Queries every name server that the self-check queries: those of the zone, those of the solver,
+    /// or with --dns01-recursive-nameservers-only the resolvers.
+    ///
+    /// If a Certificate has the name: also whether its CA may issue, and whether the credentials of
+    /// its DNS provider can read the zone.
+    Dns(dns::CheckDnsArgs),
+    /// Check that a CA could reach this host for NAME over HTTP.
+    ///
+    /// Shows the addresses of NAME, what listens on the port, and the responses. If the port is
+    /// free, certctl serves a test token during the check; with a webroot, it puts a test file there
+    /// and removes it again.
+    Http(http::CheckHttpArgs),
+}
+
+impl VerbArgs for CheckVerb {
+    const NEEDS_SETTINGS: bool = true;
+    const WRITES_METRICS: bool = false;
+    const EXAMPLES: &'static [Example] = &[
+        Example::new("certctl check acme letsencrypt", "Check the CA of the Issuer letsencrypt."),
+        Example::new(
+            "certctl check dns www.example.com",
+            "Check zone, TXT record and CAA of a name.",
+        ),
+        Example::new(
+            "certctl check http www.example.com",
+            "Check that the CA could reach this host.",
+        ),
+    ];
+
+    fn acts_as_owner(&self, has_files: bool) -> bool {
+        !has_files
+    }
+
+    fn run(&self, shell: &mut Shell) -> Result<ExitCode, CliError> {
+        match self {
+            Self::Acme(args) => acme::check(args, shell),
+            Self::Dns(args) => dns::check(args, shell),
+            Self::Http(args) => http::check(args, shell),
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use futures_util::FutureExt as _;
 use jiff::Timestamp;
 
 use super::line::Line;
+use crate::cli::args::VERBS;
 use crate::cli::config::Config;
 use crate::cli::environment::Environment;
 use crate::cli::status::Verdict;
@@ -80,7 +81,7 @@ impl Known {
         let flag = |name: &str| line.value(name).map(|text| known.path(text));
         let config = environment.config_dir(flag("config_dir").as_deref()).ok();
         let config = config.map(|config| known.folder.join(config.path));
-        let file = config.as_deref().map(Config::read);
+        let file = config.as_deref().map(|folder| Config::read(folder, VERBS.tree));
         let entry = |key: &str| file.as_ref().and_then(|file| file.entry(key));
         let configured =
             entry("state-dir").and_then(|entry| Some((entry.words.first()?, entry.line)));

@@ -2,9 +2,11 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
+use clap_complete::Shell as ShellName;
 use serde_json::json;
 use tempfile::TempDir;
 
+use super::script::script;
 use super::*;
 use crate::cli::run::on_one_thread;
 use crate::engine::ports::{Key, Store as _};
@@ -413,11 +415,11 @@ fn each_shell_is_answered_in_its_form() {
 #[test]
 fn each_shell_has_its_script() {
     for (shell, word) in [
-        (Shell::Bash, "COMP_LINE"),
-        (Shell::Elvish, "arg-completer"),
-        (Shell::Fish, "commandline"),
-        (Shell::PowerShell, "Register-ArgumentCompleter"),
-        (Shell::Zsh, "#compdef"),
+        (ShellName::Bash, "COMP_LINE"),
+        (ShellName::Elvish, "arg-completer"),
+        (ShellName::Fish, "commandline"),
+        (ShellName::PowerShell, "Register-ArgumentCompleter"),
+        (ShellName::Zsh, "#compdef"),
     ] {
         let line = format!("`certctl completion {shell}`");
         assert!(script(shell).contains(word) && script(shell).contains(&line), "{shell}");

@@ -1,12 +1,14 @@
 use std::ffi::OsString;
 
 use super::*;
-use crate::cli::parse::{Origin, Setting, parse, settings as read_settings};
+use crate::cli::args::VERBS;
+use crate::cli::parse::parse;
+use crate::cli::setting::{Origin, Setting, settings as read_settings};
 
 const PATH: &str = "/etc/certctl/config.toml";
 
 fn config(text: &str) -> Config {
-    Config::parse(PATH.into(), text)
+    Config::parse(PATH.into(), text, VERBS.tree)
 }
 
 fn mistakes(text: &str) -> Vec<String> {
@@ -125,7 +127,7 @@ fn nothing_is_passed_over() {
 #[test]
 fn a_file_that_is_not_there_is_no_mistake_and_one_that_cannot_be_read_is() {
     let folder = tempfile::tempdir().unwrap();
-    let none = Config::read(&folder.path().join("none"));
+    let none = Config::read(&folder.path().join("none"), VERBS.tree);
     assert_eq!((none.path, none.mistakes.len()), (None, 0));
     let path = folder.path().join(FILE);
     let write = |bytes: &[u8]| {
@@ -137,15 +139,15 @@ fn a_file_that_is_not_there_is_no_mistake_and_one_that_cannot_be_read_is() {
         (&vec![b'#'; (64 << 10) + 1][..], "is longer than 65536 bytes", 0),
     ] {
         write(bytes);
-        let config = Config::read(folder.path());
+        let config = Config::read(folder.path(), VERBS.tree);
         let found: Vec<_> = config.mistakes.iter().map(|m| (m.headline(), m.line)).collect();
         assert_eq!(found, [(headline.to_owned(), line)]);
     }
     write(&vec![b'#'; 64 << 10]);
-    assert_eq!(Config::read(folder.path()).mistakes.len(), 0);
+    assert_eq!(Config::read(folder.path(), VERBS.tree).mistakes.len(), 0);
     std::fs::remove_file(&path).unwrap();
     std::fs::create_dir(&path).unwrap();
-    let config = Config::read(folder.path());
+    let config = Config::read(folder.path(), VERBS.tree);
     let found = config.mistakes.first().unwrap().headline();
     assert!(found.starts_with("cannot be read: "), "{found}");
 }

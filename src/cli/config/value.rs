@@ -7,16 +7,19 @@ use std::ops::Range;
 use std::path::Path;
 
 use clap::builder::ValueHint;
-use clap::{Arg, ArgAction, Command, CommandFactory as _};
+use clap::{Arg, ArgAction, Command};
 use toml::de::{DeTable, DeValue};
 
 use super::key::{CONFIG_DIR, Entry, FILE, globals, is_switch};
-use crate::cli::args::Arguments;
 use crate::manifest::{Diagnostic, nearest_by};
 
 /// The entries of a text, and its errors.
-pub(super) fn entries(path: &Path, text: &str) -> (BTreeMap<String, Entry>, Vec<Diagnostic>) {
-    let reader = Reader { path, text, command: globals() };
+pub(super) fn entries(
+    path: &Path,
+    text: &str,
+    verbs: fn() -> Command,
+) -> (BTreeMap<String, Entry>, Vec<Diagnostic>) {
+    let reader = Reader { path, text, command: globals(), verbs };
     let (table, errors) = DeTable::parse_recoverable(text);
     let mut mistakes: Vec<Diagnostic> = errors
         .iter()
@@ -50,6 +53,7 @@ struct Reader<'a> {
     path: &'a Path,
     text: &'a str,
     command: Command,
+    verbs: fn() -> Command,
 }
 
 type Words = Result<Vec<OsString>, Box<Diagnostic>>;
@@ -153,7 +157,7 @@ impl Reader<'_> {
         if let Some(nearest) = nearest {
             return Diagnostic { suggestion: Some(format!("`{nearest}`")), ..mistake };
         }
-        let tree = Arguments::command();
+        let tree = (self.verbs)();
         let has_it = |verb: &&Command| verb.get_arguments().any(|arg| arg.get_long() == Some(key));
         let help = match tree.get_subcommands().find(has_it) {
             Some(verb) => format!(

@@ -11,10 +11,12 @@ use std::time::Duration;
 
 use clap::ValueEnum as _;
 
+use super::certificate::CreateCertificateArgs;
+use super::dns01::Dns01;
+use super::issuer::CreateIssuerArgs;
 use super::known::Known;
 use super::print::{Placed, check, scalar, shown, write};
 use super::{certificate, issuer};
-use crate::cli::args::{CreateCertificateArgs, CreateIssuerArgs, Dns01};
 use crate::cli::check::WAYS_OF_WEBROOT;
 use crate::cli::doctor;
 use crate::cli::error::CliError;

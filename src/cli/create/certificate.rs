@@ -2,11 +2,12 @@
 
 use std::fmt::Write as _;
 use std::net::IpAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
 
 use super::known::{IssuerName, Known};
 use super::print::{Placed, print, scalar};
-use crate::cli::args::CreateCertificateArgs;
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::folders;
@@ -17,6 +18,32 @@ use crate::cli::shell::Shell;
 use crate::resource::Obstacle;
 use crate::solver::http01::check_webroot;
 use crate::trust::quoted;
+
+/// `certctl create certificate`.
+#[derive(Debug, Args)]
+pub struct CreateCertificateArgs {
+    /// The DNS names and IP addresses of the certificate.
+    #[arg(value_name = "DNSNAME", required = true)]
+    pub names: Vec<String>,
+    /// Name of the Certificate [default: the first DNSNAME]
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+    /// Name of the Issuer [default: the only one of the manifests, else letsencrypt]
+    #[arg(long, value_name = "NAME")]
+    pub issuer: Option<String>,
+    /// Folder from which your web server serves the HTTP-01 challenges.
+    #[arg(long, value_name = "FOLDER")]
+    pub webroot: Option<PathBuf>,
+    /// Program in hooks.d that reloads your server, such as nginx.
+    #[arg(long, value_name = "PROGRAM")]
+    pub reload: Option<String>,
+    /// Also write tls.crt and tls.key to this folder, for your server.
+    #[arg(long, value_name = "FOLDER")]
+    pub output_dir: Option<PathBuf>,
+    /// Write the manifest to this folder.
+    #[arg(long, value_name = "FOLDER")]
+    pub into: Option<PathBuf>,
+}
 
 /// Prints or writes the manifest.
 pub(super) fn certificate(
@@ -52,7 +79,7 @@ pub(super) fn certificate(
 /// Warns of a folder that a run could not write the challenges to. A run has the rights of the owner
 /// of the state: root gives up its own for this check, which therefore comes last.
 pub(super) fn warn_of_webroot(folder: &Path, shell: &mut Shell) -> Result<(), CliError> {
-    owner::act_as_owner(shell)?;
+    owner::become_owner(shell)?;
     if let Err(Obstacle { fact, fix }) = check_webroot(folder) {
         let of_owner = shell.acts_as.as_ref().map(|owner| format!(" ({owner} owns the state)"));
         let warning = format!("webroot: {}{}", escape(&fact), of_owner.unwrap_or_default());

@@ -2,8 +2,7 @@
 
 use zeroize::Zeroizing;
 
-use super::files::Files;
-use crate::cli::args::CreateRequestArgs;
+use super::files::{CreateRequestArgs, Files};
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::message::Level;

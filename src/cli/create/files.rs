@@ -2,10 +2,31 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::cli::args::CreateRequestArgs;
+use clap::Args;
+
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::store::atomic;
+
+/// `certctl create certificaterequest`.
+#[derive(Debug, Args)]
+pub struct CreateRequestArgs {
+    /// Name of the request, and of its files.
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// A manifest with exactly one Certificate.
+    #[arg(long, value_name = "FILE")]
+    pub from_certificate_file: PathBuf,
+    /// Issue the certificate now.
+    #[arg(long)]
+    pub fetch_certificate: bool,
+    /// File for the private key [default: NAME.key]
+    #[arg(long, value_name = "FILE")]
+    pub output_key_file: Option<PathBuf>,
+    /// File for the chain [default: NAME.crt]
+    #[arg(long, value_name = "FILE", requires = "fetch_certificate")]
+    pub output_certificate_file: Option<PathBuf>,
+}
 
 /// Where key and chain go.
 pub(super) struct Files {

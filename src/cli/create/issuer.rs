@@ -4,19 +4,53 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::Read as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
+use clap::Args;
 
+use super::dns01::Dns01;
 use super::print::{Placed, print, scalar};
-use crate::cli::args::{CreateIssuerArgs, Dns01};
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::folders;
 use crate::cli::output::escape;
 use crate::cli::shell::Shell;
 use crate::solver::dns01::WebhookProvider;
+
+/// `certctl create issuer`.
+#[derive(Debug, Args)]
+pub struct CreateIssuerArgs {
+    /// Name of the Issuer; certctl knows the URLs of `letsencrypt` and `letsencrypt-staging`.
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// E-mail address for the CA's messages.
+    #[arg(long, value_name = "ADDRESS")]
+    pub email: Option<String>,
+    /// ACME directory URL of another CA.
+    #[arg(long, value_name = "URL")]
+    pub server: Option<String>,
+    /// PEM file with the roots to trust for the server of a private CA.
+    #[arg(long, value_name = "FILE")]
+    pub ca_bundle: Option<PathBuf>,
+    /// Use Let's Encrypt's staging environment.
+    #[arg(long, conflicts_with = "server")]
+    pub staging: bool,
+    /// Certificate profile of the CA.
+    #[arg(long, value_name = "PROFILE")]
+    pub profile: Option<String>,
+    /// Key ID for the external account binding.
+    #[arg(long, value_name = "ID")]
+    pub eab_kid: Option<String>,
+    /// Validate names by DNS-01 with this DNS provider, such as cloudflare, hetzner or rfc2136;
+    /// exec: a program of your own. All: certctl version -v.
+    #[arg(long, value_name = "PROVIDER", hide_possible_values = true)]
+    pub dns01: Option<Dns01>,
+    /// Write the manifest to this folder.
+    #[arg(long, value_name = "FOLDER")]
+    pub into: Option<PathBuf>,
+}
 
 /// Let's Encrypt, whose certificates browsers trust.
 pub(super) const LETS_ENCRYPT: &str = "https://acme-v02.api.letsencrypt.org/directory";

@@ -5,6 +5,7 @@
 
 mod ask;
 mod certificate;
+mod dns01;
 mod fetch;
 mod files;
 mod issuer;
@@ -13,9 +14,10 @@ mod print;
 #[cfg(test)]
 mod tests;
 
+use clap::{Args, Subcommand};
 use zeroize::Zeroizing;
 
-use super::args::{CreateArgs, CreateRequestArgs, CreateVerb, Format};
+use super::args::Format;
 use super::document;
 use super::error::CliError;
 use super::exit::ExitCode;
@@ -24,6 +26,8 @@ use super::run::on_one_thread;
 use super::shell::Shell;
 use super::status::objects::request_manifest;
 use super::targets::{refused, show};
+use super::verb::VerbArgs;
+use super::verbs::Example;
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::manifest::{self, Loaded};
 use crate::pki;
@@ -31,10 +35,87 @@ use crate::resource::{
     Certificate, CertificateRequest, CertificateRequestSpec, Metadata, is_dns_subdomain,
 };
 use crate::workspace::Request;
-use files::Files;
+use files::{CreateRequestArgs, Files};
 
-/// `certctl create`.
-pub(crate) fn create(args: &CreateArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
+/// Print manifests for a CA and a certificate; or create a one-off key and CSR.
+///
+/// Without arguments on a terminal: asks for the CA, the names and the options, shows the
+/// manifests, and writes them after confirmation.
+#[derive(Debug, Args)]
+pub struct CreateArgs {
+    /// What to create; without it, a terminal is asked.
+    #[command(subcommand)]
+    pub verb: Option<CreateVerb>,
+}
+
+/// The objects that can be created.
+#[derive(Debug, Subcommand)]
+pub enum CreateVerb {
+    /// Print the manifest of an Issuer, with comments.
+    ///
+    /// Let's Encrypt: `certctl create issuer letsencrypt --email you@example.com`. The CA validates
+    /// the names by HTTP-01 on port 80, or with --dns01 by TXT records that certctl creates. --into
+    /// writes the manifest to issuer-NAME.yaml in that folder; certctl never overwrites a file.
+    Issuer(issuer::CreateIssuerArgs),
+    /// Print the manifest of a Certificate, with comments.
+    ///
+    /// `certctl create certificate www.example.com example.com` is one certificate for two names.
+    /// --into writes the manifest to certificate-NAME.yaml in that folder; certctl never overwrites
+    /// a file.
+    #[command(visible_alias = "cert")]
+    Certificate(certificate::CreateCertificateArgs),
+    /// Create a one-off key and CSR for a Certificate (not managed afterwards).
+    ///
+    /// Writes the key to NAME.key and prints the CertificateRequest as YAML (-o json: as JSON), for
+    /// a cluster or for another CA: spec.request is the CSR, as PEM in base64.
+    ///
+    /// With --fetch-certificate, the Issuer issues the certificate: certctl writes the key to
+    /// NAME.key and the chain to NAME.crt once it has both, and prints nothing. If a run is killed,
+    /// the same command continues it. certctl never overwrites a file.
+    #[command(name = "certificaterequest", visible_alias = "cr")]
+    CertificateRequest(CreateRequestArgs),
+}
+
+impl VerbArgs for CreateArgs {
+    const NEEDS_SETTINGS: bool = true;
+    const WRITES_METRICS: bool = false;
+    const EXAMPLES: &'static [Example] = &[
+        Example::new(
+            "certctl create issuer letsencrypt --email you@example.com --into /etc/certctl",
+            "Write the manifest of a Let's Encrypt Issuer.",
+        ),
+        Example::new(
+            "certctl create issuer letsencrypt --dns01 cloudflare",
+            "Print one that proves control by DNS records at Cloudflare.",
+        ),
+        Example::new(
+            "certctl create certificate www.example.com example.com --reload nginx",
+            "Print the manifest of a Certificate for two names.",
+        ),
+        Example::new(
+            "certctl create certificate www.example.com --webroot /var/www/html --into /etc/certctl",
+            "Write one whose challenges your web server serves.",
+        ),
+        Example::new(
+            "certctl create certificaterequest web --from-certificate-file web.yaml",
+            "Write web.key and print the request.",
+        ),
+        Example::new(
+            "certctl create certificaterequest web --from-certificate-file web.yaml --fetch-certificate",
+            "Write web.key and web.crt.",
+        ),
+    ];
+
+    fn acts_as_owner(&self, _has_files: bool) -> bool {
+        false
+    }
+
+    fn run(&self, shell: &mut Shell) -> Result<ExitCode, CliError> {
+        create(self, shell)
+    }
+}
+
+fn create(args: &CreateArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
     let args = match &args.verb {
         None => return ask::ask(shell),
         Some(CreateVerb::Issuer(args)) => return issuer::issuer(args, shell),

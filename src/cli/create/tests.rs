@@ -4,10 +4,12 @@ use std::path::PathBuf;
 
 use clap::{Parser as _, ValueEnum as _};
 
+use super::CreateVerb;
+use super::dns01::Dns01;
 use super::known::IssuerName;
 use super::print::{Placed, check};
 use super::{certificate, issuer};
-use crate::cli::args::{Arguments, CreateVerb, Dns01, Verb};
+use crate::cli::args::{Arguments, Verb};
 
 fn verb(words: &[&str]) -> CreateVerb {
     let words = ["certctl", "create"].iter().chain(words);

@@ -15,7 +15,9 @@ mod page;
 mod schedule;
 mod usage;
 
-use super::args::{DoctorArgs, Format};
+use clap::Args;
+
+use super::args::Format;
 use super::check::{format_of, known};
 use super::document::{self, Items};
 use super::error::CliError;
@@ -26,6 +28,8 @@ use super::run::on_one_thread;
 use super::shell::Shell;
 use super::status::{Scene, Width};
 use super::styled::{Paint, Styled};
+use super::verb::VerbArgs;
+use super::verbs::Example;
 use crate::engine::Task;
 use crate::engine::ports::StoreError;
 use crate::manifest::Loaded;
@@ -35,6 +39,35 @@ use crate::workspace::view::CertificateView;
 pub(super) use finding::Finding;
 use schedule::Certificates;
 pub(super) use usage::Use;
+
+/// Show what on this host would stop a run, with the command that fixes it.
+///
+/// Changes nothing. Checks folders, hooks, outputs, secrets, the HTTP-01 port, the scheduler and
+/// overdue certificates; then, over the network, CAs, accounts, the clock and DNS. Exits
+/// with 3 if something is wrong (with --exit-code: 8), with 7 if the state is damaged.
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// Leave out the checks that need the network.
+    #[arg(long)]
+    pub offline: bool,
+}
+
+impl VerbArgs for DoctorArgs {
+    const NEEDS_SETTINGS: bool = false;
+    const WRITES_METRICS: bool = false;
+    const EXAMPLES: &'static [Example] = &[
+        Example::new("certctl doctor", "Check this host, the CAs and DNS."),
+        Example::new("certctl doctor --offline", "Check this host alone."),
+    ];
+
+    fn acts_as_owner(&self, _has_files: bool) -> bool {
+        true
+    }
+
+    fn run(&self, shell: &mut Shell) -> Result<ExitCode, CliError> {
+        doctor(self, shell)
+    }
+}
 
 /// Checks this host, and prints what was found.
 pub(super) fn doctor(args: &DoctorArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {

@@ -10,12 +10,45 @@ pub mod table;
 #[cfg(test)]
 mod tests;
 
-use super::args::ExplainArgs;
+use clap::Args;
+
 use super::error::CliError;
 use super::exit::ExitCode;
 use super::shell::Shell;
+use super::verb::VerbArgs;
+use super::verbs::Example;
 use crate::manifest::nearest_by;
 use field::{Field, Kind, REQUIRED, Type};
+
+/// Explain a field of a manifest: `certctl explain certificate.spec.renewBefore`.
+#[derive(Debug, Args)]
+pub struct ExplainArgs {
+    /// KIND.PATH, as in `kubectl explain`, or an annotation of certctl; all kinds and annotations when
+    /// left out.
+    #[arg(value_name = "FIELD")]
+    pub field: Option<String>,
+    /// Also list all fields below it.
+    #[arg(long)]
+    pub recursive: bool,
+}
+
+impl VerbArgs for ExplainArgs {
+    const NEEDS_SETTINGS: bool = false;
+    const WRITES_METRICS: bool = false;
+    const EXAMPLES: &'static [Example] = &[
+        Example::new("certctl explain certificate.spec.renewBefore", "Explain one field."),
+        Example::new("certctl explain certctl.io/reload", "Explain an annotation."),
+        Example::new("certctl explain certificate --recursive", "List all fields."),
+    ];
+
+    fn acts_as_owner(&self, _has_files: bool) -> bool {
+        false
+    }
+
+    fn run(&self, shell: &mut Shell) -> Result<ExitCode, CliError> {
+        explain(self, shell)
+    }
+}
 
 /// `certctl explain`.
 pub(crate) fn explain(args: &ExplainArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {

@@ -6,30 +6,56 @@ mod page;
 pub mod topic;
 pub mod tree;
 
-use clap::Command;
 use clap::builder::StyledStr;
+use clap::{Args, Command};
 
-use super::args::HelpArgs;
 use super::error::CliError;
 use super::exit::ExitCode;
 use super::shell::Shell;
 use super::status::Width;
+use super::verb::VerbArgs;
+use super::verbs::Example;
 use super::wrap::USUAL;
 use crate::manifest::nearest_by;
 use topic::{TOPICS, Topic};
+
+/// Show the help of a verb, or a topic: exit-codes, files, flags, hooks, manifests.
+#[derive(Debug, Args)]
+pub struct HelpArgs {
+    /// A verb, such as `check dns`, or a topic.
+    #[arg(value_name = "VERB|TOPIC")]
+    pub words: Vec<String>,
+}
+
+impl VerbArgs for HelpArgs {
+    const NEEDS_SETTINGS: bool = false;
+    const WRITES_METRICS: bool = false;
+    const EXAMPLES: &'static [Example] = &[
+        Example::new("certctl help exit-codes", "Show a topic."),
+        Example::new("certctl help check dns", "Show the help of a verb."),
+    ];
+
+    fn acts_as_owner(&self, _has_files: bool) -> bool {
+        false
+    }
+
+    fn run(&self, shell: &mut Shell) -> Result<ExitCode, CliError> {
+        help(self, shell)
+    }
+}
 
 /// `certctl help`.
 pub(super) fn help(args: &HelpArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
     let color = shell.output.data_has_color();
     let width = Width::of_stdout(shell.environment.is_utf8()).map_or(USUAL, |found| found.columns);
-    let mut tree = tree::whole();
+    let mut tree = tree::whole(&shell.verbs);
     tree.build();
     let topic = match args.words.as_slice() {
         [word] => Topic::find(word),
         _ => None,
     };
     let text = match topic {
-        Some(topic) => page::text(&topic.source(), width, color),
+        Some(topic) => page::text(&topic.source(&shell.verbs), width, color),
         None => plain_or_styled(&of_verb(&mut tree, &args.words)?, color),
     };
     shell.output.data(&text)?;

@@ -1,6 +1,7 @@
 //! The topics of `certctl help`.
 
 use crate::cli::man;
+use crate::cli::verbs::Verbs;
 
 /// A part of the manual that is not about one verb.
 #[derive(Debug)]
@@ -55,8 +56,8 @@ impl Topic {
     }
 
     /// Its text, for man(1).
-    pub fn source(&self) -> String {
-        let pages = man::pages();
+    pub fn source(&self, verbs: &Verbs) -> String {
+        let pages = man::pages(verbs);
         let page = pages.iter().find(|page| page.file == self.file);
         let mut is_wanted = false;
         let mut text = String::new();
@@ -80,14 +81,14 @@ mod tests {
     use clap::CommandFactory as _;
 
     use super::*;
-    use crate::cli::args::Arguments;
+    use crate::cli::args::{Arguments, VERBS};
 
     #[test]
     fn each_topic_has_its_sections_and_is_no_verb() {
         let tree = Arguments::command();
         for topic in TOPICS {
             assert!(tree.find_subcommand(topic.name).is_none(), "{}", topic.name);
-            let source = topic.source();
+            let source = topic.source(&VERBS);
             for section in topic.sections {
                 let heading = [format!(".SH {section}\n"), format!(".SH \"{section}\"\n")];
                 assert!(heading.iter().any(|line| source.contains(line)), "{section}: {source}");
@@ -98,7 +99,7 @@ mod tests {
 
     #[test]
     fn every_page_that_is_not_about_a_verb_is_a_topic() {
-        for page in man::pages().iter().filter(|page| !page.file.ends_with(".1")) {
+        for page in man::pages(&VERBS).iter().filter(|page| !page.file.ends_with(".1")) {
             assert!(TOPICS.iter().any(|topic| topic.file == page.file), "{}", page.file);
         }
     }

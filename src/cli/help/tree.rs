@@ -5,18 +5,17 @@
 
 use std::fmt::Write as _;
 
-use clap::{Command, CommandFactory as _};
+use clap::Command;
 
 use super::topic::TOPICS;
-use crate::cli::args::Arguments;
-use crate::cli::example::examples;
+use crate::cli::verbs::Verbs;
 
 /// The last line of each help.
 const GLOBAL: &str = "Global options: certctl help flags (-f, -n, -o, -v, -q and others)";
 
 /// The tree with what help shows behind the flags.
-pub fn whole() -> Command {
-    let tree = Arguments::command().mut_args(|arg| {
+pub fn whole(verbs: &Verbs) -> Command {
+    let tree = (verbs.tree)().mut_args(|arg| {
         let is_global = arg.is_global_set();
         arg.hide_short_help(is_global).hide_long_help(is_global)
     });
@@ -26,13 +25,13 @@ pub fn whole() -> Command {
         _ = writeln!(topics, "  {:<10}  {}", topic.name, topic.about);
     }
     let tree = tree.after_help(format!("{topics}\n{GLOBAL}"));
-    tree.mut_subcommands(|verb| of_verb(verb, ""))
+    tree.mut_subcommands(|verb| of_verb(verb, "", verbs))
 }
 
-fn of_verb(command: Command, above: &str) -> Command {
+fn of_verb(command: Command, above: &str, verbs: &Verbs) -> Command {
     let verb = format!("{above} {}", command.get_name()).trim_start().to_owned();
     let mut shown = String::new();
-    for (at, example) in examples(&verb).iter().enumerate() {
+    for (at, example) in verbs.examples(&verb).iter().enumerate() {
         if at == 0 {
             shown.push_str("Examples:\n");
         }
@@ -42,12 +41,13 @@ fn of_verb(command: Command, above: &str) -> Command {
         shown.push('\n');
     }
     let command = command.after_help(GLOBAL).after_long_help(shown + GLOBAL);
-    command.mut_subcommands(|inner| of_verb(inner, &verb))
+    command.mut_subcommands(|inner| of_verb(inner, &verb, verbs))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::args::VERBS;
 
     fn each(command: &mut Command, check: &mut impl FnMut(&mut Command)) {
         check(command);
@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn the_help_of_a_verb_has_its_own_flags_and_one_line_for_the_global_ones() {
-        let mut tree = whole();
+        let mut tree = whole(&VERBS);
         tree.build();
         each(&mut tree, &mut |command| {
             for text in [command.render_help(), command.render_long_help()] {
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn certctl_lists_its_verbs_and_topics() {
-        let short = whole().render_help().to_string();
+        let short = whole(&VERBS).render_help().to_string();
         for name in ["issue", "revoke", "help", "exit-codes", "flags", "hooks", "files"] {
             let is_row = |line: &str| line.starts_with(&format!("  {name} "));
             assert!(short.lines().any(is_row), "{name}: {short}");

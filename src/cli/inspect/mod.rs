@@ -11,20 +11,62 @@ mod tests;
 mod text;
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
-use super::args::{Format, InspectArgs};
+use clap::Args;
+
+use super::args::Format;
 use super::document;
 use super::error::CliError;
 use super::exit::ExitCode;
 use super::run::on_one_thread;
 use super::shell::Shell;
 use super::targets::{known_names, open, targets};
+use super::verb::VerbArgs;
+use super::verbs::Example;
 use crate::engine::ports::{Clock as _, SystemClock};
 pub(in crate::cli) use crate::workspace::inspect::Report;
 use crate::workspace::inspect::{Network, Roots, Source, Subject};
 use crate::workspace::{Owners, Request, Workspace};
 use source::{refused, source};
+
+/// Show one certificate: from the state, a file, standard input or a server.
+///
+/// Shows names, key, chain, trust and revocation. --exit-code exits with 8 if it is expired or
+/// revoked, as the CA or the state says, or if its key, its Certificate or the server does not
+/// match.
+#[derive(Debug, Args)]
+pub struct InspectArgs {
+    /// A certificate or secret by name (`secret NAME` for a secret), a file with PEM or the manifest
+    /// of a Secret, `-` for standard input, or a TLS server.
+    #[arg(value_name = "NAME|FILE|-|HOST:PORT", required = true, num_args = 1..=2)]
+    pub words: Vec<OsString>,
+    /// Do not query the CA for revocation.
+    #[arg(long)]
+    pub offline: bool,
+}
+
+impl VerbArgs for InspectArgs {
+    const NEEDS_SETTINGS: bool = true;
+    const WRITES_METRICS: bool = false;
+    const EXAMPLES: &'static [Example] = &[
+        Example::new("certctl inspect web", "Show the live certificate of the Certificate web."),
+        Example::new("certctl inspect www.example.com:443", "Show what a server presents."),
+        Example::new(
+            "certctl inspect /etc/ssl/web.pem --offline",
+            "Show a file without querying the CA.",
+        ),
+    ];
+
+    fn acts_as_owner(&self, _has_files: bool) -> bool {
+        false
+    }
+
+    fn run(&self, shell: &mut Shell) -> Result<ExitCode, CliError> {
+        inspect(self, shell)
+    }
+}
 
 /// `certctl inspect`.
 pub(crate) fn inspect(args: &InspectArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {

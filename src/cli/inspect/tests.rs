@@ -94,7 +94,7 @@ Chain:
 #[test]
 fn words_are_secrets_files_and_servers() {
     let read = |words: &[&str]| {
-        let words: Vec<std::ffi::OsString> = words.iter().map(Into::into).collect();
+        let words: Vec<OsString> = words.iter().map(Into::into).collect();
         source(&words, &[]).map_err(|error| error.code)
     };
     let name = |name: &str, is_secret| {

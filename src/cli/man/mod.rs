@@ -7,16 +7,49 @@
 
 mod fields;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use clap::{Arg, Command, CommandFactory as _};
+use clap::{Arg, Args, Command};
 use clap_mangen::Man;
 
-use super::args::Arguments;
 use super::error::CliError;
-use super::example::examples;
-use super::exit::MEANINGS;
+use super::exit::{ExitCode, MEANINGS};
 use super::files::put;
+use super::shell::Shell;
+use super::verb::VerbArgs;
+use super::verbs::{Example, Verbs};
+
+/// Write the manual into a folder, or print certctl(1)
+///
+/// `certctl man /usr/local/share/man/man1` writes every page, of sections 5 and 7 too.
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub struct ManArgs {
+    /// Folder for the pages; created if missing.
+    #[arg(value_name = "DIR")]
+    pub folder: Option<PathBuf>,
+}
+
+impl VerbArgs for ManArgs {
+    const NEEDS_SETTINGS: bool = false;
+    const WRITES_METRICS: bool = false;
+    const EXAMPLES: &'static [Example] = &[Example::new(
+        "certctl man /usr/local/share/man/man1",
+        "Write every page, of sections 5 and 7, too.",
+    )];
+
+    fn acts_as_owner(&self, _has_files: bool) -> bool {
+        false
+    }
+
+    fn run(&self, shell: &mut Shell) -> Result<ExitCode, CliError> {
+        match &self.folder {
+            Some(folder) => drop(write(&shell.verbs, folder)?),
+            None => shell.output.data(&pages(&shell.verbs).remove(0).text)?,
+        }
+        Ok(ExitCode::Done)
+    }
+}
 
 /// One page of the manual.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,16 +61,16 @@ pub struct Page {
 }
 
 /// The manual: certctl(1), a page per verb, and what is not about one verb.
-pub fn pages() -> Vec<Page> {
-    let mut tree = Arguments::command()
+pub fn pages(verbs: &Verbs) -> Vec<Page> {
+    let mut tree = (verbs.tree)()
         .override_usage("certctl [OPTIONS] VERB [ARGUMENT]...")
         .subcommand_help_heading("VERBS")
         .mut_args(with_variable);
     tree.build();
-    let mut verbs = Vec::new();
-    of_verbs(&tree, "", &mut verbs);
+    let mut of_each = Vec::new();
+    of_verbs(&tree, "", verbs, &mut of_each);
     let mut see_also = ".SH \"SEE ALSO\"\n".to_owned();
-    for page in &verbs {
+    for page in &of_each {
         let name = escaped(page.file.trim_end_matches(".1"));
         see_also.push_str(&[".BR ", &name, " (1),\n"].concat());
     }
@@ -46,7 +79,7 @@ pub fn pages() -> Vec<Page> {
         file: "certctl.1".to_owned(),
         text: [&of_command(&tree, true), include_str!("certctl.roff"), &see_also].concat(),
     }];
-    all.append(&mut verbs);
+    all.append(&mut of_each);
     let yaml =
         [include_str!("yaml-head.roff"), &fields::sections(), include_str!("yaml-tail.roff")];
     for (name, section, about, text) in [
@@ -90,9 +123,9 @@ fn with_variable(arg: Arg) -> Arg {
 }
 
 /// The section with the examples of a verb; empty for one without.
-fn of_examples(verb: &str) -> String {
+fn of_examples(examples: &[&Example]) -> String {
     let mut text = String::new();
-    for example in examples(verb) {
+    for example in examples {
         let heading = if text.is_empty() { ".SH EXAMPLES\n" } else { "" };
         let (line, about) = (escaped(example.line), escaped(example.about));
         text.push_str(&[heading, ".TP\n.B ", &line, "\n", &about, "\n"].concat());
@@ -100,7 +133,7 @@ fn of_examples(verb: &str) -> String {
     text
 }
 
-fn of_verbs(command: &Command, above: &str, found: &mut Vec<Page>) {
+fn of_verbs(command: &Command, above: &str, verbs: &Verbs, found: &mut Vec<Page>) {
     for verb in command.get_subcommands().filter(|verb| !verb.is_hide_set()) {
         // The global flags stand in certctl(1) once.
         let own = verb.clone().mut_args(|arg| {
@@ -109,9 +142,9 @@ fn of_verbs(command: &Command, above: &str, found: &mut Vec<Page>) {
         });
         let name = verb.get_display_name().unwrap_or_else(|| verb.get_name());
         let words = format!("{above} {}", verb.get_name()).trim_start().to_owned();
-        let text = of_command(&own, false) + &of_examples(&words) + VERB_TAIL;
+        let text = of_command(&own, false) + &of_examples(&verbs.examples(&words)) + VERB_TAIL;
         found.push(Page { file: format!("{name}.1"), text });
-        of_verbs(verb, &words, found);
+        of_verbs(verb, &words, verbs, found);
     }
 }
 
@@ -149,8 +182,8 @@ fn escaped(name: &str) -> String {
 }
 
 /// Writes the pages into a folder, which is made when it is missing; returns how many.
-pub fn write(folder: &Path) -> Result<usize, CliError> {
-    let pages = pages();
+pub fn write(verbs: &Verbs, folder: &Path) -> Result<usize, CliError> {
+    let pages = pages(verbs);
     let files: Vec<_> = pages.iter().map(|page| (page.file.as_str(), page.text.as_str())).collect();
     put(folder, &files)?;
     Ok(pages.len())
@@ -167,18 +200,21 @@ const VERB_TAIL: &str = ".SH \"SEE ALSO\"\n.BR certctl (1),\n.BR certctl.yaml (5
 mod tests {
     use std::collections::BTreeSet;
 
+    use clap::CommandFactory as _;
+
     use super::*;
+    use crate::cli::args::{Arguments, VERBS};
     use crate::cli::exit::PLAIN;
 
     #[test]
     fn the_pages_in_man_are_up_to_date() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("man");
-        let pages = pages();
+        let pages = pages(&VERBS);
         if std::env::var_os("CERTCTL_REGENERATE").is_some() {
             for entry in std::fs::read_dir(&folder).into_iter().flatten() {
                 std::fs::remove_file(entry.unwrap().path()).unwrap();
             }
-            assert_eq!(write(&folder).unwrap(), pages.len());
+            assert_eq!(write(&VERBS, &folder).unwrap(), pages.len());
         }
         let kept: BTreeSet<String> = std::fs::read_dir(&folder)
             .into_iter()
@@ -199,7 +235,7 @@ mod tests {
 
     #[test]
     fn each_verb_has_a_page_and_no_page_a_date_or_version() {
-        let pages = pages();
+        let pages = pages(&VERBS);
         for verb in Arguments::command().get_subcommands().filter(|verb| !verb.is_hide_set()) {
             let file = format!("certctl-{}.1", verb.get_name());
             assert!(pages.iter().any(|page| page.file == file), "{file}");
@@ -213,7 +249,7 @@ mod tests {
 
     #[test]
     fn every_exit_code_is_explained() {
-        let pages = pages();
+        let pages = pages(&VERBS);
         let page = pages.iter().find(|page| page.file == "certctl-exit-codes.7").unwrap();
         for code in PLAIN {
             let line = format!(".TP\n.B {}\n", code.number());

@@ -8,8 +8,11 @@ mod render;
 mod tests;
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 
-use super::args::{Format, PlanArgs};
+use clap::Args;
+
+use super::args::Format;
 use super::doctor::{self, Finding};
 use super::document::{self, Items};
 use super::error::{CliError, command_for_entry};
@@ -22,11 +25,41 @@ use super::run::on_one_thread;
 use super::shell::Shell;
 use super::status::Scene;
 use super::targets::{request, targets};
+use super::verb::VerbArgs;
+use super::verbs::Example;
 use crate::engine::Task;
 use crate::manifest::{self, Diagnostic};
 use crate::resource::FailureClass;
 use crate::workspace::plan::{Item, Plan};
 use crate::workspace::{Request, Scope, Workspace};
+
+/// Show what `issue` would do, and why; changes nothing.
+///
+/// Per certificate: the action, its reason, what differs, the solver of each name, the cost in
+/// orders, and what the CA's rate limits leave. Contacts no server. --exit-code exits with 10 if anything would change.
+#[derive(Debug, Args)]
+pub struct PlanArgs {
+    /// Manifests, folders of them, `-` for standard input, or names of known certificates.
+    #[arg(value_name = "FILE|DIR|-|NAME")]
+    pub targets: Vec<OsString>,
+}
+
+impl VerbArgs for PlanArgs {
+    const NEEDS_SETTINGS: bool = true;
+    const WRITES_METRICS: bool = false;
+    const EXAMPLES: &'static [Example] = &[
+        Example::new("certctl plan", "Show what the next run would do."),
+        Example::new("certctl plan web.yaml", "Show it for the Certificates of one file."),
+    ];
+
+    fn acts_as_owner(&self, _has_files: bool) -> bool {
+        true
+    }
+
+    fn run(&self, shell: &mut Shell) -> Result<ExitCode, CliError> {
+        plan(self, shell)
+    }
+}
 
 /// Prints what `issue` would do with the same arguments.
 pub(crate) fn plan(args: &PlanArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {

@@ -4,12 +4,13 @@
 //! Contract: every object has all of its fields and no others. Within `certctl.io/v1` fields may be
 //! added; none is taken away or changes its meaning.
 
+use schemars::Schema;
 use schemars::generate::SchemaSettings;
 use schemars::transform::{Transform, transform_subschemas};
-use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
 use super::manifest::DRAFT;
+use crate::cli::document::Documents;
 
 /// Makes documents of types and lists them: a type that is not listed cannot be printed.
 macro_rules! documents {
@@ -21,16 +22,16 @@ macro_rules! documents {
         })*
 
         /// Every kind of output with its schema, made from the type.
-        pub const DOCUMENTS: &$crate::cli::schema::output::Documents = &[$((
-            $kind,
-            <$crate::cli::document::Object::<$document> as schemars::JsonSchema>::json_schema,
-        )),*];
+        pub const DOCUMENTS: &$crate::cli::document::Documents =
+            &[$($crate::cli::document::DocumentKind {
+                kind: $kind,
+                about: $about,
+                schema: <$crate::cli::document::Object::<$document> as schemars::JsonSchema>
+                    ::json_schema,
+            }),*];
     };
 }
 pub(crate) use documents;
-
-/// The name and the schema of each kind of output.
-pub type Documents = [(&'static str, fn(&mut SchemaGenerator) -> Schema)];
 
 /// The schema of any output.
 pub fn any(documents: &Documents) -> Value {
@@ -61,8 +62,9 @@ fn schemas(
     let settings = SchemaSettings::draft07().for_serialize();
     let mut generator =
         settings.with(|settings| settings.inline_subschemas = true).into_generator();
-    let wanted = documents.iter().filter(|(kind, _)| is_wanted(kind));
-    let mut schemas: Vec<Schema> = wanted.map(|(_, schema)| schema(&mut generator)).collect();
+    let wanted = documents.iter().filter(|document| is_wanted(document.kind));
+    let mut schemas: Vec<Schema> =
+        wanted.map(|document| (document.schema)(&mut generator)).collect();
     let mut definitions = generator.take_definitions(false);
     let kept = definitions.values_mut().filter_map(|schema| schema.try_into().ok());
     for schema in schemas.iter_mut().chain(kept) {

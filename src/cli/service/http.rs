@@ -4,14 +4,13 @@
 //! one at a time, so that many requests cannot make this host work.
 
 use std::convert::Infallible;
-use std::fs;
-use std::io;
 use std::net::TcpListener;
 use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use std::{fs, io};
 
 use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
@@ -24,9 +23,9 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{Mutex, Semaphore};
 
+use super::args::Endpoint;
 use super::program::Program;
 use super::record::Record;
-use crate::cli::args::Endpoint;
 
 /// The open endpoint.
 pub(super) struct Server {

@@ -7,9 +7,9 @@
 use rustix::process::{Pid, WaitOptions, kill_process, wait};
 use tokio::signal::unix::{SignalKind, signal};
 
+use super::args::RunArgs;
 use super::program::Program;
 use super::signals::Signals;
-use crate::cli::args::RunArgs;
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::output::escape;

@@ -9,6 +9,7 @@
 //! SIGTERM and SIGINT are passed on to a run, which stops cleanly and is continued by the next one; a
 //! second one ends it at once. SIGHUP begins a run now.
 
+mod args;
 mod http;
 mod init;
 mod port;
@@ -20,21 +21,45 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::args::{Endpoint, RunArgs};
 use super::error::CliError;
 use super::exit::ExitCode;
 use super::message::{Level, Message};
 use super::output::escape;
 use super::run::on_one_thread;
 use super::shell::Shell;
+use super::verb::VerbArgs;
+use super::verbs::Example;
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::manifest::Source;
 use crate::store::{Lease, OpenMode, StateDirectory};
+use args::Endpoint;
+pub(super) use args::RunArgs;
 use http::Server;
 use port::Port;
 use program::Program;
 use record::{Outcome, Record};
 use signals::{Requested, Signals};
+
+impl VerbArgs for RunArgs {
+    const NEEDS_SETTINGS: bool = true;
+    const WRITES_METRICS: bool = true;
+    const EXAMPLES: &'static [Example] = &[
+        Example::new("certctl run", "Issue and renew now and every hour."),
+        Example::new(
+            "certctl run --every 6h --serve 127.0.0.1:9402",
+            "Every six hours, with health and metrics.",
+        ),
+    ];
+
+    fn acts_as_owner(&self, _has_files: bool) -> bool {
+        // Each of its runs is a process of its own.
+        false
+    }
+
+    fn run(&self, shell: &mut Shell) -> Result<ExitCode, CliError> {
+        service(self, shell)
+    }
+}
 
 /// Runs until a signal ends it.
 pub(super) fn service(args: &RunArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {

@@ -1,20 +1,19 @@
 //! certctl itself, as the processes that `run` starts.
 
 use std::ffi::OsString;
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
-
-use std::os::unix::process::ExitStatusExt as _;
 
 use clap::ArgMatches;
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::process::{Child, Command};
 
-use crate::cli::args::RunArgs;
+use super::args::RunArgs;
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::output::UNATTENDED;
-use crate::cli::parse;
+use crate::cli::setting::flags;
 
 /// The program, and the flags of this process.
 #[derive(Debug)]
@@ -31,7 +30,7 @@ impl Program {
             let message = format!("cannot find the path of certctl: {error}");
             CliError::new(ExitCode::Failed, message)
         })?;
-        Ok(Self { path, flags: parse::flags(matches) })
+        Ok(Self { path, flags: flags(matches) })
     }
 
     /// Its path, for messages.

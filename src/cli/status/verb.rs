@@ -4,9 +4,11 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::Path;
 
+use clap::Args;
+
 use super::scene::Scene;
 use super::{Exposition, Extent, LastRun, Listing, Noun, ObjectListing, issuers};
-use crate::cli::args::{DescribeArgs, Format, StatusArgs};
+use crate::cli::args::Format;
 use crate::cli::count::count;
 use crate::cli::environment::Source;
 use crate::cli::error::CliError;
@@ -17,6 +19,8 @@ use crate::cli::output::escape;
 use crate::cli::run::on_one_thread;
 use crate::cli::shell::Shell;
 use crate::cli::targets::show;
+use crate::cli::verb::VerbArgs;
+use crate::cli::verbs::Example;
 use crate::engine::Task;
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::resource::NamespacedName;
@@ -26,14 +30,61 @@ use crate::workspace::target::NameTarget;
 use crate::workspace::view::CertificateView;
 use crate::workspace::{Depth, Request, Scope, Targets, Workspace};
 
-/// `certctl status`.
-pub(crate) fn status(args: &StatusArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
-    show_all(&args.words, Extent::Summary, shell)
+/// Show all certificates, or a summary of one.
+///
+/// -o wide adds columns, -o yaml prints cert-manager's own kinds, --exit-code exits with 8 unless
+/// all are READY or RENEWING. OVERDUE: more than a tenth of the time between renewalTime and
+/// notAfter has gone without a renewal, whatever the reason. WAITING: an order waits, and no
+/// process works on it. INVALID: the manifest has an error. STATE DAMAGED: exit code 7.
+#[derive(Debug, Args)]
+#[command(aliases = ["get", "list", "ls", "show", "certificates"])]
+pub struct StatusArgs {
+    /// certificate (may be left out), issuer, order, challenge or request; then names.
+    #[arg(value_name = "KIND|NAME")]
+    pub words: Vec<OsString>,
 }
 
-/// `certctl describe`.
-pub(crate) fn describe(args: &DescribeArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
-    show_all(&args.words, Extent::Whole, shell)
+impl VerbArgs for StatusArgs {
+    const NEEDS_SETTINGS: bool = true;
+    const WRITES_METRICS: bool = false;
+    const EXAMPLES: &'static [Example] = &[
+        Example::new("certctl status", "List all certificates."),
+        Example::new("certctl status web", "Show a summary of one certificate."),
+        Example::new("certctl status -o prometheus", "Print metrics."),
+    ];
+
+    fn acts_as_owner(&self, has_files: bool) -> bool {
+        !has_files
+    }
+
+    fn run(&self, shell: &mut Shell) -> Result<ExitCode, CliError> {
+        show_all(&self.words, Extent::Summary, shell)
+    }
+}
+
+/// Show all that is known of one certificate: events, order, challenges, revocations.
+#[derive(Debug, Args)]
+pub struct DescribeArgs {
+    /// certificate (may be left out), issuer, order, challenge or request; then names.
+    #[arg(value_name = "KIND|NAME", required = true)]
+    pub words: Vec<OsString>,
+}
+
+impl VerbArgs for DescribeArgs {
+    const NEEDS_SETTINGS: bool = true;
+    const WRITES_METRICS: bool = false;
+    const EXAMPLES: &'static [Example] = &[
+        Example::new("certctl describe web", "Show all that is known of a certificate."),
+        Example::new("certctl describe order web-1-1", "Show one order."),
+    ];
+
+    fn acts_as_owner(&self, has_files: bool) -> bool {
+        !has_files
+    }
+
+    fn run(&self, shell: &mut Shell) -> Result<ExitCode, CliError> {
+        show_all(&self.words, Extent::Whole, shell)
+    }
 }
 
 /// Shows the objects of these words; certificates that are named, to this extent.

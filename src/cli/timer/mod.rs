@@ -9,19 +9,22 @@ mod host;
 mod installed;
 
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use super::args::{TimerPrintArgs, TimerVerb};
+use clap::{Args, Subcommand};
+
+use super::args::user as user_name;
 use super::environment::Source;
 use super::error::CliError;
 use super::exit::ExitCode;
 use super::files::put;
 use super::message::{Level, Message};
-use super::parse::{self, Origin, settings};
+use super::setting::{Origin, flags, settings};
 use super::shell::Shell;
+use super::verb::VerbArgs;
+use super::verbs::Example;
 use crate::resource::escape;
 use crate::trust::{Trusted, Walk, own_user};
-
 pub(crate) use cron_daemon::CronDaemon;
 pub(crate) use crontab::{CronRun, Crontabs};
 pub(crate) use host::Host;
@@ -30,6 +33,57 @@ pub(crate) use installed::{
     Scheduler, SocketUnit, TIMER, Units, enable_timer, has_timer, leaves_hooks_to_unit,
     masked_unit, retry_of_hooks,
 };
+
+/// Generate cron, systemd or launchd files.
+#[derive(Debug, Subcommand)]
+pub enum TimerVerb {
+    /// Print the files of a scheduler; installs nothing.
+    ///
+    /// --systemd: a hardened service with its timer, a socket for port 80, and a service that
+    /// runs hooks and reloads as root. All run hourly, at a host-specific minute.
+    Print(TimerPrintArgs),
+}
+
+impl VerbArgs for TimerVerb {
+    const NEEDS_SETTINGS: bool = true;
+    const WRITES_METRICS: bool = false;
+    const EXAMPLES: &'static [Example] = &[
+        Example::new("certctl timer print --cron", "Print a file for /etc/cron.d."),
+        Example::new(
+            "certctl timer print --systemd --dir /etc/systemd/system",
+            "Write the units of systemd.",
+        ),
+    ];
+
+    fn acts_as_owner(&self, _has_files: bool) -> bool {
+        false
+    }
+
+    fn run(&self, shell: &mut Shell) -> Result<ExitCode, CliError> {
+        timer(self, shell)
+    }
+}
+
+/// `certctl timer print`.
+#[derive(Debug, Args)]
+#[command(group(clap::ArgGroup::new("scheduler").required(true)))]
+pub struct TimerPrintArgs {
+    /// systemd units.
+    #[arg(long, group = "scheduler")]
+    pub systemd: bool,
+    /// A file for /etc/cron.d; with --user and this user's name, lines for crontab -e.
+    #[arg(long, group = "scheduler")]
+    pub cron: bool,
+    /// A property list for launchd.
+    #[arg(long, group = "scheduler")]
+    pub launchd: bool,
+    /// User that runs it [default: certctl for systemd, root for the others]
+    #[arg(long, value_name = "NAME", value_parser = user_name)]
+    pub user: Option<String>,
+    /// Write the files into this folder instead.
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+}
 
 /// Prints or writes the files of a scheduler.
 pub(super) fn timer(verb: &TimerVerb, shell: &mut Shell) -> Result<ExitCode, CliError> {
@@ -162,7 +216,7 @@ fn chosen_here(shell: &Shell) -> Chosen {
 /// The flags of this command line, for the scheduled runs: with absolute paths, and nothing in them
 /// that a scheduler or its shell would interpret.
 fn carried(shell: &Shell) -> Result<Vec<Flag>, CliError> {
-    let flags = parse::flags(&shell.matches).into_iter();
+    let flags = flags(&shell.matches).into_iter();
     let flags = flags.filter(|(name, _)| !LOOKS.contains(&name.as_str()));
     flags.map(|(name, word)| flag_of(name, &word)).collect()
 }

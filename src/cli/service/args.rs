@@ -7,15 +7,20 @@ use std::str::FromStr;
 
 use clap::Args;
 
-use super::values::{self, ValueError};
+use crate::cli::args::{ValueError, positive_duration};
 use crate::resource::GoDuration;
 
-/// `certctl run`.
+/// Run `certctl issue` now and at every interval, for containers and hosts without cron.
+///
+/// Each run is a separate process. SIGHUP starts a run; SIGTERM stops the current run cleanly
+/// and exits. Between runs, certctl keeps the HTTP-01 port open if the manifests need it.
+/// /healthz returns 503 if runs cannot do their work. /metrics has the state of the
+/// certificates, as printed by `status -o prometheus`.
 #[derive(Debug, Args)]
 pub struct RunArgs {
     /// Time from the start of one run to the start of the next
     #[arg(long, value_name = "DURATION", default_value = "1h", env = "CERTCTL_EVERY",
-          hide_env_values = true, value_parser = values::positive_duration)]
+          hide_env_values = true, value_parser = positive_duration)]
     pub every: GoDuration,
     /// Serve /healthz and /metrics at this loopback address, or at this path of a Unix socket
     #[arg(long, value_name = "ADDR|PATH", env = "CERTCTL_SERVE", hide_env_values = true)]

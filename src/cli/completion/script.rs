@@ -1,0 +1,49 @@
+//! `certctl completion`: the script for a shell.
+
+use clap::Args;
+use clap_complete::Shell as ShellName;
+
+use crate::cli::error::CliError;
+use crate::cli::exit::ExitCode;
+use crate::cli::shell::Shell;
+use crate::cli::verb::VerbArgs;
+use crate::cli::verbs::Example;
+
+/// Print a completion script for a shell
+///
+/// bash: certctl completion bash > /etc/bash_completion.d/certctl
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub struct CompletionArgs {
+    /// The shell.
+    pub shell: ShellName,
+}
+
+impl VerbArgs for CompletionArgs {
+    const NEEDS_SETTINGS: bool = false;
+    const WRITES_METRICS: bool = false;
+    const EXAMPLES: &'static [Example] = &[Example::new(
+        "certctl completion bash > /etc/bash_completion.d/certctl",
+        "Install the completion for bash.",
+    )];
+
+    fn acts_as_owner(&self, _has_files: bool) -> bool {
+        false
+    }
+
+    fn run(&self, shell: &mut Shell) -> Result<ExitCode, CliError> {
+        shell.output.data(script(self.shell))?;
+        Ok(ExitCode::Done)
+    }
+}
+
+/// The script for a shell; the same files are in `completions/`.
+pub fn script(shell: ShellName) -> &'static str {
+    match shell.to_string().as_str() {
+        "bash" => include_str!("../../../completions/certctl.bash"),
+        "elvish" => include_str!("../../../completions/certctl.elv"),
+        "fish" => include_str!("../../../completions/certctl.fish"),
+        "powershell" => include_str!("../../../completions/_certctl.ps1"),
+        _ => include_str!("../../../completions/_certctl"),
+    }
+}

@@ -1,0 +1,28 @@
+//! What a verb is: its arguments, and all else that certctl must know of it, in the verb's own file.
+//!
+//! Contract: a verb is a file that defines its arguments (a doc comment there is the help text) and
+//! this trait for them, and one line in the list of `args`. What it prints with -o json has a line
+//! in the list of documents in `cli`. Manual, help, completions and the tables of the book are made
+//! of these.
+
+use super::error::CliError;
+use super::exit::ExitCode;
+use super::shell::Shell;
+use super::verbs::Example;
+
+/// The arguments of a verb.
+pub(super) trait VerbArgs {
+    /// Whether an error in `config.toml` stops it.
+    const NEEDS_SETTINGS: bool;
+    /// Whether it changes what `--metrics-file` shows.
+    const WRITES_METRICS: bool;
+    /// Command lines to copy: one to four, of each verb below it.
+    const EXAMPLES: &'static [Example];
+
+    /// Whether root acts as the owner of the state: the verb does what a run does, or judges what a
+    /// run would be able to do. `has_files`: whether the command line has `-f`.
+    fn acts_as_owner(&self, has_files: bool) -> bool;
+
+    /// Does it.
+    fn run(&self, shell: &mut Shell) -> Result<ExitCode, CliError>;
+}
