@@ -174,6 +174,11 @@ fn replace(path: &Path, from: &str, to: &str) {
     put(path, text.replacen(from, to, 1).as_bytes());
 }
 
+/// Gives a document a version that none has yet.
+fn make_newer(path: &Path) {
+    replace(path, "\"version\": ", "\"version\": 9");
+}
+
 /// Changes content, and leaves size and time of change as they were.
 fn replace_unseen(path: &Path, from: &str, to: &str) {
     assert_eq!(from.len(), to.len());
@@ -382,13 +387,13 @@ const CHANGES: &[Change] = &[
         put(&twin.path(RECORDS).join("status.json"), b"{");
     }),
     ("a record is of a newer certctl", "STATE DAMAGED", |twin| {
-        replace(&twin.path(RECORDS).join("status.json"), "\"version\": 4", "\"version\": 5");
+        make_newer(&twin.path(RECORDS).join("status.json"));
     }),
     ("a request is broken", "STATE DAMAGED", |twin| {
         put(&twin.path(RECORDS).join("requests/1.json"), b"{");
     }),
     ("a request is of a newer certctl", "STATE DAMAGED", |twin| {
-        replace(&twin.path(RECORDS).join("requests/1.json"), "\"version\": 2", "\"version\": 3");
+        make_newer(&twin.path(RECORDS).join("requests/1.json"));
     }),
     ("a request is for another name", "PENDING", |twin| {
         let request = twin.path(RECORDS).join("requests/1.json");
@@ -398,7 +403,7 @@ const CHANGES: &[Change] = &[
         put(&twin.path(RECORDS).join("orders/1-1.json"), b"{");
     }),
     ("an order is of a newer certctl", "STATE DAMAGED", |twin| {
-        replace(&twin.path(RECORDS).join("orders/1-1.json"), "\"version\": 4", "\"version\": 5");
+        make_newer(&twin.path(RECORDS).join("orders/1-1.json"));
     }),
     ("an order is open to others", "STATE DAMAGED", |twin| {
         give_mode(&twin.path(RECORDS).join("orders/1-1.json"), 0o644);
@@ -417,7 +422,7 @@ const CHANGES: &[Change] = &[
         fs::remove_file(twin.live("web", "tls.key")).unwrap();
     }),
     ("the set is of a newer certctl", "STATE DAMAGED", |twin| {
-        replace(&twin.live("web", "metadata.json"), "\"version\": 2", "\"version\": 3");
+        make_newer(&twin.live("web", "metadata.json"));
     }),
     ("the link to the live set is gone", "LINKS MISSING", |twin| {
         fs::remove_file(twin.path(SECRET).join("..data")).unwrap();

@@ -133,12 +133,12 @@ fn a_request_of_an_older_format_is_brought_up_to_date_and_is_no_edit() {
     let world = issued();
     let path = world.state().path("certificates/default/web/requests/1.json");
     let present = fs::read_to_string(&path).unwrap();
-    let older = present.replacen("\"version\": 2", "\"version\": 1", 1).replacen(
-        "\"certificateSpec\": {",
-        "\"certificateSpec\": {\"secretName\": \"web-tls\",",
-        1,
-    );
-    assert_ne!(older, present);
+    let (version, rest) = present.split_once(',').unwrap();
+    assert!(version.starts_with("{\n  \"version\": "), "{version}");
+    let spec = "\"certificateSpec\": {";
+    assert!(rest.contains(spec), "{rest}");
+    let rest = rest.replacen(spec, &format!("{spec}\"secretName\": \"web-tls\","), 1);
+    let older = format!("{{\n  \"version\": 1,{rest}");
     world.write("state/certificates/default/web/requests/1.json", &older);
     world.issue().ends_in(0);
     assert_eq!(fs::read_to_string(&path).unwrap(), present);
