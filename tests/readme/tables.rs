@@ -25,7 +25,13 @@ pub(crate) fn tables() -> Vec<Table> {
         let rows = rows.map(|field| row(kind, &field, above)).collect();
         Table { page, name, head: &["field", "used", "meaning"], rows }
     };
-    vec![
+    let more = Table {
+        page: PROVIDERS,
+        name: "more providers",
+        head: &["solverName", "`config`", "in lego"],
+        rows: webhook_rows(),
+    };
+    let mut tables = vec![
         Table {
             page: VERB_PAGE,
             name: "verbs",
@@ -48,14 +54,10 @@ pub(crate) fn tables() -> Vec<Table> {
             head: &["field below `dns01`", "in lego"],
             rows: lego_rows(),
         },
-        #[cfg(feature = "more-dns-providers")]
-        Table {
-            page: PROVIDERS,
-            name: "more providers",
-            head: &["solverName", "`config`", "in lego"],
-            rows: webhook_rows(),
-        },
-    ]
+    ];
+    // In a build without them, the page has more than the source.
+    tables.extend(cfg!(feature = "more-dns-providers").then_some(more));
+    tables
 }
 
 impl Table {
@@ -77,23 +79,22 @@ impl Table {
 /// The row of a field: what is inside of it is named, unless it has rows, too.
 fn row(kind: Kind, field: &Field, above: &[&str]) -> Vec<String> {
     let used = if field.used == Used::Cluster { "ignored" } else { "yes" };
-    let mut meaning = as_markdown(field.rule);
+    let mut meaning = vec![as_markdown(field.rule)];
     if let Type::Word(words) = field.kind {
-        meaning.push_str(&format!(" One of {}.", words.0));
+        meaning.push(format!("One of {}.", words.0));
     } else if let Type::Words(words) = field.kind {
-        meaning.push_str(&format!(" Any of {}.", words.0));
+        meaning.push(format!("Any of {}.", words.0));
     }
     let inside = below(kind, field.path);
     if !inside.is_empty() && !above.contains(&field.path) {
-        let names: Vec<String> = inside.iter().map(|field| span(key_of(field.path))).collect();
-        meaning.push_str(&format!(" Fields: {}.", names.join(", ")));
+        meaning.push(format!("Fields: {}.", spans(inside.iter().map(|field| key_of(field.path)))));
     }
     match field.default {
         "" => {}
-        REQUIRED => meaning.push_str(" Required."),
-        default => meaning.push_str(&format!(" Default: {}.", as_markdown(default))),
+        REQUIRED => meaning.push("Required.".to_owned()),
+        default => meaning.push(format!("Default: {}.", as_markdown(default))),
     }
-    vec![span(field.path), used.to_owned(), meaning]
+    vec![span(field.path), used.to_owned(), meaning.join(" ")]
 }
 
 /// Each verb that can be run: its usage with its own flags, and the first sentence of its help.
@@ -122,11 +123,9 @@ fn usage(verb: &mut Command) -> String {
     let own = own.filter(|arg| !arg.is_global_set() && !arg.is_hide_set());
     let own = own.filter(|arg| arg.get_long() != Some("help"));
     let flags = own.map(|arg| arg.to_string().replace(['<', '>'], ""));
-    let flags: String = flags
-        .filter(|flag| !usage.contains(flag.split(' ').next().unwrap()))
-        .map(|flag| format!("[{flag}] "))
-        .collect();
-    format!("{usage} ").replace("[OPTIONS] ", &flags).trim_end().replace(['<', '>'], "")
+    let flags = flags.filter(|flag| !usage.contains(flag.split(' ').next().unwrap()));
+    let flags: Vec<String> = flags.map(|flag| format!("[{flag}] ")).collect();
+    format!("{usage} ").replace("[OPTIONS] ", &flags.concat()).trim_end().replace(['<', '>'], "")
 }
 
 /// The kinds of objects that are printed with -o json.
@@ -154,7 +153,6 @@ fn lego_rows() -> Vec<Vec<String>> {
 }
 
 /// The providers that a webhook can name.
-#[cfg(feature = "more-dns-providers")]
 fn webhook_rows() -> Vec<Vec<String>> {
     let providers = certctl::solver::dns01::webhook_providers().into_iter();
     let rows = providers.map(|provider| {
