@@ -52,6 +52,7 @@ use crate::workspace::{
 /// key, and issues nothing.
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub struct RevokeArgs {
     /// A certificate, as NAME or NAMESPACE/NAME, or a file with one in PEM.
     #[arg(value_name = "NAME|FILE")]

@@ -41,9 +41,9 @@ impl From<&webpki::Error> for TrustError {
             RequiredEkuNotFoundContext, UnknownIssuer,
         };
         if let CertExpired { not_after, .. } = error {
-            Self::Expired { not_after: instant(not_after) }
+            Self::Expired { not_after: instant(*not_after) }
         } else if let CertNotValidYet { not_before, .. } = error {
-            Self::NotYetValid { not_before: instant(not_before) }
+            Self::NotYetValid { not_before: instant(*not_before) }
         } else if matches!(error, RequiredEkuNotFoundContext(_)) {
             Self::Usage
         } else if *error == UnknownIssuer {
@@ -58,7 +58,7 @@ impl From<&webpki::Error> for TrustError {
     }
 }
 
-fn instant(time: &UnixTime) -> Timestamp {
+fn instant(time: UnixTime) -> Timestamp {
     let seconds = i64::try_from(time.as_secs()).unwrap_or(i64::MAX);
     Timestamp::from_second(seconds).unwrap_or(Timestamp::MAX)
 }

@@ -99,7 +99,7 @@ fn in_the_way(found: &Needed, units: Option<Units>) -> Option<Finding> {
         return None;
     }
     let found = port(found, is_hidden());
-    found.is_wrong().then(|| Finding { verdict: Verdict::Warning, ..found })
+    found.is_wrong().then_some(Finding { verdict: Verdict::Warning, ..found })
 }
 
 /// What is said of a port that this process does not get, where the service of the timer does.

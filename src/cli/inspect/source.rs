@@ -80,12 +80,13 @@ fn unreadable(place: &str, why: &Unreadable, source: &Source) -> CliError {
                 "with its certificate: cat CERTIFICATE {file} | certctl inspect -"
             ))
         }
-        (Unreadable::Offline, _) => error,
+        (Unreadable::Offline, _) | (_, Source::Name { .. } | Source::File(_) | Source::Stdin) => {
+            error
+        }
         (_, Source::Server { host, port }) => {
             let at = if host.contains(':') { format!("[{host}]:{port}") } else { place.to_owned() };
             error.hinted(format_args!("openssl s_client -connect {at} -servername {host}"))
         }
-        (_, Source::Name { .. } | Source::File(_) | Source::Stdin) => error,
     }
 }
 

@@ -200,7 +200,7 @@ fn run_of(
     variables: &[(String, String)],
 ) -> Option<CronRun> {
     let ends = |word: &&str| ["&&", "||", "|", ";", "&"].contains(word);
-    let mut commands = words.split(|word| ends(&word));
+    let mut commands = words.split(ends);
     let is_program =
         |word: &&str| Path::new(word).file_name().is_some_and(|name| name == "certctl");
     let own = |command: &&[&str]| {
