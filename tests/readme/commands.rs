@@ -7,7 +7,6 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use certctl::rehearsal::{Fault, ProblemType, RequestKind};
 use regex::Regex;
 
 use crate::commands_in_text;
@@ -147,18 +146,6 @@ fn with_names<'w>(shell: Shell<'w>, world: &World) -> Shell<'w> {
         .with("www.example.com:443", &server)
 }
 
-/// What a command is about beside the certificate.
-fn prepare(world: &World, line: &str) {
-    if line.contains(" forget ") {
-        fs::remove_file(world.path("config/web.yaml")).unwrap();
-    }
-    if line.contains(" --cancel") {
-        let refusal = Fault::Refuse { kind: ProblemType::Unauthorized, detail: "no".to_owned() };
-        world.next_fault(RequestKind::NewOrder, refusal);
-        world.run(&["revoke", "web"]).ends_in(5);
-    }
-}
-
 #[test]
 fn a_command_in_the_text_does_its_work() {
     let lines: BTreeSet<String> = pages().iter().flat_map(commands_in_text).collect();
@@ -174,7 +161,9 @@ fn a_command_in_the_text_does_its_work() {
         fs::copy(live, world.path("old.crt")).unwrap();
         world.run(&["renew", "web"]).ends_in(0);
         for line in lines {
-            prepare(&world, line);
+            if line.contains(" forget ") {
+                fs::remove_file(world.path("config/web.yaml")).unwrap();
+            }
             shell.run(&Typed { line: line.clone(), code: 0, shown: Vec::new() });
         }
     }
