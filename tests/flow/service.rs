@@ -126,8 +126,11 @@ fn answer_of_listener(address: SocketAddr) -> String {
 
 /// The first line, and not a byte of the next one.
 fn first_line(stream: &mut impl Read) -> String {
-    let bytes = stream.bytes().map(Result::unwrap).take_while(|byte| *byte != b'\n');
-    String::from_utf8(bytes.collect()).unwrap()
+    let (mut line, mut byte) = (Vec::new(), [0]);
+    while stream.read(&mut byte).unwrap() == 1 && byte != *b"\n" {
+        line.extend(byte);
+    }
+    String::from_utf8(line).unwrap()
 }
 
 #[test]

@@ -11,14 +11,14 @@
     reason = "test code outside of test functions"
 )]
 
-mod ca;
+pub(crate) mod ca;
 mod dns;
 mod port;
 mod server;
 mod tool;
 mod work;
 
-pub(crate) use ca::{Ca, Options, write_certificate};
+pub(crate) use ca::{Ca, Options};
 pub(crate) use dns::Dns;
 pub(crate) use port::free_port;
 pub(crate) use server::Server;

@@ -8,7 +8,8 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::json;
 
 use crate::pages::{page, typed};
-use crate::pebble_support::{block_on, client, free_port, installed, needed, write_certificate};
+use crate::pebble_support::ca::write_certificate;
+use crate::pebble_support::{block_on, client, free_port, installed, needed};
 use crate::shell::Shell;
 use crate::support::{World, until};
 
