@@ -17,6 +17,7 @@ use super::message::{Level, Message};
 use super::output::escape;
 use super::styled::Styled;
 use crate::engine::ports::StoreError;
+use crate::resource::NamespacedName;
 use crate::trust::{
     Remedy, command_for_denied, command_for_foreign, command_for_owner, quoted, sudo,
 };
@@ -117,9 +118,32 @@ impl From<TargetError> for CliError {
     fn from(error: TargetError) -> Self {
         let is_absence = matches!(error, TargetError::Unknown { .. });
         let (code, hint) = match &error {
-            TargetError::Ambiguous { .. } | TargetError::NotAName { .. } => (ExitCode::Usage, None),
-            TargetError::Several { .. } => (ExitCode::Manifest, None),
-            TargetError::Unknown { .. } => {
+            TargetError::NotAName { .. } => (ExitCode::Usage, None),
+            TargetError::Ambiguous { word, objects } => {
+                let path = quoted(&Path::new(".").join(word));
+                let objects = objects.iter().map(|NamespacedName { namespace, name }| {
+                    // With its namespace it is the path.
+                    let is_path = word.contains('/');
+                    if is_path {
+                        format!("{name} -n {namespace}")
+                    } else {
+                        format!("{namespace}/{name}")
+                    }
+                });
+                let by = std::iter::once(path).chain(objects).collect();
+                (ExitCode::Usage, Some(Hint::Instead { word: word.clone(), by }))
+            }
+            TargetError::Several { name, found } => {
+                let by = found.iter().map(ToString::to_string).collect();
+                (ExitCode::Manifest, Some(Hint::Instead { word: name.clone(), by }))
+            }
+            TargetError::Unknown { name, similar: Some(similar) } => {
+                let is_short = name.namespace.is_empty() && similar.namespace == "default";
+                let by = if is_short { similar.name.clone() } else { similar.to_string() };
+                let hint = Hint::Instead { word: name.name.clone(), by: vec![by] };
+                (ExitCode::Manifest, Some(hint))
+            }
+            TargetError::Unknown { similar: None, .. } => {
                 (ExitCode::Manifest, Some(Hint::Command("certctl status".to_owned())))
             }
             TargetError::HostName { certificate, .. } => {

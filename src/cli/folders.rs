@@ -3,6 +3,8 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use clap::parser::ValueSource;
+
 use super::environment::{Directory, SYSTEM_CONFIG, SYSTEM_STATE, Source};
 use super::error::CliError;
 use super::hint::Hint;
@@ -35,22 +37,77 @@ pub(super) fn sudo(verb: &str) -> String {
 /// its own, unless one was named.
 pub(super) fn next(shell: &Shell, verb: &str, config: Option<&Path>) -> String {
     let Shell { environment, global, .. } = shell;
-    let is_sudo = shell.environment.is_root() && shell.environment.value("SUDO_USER").is_some();
-    // sudo does not pass variables on.
-    let is_meant: fn(Source) -> bool = if is_sudo {
-        |source| matches!(source, Source::Flag(_) | Source::Variable(_))
-    } else {
-        |source| matches!(source, Source::Flag(_))
-    };
-    let program = if is_sudo { sudo("") } else { "certctl".to_owned() };
-    let folders = folders_of(shell, is_meant).into_iter();
+    let folders = folders_of(shell, is_passed_on(shell)).into_iter();
     let folders = folders.filter(|(flag, _)| config.is_none() || *flag != CONFIG_FLAG);
     let state = environment.state_dir(global.state_dir.as_deref());
     let state = config.filter(|_| state.is_ok_and(|state| is_usual(&state)));
     let state = state.map(|config| (STATE_FLAG, state_beside(config)));
     let config = config.map(|config| (CONFIG_FLAG, config.to_owned()));
     let flags = typed_flags(config.into_iter().chain(state).chain(folders));
-    format!("{program}{verb}{flags}")
+    format!("{}{verb}{flags}", Typed::program_of(shell))
+}
+
+/// How the user who typed the last command types the next one, about the same manifests and the same
+/// state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Typed {
+    /// certctl, with sudo where that started this process.
+    program: String,
+    /// The flags of the folders and of the manifests, a blank before each.
+    flags: String,
+}
+
+impl Default for Typed {
+    fn default() -> Self {
+        Self { program: PROGRAM.to_owned(), flags: String::new() }
+    }
+}
+
+impl Typed {
+    /// That of this process.
+    pub(super) fn of(shell: &Shell) -> Self {
+        let is_typed = shell.matches.value_source("filename") == Some(ValueSource::CommandLine);
+        let named =
+            shell.global.filename.iter().filter(|path| is_typed && **path != Path::new("-"));
+        let files = named.map(|path| ("-f", path.clone()));
+        let folders = folders_of(shell, is_passed_on(shell));
+        let flags = typed_flags(files.chain(folders));
+        Self { program: Self::program_of(shell), flags }
+    }
+
+    fn program_of(shell: &Shell) -> String {
+        if is_sudo(shell) { sudo("") } else { PROGRAM.to_owned() }
+    }
+
+    /// A command of certctl, such as `certctl renew web`, as it is typed here.
+    pub(super) fn command(&self, line: &str) -> String {
+        let verb = line.strip_prefix(PROGRAM).unwrap_or(line);
+        [&self.program, verb, &self.flags].concat()
+    }
+
+    /// What to do next, in the same way.
+    pub(super) fn hint(&self, hint: Hint) -> Hint {
+        match hint {
+            Hint::Command(line) => Hint::Command(self.command(&line)),
+            hint @ (Hint::Again { .. } | Hint::Instead { .. } | Hint::Shell(_) | Hint::Text(_)) => {
+                hint
+            }
+        }
+    }
+}
+
+fn is_sudo(shell: &Shell) -> bool {
+    shell.environment.is_root() && shell.environment.value("SUDO_USER").is_some()
+}
+
+/// Which folders the next command has to name.
+fn is_passed_on(shell: &Shell) -> fn(Source) -> bool {
+    if is_sudo(shell) {
+        // sudo does not pass variables on.
+        |source| matches!(source, Source::Flag(_) | Source::Variable(_))
+    } else {
+        |source| matches!(source, Source::Flag(_))
+    }
 }
 
 /// A state for manifests that are not in the usual folder: what is in the usual state is none of
@@ -106,12 +163,29 @@ fn of_other_manifests(
 /// typed, and the flags of its variables, for another user who has none of these.
 pub(super) fn with_the_line(error: CliError, shell: &Shell, words: &[OsString]) -> CliError {
     let again = |hint: Hint| {
-        let words = words.iter().skip(1).map(|word| format!(" {}", typed(&word.to_string_lossy())));
         let of_variables = flags_of(shell, |source| matches!(source, Source::Variable(_)));
-        let line = [program(), words.collect(), of_variables].concat();
-        hint.in_these(&flags(shell)).again(&line)
+        let line = [program(), retyped(words, None), of_variables].concat();
+        let hint = hint.in_these(&flags(shell)).again(&line);
+        hint.instead(|word, by| Typed::program_of(shell) + &retyped(words, Some((word, by))))
     };
     CliError { hint: error.hint.map(again), ..error }
+}
+
+/// What was typed, as another user types it.
+pub(super) fn as_user(user: &str, words: &[OsString]) -> String {
+    format!("sudo -u {user} {}{}", program(), retyped(words, None))
+}
+
+/// The arguments as they are typed, perhaps with another word in the place of one; a blank before
+/// each.
+fn retyped(words: &[OsString], instead: Option<(&str, &str)>) -> String {
+    let words = words.iter().skip(1).map(|one| {
+        let one = one.to_string_lossy();
+        let is_it = |word: &str| one == word || one.rsplit('/').next() == Some(word);
+        let by = instead.filter(|(word, _)| is_it(word)).map(|(_, by)| by.to_owned());
+        [" ", &by.unwrap_or_else(|| typed(&one))].concat()
+    });
+    words.collect()
 }
 
 /// A word as it is typed; a flag needs no quotes for its dashes.
@@ -165,6 +239,7 @@ fn folders_of(shell: &Shell, is_meant: fn(Source) -> bool) -> Vec<(&'static str,
     folders.collect()
 }
 
+const PROGRAM: &str = "certctl";
 const CONFIG_FLAG: &str = "--config-dir";
 const STATE_FLAG: &str = "--state-dir";
 
@@ -272,6 +347,17 @@ mod tests {
         let words = ["issue", "-f", "a b.yaml", "--state-dir", "-", "--", "x;y"];
         let line: Vec<String> = words.iter().map(|word| typed(word)).collect();
         assert_eq!(line.join(" "), "issue -f 'a b.yaml' --state-dir - -- 'x;y'");
+    }
+
+    #[test]
+    fn a_word_that_was_meant_otherwise_is_typed_anew() {
+        let words = ["certctl", "status", "default/wbe", "-f", "a b.yaml"].map(OsString::from);
+        assert_eq!(retyped(&words, Some(("wbe", "web"))), " status web -f 'a b.yaml'");
+        let hint = Hint::Instead { word: "web".into(), by: vec!["./web".into(), "a/web".into()] };
+        let words = ["certctl", "issue", "web"].map(OsString::from);
+        let hint = hint.instead(|word, by| format!("certctl{}", retyped(&words, Some((word, by)))));
+        let expected = "certctl issue ./web\ncertctl issue a/web";
+        assert_eq!(hint, Hint::Text(expected.to_owned()));
     }
 
     #[test]

@@ -21,6 +21,8 @@ pub enum Hint {
         /// A note, with its comma; or empty.
         note: String,
     },
+    /// What was typed, once more with each of these in the place of a word.
+    Instead { word: String, by: Vec<String> },
     /// A command line of other programs; printed as it stands.
     Shell(String),
     /// A sentence, or several commands; printed as it stands.
@@ -32,7 +34,20 @@ impl Hint {
     pub(super) fn in_these(self, flags: &str) -> Self {
         match self {
             Self::Command(line) => Self::Command(line + flags),
-            hint @ (Self::Again { .. } | Self::Shell(_) | Self::Text(_)) => hint,
+            hint @ (Self::Again { .. } | Self::Instead { .. } | Self::Shell(_) | Self::Text(_)) => {
+                hint
+            }
+        }
+    }
+
+    /// The same with a line for each word that may stand instead, as `line` makes it.
+    pub(super) fn instead(self, line: impl Fn(&str, &str) -> String) -> Self {
+        match self {
+            Self::Instead { word, by } => {
+                let lines: Vec<String> = by.iter().map(|by| line(&word, by)).collect();
+                Self::Text(lines.join("\n"))
+            }
+            hint @ (Self::Command(_) | Self::Again { .. } | Self::Shell(_) | Self::Text(_)) => hint,
         }
     }
 
@@ -40,7 +55,9 @@ impl Hint {
     pub(super) fn again(self, line: &str) -> Self {
         match self {
             Self::Again { by, note } => Self::Text([&by, line, &note].concat()),
-            hint @ (Self::Command(_) | Self::Shell(_) | Self::Text(_)) => hint,
+            hint @ (Self::Command(_) | Self::Instead { .. } | Self::Shell(_) | Self::Text(_)) => {
+                hint
+            }
         }
     }
 }
@@ -60,6 +77,7 @@ impl fmt::Display for Hint {
         match self {
             Self::Command(text) | Self::Shell(text) | Self::Text(text) => f.write_str(text),
             Self::Again { by, note } => write!(f, "{by}certctl …{note}"),
+            Self::Instead { by, .. } => f.write_str(&by.join("\n")),
         }
     }
 }

@@ -7,7 +7,7 @@
 //! `CERTCTL_LOG` holds a filter such as `certctl=info,certctl::acme=trace`; -v and -q override it.
 
 use std::borrow::Cow;
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use jiff::Timestamp;
 use thiserror::Error;
@@ -22,7 +22,9 @@ use tracing_subscriber::registry::LookupSpan;
 use super::args::GlobalArgs;
 use super::environment::Environment;
 use super::output::{AboveLines, LogFormat, Output, Paint, escape};
+use super::status::Width;
 use super::time::rfc3339;
+use super::wrap::fitted;
 use crate::engine::ports::{Clock, SystemClock};
 use crate::resource::{defuse_commands, escape_json};
 
@@ -84,7 +86,8 @@ where
             let is_timed = !style.is_terminal && !has_priorities;
             let has_time = style.format == LogFormat::Text || is_timed;
             let now = has_time.then_some(now);
-            let lines = Lines { now, color: style.color, has_priorities };
+            let is_terminal = style.is_terminal;
+            let lines = Lines { now, color: style.color, has_priorities, is_terminal };
             if style.format == LogFormat::Github {
                 let defuse = |line: &str| defuse_commands(line).into();
                 return Box::new(builder.event_format(Escaped(lines, defuse)).finish());
@@ -169,6 +172,7 @@ struct Lines {
     now: Option<fn() -> Timestamp>,
     color: bool,
     has_priorities: bool,
+    is_terminal: bool,
 }
 
 impl<S, N> FormatEvent<S, N> for Lines
@@ -182,6 +186,17 @@ where
         mut writer: Writer<'_>,
         event: &Event<'_>,
     ) -> fmt::Result {
+        let mut line = String::new();
+        self.write(&mut line, event)?;
+        match Width::of_stderr().filter(|_| self.is_terminal) {
+            Some(columns) => writer.write_str(&fitted(&line, columns)),
+            None => writer.write_str(&line),
+        }
+    }
+}
+
+impl Lines {
+    fn write(&self, writer: &mut String, event: &Event<'_>) -> fmt::Result {
         let mut fields = Fields::default();
         event.record(&mut fields);
         if let Some(now) = self.now {

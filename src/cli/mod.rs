@@ -29,6 +29,7 @@ pub mod yaml;
 
 mod account;
 mod advice;
+mod blocked;
 mod check;
 mod core_dump;
 mod count;
@@ -192,7 +193,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: Environme
         print_error(&error, &mut shell);
         error.code
     });
-    owner::explain(code, &mut shell);
+    owner::explain(code, &mut shell, &words);
     code
 }
 

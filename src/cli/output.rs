@@ -14,7 +14,9 @@ use jiff::Timestamp;
 use super::environment::Environment;
 use super::journal;
 use super::message::{self, Level, Message};
+use super::status::Width;
 pub use super::styled::Paint;
+use super::wrap::fitted;
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::manifest::Diagnostic;
 use crate::resource::defuse_commands;
@@ -132,7 +134,11 @@ impl Output {
                 self.say(&journal::with_priority(&text, message.level.priority()));
             }
             LogFormat::Auto | LogFormat::Text => {
-                self.say(&message.text.text(self.stderr.has_color));
+                let text = message.text.text(self.stderr.has_color);
+                match Width::of_stderr().filter(|_| self.stderr.is_terminal) {
+                    Some(columns) => self.say(&fitted(&text, columns)),
+                    None => self.say(&text),
+                }
             }
             LogFormat::Github => self.say(&defuse_commands(&message.text.to_string())),
             LogFormat::Json => self.say(&message.json((self.now)())),

@@ -3,14 +3,17 @@
 //! A run by hand and the one of a timer then write the same files, may read the same secrets, and
 //! fail for the same reasons. Of root's rights, those to open port 80 and to run hooks as root stay.
 
+use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 
 use clap::parser::ValueSource::DefaultValue;
 
 use super::args::HookTime;
+use super::environment::{Directory, Source};
 use super::error::CliError;
 use super::exit::ExitCode;
+use super::folders;
 use super::message::Level;
 use super::output::escape;
 use super::shell::Shell;
@@ -41,12 +44,23 @@ pub(super) fn become_owner(shell: &mut Shell) -> Result<(), CliError> {
 }
 
 /// Says whose rights the run had, behind what these may be the reason of.
-pub(super) fn explain(code: ExitCode, shell: &mut Shell) {
+pub(super) fn explain(code: ExitCode, shell: &mut Shell, words: &[OsString]) {
     let may_be_reason = matches!(code, ExitCode::Manifest | ExitCode::Output | ExitCode::State);
     // Where the errors are told once a day, so is this.
     let is_told = may_be_reason && (shell.output.has_talked() || shell.output.has_data());
     if let Some(owner) = shell.acts_as.take().filter(|_| is_told) {
-        let text = format!("ran as {owner}, the owner of the state, not as root");
+        let mut text = format!("ran as {owner}, the owner of the state, not as root");
+        let (environment, global) = (&shell.environment, &shell.global);
+        let is_named = |found: &Directory| matches!(found.source, Source::Flag(_));
+        let state = environment.state_dir(global.state_dir.as_deref()).ok();
+        let config = environment.config_dir(global.config_dir.as_deref()).ok();
+        // The manifests are root's then, and the state remembers those of its owner.
+        if state.as_ref().is_some_and(is_named) && !config.as_ref().is_some_and(is_named) {
+            let user = owner.strip_prefix("user ").map(|uid| format!("'#{uid}'"));
+            let user = user.unwrap_or_else(|| owner.clone());
+            let line = folders::as_user(&user, words);
+            text = format!("{text}\n  with the manifests of {owner}: {line}");
+        }
         shell.output.talk(Level::Info, &text);
     }
 }

@@ -18,7 +18,9 @@ use super::advice;
 use super::output::{When, escape, write_above};
 use super::report;
 use super::shell::Shell;
+use super::status::Width;
 use super::time::rfc3339;
+use super::wrap::fitted;
 use crate::controller::Awaited;
 use crate::engine::{self, Ended, Observer, Wait};
 use crate::report::{Ending, Report};
@@ -178,7 +180,9 @@ fn awaited(what: &Awaited) -> String {
     match what {
         Awaited::Slot(identifier) => format!("{identifier} is waiting for a free slot"),
         Awaited::Challenge(challenge) => {
-            format!("{}: {}", challenge.spec.identifier, challenge.shown_reason())
+            let (name, why) = (challenge.spec.identifier.to_string(), challenge.shown_reason());
+            // An error of the DNS begins with the name.
+            if why.starts_with(&format!("{name} ")) { why } else { format!("{name}: {why}") }
         }
         Awaited::InsteadOfSelfCheck { challenge, left } => {
             format!("{}: {}", challenge.identifier, challenge.waiting_instead(*left))
@@ -383,7 +387,10 @@ impl Observer for Progress {
     /// rule, else after two checks.
     fn waits(&self, certificate: &NamespacedName, wait: &Wait) {
         let Wait { what, deadline, obstructed } = wait;
-        let why = &awaited(what);
+        let name = report::short(certificate);
+        let why = awaited(what);
+        // A certificate may have the name of its host, which stands in front already.
+        let why = &why.strip_prefix(&format!("{name}: ")).unwrap_or(&why).to_owned();
         self.stage(certificate, why);
         let lines = self.lines.as_ref().filter(|_| self.is_watched);
         let Some(lines) = lines else { return self.log_wait(certificate, wait) };
@@ -393,13 +400,13 @@ impl Observer for Progress {
         if !is_first && !is_time() {
             return;
         }
-        let name = report::short(certificate);
         let until = deadline.map(|time| {
             format!("; this run waits until {} (--timeout), the next one continues", rfc3339(time))
         });
         let remedy = remedy(obstructed.as_ref()).map(|line| format!("\n  try: {line}"));
         let until = until.unwrap_or_default();
         let text = format!("{name}: {}{until}{}", escape(why), remedy.unwrap_or_default());
+        let text = Width::of_stderr().map(|columns| fitted(&text, columns - 1)).unwrap_or(text);
         // Without the terminal there is nothing to report to.
         drop(lines.println(text));
     }

@@ -31,7 +31,7 @@ use super::verb::VerbArgs;
 use super::verbs::Example;
 use crate::engine::{Observer, Task};
 use crate::report::{Ending, Report};
-use crate::resource::{Event, EventType, NamespacedName};
+use crate::resource::{Event, EventType, NamespacedName, Reason};
 use crate::workspace::{Job, Rehearsal, Scratch, Workspace};
 
 /// Run the whole flow against a built-in throw-away CA; changes no real state.
@@ -226,12 +226,32 @@ struct Script(RefCell<BTreeMap<NamespacedName, Vec<(EventType, String)>>>);
 
 impl Observer for Script {
     fn event(&self, certificate: &NamespacedName, event: &Event) {
+        if !is_step(event) {
+            return;
+        }
         let mut steps = self.0.borrow_mut();
         let steps = steps.entry(certificate.clone()).or_default();
         steps.push((event.kind, event.message.clone()));
     }
 
     fn stage(&self, _certificate: &NamespacedName, _stage: &str) {}
+}
+
+/// Whether it is something that a person would call a step: not what certctl only keeps its books
+/// with.
+fn is_step(event: &Event) -> bool {
+    let is_bookkeeping = matches!(
+        event.reason,
+        Reason::Generated
+            | Reason::Reused
+            | Reason::Requested
+            | Reason::OrderCreated
+            | Reason::Created
+            | Reason::Started
+            | Reason::Requeued
+            | Reason::Released
+    );
+    event.kind == EventType::Warning || !is_bookkeeping
 }
 
 fn print_steps(shell: &mut Shell, script: &Script, report: &Report) {

@@ -295,8 +295,8 @@ fn fixes(details: &Details) -> impl Iterator<Item = Hint> {
 /// When the live certificate expires, if there is one.
 fn ends(not_after: Option<Rfc3339>, style: &Style) -> Option<Row> {
     let at = not_after?.0;
-    let word = if at > style.now { "in place until" } else { "expired" };
-    Row::new("live", format!("{word} {}", style.time(at)))
+    let word = if at > style.now { "still valid until" } else { "expired" };
+    Row::new("in use", format!("{word} {}", style.time(at)))
 }
 
 /// What is told of a wait.

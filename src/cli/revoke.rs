@@ -109,7 +109,7 @@ pub(crate) fn revoke(args: &RevokeArgs, shell: &mut Shell) -> Result<ExitCode, C
         return on_one_thread(cancel(args, shell));
     }
     let known = known_names(shell, std::slice::from_ref(&args.target))?;
-    match Target::read(&args.target, &|path| path.exists(), &|name| name.is_among(&known))? {
+    match Target::read(&args.target, &|path| path.exists(), &known)? {
         Target::Stdin => Err(usage("`-` is neither a certificate's name nor a file")),
         Target::Path(path) if args.now || args.no_issue => Err(usage(&format!(
             "--now and --no-issue are for a certificate by name; {} is a file",

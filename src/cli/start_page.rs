@@ -9,7 +9,10 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
+use unicode_width::UnicodeWidthStr as _;
+
 use super::args::Format;
+use super::blocked::Blocked;
 use super::count::count;
 use super::environment::Source;
 use super::error::CliError;
@@ -20,10 +23,11 @@ use super::output::{Paint, escape};
 use super::report::short;
 use super::run::on_one_thread;
 use super::shell::Shell;
-use super::status::{Scene, Verdict};
+use super::status::{Remedy, Scene, Step, Upcoming, Verdict};
 use super::time;
-use super::timer::{Scheduler, enable_timer, line_of_user, retry_of_hooks};
-use super::wrap::wrap;
+use super::timer::{Scheduler, enable_timer, line_of_user};
+use super::wrap::{behind, wrap};
+use crate::engine::Task;
 use crate::engine::ports::StoreError;
 use crate::trust::quoted;
 use crate::workspace::view::CertificateView;
@@ -38,7 +42,7 @@ pub(super) fn start_page(shell: &mut Shell) -> Result<ExitCode, CliError> {
     let settings = shell.settings()?;
     let scene = Scene::of(shell);
     let place = Place::of(shell, &settings);
-    let text = match on_one_thread(Box::pin(Found::read(settings, &scene)))? {
+    let text = match on_one_thread(Box::pin(Found::read(shell, settings, &scene)))? {
         Some(found) => {
             for mistake in &shell.config.mistakes {
                 shell.output.finding(mistake);
@@ -59,8 +63,6 @@ struct Place {
     /// The folder of manifests, for `--into`.
     config: Option<PathBuf>,
     state: PathBuf,
-    /// The flags of these folders, for commands.
-    flags: String,
     /// The command that shows this page to root, who acts as the owner of the state.
     as_root: String,
     /// What runs certctl; `None` where these folders are not those of a scheduled run.
@@ -75,7 +77,6 @@ impl Place {
     fn of(shell: &Shell, settings: &Settings) -> Self {
         let (environment, global) = (&shell.environment, &shell.global);
         let config = environment.config_dir(global.config_dir.as_deref()).ok();
-        let flags = folders::flags(shell);
         let scheduler = config.as_ref().and_then(Scheduler::of_config);
         let is_of_user = config.as_ref().is_some_and(|found| found.source == Source::User);
         let config = config.map(|found| found.path);
@@ -88,15 +89,20 @@ impl Place {
         let unread = folders::unread(shell);
         let state = settings.state_dir.clone();
         let as_root = folders::as_root(shell, "");
-        Self { manifests, config, state, flags, as_root, scheduler, is_of_user, unread }
+        Self { manifests, config, state, as_root, scheduler, is_of_user, unread }
     }
 
     /// The page of a user who may not read the state, or the manifests.
     fn denied(&self, scene: &Scene) -> String {
         let text = "This user has no permission to read certctl's manifests or state:";
-        let rows = [("manifests", self.manifests.clone()), ("state", self.state())];
+        let rows =
+            [Line::new("manifests", self.manifests.clone()), Line::new("state", self.state())];
         let command = format!("  {}\n", self.as_root);
-        wrap(text, "", columns(scene)) + &lines(&rows) + "\n" + &heading("Next:", scene) + &command
+        wrap(text, "", scene.columns())
+            + &lines(&rows, scene.columns())
+            + "\n"
+            + &heading("Next:", scene)
+            + &command
     }
 
     /// The state, for people.
@@ -106,16 +112,37 @@ impl Place {
     }
 
     /// What is known of the scheduler.
-    fn scheduler(&self) -> Option<String> {
+    fn scheduler(&self) -> Option<Line> {
         let path = |path: &Path| escape(&path.to_string_lossy()).into_owned();
+        let line = |text: String| Line::new("scheduler", text);
         Some(match self.scheduler.as_ref()? {
-            Scheduler::Enabled(found) => path(found),
+            Scheduler::Enabled(found) => line(path(found)),
             Scheduler::Disabled(found) => {
-                format!("{} is not enabled: {}", path(found), enable_timer(self.is_of_user))
+                let text = format!("{} is not enabled", path(found));
+                line(text).and(enable_timer(self.is_of_user))
             }
-            Scheduler::Absent if self.is_of_user => format!("none found: {}", line_of_user()),
-            Scheduler::Absent => "none found: certctl timer print --systemd, or --cron".to_owned(),
+            Scheduler::Absent if self.is_of_user => {
+                line("none found".to_owned()).and(line_of_user())
+            }
+            Scheduler::Absent => line("none found".to_owned()).and(OF_SYSTEMD.to_owned()),
         })
+    }
+}
+
+/// A word, what is known of it, and a command.
+struct Line {
+    word: &'static str,
+    text: String,
+    command: Option<String>,
+}
+
+impl Line {
+    fn new(word: &'static str, text: String) -> Self {
+        Self { word, text, command: None }
+    }
+
+    fn and(self, command: String) -> Self {
+        Self { command: Some(command), ..self }
     }
 }
 
@@ -139,57 +166,80 @@ struct Found {
     next: Option<Next>,
     /// The first Issuer of the manifests.
     issuer: Option<String>,
+    /// What on this host is in the way.
+    blocked: Vec<Blocked>,
 }
 
 /// What happens next to a certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Next {
-    /// Not before now.
+    /// Now where the next run does it.
     at: Timestamp,
     /// As a command accepts it.
     name: String,
-    event: &'static str,
+    step: Step,
 }
 
 impl Next {
-    /// The event of a certificate that is renewed at this time unless an attempt failed.
-    fn of(
-        view: &CertificateView,
-        verdict: Verdict,
-        renewal: Option<Timestamp>,
-        now: Timestamp,
-    ) -> Option<Self> {
-        let retry = view.next_attempt.filter(|at| *at > now);
-        let retry = retry.or((verdict == Verdict::Failed).then_some(now));
-        let (at, event) = match (retry, renewal) {
-            (Some(at), _) => (at, "retry"),
-            (None, Some(at)) => (at.max(now), "renewal"),
-            (None, None) => return None,
+    fn of(view: &CertificateView, upcoming: Upcoming, now: Timestamp) -> Option<Self> {
+        let (step, at) = match upcoming {
+            Upcoming::At(step, at) => (step, at),
+            Upcoming::NextRun(step) => (step, now),
+            Upcoming::Never | Upcoming::UnderWay => return None,
         };
-        Some(Self { at, name: short(&view.key), event })
+        Some(Self { at, name: short(&view.key), step })
     }
 
     fn told(&self, scene: &Scene) -> String {
-        let Self { at, name, event } = self;
-        let when = if *at > scene.now { told(*at, scene) } else { "due".to_owned() };
-        format!("{event} of {name}, {when}")
+        let Self { at, name, step } = self;
+        let when = if *at > scene.now { told(*at, scene) } else { "by the next run".to_owned() };
+        format!("{} of {name}, {when}", step.noun())
     }
 }
 
-/// A certificate that is not as it should be.
+/// Something that is not as it should be.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Fault {
-    /// The place of its verdict among all.
+    /// The place of its kind among all.
     rank: usize,
-    /// As a command accepts it; empty for a document that is no Certificate.
+    /// The certificate, as a command accepts it, or several; empty for a document that is none.
     name: String,
     sentence: String,
-    has_manifest: bool,
+    /// What helps, with what it is for.
+    remedies: Vec<Remedy>,
+    /// What to do where that is no command.
+    advice: Option<String>,
+}
+
+/// The kinds of faults.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wrong {
+    /// With the certificate itself.
+    Verdict(Verdict),
+    /// On this host.
+    Blocked,
+}
+
+impl Wrong {
+    fn rank(self) -> Option<usize> {
+        WORST_FIRST.iter().position(|wrong| *wrong == self)
+    }
+
+    fn word(self, color: bool) -> String {
+        match self {
+            Self::Verdict(verdict) => verdict.paint().on(verdict.word(), color),
+            Self::Blocked => Paint::Bad.on("BLOCKED", color),
+        }
+    }
 }
 
 impl Found {
     /// Reads manifests and state; `None` where this user may not.
-    async fn read(settings: Settings, scene: &Scene) -> Result<Option<Self>, CliError> {
+    async fn read(
+        shell: &Shell,
+        settings: Settings,
+        scene: &Scene,
+    ) -> Result<Option<Self>, CliError> {
         let config = settings.config_dir.as_deref().filter(|_| settings.files.is_empty());
         let listed = config.map(fs::read_dir);
         if let Some(Err(error)) = listed
@@ -206,24 +256,32 @@ impl Found {
         workspace.forget_manifests();
         let targets = workspace.targets(&request, selection)?;
         let issuer = targets.loaded.issuers.first().map(|issuer| issuer.metadata.name.clone());
-        let mut found = Self { last: workspace.last_write(), issuer, ..Self::default() };
+        let tasks: Vec<&Task> = targets.tasks.iter().collect();
+        let blocked = match Blocked::all(shell, &workspace, &targets, &tasks).await {
+            Err(error) if is_denied(&error) => return Ok(None),
+            found => found?,
+        };
+        let mut found = Self { last: workspace.last_write(), issuer, blocked, ..Self::default() };
         let show = |view: CertificateView| {
             found.add(&view, scene);
             Ok::<_, StoreError>(())
         };
         match Box::pin(workspace.each_view(&targets, None, Depth::Line, scene.now, show)).await {
             Err(error) if is_denied(&error) => Ok(None),
-            read => read.map(|()| Some(found)).map_err(CliError::from),
+            read => {
+                read?;
+                found.add_blocked(scene);
+                Ok(Some(found))
+            }
         }
     }
 
     fn add(&mut self, view: &CertificateView, scene: &Scene) {
         let verdict = Verdict::of(view, scene.now);
-        // What has no manifest, or was revoked for good, is not renewed.
-        let renews = view.certificate.is_some() && !view.never_renews() && !view.ends_here();
-        let renewal = view.renewal_time.filter(|_| renews);
+        let upcoming = Upcoming::of(view, verdict, scene.now);
+        let is_due = matches!(upcoming, Upcoming::NextRun(_));
         let counted = match verdict {
-            Verdict::Ready if renewal.is_some_and(|at| at <= scene.now) => &mut self.due,
+            Verdict::Ready if is_due => &mut self.due,
             Verdict::Ready | Verdict::Renewing => &mut self.ready,
             Verdict::Pending | Verdict::Issuing => &mut self.due,
             Verdict::Waiting | Verdict::Deferred => &mut self.waiting,
@@ -239,26 +297,56 @@ impl Found {
             | Verdict::Invalid => &mut self.failing,
         };
         *counted += 1;
-        let name = if view.has_name() { short(&view.key) } else { String::new() };
-        let next = Next::of(view, verdict, renewal, scene.now).filter(|_| renews);
+        let next = Next::of(view, upcoming, scene.now);
         if let Some(next) = next
             && self.next.as_ref().is_none_or(|known| next.at < known.at)
         {
             self.next = Some(next);
         }
-        if let Some(rank) = WORST_FIRST.iter().position(|wrong| *wrong == verdict) {
-            let sentence = verdict.sentence(view, scene);
-            let has_manifest = view.certificate.is_some();
-            let fault = Fault { rank, name, sentence, has_manifest };
-            self.troubled += 1;
-            let at = self.faults.partition_point(|known| *known <= fault);
-            self.faults.insert(at, fault);
-            self.faults.truncate(MOST_SHOWN);
+        let is_blocked = self.blocked.iter().any(|blocked| blocked.is_of(&view.key));
+        // What is in the way now is newer than what failed, and says more.
+        let is_told = is_blocked && MAY_BE_BLOCKED.contains(&verdict);
+        if let Some(rank) = Wrong::Verdict(verdict).rank().filter(|_| !is_told) {
+            self.note(Fault {
+                rank,
+                name: if view.has_name() { short(&view.key) } else { String::new() },
+                sentence: verdict.sentence(view, scene),
+                remedies: Remedy::of(view, verdict, scene),
+                advice: None,
+            });
         }
     }
 
+    /// Adds what is in the way on this host.
+    fn add_blocked(&mut self, scene: &Scene) {
+        for Blocked { fact, fix, certificates } in std::mem::take(&mut self.blocked) {
+            let Some(rank) = Wrong::Blocked.rank() else { continue };
+            let names: Vec<String> = certificates.iter().map(short).collect();
+            let (name, sentence) = (names_of(&names), escape(&fact).into_owned());
+            let (mut remedies, mut advice) = (Vec::new(), None);
+            match fix.map(|fix| scene.typed.hint(fix)) {
+                Some(Hint::Command(command) | Hint::Shell(command)) => {
+                    remedies.push(Remedy { command, what: "put that right" });
+                }
+                Some(hint @ (Hint::Text(_) | Hint::Again { .. } | Hint::Instead { .. })) => {
+                    advice = Some(hint.to_string())
+                }
+                None => {}
+            }
+            self.note(Fault { rank, name, sentence, remedies, advice });
+        }
+    }
+
+    /// Keeps the worst.
+    fn note(&mut self, fault: Fault) {
+        self.troubled += 1;
+        let at = self.faults.partition_point(|known| *known <= fault);
+        self.faults.insert(at, fault);
+        self.faults.truncate(MOST_SHOWN);
+    }
+
     fn page(&self, place: &Place, scene: &Scene) -> String {
-        let width = columns(scene);
+        let width = scene.columns();
         let Self { ready, due, waiting, failing, orphaned, .. } = *self;
         let total = ready + due + waiting + failing + orphaned;
         if total == 0 {
@@ -275,18 +363,14 @@ impl Found {
         let groups: Vec<String> = groups.map(|(number, word)| format!("{number} {word}")).collect();
         let (total, groups) = (count(total, "certificate"), groups.join(", "));
         let mut text = wrap(&format!("{total}: {groups}"), "", width);
-        let last = match self.last {
-            Some(at) => format!("{} (the last that changed something)", told(at, scene)),
-            None => "never".to_owned(),
-        };
-        let mut rows = vec![("manifests", place.manifests.clone()), ("last run", last)];
-        rows.extend(self.next.as_ref().map(|next| ("next", next.told(scene))));
-        rows.extend(place.scheduler().map(|found| ("scheduler", found)));
-        text += &lines(&rows);
+        let last = self.last.map_or_else(|| "never".to_owned(), |at| told(at, scene));
+        let mut rows =
+            vec![Line::new("manifests", place.manifests.clone()), Line::new("last change", last)];
+        rows.extend(self.next.as_ref().map(|next| Line::new("next", next.told(scene))));
+        rows.extend(place.scheduler());
+        text += &lines(&rows, width);
         text += &self.wrong(scene, width);
-        text + "\n"
-            + &heading("Next:", scene)
-            + &steps(&self.next_steps(place, scene.has_reload_unit), width)
+        text + "\n" + &heading("Next:", scene) + &steps(&self.next_steps(place, scene), width)
     }
 
     /// The worst, each in its own words.
@@ -295,51 +379,47 @@ impl Found {
             return String::new();
         }
         let mut text = String::from("\n") + &heading("Problems:", scene);
-        for fault in &self.faults {
-            let Some(verdict) = WORST_FIRST.get(fault.rank) else { continue };
-            let word = verdict.paint().on(verdict.word(), scene.color);
-            let name = if fault.name.is_empty() { "a manifest" } else { &fault.name };
-            text.push_str(&["  ", &escape(name), ": ", &word, "\n"].concat());
-            text += &wrap(&fault.sentence, "    ", width);
+        for Fault { rank, name, sentence, remedies, advice } in &self.faults {
+            let Some(wrong) = WORST_FIRST.get(*rank) else { continue };
+            let name = if name.is_empty() { "a manifest" } else { name };
+            text.push_str(&["  ", &escape(name), ": ", &wrong.word(scene.color), "\n"].concat());
+            text += &wrap(sentence, "    ", width);
+            if let Some(advice) = advice {
+                text += &wrap(&format!("try: {advice}"), "    ", width);
+            }
+            // The first one comes first below, as well.
+            for Remedy { command, .. } in remedies.iter().take(1) {
+                text.push_str(&["    try: ", command, "\n"].concat());
+            }
         }
         let more = self.troubled.saturating_sub(self.faults.len());
         if more > 0 {
-            text.push_str(&["  and ", &more.to_string(), " more: certctl status\n"].concat());
+            let status = scene.typed.command("certctl status");
+            text.push_str(&["  and ", &more.to_string(), " more: ", &status, "\n"].concat());
         }
         text
     }
 
     /// Three commands, and what each is for.
-    fn next_steps(&self, place: &Place, by_unit: bool) -> Vec<(Hint, &'static str)> {
-        let of = |line: &str, what| (Hint::Command(format!("certctl {line}")), what);
+    fn next_steps(&self, place: &Place, scene: &Scene) -> Vec<(String, &'static str)> {
+        let of = |line: &str, what| (scene.typed.command(&format!("certctl {line}")), what);
         let mut steps = Vec::new();
         if let Some(worst) = self.faults.first() {
-            let name = &worst.name;
-            let verdict = WORST_FIRST.get(worst.rank).copied();
-            if !name.is_empty() && verdict != Some(Verdict::Invalid) {
-                steps.push(of(&format!("status {name}"), "show its details"));
+            let helps = worst.remedies.iter().take(1);
+            steps.extend(helps.map(|remedy| (remedy.command.clone(), remedy.what)));
+            let is_of_one = match WORST_FIRST.get(worst.rank) {
+                Some(Wrong::Verdict(verdict)) => *verdict != Verdict::Invalid,
+                Some(Wrong::Blocked) | None => false,
+            };
+            if is_of_one && !worst.name.is_empty() {
+                steps.insert(0, of(&format!("status {}", worst.name), "show its details"));
             }
-            steps.extend(match verdict {
-                Some(Verdict::Invalid) => {
-                    Some(of("validate", "each mistake, with its file and line"))
-                }
-                Some(Verdict::NoManifest | Verdict::Revoked) if !worst.has_manifest => {
-                    Some(of(&format!("forget {name}"), "stop managing it"))
-                }
-                Some(Verdict::PendingDeploy) => {
-                    Some((retry_of_hooks(by_unit, name), "run its outputs and hooks now"))
-                }
-                Some(Verdict::Revoked) => Some(of(&format!("renew {name}"), "replace it")),
-                _ => None,
-            });
         } else if self.due == 0 {
             let line = match (&place.scheduler, place.is_of_user) {
                 (None | Some(Scheduler::Enabled(_)), _) => None,
-                (Some(Scheduler::Absent), true) => Some(Hint::Command(line_of_user())),
-                (Some(Scheduler::Absent), false) => Some(Hint::Command(OF_SYSTEMD.to_owned())),
-                (Some(Scheduler::Disabled(_)), is_of_user) => {
-                    Some(Hint::Text(enable_timer(is_of_user)))
-                }
+                (Some(Scheduler::Absent), true) => Some(line_of_user()),
+                (Some(Scheduler::Absent), false) => Some(OF_SYSTEMD.to_owned()),
+                (Some(Scheduler::Disabled(_)), is_of_user) => Some(enable_timer(is_of_user)),
             };
             steps.extend(line.map(|line| (line, "renew automatically")));
             steps.push(of("status", "one line for each certificate"));
@@ -352,18 +432,21 @@ impl Found {
             steps.push(of("status", "one line for each certificate"));
         }
         steps.truncate(STEPS);
-        steps.into_iter().map(|(command, what)| (command.in_these(&place.flags), what)).collect()
+        steps
     }
 
     /// The page of a folder without a Certificate: from nothing to one.
     fn nothing(&self, place: &Place, scene: &Scene) -> String {
-        let width = columns(scene);
-        let mut rows = vec![("manifests", place.manifests.clone()), ("state", place.state())];
-        let unread = place.unread.map(|path| {
-            format!("{path}, of the scheduled runs of this host: {}", folders::sudo(""))
-        });
-        rows.extend(unread.map(|unread| ("not read", unread)));
-        let mut text = String::from("No certificate yet.\n") + &lines(&rows);
+        let width = scene.columns();
+        let mut rows = vec![
+            Line::new("manifests", place.manifests.clone()),
+            Line::new("state", place.state()),
+        ];
+        rows.extend(place.unread.map(|path| {
+            let text = format!("{path}, which the scheduled runs of this host use");
+            Line::new("not read", text).and(folders::sudo(""))
+        }));
+        let mut text = String::from("No certificate yet.\n") + &lines(&rows, width);
         let into = place.config.as_deref().map_or_else(|| "FOLDER".to_owned(), quoted);
         let issuer =
             format!("certctl create issuer {STAGING} --email you@example.com --into {into}");
@@ -373,10 +456,10 @@ impl Found {
             Some(issuer) => format!(" --issuer {issuer}"),
         };
         let certificate = format!("certctl create certificate www.example.com{of} --into {into}");
-        let issue = format!("certctl issue{}", place.flags);
+        let issue = scene.typed.command("certctl issue");
         let lines = match self.issuer {
             None => [issuer, certificate, issue],
-            Some(_) => [certificate, format!("certctl plan{}", place.flags), issue],
+            Some(_) => [certificate, scene.typed.command("certctl plan"), issue],
         };
         text += "\n";
         let about = "To get a certificate, with your e-mail address and DNS name:";
@@ -404,13 +487,11 @@ fn is_denied(error: &StoreError) -> bool {
 }
 
 /// Commands, and behind or below each what it is for.
-fn steps(steps: &[(Hint, &str)], width: usize) -> String {
-    let steps = steps.iter().map(|(command, what)| (command.to_string(), *what));
-    let steps: Vec<(String, &str)> = steps.collect();
+fn steps(steps: &[(String, &str)], width: usize) -> String {
     let longest = steps.iter().map(|(command, _)| command.chars().count()).max().unwrap_or(0);
     let fits = steps.iter().all(|(_, what)| longest + what.len() + GAPS <= width);
     let mut text = String::new();
-    for (command, what) in &steps {
+    for (command, what) in steps {
         if fits {
             let gap = " ".repeat(longest.saturating_sub(command.chars().count()));
             text.push_str(&["  ", command, &gap, "   ", what, "\n"].concat());
@@ -421,11 +502,20 @@ fn steps(steps: &[(Hint, &str)], width: usize) -> String {
     text
 }
 
-/// A line for each word and what is behind it.
-fn lines(rows: &[(&str, String)]) -> String {
-    let lines: Vec<String> =
-        rows.iter().map(|(word, text)| format!("  {word:11}   {text}\n")).collect();
-    lines.concat()
+/// A line for each word and what is behind it; a command is never broken.
+fn lines(rows: &[Line], width: usize) -> String {
+    let indent = if width < LEAST { NARROW } else { BEHIND };
+    let mut all = String::new();
+    for Line { word, text, command } in rows {
+        let mut line = behind(&format!("  {word:11}   "), text, indent, width);
+        if let Some(command) = command {
+            let is_wide = line.contains('\n') || line.width() + 2 + command.width() > width;
+            let gap = if is_wide { format!(":\n{}", " ".repeat(indent)) } else { ": ".to_owned() };
+            line += &[&gap, command.as_str()].concat();
+        }
+        all += &[&line, "\n"].concat();
+    }
+    all
 }
 
 fn heading(text: &str, scene: &Scene) -> String {
@@ -436,26 +526,33 @@ fn told(at: Timestamp, scene: &Scene) -> String {
     time::told(at, scene.now, Some(&scene.zone))
 }
 
-fn columns(scene: &Scene) -> usize {
-    scene.width.map_or(usize::MAX, |width| width.columns)
+/// The first names, and how many more there are.
+fn names_of(all: &[String]) -> String {
+    let (shown, more) = all.split_at(all.len().min(MOST_SHOWN));
+    let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
+    shown.join(", ") + &more
 }
 
 /// What is wrong, the worst first: what clients see, then what will be seen, then what only needs a
 /// decision.
-const WORST_FIRST: &[Verdict] = &[
-    Verdict::Expired,
-    Verdict::Revoked,
-    Verdict::FilesDamaged,
-    Verdict::LinksMissing,
-    Verdict::Damaged,
-    Verdict::Overdue,
-    Verdict::Failed,
-    Verdict::PendingDeploy,
-    Verdict::Invalid,
-    Verdict::Waiting,
-    Verdict::Deferred,
-    Verdict::NoManifest,
+const WORST_FIRST: &[Wrong] = &[
+    Wrong::Verdict(Verdict::Expired),
+    Wrong::Verdict(Verdict::Revoked),
+    Wrong::Verdict(Verdict::FilesDamaged),
+    Wrong::Verdict(Verdict::LinksMissing),
+    Wrong::Verdict(Verdict::Damaged),
+    Wrong::Verdict(Verdict::Overdue),
+    Wrong::Blocked,
+    Wrong::Verdict(Verdict::Failed),
+    Wrong::Verdict(Verdict::PendingDeploy),
+    Wrong::Verdict(Verdict::Invalid),
+    Wrong::Verdict(Verdict::Waiting),
+    Wrong::Verdict(Verdict::Deferred),
+    Wrong::Verdict(Verdict::NoManifest),
 ];
+/// The verdicts of which an obstacle on this host says more.
+const MAY_BE_BLOCKED: &[Verdict] =
+    &[Verdict::Failed, Verdict::Waiting, Verdict::Deferred, Verdict::PendingDeploy];
 /// How much of what is wrong is on the page.
 const MOST_SHOWN: usize = 3;
 /// The Issuer to begin with, as README does.
@@ -465,11 +562,16 @@ const OF_SYSTEMD: &str = "certctl timer print --systemd";
 const GAPS: usize = 5;
 /// How many commands are.
 const STEPS: usize = 3;
+/// Where what is behind a word begins, and what continues it in few columns.
+const BEHIND: usize = 16;
+const NARROW: usize = 4;
+const LEAST: usize = 60;
 
 #[cfg(test)]
 mod tests {
     use jiff::tz::TimeZone;
 
+    use super::super::folders::Typed;
     use super::super::status::Width;
     use super::*;
     use crate::resource::NamespacedName;
@@ -478,7 +580,15 @@ mod tests {
         let now = "2026-11-21T03:12:09Z".parse().unwrap();
         let width = Some(Width { columns: 80, utf8: true });
         let zone = TimeZone::UTC;
-        Scene { now, zone, color: false, format: Format::Text, width, has_reload_unit: false }
+        Scene {
+            now,
+            zone,
+            color: false,
+            format: Format::Text,
+            width,
+            has_reload_unit: false,
+            typed: Typed::default(),
+        }
     }
 
     fn place(scheduler: Option<Scheduler>) -> Place {
@@ -486,7 +596,6 @@ mod tests {
             manifests: "/etc/certctl".to_owned(),
             config: Some("/etc/certctl".into()),
             state: "/nowhere/state".into(),
-            flags: String::new(),
             as_root: "sudo certctl".to_owned(),
             scheduler,
             is_of_user: false,
@@ -510,88 +619,113 @@ mod tests {
             page.starts_with("2001 certificates: 1 failing, 2000 without a manifest\n"),
             "{page}"
         );
-        assert!(page.lines().count() < 20, "{page}");
+        assert!(page.lines().count() < 24, "{page}");
         let worst = ["zulu: STATE DAMAGED", "web-0000: NO MANIFEST", "web-0001: NO MANIFEST"];
         let at: Vec<_> = worst.iter().filter_map(|line| page.find(line)).collect();
         assert!(at.len() == 3 && at.is_sorted(), "{page}");
         assert!(page.contains("and 1998 more: certctl status"), "{page}");
     }
 
+    fn view(name: &str) -> CertificateView {
+        CertificateView::unknown(NamespacedName::new("default", name))
+    }
+
+    fn fault(wrong: Wrong, remedies: &[(&str, &'static str)]) -> Fault {
+        let remedies = remedies.iter();
+        let remedies =
+            remedies.map(|(command, what)| Remedy { command: (*command).to_owned(), what });
+        Fault {
+            rank: wrong.rank().unwrap(),
+            name: "web".to_owned(),
+            sentence: "it is so".to_owned(),
+            remedies: remedies.collect(),
+            advice: None,
+        }
+    }
+
     #[test]
-    fn what_is_revoked_and_lost_is_neither_renewed_nor_the_next_to_be_renewed() {
+    fn what_has_no_manifest_is_not_the_next_to_be_renewed() {
         let (mut found, scene) = (Found::default(), scene());
-        let fault = |has_manifest| Fault {
-            rank: WORST_FIRST.iter().position(|one| *one == Verdict::Revoked).unwrap(),
-            name: "web".to_owned(),
-            sentence: String::new(),
-            has_manifest,
-        };
-        for (has_manifest, step) in [(true, "certctl renew web"), (false, "certctl forget web")] {
-            found.faults = vec![fault(has_manifest)];
-            assert_eq!(found.next_steps(&place(None), false)[1].0.to_string(), step);
-        }
-        let key = NamespacedName::new("default", "web");
         let renewal_time = Some("2027-01-19T03:00:00Z".parse().unwrap());
-        found.add(&CertificateView { renewal_time, ..CertificateView::unknown(key) }, &scene);
+        found.add(&CertificateView { renewal_time, ..view("web") }, &scene);
         assert_eq!(found.next, None);
+        let steps = found.next_steps(&place(None), &scene);
+        assert_eq!(steps[1], ("certctl forget web".to_owned(), "stop managing it"));
     }
 
     #[test]
-    fn a_retry_comes_before_the_renewal_that_it_is_for() {
+    fn what_comes_next_is_told_with_its_time_or_that_the_next_run_does_it() {
         let scene = scene();
-        let (renewal, later) = ("2027-01-19T03:00:00Z", "2026-11-21T05:12:09Z");
-        let [renewal, later] = [renewal, later].map(|at| Some(at.parse().unwrap()));
-        let key = NamespacedName::new("default", "web");
-        let view = |next_attempt| CertificateView {
-            next_attempt,
-            ..CertificateView::unknown(key.clone())
+        let at = "2026-11-21T05:12:09Z".parse().unwrap();
+        let told = |upcoming| {
+            let next = Next::of(&view("web"), upcoming, scene.now);
+            next.map(|next| next.told(&scene)).unwrap_or_default()
         };
-        let told = |next_attempt, verdict, renewal| {
-            Next::of(&view(next_attempt), verdict, renewal, scene.now)
-                .map(|next| next.told(&scene))
-                .unwrap_or_default()
-        };
-        let ready = told(None, Verdict::Ready, renewal);
-        assert!(ready.starts_with("renewal of web, 2027-01-19 "), "{ready}");
-        let failed = told(later, Verdict::Failed, renewal);
-        assert!(failed.starts_with("retry of web, 2026-11-21 "), "{failed}");
-        assert_eq!(told(None, Verdict::Failed, renewal), "retry of web, due");
-        assert_eq!(told(None, Verdict::Ready, Some(scene.now)), "renewal of web, due");
-        assert_eq!(told(None, Verdict::Pending, None), "");
+        let renewal = Step::Renewal { due: None };
+        let later = "2026-11-21 05:12 UTC, in 2h";
+        assert_eq!(told(Upcoming::At(renewal, at)), format!("renewal of web, {later}"));
+        assert_eq!(told(Upcoming::At(Step::Retry, at)), format!("retry of web, {later}"));
+        assert_eq!(told(Upcoming::NextRun(Step::Retry)), "retry of web, by the next run");
+        assert_eq!(told(Upcoming::NextRun(Step::Issuance)), "issuance of web, by the next run");
+        assert_eq!((told(Upcoming::Never), told(Upcoming::UnderWay)), Default::default());
     }
 
     #[test]
-    fn a_failed_hook_is_answered_by_the_unit_where_there_is_one() {
-        let fault = Fault {
-            rank: WORST_FIRST.iter().position(|one| *one == Verdict::PendingDeploy).unwrap(),
-            name: "web".to_owned(),
-            sentence: String::new(),
-            has_manifest: true,
+    fn the_details_of_the_worst_come_first_and_then_what_helps_it() {
+        let scene = scene();
+        let steps = |wrong, command| {
+            let faults = vec![fault(wrong, &[(command, "do it")])];
+            let found = Found { faults, ..Found::default() };
+            found.next_steps(&place(None), &scene).into_iter().map(|(line, _)| line).collect()
         };
-        let found = Found { faults: vec![fault], ..Found::default() };
-        let place = Place { flags: " --state-dir /s".to_owned(), ..place(None) };
-        for (by_unit, step) in [
-            (false, "certctl deploy web --state-dir /s"),
-            (true, "systemctl start certctl-reload.service"),
-        ] {
-            assert_eq!(found.next_steps(&place, by_unit)[1].0.to_string(), step);
-        }
+        let of_one: Vec<String> = steps(Wrong::Verdict(Verdict::Failed), "certctl renew web");
+        assert_eq!(of_one, ["certctl status web", "certctl renew web", "certctl plan"]);
+        let of_host: Vec<String> = steps(Wrong::Blocked, "mkdir -p /srv");
+        assert_eq!(of_host, ["mkdir -p /srv", "certctl plan", "certctl issue"]);
+    }
+
+    #[test]
+    fn what_is_in_the_way_on_this_host_is_one_fault_of_all_that_it_stops() {
+        let (mut found, scene) = (Found::default(), scene());
+        let names = ["api", "mail", "shop", "web"];
+        let certificates = names.map(|name| NamespacedName::new("default", name)).to_vec();
+        let fix = Some(Hint::Shell("mkdir -p /srv/www".to_owned()));
+        found.blocked =
+            vec![Blocked { fact: "cannot open /srv/www".to_owned(), fix, certificates }];
+        found.add_blocked(&scene);
+        let page = Found { ready: 4, ..found }.page(&place(None), &scene);
+        let expected = "Problems:\n  api, mail, shop and 1 more: BLOCKED\n    cannot open \
+                        /srv/www\n    try: mkdir -p /srv/www\n\nNext:\n  mkdir -p /srv/www   put \
+                        that right\n";
+        assert!(page.contains(expected), "{page}");
+    }
+
+    #[test]
+    fn a_page_fits_its_terminal_but_for_commands() {
+        let scene = Scene { width: Some(Width { columns: 40, utf8: true }), ..scene() };
+        let wrong = Wrong::Verdict(Verdict::Failed);
+        let faults = vec![fault(wrong, &[("certctl renew web", "when fixed: try again at once")])];
+        let next =
+            Some(Next { at: scene.now, name: "a-long-name".to_owned(), step: Step::Issuance });
+        let found = Found { ready: 1, last: Some(scene.now), next, faults, ..Found::default() };
+        let page = found.page(&place(Some(Scheduler::Absent)), &scene);
+        assert!(page.lines().all(|line| line.chars().count() <= 40), "{page}");
+        assert!(page.contains("\n    certctl timer print --systemd\n"), "{page}");
     }
 
     #[test]
     fn a_scheduler_that_is_missing_is_the_first_to_be_made() {
         let found = Found { ready: 1, ..Found::default() };
-        let first =
-            |scheduler| found.next_steps(&place(Some(scheduler)), false).remove(0).0.to_string();
+        let first = |scheduler| found.next_steps(&place(Some(scheduler)), &scene()).remove(0).0;
         assert_eq!(first(Scheduler::Absent), "certctl timer print --systemd");
         let of_user = Place { is_of_user: true, ..place(Some(Scheduler::Absent)) };
-        assert_eq!(found.next_steps(&of_user, false).remove(0).0.to_string(), line_of_user());
+        assert_eq!(found.next_steps(&of_user, &scene()).remove(0).0, line_of_user());
         assert_eq!(first(Scheduler::Enabled("/etc/cron.d/certctl".into())), "certctl status");
         let disabled = || Scheduler::Disabled("/t".into());
         assert_eq!(first(disabled()), "systemctl enable --now certctl.timer");
         let of_user = Place { is_of_user: true, ..place(Some(disabled())) };
         let line = "systemctl --user enable --now certctl.timer";
-        assert_eq!(found.next_steps(&of_user, false).remove(0).0.to_string(), line);
+        assert_eq!(found.next_steps(&of_user, &scene()).remove(0).0, line);
         let page = found.page(&place(Some(disabled())), &scene());
         assert!(page.contains("/t is not enabled: systemctl enable --now certctl.timer"), "{page}");
     }

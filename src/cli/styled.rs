@@ -32,7 +32,7 @@ impl Styled {
             self.push("\n  ");
             self.paint(Paint::Bold, "try");
             self.push(": ");
-            self.push(hint);
+            self.push(&hint.replace('\n', "\n       "));
         }
         self
     }

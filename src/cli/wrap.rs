@@ -1,5 +1,7 @@
 //! Text for people in lines that fit their terminal.
 
+use std::borrow::Cow;
+
 use unicode_width::UnicodeWidthStr as _;
 
 /// The text in lines of at most `width` columns, each behind `indent`, where its words allow it. A
@@ -7,7 +9,8 @@ use unicode_width::UnicodeWidthStr as _;
 pub(crate) fn wrap(text: &str, indent: &str, width: usize) -> String {
     let mut wrapped = String::new();
     let mut column = 0;
-    for word in text.split_whitespace() {
+    for word in words(text) {
+        let word = word.as_str();
         let length = word.chars().count();
         if column > 0 && column + 1 + length > width {
             wrapped.push('\n');
@@ -27,6 +30,42 @@ pub(crate) fn wrap(text: &str, indent: &str, width: usize) -> String {
     wrapped
 }
 
+/// The words of a text; a time, `2026-12-03 04:12 CET, in 12d`, is one.
+fn words(text: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    let mut all = text.split_whitespace().peekable();
+    while let Some(word) = all.next() {
+        let mut whole = word.to_owned();
+        if is_date(word) {
+            for part in all.by_ref().take(2) {
+                whole = [&whole, " ", part].concat();
+            }
+            let is_followed = whole.ends_with(',');
+            let is_relative = all.peek().is_some_and(|next| {
+                next.starts_with("in") || next.starts_with(|letter: char| letter.is_ascii_digit())
+            });
+            if is_followed && is_relative {
+                for part in all.by_ref().take(2) {
+                    whole = [&whole, " ", part].concat();
+                }
+            } else if is_followed && all.peek().is_some_and(|next| next.starts_with("now")) {
+                whole = [&whole, " ", all.next().unwrap_or_default()].concat();
+            }
+        }
+        words.push(whole);
+    }
+    words
+}
+
+/// Whether a word is `2026-12-03`.
+fn is_date(word: &str) -> bool {
+    let is_digit = |(at, letter): (usize, char)| match at {
+        4 | 7 => letter == '-',
+        _ => letter.is_ascii_digit(),
+    };
+    word.len() == 10 && word.chars().enumerate().all(is_digit)
+}
+
 /// The lines of a text of which the first begins in column `first`, and the others, which get that
 /// indent, in column `indent`. One that fits is left as it is.
 pub(crate) fn hanging(text: &str, first: usize, indent: usize, width: usize) -> String {
@@ -35,7 +74,8 @@ pub(crate) fn hanging(text: &str, first: usize, indent: usize, width: usize) -> 
     }
     let mut wrapped = String::new();
     let (mut column, mut is_first) = (first, true);
-    for word in text.split_whitespace() {
+    for word in words(text) {
+        let word = word.as_str();
         let length = word.width();
         if !is_first && column + 1 + length > width {
             wrapped.push('\n');
@@ -52,6 +92,104 @@ pub(crate) fn hanging(text: &str, first: usize, indent: usize, width: usize) -> 
     wrapped
 }
 
+/// A label with a text behind it, in lines of at most `width` columns; those that continue it are
+/// indented. A first word for which there is no space behind the label is below it.
+pub(crate) fn behind(label: &str, text: &str, indent: usize, width: usize) -> String {
+    let first = label.width();
+    let length = words(text).first().map_or(0, |word| word.width());
+    if indent < first && first + length > width {
+        let text = hanging(text, indent, indent, width);
+        return [label.trim_end(), "\n", &" ".repeat(indent), &text].concat();
+    }
+    label.to_owned() + &hanging(text, first, indent, width)
+}
+
+/// The text with each line of it in lines of at most `width` columns, where its words allow it: those
+/// that continue one are indented below it. A command stays in one line, and so does a line of a
+/// manifest. Colours take no space.
+pub(crate) fn fitted(text: &str, width: usize) -> String {
+    let lines = text.split('\n').map(|line| {
+        if shown_width(line) <= width || is_of_manifest(line) {
+            return Cow::Borrowed(line);
+        }
+        Cow::Owned(broken(line, width))
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// A line that is too long.
+fn broken(line: &str, width: usize) -> String {
+    let text = line.trim_start();
+    let lead = line.len().saturating_sub(text.len());
+    let indent = lead + if text.starts_with(HELP) { HELP.len() } else { 2 };
+    let indent = if indent * 3 > width { lead + 2 } else { indent };
+    let mut wrapped = " ".repeat(lead);
+    let (mut column, mut is_first) = (lead, true);
+    for unit in units(text) {
+        let length = shown_width(&unit);
+        if !is_first && column + 1 + length > width && column > indent {
+            wrapped.push('\n');
+            wrapped.push_str(&" ".repeat(indent));
+            column = indent;
+        } else if !is_first {
+            wrapped.push(' ');
+            column += 1;
+        }
+        wrapped.push_str(&unit);
+        column += length;
+        is_first = false;
+    }
+    wrapped
+}
+
+/// The words of a text; a command with its arguments is one.
+fn units(text: &str) -> Vec<String> {
+    let mut units: Vec<String> = Vec::new();
+    let mut is_command = false;
+    for word in text.split(' ') {
+        match units.last_mut().filter(|_| is_command) {
+            Some(unit) => {
+                unit.push(' ');
+                unit.push_str(word);
+            }
+            None => {
+                is_command = begins_command(word, units.last().map(String::as_str));
+                units.push(word.to_owned());
+            }
+        }
+        // What stands behind a command is apart from it.
+        is_command &= !word.ends_with([';', ',', ':', ')']);
+    }
+    units
+}
+
+/// Whether a command begins with this word.
+fn begins_command(word: &str, before: Option<&str>) -> bool {
+    let word = word.trim_start_matches(['(', '`']);
+    let is_expected = before
+        .is_none_or(|before| before.ends_with(':') || before.ends_with(']') || before.is_empty());
+    word == "certctl" || (is_expected && PROGRAMS.contains(&word))
+}
+
+/// Whether it is a line of a manifest, its place, or what stands below it.
+fn is_of_manifest(line: &str) -> bool {
+    let line = line.trim_start().trim_start_matches(|letter: char| letter.is_ascii_digit());
+    ["|", "-->"].iter().any(|start| line.trim_start().starts_with(start))
+}
+
+/// How many columns a text takes on a terminal: none for its colours.
+fn shown_width(text: &str) -> usize {
+    let mut parts = text.split("\u{1b}[");
+    let first = parts.next().unwrap_or_default().width();
+    let rest = parts.map(|part| part.split_once('m').map_or(part, |(_, text)| text).width());
+    first + rest.sum::<usize>()
+}
+
+const HELP: &str = "= help: ";
+/// The programs that certctl suggests.
+const PROGRAMS: &[&str] =
+    &["sudo", "systemctl", "install", "mkdir", "chmod", "chown", "mv", "rm", "setcap", "usermod"];
+
 /// The width of a stream that is no terminal, in columns.
 pub(crate) const USUAL: usize = 80;
 
@@ -66,9 +204,34 @@ mod tests {
             ("one  two", 11, "one two"),
             ("one  two", 10, "one\n  two"),
             ("one two three four", 12, "one two\n  three four"),
+            ("at 2026-12-03 04:12 CET, in 12d or", 33, "at\n  2026-12-03 04:12 CET, in 12d or"),
             ("a-word-that-is-longer b", 9, "a-word-that-is-longer\n  b"),
         ] {
             assert_eq!(hanging(text, 4, 2, width), lines, "{text} {width}");
+        }
+    }
+
+    #[test]
+    fn what_is_too_long_goes_on_below_and_commands_and_manifests_stay_whole() {
+        for (text, width, expected) in [
+            ("one two\n  three", 10, "one two\n  three"),
+            ("one two three four", 9, "one two\n  three\n  four"),
+            ("  one two three", 9, "  one two\n    three"),
+            ("\u{1b}[31merror\u{1b}[0m: one two", 10, "\u{1b}[31merror\u{1b}[0m: one\n  two"),
+            (
+                "is lost; to go on: certctl issue web now; or not",
+                20,
+                "is lost; to go on:\n  certctl issue web now;\n  or not",
+            ),
+            (" = help: mkdir -p /a/b/c/d/e/f", 16, " = help:\n   mkdir -p /a/b/c/d/e/f"),
+            (
+                "    = help: a certificate of its own or none",
+                40,
+                "    = help: a certificate of its own or\n            none",
+            ),
+            (" 7 |   dnsNames: [a, b, c, d, e]", 9, " 7 |   dnsNames: [a, b, c, d, e]"),
+        ] {
+            assert_eq!(fitted(text, width), expected, "{text} {width}");
         }
     }
 

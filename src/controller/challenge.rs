@@ -304,18 +304,23 @@ pub(crate) fn scheduled(
     now: Timestamp,
 ) -> (Timestamp, String) {
     let identifier = &challenge.spec.identifier;
-    let (at, since) = match snapshot.run.attempt(&challenge.spec.url).slot {
+    let (at, waited) = match snapshot.run.attempt(&challenge.spec.url).slot {
         Slot::Held { grant: Some(grant), .. } => {
-            (grant.at, format!(", queued since {}", grant.queued_since))
+            (grant.at, grant.queued_since.duration_until(grant.at).as_secs())
         }
-        Slot::Held { grant: None, .. } | Slot::Missing | Slot::None => (now, String::new()),
+        Slot::Held { grant: None, .. } | Slot::Missing | Slot::None => (now, 0),
     };
-    (at, format!("Challenge scheduled for processing{since} ({identifier})"))
+    let waited = if waited > 0 {
+        format!(" after {waited}s of waiting for other challenges")
+    } else {
+        String::new()
+    };
+    (at, format!("Challenge started{waited} ({identifier})"))
 }
 
 /// The journal's event for a released slot without another event.
 pub(crate) fn released(identifier: &str) -> String {
-    format!("Challenge released its slot ({identifier})")
+    format!("Challenge answered; the next one that waits may start ({identifier})")
 }
 
 fn wait_ends(challenge: &Challenge) -> Option<Timestamp> {

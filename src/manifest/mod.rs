@@ -49,7 +49,10 @@ pub use load::{Conflict, Loaded, Manifests, Options, Source, is_listed, load};
 pub use name::is_secret_key;
 pub use object::{SkipReason, Skipped};
 pub use placeholder::placeholders;
-pub use reference::{check_owned_references, check_references, check_references_of, prefer, unmet};
+pub use reference::{
+    check_owned_references, check_references, check_references_of, explain_remembered, prefer,
+    unmet,
+};
 pub use secret::SecretManifest;
 pub use secret_source::{SecretError, SecretSource};
 pub use suggestion::nearest_by;

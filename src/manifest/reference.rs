@@ -277,6 +277,30 @@ fn duplicates(loaded: &Loaded, found: &mut Vec<Diagnostic>) {
     }
 }
 
+/// Says of each object that is defined twice why the second file was read, where that is because the
+/// state remembers it: `remembered` are these files, each with a certificate that it is of.
+pub fn explain_remembered(loaded: &mut Loaded, remembered: &BTreeMap<PathBuf, NamespacedName>) {
+    let origins: Vec<(ObjectId, PathBuf)> =
+        objects(loaded).map(|(id, origin)| (id, origin.path.clone())).collect();
+    for found in loaded.diagnostics.iter_mut().filter(|found| found.code == "E0204") {
+        let (Blocks::Object(id), Some(name)) = (&found.blocks, remembered.get(&found.path)) else {
+            continue;
+        };
+        let path = found.path.display();
+        let why = format!("this file is read because an earlier run issued {name} from it");
+        let other = origins.iter().find(|(one, path)| one == id && *path != found.path);
+        let other = other.filter(|_| id.kind == "Certificate").map(|(_, other)| other);
+        found.help = Some(match other {
+            Some(other) => format!(
+                "{why}; to use {other} from now on: certctl issue {other}; else remove it from one \
+                 of the two files",
+                other = other.display()
+            ),
+            None => format!("{why}; remove it from one of the two files, or delete {path}"),
+        });
+    }
+}
+
 fn conflicts(
     loaded: &mut Loaded,
     found: &mut Vec<Diagnostic>,

@@ -14,7 +14,7 @@ use crate::engine::precondition::{Need, Unmet, of_certificate, of_issuer};
 use crate::engine::{IssuerAccess, ProviderAccess, Task, dns_api};
 use crate::manifest::{self, Diagnostic, Loaded, ObjectId, SecretSource};
 use crate::probe::{Resolver, ResolverOptions};
-use crate::resource::{AccountIdentity, Certificate, Issuer, Obstacle, Origin};
+use crate::resource::{AccountIdentity, Certificate, Issuer, NamespacedName, Obstacle, Origin};
 use crate::store::Records;
 
 /// An issuer, the solvers of it that are used, whether the state has its account key, and why its
@@ -30,6 +30,8 @@ struct Used<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lack {
     pub object: ObjectId,
+    /// The certificate that needs it; `None` for all of an Issuer.
+    pub certificate: Option<NamespacedName>,
     origin: Origin,
     pub unmet: Unmet,
 }
@@ -37,7 +39,7 @@ pub struct Lack {
 impl Lack {
     /// It at the field that names it.
     pub fn diagnostic(self, loaded: &Loaded) -> Diagnostic {
-        let Self { object, origin, unmet } = self;
+        let Self { object, origin, unmet, .. } = self;
         let Unmet { path, secret, message, obstacle, .. } = unmet;
         let obstacle = Obstacle { fact: message, fix: obstacle.fix };
         manifest::unmet(loaded, object, &origin, (&path, secret.as_deref()), obstacle)
@@ -113,7 +115,8 @@ impl Settings {
                     None => (issuer.kind.to_string(), issuer.metadata.key(), &issuer.origin),
                 };
                 let object = ObjectId { kind, key };
-                found.push(Lack { object, origin: origin.clone(), unmet });
+                let certificate = certificate.map(|of| of.metadata.key());
+                found.push(Lack { object, certificate, origin: origin.clone(), unmet });
             }
         };
         // It is never asked: no request is sent.

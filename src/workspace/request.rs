@@ -40,7 +40,7 @@ impl Request {
     ) -> Result<Self, RequestError> {
         let mut request = Self::default();
         for word in words {
-            match Target::read(word, exists, &|name| name.is_among(known))? {
+            match Target::read(word, exists, known)? {
                 Target::Stdin => request.sources.push(standard_input()?),
                 Target::Path(path) => request.sources.push(source(path)),
                 Target::Name(name) => request.names.push(name),

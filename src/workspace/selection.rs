@@ -5,7 +5,7 @@
 //! continue. Files recorded in the state are read too, so that a certificate issued from one
 //! directory is found from every other.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -78,8 +78,9 @@ impl Workspace {
         let mut sources = request.sources.clone();
         sources.extend(self.configured());
         let mut orphans = Vec::new();
+        let mut remembered = BTreeMap::new();
         if !is_named {
-            let mut paths = BTreeSet::new();
+            let mut paths: BTreeMap<&PathBuf, &NamespacedName> = BTreeMap::new();
             // Many certificates are in one file.
             let mut there: HashMap<&Path, bool> = HashMap::new();
             for (name, record) in self.outlines() {
@@ -87,19 +88,25 @@ impl Workspace {
                     Some(path) if !*there.entry(path).or_insert_with(|| path.exists()) => {
                         orphans.push((name.clone(), path.clone()));
                     }
-                    manifest => paths.extend(manifest.into_iter().chain(record.references)),
+                    manifest => {
+                        let of_it = manifest.into_iter().chain(record.references);
+                        paths.extend(of_it.map(|path| (path, name)));
+                    }
                 }
             }
-            let there = paths.into_iter().filter(|path| path.exists());
-            let there =
-                there.map(|path| if is_scoped { self.as_listed(path) } else { path.clone() });
-            sources.extend(there.map(Source::File));
+            let there = paths.into_iter().filter(|(path, _)| path.exists());
+            let listed = |path: &PathBuf| {
+                if is_scoped { self.as_listed(path) } else { path.clone() }
+            };
+            remembered = there.map(|(path, name)| (listed(path), name.clone())).collect();
+            sources.extend(remembered.keys().cloned().map(Source::File));
         }
         let mut loaded = self.manifests.load(&sources);
         if request.has_edited_copies {
             manifest::prefer(&mut loaded, &named);
         }
         manifest::check_owned_references(&mut loaded, |conflict| self.owner(conflict));
+        manifest::explain_remembered(&mut loaded, &remembered);
         // All checks are done.
         loaded.places.clear();
         let stops = |found: &Diagnostic| {

@@ -1,10 +1,11 @@
 //! What an argument on the command line means: a path, standard input, or the name of an object.
 //!
-//! Contract: pure; the caller passes functions that say whether a path exists and a name is known. An
+//! Contract: pure; the caller passes which paths exist and which names are known. An
 //! argument that begins with `/` or `.` or ends in `/`, .yaml, .yml or .json is a path, `-` is
 //! standard input. Any other is `name` or `namespace/name`, unless there is such a path and no such
 //! object. When there are both, it is an error that names both readings.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,12 +27,12 @@ pub enum Target {
 }
 
 impl Target {
-    /// Parses an argument; `exists` says whether there is such a path, `is_known` whether there is
-    /// such an object.
+    /// Parses an argument; `exists` says whether there is such a path, `known` are the objects that
+    /// there are.
     pub fn read(
         word: &OsStr,
         exists: &dyn Fn(&Path) -> bool,
-        is_known: &dyn Fn(&NameTarget) -> bool,
+        known: &[NamespacedName],
     ) -> Result<Self, TargetError> {
         let path = Path::new(word);
         let Some(text) = word.to_str() else { return Ok(Self::Path(path.to_owned())) };
@@ -44,7 +45,12 @@ impl Target {
         }
         match NameTarget::parse_of(CERTIFICATE, text) {
             Some(name) if !exists(path) => Ok(Self::Name(name)),
-            Some(name) if is_known(&name) => Err(TargetError::Ambiguous { word: text.to_owned() }),
+            Some(name) if name.is_among(known) => {
+                let objects = known.iter().filter(|one| name.is_among(std::slice::from_ref(*one)));
+                let objects: BTreeSet<NamespacedName> = objects.cloned().collect();
+                let objects = objects.into_iter().collect();
+                Err(TargetError::Ambiguous { word: text.to_owned(), objects })
+            }
             None if text.is_empty() || !exists(path) => {
                 Err(TargetError::NotAName { word: text.to_owned() })
             }
@@ -177,12 +183,12 @@ fn longer<'a>(name: &str, known: &'a [NamespacedName]) -> Option<&'a NamespacedN
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum TargetError {
     /// A valid name, and a path that exists.
-    #[error(
-        "`{word}` could be the name of an object or the path `{word}`: write `./{word}` for the \
-         path, or {} for the object",
-        object_reading(.word)
-    )]
-    Ambiguous { word: String },
+    #[error("`{word}` is a path, and the name of an object too")]
+    Ambiguous {
+        word: String,
+        /// The objects of that name.
+        objects: Vec<NamespacedName>,
+    },
     /// Neither a name nor a path.
     #[error("`{word}` is no name, no namespace/name, and no path (`./FILE`, `FILE.yaml`)")]
     NotAName { word: String },
@@ -208,7 +214,7 @@ pub enum TargetError {
     #[error("`{name}` has a mistake in its manifest {}: nothing is done for it", .manifest.display())]
     Invalid { name: NamespacedName, manifest: PathBuf },
     /// A bare name that exists in several namespaces.
-    #[error("`{name}` is in several namespaces: choose one of {}", join(.found))]
+    #[error("`{name}` is in several namespaces: {}", join(.found))]
     Several {
         name: String,
         /// All objects of that name.
@@ -230,10 +236,6 @@ impl TargetError {
         }
         self
     }
-}
-
-fn object_reading(word: &str) -> &'static str {
-    if word.contains('/') { "the name with -n NAMESPACE" } else { "NAMESPACE/NAME" }
 }
 
 fn gone(manifest: Option<&Path>) -> String {
@@ -268,7 +270,6 @@ mod tests {
             ["mail", "prod/web", "My_Dir", "c.pem"].iter().any(|p| path == Path::new(p))
         };
         let known = [NamespacedName::new("prod", "web"), NamespacedName::new("b", "mail")];
-        let is_known = |name: &NameTarget| name.is_among(&known);
         for (word, wanted) in [
             ("-", Ok(Target::Stdin)),
             ("/etc/certctl", Ok(Target::Path("/etc/certctl".into()))),
@@ -284,8 +285,8 @@ mod tests {
             ("certificate/web", Ok(name(Some("default"), "web"))),
             ("certificate/shop/web", Ok(name(Some("shop"), "web"))),
             ("issuer/web", Ok(name(Some("issuer"), "web"))),
-            ("mail", Err(TargetError::Ambiguous { word: "mail".into() })),
-            ("prod/web", Err(TargetError::Ambiguous { word: "prod/web".into() })),
+            ("mail", both("mail", &known[1])),
+            ("prod/web", both("prod/web", &known[0])),
             ("My_Dir", Ok(Target::Path("My_Dir".into()))),
             ("c.pem", Ok(Target::Path("c.pem".into()))),
             ("d.pem", Ok(name(None, "d.pem"))),
@@ -293,20 +294,15 @@ mod tests {
             ("a/b/c", Err(TargetError::NotAName { word: "a/b/c".into() })),
             ("", Err(TargetError::NotAName { word: String::new() })),
         ] {
-            assert_eq!(Target::read(OsStr::new(word), &exists, &is_known), wanted, "{word}");
+            assert_eq!(Target::read(OsStr::new(word), &exists, &known), wanted, "{word}");
         }
         let foreign = OsStr::from_bytes(b"w\xffb");
-        assert_eq!(Target::read(foreign, &exists, &is_known), Ok(Target::Path(foreign.into())));
+        assert_eq!(Target::read(foreign, &exists, &known), Ok(Target::Path(foreign.into())));
     }
 
-    #[test]
-    fn an_ambiguous_argument_is_reported_with_both_readings() {
-        let error = Target::read(OsStr::new("mail"), &|_| true, &|_| true).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "`mail` could be the name of an object or the path `mail`: write `./mail` for the \
-             path, or NAMESPACE/NAME for the object"
-        );
+    /// What is a path as well as the name of this object.
+    fn both(word: &str, object: &NamespacedName) -> Result<Target, TargetError> {
+        Err(TargetError::Ambiguous { word: word.to_owned(), objects: vec![object.clone()] })
     }
 
     #[test]
@@ -322,7 +318,7 @@ mod tests {
             ("cert/mail", None, Ok("b/mail")),
             ("web", Some("a"), Ok("a/web")),
             ("b/web", Some("a"), Ok("b/web")),
-            ("web", None, Err("`web` is in several namespaces: choose one of a/web, b/web")),
+            ("web", None, Err("`web` is in several namespaces: a/web, b/web")),
             ("mial", None, Err("`mial` not found, did you mean `b/mail`?")),
             ("mail", Some("a"), Err("`a/mail` not found, did you mean `b/mail`?")),
             ("other", None, Err("`other` not found")),

@@ -201,6 +201,12 @@ impl CertificateView {
         (is_recorded || self.failures() > 0) && !self.is_withdrawn && !self.has_moved_on()
     }
 
+    /// Whether it waits for a limit of the CA: a published one, or one that the CA has named.
+    pub fn waits_for_a_limit(&self) -> bool {
+        let problem = self.failure().and_then(|failure| failure.cause.problem());
+        self.limit.is_some() || problem.is_some_and(|problem| problem.short_kind() == "rateLimited")
+    }
+
     /// What the manifest asks for beyond the files in the state; `None` without one.
     pub fn deploy_targets(&self) -> Option<Vec<DeployTarget>> {
         let own = &self.certificate.as_ref()?.settings;

@@ -68,7 +68,7 @@ fn all_that_a_ready_certificate_lacks_is_named_in_one_run_each_as_what_it_is() {
         world.issue().ends_in(3);
     }
     let status = world.run(&["status"]).stdout;
-    assert!(status.contains("PENDING DEPLOY") && status.contains("3: precondition"), "{status}");
+    assert!(status.contains("PENDING DEPLOY") && status.contains("setup incomplete"), "{status}");
     world.write_program("config/hooks.d/install", "exit 0");
     let run = world.issue().ends_in(3).says(&missing);
     assert!(!run.stderr.contains("install"), "{}", run.stderr);
@@ -251,11 +251,11 @@ fn a_failure_of_what_is_no_longer_asked_for_is_past() {
     world.prepare(&[CertificateYaml::new("web").field(keystore)]);
     world.issue().ends_in(3);
     let status = world.run(&["status"]).ends_in(0).stdout;
-    assert!(status.contains("FAILED") && status.contains("3: precondition"), "{status}");
+    assert!(status.contains("FAILED") && status.contains("setup incomplete"), "{status}");
     world.prepare(&[CertificateYaml::new("web")]);
     world.issue().ends_in(0);
     let status = world.run(&["status"]).ends_in(0).stdout;
-    assert!(status.contains("READY") && !status.contains("precondition"), "{status}");
+    assert!(status.contains("READY") && !status.contains("setup incomplete"), "{status}");
     for verb in ["status", "describe"] {
         let page = world.run(&[verb, "web"]).ends_in(0).stdout;
         assert!(page.contains("; this no longer holds\n"), "{page}");
@@ -270,12 +270,12 @@ fn a_precondition_that_is_met_is_past_while_the_order_waits() {
     let world = World::prepared(&[web]);
     world.issue().ends_in(3);
     let status = world.run(&["status"]).stdout;
-    assert!(status.contains("FAILED") && status.contains("3: precondition"), "{status}");
+    assert!(status.contains("FAILED") && status.contains("setup incomplete"), "{status}");
     world.write_program("config/hooks.d/install", "exit 0");
     world.dns.remove("*.example.test");
     world.run(&["issue", "--timeout", "1s", "--self-check-interval", "100ms"]).ends_in(75);
     let status = world.run(&["status"]).stdout;
-    assert!(status.contains("WAITING") && !status.contains("precondition"), "{status}");
+    assert!(status.contains("WAITING") && !status.contains("setup incomplete"), "{status}");
     let page = world.run(&["status", "web"]).stdout;
     assert!(page.contains("; this no longer holds\n"), "{page}");
 }

@@ -36,11 +36,6 @@ type Replace = fn(&str, Timestamp) -> Option<String>;
 
 /// Applied in this order.
 const PATTERNS: &[(&str, Replace)] = &[
-    // The queue's times are told to the nanosecond.
-    (r"queued since [0-9TZ:.-]+", |text, now| {
-        let time = text.rsplit(' ').next()?.parse().ok()?;
-        Some(format!("queued since {}", from_now(time, now)))
-    }),
     (r"\b[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z", instant),
     (r"\b[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2} UTC\b", long),
     (r"\b[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2} UTC\b", minute),

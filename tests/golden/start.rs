@@ -11,8 +11,10 @@ use crate::support::CertificateYaml;
 #[test]
 fn the_start_page_says_what_there_is_and_what_to_type() {
     let mut scene = Session::new("start");
-    scene.note("With nothing, in 80 columns and in 40.").with_columns(80).on_terminal("certctl");
-    scene.with_columns(40).on_terminal("certctl");
+    scene.note("With nothing, in 120 columns, in 80 and in 40.");
+    for columns in [120, 80, 40] {
+        scene.with_columns(columns).on_terminal("certctl");
+    }
     let issuer = scene.issuer();
     scene.world.write("config/issuer.yaml", &issuer);
     scene.note("With an Issuer alone, and with two certificates to issue.").run("certctl");
@@ -25,8 +27,12 @@ fn the_start_page_says_what_there_is_and_what_to_type() {
     let refusal = Fault::Refuse { kind: ProblemType::Unauthorized, detail };
     scene.world.fault(Rule::always(refusal).for_name("api.example.test"));
     scene.run("certctl issue >/dev/null 2>&1");
-    scene.note("With a failure, in 80 columns and in 40.").on_terminal("certctl");
-    scene.with_columns(40).on_terminal("certctl");
+    scene.note("With a failure, in 120 columns, in 80 and in 40.");
+    for columns in [120, 80, 40] {
+        scene.with_columns(columns).on_terminal("certctl");
+    }
+    scene.on_terminal("certctl status");
+    scene.on_terminal("certctl status api");
     scene
         .world
         .write("config/mail.yaml", &CertificateYaml::new("mail").field("dnsName: []").to_string());
@@ -40,6 +46,28 @@ fn the_start_page_says_what_there_is_and_what_to_type() {
     scene.run("certctl -o json");
     scene.world.write("config/config.toml", "paralel = 1\n");
     scene.run("certctl");
+    scene.end();
+}
+
+#[test]
+fn what_this_host_lacks_is_on_the_start_page_with_what_mends_it() {
+    let mut scene = Session::new("start-blocked");
+    let missing = "spec:\n  acme:\n    externalAccountBinding:\n      keyID: kid\n      \
+                   keySecretRef: { name: eab, key: secret }\n";
+    let issuer = scene.issuer().replace("spec:\n  acme:\n", missing);
+    let webroot = CertificateYaml::new("shop").annotation("certctl.io/http01-webroot", "/nowhere");
+    scene.configured(&[("web", &CertificateYaml::new("web")), ("shop", &webroot)]);
+    scene.note("A webroot is not there, and nothing has been issued.");
+    scene.with_columns(120).on_terminal("certctl");
+    scene.quietly("certctl issue web");
+    scene.world.write("config/issuer.yaml", &issuer);
+    scene.note("A secret is missing as well; one certificate was issued before.");
+    for columns in [120, 80, 40] {
+        scene.with_columns(columns).on_terminal("certctl");
+    }
+    scene.run("certctl issue >issue.txt 2>&1");
+    scene.note("A run has met that.").with_columns(120).on_terminal("certctl");
+    scene.on_terminal("certctl status shop");
     scene.end();
 }
 

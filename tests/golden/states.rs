@@ -120,8 +120,8 @@ fn an_expired_certificate_is_shown() {
     scene.quietly("certctl issue");
     let end = scene.world.state().published("web").not_after;
     until("it is expired", || SystemClock.now() > end);
-    let seconds = "sed -E 's/[0-9]+s ago/<seconds> ago/g'";
-    scene.run(&format!("certctl status | {seconds}"));
+    let ages = "sed -E 's/[0-9]+s ago/<seconds> ago/g; s/[0-9]+m ago/<minutes> ago/g'";
+    scene.run(&format!("certctl status | {ages}"));
     scene.run("certctl status web | head -n 2");
     scene.run("certctl status --exit-code >/dev/null");
     scene.end();

@@ -169,7 +169,7 @@ fn the_work_is_seen_as_it_goes_on() {
     scene.world.dns.remove("*.example.test");
     let mut watched = scene.watch("certctl issue");
     until("a token is presented", || !scene.world.state().tokens().is_empty());
-    watched.photograph("web.example.test: ", "the name does not lead here yet");
+    watched.photograph("web.example.test does not exist", "the name does not lead here yet");
     watched.signal(Signal::INT, "somebody has seen enough");
     scene.end_of_watched(watched);
     scene.world.dns.set("web.example.test", vec!["127.0.0.1".parse().unwrap()]);

@@ -100,7 +100,7 @@ impl Known {
             files = configured.iter().map(|path| known.folder.join(path)).collect();
         }
         let words =
-            line.words.iter().filter_map(|word| match Target::read(word, &|_| false, &|_| false) {
+            line.words.iter().filter_map(|word| match Target::read(word, &|_| false, &[]) {
                 Ok(Target::Path(path)) => Some(known.path(&path.to_string_lossy())),
                 Ok(Target::Stdin | Target::Name(_)) | Err(_) => None,
             });

@@ -54,6 +54,11 @@ impl Finding {
         Self { subject: subject.to_owned(), verdict, fact, remedy: fix }
     }
 
+    /// What is known, and what to do about it.
+    pub(in crate::cli) fn into_parts(self) -> (String, Option<Fix>) {
+        (self.fact, self.remedy)
+    }
+
     pub(in crate::cli) fn is_wrong(&self) -> bool {
         self.verdict == Verdict::Wrong
     }

@@ -39,7 +39,9 @@ pub(super) fn config(shell: &Shell) -> Vec<Finding> {
         }
     };
     let unread = folders::unread(shell).map(|path| {
-        let obstacle = Obstacle::new(format_args!("{path}, of the scheduled runs, is not read"));
+        let obstacle = Obstacle::new(format_args!(
+            "this user's commands do not read {path}, which the scheduled runs use"
+        ));
         Finding::warning("config", obstacle.command(folders::sudo(DOCTOR)))
     });
     let mistakes = shell.config.mistakes.iter().map(config_file);

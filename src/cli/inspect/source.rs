@@ -33,7 +33,7 @@ pub(super) fn source(words: &[OsString], known: &[NamespacedName]) -> Result<Sou
     if let Some(server) = server(word) {
         return Ok(server);
     }
-    Ok(match Target::read(word, &|path| path.exists(), &|name| name.is_among(known))? {
+    Ok(match Target::read(word, &|path| path.exists(), known)? {
         Target::Stdin => Source::Stdin,
         Target::Path(path) => Source::File(path),
         Target::Name(name) => Source::Name { name, is_secret },

@@ -8,6 +8,7 @@ use crate::cli::report::short;
 use crate::cli::status::Scene;
 use crate::cli::status::table::{Cell, render};
 use crate::cli::time;
+use crate::cli::wrap::fitted;
 use crate::resource::{Reason, rfc3339};
 use crate::workspace::plan::{Action, Item, Wait};
 use crate::workspace::target::NameTarget;
@@ -52,9 +53,10 @@ pub(super) fn page(items: &[Item], scene: &Scene) -> String {
     }
     text.push_str(&sum(items));
     if listed.len() < items.len() || (described.is_empty() && listed.len() > FEW) {
-        text.push_str("one of them in detail: certctl plan NAME; all: -o wide\n");
+        let plan = scene.typed.command("certctl plan NAME");
+        text.push_str(&format!("one of them in detail: {plan}; all: -o wide\n"));
     }
-    text
+    fitted(&text, scene.columns())
 }
 
 fn row(item: &Item, now: Timestamp) -> Vec<Cell> {

@@ -14,6 +14,7 @@ fn scene(format: Format) -> Scene {
         format,
         width: None,
         has_reload_unit: false,
+        typed: crate::cli::folders::Typed::default(),
     }
 }
 

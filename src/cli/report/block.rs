@@ -134,7 +134,9 @@ impl Block {
             match hint {
                 Hint::Command(line) => shows.push(line.as_str()),
                 Hint::Shell(line) => does.push((line.clone(), true)),
-                hint @ (Hint::Again { .. } | Hint::Text(_)) => does.push((hint.to_string(), false)),
+                hint @ (Hint::Again { .. } | Hint::Instead { .. } | Hint::Text(_)) => {
+                    does.push((hint.to_string(), false))
+                }
             }
         }
         if is_watched {

@@ -5,11 +5,13 @@
 use super::issuance;
 use super::objects::REGISTERED;
 use super::page::{NONE, Page};
+use super::remedy::Remedy;
 use super::scene::Scene;
-use super::verdict::{Verdict, failed_at, findings, no_issuer};
-use super::waiting::{next_attempt, owed, waiting_for};
+use super::upcoming::Upcoming;
+use super::verdict::{Verdict, counted_before, failed_at, findings, no_issuer};
+use super::waiting::{owed, waiting_for};
 use crate::cli::output::{Paint, escape};
-use crate::resource::{CertificateSpec, Remedy, Revocation};
+use crate::resource::{self, CertificateSpec, OtherName, Revocation};
 use crate::workspace::view::CertificateView;
 
 /// The whole page; `wide` shows the keys of challenges and every event.
@@ -52,14 +54,21 @@ fn head(page: &mut Page, view: &CertificateView, scene: &Scene) {
         [one] => page.line(0, "Waiting for", one),
         several => page.list("Waiting for", several),
     }
-    page.line(0, "Next attempt", next_attempt(view, verdict, scene));
+    let upcoming = Upcoming::of(view, verdict, scene.now);
+    page.line(0, "Next attempt", upcoming.sentence(view, scene));
+    for Remedy { command, what } in Remedy::of(view, verdict, scene) {
+        page.line(0, "Try", format!("{command}   ({what})"));
+    }
     if let Some(overdue) = view.overdue {
         let since = scene.time(overdue.since);
         let stage = overdue.stage.name();
         page.line(0, "Overdue", format!("since {since}, stage {stage}"));
     }
     if let Some(found) = findings(view, scene) {
-        page.cause(&found, view, &sentence, &failed_at(view, scene));
+        page.cause(&found, view, (&sentence, &failed_at(view, scene)), &scene.typed);
+    }
+    if let Some(before) = counted_before(view, scene) {
+        page.line(0, "Before that", before);
     }
     if let Some(back) = view.went_back() {
         let at = scene.time(back.done_at.unwrap_or(back.requested_at));
@@ -125,7 +134,7 @@ fn names(page: &mut Page, view: &CertificateView) {
     if !spec.literal_subject.is_empty() {
         page.line(0, "Literal Subject", escape(&spec.literal_subject));
     }
-    let other = |other: &crate::resource::OtherName| format!("{}: {}", other.oid, other.utf8_value);
+    let other = |other: &OtherName| format!("{}: {}", other.oid, other.utf8_value);
     let other_names: Vec<String> = spec.other_names.iter().map(other).collect();
     let dns_names: Vec<String> = spec.dns_names.iter().map(ToString::to_string).collect();
     let addresses: Vec<String> = spec.ip_addresses.iter().map(ToString::to_string).collect();
@@ -175,8 +184,8 @@ fn secret(page: &mut Page, view: &CertificateView) {
     page.line(1, "Path", escape(&view.secret_path.to_string_lossy()));
     if let Some(repair) = &view.links {
         let key = match repair.remedy {
-            Remedy::Link { .. } => "Links",
-            Remedy::Publish { .. } => "Files",
+            resource::Remedy::Link { .. } => "Links",
+            resource::Remedy::Publish { .. } => "Files",
         };
         page.line(1, key, escape(&repair.what));
     }

@@ -9,14 +9,16 @@ use super::scene::Scene;
 use crate::cli::output::escape;
 use crate::cli::time::length;
 use crate::resource::{
-    Authorization, AuthorizationState, Challenge, Event, Order, Phase, ReasonSource,
+    Authorization, AuthorizationState, Challenge, Event, Order, Phase, Reason, ReasonSource,
 };
 use crate::workspace::view::CertificateView;
 
 /// The journal as kubectl shows events: repeated ones once, with a count.
 pub(super) fn events(page: &mut Page, view: &CertificateView, wide: bool, now: Timestamp) {
     let mut groups: Vec<(&Event, Timestamp, usize)> = Vec::new();
-    for event in &view.events {
+    // That another challenge may start now is a detail.
+    let is_shown = |event: &&Event| wide || event.reason != Reason::Released;
+    for event in view.events.iter().filter(is_shown) {
         let same = |group: &&mut (&Event, Timestamp, usize)| {
             group.0.reason == event.reason && group.0.message == event.message
         };

@@ -13,19 +13,23 @@ mod overview;
 mod page;
 mod progress;
 mod prometheus;
+mod remedy;
 mod scene;
 mod summary;
 pub(crate) mod table;
 #[cfg(test)]
 mod tests;
+mod upcoming;
 pub(crate) mod verb;
 mod verdict;
 mod waiting;
 
 use super::args::Format;
+use super::blocked::Blocked;
 use super::document::{self, Listed, Object};
 use super::error::CliError;
 use super::exit::ExitCode;
+pub use super::folders::Typed;
 use crate::manifest::nearest_by;
 use crate::resource::{Issuer, NamespacedName};
 use crate::workspace::target::NameTarget;
@@ -35,9 +39,11 @@ pub use noun::Noun;
 use objects::CertificateObject;
 use overview::Overview;
 pub(crate) use prometheus::{Exposition, LastRun};
+pub(super) use remedy::Remedy;
 pub use scene::Scene;
 use table::Cell;
 pub use table::Width;
+pub use upcoming::{Step, Upcoming};
 pub use verdict::Verdict;
 
 /// How much people are shown of each certificate.
@@ -77,6 +83,8 @@ pub(crate) struct Listing<'s> {
     /// The first error of a state that cannot be read, and how many there are.
     pub(crate) damage: Option<(String, usize)>,
     pub(crate) is_empty: bool,
+    /// What on this host is in the way of those that are named.
+    pub(crate) blocked: Vec<Blocked>,
 }
 
 enum Body {
@@ -104,7 +112,13 @@ impl<'s> Listing<'s> {
             (Format::Name, _) => Body::Names,
             (Format::Prometheus, _) => Body::Metrics(Exposition::new(scene.now)),
         };
-        Self { scene, body, needs_attention: false, damage: None, is_empty: true }
+        let blocked = Vec::new();
+        Self { scene, body, needs_attention: false, damage: None, is_empty: true, blocked }
+    }
+
+    /// Whether it shows people a summary of each.
+    pub(crate) fn is_summary(&self) -> bool {
+        matches!(self.body, Body::Summaries)
     }
 
     /// What is to be written for one more.
@@ -118,7 +132,9 @@ impl<'s> Listing<'s> {
         }
         let between = if is_first { "" } else { "\n" };
         match &mut self.body {
-            Body::Summaries => return Ok(between.to_owned() + &summary::summary(view, scene)),
+            Body::Summaries => {
+                return Ok(between.to_owned() + &summary::summary(view, &self.blocked, scene));
+            }
             Body::Pages => return Ok(between.to_owned() + &detail::detail(view, wide, scene)),
             Body::Table(table) => table.add(view, wide, scene),
             Body::Metrics(metrics) => metrics.add(view),
@@ -284,10 +300,11 @@ fn all_found(noun: Noun, names: &[NameTarget], found: &[(&str, String)]) -> Resu
     match names.iter().find(is_missing) {
         Some(missing) => {
             let similar = nearest_by(&missing.name, found.iter(), |(_, name)| name);
-            let similar = similar.map(|(_, name)| format!(", did you mean `{name}`?"));
-            let similar = similar.unwrap_or_default();
-            let message = format!("{} `{}` not found{similar}", noun.kind(), missing.name);
-            let command = format!("certctl status {}", noun.kind().to_lowercase());
+            let similar = similar.map(|(_, name)| name);
+            let meant = similar.map(|name| format!(", did you mean `{name}`?")).unwrap_or_default();
+            let message = format!("{} `{}` not found{meant}", noun.kind(), missing.name);
+            let name = similar.map(|name| format!(" {name}")).unwrap_or_default();
+            let command = format!("certctl status {}{name}", noun.kind().to_lowercase());
             Err(CliError::new(ExitCode::Manifest, message).trying(command))
         }
         None => Ok(()),

@@ -2,12 +2,15 @@
 
 use jiff::Timestamp;
 
+use super::progress::order_waits_briefly;
 use super::scene::Scene;
 use super::table::{Cell, render};
+use super::upcoming::{Step, Upcoming, date_and_distance, distance};
 use super::verdict::{Verdict, problem_kind};
-use crate::cli::exit::ExitCode;
 use crate::cli::time;
-use crate::resource::{CertificateRecord, ConditionStatus, Deployment, Failure, Reason};
+use crate::resource::{
+    CertificateRecord, ConditionStatus, Deployment, Failure, FailureClass, Reason,
+};
 use crate::workspace::view::{CertificateView, Mistake};
 
 /// The table of all certificates: of each, no more than its cells is kept.
@@ -57,10 +60,10 @@ fn row(view: &CertificateView, scene: &Scene) -> Vec<Cell> {
         Cell::from(&view.key.name),
         Cell::painted(verdict.word(), verdict.paint()),
         Cell::from(first_and_count(&view.names())),
-        Cell::from(expires(view, scene)),
-        Cell::from(renews(view, verdict, scene)),
+        expires(view, scene),
+        renews(view, verdict, scene),
         Cell::from(view.issuer_ref().map_or("", |issuer| issuer.name.as_str())),
-        Cell::from(last_and_pending(view, scene.now)),
+        last_and_pending(view, verdict, scene.now),
     ]
 }
 
@@ -72,74 +75,72 @@ fn first_and_count(names: &[String]) -> String {
     }
 }
 
-fn expires(view: &CertificateView, scene: &Scene) -> String {
+fn expires(view: &CertificateView, scene: &Scene) -> Cell {
     match &view.leaf {
-        None => String::new(),
-        Some(Err(_)) => "unreadable".to_owned(),
-        Some(Ok(_)) if view.is_temporary() => "temporary".to_owned(),
-        Some(Ok(leaf)) => date_and_distance(leaf.not_after, scene),
-    }
-}
-
-fn renews(view: &CertificateView, verdict: Verdict, scene: &Scene) -> String {
-    let is_lost =
-        view.certificate.is_none() || matches!(verdict, Verdict::Invalid | Verdict::Damaged);
-    if is_lost || (view.ends_here() && !view.is_issuing()) {
-        return "never".to_owned();
-    }
-    match (view.next_attempt, view.renewal_time) {
-        (Some(at), _) if at > scene.now => format!("retry {}", time::relative(at, scene.now)),
-        (_, _) if verdict == Verdict::Failed => "retry due".to_owned(),
-        (_, Some(at)) if verdict == Verdict::Overdue => {
-            format!("due {}", time::relative(at, scene.now))
+        None => Cell::from(""),
+        Some(Err(_)) => Cell::from("unreadable"),
+        Some(Ok(_)) if view.is_temporary() => Cell::from("temporary"),
+        Some(Ok(leaf)) => {
+            let at = leaf.not_after;
+            Cell::from(date_and_distance(at, scene)).or_shorter(distance(at, scene))
         }
-        (_, _) if verdict == Verdict::Revoked => "due".to_owned(),
-        (_, _) if view.never_renews() => "never".to_owned(),
-        (_, Some(at)) if at > scene.now && view.is_suggested => {
-            format!("{} ARI", date_and_distance(at, scene))
-        }
-        (_, Some(at)) if at > scene.now => date_and_distance(at, scene),
-        (_, Some(_)) => "due".to_owned(),
-        (_, None) => String::new(),
     }
 }
 
-/// `2027-02-18 90d`, `2026-11-01 20d ago`.
-fn date_and_distance(at: Timestamp, scene: &Scene) -> String {
-    let distance = time::relative(at, scene.now);
-    let distance = distance.strip_prefix("in ").unwrap_or(&distance);
-    format!("{} {distance}", time::local_date(at, &scene.zone))
+fn renews(view: &CertificateView, verdict: Verdict, scene: &Scene) -> Cell {
+    let upcoming = Upcoming::of(view, verdict, scene.now);
+    let cell = Cell::from(upcoming.cell(view, scene));
+    match upcoming {
+        Upcoming::At(Step::Renewal { .. }, at) => cell.or_shorter(distance(at, scene)),
+        Upcoming::At(..) | Upcoming::NextRun(_) | Upcoming::UnderWay | Upcoming::Never => cell,
+    }
 }
 
-/// The newest of what happened: `issued 2m ago`, or the exit code of a failure, its word and how
-/// often.
-fn last(view: &CertificateView, now: Timestamp) -> String {
+/// The newest of what happened: `issued 2m ago`, or what failed and how often, or what it waits for.
+fn last(view: &CertificateView, verdict: Verdict, now: Timestamp) -> Cell {
     if view.damage.is_some() {
-        return format!("{}: state", ExitCode::State.number());
+        return Cell::from("its state cannot be read");
     }
     if let Some(Mistake { path, line, .. }) = &view.mistake {
         let path = path.to_string_lossy();
-        return if *line == 0 { path.into_owned() } else { format!("{path}:{line}") };
+        return Cell::from(if *line == 0 { path.into_owned() } else { format!("{path}:{line}") });
+    }
+    if verdict == Verdict::Deferred && view.failure().is_none() {
+        return Cell::from(if view.limit.is_some() {
+            "waits for a rate limit of the CA"
+        } else {
+            "waits as long as the CA asked"
+        });
+    }
+    let order = view.order().filter(|_| view.order_moved_at().is_some() && !view.has_failed());
+    if let Some(order) = order {
+        return Cell::from(if view.worker.is_some() {
+            "under way".to_owned()
+        } else {
+            order_waits_briefly(order)
+        });
     }
     let record = view.record.as_ref();
-    let failure = view.failure();
+    let back = view.went_back().map(|back| back.done_at.unwrap_or(back.requested_at));
     let undeployed = record.and_then(newest_undeployed);
     let failed_at = record.and_then(|record| record.status.last_failure_time);
     let is_newest = |failure: &&Failure| {
-        undeployed.is_none_or(|step| step.last_failure_time <= failure.at.or(failed_at))
+        let at = failure.at.or(failed_at);
+        undeployed.is_none_or(|step| step.last_failure_time <= at) && back <= at
     };
-    if let Some(failure) = failure.filter(is_newest) {
-        let code = ExitCode::from(failure.class).number();
-        let word = problem_kind(view).unwrap_or(failure.class.word());
-        return format!("{code}: {word}{}", times(view.failures()));
+    if let Some(failure) = view.failure().filter(is_newest) {
+        let times = if failure.counts() { times(view.failures()) } else { String::new() };
+        return Cell::from(in_words(failure.class, problem_kind(view)) + &times);
     }
     if let Some(step) = undeployed {
-        let class = step.failure().class;
-        let (code, word) = (ExitCode::from(class).number(), class.word());
-        return format!("{code}: {word}{}", times(step.failed_attempts));
+        let what = in_words(step.failure().class, None);
+        return Cell::from(what + &times(step.failed_attempts));
     }
     if let Some(at) = view.revoked().and_then(|revoked| revoked.revoked_at) {
-        return format!("revoked {}", time::relative(at, now));
+        return Cell::from(format!("revoked {}", time::relative(at, now)));
+    }
+    if let Some(at) = back {
+        return Cell::from(format!("rolled back {}", time::relative(at, now)));
     }
     let issued = view
         .requests
@@ -147,17 +148,31 @@ fn last(view: &CertificateView, now: Timestamp) -> String {
         .rev()
         .flat_map(|request| &request.conditions)
         .find(|found| found.reason == Reason::Issued && found.status == ConditionStatus::True);
-    issued
+    let issued = issued
         .map(|found| format!("issued {}", time::relative(found.last_transition_time, now)))
-        .unwrap_or_default()
+        .unwrap_or_default();
+    Cell::from(issued).minor()
+}
+
+/// A failure, and the CA's word for it.
+fn in_words(class: FailureClass, problem: Option<&str>) -> String {
+    let what = match class {
+        FailureClass::Validation => "validation failed",
+        FailureClass::Ca => "refused by the CA",
+        FailureClass::Unreachable if problem.is_some() => "error of the CA",
+        FailureClass::Unreachable => "CA not reachable",
+        FailureClass::Precondition => "setup incomplete",
+        FailureClass::Output => "deployment failed",
+        FailureClass::State => "state not usable",
+        FailureClass::Other => "failed",
+    };
+    problem.map_or_else(|| what.to_owned(), |problem| format!("{what}: {problem}"))
 }
 
 /// The same, and a revocation that is still to come.
-fn last_and_pending(view: &CertificateView, now: Timestamp) -> String {
-    let pending = view.owed_revocation().map(|_| "revocation pending".to_owned());
-    let parts = [Some(last(view, now)), pending].into_iter().flatten();
-    let parts: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
-    parts.join("; ")
+fn last_and_pending(view: &CertificateView, verdict: Verdict, now: Timestamp) -> Cell {
+    let last = last(view, verdict, now);
+    if view.owed_revocation().is_some() { last.and("revocation pending") } else { last }
 }
 
 /// How often in a row.

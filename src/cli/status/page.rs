@@ -1,8 +1,9 @@
 //! Pages for people: indented lines of `Label: value`.
 
-use super::verdict::PAST;
+use super::verdict::{past, timed};
+use crate::cli::folders::Typed;
 use crate::cli::output::escape;
-use crate::cli::report::{Findings, Row, short};
+use crate::cli::report::{Findings, Row};
 use crate::resource::Condition;
 use crate::workspace::view::CertificateView;
 
@@ -52,15 +53,15 @@ impl Page {
         &mut self,
         found: &Findings,
         view: &CertificateView,
-        status: &str,
-        at: &str,
+        (status, at): (&str, &str),
+        typed: &Typed,
     ) {
         let title = escape(&found.title);
-        if view.failure().is_none() {
-            return self.line(0, "Last failure", [at, &*title, PAST].concat());
+        if let Some(past) = past(view) {
+            return self.line(0, "Last failure", timed(at, &title) + past);
         }
-        let title = if status.contains(&*title) { "see Status" } else { &title };
-        self.line(0, "Last failure", [at, title].concat());
+        let is_said = status.contains(&*title) && !at.is_empty();
+        self.line(0, "Last failure", if is_said { at.to_owned() } else { timed(at, &title) });
         for Row { label, text } in &found.rows {
             let mut label = format!("{label}:");
             for line in text.lines() {
@@ -68,10 +69,10 @@ impl Page {
                 label.clear();
             }
         }
-        if !found.commands.is_empty() {
-            self.raw(1, &format!("try:      {}", escape(&found.commands.join("; "))));
+        for (at, command) in found.commands.iter().enumerate() {
+            let label = if at == 0 { "try:" } else { "" };
+            self.raw(1, &format!("{label:<9} {}", escape(&typed.command(command))));
         }
-        self.raw(1, &format!("fixed?    certctl renew {}", short(&view.key)));
     }
 
     /// A line as it is.

@@ -23,6 +23,19 @@ pub(super) fn order_waits_for(order: &Order, is_working: bool, reasons: bool) ->
     vec![at_ca.to_owned()]
 }
 
+/// The same in a few words.
+pub(super) fn order_waits_briefly(order: &Order) -> String {
+    let mut open = order.challenges.iter().filter(|challenge| challenge.phase().is_some());
+    match open.next() {
+        Some(first) => {
+            let more = open.count();
+            let more = if more > 0 { format!(" +{more}") } else { String::new() };
+            format!("waits for {} of {}{more}", type_word(first), identifier(first))
+        }
+        None => "waits for the CA".to_owned(),
+    }
+}
+
 fn challenge_waits_for(challenge: &Challenge, is_working: bool, reasons: bool) -> Option<String> {
     let phase = challenge.phase()?;
     let action = match phase {
@@ -59,5 +72,6 @@ pub(super) fn identifier(challenge: &Challenge) -> String {
     format!("{prefix}{}", challenge.spec.identifier)
 }
 
+/// What continues what no process works on.
 pub(super) const NEXT_RUN: &str = "the next run of certctl issue";
 const READY_AT_CA: &str = "the CA: reading the order";

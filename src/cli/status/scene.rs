@@ -5,6 +5,7 @@ use jiff::tz::TimeZone;
 
 use super::table::Width;
 use crate::cli::args::Format;
+use crate::cli::folders::Typed;
 use crate::cli::shell::Shell;
 use crate::cli::time;
 use crate::cli::timer::leaves_hooks_to_unit;
@@ -23,6 +24,8 @@ pub struct Scene {
     pub width: Option<Width>,
     /// Whether the hooks of this state are left to `certctl-reload.service`.
     pub has_reload_unit: bool,
+    /// How commands of certctl are typed here.
+    pub typed: Typed,
 }
 
 impl Scene {
@@ -35,7 +38,13 @@ impl Scene {
             format: shell.global.format(),
             width: Width::of_stdout(shell.environment.is_utf8()),
             has_reload_unit: leaves_hooks_to_unit(shell),
+            typed: Typed::of(shell),
         }
+    }
+
+    /// How many columns a line has.
+    pub(in crate::cli) fn columns(&self) -> usize {
+        self.width.map_or(usize::MAX, |width| width.columns)
     }
 
     /// A time for people.

@@ -1,25 +1,32 @@
 //! `certctl status NAME`: one certificate on a screen: the verdict, what comes next, what the last
 //! attempt failed by, names, dates and files. All that is known is on the page of `describe`.
 
+use unicode_width::UnicodeWidthStr as _;
+
 use super::page::NONE;
+use super::remedy::Remedy;
 use super::scene::Scene;
-use super::verdict::{PAST, Verdict, failed_at, findings, no_issuer};
-use super::waiting::{next_attempt, owed, waiting_for};
-use crate::cli::advice;
+use super::upcoming::Upcoming;
+use super::verdict::{Verdict, counted_before, failed_at, findings, no_issuer, past, timed};
+use super::waiting::{owed, waiting_for};
+use crate::cli::blocked::Blocked;
 use crate::cli::count::count;
+use crate::cli::hint::Hint;
 use crate::cli::output::{Paint, escape};
 use crate::cli::report::{Findings, short};
-use crate::resource::{Challenge, Event, Issuer, Phase, Revocation};
+use crate::cli::wrap::behind;
+use crate::resource::{Event, Issuer, Revocation};
 use crate::workspace::view::CertificateView;
 
 /// The summary.
-pub(super) fn summary(view: &CertificateView, scene: &Scene) -> String {
-    let mut lines = Lines::default();
+pub(super) fn summary(view: &CertificateView, blocked: &[Blocked], scene: &Scene) -> String {
+    let mut lines = Lines::within(scene.columns());
     let verdict = Verdict::of(view, scene.now);
     let word = verdict.paint().on(verdict.word(), scene.color);
     let sentence = verdict.sentence(view, scene);
-    lines.add("Status", format!("{word} - {sentence}"));
-    let (waits, next) = (waiting_for(view, verdict, scene.now), next_attempt(view, verdict, scene));
+    lines.painted("Status", (verdict.word(), &word), &format!("{} - {sentence}", verdict.word()));
+    let waits = waiting_for(view, verdict, scene.now);
+    let next = Upcoming::of(view, verdict, scene.now).sentence(view, scene);
     if waits.as_slice() != [next.as_str()] {
         lines.some("Waiting for", &waits);
     }
@@ -29,17 +36,29 @@ pub(super) fn summary(view: &CertificateView, scene: &Scene) -> String {
     }
     if let Some(Revocation { serial, reason, requested_at, .. }) = view.owed_revocation() {
         let since = scene.time(*requested_at);
+        lines.add("Revocation", format!("of serial {serial} ({reason}), pending since {since}"));
         let cancel = format!("certctl revoke {} --cancel", short(&view.key));
-        let text =
-            format!("of serial {serial} ({reason}), pending since {since}; to cancel: {cancel}");
-        lines.add("Revocation", text);
+        lines.command("  Try", &scene.typed.command(&cancel), "cancel it");
+    }
+    for Blocked { fact, fix, .. } in blocked.iter().filter(|blocked| blocked.is_of(&view.key)) {
+        lines.add("Blocked by", escape(fact));
+        match fix.clone().map(|fix| scene.typed.hint(fix)) {
+            Some(Hint::Command(line) | Hint::Shell(line)) => lines.command("  Try", &line, ""),
+            Some(hint @ (Hint::Text(_) | Hint::Again { .. } | Hint::Instead { .. })) => {
+                lines.add("  Try", hint.to_string());
+            }
+            None => {}
+        }
     }
     let found = findings(view, scene);
-    if let Some(check) = check_of(view).filter(|_| verdict == Verdict::Waiting) {
-        lines.add("Try", check);
-    }
     if let Some(found) = &found {
         failure(&mut lines, found, view, (&sentence, scene));
+    }
+    if let Some(before) = counted_before(view, scene) {
+        lines.add("Before that", before);
+    }
+    for Remedy { command, what } in Remedy::of(view, verdict, scene) {
+        lines.command("Try", &command, what);
     }
     if let Some(back) = view.went_back() {
         let at = scene.time(back.done_at.unwrap_or(back.requested_at));
@@ -61,17 +80,9 @@ pub(super) fn summary(view: &CertificateView, scene: &Scene) -> String {
         let at = scene.local(*at);
         lines.add("Last event", format!("{at}: {}", escape(message.trim())));
     }
-    lines.add("More", format!("certctl describe {}", short(&view.key)));
+    let more = scene.typed.command(&format!("certctl describe {}", short(&view.key)));
+    lines.command("More", &more, "");
     lines.text
-}
-
-/// The command that diagnoses the first challenge whose self-check found something wrong.
-fn check_of(view: &CertificateView) -> Option<String> {
-    let is_wrong = |challenge: &&Challenge| {
-        challenge.phase() == Some(Phase::SelfChecking) && !challenge.shown_reason().is_empty()
-    };
-    let spec = &view.order()?.challenges.iter().find(is_wrong)?.spec;
-    advice::check_of(&spec.kind, &escape(&spec.identifier.to_string()))
 }
 
 /// When the last attempt failed and by what, what that means, and what to do about it. Of one that is
@@ -83,12 +94,12 @@ fn failure(
     (status, scene): (&str, &Scene),
 ) {
     let (title, at) = (escape(&found.title), failed_at(view, scene));
-    if view.failure().is_none() {
-        return lines.add("Last failure", [&at, &*title, PAST].concat());
+    if let Some(past) = past(view) {
+        return lines.add("Last failure", timed(&at, &title) + past);
     }
     let is_said = status.contains(&*title);
     if !is_said || !at.is_empty() {
-        lines.add("Last failure", at + if is_said { "see Status" } else { &title });
+        lines.add("Last failure", if is_said { at } else { timed(&at, &title) });
     }
     for (label, shown) in [("detail", "  Detail"), ("cause", "  Cause"), ("remedy", "  Remedy")] {
         for row in found.rows.iter().filter(|row| row.label == label) {
@@ -96,8 +107,9 @@ fn failure(
             lines.some(shown, &text);
         }
     }
-    if !found.commands.is_empty() {
-        lines.add("  Try", escape(&found.commands.join("; ")));
+    for (at, command) in found.commands.iter().enumerate() {
+        let label = if at == 0 { "  Try" } else { "" };
+        lines.command(label, &escape(&scene.typed.command(command)), "");
     }
 }
 
@@ -144,12 +156,17 @@ fn certificate(lines: &mut Lines, view: &CertificateView, scene: &Scene) {
 }
 
 /// Aligned lines of `Label: value`.
-#[derive(Default)]
 struct Lines {
     text: String,
+    /// How many columns a line has.
+    columns: usize,
 }
 
 impl Lines {
+    fn within(columns: usize) -> Self {
+        Self { text: String::new(), columns }
+    }
+
     fn add(&mut self, label: &str, value: impl AsRef<str>) {
         let value = Some(value.as_ref()).filter(|value| !value.is_empty()).unwrap_or(NONE);
         self.value(&format!("{label}:"), value);
@@ -167,8 +184,34 @@ impl Lines {
         }
     }
 
+    /// A command, which is never broken, and what it is for where there is room.
+    fn command(&mut self, label: &str, command: &str, what: &str) {
+        let label = if label.is_empty() { String::new() } else { format!("{label}:") };
+        let what = if what.is_empty() { String::new() } else { format!("   ({what})") };
+        let whole = [command, &what].concat();
+        let fits = WIDTH + whole.width() <= self.columns;
+        let line = if fits { &whole } else { command };
+        let is_wide = WIDTH + line.width() <= self.columns;
+        let start = format!("{label:<WIDTH$}");
+        if is_wide || label.is_empty() {
+            self.text += &[&start, line, "\n"].concat();
+        } else {
+            self.text += &[start.trim_end(), "\n  ", line, "\n"].concat();
+        }
+    }
+
+    /// A text with a word in it that has a colour.
+    fn painted(&mut self, label: &str, (word, painted): (&str, &str), value: &str) {
+        let begun = self.text.len();
+        self.add(label, value);
+        let line = self.text.split_off(begun);
+        self.text += &line.replacen(word, painted, 1);
+    }
+
     fn value(&mut self, label: &str, value: &str) {
-        self.text += &[&format!("{label:<WIDTH$}"), value, "\n"].concat();
+        let indent = if self.columns < LEAST { NARROW } else { WIDTH };
+        let line = behind(&format!("{label:<WIDTH$}"), value, indent, self.columns);
+        self.text += &[&line, "\n"].concat();
     }
 }
 
@@ -176,3 +219,6 @@ impl Lines {
 const MOST: usize = 3;
 /// Of the longest label, with its colon and the space between.
 const WIDTH: usize = 14;
+/// In fewer columns, a value is continued further left.
+const LEAST: usize = 60;
+const NARROW: usize = 2;

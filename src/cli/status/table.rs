@@ -8,12 +8,51 @@ use crate::cli::wrap::wrap;
 pub(crate) struct Cell {
     text: String,
     paint: Option<Paint>,
+    /// What is shown where the whole does not fit.
+    shorter: Option<String>,
+    /// Whether it is left out, rather than shown below its row.
+    is_minor: bool,
 }
 
 impl Cell {
     /// A word in a colour.
     pub(crate) fn painted(text: &str, paint: Paint) -> Self {
         Self { paint: Some(paint), ..Self::from(text) }
+    }
+
+    /// The same, with a shorter form for a narrow terminal.
+    #[must_use]
+    pub(crate) fn or_shorter(self, text: String) -> Self {
+        Self { shorter: Some(text), ..self }
+    }
+
+    /// The same, which need not be seen.
+    #[must_use]
+    pub(crate) fn minor(self) -> Self {
+        Self { is_minor: true, ..self }
+    }
+
+    /// The same, and something else that must be seen.
+    #[must_use]
+    pub(crate) fn and(self, more: &str) -> Self {
+        let text = if self.text.is_empty() { more.to_owned() } else { self.text + "; " + more };
+        Self { text, is_minor: false, ..self }
+    }
+
+    fn shortened(&self) -> Self {
+        match &self.shorter {
+            Some(text) => Self { text: text.clone(), ..self.clone() },
+            None => self.clone(),
+        }
+    }
+
+    fn width(&self) -> usize {
+        self.text.chars().count()
+    }
+
+    /// Nothing, where what belongs there is shown elsewhere.
+    fn blank() -> Self {
+        Self { text: String::new(), paint: None, shorter: None, is_minor: false }
     }
 
     fn cut(&self, width: usize, utf8: bool) -> Self {
@@ -23,14 +62,15 @@ impl Cell {
         let mark = if utf8 { "…" } else { "..." };
         let kept = width.saturating_sub(mark.chars().count());
         let text: String = self.text.chars().take(kept).chain(mark.chars()).collect();
-        Self { text, paint: self.paint }
+        Self { text, ..self.clone() }
     }
 }
 
 impl<T: AsRef<str>> From<T> for Cell {
     fn from(text: T) -> Self {
         let text = escape(text.as_ref()).into_owned();
-        Self { text: if text.is_empty() { NOTHING.to_owned() } else { text }, paint: None }
+        let text = if text.is_empty() { NOTHING.to_owned() } else { text };
+        Self { text, ..Self::blank() }
     }
 }
 
@@ -58,9 +98,10 @@ impl Width {
 }
 
 /// A heading and rows, columns three spaces apart, nothing behind the last one. On a terminal where
-/// not all fit, columns are left out: what a reader misses least goes first. Why it is so stays: where
-/// that does not fit beside the others, it is a line below its row. What is still too wide is cut in
-/// its widest columns, but for the first, names, dates and coloured words.
+/// not all fit, columns are left out: what a reader misses least goes first. Why it is so stays: what
+/// of it does not fit beside the others is below its row. Then dates become shorter, and then they
+/// go. What is still too wide is cut in its widest columns, but for the first, names, dates and
+/// coloured words.
 pub(crate) fn render(
     heading: &[&str],
     rows: &[Vec<Cell>],
@@ -68,32 +109,65 @@ pub(crate) fn render(
     width: Option<Width>,
 ) -> String {
     let all: Vec<usize> = (0..heading.len()).collect();
-    let Some(columns) = width.map(|width| width.columns) else {
-        return Shown { columns: all, below: None }.render(heading, rows, color, None);
+    let Some(Width { columns, .. }) = width else {
+        return Shown { columns: all, why: None }.render(heading, rows, color, None);
     };
-    let widths = widths_of(heading, rows);
-    let fits = |shown: &[usize]| {
+    let fits = |shown: &[usize], widths: &[usize]| {
         let wide = shown.iter().filter_map(|at| widths.get(*at)).sum::<usize>();
         wide + GAP * shown.len().saturating_sub(1) <= columns
     };
-    let shown = those_that_fit(heading, all.clone(), fits);
-    let why = heading.iter().position(|word| WHY.contains(word)).filter(|_| !fits(&shown));
-    let shown = match why {
-        None => Shown { columns: shown, below: None },
-        Some(why) => {
-            let others = all.into_iter().filter(|at| *at != why).collect();
-            Shown { columns: those_that_fit(heading, others, fits), below: Some(why) }
-        }
+    let mut widths = widths_of(heading, rows);
+    let shown = those_that_fit(heading, all.clone(), EXTRA, |shown| fits(shown, &widths));
+    let why = heading.iter().position(|word| WHY.contains(word));
+    let Some(why) = why.filter(|_| !fits(&shown, &widths)) else {
+        let shown = those_that_fit(heading, shown, DATES, |shown| fits(shown, &widths));
+        return Shown { columns: shown, why: None }.render(heading, rows, color, width);
     };
-    shown.render(heading, rows, color, width)
+    // A reason or two that are long are no loss of all others.
+    let reasons = rows.iter().filter_map(|row| row.get(why)).map(Cell::width);
+    let brief = reasons.filter(|width| *width <= BRIEF).max().filter(|width| *width > 1);
+    if let Some(brief) = brief {
+        let least = heading.get(why).map_or(0, |word| word.len());
+        let mut reserved = widths.clone();
+        if let Some(width) = reserved.get_mut(why) {
+            *width = brief.max(least);
+        }
+        let shown = those_that_fit(heading, all.clone(), EXTRA, |shown| fits(shown, &reserved));
+        if fits(&shown, &reserved) {
+            let others = shown.iter().filter(|at| **at != why).filter_map(|at| widths.get(*at));
+            let taken = others.sum::<usize>() + GAP * shown.len().saturating_sub(1);
+            let room = columns.saturating_sub(taken);
+            let why = Some(Why { column: why, room });
+            return Shown { columns: shown, why }.render(heading, rows, color, width);
+        }
+    }
+    let others: Vec<usize> = all.into_iter().filter(|at| *at != why).collect();
+    let shown = those_that_fit(heading, others.clone(), EXTRA, |shown| fits(shown, &widths));
+    let why = Some(Why { column: why, room: 0 });
+    if fits(&shown, &widths) {
+        return Shown { columns: shown, why }.render(heading, rows, color, width);
+    }
+    let rows: Vec<Vec<Cell>> =
+        rows.iter().map(|row| row.iter().map(Cell::shortened).collect()).collect();
+    widths = widths_of(heading, &rows);
+    let shown = those_that_fit(heading, others, EXTRA, |shown| fits(shown, &widths));
+    let shown = those_that_fit(heading, shown, DATES, |shown| fits(shown, &widths));
+    Shown { columns: shown, why }.render(heading, &rows, color, width)
 }
 
 /// What of a table is shown.
 struct Shown {
     /// The places of the columns.
     columns: Vec<usize>,
-    /// The place of the one that is shown below each row.
-    below: Option<usize>,
+    why: Option<Why>,
+}
+
+/// The column of reasons, of which some are below their rows.
+#[derive(Clone, Copy)]
+struct Why {
+    column: usize,
+    /// How wide one is at most that is in its column.
+    room: usize,
 }
 
 impl Shown {
@@ -106,8 +180,13 @@ impl Shown {
     ) -> String {
         let heading: Vec<&str> =
             self.columns.iter().filter_map(|at| heading.get(*at).copied()).collect();
+        let is_below = |at: usize, cell: &Cell| {
+            self.why.is_some_and(|why| why.column == at && cell.width() > why.room)
+        };
         let of = |row: &Vec<Cell>| -> Vec<Cell> {
-            self.columns.iter().filter_map(|at| row.get(*at).cloned()).collect()
+            let cells = self.columns.iter().filter_map(|at| Some((*at, row.get(*at)?)));
+            let shown = |(at, cell)| if is_below(at, cell) { Cell::blank() } else { cell.clone() };
+            cells.map(shown).collect()
         };
         let mut cells: Vec<Vec<Cell>> = rows.iter().map(of).collect();
         let mut widths = widths_of(&heading, &cells);
@@ -118,11 +197,13 @@ impl Shown {
                 *row = cut.collect();
             }
         }
-        let words = heading.iter().map(|word| Cell { text: (*word).to_owned(), paint: None });
+        let words = heading.iter().map(|word| Cell::from(*word));
         let mut text = line(&words.collect::<Vec<_>>(), &widths, false);
         for (shown, row) in cells.iter().zip(rows) {
             text.push_str(&line(shown, &widths, color));
-            let below = self.below.and_then(|at| row.get(at)).filter(|cell| cell.text != NOTHING);
+            let why = self.why.and_then(|why| Some((why, row.get(why.column)?)));
+            let below = why.filter(|(why, cell)| is_below(why.column, cell) && !cell.is_minor);
+            let below = below.map(|(_, cell)| cell).filter(|cell| cell.text != NOTHING);
             if let (Some(below), Some(width)) = (below, width) {
                 text.push_str(&wrap(&below.text, BELOW, width.columns));
             }
@@ -141,13 +222,14 @@ fn widths_of(heading: &[&str], rows: &[Vec<Cell>]) -> Vec<usize> {
     widths
 }
 
-/// Those of these columns that are shown, so that they fit.
+/// Those of these columns that are shown, so that they fit: the first of `dropped` goes first.
 fn those_that_fit(
     heading: &[&str],
     mut shown: Vec<usize>,
+    dropped: &[&str],
     fits: impl Fn(&[usize]) -> bool,
 ) -> Vec<usize> {
-    for word in DROPPED {
+    for word in dropped {
         if fits(&shown) {
             break;
         }
@@ -177,23 +259,28 @@ fn line(cells: &[Cell], widths: &[usize], color: bool) -> String {
     let mut line = String::new();
     let mut gap = 0;
     for (cell, width) in cells.iter().zip(widths) {
-        line.push_str(&" ".repeat(gap));
+        if !cell.text.is_empty() {
+            line.push_str(&" ".repeat(gap));
+            gap = 0;
+        }
         match cell.paint {
             Some(paint) => line.push_str(&paint.on(&cell.text, color)),
             None => line.push_str(&cell.text),
         }
-        gap = width.saturating_sub(cell.text.chars().count()) + GAP;
+        gap += width.saturating_sub(cell.width()) + GAP;
     }
     line.push('\n');
     line
 }
 
-/// The columns that a narrow terminal lacks, the first of them first. Who is it, how it is and why
-/// always stay.
-const DROPPED: &[&str] = &[
-    "MANIFEST", "SECRET", "ORDER", "SERIAL", "URL", "KEY", "REVISION", "ISSUER", "NAMES",
-    "EXPIRES", "COST", "AGE", "RENEWS",
-];
+/// The columns that a narrow terminal lacks, the first of them first.
+const EXTRA: &[&str] =
+    &["MANIFEST", "SECRET", "ORDER", "SERIAL", "URL", "KEY", "REVISION", "ISSUER", "NAMES"];
+/// Those that a very narrow one lacks too, once they are short and no reason is beside them. Who is
+/// it and how it is always stay.
+const DATES: &[&str] = &["COST", "AGE", "RENEWS", "EXPIRES"];
+/// So many columns are few for a reason.
+const BRIEF: usize = 24;
 /// Why a row is as it is: never cut, and never left out.
 const WHY: &[&str] = &["LAST", "REASON"];
 /// Before what stands below its row.
@@ -265,15 +352,50 @@ mod tests {
              a-long-name   PENDING DEPLOY\n    issued 2m ago\n\
              b             READY\n    x\n"
         );
-        assert_eq!(
-            at(10, false),
-            "NAME          READY\n\
-             a-long-name   PENDING DEPLOY\n    issued\n    2m ago\n\
-             b             READY\n    x\n"
-        );
         let states = [vec![Cell::from("web"), Cell::from("a long state"), Cell::from("-")]];
         let narrow = Some(Width { columns: 14, utf8: false });
         let text = render(&["NAME", "STATE-X", "REASON"], &states, false, narrow);
         assert_eq!(text, "NAME   STATE-X\nweb    a lon...\n");
+    }
+
+    #[test]
+    fn a_reason_that_is_long_is_below_its_row_and_the_others_stay_where_they_are() {
+        let row = |name: &str, state: &str, why: &str| {
+            let date = Cell::from("2027-02-18 90d").or_shorter("90d".to_owned());
+            let renewal = Cell::from("2027-01-19 59d").or_shorter("59d".to_owned());
+            let why = Cell::from(why);
+            let why = if state == "READY" { why.minor() } else { why };
+            vec![Cell::from(name), Cell::from(state), Cell::from("a +1"), date, renewal, why]
+        };
+        let rows = [
+            row("web", "READY", "issued 2m ago"),
+            row("api", "FAILED", "validation failed: unauthorized, 3 failures"),
+            row("shop", "READY", "issued 59m ago"),
+        ];
+        let heading = ["NAME", "READY", "NAMES", "EXPIRES", "RENEWS", "LAST"];
+        let at = |columns| render(&heading, &rows, false, Some(Width { columns, utf8: true }));
+        assert_eq!(
+            at(80),
+            "NAME   READY    NAMES   EXPIRES          RENEWS           LAST\n\
+             web    READY    a +1    2027-02-18 90d   2027-01-19 59d   issued 2m ago\n\
+             api    FAILED   a +1    2027-02-18 90d   2027-01-19 59d\n    validation failed: \
+             unauthorized, 3 failures\n\
+             shop   READY    a +1    2027-02-18 90d   2027-01-19 59d   issued 59m ago\n"
+        );
+        assert_eq!(
+            at(40),
+            "NAME   READY    NAMES   EXPIRES   RENEWS\n\
+             web    READY    a +1    90d       59d\n\
+             api    FAILED   a +1    90d       59d\n    validation failed: unauthorized, 3\n    \
+             failures\n\
+             shop   READY    a +1    90d       59d\n"
+        );
+        assert_eq!(
+            at(26),
+            "NAME   READY    EXPIRES\n\
+             web    READY    90d\n\
+             api    FAILED   90d\n    validation failed:\n    unauthorized, 3\n    failures\n\
+             shop   READY    90d\n"
+        );
     }
 }

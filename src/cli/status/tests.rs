@@ -14,7 +14,7 @@ use crate::controller::alert;
 use crate::resource::{
     AuthorizationState, Cause, ChallengeState, DeployTarget, Deployment, Doing, EndedChallenge,
     FailedOrder, Failure, FailureClass, OrderPhase, Phase, Problem, ReasonSource, Revocation,
-    RevocationReason,
+    RevocationReason, Rollback,
 };
 use crate::workspace::view::Mistake;
 
@@ -29,7 +29,8 @@ fn needs_attention(views: &[CertificateView], now: Timestamp) -> bool {
 
 fn scene(format: Format) -> Scene {
     let (now, zone) = (at(NOW), berlin());
-    Scene { now, zone, color: false, format, width: None, has_reload_unit: false }
+    let typed = Typed::default();
+    Scene { now, zone, color: false, format, width: None, has_reload_unit: false, typed }
 }
 
 fn berlin() -> TimeZone {
@@ -74,7 +75,8 @@ fn revoked_for_good() -> CertificateView {
 fn a_revoked_certificate_is_due_now_or_never() {
     let mut unreplaced = revoked();
     unreplaced.record.as_mut().unwrap().revocations[0].without_replacement = true;
-    for (view, renews) in [(revoked(), "due"), (unreplaced, "never"), (revoked_for_good(), "never")]
+    for (view, renews) in
+        [(revoked(), "next run"), (unreplaced, "never"), (revoked_for_good(), "never")]
     {
         let table = certificates(&[view], Extent::Line, &scene(Format::Text)).unwrap();
         let row = table.lines().nth(1).unwrap();
@@ -99,13 +101,12 @@ fn a_pending_revocation_is_in_the_table_and_in_the_summary() {
     let scene = scene(Format::Text);
     let table = certificates(from_ref(&view), Extent::Line, &scene).unwrap();
     assert!(table.lines().nth(1).unwrap().ends_with("; revocation pending"), "{table}");
-    let page = summary::summary(&view, &scene);
+    let page = summary::summary(&view, &[], &scene);
     let line = page.lines().find(|line| line.starts_with("Revocation:")).unwrap();
-    assert!(
-        line.starts_with("Revocation:   of serial 04d2 (keyCompromise), pending since ")
-            && line.ends_with("; to cancel: certctl revoke web --cancel"),
-        "{line}"
-    );
+    let expected = "Revocation:   of serial 04d2 (keyCompromise), pending since ";
+    assert!(line.starts_with(expected), "{line}");
+    let cancel = "\n  Try:        certctl revoke web --cancel   (cancel it)\n";
+    assert!(page.contains(cancel), "{page}");
 }
 
 /// The status of requests, orders or challenges, all or those named.
@@ -275,13 +276,14 @@ fn metrics_have_the_names_of_cert_manager() {
 fn a_lost_output_is_pending_in_the_metrics_as_in_the_verdict_with_what_retries_it() {
     let lost = CertificateView { lost_output: Some("output to /out: tls.crt".into()), ..ready() };
     assert_eq!(Verdict::of(&lost, scene(Format::Text).now), Verdict::PendingDeploy);
-    for (has_reload_unit, command) in [
-        (false, "certctl deploy default/web"),
-        (true, "certctl deploy default/web or systemctl start certctl-reload.service"),
-    ] {
+    let unit = "systemctl start certctl-reload.service";
+    for (has_reload_unit, expected) in
+        [(false, &["certctl deploy web"][..]), (true, &[unit, "certctl deploy web"])]
+    {
         let scene = Scene { has_reload_unit, ..scene(Format::Text) };
-        let sentence = Verdict::PendingDeploy.sentence(&lost, &scene);
-        assert!(sentence.ends_with(&format!("; {command} tries now")), "{sentence}");
+        let helps = Remedy::of(&lost, Verdict::PendingDeploy, &scene);
+        let commands: Vec<String> = helps.into_iter().map(|remedy| remedy.command).collect();
+        assert_eq!(commands, expected);
     }
     let metrics = certificates(&[lost], Extent::Line, &scene(Format::Prometheus)).unwrap();
     let mut lines = metrics.lines();
@@ -361,6 +363,127 @@ fn a_lost_certificate_without_requests_is_still_in_the_json() {
         json!({ "secretName": "web-tls", "issuerRef": { "name": "", "kind": "Issuer" } })
     );
     assert_eq!(found["metadata"]["annotations"]["status.certctl.io/verdict"], "NO MANIFEST");
+}
+
+/// What the table, the summary and the start page say of what comes next.
+fn next_of(view: &CertificateView) -> (String, String, Upcoming) {
+    let scene = scene(Format::Text);
+    let table = certificates(from_ref(view), Extent::Line, &scene).unwrap();
+    let row = table.lines().nth(1).unwrap();
+    let cells = row.split("   ").map(str::trim).filter(|cell| !cell.is_empty());
+    let summary = certificates(from_ref(view), Extent::Summary, &scene).unwrap();
+    let next = summary.lines().find_map(|line| line.strip_prefix("Next attempt: "));
+    let upcoming = Upcoming::of(view, Verdict::of(view, scene.now), scene.now);
+    (cells.collect::<Vec<_>>()[4].to_owned(), next.unwrap().to_owned(), upcoming)
+}
+
+#[test]
+fn the_table_the_summary_and_the_start_page_agree_on_what_comes_next() {
+    let run = "the next run of certctl issue".to_owned();
+    let pending = CertificateView { record: None, leaf: None, renewal_time: None, ..ready() };
+    let undeployed = CertificateView { lost_output: Some("output: gone".into()), ..ready() };
+    let damaged = CertificateView { certificate: None, ..ready() };
+    for (what, view, cell, sentence, upcoming) in [
+        ("waiting", waiting(), "next run", run.clone(), Upcoming::NextRun(Step::Issuance)),
+        ("pending", pending, "next run", run.clone(), Upcoming::NextRun(Step::Issuance)),
+        (
+            "pending deploy",
+            undeployed,
+            "deploy: next run",
+            run.clone(),
+            Upcoming::NextRun(Step::Deployment),
+        ),
+        (
+            "deferred",
+            deferred(),
+            "retry in 48m",
+            "2026-11-21 05:00 CET, in 48m".to_owned(),
+            Upcoming::At(Step::Retry, at("2026-11-21T04:00:00Z")),
+        ),
+        ("revoked", revoked(), "next run", run, Upcoming::NextRun(Step::Issuance)),
+        ("without a manifest", damaged, "never", "never".to_owned(), Upcoming::Never),
+    ] {
+        assert_eq!(next_of(&view), (cell.to_owned(), sentence, upcoming), "{what}");
+    }
+}
+
+/// Refused by the CA three times, and stopped by this host since.
+fn refused_and_then_stopped() -> CertificateView {
+    let mut view = CertificateView { next_attempt: None, ..refused() };
+    let message = "[::]:80 is in use by nginx (pid 812)".to_owned();
+    let cause = Cause::Precondition { message, obstacles: Vec::new() };
+    let failure = Failure::new(FailureClass::Precondition, Doing::Nothing, cause);
+    view.record.as_mut().unwrap().last_failure =
+        Some(Failure { at: Some(at("2026-11-21T03:00:00Z")), ..failure });
+    view
+}
+
+#[test]
+fn what_failed_last_is_the_cause_and_what_counted_before_is_history() {
+    let view = refused_and_then_stopped();
+    let scene = scene(Format::Text);
+    let sentence = Verdict::of(&view, scene.now).sentence(&view, &scene);
+    assert!(sentence.starts_with("[::]:80 is in use by nginx (pid 812); "), "{sentence}");
+    for extent in [Extent::Summary, Extent::Whole] {
+        let text = certificates(from_ref(&view), extent, &scene).unwrap();
+        let refused: Vec<&str> =
+            text.lines().filter(|line| line.contains("unauthorized")).collect();
+        let before = "2026-11-21 01:52 CET, 2h20m ago: *.api.example.com was not validated by \
+                      dns-01: unauthorized";
+        let line = refused.iter().find(|line| line.starts_with("Before that:"));
+        assert!(line.is_some_and(|line| line.ends_with(before)), "{text}");
+        assert_eq!(refused.len(), 1, "{text}");
+        assert!(!text.contains("certctl check dns"), "{text}");
+        assert!(text.contains("certctl issue mail"), "{text}");
+    }
+    let table = certificates(&[view], Extent::Line, &scene).unwrap();
+    assert!(table.ends_with("setup incomplete\n"), "{table}");
+}
+
+#[test]
+fn a_rollback_is_the_last_thing_that_happened_until_something_else_does() {
+    let mut view = ready();
+    let (leaf, server) = (
+        view.readable_leaf().unwrap().fingerprint.clone(),
+        view.issuer.as_ref().unwrap().acme.server.clone(),
+    );
+    view.record.as_mut().unwrap().rollback = Some(Rollback {
+        to: 3,
+        from: 4,
+        newest: 4,
+        set: "..revision-3-0".into(),
+        fingerprint: leaf,
+        left: Vec::new(),
+        requested_at: at("2026-11-21T02:12:09Z"),
+        generation: 1,
+        directory_url: server,
+        done_at: Some(at("2026-11-21T02:12:09Z")),
+    });
+    let last = |view: &CertificateView| {
+        let table = certificates(from_ref(view), Extent::Line, &scene(Format::Text)).unwrap();
+        table.lines().nth(1).unwrap().rsplit("   ").next().unwrap().to_owned()
+    };
+    assert_eq!(last(&view), "rolled back 1h ago");
+    let cause = Cause::Local { message: "no".into() };
+    for (failed, expected) in [
+        ("2026-11-21T02:00:00Z", "rolled back 1h ago"),
+        ("2026-11-21T03:00:00Z", "setup incomplete"),
+    ] {
+        let failure = Failure::new(FailureClass::Precondition, Doing::Nothing, cause.clone());
+        let failure = Failure { at: Some(at(failed)), ..failure };
+        view.record.as_mut().unwrap().last_failure = Some(failure);
+        assert_eq!(last(&view), expected);
+    }
+}
+
+#[test]
+fn a_summary_fits_a_narrow_terminal_but_for_commands_and_paths() {
+    let width = Some(Width { columns: 40, utf8: true });
+    let scene = Scene { width, ..scene(Format::Text) };
+    let text = certificates(&[refused()], Extent::Summary, &scene).unwrap();
+    let wide: Vec<&str> = text.lines().filter(|line| line.chars().count() > 40).collect();
+    assert_eq!(wide, ["  /var/lib/certctl/secrets/default/mail-tls"], "{text}");
+    assert!(text.contains("\n  certctl check dns api.example.com\n"), "{text}");
 }
 
 #[test]

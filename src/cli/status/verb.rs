@@ -1,6 +1,5 @@
 //! The verb `status`, and the metrics that a run writes.
 
-use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -9,6 +8,7 @@ use clap::Args;
 use super::scene::Scene;
 use super::{Exposition, Extent, LastRun, Listing, Noun, ObjectListing, issuers};
 use crate::cli::args::Format;
+use crate::cli::blocked::Blocked;
 use crate::cli::count::count;
 use crate::cli::environment::Source;
 use crate::cli::error::CliError;
@@ -167,16 +167,18 @@ async fn of_certificates(
     let chosen = names.iter().map(find).collect::<Result<Vec<_>, _>>()?;
     let depth = if by_name { Depth::Page } else { Depth::Line };
     let mut listing = Listing::new(extent, scene);
-    let mut shown = BTreeSet::new();
+    let is_named = |task: &&Task| chosen.contains(&task.certificate.metadata.key());
+    let tasks: Vec<&Task> = targets.tasks.iter().filter(is_named).collect();
+    let is_summary = listing.is_summary();
+    if is_summary {
+        listing.blocked = Blocked::all(shell, workspace, targets, &tasks).await?;
+    }
     let mut text = String::new();
     let selected: Vec<Option<&NamespacedName>> =
         if by_name { chosen.iter().map(Some).collect() } else { vec![None] };
     for only in selected {
         let show = |view: CertificateView| {
             text.push_str(&listing.add(&view)?);
-            if by_name {
-                shown.insert(view.key);
-            }
             written(shell, &mut text)
         };
         Box::pin(workspace.each_view(targets, only, depth, scene.now, show)).await?;
@@ -196,11 +198,12 @@ async fn of_certificates(
     if let Some(error) = damage.map(unreadable).or_else(|| unread(shell, is_empty)) {
         return Err(error);
     }
-    // Of all certificates, `validate`, `plan` and `doctor` say what this machine lacks.
-    let is_shown = |task: &&Task| shown.contains(&task.certificate.metadata.key());
-    let tasks: Vec<&Task> = targets.tasks.iter().filter(is_shown).collect();
-    for unmet in workspace.unmet(&targets.loaded, &targets.secrets, &tasks).await? {
-        shell.output.finding(&unmet.as_warning("W0402"));
+    // Of all certificates, the start page, `plan` and `doctor` say what this machine lacks; a summary
+    // has it.
+    if !is_summary {
+        for unmet in workspace.unmet(&targets.loaded, &targets.secrets, &tasks).await? {
+            shell.output.finding(&unmet.as_warning("W0402"));
+        }
     }
     // A table that a filter or a wrong folder empties must not look healthy.
     let attention = is_empty || needs_attention;

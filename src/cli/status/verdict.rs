@@ -26,9 +26,8 @@ use super::progress::order_waits_for;
 use super::scene::Scene;
 use crate::cli::output::{Paint, escape};
 use crate::cli::report::{Findings, Style, of_failure, problem_of, short};
-use crate::cli::timer::retry_of_hooks;
 use crate::engine::Evidence;
-use crate::resource::{Cause, ConditionType, Order, Remedy, Revocation};
+use crate::resource::{Cause, ConditionType, Doing, Failure, Order, Remedy, Revocation};
 use crate::workspace::view::{CertificateView, Mistake};
 
 /// The word.
@@ -137,9 +136,14 @@ impl Verdict {
         let expiry = leaf.map(|leaf| scene.time(leaf.not_after)).unwrap_or_default();
         match self {
             Self::Damaged => {
-                format!("{}; nothing is renewed until it is repaired", damage(view))
+                format!(
+                    "{}; certctl keeps its record of this certificate in this file, and does not \
+                     renew it until the file is restored from a backup; its key and certificate \
+                     and all other certificates are not affected",
+                    damage(view)
+                )
             }
-            Self::Invalid => view.mistake.as_ref().map(fix_for).unwrap_or_default(),
+            Self::Invalid => view.mistake.as_ref().map(mistaken).unwrap_or_default(),
             Self::Overdue => {
                 let why = overdue(view, scene);
                 format!("{why}; the certificate in place is valid until {expiry}")
@@ -154,17 +158,13 @@ impl Verdict {
             Self::Revoked => revoked(view, scene),
             Self::LinksMissing | Self::FilesDamaged => {
                 let what = view.links.as_ref().map_or("", |repair| repair.what.as_str());
-                format!("{}; certctl issue restores this without an order", escape(what))
+                format!("{}; the next run restores this without an order", escape(what))
             }
             Self::Deferred => deferred(view, scene),
             Self::NoManifest => {
                 let path = view.record.as_ref().and_then(|record| record.manifest.as_ref());
                 let gone = path.map(|path| format!("{} no longer has it; ", path.display()));
-                format!(
-                    "{}nothing is renewed or deleted; to stop managing it: certctl forget {}",
-                    gone.unwrap_or_default(),
-                    view.key
-                )
+                format!("{}nothing is renewed or deleted", gone.unwrap_or_default())
             }
             Self::Expired => match last_failure(view, scene) {
                 Some(failure) => format!("expired {expiry}; the last attempt failed: {failure}"),
@@ -185,13 +185,7 @@ impl Verdict {
                 }
             }
             Self::PendingDeploy => {
-                let why = undeployed(view).unwrap_or_default();
-                let name = view.key.to_string();
-                let command = retry_of_hooks(scene.has_reload_unit, &name);
-                let deploy =
-                    scene.has_reload_unit.then(|| format!("{} or ", retry_of_hooks(false, &name)));
-                let deploy = deploy.unwrap_or_default();
-                format!("issued but not deployed: {why}; {deploy}{command} tries now")
+                format!("issued but not deployed: {}", undeployed(view).unwrap_or_default())
             }
             Self::Ready => format!("valid until {expiry}{}", went_back(view)),
             Self::Pending => {
@@ -210,22 +204,20 @@ impl Verdict {
     }
 }
 
-/// The error to fix, and its place.
-fn fix_for(mistake: &Mistake) -> String {
+/// The mistake, and its place.
+fn mistaken(mistake: &Mistake) -> String {
     let Mistake { code, message, path, line } = mistake;
     let path = escape(&path.to_string_lossy()).into_owned();
     let place = if *line == 0 { path.clone() } else { format!("{path}:{line}") };
     let message = escape(message);
-    format!(
-        "{place}: {code}: {message}; nothing is renewed until it is fixed: certctl validate {path}"
-    )
+    format!("{place}: {code}: {message}; nothing is renewed until it is fixed")
 }
 
 /// Why the issuer is not known.
 pub(super) fn no_issuer(view: &CertificateView) -> &'static str {
     match (&view.mistake, &view.certificate) {
-        (Some(_), _) => "not read, as a manifest is invalid: see Status",
-        (None, None) => "not read, as no manifest has the certificate",
+        (Some(_), _) => "not known while the manifest is invalid",
+        (None, None) => "not known without the manifest",
         (None, Some(_)) => "no manifest defines it",
     }
 }
@@ -237,8 +229,10 @@ fn revoked(view: &CertificateView, scene: &Scene) -> String {
         "its manifest is gone, and nothing replaces it".to_owned()
     } else if view.is_issuing() {
         "another one is under way".to_owned()
+    } else if view.ends_here() {
+        "nothing replaces it until you renew it".to_owned()
     } else {
-        format!("certctl renew {} issues another", view.key)
+        "the next run replaces it".to_owned()
     };
     format!("revoked {at}, {reason}; {after}")
 }
@@ -329,19 +323,55 @@ pub(super) fn last_failure(view: &CertificateView, scene: &Scene) -> Option<Stri
 pub(super) fn failed_at(view: &CertificateView, scene: &Scene) -> String {
     let failure = view.record.as_ref().and_then(|record| record.last_failure.as_ref());
     let at = failure.and_then(|failure| failure.at);
-    at.map(|at| format!("{}: ", scene.time(at))).unwrap_or_default()
+    at.map(|at| scene.time(at)).unwrap_or_default()
 }
 
-/// Notes a failure that stays recorded until the next success.
-pub(super) const PAST: &str = "; this no longer holds";
+/// What happened, with its time in front where that is known.
+pub(super) fn timed(at: &str, what: &str) -> String {
+    if at.is_empty() { what.to_owned() } else { format!("{at}: {what}") }
+}
+
+/// What is said of a failure that stays recorded until the next success and is no longer the newest
+/// of what is known; `None` where it is.
+pub(super) fn past(view: &CertificateView) -> Option<&'static str> {
+    if view.failure().is_none() {
+        Some("; this no longer holds")
+    } else if view.has_moved_on() {
+        Some("; a new order is under way since")
+    } else {
+        None
+    }
+}
 
 /// The root cause of the last failure.
 pub(super) fn findings(view: &CertificateView, scene: &Scene) -> Option<Findings> {
+    let failure = view.record.as_ref()?.last_failure.as_ref()?;
+    // An order failed with an attempt that counted: what came after that has another cause.
+    let order = if failure.counts() { failed_order(view) } else { None };
+    Some(cause_of(failure, order, view, scene))
+}
+
+/// What the last attempt that counted failed by, and when, where something else has failed since.
+pub(super) fn counted_before(view: &CertificateView, scene: &Scene) -> Option<String> {
     let record = view.record.as_ref()?;
-    let failure = record.last_failure.as_ref()?;
+    record.last_failure.as_ref().filter(|failure| !failure.counts())?;
+    let order = failed_order(view)?;
+    let cause = Cause::Recorded { message: order.reason.clone() };
+    let failure = Failure::of(Doing::Nothing, cause);
+    let title = cause_of(&failure, Some(order), view, scene).title;
+    let at = record.status.last_failure_time.map(|at| scene.time(at)).unwrap_or_default();
+    Some(format!("{at}: {}", escape(&title)))
+}
+
+fn cause_of(
+    failure: &Failure,
+    order: Option<&Order>,
+    view: &CertificateView,
+    scene: &Scene,
+) -> Findings {
     let evidence = Evidence {
         issuer: view.issuer_ref().map(|issuer| issuer.name.clone()).unwrap_or_default(),
-        order: failed_order(view).cloned().map(Box::new),
+        order: order.cloned().map(Box::new),
         ..Evidence::default()
     };
     let style = Style {
@@ -353,10 +383,10 @@ pub(super) fn findings(view: &CertificateView, scene: &Scene) -> Option<Findings
         has_reload_unit: false,
         flags: String::new(),
     };
-    Some(of_failure(failure, &evidence, &short(&view.key), &style))
+    of_failure(failure, &evidence, &short(&view.key), &style)
 }
 
-/// The order that the last attempt failed with, if one did.
+/// The order that the last attempt that counted failed with, if one did.
 fn failed_order(view: &CertificateView) -> Option<&Order> {
     let failed_at = view.record.as_ref()?.status.last_failure_time?;
     view.orders.iter().rfind(|order| order.failure_time() == Some(failed_at))

@@ -1,4 +1,4 @@
-//! What a certificate waits for, its next attempt, and pending clean-up.
+//! What a certificate waits for, and pending clean-up.
 
 use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine as _;
@@ -6,7 +6,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::Timestamp;
 
 use super::progress::{NEXT_RUN, order_waits_for};
-use super::scene::Scene;
+use super::upcoming::{Step, Upcoming};
 use super::verdict::Verdict;
 use crate::cli::output::escape;
 use crate::resource::{
@@ -42,44 +42,14 @@ pub(super) fn waiting_for(view: &CertificateView, verdict: Verdict, now: Timesta
         return vec![format!("certctl renew {}; it was revoked without a replacement", view.key)];
     }
     let is_ready = verdict == Verdict::Ready;
-    let what = if next_deployment(view, verdict).is_some_and(|at| at > now) {
-        "the next attempt to deploy"
-    } else if is_ready && view.never_renews() {
-        "nothing; renewal is disabled"
-    } else if is_ready && view.renewal_time.is_some_and(|at| at > now) {
-        "the renewal time"
-    } else if verdict == Verdict::Pending && view.went_back().is_some() {
-        "the renewal time, or an edit of the manifest"
-    } else {
-        NEXT_RUN
+    let what = match Upcoming::of(view, verdict, now) {
+        Upcoming::At(Step::Deployment, _) => "the next attempt to deploy",
+        Upcoming::At(..) if is_ready => "the renewal time",
+        Upcoming::At(..) => "the renewal time, or an edit of the manifest",
+        Upcoming::Never => "nothing; renewal is disabled",
+        Upcoming::NextRun(_) | Upcoming::UnderWay => NEXT_RUN,
     };
     vec![what.to_owned()]
-}
-
-fn next_deployment(view: &CertificateView, verdict: Verdict) -> Option<Timestamp> {
-    view.next_deployment().filter(|_| verdict == Verdict::PendingDeploy)
-}
-
-/// The time and the number of the next attempt.
-pub(super) fn next_attempt(view: &CertificateView, verdict: Verdict, scene: &Scene) -> String {
-    let is_due = verdict == Verdict::Ready || view.went_back().is_some();
-    let idle = is_due && !view.is_issuing();
-    if view.ends_here() && !view.is_issuing() {
-        return "never".to_owned();
-    }
-    let at = view.next_attempt.or(view.renewal_time.filter(|_| idle && !view.never_renews()));
-    let at = at.or_else(|| next_deployment(view, verdict));
-    let lost = view.certificate.is_none() || matches!(verdict, Verdict::Invalid | Verdict::Damaged);
-    let never = lost || (idle && view.never_renews());
-    let when = match at {
-        Some(_) | None if never => return "never".to_owned(),
-        Some(at) if at > scene.now => scene.time(at),
-        Some(_) | None => NEXT_RUN.to_owned(),
-    };
-    match view.failures() {
-        0 => when,
-        failures => format!("{when}, attempt {}", failures.saturating_add(1)),
-    }
 }
 
 /// Every challenge response that may still be published, named so that a person can remove it.

@@ -1,0 +1,99 @@
+//! The commands that help a certificate which is not as it should be.
+
+use super::scene::Scene;
+use super::upcoming::{Step, Upcoming};
+use super::verdict::Verdict;
+use crate::cli::advice;
+use crate::cli::hint::Hint;
+use crate::cli::output::escape;
+use crate::cli::report::short;
+use crate::cli::timer::retry_of_hooks;
+use crate::resource::{Challenge, Phase};
+use crate::trust::quoted;
+use crate::workspace::view::CertificateView;
+
+/// A command, and what it is for.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::cli) struct Remedy {
+    pub(in crate::cli) command: String,
+    pub(in crate::cli) what: &'static str,
+}
+
+impl Remedy {
+    /// What helps, the first first; as it is typed here.
+    pub(in crate::cli) fn of(view: &CertificateView, verdict: Verdict, scene: &Scene) -> Vec<Self> {
+        let name = short(&view.key);
+        let all = match verdict {
+            Verdict::Damaged => vec![(certctl("doctor"), "check the state and this host")],
+            Verdict::Invalid => validate(view),
+            Verdict::NoManifest => vec![(certctl(&format!("forget {name}")), "stop managing it")],
+            Verdict::Revoked if view.certificate.is_none() => {
+                vec![(certctl(&format!("forget {name}")), "stop managing it")]
+            }
+            Verdict::Revoked if !view.is_issuing() => {
+                vec![(certctl(&format!("renew {name}")), "replace it")]
+            }
+            Verdict::LinksMissing | Verdict::FilesDamaged => {
+                vec![(certctl(&format!("issue {name}")), "restore its files, without an order")]
+            }
+            Verdict::PendingDeploy => deploy(&name, scene),
+            Verdict::Waiting => check_of(view).into_iter().collect(),
+            Verdict::Revoked
+            | Verdict::Expired
+            | Verdict::Overdue
+            | Verdict::Deferred
+            | Verdict::Failed => retry(view, verdict, &name, scene),
+            Verdict::Ready | Verdict::Pending | Verdict::Issuing | Verdict::Renewing => Vec::new(),
+        };
+        let typed = |(hint, what)| Self { command: scene.typed.hint(hint).to_string(), what };
+        all.into_iter().map(typed).collect()
+    }
+}
+
+type Known = (Hint, &'static str);
+
+fn certctl(verb: &str) -> Hint {
+    Hint::Command(format!("certctl {verb}"))
+}
+
+fn validate(view: &CertificateView) -> Vec<Known> {
+    let path = view.mistake.as_ref().map(|mistake| quoted(&mistake.path)).unwrap_or_default();
+    // The manifests of the folders are not looked at.
+    vec![(
+        Hint::Shell(format!("certctl validate {}", escape(&path))),
+        "show the mistake in its line",
+    )]
+}
+
+fn deploy(name: &str, scene: &Scene) -> Vec<Known> {
+    // It works at once too, and for this certificate alone.
+    let deploy = scene.has_reload_unit.then(|| retry_of_hooks(false, name));
+    let all = [Some(retry_of_hooks(scene.has_reload_unit, name)), deploy];
+    all.into_iter().flatten().map(|hint| (hint, "run its outputs and hooks now")).collect()
+}
+
+/// What tries again at once what failed or waits.
+fn retry(view: &CertificateView, verdict: Verdict, name: &str, scene: &Scene) -> Vec<Known> {
+    match Upcoming::of(view, verdict, scene.now) {
+        Upcoming::At(Step::Retry, _) if view.waits_for_a_limit() => {
+            vec![(certctl(&format!("renew {name} --ignore-limits")), "order anyway")]
+        }
+        // Until then the CA refuses.
+        Upcoming::At(Step::Retry, _) if view.failure().is_none() => Vec::new(),
+        Upcoming::At(Step::Retry, _) => {
+            vec![(certctl(&format!("renew {name}")), "when fixed: try again at once")]
+        }
+        Upcoming::NextRun(_) => vec![(certctl(&format!("issue {name}")), "try again now")],
+        Upcoming::At(..) | Upcoming::UnderWay | Upcoming::Never => Vec::new(),
+    }
+}
+
+/// What diagnoses the first challenge whose self-check found something wrong.
+fn check_of(view: &CertificateView) -> Option<Known> {
+    let is_wrong = |challenge: &&Challenge| {
+        challenge.phase() == Some(Phase::SelfChecking) && !challenge.shown_reason().is_empty()
+    };
+    let spec = &view.order()?.challenges.iter().find(is_wrong)?.spec;
+    let line = advice::check_of(&spec.kind, &escape(&spec.identifier.to_string()))?;
+    Some((Hint::Command(line), "look at what the CA would see"))
+}
