@@ -113,7 +113,6 @@ fn shown(scene: &Scene) -> (String, bool, bool) {
             width: None,
             has_reload_unit: false,
             typed: status::Typed::default(),
-            typed: status::Typed::default(),
         };
         status::certificates(std::slice::from_ref(&view), status::Extent::Line, &look).unwrap()
     };
