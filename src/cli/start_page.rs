@@ -329,7 +329,7 @@ impl Found {
                     remedies.push(Remedy { command, what: "put that right" });
                 }
                 Some(hint @ (Hint::Text(_) | Hint::Again { .. } | Hint::Instead { .. })) => {
-                    advice = Some(hint.to_string())
+                    advice = Some(hint.to_string());
                 }
                 None => {}
             }

@@ -54,7 +54,7 @@ pub(super) fn page(items: &[Item], scene: &Scene) -> String {
     text.push_str(&sum(items));
     if listed.len() < items.len() || (described.is_empty() && listed.len() > FEW) {
         let plan = scene.typed.command("certctl plan NAME");
-        text.push_str(&format!("one of them in detail: {plan}; all: -o wide\n"));
+        text.push_str(&["one of them in detail: ", &plan, "; all: -o wide\n"].concat());
     }
     fitted(&text, scene.columns())
 }

@@ -135,7 +135,7 @@ impl Block {
                 Hint::Command(line) => shows.push(line.as_str()),
                 Hint::Shell(line) => does.push((line.clone(), true)),
                 hint @ (Hint::Again { .. } | Hint::Instead { .. } | Hint::Text(_)) => {
-                    does.push((hint.to_string(), false))
+                    does.push((hint.to_string(), false));
                 }
             }
         }

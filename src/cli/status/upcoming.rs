@@ -97,7 +97,18 @@ impl Upcoming {
             Verdict::Pending if view.went_back().is_none() => {
                 return Self::NextRun(Step::Issuance);
             }
-            _ => {}
+            Verdict::Damaged
+            | Verdict::Invalid
+            | Verdict::NoManifest
+            | Verdict::Expired
+            | Verdict::Overdue
+            | Verdict::Issuing
+            | Verdict::Renewing
+            | Verdict::Deferred
+            | Verdict::Failed
+            | Verdict::Waiting
+            | Verdict::Ready
+            | Verdict::Pending => {}
         }
         match renewal {
             Some(at) if at > now => Self::At(Step::Renewal { due: None }, at),
