@@ -147,15 +147,12 @@ fn units(text: &str) -> Vec<String> {
     let mut units: Vec<String> = Vec::new();
     let mut is_command = false;
     for word in text.split(' ') {
-        match units.last_mut().filter(|_| is_command) {
-            Some(unit) => {
-                unit.push(' ');
-                unit.push_str(word);
-            }
-            None => {
-                is_command = begins_command(word, units.last().map(String::as_str));
-                units.push(word.to_owned());
-            }
+        if let Some(unit) = units.last_mut().filter(|_| is_command) {
+            unit.push(' ');
+            unit.push_str(word);
+        } else {
+            is_command = begins_command(word, units.last().map(String::as_str));
+            units.push(word.to_owned());
         }
         // What stands behind a command is apart from it.
         is_command &= !word.ends_with([';', ',', ':', ')']);

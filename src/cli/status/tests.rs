@@ -383,7 +383,7 @@ fn the_table_the_summary_and_the_start_page_agree_on_what_comes_next() {
     let pending = CertificateView { record: None, leaf: None, renewal_time: None, ..ready() };
     let undeployed = CertificateView { lost_output: Some("output: gone".into()), ..ready() };
     let damaged = CertificateView { certificate: None, ..ready() };
-    for (what, view, cell, sentence, upcoming) in [
+    for (what, view, cell, sentence, upcoming) in vec![
         ("waiting", waiting(), "next run", run.clone(), Upcoming::NextRun(Step::Issuance)),
         ("pending", pending, "next run", run.clone(), Upcoming::NextRun(Step::Issuance)),
         (
