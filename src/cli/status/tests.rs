@@ -379,32 +379,21 @@ fn next_of(view: &CertificateView) -> (String, String, Upcoming) {
 
 #[test]
 fn the_table_the_summary_and_the_start_page_agree_on_what_comes_next() {
-    let run = "the next run of certctl issue".to_owned();
+    let run = "the next run of certctl issue";
     let pending = CertificateView { record: None, leaf: None, renewal_time: None, ..ready() };
     let undeployed = CertificateView { lost_output: Some("output: gone".into()), ..ready() };
     let damaged = CertificateView { certificate: None, ..ready() };
-    for (what, view, cell, sentence, upcoming) in vec![
-        ("waiting", waiting(), "next run", run.clone(), Upcoming::NextRun(Step::Issuance)),
-        ("pending", pending, "next run", run.clone(), Upcoming::NextRun(Step::Issuance)),
-        (
-            "pending deploy",
-            undeployed,
-            "deploy: next run",
-            run.clone(),
-            Upcoming::NextRun(Step::Deployment),
-        ),
-        (
-            "deferred",
-            deferred(),
-            "retry in 48m",
-            "2026-11-21 05:00 CET, in 48m".to_owned(),
-            Upcoming::At(Step::Retry, at("2026-11-21T04:00:00Z")),
-        ),
-        ("revoked", revoked(), "next run", run, Upcoming::NextRun(Step::Issuance)),
-        ("without a manifest", damaged, "never", "never".to_owned(), Upcoming::Never),
-    ] {
-        assert_eq!(next_of(&view), (cell.to_owned(), sentence, upcoming), "{what}");
-    }
+    let agree = |what: &str, view: &CertificateView, cell: &str, sentence: &str, upcoming| {
+        assert_eq!(next_of(view), (cell.to_owned(), sentence.to_owned(), upcoming), "{what}");
+    };
+    agree("waiting", &waiting(), "next run", run, Upcoming::NextRun(Step::Issuance));
+    agree("pending", &pending, "next run", run, Upcoming::NextRun(Step::Issuance));
+    let deploys = Upcoming::NextRun(Step::Deployment);
+    agree("pending deploy", &undeployed, "deploy: next run", run, deploys);
+    let retries = Upcoming::At(Step::Retry, at("2026-11-21T04:00:00Z"));
+    agree("deferred", &deferred(), "retry in 48m", "2026-11-21 05:00 CET, in 48m", retries);
+    agree("revoked", &revoked(), "next run", run, Upcoming::NextRun(Step::Issuance));
+    agree("without a manifest", &damaged, "never", "never", Upcoming::Never);
 }
 
 /// Refused by the CA three times, and stopped by this host since.
