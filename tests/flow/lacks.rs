@@ -22,10 +22,17 @@ fn a_hook_that_goes_missing_is_seen_while_nothing_is_due_and_before_an_output_is
     let place = format!("--> {}:7:", world.path("config/web.yaml").display());
     let table = world.run(&["status"]).ends_in(0);
     assert!(!table.stderr.contains("W0402"), "{}", table.stderr);
-    for words in [&["plan"][..], &["status", "web"]] {
-        let run = world.run(words).ends_in(0).says("warning[W0402]: ").says(&missing);
-        assert!(run.stderr.contains(&place), "{}", run.stderr);
-        assert!(run.stderr.contains("= help: put an executable file there"), "{}", run.stderr);
+    let run = world.run(&["plan"]).ends_in(0).says("warning[W0402]: ").says(&missing);
+    assert!(run.stderr.contains(&place), "{}", run.stderr);
+    assert!(run.stderr.contains("= help: put an executable file there"), "{}", run.stderr);
+    let page = world.run(&["status", "web"]).ends_in(0).stdout;
+    for text in [
+        "Blocked by:",
+        &missing,
+        place["--> ".len()..].trim_end_matches(':'),
+        "put an executable file there",
+    ] {
+        assert!(page.contains(text), "{text}: {page}");
     }
     // The CA issues; the pair in place stays where servers read it until the hook is there.
     fs::rename(&output, world.path("old")).unwrap();

@@ -269,11 +269,11 @@ fn says_what_is_missing(world: &World, what: &str) {
     assert!(row.starts_with("web    LINKS MISSING   web.example.test"), "{table}");
     world.run(&["status", "--exit-code"]).ends_in(8);
     let page = world.run(&["describe", "web"]).ends_in(0).stdout;
-    let said = format!("{what}; certctl issue restores this without an order");
+    let said = |who: &str| format!("{what}; {who} restores this without an order");
     for line in [
-        format!("Status: LINKS MISSING - {said}\n"),
+        format!("Status: LINKS MISSING - {}\n", said("the next run")),
         "Next attempt: the next run of certctl issue\n".to_owned(),
-        format!("  Ready: False, Reason: MissingLinks, Message: {said}\n"),
+        format!("  Ready: False, Reason: MissingLinks, Message: {}\n", said("certctl issue")),
         format!("  Links: {what}\n"),
     ] {
         assert!(page.contains(&line), "{line}: {page}");

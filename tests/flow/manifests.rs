@@ -258,7 +258,7 @@ fn a_folder_of_that_name_is_no_obstacle_to_a_verb_that_takes_names() {
     }
     // `issue` and `plan` take both.
     for verb in ["issue", "plan"] {
-        world.run(&[verb, "web"]).ends_in(2).says("could be the name of an object or the path");
+        world.run(&[verb, "web"]).ends_in(2).says("`web` is a path, and the name of an object too");
     }
     // Nothing else has the name.
     world.write("d/other.yaml", &CertificateYaml::new("other"));

@@ -123,7 +123,10 @@ fn a_bare_name_of_two_namespaces_is_asked_for_by_every_verb_that_works_on_it() {
     let text = format!("{}---\n{other}", in_prod(world.issuer().to_string()));
     world.write("config/prod.yaml", &text);
     let asks = |verb: &str| {
-        world.run(&[verb, "web"]).ends_in(3).says("choose one of default/web, prod/web");
+        world
+            .run(&[verb, "web"])
+            .ends_in(3)
+            .says("`web` is in several namespaces: default/web, prod/web\n");
     };
     for verb in ["plan", "issue", "renew"] {
         asks(verb);
