@@ -303,9 +303,9 @@ impl Found {
         {
             self.next = Some(next);
         }
-        let is_blocked = self.blocked.iter().any(|blocked| blocked.is_of(&view.key));
         // What is in the way now is newer than what failed, and says more.
-        let is_told = is_blocked && MAY_BE_BLOCKED.contains(&verdict);
+        let is_told = MAY_BE_BLOCKED.contains(&verdict)
+            && self.blocked.iter().any(|blocked| blocked.is_of(&view.key));
         if let Some(rank) = Wrong::Verdict(verdict).rank().filter(|_| !is_told) {
             self.note(Fault {
                 rank,

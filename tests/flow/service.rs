@@ -133,6 +133,16 @@ fn first_line(stream: &mut impl Read) -> String {
     String::from_utf8(line).unwrap()
 }
 
+/// It says that it is healthy, and has the metrics of `status`.
+fn is_well(world: &World, service: &Service) {
+    let (status, health) = service.health();
+    assert_eq!((status, health["healthy"].as_bool()), (200, Some(true)));
+    let metrics = service.get("/metrics");
+    let (head, body) = metrics.split_once("\r\n\r\n").unwrap();
+    assert!(head.starts_with("HTTP/1.1 200 OK\r\n"), "{head}");
+    assert_eq!(body, world.run(&["status", "-o", "prometheus"]).stdout);
+}
+
 #[test]
 fn it_issues_at_once_and_a_hang_up_reads_the_manifests_again() {
     let world = World::prepared(&[CertificateYaml::new("web")]);
@@ -143,12 +153,7 @@ fn it_issues_at_once_and_a_hang_up_reads_the_manifests_again() {
     service.signal(Signal::HUP);
     let second = service.after(&first);
     assert_eq!((second["exitCode"].as_u64(), world.state().issuances()), (Some(0), 2));
-    let (status, health) = service.health();
-    assert_eq!((status, health["healthy"].as_bool()), (200, Some(true)));
-    let metrics = service.get("/metrics");
-    let (head, body) = metrics.split_once("\r\n\r\n").unwrap();
-    assert!(head.starts_with("HTTP/1.1 200 OK\r\n"), "{head}");
-    assert_eq!(body, world.run(&["status", "-o", "prometheus"]).stdout);
+    is_well(&world, &service);
     service.end().says("certctl issue runs every 1000h0m0s; /healthz and /metrics at ");
     assert!(!world.path("http").exists());
 }
@@ -159,12 +164,7 @@ fn health_and_metrics_are_served_on_a_loopback_port_as_well() {
     let service = Service::start_on_a_port(&world, &["--every", "1000h"]);
     let last = service.after(&Value::Null);
     assert_eq!((last["exitCode"].as_u64(), last["number"].as_u64()), (Some(0), Some(1)));
-    let (status, health) = service.health();
-    assert_eq!((status, health["healthy"].as_bool()), (200, Some(true)));
-    let metrics = service.get("/metrics");
-    let (head, body) = metrics.split_once("\r\n\r\n").unwrap();
-    assert!(head.starts_with("HTTP/1.1 200 OK\r\n"), "{head}");
-    assert_eq!(body, world.run(&["status", "-o", "prometheus"]).stdout);
+    is_well(&world, &service);
     // The address is taken.
     let Place::Port(address) = service.place else { panic!("it has a port") };
     let run = world.run(&["run", "--serve", &address.to_string()]).ends_in(3);

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::account::{account_line, unused_key_line};
-use super::known;
+use super::known::known;
 use super::page::{code_of, format_of, lines, written};
 use crate::cli::document::Items;
 use crate::cli::error::CliError;

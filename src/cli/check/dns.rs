@@ -5,9 +5,10 @@ use clap::Args;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::dns_issuer;
 use super::dns_issuer::{Judged, issuer_lines};
+use super::known::known;
 use super::page::{code_of, format_of, lines, written};
-use super::{dns_issuer, known};
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::run::on_one_thread;

@@ -7,7 +7,7 @@ use clap::Args;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::known;
+use super::known::known;
 use super::page::{code_of, format_of, lines, written};
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;

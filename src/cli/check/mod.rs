@@ -9,6 +9,7 @@ mod acme;
 mod dns;
 mod dns_issuer;
 mod http;
+mod known;
 mod page;
 
 use clap::Subcommand;
@@ -16,14 +17,13 @@ use clap::Subcommand;
 use super::error::CliError;
 use super::exit::ExitCode;
 use super::shell::Shell;
-use super::targets::show;
 use super::verb::VerbArgs;
 use super::verbs::Example;
-use crate::workspace::check::Known;
 pub(super) use account::{account_line, unused_key_line};
 pub(super) use acme::{AcmeItem, clock_line, refusal};
 pub(super) use dns::DnsDocument;
 pub(super) use http::{HttpDocument, WAYS_OF_WEBROOT, ways_out};
+pub(super) use known::known;
 pub(super) use page::format_of;
 
 /// Diagnose DNS, HTTP and the CA without changing anything.
@@ -76,16 +76,4 @@ impl VerbArgs for CheckVerb {
             Self::Http(args) => http::check(args, shell),
         }
     }
-}
-
-/// The manifests, and the state where it can be read; prints the errors of the manifests only when
-/// `reports`.
-pub(super) async fn known(shell: &mut Shell, reports: bool) -> Result<Known, CliError> {
-    let path = shell.environment.state_dir(shell.global.state_dir.as_deref());
-    let path = path.map(|found| found.path).unwrap_or_default();
-    let known = Known::read(shell.settings_at(path)?).await?;
-    if reports {
-        show(shell, &known.targets.loaded);
-    }
-    Ok(known)
 }

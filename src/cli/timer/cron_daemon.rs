@@ -81,18 +81,14 @@ const PROGRAMS: &[(&str, &str)] = &[
 
 #[cfg(test)]
 mod tests {
+    use super::super::testing;
     use super::*;
-    use crate::store::atomic;
 
     #[test]
     fn a_daemon_is_found_by_its_process_and_else_by_its_program() {
         let root = tempfile::tempdir().unwrap();
         let root = root.path();
-        let write = |path: &str, text: &str| {
-            let path = root.join(path);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            atomic::write(&path, text.as_bytes(), 0o644).unwrap();
-        };
+        let write = |path: &str, text: &str| drop(testing::write(root, path, text));
         let of = || CronDaemon::of(root);
         assert_eq!(of(), CronDaemon::Unknown);
         write("proc/1/comm", "init\n");

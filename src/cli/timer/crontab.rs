@@ -269,8 +269,8 @@ const MOST_READ: u64 = 1 << 20;
 mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
+    use super::super::testing;
     use super::*;
-    use crate::store::atomic;
 
     fn known(name: &str) -> Option<User> {
         let (uid, home) = match name {
@@ -353,11 +353,7 @@ mod tests {
     fn all_crontabs_of_a_host_are_read_as_far_as_this_user_may() {
         let root = tempfile::tempdir().unwrap();
         let root = root.path();
-        let write = |path: &str, text: &str| {
-            let path = root.join(path);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            atomic::write(&path, text.as_bytes(), 0o644).unwrap();
-        };
+        let write = |path: &str, text: &str| drop(testing::write(root, path, text));
         let read = || {
             let own = || Some((known("bob")?, "7 * * * * certctl issue".to_owned()));
             let Crontabs { runs, has_unread } = Crontabs::read(root, &known, own);

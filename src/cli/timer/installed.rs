@@ -280,15 +280,8 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::PermissionsExt as _;
 
+    use super::super::testing::write;
     use super::*;
-    use crate::store::atomic;
-
-    fn write(root: &Path, path: &str, text: &str) -> PathBuf {
-        let path = root.join(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        atomic::write(&path, text.as_bytes(), 0o644).unwrap();
-        path
-    }
 
     #[test]
     fn the_unit_of_the_hooks_is_found_where_packages_and_root_put_it() {

@@ -7,6 +7,8 @@ mod cron_daemon;
 mod crontab;
 mod host;
 mod installed;
+#[cfg(test)]
+mod testing;
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};

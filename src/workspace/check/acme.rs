@@ -4,11 +4,10 @@ use jiff::Timestamp;
 
 use super::account::{AccountState, has_unused_key};
 use super::known::Known;
-use crate::acme::{AcmeError, Directory, Distrust, Limits};
+use crate::acme::{AcmeError, Directory, Distrust};
 use crate::controller::EffectError;
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::resource::{FailureClass, Issuer};
-use crate::workspace::run::USER_AGENT;
 
 /// What was found out.
 pub struct CaCheck {
@@ -91,7 +90,7 @@ impl NoDirectory {
 }
 
 impl CaCheck {
-    /// Asks the CA of `issuer` once: the user is waiting, and can run the check again.
+    /// Asks the CA of `issuer`.
     pub async fn of(known: &Known, issuer: &Issuer) -> Self {
         let access = known.access(issuer);
         let binding = access.external_account_binding();
@@ -100,9 +99,7 @@ impl CaCheck {
             Some(state) => has_unused_key(state, access).await,
             None => false,
         };
-        let timeout = known.workspace.settings().options.timeout;
-        let limits = Limits { retry_waits: Vec::new(), ..Limits::within(timeout) };
-        let (directory, clock, account) = match access.client(USER_AGENT, limits) {
+        let (directory, clock, account) = match known.client(issuer) {
             Err(error) => (Err(error), None, None),
             Ok(client) => {
                 let directory = client.directory().await;

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use super::known::Known;
 use super::names::{Wanting, wanting};
-use crate::acme::{AcmeError, Limits};
+use crate::acme::AcmeError;
 use crate::engine::{ProviderAccess, dns_api};
 use crate::probe::{Caa, LookupError, Resolver, locate};
 use crate::resource::{CnameStrategy, Dns01, DnsName, FailureClass, SolverKind};
@@ -90,9 +90,11 @@ impl IssuerCheck {
                     Err(_) => CaaVerdict::NoRecords,
                 },
                 provider: match dns01 {
-                    Some(dns01) => {
-                        Some(CheckedProvider::ask(known, &wanting, dns01, resolver, name).await)
-                    }
+                    Some(dns01) => Some(CheckedProvider {
+                        name: dns01.provider.name().to_owned(),
+                        answer: CheckedProvider::answer(known, &wanting, dns01, resolver, name)
+                            .await,
+                    }),
                     None => None,
                 },
             });
@@ -103,9 +105,7 @@ impl IssuerCheck {
 
 impl CaaVerdict {
     async fn of(known: &Known, wanting: &Wanting<'_>, caa: &Caa) -> Self {
-        let timeout = known.workspace.settings().options.timeout;
-        let limits = Limits { retry_waits: Vec::new(), ..Limits::within(timeout) };
-        let directory = match known.access(wanting.issuer).client(USER_AGENT, limits) {
+        let directory = match known.client(wanting.issuer) {
             Ok(client) => client.directory().await,
             Err(error) => Err(error),
         };
@@ -133,17 +133,6 @@ impl CaaVerdict {
 }
 
 impl CheckedProvider {
-    async fn ask(
-        known: &Known,
-        wanting: &Wanting<'_>,
-        dns01: &Dns01,
-        resolver: &Rc<Resolver>,
-        name: &DnsName,
-    ) -> Self {
-        let answer = Self::answer(known, wanting, dns01, resolver, name).await;
-        Self { name: dns01.provider.name().to_owned(), answer }
-    }
-
     async fn answer(
         known: &Known,
         wanting: &Wanting<'_>,

@@ -1,11 +1,13 @@
 //! The manifests and the state, for checks that also work without them.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
+use crate::acme::{AcmeError, Client, Limits};
 use crate::engine::IssuerAccess;
 use crate::resource::Issuer;
 use crate::store::StateDirectory;
-use crate::workspace::run::RunError;
+use crate::workspace::run::{RunError, USER_AGENT};
 use crate::workspace::{Settings, Targets, Workspace};
 
 /// Manifests, secrets and state.
@@ -48,5 +50,13 @@ impl Known {
             secrets: &self.targets.secrets,
             cluster_resource_namespace: &self.workspace.settings().cluster_resource_namespace,
         }
+    }
+
+    /// A client of an issuer's CA, which tries once: the user is waiting, and can run the check
+    /// again.
+    pub(super) fn client(&self, issuer: &Issuer) -> Result<Arc<Client>, AcmeError> {
+        let timeout = self.workspace.settings().options.timeout;
+        let limits = Limits { retry_waits: Vec::new(), ..Limits::within(timeout) };
+        self.access(issuer).client(USER_AGENT, limits)
     }
 }
