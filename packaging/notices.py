@@ -32,9 +32,11 @@ def linked(metadata):
 
 
 def texts(package):
-    """The licence texts of a crate, in the order of their files' names."""
+    """The licence texts of a crate, and of the sources in it that others wrote, by path."""
     folder = pathlib.Path(package["manifest_path"]).parent
     files = {path for path in folder.iterdir() if path.name.upper().startswith(NAMES)}
+    for vendored in sorted(folder.glob("c_src")):
+        files.update(path for path in vendored.rglob("*") if path.name.upper().startswith(NAMES))
     if package["license_file"]:
         files.add(folder / package["license_file"])
     for path in sorted(files):

@@ -3,6 +3,10 @@
 use std::process::ExitCode;
 
 use certctl::cli;
+use mimalloc::MiMalloc;
+
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn main() -> ExitCode {
     cli::panic::install_hook();

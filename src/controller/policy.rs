@@ -388,6 +388,10 @@ pub fn request_mismatches(
     wanted: &CertificateSpec,
     requested: &CertificateSpec,
 ) -> Vec<&'static str> {
+    // Most are the same: then there is nothing to list.
+    if wanted.clone().into_requested() == *requested {
+        return Vec::new();
+    }
     let (wanted, requested) = (wanted.requested(), requested.requested());
     let fields = wanted.iter().zip(&requested);
     fields.filter(|(one, other)| one.differs_from(other)).map(|(field, _)| field.name).collect()

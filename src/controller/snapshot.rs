@@ -23,7 +23,8 @@ pub struct Snapshot {
     pub repair: Option<Repair>,
     /// The kept sets, for a rollback.
     pub sets: Vec<KeptPair>,
-    /// Digest of all live files; `None` when they were published in this run.
+    /// Digest of all live files; `None` when they were published in this run, or are deployed
+    /// nowhere.
     pub files_digest: Option<String>,
     /// What servers do not find in the output folder any more as it was written there.
     pub lost_output: Option<String>,

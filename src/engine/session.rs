@@ -121,7 +121,8 @@ impl<'a, S: Store> Session<'a, S> {
         let goes_back = matches!(task.goal, Goal::RollBack(_))
             || record.rollback.as_ref().is_some_and(Rollback::is_owed);
         let sets = if goes_back { store.sets(&secret).await? } else { Vec::new() };
-        let files_digest = files.as_ref().map(gather::files_digest);
+        let deployed = files.as_ref().filter(|_| !settings.deploy_targets().is_empty());
+        let files_digest = deployed.map(gather::files_digest);
         let published = files.as_ref().zip(files_digest.as_deref());
         let mut session = Self {
             store,

@@ -352,8 +352,9 @@ pub(crate) fn seal<T: Document>(document: &T) -> Result<Vec<u8>, serde_json::Err
 /// Reads a document, and returns its version.
 pub(crate) fn open<T: Document>(bytes: &[u8]) -> Result<(T, u64), Unreadable> {
     // Most documents are of this version, and read once; the others, and what is wrong, are looked
-    // at version first.
-    if let Ok(Envelope { version, kind, document }) = serde_json::from_slice::<Envelope<T>>(bytes)
+    // at version first. As text they are checked at once, and not each string in them.
+    if let Ok(text) = std::str::from_utf8(bytes)
+        && let Ok(Envelope { version, kind, document }) = serde_json::from_str::<Envelope<T>>(text)
         && version == T::VERSION
         && kind == T::KIND
     {
