@@ -132,7 +132,7 @@ fn is_usual(state: &Directory) -> bool {
 
 /// Says which state is used, to a person who named the folder of manifests only and may expect
 /// that this chooses the state, too.
-pub(super) fn tell_state(shell: &mut Shell) {
+pub(super) fn print_state(shell: &mut Shell) {
     let Shell { environment, global, .. } = &*shell;
     let config = environment.config_dir(global.config_dir.as_deref());
     let state = environment.state_dir(global.state_dir.as_deref());
@@ -305,12 +305,12 @@ mod tests {
     fn the_usual_state_of_other_manifests_is_named() {
         let of = |path: &str, source| Directory { path: path.into(), source };
         let named = |path| of(path, Source::Flag(CONFIG_FLAG));
-        let (usual, told) = (
+        let (usual, warning) = (
             "/etc/certctl",
             "the state is in /var/lib/certctl, as always; \
                                               --state-dir names another folder",
         );
-        for (config, state, said) in [
+        for (config, state, is_warned) in [
             (named("/srv/c"), Source::Root, true),
             (of("/srv/c", Source::Variable("CERTCTL_CONFIG_DIR")), Source::User, true),
             (named("/srv/c"), Source::Config { line: 1 }, true),
@@ -321,7 +321,7 @@ mod tests {
         ] {
             let state = of("/var/lib/certctl", state);
             let text = of_other_manifests(&config, &state, Some(Path::new(usual)));
-            assert_eq!(text.as_deref(), said.then_some(told), "{config:?} {state:?}");
+            assert_eq!(text.as_deref(), is_warned.then_some(warning), "{config:?} {state:?}");
         }
     }
 

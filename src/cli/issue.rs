@@ -20,7 +20,7 @@ use super::output::{self, When};
 use super::ping::{Moment, ping};
 use super::revocations;
 use super::revoked;
-use super::run::{conclude, endings_of, on_one_thread, run, tell_tally};
+use super::run::{conclude, endings_of, on_one_thread, print_tally, run};
 use super::shell::Shell;
 use super::status::verb::write_metrics;
 use super::targets::{open_for, request, targets};
@@ -253,7 +253,7 @@ fn means_all(yes: bool, shell: &mut Shell) -> Result<(), CliError> {
     shell.confirm(yes, fact, "Renew all of them now?")?;
     if !yes && !shell.output.can_ask() {
         let advice = "from cron: certctl issue; without this warning: --yes";
-        shell.output.tell(&Message::advice(fact, advice));
+        shell.output.print(&Message::advice(fact, advice));
     }
     Ok(())
 }
@@ -391,12 +391,12 @@ pub(crate) async fn work_on(
     adapt: impl Fn(&mut Task),
 ) -> Result<ExitCode, CliError> {
     let Targets { mut tasks, secrets, orphans, has_errors, loaded } = targets;
-    folders::tell_state(shell);
-    tell_orphans(shell, &orphans);
-    tell_empty(shell, request, &loaded, has_errors)?;
+    folders::print_state(shell);
+    print_orphans(shell, &orphans);
+    print_empty(shell, request, &loaded, has_errors)?;
     if loaded.certificates.is_empty() && !has_errors {
         let error = nothing_found(shell, workspace.records().len());
-        return if shell.tells(&error.message) { Err(error) } else { Ok(error.code) };
+        return if shell.prints(&error.message) { Err(error) } else { Ok(error.code) };
     }
     if tasks.is_empty() && !has_errors {
         shell.output.talk(Level::Info, "nothing to do: no Certificate matches");
@@ -413,8 +413,8 @@ pub(crate) async fn work_on(
         Box::pin(write_metrics(shell, workspace, ExitCode::State)).await?;
         return Err(error.into());
     }
-    tell_strays(workspace, &tasks)?;
-    tell_moves(&tasks, workspace);
+    print_strays(workspace, &tasks)?;
+    print_moves(&tasks, workspace);
     let done = tasks.iter().map(|task| task.certificate.metadata.key()).collect();
     let owed = workspace.records().iter().any(|(_, record)| owes(record));
     let job = || Job::new(verb, secrets.clone());
@@ -442,7 +442,7 @@ pub(crate) async fn work_on(
     }
     let now = SystemClock.now();
     let mut code = conclude(shell, workspace.state(), &ended, has_errors, now).await?;
-    tell_tally(shell, &ended, loaded.blocked.iter().filter(|id| id.kind == "Certificate").count());
+    print_tally(shell, &ended, loaded.blocked.iter().filter(|id| id.kind == "Certificate").count());
     let revoked = if owed {
         Box::pin(revocations::finish(shell, workspace, None, verb)).await?
     } else {
@@ -457,7 +457,7 @@ pub(crate) async fn work_on(
         Err(error) => {
             // The exit code of the certificates takes precedence.
             let CliError { message, hint, .. } = error;
-            shell.output.tell(&Message::advice(
+            shell.output.print(&Message::advice(
                 &message,
                 &hint.map(|hint| hint.to_string()).unwrap_or_default(),
             ));
@@ -472,7 +472,7 @@ pub(crate) async fn work_on(
 async fn note_unreplaced(workspace: &Workspace, ended: &mut [Report], shell: &mut Shell) {
     for end in ended.iter_mut().filter(|end| end.ending == Ending::Unchanged) {
         let why = workspace.unreplaced(&end.key()).await;
-        let is_due = |why: &String| shell.tells(&format!("{}: {why}", end.key()));
+        let is_due = |why: &String| shell.prints(&format!("{}: {why}", end.key()));
         let why = why.filter(is_due);
         end.message = why.clone().or(end.message.take());
         end.details.unreplaced = why;
@@ -575,7 +575,7 @@ fn note_ports(shell: &Shell, ended: &mut [Report], tasks: &[Task]) {
 }
 
 /// With -v: logs unknown files among the documents of a certificate.
-fn tell_strays(workspace: &Workspace, tasks: &[Task]) -> Result<(), CliError> {
+fn print_strays(workspace: &Workspace, tasks: &[Task]) -> Result<(), CliError> {
     if tracing::enabled!(tracing::Level::DEBUG) {
         for task in tasks {
             let certificate = task.certificate.metadata.key();
@@ -589,7 +589,7 @@ fn tell_strays(workspace: &Workspace, tasks: &[Task]) -> Result<(), CliError> {
 }
 
 /// Reports named files without a Certificate: an error if no named file has one.
-fn tell_empty(
+fn print_empty(
     shell: &mut Shell,
     request: &Request,
     loaded: &Loaded,
@@ -622,7 +622,7 @@ fn tell_empty(
 }
 
 /// Logs once when a Certificate has moved to another file; the state records the path.
-fn tell_moves(tasks: &[Task], workspace: &Workspace) {
+fn print_moves(tasks: &[Task], workspace: &Workspace) {
     for task in tasks {
         let certificate = task.certificate.metadata.key();
         let before = workspace.record(&certificate).and_then(|record| record.manifest.as_ref());
@@ -637,14 +637,14 @@ fn tell_moves(tasks: &[Task], workspace: &Workspace) {
 }
 
 /// Warns of certificates without a manifest.
-pub(crate) fn tell_orphans(shell: &mut Shell, orphans: &[(NamespacedName, PathBuf)]) {
+pub(crate) fn print_orphans(shell: &mut Shell, orphans: &[(NamespacedName, PathBuf)]) {
     for (name, manifest) in orphans {
         let text = format!(
             "{name}: its manifest {} no longer exists; certctl does not renew it\n  \
              to stop managing it: certctl forget {name}",
             output::escape(&manifest.to_string_lossy())
         );
-        if shell.tells(&text) {
+        if shell.prints(&text) {
             shell.output.talk(Level::Warn, &text);
         }
     }

@@ -280,8 +280,12 @@ fn was_cut_off(snapshot: &Snapshot, order: &Order) -> Option<&'static str> {
 
 /// Whether the end of another run may have reset the CA's connection.
 fn was_reset(snapshot: &Snapshot, challenge: &Challenge) -> bool {
-    let told = snapshot.run.attempt(&challenge.spec.url).acceptance;
-    let has_ended = snapshot.run.listener_gone.zip(told).is_some_and(|(at, told)| at >= told.begun);
+    let acceptance = snapshot.run.attempt(&challenge.spec.url).acceptance;
+    let has_ended = snapshot
+        .run
+        .listener_gone
+        .zip(acceptance)
+        .is_some_and(|(at, acceptance)| at >= acceptance.begun);
     has_ended
         && challenge.spec.kind == ChallengeType::Http01
         && challenge.problem().is_some_and(|problem| problem.short_kind() == "connection")

@@ -92,14 +92,14 @@ pub async fn check_dns01(resolver: &Resolver, request: &Dns01Request) -> Dns01Re
         value: &request.value,
         is_presented: request.is_presented,
     };
-    let asked = stream::iter(targets).map(async |target| {
+    let answers = stream::iter(targets).map(async |target| {
         let mut answers = Vec::new();
         if timeout_at(deadline, question.ask(&target, &mut answers)).await.is_err() {
             answers.push(AnswerReport::nowhere(ServerAnswer::Silent { why: out_of_time(request) }));
         }
         NameServerReport { server: target.server, answers }
     });
-    report.servers = asked.buffered(MAX_SERVERS).collect().await;
+    report.servers = answers.buffered(MAX_SERVERS).collect().await;
     report.judged()
 }
 

@@ -259,8 +259,8 @@ impl Report {
                     message: why.clone(),
                     failure: None,
                 });
-                let kept = self.details.evidence.order.iter();
-                let challenges = kept.flat_map(|order| &order.challenges);
+                let orders = self.details.evidence.order.iter();
+                let challenges = orders.flat_map(|order| &order.challenges);
                 let checks = challenges.filter_map(|challenge| challenge.check());
                 self.checks = checks.cloned().collect();
                 self.order = Some(order);

@@ -77,7 +77,7 @@ pub use failure::{
     CaFailure, CaFault, Cause, CauseKind, ChallengeFailure, Doing, Failure, FailureClass,
     OrderFailure, ProgramFailure, ProviderFailure, ProviderFault, Waiting,
 };
-pub use field::{FieldDoc, FieldType, Used, Words};
+pub use field::{Choices, FieldDoc, FieldType, Used};
 pub use go_duration::{GoDuration, GoDurationError};
 pub use hex::hex;
 pub use host::host_of;
@@ -111,8 +111,8 @@ pub use revocation::{
 };
 pub use rollback::Rollback;
 pub use secret::{
-    DataLink, KeptPair, PublishedFormats, PublishedKeystore, PublishedPair, Remedy, Repair,
-    SecretFiles, SecretLinks, SecretMetadata, annotation, annotations_of, csv, keystore,
+    DataLink, PublishedFormats, PublishedKeystore, PublishedPair, Remedy, Repair, SecretFiles,
+    SecretLinks, SecretMetadata, StoredPair, annotation, annotations_of, csv, keystore,
 };
 pub use secret_key_selector::SecretKeySelector;
 pub use selection::pick_solver;

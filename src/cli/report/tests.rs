@@ -469,9 +469,9 @@ fn undeployed() -> Ended {
 #[test]
 fn a_hook_that_the_unit_runs_is_retried_by_the_unit() {
     let by_unit = Style { has_reload_unit: true, ..log() };
-    let said = reported(&undeployed(), &by_unit);
-    assert!(said.contains("to retry now: systemctl start certctl-reload.service"), "{said}");
-    assert!(said.contains("  try       certctl deploy web; certctl status web\n"), "{said}");
+    let block = reported(&undeployed(), &by_unit);
+    assert!(block.contains("to retry now: systemctl start certctl-reload.service"), "{block}");
+    assert!(block.contains("  try       certctl deploy web; certctl status web\n"), "{block}");
     assert!(reported(&undeployed(), &log()).contains("to retry now: certctl deploy web"));
 }
 
@@ -524,7 +524,7 @@ fn all_reported(ends: &[Ended], style: &Style) -> String {
         Output::to_writers(Box::new(std::io::sink()), Box::new(sink.reopen().unwrap()));
     let reports: Vec<Report> = ends.iter().cloned().map(Report::of).collect();
     for (report, others) in alike(&reports) {
-        tell(&mut output, &state, report, &others, style);
+        print(&mut output, &state, report, &others, style);
     }
     let text = std::fs::read_to_string(sink.path()).unwrap();
     text.replace(&*path.to_string_lossy(), "STATE")

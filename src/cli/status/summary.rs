@@ -80,8 +80,8 @@ pub(super) fn summary(view: &CertificateView, blocked: &[Blocked], scene: &Scene
         let at = scene.local(*at);
         lines.add("Last event", format!("{at}: {}", escape(message.trim())));
     }
-    let more = scene.typed.command(&format!("certctl describe {}", short(&view.key)));
-    lines.command("More", &more, "");
+    let describe = scene.typed.command(&format!("certctl describe {}", short(&view.key)));
+    lines.command("More", &describe, "");
     lines.text
 }
 
@@ -97,9 +97,9 @@ fn failure(
     if let Some(past) = past(view) {
         return lines.add("Last failure", timed(&at, &title) + past);
     }
-    let is_said = status.contains(&*title);
-    if !is_said || !at.is_empty() {
-        lines.add("Last failure", if is_said { at } else { timed(&at, &title) });
+    let is_shown = status.contains(&*title);
+    if !is_shown || !at.is_empty() {
+        lines.add("Last failure", if is_shown { at } else { timed(&at, &title) });
     }
     for (label, shown) in [("detail", "  Detail"), ("cause", "  Cause"), ("remedy", "  Remedy")] {
         for row in found.rows.iter().filter(|row| row.label == label) {

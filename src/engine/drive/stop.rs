@@ -170,7 +170,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         let now = self.engine.clock.now();
         let mut record = Record::default();
         let snapshot = Some(self.session.snapshot.as_ref());
-        for identifier in self.shared.schedule.leave(&self.session.name, snapshot).await {
+        for identifier in self.shared.schedule.release(&self.session.name, snapshot).await {
             record = record.normal(now, Reason::Released, challenge::released(&identifier));
         }
         self.session.apply(record);
@@ -212,13 +212,13 @@ pub(super) fn nothing_to_do<C: Clock, S: Store, P: Performer, O: Observer>(
     now: Timestamp,
 ) -> Option<Ending> {
     let snapshot = &session.snapshot;
-    let asked = task.force.is_some()
+    let is_requested = task.force.is_some()
         || task.allow_untrusted
         || task.revoked.is_some()
         || task.goal != Goal::Issue
         || engine.options.ignore_limits;
     let goes_back = snapshot.record.rollback.as_ref().is_some_and(Rollback::is_owed);
-    if asked
+    if is_requested
         || goes_back
         || snapshot.repair.is_some()
         || !session.is_known()
