@@ -79,6 +79,10 @@ impl VerbArgs for IssueArgs {
         true
     }
 
+    fn is_routine(&self) -> bool {
+        self.targets.is_empty()
+    }
+
     fn run(&self, shell: &mut Shell) -> Result<ExitCode, CliError> {
         issue(self, shell).and_then(|code| shell.print_results(code))
     }
@@ -428,8 +432,9 @@ pub(crate) async fn work_on(
         note_unreplaced(workspace, &mut ended, shell).await;
     }
     note_entry(workspace, &mut ended);
-    note_lacks(workspace, &tasks, &mut ended, (&loaded, &secrets)).await?;
-    note_ports(shell, &mut ended, &tasks);
+    let lacking = lacking(&tasks, &ended);
+    note_lacks(workspace, &lacking, &mut ended, (&loaded, &secrets)).await?;
+    note_ports(shell, &mut ended, &lacking);
     if has_errors && let Err(error) = Box::pin(workspace.alert_invalid(job())).await {
         tracing::warn!(%error, "the on-failure hook did not run");
     }
@@ -506,22 +511,27 @@ fn note_entry(workspace: &Workspace, ended: &mut [Report]) {
     failed.for_each(|end| end.details.fixes.push(fix.clone()));
 }
 
-/// Notes what each certificate that failed by a precondition lacks on this machine.
+/// The tasks of the certificates that failed by a precondition.
+fn lacking<'t>(tasks: &'t [Task], ended: &[Report]) -> BTreeMap<NamespacedName, &'t Task> {
+    let failed: BTreeSet<_> =
+        ended.iter().filter(|end| lacks_something(end)).map(Report::key).collect();
+    let keyed = tasks.iter().map(|task| (task.certificate.metadata.key(), task));
+    keyed.filter(|(key, _)| failed.contains(key)).collect()
+}
+
+/// Notes what each of these certificates lacks on this machine.
 async fn note_lacks(
     workspace: &Workspace,
-    tasks: &[Task],
+    lacking: &BTreeMap<NamespacedName, &Task>,
     ended: &mut [Report],
     (loaded, secrets): (&Loaded, &SecretSource),
 ) -> Result<(), CliError> {
-    let mut lacking = ended.iter_mut().filter(|end| lacks_something(end)).peekable();
-    if lacking.peek().is_none() {
-        return Ok(());
-    }
-    let tasks: BTreeMap<NamespacedName, &Task> =
-        tasks.iter().map(|task| (task.certificate.metadata.key(), task)).collect();
-    for end in lacking {
-        if let Some(task) = tasks.get(&end.key()) {
-            note_lack(end, workspace.lacks(loaded, secrets, &[task]).await?, loaded);
+    let tasks: Vec<&Task> = lacking.values().copied().collect();
+    let lacks = workspace.lacks(loaded, secrets, &tasks).await?;
+    for end in ended {
+        if let Some(task) = lacking.get(&end.key()) {
+            let own = lacks.iter().filter(|lack| lack.is_of(task)).cloned().collect();
+            note_lack(end, own, loaded);
         }
     }
     Ok(())
@@ -550,11 +560,8 @@ fn note_lack(end: &mut Report, lacks: Vec<Lack>, loaded: &Loaded) {
 
 /// Notes what helps where the listener of HTTP-01 cannot listen, with each certificate that nothing else
 /// keeps from an order.
-fn note_ports(shell: &Shell, ended: &mut [Report], tasks: &[Task]) {
-    let lacking: BTreeSet<_> =
-        ended.iter().filter(|end| lacks_something(end)).map(Report::key).collect();
-    let failed = tasks.iter().filter(|task| lacking.contains(&task.certificate.metadata.key()));
-    for one in Use::of_tasks(failed) {
+fn note_ports(shell: &Shell, ended: &mut [Report], lacking: &BTreeMap<NamespacedName, &Task>) {
+    for one in Use::of_tasks(lacking.values().copied()) {
         if one.over_http().is_empty() || one.settings.http01_webroot.is_some() {
             continue;
         }

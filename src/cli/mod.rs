@@ -248,8 +248,7 @@ fn refuse_unused(verb: &Verb, shell: &Shell) -> Result<(), CliError> {
 }
 
 fn start(verb: &Verb, shell: &mut Shell) -> Result<ExitCode, CliError> {
-    let is_routine = matches!(verb, Verb::Issue(args) if args.targets.is_empty())
-        && !shell.output.talks_to_terminal();
+    let is_routine = verb.is_routine() && !shell.output.talks_to_terminal();
     refuse_unused(verb, shell)?;
     log::start(&shell.global, &shell.environment, &shell.output, is_routine)?;
     verb.run(shell)

@@ -299,7 +299,7 @@ fn ends(not_after: Option<Rfc3339>, style: &Style) -> Option<Row> {
     Row::new("in use", format!("{word} {}", style.time(at)))
 }
 
-/// What is told of a wait.
+/// The lines about a wait.
 struct Wait {
     title: String,
     tags: Vec<String>,

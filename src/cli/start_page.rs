@@ -323,16 +323,11 @@ impl Found {
             let Some(rank) = Wrong::Blocked.rank() else { continue };
             let names: Vec<String> = certificates.iter().map(short).collect();
             let (name, sentence) = (names_of(&names), escape(&fact).into_owned());
-            let (mut remedies, mut advice) = (Vec::new(), None);
-            match fix.map(|fix| scene.typed.hint(fix)) {
-                Some(Hint::Command(command) | Hint::Shell(command)) => {
-                    remedies.push(Remedy { command, what: "put that right" });
-                }
-                Some(hint @ (Hint::Text(_) | Hint::Again { .. } | Hint::Instead { .. })) => {
-                    advice = Some(hint.to_string());
-                }
-                None => {}
-            }
+            let hint = fix.map(|fix| scene.typed.hint(fix));
+            let command = hint.as_ref().and_then(Hint::command).map(str::to_owned);
+            let advice = hint.filter(|_| command.is_none()).map(|hint| hint.to_string());
+            let remedies = command.map(|command| Remedy { command, what: "put that right" });
+            let remedies = remedies.into_iter().collect();
             self.note(Fault { rank, name, sentence, remedies, advice });
         }
     }

@@ -54,7 +54,7 @@ impl VerbArgs for VersionArgs {
 }
 
 /// What `certctl version` prints on stdout.
-pub fn render(args: &VersionArgs, shell: &Shell) -> Result<String, CliError> {
+fn render(args: &VersionArgs, shell: &Shell) -> Result<String, CliError> {
     match shell.global.format() {
         Format::Text | Format::Wide if args.short => Ok(format!("{VERSION}\n")),
         Format::Text | Format::Wide => Ok(text(shell)),

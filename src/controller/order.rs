@@ -230,16 +230,7 @@ fn solved_otherwise(snapshot: &Snapshot, order: &Order) -> Option<Identifier> {
     let labels = &snapshot.certificate.metadata.labels;
     let solvers = &snapshot.issuer.acme.solvers;
     let differs = |challenge: &&Challenge| {
-        let undecided = match challenge.phase() {
-            Some(
-                Phase::Queued
-                | Phase::Requeued
-                | Phase::Presenting
-                | Phase::SelfChecking
-                | Phase::Accepting,
-            ) => true,
-            Some(Phase::Accepted) | None => false,
-        };
+        let undecided = challenge.phase().is_some_and(|phase| !phase.is_accepted());
         let spec = &challenge.spec;
         let of_it = order.authorizations.iter().find(|a| a.url == spec.authorization_url);
         let offered = of_it.iter().flat_map(|a| a.challenges.iter());

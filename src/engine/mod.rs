@@ -39,7 +39,7 @@ use crate::program;
 pub use banned_keys::ban;
 use drive::Answer;
 pub use dry_run::{DryRun, dry_run};
-pub use ending::{Ended, Ending, Evidence, Issued, Undeployed};
+pub use ending::{Ended, Ending, Evidence, Issued, PendingOn, Undeployed};
 pub use gather::published_pair;
 pub use goal::{AccountRequest, Goal};
 pub use hooks::{Hooks, HooksDir, install_example};

@@ -254,6 +254,7 @@ impl Report {
                 self.message = Some(format!("locked by {holder}"));
             }
             engine::Ending::Pending { order, since, why, overdue } => {
+                let why = why.to_string();
                 self.error = overdue.then(|| Fault {
                     class: FailureClass::Validation,
                     message: why.clone(),

@@ -83,7 +83,7 @@ pub use hex::hex;
 pub use host::host_of;
 pub use http01::{
     CHALLENGE_PATH, RECEIVED_HOST_HEADER, SELF_CHECK_HEADER, Token, TokenError,
-    UNKNOWN_TOKEN_HEADER,
+    UNKNOWN_TOKEN_HEADER, challenge_url,
 };
 pub use issuer::{
     Acme, ExternalAccountBinding, Http01, Issuer, IssuerKind, RenewalInformationSource, Selector,

@@ -13,6 +13,7 @@ use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::run::on_one_thread;
 use crate::cli::shell::Shell;
+use crate::resource::dns01::record_name;
 use crate::resource::{Aliases, Dns01Report, DnsName, NameServerReport};
 use crate::workspace::check::{Caa, CaaRecord, DnsCheck, SelfCheck};
 
@@ -53,7 +54,7 @@ fn servers(check: &SelfCheck) -> Option<String> {
 fn page(found: &DnsCheck) -> String {
     let (check, report) = &found.first;
     let mut page = vec![("domain", report.domain.clone())];
-    let first = format!("_acme-challenge.{}", report.domain);
+    let first = record_name(&report.domain);
     let chain = [vec![first], report.aliases.chain.clone()].concat();
     page.push(("challenge", chain.join(" -> ")));
     if report.aliases.is_wildcard {

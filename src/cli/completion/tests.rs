@@ -2,11 +2,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-use clap_complete::Shell as ShellName;
 use serde_json::json;
 use tempfile::TempDir;
 
-use super::script::script;
 use super::*;
 use crate::cli::run::on_one_thread;
 use crate::engine::ports::{Key, Store as _};
@@ -410,18 +408,4 @@ fn each_shell_is_answered_in_its_form() {
         assert_eq!(found.as_deref(), Some(wanted), "{shell} {line:?}");
     }
     assert_eq!(zsh_line("a:b\\c", Some("d:e")), "-a\\:b\\\\c:d:e");
-}
-
-#[test]
-fn each_shell_has_its_script() {
-    for (shell, word) in [
-        (ShellName::Bash, "COMP_LINE"),
-        (ShellName::Elvish, "arg-completer"),
-        (ShellName::Fish, "commandline"),
-        (ShellName::PowerShell, "Register-ArgumentCompleter"),
-        (ShellName::Zsh, "#compdef"),
-    ] {
-        let line = format!("`certctl completion {shell}`");
-        assert!(script(shell).contains(word) && script(shell).contains(&line), "{shell}");
-    }
 }

@@ -9,9 +9,10 @@ use super::block::Row;
 use super::style::Style;
 use crate::cli::advice::{self, Advice, Subject};
 use crate::engine::Evidence;
+use crate::resource::dns01::record_name;
 use crate::resource::{
     AddressAnswer, CaFailure, Cause, Challenge, ChallengeType, CheckReport, Doing, Failure,
-    FailureClass, Order, Phase, Problem, ServerAnswer, SolverKind, escape,
+    FailureClass, Order, Phase, Problem, ServerAnswer, SolverKind, challenge_url, escape,
 };
 
 /// A root cause.
@@ -275,12 +276,10 @@ impl Findings {
 fn place_of(challenge: &Challenge) -> String {
     let spec = &challenge.spec;
     match &spec.kind {
-        ChallengeType::Http01 => {
-            format!("http://{}/.well-known/acme-challenge/{}", spec.identifier, spec.token)
-        }
+        ChallengeType::Http01 => challenge_url(&spec.identifier, &spec.token),
         ChallengeType::Dns01 => match (&challenge.presented.target, &spec.solver.kind) {
             (Some(target), SolverKind::Dns01(_) | SolverKind::Http01(_)) => target.to_string(),
-            (None, _) => format!("TXT _acme-challenge.{}", spec.identifier),
+            (None, _) => format!("TXT {}", record_name(&spec.identifier)),
         },
         ChallengeType::Other(_) => String::new(),
     }

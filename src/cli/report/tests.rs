@@ -4,11 +4,11 @@ use serde_json::json;
 use super::*;
 use crate::cli::golden::golden;
 use crate::controller::Deferral;
-use crate::engine::{Ended, Ending, Evidence, Undeployed};
+use crate::engine::{Ended, Ending, Evidence, PendingOn, Undeployed};
 use crate::resource::envelope::challenge_of_format_1;
 use crate::resource::{
     CaFailure, CaFault, Cause, ChallengeFailure, DeployTarget, Doing, LeafFacts, Limit, Order,
-    OrderFailure, ProgramFailure, Spent,
+    OrderFailure, OrderState, ProgramFailure, Spent,
 };
 use crate::store::OpenMode;
 
@@ -163,12 +163,8 @@ fn order_failed(failure: &Failure) -> (Failure, Evidence) {
 
 fn pending(order: Order, overdue: bool) -> Ended {
     let (name, since) = (order.name.clone(), order.creation_timestamp);
-    let ending = Ending::Pending {
-        order: name,
-        since,
-        why: "the CA says the order is pending".into(),
-        overdue,
-    };
+    let ending =
+        Ending::Pending { order: name, since, why: PendingOn::Order(OrderState::Pending), overdue };
     let not_after = overdue.then(|| at("2026-11-22T03:12:09Z"));
     ended(ending, Evidence { not_after, ..with(order) })
 }

@@ -110,7 +110,7 @@ fn reason(end: &Ended, record: &CertificateRecord) -> (String, bool) {
     let of_record = || record.last_failure.as_ref().map(ToString::to_string);
     match (&end.ending, &end.undeployed) {
         (Ending::Failed { failure, .. }, _) => (failure.to_string(), true),
-        (Ending::Pending { why, overdue, .. }, _) => (why.clone(), *overdue),
+        (Ending::Pending { why, overdue, .. }, _) => (why.to_string(), *overdue),
         (Ending::Deferred { why, .. }, _) => {
             let failure = of_record();
             let has_failed = failure.is_some();

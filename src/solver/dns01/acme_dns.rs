@@ -19,7 +19,7 @@ use zeroize::Zeroizing;
 use super::{
     Api, Call, Context, DnsProvider, Opened, ProviderError, ProviderFuture, Reply, TxtRecord,
 };
-use crate::resource::dns01::AcmeDns as Settings;
+use crate::resource::dns01::{AcmeDns as Settings, CHALLENGE_PREFIX};
 
 pub(super) fn open(settings: &Settings, context: &Context<'_>) -> Opened {
     let fault = |reason: String| ProviderError::Settings { provider: NAME, reason };
@@ -114,7 +114,7 @@ impl DnsProvider for AcmeDns {
 
     fn check<'a>(&'a self, name: &'a str, _zone: &'a str) -> ProviderFuture<'a, String> {
         Box::pin(async move {
-            let domain = name.strip_prefix("_acme-challenge.").unwrap_or(name);
+            let domain = name.strip_prefix(CHALLENGE_PREFIX).unwrap_or(name);
             let target = |account: &Account| account.fulldomain.trim_end_matches('.').to_owned();
             let message = match self.accounts.get(domain) {
                 Some(account) => format!("{name} must be a CNAME of {}", target(account)),
