@@ -46,7 +46,7 @@ pub fn grant<'a>(entries: impl IntoIterator<Item = &'a Entry>, cap: usize) -> Ve
             break;
         }
         let is_held =
-            holders.get(&entry.contested()).is_some_and(|holders| holders.group() != entry.group());
+            holders.get(&entry.contested()).is_some_and(|holder| holder.group() != entry.group());
         if !is_held && taken.insert(entry.contested()) {
             started.push(entry);
             free -= 1;
