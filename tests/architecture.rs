@@ -1,5 +1,6 @@
 //! Promise: a module imports what the table in `src/lib.rs` allows, the files of one module do not
-//! import each other in a circle, and modules, types and public functions have docs.
+//! import each other in a circle, modules, types and public functions have docs, and each file is
+//! declared by a module.
 //!
 //! The sources are read as text. What only tests compile does not count. A name that comes through
 //! a re-export counts as an import of the file that defines it, so a `mod.rs` that only re-exports
@@ -13,6 +14,8 @@
     reason = "what goes wrong in a test ends the test; an item that defines no name is passed over"
 )]
 
+#[path = "architecture/declared.rs"]
+mod declared;
 #[path = "architecture/imports.rs"]
 mod imports;
 #[path = "architecture/tree.rs"]
@@ -20,8 +23,9 @@ mod tree;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use declared::strays;
 use imports::{Import, imports};
-use tree::Tree;
+use tree::{Tree, sources};
 
 /// The circles that are there: the files, and why. A file that is in no circle any more must leave
 /// the list, so that the list only shrinks.
@@ -184,6 +188,54 @@ fn files_of_one_module_do_not_import_each_other_in_a_circle() {
 fn modules_types_and_public_functions_have_docs() {
     let bare = Tree::read().without_docs();
     assert!(bare.is_empty(), "no docs:\n{}", bare.join("\n"));
+}
+
+#[test]
+fn each_file_is_declared_by_a_module() {
+    let sources = sources();
+    let sources: Vec<_> = sources.iter().map(|(path, text)| (&**path, &**text)).collect();
+    let strays = strays(&sources);
+    assert!(strays.is_empty(), "declared by no module:\n{}", strays.join("\n"));
+}
+
+#[test]
+fn a_declaration_is_followed_to_its_file() {
+    let found = strays(&[
+        (
+            "src/lib.rs",
+            "mod one; mod two { mod inner; }
+             #[cfg_attr(feature = \"testing\", path = \"chosen.rs\")] mod usual;
+             #[path = \"elsewhere/named.rs\"] mod named;
+             macro_rules! list { ($make:ident) => { $make! { a { Own own \"own\" } b {} } } }",
+        ),
+        (
+            "src/one/mod.rs",
+            "#[cfg(test)] mod tests;
+             macro_rules! make { (a {$($x:ident $y:ident $z:literal)*} b {}) => { $(mod $y;)* } }
+             list!(make);",
+        ),
+        ("src/one/tests.rs", "mod deep; list!(make);"),
+        ("src/one/tests/deep.rs", ""),
+        ("src/one/own.rs", ""),
+        ("src/two/inner.rs", ""),
+        ("src/chosen.rs", ""),
+        ("src/usual.rs", ""),
+        ("src/elsewhere/named.rs", ""),
+        // Not declared.
+        ("src/named.rs", ""),
+        ("src/inner.rs", "mod below;"),
+        ("src/inner/below.rs", ""),
+        ("src/one/tests/own.rs", ""),
+        ("src/one/Own.rs", ""),
+    ]);
+    let expected = [
+        "src/inner.rs",
+        "src/inner/below.rs",
+        "src/named.rs",
+        "src/one/Own.rs",
+        "src/one/tests/own.rs",
+    ];
+    assert_eq!(found, expected);
 }
 
 #[test]

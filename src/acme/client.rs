@@ -321,8 +321,8 @@ impl Client {
     /// Waits until a request that failed with `error` may be repeated; false when it must not.
     async fn wait_to_repeat(&self, error: &AcmeError, repeated: usize) -> bool {
         let Some(wait) = self.limits.retry_waits.get(repeated) else { return false };
-        let asked = error.retry_after().map(SignedDuration::unsigned_abs).unwrap_or_default();
-        if !error.is_worth_repeating() || asked > self.limits.longest_wait {
+        let pause = error.retry_after().map(SignedDuration::unsigned_abs).unwrap_or_default();
+        if !error.is_worth_repeating() || pause > self.limits.longest_wait {
             return false;
         }
         if repeated == 0 {
@@ -333,7 +333,7 @@ impl Client {
                 longest.as_secs()
             );
         }
-        tokio::time::sleep(asked.max(*wait)).await;
+        tokio::time::sleep(pause.max(*wait)).await;
         true
     }
 }

@@ -77,12 +77,12 @@ impl Directory {
 /// The cached directory: fetched once, also for concurrent requests.
 #[derive(Debug, Default)]
 pub(super) struct Cache {
-    kept: Mutex<Kept>,
+    cache: Mutex<Entry>,
     failures: AtomicU64,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct Entry {
     found: Option<Found>,
     failure: Option<AcmeError>,
 }
@@ -110,14 +110,14 @@ impl Cache {
         F: Future<Output = Result<(Directory, Bytes), AcmeError>>,
     {
         let seen = self.failures.load(Ordering::Relaxed);
-        let mut kept = self.kept.lock().await;
-        if let Some(Found { directory, since, .. }) = &kept.found
+        let mut cache = self.cache.lock().await;
+        if let Some(Found { directory, since, .. }) = &cache.found
             && since.elapsed() < age
             && !stale.is_some_and(|stale| Arc::ptr_eq(stale, directory))
         {
             return Ok(Arc::clone(directory));
         }
-        if let Some(failure) = &kept.failure
+        if let Some(failure) = &cache.failure
             && self.failures.load(Ordering::Relaxed) != seen
         {
             return Err(failure.clone());
@@ -126,13 +126,13 @@ impl Cache {
             Ok((directory, body)) => {
                 let directory = Arc::new(directory);
                 let (since, body) = (Instant::now(), Some(body));
-                kept.found = Some(Found { directory: Arc::clone(&directory), since, body });
+                cache.found = Some(Found { directory: Arc::clone(&directory), since, body });
                 Ok(directory)
             }
             Err(error) => {
                 if shares_failure {
                     self.failures.fetch_add(1, Ordering::Relaxed);
-                    kept.failure = Some(error.clone());
+                    cache.failure = Some(error.clone());
                 }
                 Err(error)
             }
@@ -141,22 +141,23 @@ impl Cache {
 
     /// Takes a directory that an earlier run fetched `age` ago.
     pub(super) fn reuse(&self, directory: Directory, age: Duration) {
-        if let (Ok(mut kept), Some(since)) = (self.kept.try_lock(), Instant::now().checked_sub(age))
+        if let (Ok(mut cache), Some(since)) =
+            (self.cache.try_lock(), Instant::now().checked_sub(age))
         {
-            kept.found = Some(Found { directory: Arc::new(directory), since, body: None });
+            cache.found = Some(Found { directory: Arc::new(directory), since, body: None });
         }
     }
 
     /// The directory, however old it is; `None` before the first, and while it is fetched.
     pub(super) fn known(&self) -> Option<Arc<Directory>> {
-        let kept = self.kept.try_lock().ok()?;
-        kept.found.as_ref().map(|found| Arc::clone(&found.directory))
+        let cache = self.cache.try_lock().ok()?;
+        cache.found.as_ref().map(|found| Arc::clone(&found.directory))
     }
 
     /// What the CA sent in this run, and how long ago.
     pub(super) fn fetched(&self) -> Option<(Bytes, Duration)> {
-        let kept = self.kept.try_lock().ok()?;
-        let Found { since, body, .. } = kept.found.as_ref()?;
+        let cache = self.cache.try_lock().ok()?;
+        let Found { since, body, .. } = cache.found.as_ref()?;
         body.clone().map(|body| (body, since.elapsed()))
     }
 }

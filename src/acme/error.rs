@@ -47,8 +47,8 @@ pub enum AcmeError {
         why: Distrust,
     },
     /// No complete answer in time.
-    #[error("{}: no answer within {}", escape(url), waited(*after))]
-    Timeout { url: String, after: Duration },
+    #[error("{}: no answer within {}", escape(url), waited(*limit))]
+    Timeout { url: String, limit: Duration },
     /// The body exceeds the limit.
     #[error("{}: the answer is longer than {limit} bytes", escape(url))]
     TooLarge {
@@ -246,7 +246,7 @@ impl AcmeError {
             Self::Untrusted { why, .. } => {
                 format!("the server's certificate is not trusted: {why}")
             }
-            Self::Timeout { after, .. } => format!("no answer within {}", waited(*after)),
+            Self::Timeout { limit, .. } => format!("no answer within {}", waited(*limit)),
             Self::TooLarge { limit, .. } => format!("the answer is longer than {limit} bytes"),
             Self::InsecureUrl { what, .. } => format!("{what} is not an https URL"),
             Self::Malformed { why, .. } => why.clone(),
@@ -284,8 +284,8 @@ impl AcmeError {
 }
 
 /// As Go writes it: `5s`, `1m0s`.
-fn waited(after: Duration) -> GoDuration {
-    GoDuration(SignedDuration::try_from(after).unwrap_or(SignedDuration::MAX))
+fn waited(limit: Duration) -> GoDuration {
+    GoDuration(SignedDuration::try_from(limit).unwrap_or(SignedDuration::MAX))
 }
 
 /// The first `characters` of `text`, escaped.
@@ -336,7 +336,7 @@ mod tests {
         };
         let cases = [
             (AcmeError::Transport { url: url(), message: "reset".into() }, true),
-            (AcmeError::Timeout { url: url(), after: Duration::from_secs(5) }, true),
+            (AcmeError::Timeout { url: url(), limit: Duration::from_secs(5) }, true),
             (problem(500), true),
             (http(503), true),
             (problem(429), false),

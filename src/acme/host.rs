@@ -83,7 +83,7 @@ fn refuse(url: &str, reach: Reach) -> Result<(), AcmeError> {
         Reach::Public => return Ok(()),
         Reach::Host | Reach::Link | Reach::Private => format!(
             "is {}, at a host that the CA's directory, at a public address, does not name",
-            reach.words()
+            reach.description()
         ),
     };
     Err(AcmeError::Malformed { url: url.to_owned(), why })

@@ -4,10 +4,10 @@
 pub(super) fn alternates(header: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut rest = header;
-    while let Some((_, after)) = rest.split_once('<') {
-        let Some((target, after)) = after.split_once('>') else { break };
-        let parameters = end_of_parameters(after);
-        let (these, next) = after.split_at_checked(parameters).unwrap_or((after, ""));
+    while let Some((_, tail)) = rest.split_once('<') {
+        let Some((target, tail)) = tail.split_once('>') else { break };
+        let parameters = end_of_parameters(tail);
+        let (these, next) = tail.split_at_checked(parameters).unwrap_or((tail, ""));
         if these.split(';').any(is_alternate) {
             found.push(target.to_owned());
         }

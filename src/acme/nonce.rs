@@ -83,7 +83,7 @@ impl NoncePool {
         let (waiter, held) = {
             let mut inner = self.lock();
             let Some(waiter) = inner.waiters.pop_front() else {
-                if inner.ready.len() < MOST_KEPT {
+                if inner.ready.len() < MOST_READY {
                     inner.ready.push(nonce);
                 }
                 return;
@@ -185,7 +185,7 @@ impl Drop for Held {
     }
 }
 
-const MOST_KEPT: usize = 64;
+const MOST_READY: usize = 64;
 
 #[cfg(test)]
 mod tests {
@@ -273,7 +273,7 @@ mod tests {
     }
 
     fn error() -> AcmeError {
-        let after = std::time::Duration::from_secs(1);
-        AcmeError::Timeout { url: "https://ca.test/nonce".into(), after }
+        let limit = std::time::Duration::from_secs(1);
+        AcmeError::Timeout { url: "https://ca.test/nonce".into(), limit }
     }
 }

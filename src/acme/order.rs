@@ -47,7 +47,7 @@ pub struct OrderView {
 
 /// Reads the answer to newOrder: the order must be for the requested identifiers, and have its
 /// URLs.
-pub(super) fn read_new(answer: &Answer, asked: &[Identifier]) -> Result<OrderView, AcmeError> {
+pub(super) fn read_new(answer: &Answer, requested: &[Identifier]) -> Result<OrderView, AcmeError> {
     let Some(location) = &answer.location else {
         return Err(answer.malformed("the answer has no Location"));
     };
@@ -57,10 +57,10 @@ pub(super) fn read_new(answer: &Answer, asked: &[Identifier]) -> Result<OrderVie
         return Err(answer.malformed("the order has no `finalize`"));
     }
     if view.identifiers.is_empty() {
-        view.identifiers = asked.to_vec();
-    } else if set(&view.identifiers) != set(asked) {
-        let (found, asked) = (names(&view.identifiers), names(asked));
-        return Err(answer.malformed(format!("the order is for {found}, not for {asked}")));
+        view.identifiers = requested.to_vec();
+    } else if set(&view.identifiers) != set(requested) {
+        let (found, requested) = (names(&view.identifiers), names(requested));
+        return Err(answer.malformed(format!("the order is for {found}, not for {requested}")));
     }
     Ok(view)
 }

@@ -40,12 +40,12 @@ impl Client {
         let deadline = begun + self.limits.renewal_info_timeout;
         let patience = begun + self.limits.renewal_info_directory_timeout;
         let late = |url: &str| {
-            let after = self.limits.renewal_info_timeout;
-            AcmeError::Timeout { url: url.to_owned(), after }
+            let limit = self.limits.renewal_info_timeout;
+            AcmeError::Timeout { url: url.to_owned(), limit }
         };
         let late_directory = |_| {
-            let (url, after) = (self.directory_url.clone(), patience.min(deadline) - begun);
-            AcmeError::Timeout { url, after }
+            let (url, limit) = (self.directory_url.clone(), patience.min(deadline) - begun);
+            AcmeError::Timeout { url, limit }
         };
         let directory = timeout_at(deadline.min(patience), self.directory_once())
             .await

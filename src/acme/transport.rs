@@ -142,8 +142,8 @@ impl Transport {
         let started = Instant::now();
         let exchange = self.send(request, url, expect);
         let answer = timeout(self.limits.request_timeout, exchange).await.unwrap_or_else(|_| {
-            let after = self.limits.request_timeout;
-            Err(AcmeError::Timeout { url: url.to_owned(), after })
+            let limit = self.limits.request_timeout;
+            Err(AcmeError::Timeout { url: url.to_owned(), limit })
         });
         drop(slot);
         sent.kind.status = answer.as_ref().map_or(UNANSWERED, |answer| answer.status);
@@ -188,8 +188,8 @@ impl Transport {
     fn failure(&self, url: &str, error: reqwest::Error) -> AcmeError {
         // The client has one timeout of its own.
         if error.is_timeout() {
-            let after = self.limits.connect_timeout;
-            return AcmeError::Timeout { url: url.to_owned(), after };
+            let limit = self.limits.connect_timeout;
+            return AcmeError::Timeout { url: url.to_owned(), limit };
         }
         let error = error.without_url();
         match distrust(&error) {

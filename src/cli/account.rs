@@ -93,10 +93,10 @@ pub(crate) fn account(verb: &AccountVerb, shell: &mut Shell) -> Result<ExitCode,
     match verb {
         AccountVerb::Show(args) => on_one_thread(show(args, shell)),
         AccountVerb::Register(args) => {
-            on_one_thread(work(args, AccountRequest::Registered, true, shell))
+            on_one_thread(perform(args, AccountRequest::Registered, true, shell))
         }
         AccountVerb::Update(args) => {
-            on_one_thread(work(args, AccountRequest::Updated, true, shell))
+            on_one_thread(perform(args, AccountRequest::Updated, true, shell))
         }
         AccountVerb::Deactivate(args) if !args.yes && !shell.output.can_ask() => {
             let message = "a deactivated account cannot be reactivated";
@@ -106,7 +106,7 @@ pub(crate) fn account(verb: &AccountVerb, shell: &mut Shell) -> Result<ExitCode,
             )))
         }
         AccountVerb::Deactivate(args) => {
-            on_one_thread(work(&args.issuer, AccountRequest::Deactivated, args.yes, shell))
+            on_one_thread(perform(&args.issuer, AccountRequest::Deactivated, args.yes, shell))
         }
     }
 }
@@ -185,12 +185,12 @@ async fn accounts(state: &StateDirectory) -> Result<Vec<(Account, Option<Account
     let mut accounts = Vec::new();
     for key in state.list(&Prefix::Accounts).await? {
         if let Key::Account(id) = key
-            && let Some(kept) = records.account(&id).await?
+            && let Some(stored) = records.account(&id).await?
         {
             let pem = records.account_key(&id).await?;
             let key =
                 pem.and_then(|pem| AccountKey::from_pem(std::str::from_utf8(&pem).ok()?).ok());
-            accounts.push((kept.value, key));
+            accounts.push((stored.value, key));
         }
     }
     accounts.sort_by(|(one, _), (other, _)| one.identity.cmp(&other.identity));
@@ -257,7 +257,7 @@ fn chosen<'a>(
     Ok(issuers.iter().filter(|issuer| issuer.metadata.key() == name).collect())
 }
 
-async fn work(
+async fn perform(
     args: &AccountIssuerArgs,
     request: AccountRequest,
     yes: bool,
@@ -287,7 +287,7 @@ async fn work(
     }
     let mut endings = Vec::new();
     for (issuer, done) in issuers.into_iter().zip(done) {
-        endings.push(tell(shell, issuer, request, &done?));
+        endings.push(print(shell, issuer, request, &done?));
     }
     Ok(exit::of_run(endings, shell.global.exit_code))
 }
@@ -307,7 +307,7 @@ fn loss(issuer: &Issuer, targets: &Targets) -> String {
     format!("{kind} {name}: its account at {server} cannot be reactivated{users}")
 }
 
-fn tell(
+fn print(
     shell: &mut Shell,
     issuer: &Issuer,
     request: AccountRequest,
@@ -356,7 +356,7 @@ fn tell(
                 .with("class", class.word())
                 .with_some("remedy", Some(advice.remedy).filter(|remedy| !remedy.is_empty()))
                 .with_some("hint", advice.command);
-            shell.output.tell(&record);
+            shell.output.print(&record);
             exit::Ending::Failed(class)
         }
     }

@@ -74,6 +74,11 @@ macro_rules! verbs {
                 match self { $(Self::$verb(arguments) => arguments.acts_as_owner(has_files),)* }
             }
 
+            /// See [`VerbArgs::is_routine`].
+            pub(super) fn is_routine(&self) -> bool {
+                match self { $(Self::$verb(arguments) => arguments.is_routine(),)* }
+            }
+
             /// See [`VerbArgs::run`].
             pub(super) fn run(&self, shell: &mut Shell) -> Result<ExitCode, CliError> {
                 match self { $(Self::$verb(arguments) => arguments.run(shell),)* }

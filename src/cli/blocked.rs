@@ -31,11 +31,8 @@ impl Blocked {
     ) -> Result<Vec<Self>, StoreError> {
         let mut all = Vec::new();
         for lack in workspace.lacks(&targets.loaded, &targets.secrets, tasks).await? {
-            let object = lack.object.clone();
-            let certificates = match &lack.certificate {
-                Some(certificate) => vec![certificate.clone()],
-                None => of_issuer(tasks, &object.kind, &object.key),
-            };
+            let of = tasks.iter().filter(|task| lack.is_of(task));
+            let certificates = of.map(|task| task.certificate.metadata.key()).collect();
             let (fact, fix) = (lack.unmet.obstacle.fact.clone(), lack.unmet.obstacle.fix.clone());
             let found = lack.diagnostic(&targets.loaded);
             let fact = format!("{fact} ({}:{})", found.path.display(), found.line);
@@ -67,12 +64,6 @@ impl Blocked {
     pub(super) fn is_of(&self, certificate: &NamespacedName) -> bool {
         self.certificates.contains(certificate)
     }
-}
-
-fn of_issuer(tasks: &[&Task], kind: &str, key: &NamespacedName) -> Vec<NamespacedName> {
-    let is_of =
-        |task: &&&Task| task.issuer.kind.to_string() == kind && task.issuer.metadata.key() == *key;
-    tasks.iter().filter(is_of).map(|task| task.certificate.metadata.key()).collect()
 }
 
 /// Those whose challenges the HTTP-01 listener answers, by its addresses.

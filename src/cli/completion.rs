@@ -123,8 +123,8 @@ fn candidates(
 fn asking(command: Command, verb: &str, scene: &Arc<Scene>) -> Command {
     let command = command.mut_args(|arg| match position(verb, arg.get_id().as_str()) {
         Some(position) => {
-            let asked = WordCompleter { scene: Arc::clone(scene), position };
-            arg.add(ArgValueCompleter::new(asked))
+            let completer = WordCompleter { scene: Arc::clone(scene), position };
+            arg.add(ArgValueCompleter::new(completer))
         }
         None => arg,
     });

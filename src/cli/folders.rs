@@ -11,7 +11,7 @@ use super::hint::Hint;
 use super::message::Level;
 use super::output::escape;
 use super::shell::Shell;
-use crate::trust::quoted;
+use crate::trust::{is_by_sudo, quoted};
 
 /// The flags of the folders, as they were typed.
 pub(super) fn flags(shell: &Shell) -> String {
@@ -37,14 +37,14 @@ pub(super) fn sudo(verb: &str) -> String {
 /// its own, unless one was named.
 pub(super) fn next(shell: &Shell, verb: &str, config: Option<&Path>) -> String {
     let Shell { environment, global, .. } = shell;
-    let folders = folders_of(shell, is_passed_on(shell)).into_iter();
+    let folders = folders_of(shell, is_passed_on()).into_iter();
     let folders = folders.filter(|(flag, _)| config.is_none() || *flag != CONFIG_FLAG);
     let state = environment.state_dir(global.state_dir.as_deref());
     let state = config.filter(|_| state.is_ok_and(|state| is_usual(&state)));
     let state = state.map(|config| (STATE_FLAG, state_beside(config)));
     let config = config.map(|config| (CONFIG_FLAG, config.to_owned()));
     let flags = typed_flags(config.into_iter().chain(state).chain(folders));
-    format!("{}{verb}{flags}", Typed::program_of(shell))
+    format!("{}{verb}{flags}", Typed::program())
 }
 
 /// How the user who typed the last command types the next one, about the same manifests and the same
@@ -70,13 +70,13 @@ impl Typed {
         let named =
             shell.global.filename.iter().filter(|path| is_typed && **path != Path::new("-"));
         let files = named.map(|path| ("-f", path.clone()));
-        let folders = folders_of(shell, is_passed_on(shell));
+        let folders = folders_of(shell, is_passed_on());
         let flags = typed_flags(files.chain(folders));
-        Self { program: Self::program_of(shell), flags }
+        Self { program: Self::program(), flags }
     }
 
-    fn program_of(shell: &Shell) -> String {
-        if is_sudo(shell) { sudo("") } else { PROGRAM.to_owned() }
+    fn program() -> String {
+        if is_by_sudo() { sudo("") } else { PROGRAM.to_owned() }
     }
 
     /// A command of certctl, such as `certctl renew web`, as it is typed here.
@@ -96,13 +96,9 @@ impl Typed {
     }
 }
 
-fn is_sudo(shell: &Shell) -> bool {
-    shell.environment.is_root() && shell.environment.value("SUDO_USER").is_some()
-}
-
 /// Which folders the next command has to name.
-fn is_passed_on(shell: &Shell) -> fn(Source) -> bool {
-    if is_sudo(shell) {
+fn is_passed_on() -> fn(Source) -> bool {
+    if is_by_sudo() {
         // sudo does not pass variables on.
         |source| matches!(source, Source::Flag(_) | Source::Variable(_))
     } else {
@@ -132,7 +128,7 @@ fn is_usual(state: &Directory) -> bool {
 
 /// Says which state is used, to a person who named the folder of manifests only and may expect
 /// that this chooses the state, too.
-pub(super) fn tell_state(shell: &mut Shell) {
+pub(super) fn print_state(shell: &mut Shell) {
     let Shell { environment, global, .. } = &*shell;
     let config = environment.config_dir(global.config_dir.as_deref());
     let state = environment.state_dir(global.state_dir.as_deref());
@@ -166,7 +162,7 @@ pub(super) fn with_the_line(error: CliError, shell: &Shell, words: &[OsString]) 
         let of_variables = flags_of(shell, |source| matches!(source, Source::Variable(_)));
         let line = [program(), retyped(words, None), of_variables].concat();
         let hint = hint.in_these(&flags(shell)).again(&line);
-        hint.instead(|word, by| Typed::program_of(shell) + &retyped(words, Some((word, by))))
+        hint.instead(|word, by| Typed::program() + &retyped(words, Some((word, by))))
     };
     CliError { hint: error.hint.map(again), ..error }
 }
@@ -305,12 +301,12 @@ mod tests {
     fn the_usual_state_of_other_manifests_is_named() {
         let of = |path: &str, source| Directory { path: path.into(), source };
         let named = |path| of(path, Source::Flag(CONFIG_FLAG));
-        let (usual, told) = (
+        let (usual, warning) = (
             "/etc/certctl",
             "the state is in /var/lib/certctl, as always; \
                                               --state-dir names another folder",
         );
-        for (config, state, said) in [
+        for (config, state, is_warned) in [
             (named("/srv/c"), Source::Root, true),
             (of("/srv/c", Source::Variable("CERTCTL_CONFIG_DIR")), Source::User, true),
             (named("/srv/c"), Source::Config { line: 1 }, true),
@@ -321,7 +317,7 @@ mod tests {
         ] {
             let state = of("/var/lib/certctl", state);
             let text = of_other_manifests(&config, &state, Some(Path::new(usual)));
-            assert_eq!(text.as_deref(), said.then_some(told), "{config:?} {state:?}");
+            assert_eq!(text.as_deref(), is_warned.then_some(warning), "{config:?} {state:?}");
         }
     }
 

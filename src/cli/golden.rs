@@ -10,6 +10,6 @@ pub(crate) fn golden(name: &str, text: &str) {
         #[expect(clippy::disallowed_methods, reason = "a golden file, made by hand")]
         std::fs::write(&path, text).unwrap();
     }
-    let kept = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(kept == text, "{name} differs:\n--- kept\n{kept}\n--- now\n{text}");
+    let committed = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(committed == text, "{name} differs:\n--- kept\n{committed}\n--- now\n{text}");
 }

@@ -30,6 +30,14 @@ pub enum Hint {
 }
 
 impl Hint {
+    /// The command to copy, where it is one.
+    pub(super) fn command(&self) -> Option<&str> {
+        match self {
+            Self::Command(line) | Self::Shell(line) => Some(line),
+            Self::Again { .. } | Self::Instead { .. } | Self::Text(_) => None,
+        }
+    }
+
     /// The same with the flags of the folders.
     pub(super) fn in_these(self, flags: &str) -> Self {
         match self {

@@ -20,7 +20,7 @@ use super::output::{self, When};
 use super::ping::{Moment, ping};
 use super::revocations;
 use super::revoked;
-use super::run::{conclude, endings_of, on_one_thread, run, tell_tally};
+use super::run::{conclude, endings_of, on_one_thread, print_tally, run};
 use super::shell::Shell;
 use super::status::verb::write_metrics;
 use super::targets::{open_for, request, targets};
@@ -77,6 +77,10 @@ impl VerbArgs for IssueArgs {
 
     fn acts_as_owner(&self, _has_files: bool) -> bool {
         true
+    }
+
+    fn is_routine(&self) -> bool {
+        self.targets.is_empty()
     }
 
     fn run(&self, shell: &mut Shell) -> Result<ExitCode, CliError> {
@@ -253,7 +257,7 @@ fn means_all(yes: bool, shell: &mut Shell) -> Result<(), CliError> {
     shell.confirm(yes, fact, "Renew all of them now?")?;
     if !yes && !shell.output.can_ask() {
         let advice = "from cron: certctl issue; without this warning: --yes";
-        shell.output.tell(&Message::advice(fact, advice));
+        shell.output.print(&Message::advice(fact, advice));
     }
     Ok(())
 }
@@ -391,12 +395,12 @@ pub(crate) async fn work_on(
     adapt: impl Fn(&mut Task),
 ) -> Result<ExitCode, CliError> {
     let Targets { mut tasks, secrets, orphans, has_errors, loaded } = targets;
-    folders::tell_state(shell);
-    tell_orphans(shell, &orphans);
-    tell_empty(shell, request, &loaded, has_errors)?;
+    folders::print_state(shell);
+    print_orphans(shell, &orphans);
+    print_empty(shell, request, &loaded, has_errors)?;
     if loaded.certificates.is_empty() && !has_errors {
         let error = nothing_found(shell, workspace.records().len());
-        return if shell.tells(&error.message) { Err(error) } else { Ok(error.code) };
+        return if shell.prints(&error.message) { Err(error) } else { Ok(error.code) };
     }
     if tasks.is_empty() && !has_errors {
         shell.output.talk(Level::Info, "nothing to do: no Certificate matches");
@@ -413,8 +417,8 @@ pub(crate) async fn work_on(
         Box::pin(write_metrics(shell, workspace, ExitCode::State)).await?;
         return Err(error.into());
     }
-    tell_strays(workspace, &tasks)?;
-    tell_moves(&tasks, workspace);
+    print_strays(workspace, &tasks)?;
+    print_moves(&tasks, workspace);
     let done = tasks.iter().map(|task| task.certificate.metadata.key()).collect();
     let owed = workspace.records().iter().any(|(_, record)| owes(record));
     let job = || Job::new(verb, secrets.clone());
@@ -428,8 +432,9 @@ pub(crate) async fn work_on(
         note_unreplaced(workspace, &mut ended, shell).await;
     }
     note_entry(workspace, &mut ended);
-    note_lacks(workspace, &tasks, &mut ended, (&loaded, &secrets)).await?;
-    note_ports(shell, &mut ended, &tasks);
+    let lacking = lacking(&tasks, &ended);
+    note_lacks(workspace, &lacking, &mut ended, (&loaded, &secrets)).await?;
+    note_ports(shell, &mut ended, &lacking);
     if has_errors && let Err(error) = Box::pin(workspace.alert_invalid(job())).await {
         tracing::warn!(%error, "the on-failure hook did not run");
     }
@@ -442,7 +447,7 @@ pub(crate) async fn work_on(
     }
     let now = SystemClock.now();
     let mut code = conclude(shell, workspace.state(), &ended, has_errors, now).await?;
-    tell_tally(shell, &ended, loaded.blocked.iter().filter(|id| id.kind == "Certificate").count());
+    print_tally(shell, &ended, loaded.blocked.iter().filter(|id| id.kind == "Certificate").count());
     let revoked = if owed {
         Box::pin(revocations::finish(shell, workspace, None, verb)).await?
     } else {
@@ -457,7 +462,7 @@ pub(crate) async fn work_on(
         Err(error) => {
             // The exit code of the certificates takes precedence.
             let CliError { message, hint, .. } = error;
-            shell.output.tell(&Message::advice(
+            shell.output.print(&Message::advice(
                 &message,
                 &hint.map(|hint| hint.to_string()).unwrap_or_default(),
             ));
@@ -472,7 +477,7 @@ pub(crate) async fn work_on(
 async fn note_unreplaced(workspace: &Workspace, ended: &mut [Report], shell: &mut Shell) {
     for end in ended.iter_mut().filter(|end| end.ending == Ending::Unchanged) {
         let why = workspace.unreplaced(&end.key()).await;
-        let is_due = |why: &String| shell.tells(&format!("{}: {why}", end.key()));
+        let is_due = |why: &String| shell.prints(&format!("{}: {why}", end.key()));
         let why = why.filter(is_due);
         end.message = why.clone().or(end.message.take());
         end.details.unreplaced = why;
@@ -506,22 +511,27 @@ fn note_entry(workspace: &Workspace, ended: &mut [Report]) {
     failed.for_each(|end| end.details.fixes.push(fix.clone()));
 }
 
-/// Notes what each certificate that failed by a precondition lacks on this machine.
+/// The tasks of the certificates that failed by a precondition.
+fn lacking<'t>(tasks: &'t [Task], ended: &[Report]) -> BTreeMap<NamespacedName, &'t Task> {
+    let failed: BTreeSet<_> =
+        ended.iter().filter(|end| lacks_something(end)).map(Report::key).collect();
+    let keyed = tasks.iter().map(|task| (task.certificate.metadata.key(), task));
+    keyed.filter(|(key, _)| failed.contains(key)).collect()
+}
+
+/// Notes what each of these certificates lacks on this machine.
 async fn note_lacks(
     workspace: &Workspace,
-    tasks: &[Task],
+    lacking: &BTreeMap<NamespacedName, &Task>,
     ended: &mut [Report],
     (loaded, secrets): (&Loaded, &SecretSource),
 ) -> Result<(), CliError> {
-    let mut lacking = ended.iter_mut().filter(|end| lacks_something(end)).peekable();
-    if lacking.peek().is_none() {
-        return Ok(());
-    }
-    let tasks: BTreeMap<NamespacedName, &Task> =
-        tasks.iter().map(|task| (task.certificate.metadata.key(), task)).collect();
-    for end in lacking {
-        if let Some(task) = tasks.get(&end.key()) {
-            note_lack(end, workspace.lacks(loaded, secrets, &[task]).await?, loaded);
+    let tasks: Vec<&Task> = lacking.values().copied().collect();
+    let lacks = workspace.lacks(loaded, secrets, &tasks).await?;
+    for end in ended {
+        if let Some(task) = lacking.get(&end.key()) {
+            let own = lacks.iter().filter(|lack| lack.is_of(task)).cloned().collect();
+            note_lack(end, own, loaded);
         }
     }
     Ok(())
@@ -550,11 +560,8 @@ fn note_lack(end: &mut Report, lacks: Vec<Lack>, loaded: &Loaded) {
 
 /// Notes what helps where the listener of HTTP-01 cannot listen, with each certificate that nothing else
 /// keeps from an order.
-fn note_ports(shell: &Shell, ended: &mut [Report], tasks: &[Task]) {
-    let lacking: BTreeSet<_> =
-        ended.iter().filter(|end| lacks_something(end)).map(Report::key).collect();
-    let failed = tasks.iter().filter(|task| lacking.contains(&task.certificate.metadata.key()));
-    for one in Use::of_tasks(failed) {
+fn note_ports(shell: &Shell, ended: &mut [Report], lacking: &BTreeMap<NamespacedName, &Task>) {
+    for one in Use::of_tasks(lacking.values().copied()) {
         if one.over_http().is_empty() || one.settings.http01_webroot.is_some() {
             continue;
         }
@@ -575,7 +582,7 @@ fn note_ports(shell: &Shell, ended: &mut [Report], tasks: &[Task]) {
 }
 
 /// With -v: logs unknown files among the documents of a certificate.
-fn tell_strays(workspace: &Workspace, tasks: &[Task]) -> Result<(), CliError> {
+fn print_strays(workspace: &Workspace, tasks: &[Task]) -> Result<(), CliError> {
     if tracing::enabled!(tracing::Level::DEBUG) {
         for task in tasks {
             let certificate = task.certificate.metadata.key();
@@ -589,7 +596,7 @@ fn tell_strays(workspace: &Workspace, tasks: &[Task]) -> Result<(), CliError> {
 }
 
 /// Reports named files without a Certificate: an error if no named file has one.
-fn tell_empty(
+fn print_empty(
     shell: &mut Shell,
     request: &Request,
     loaded: &Loaded,
@@ -622,7 +629,7 @@ fn tell_empty(
 }
 
 /// Logs once when a Certificate has moved to another file; the state records the path.
-fn tell_moves(tasks: &[Task], workspace: &Workspace) {
+fn print_moves(tasks: &[Task], workspace: &Workspace) {
     for task in tasks {
         let certificate = task.certificate.metadata.key();
         let before = workspace.record(&certificate).and_then(|record| record.manifest.as_ref());
@@ -637,14 +644,14 @@ fn tell_moves(tasks: &[Task], workspace: &Workspace) {
 }
 
 /// Warns of certificates without a manifest.
-pub(crate) fn tell_orphans(shell: &mut Shell, orphans: &[(NamespacedName, PathBuf)]) {
+pub(crate) fn print_orphans(shell: &mut Shell, orphans: &[(NamespacedName, PathBuf)]) {
     for (name, manifest) in orphans {
         let text = format!(
             "{name}: its manifest {} no longer exists; certctl does not renew it\n  \
              to stop managing it: certctl forget {name}",
             output::escape(&manifest.to_string_lossy())
         );
-        if shell.tells(&text) {
+        if shell.prints(&text) {
             shell.output.talk(Level::Warn, &text);
         }
     }

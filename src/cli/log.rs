@@ -331,7 +331,7 @@ pub(super) mod tests {
 
     #[test]
     fn what_a_reader_would_obey_is_harmless() {
-        let said = || {
+        let event = || {
             let why = "\u{1b}\u{7}\u{9b}\u{202e} ##[error]x";
             tracing::warn!(target: "certctl::engine", why, "m");
         };
@@ -340,7 +340,7 @@ pub(super) mod tests {
             (LogFormat::Github, r#"why="\u{1b}\u{7}\u{9b}\u{202e} #\u{23}[error]x""#),
         ] {
             let style = Style { format, color: false, is_terminal: true, has_priorities: false };
-            let text = logged_by(said, default_filter(), style);
+            let text = logged_by(event, default_filter(), style);
             assert!(text.contains(wanted), "{text}");
         }
     }
@@ -383,8 +383,8 @@ pub(super) mod tests {
             (3, 0, vec!["issued", "plain", "detail", "exchange"]),
         ] {
             let text = logged(filter(verbose, quiet, &environment, false).unwrap(), style);
-            let words = ["issued", "plain", "detail", "exchange", "noise"];
-            let found: Vec<&str> = words.into_iter().filter(|word| text.contains(word)).collect();
+            let names = ["issued", "plain", "detail", "exchange", "noise"];
+            let found: Vec<&str> = names.into_iter().filter(|word| text.contains(word)).collect();
             assert_eq!(found, wanted, "{verbose} {quiet}");
         }
         let none = Environment::default();

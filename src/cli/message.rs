@@ -166,15 +166,15 @@ mod tests {
 
     #[test]
     fn a_message_has_its_level_and_stays_one_line() {
-        for (level, word, said, text) in [
+        for (level, word, headline, text) in [
             (Level::Error, "ERROR", "web: no\n  try: that\n", "error: web: no\n  try: that\n"),
             (Level::Warn, "WARN", "web: odd", "warning: web: odd"),
             (Level::Info, "INFO", "error: is no level", "error: is no level"),
         ] {
             let wanted = json!({
-                "timestamp": "2026-11-21T03:12:09Z", "level": word, "message": said.trim_end(),
+                "timestamp": "2026-11-21T03:12:09Z", "level": word, "message": headline.trim_end(),
             });
-            let message = Message::plain(level, said);
+            let message = Message::plain(level, headline);
             assert_eq!((object(&message), message.text.to_string().as_str()), (wanted, text));
         }
         let message =

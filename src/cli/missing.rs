@@ -66,7 +66,7 @@ mod tests {
     #[test]
     fn a_verb_without_its_argument_names_what_there_is() {
         let state = tempfile::tempdir().unwrap();
-        let said = |line: &str| {
+        let hint_of = |line: &str| {
             let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
             let refusal = Arguments::command().try_get_matches_from(&words).unwrap_err();
             let folder = state.path().to_str().unwrap();
@@ -76,7 +76,7 @@ mod tests {
                 .map(|hint| hint.to_string())
         };
         let none = "certctl status; certctl help revoke";
-        assert_eq!(said("certctl revoke").as_deref(), Some(none));
+        assert_eq!(hint_of("certctl revoke").as_deref(), Some(none));
         for name in ["web", "mail"] {
             let manifest = format!(
                 "apiVersion: cert-manager.io/v1\nkind: Certificate\nmetadata: {{name: {name}}}\n\
@@ -91,7 +91,7 @@ mod tests {
             ("certctl check dns", None),
             ("certctl revoke web --reason nonsense", None),
         ] {
-            assert_eq!(said(line).as_deref(), hint, "{line}");
+            assert_eq!(hint_of(line).as_deref(), hint, "{line}");
         }
     }
 }

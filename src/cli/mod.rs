@@ -148,7 +148,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: Environme
             let Some(error) = advice else {
                 return refuse(&refusal, &mut output);
             };
-            output.tell(&error.to_message());
+            output.print(&error.to_message());
             return error.code;
         }
     };
@@ -189,7 +189,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: Environme
     let code = ended.unwrap_or_else(|error| {
         let error = folders::with_unread(error, folders::unread(&shell));
         let error = folders::with_the_line(error, &shell, &words);
-        shell.output.tell(&error.to_message());
+        shell.output.print(&error.to_message());
         print_error(&error, &mut shell);
         error.code
     });
@@ -248,8 +248,7 @@ fn refuse_unused(verb: &Verb, shell: &Shell) -> Result<(), CliError> {
 }
 
 fn start(verb: &Verb, shell: &mut Shell) -> Result<ExitCode, CliError> {
-    let is_routine = matches!(verb, Verb::Issue(args) if args.targets.is_empty())
-        && !shell.output.talks_to_terminal();
+    let is_routine = verb.is_routine() && !shell.output.talks_to_terminal();
     refuse_unused(verb, shell)?;
     log::start(&shell.global, &shell.environment, &shell.output, is_routine)?;
     verb.run(shell)
@@ -263,21 +262,21 @@ fn refuse(refusal: &clap::Error, output: &mut Output) -> ExitCode {
     };
     if refusal.use_stderr() {
         let plain = rendered.to_string();
-        let (message, more) = plain.split_once("\n\n").unwrap_or((&plain, ""));
+        let (message, hint) = plain.split_once("\n\n").unwrap_or((&plain, ""));
         let message = message.strip_prefix("error: ").unwrap_or(message);
         let code = ExitCode::Usage;
         let record = Message::new(Level::Error, text(output.talk_has_color()), message)
             .with("class", code.word())
             .with("exit_code", code.number())
-            .with_some("hint", Some(more.trim()).filter(|more| !more.is_empty()));
-        output.tell(&record);
+            .with_some("hint", Some(hint.trim()).filter(|hint| !hint.is_empty()));
+        output.print(&record);
         return code;
     }
     match output.data(&text(output.data_has_color())) {
         Ok(()) => ExitCode::Done,
         Err(error) => {
             let error = CliError::from(error);
-            output.tell(&error.to_message());
+            output.print(&error.to_message());
             error.code
         }
     }

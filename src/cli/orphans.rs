@@ -44,7 +44,7 @@ fn warn_of(shell: &mut Shell, name: &NamespacedName, orders: &[Order]) {
          missing; the next run that finds them cleans up",
         what.join("; ")
     );
-    if !what.is_empty() && shell.tells(&text) {
+    if !what.is_empty() && shell.prints(&text) {
         shell.output.talk(Level::Warn, &text);
     }
 }

@@ -123,11 +123,11 @@ impl Output {
     /// Writes a line, or several, to stderr; a line feed is put behind it when there is none. As
     /// JSON it is one object with the text as its message.
     pub fn talk(&mut self, level: Level, message: &str) {
-        self.tell(&Message::plain(level, message));
+        self.print(&Message::plain(level, message));
     }
 
     /// Prints a message: its text, or its fields as JSON.
-    pub fn tell(&mut self, message: &Message) {
+    pub fn print(&mut self, message: &Message) {
         match self.format {
             LogFormat::Auto if self.has_priorities => {
                 let text = message.text.to_string();
@@ -149,7 +149,7 @@ impl Output {
     pub fn finding(&mut self, diagnostic: &Diagnostic) {
         match self.format {
             LogFormat::Auto | LogFormat::Text | LogFormat::Json => {
-                self.tell(&Message::of_diagnostic(diagnostic));
+                self.print(&Message::of_diagnostic(diagnostic));
             }
             LogFormat::Github => self.say(&message::annotation(diagnostic)),
         }

@@ -47,8 +47,8 @@ pub(super) fn become_owner(shell: &mut Shell) -> Result<(), CliError> {
 pub(super) fn explain(code: ExitCode, shell: &mut Shell, words: &[OsString]) {
     let may_be_reason = matches!(code, ExitCode::Manifest | ExitCode::Output | ExitCode::State);
     // Where the errors are told once a day, so is this.
-    let is_told = may_be_reason && (shell.output.has_talked() || shell.output.has_data());
-    if let Some(owner) = shell.acts_as.take().filter(|_| is_told) {
+    let is_relevant = may_be_reason && (shell.output.has_talked() || shell.output.has_data());
+    if let Some(owner) = shell.acts_as.take().filter(|_| is_relevant) {
         let mut text = format!("ran as {owner}, the owner of the state, not as root");
         let (environment, global) = (&shell.environment, &shell.global);
         let is_named = |found: &Directory| matches!(found.source, Source::Flag(_));
@@ -91,7 +91,7 @@ mod system {
     };
 
     /// The rights of root that stay: to open port 80, to start a hook as root, and to stop it.
-    const KEPT: CapabilitySet = CapabilitySet::NET_BIND_SERVICE
+    const RETAINED: CapabilitySet = CapabilitySet::NET_BIND_SERVICE
         .union(CapabilitySet::SETUID)
         .union(CapabilitySet::SETGID)
         .union(CapabilitySet::KILL);
@@ -118,9 +118,12 @@ mod system {
         setresgid(gid, gid, gid)?;
         setresuid(uid, uid, uid)?;
         // What this process starts has none of them.
-        let kept = permitted & KEPT;
+        let retained = permitted & RETAINED;
         let inheritable = CapabilitySet::empty();
-        set_capabilities(None, CapabilitySets { effective: kept, permitted: kept, inheritable })?;
+        set_capabilities(
+            None,
+            CapabilitySets { effective: retained, permitted: retained, inheritable },
+        )?;
         Ok(Some(user.map_or_else(|| format!("user {uid}"), |user| user.name)))
     }
 }

@@ -169,9 +169,9 @@ mod tests {
     fn an_error_names_what_only_the_whole_tree_knows() {
         for line in ["certctl isue", "certctl issue --exit", "certctl plan --help"] {
             let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-            let said = read(&words, &Environment::default(), |tree| tree).unwrap_err();
+            let refusal = read(&words, &Environment::default(), |tree| tree).unwrap_err();
             let whole = whole(&VERBS).try_get_matches_from(&words).unwrap_err();
-            assert_eq!(said.to_string(), whole.to_string(), "{line}");
+            assert_eq!(refusal.to_string(), whole.to_string(), "{line}");
         }
     }
 

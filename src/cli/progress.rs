@@ -54,7 +54,7 @@ struct Seen {
     /// Those that are issued, which is not logged.
     issued: Vec<NamespacedName>,
     /// How many were issued before.
-    told: usize,
+    printed: usize,
     /// The certificates that have a line, oldest first, and whether their work is over.
     shown: Vec<(NamespacedName, ProgressBar, bool)>,
     /// Those that are running without a line.
@@ -116,7 +116,7 @@ impl Progress {
             over: 0,
             failed: 0,
             issued: Vec::new(),
-            told: 0,
+            printed: 0,
             shown: Vec::new(),
             hidden: Vec::new(),
             waits: Vec::new(),
@@ -143,13 +143,13 @@ impl Progress {
     /// is issued is logged, the first of it.
     fn log_issued(&self) {
         let mut seen = self.seen.borrow_mut();
-        let more = seen.all.saturating_sub(seen.over);
-        if more > 0 && seen.waits.iter().any(|wait| wait.is_printed) {
+        let unfinished = seen.all.saturating_sub(seen.over);
+        if unfinished > 0 && seen.waits.iter().any(|wait| wait.is_printed) {
             for certificate in std::mem::take(&mut seen.issued) {
-                if seen.told < MOST {
-                    tracing::info!(%certificate, "issued; {more} still in progress");
+                if seen.printed < MOST {
+                    tracing::info!(%certificate, "issued; {unfinished} still in progress");
                 }
-                seen.told += 1;
+                seen.printed += 1;
             }
         }
     }

@@ -81,28 +81,28 @@ pub(crate) fn rehearse(args: &RehearseArgs, shell: &mut Shell) -> Result<ExitCod
         let mut settings = shell.settings_at(folder.path().to_owned())?;
         settings.files.extend(recorded);
         let mut workspace = Workspace::open(settings).await?;
-        let work = targets(shell, &mut workspace, &request)?;
-        if work.loaded.certificates.is_empty() && !work.has_errors {
+        let targets = targets(shell, &mut workspace, &request)?;
+        if targets.loaded.certificates.is_empty() && !targets.has_errors {
             let hint = "certctl rehearse FILE, or put manifests into the config directory";
             return Err(nothing_found(shell, 0).hinted(hint));
         }
-        if work.tasks.is_empty() {
+        if targets.tasks.is_empty() {
             return Err(CliError::new(ExitCode::Manifest, "no Certificate to rehearse"));
         }
-        let port = match free_port(shell, &work.tasks)? {
+        let port = match free_port(shell, &targets.tasks)? {
             Some((socket, port)) => {
                 workspace.listen_at(socket, port);
                 port
             }
-            None => http01_port(shell, &work.tasks),
+            None => http01_port(shell, &targets.tasks),
         };
         let stand_ins = Rehearsal::start(&workspace, port, overrides.clone()).await;
         let stand_ins = stand_ins.map_err(failed)?;
-        let tasks: Vec<Task> = work.tasks.iter().map(|task| stand_ins.task(task)).collect();
+        let tasks: Vec<Task> = targets.tasks.iter().map(|task| stand_ins.task(task)).collect();
         workspace.make_writable()?;
         let script = Rc::new(Script::default());
         let job = Job {
-            secrets: work.secrets,
+            secrets: targets.secrets,
             overrides,
             dns01_stand_in: Some(stand_ins.stand_in().map_err(failed)?),
             verb: "rehearse",
@@ -112,7 +112,7 @@ pub(crate) fn rehearse(args: &RehearseArgs, shell: &mut Shell) -> Result<ExitCod
         for end in &ended {
             print_steps(shell, &script, end);
         }
-        let mut code = super::run::exit_code(shell, &ended, work.has_errors);
+        let mut code = super::run::exit_code(shell, &ended, targets.has_errors);
         if code == ExitCode::Deferred {
             // A rehearsal is never continued later.
             code = ExitCode::Validation;

@@ -94,7 +94,7 @@ fn also(alike: &[&Report], style: &Style) -> Option<Row> {
 }
 
 /// Reports how one certificate ended, as text or as JSON; and which others wait with it.
-pub(crate) fn tell(
+pub(crate) fn print(
     output: &mut Output,
     state: &StateDirectory,
     report: &Report,
@@ -120,9 +120,9 @@ pub(crate) fn tell(
         let verdict = verdict(report);
         tracing::debug!(certificate = %name, "already reported within the last day: {verdict}");
     } else if output.talks_json() && !report.ending.is_well() {
-        output.tell(&for_programs(report, &block.unwrap_or_default()));
+        output.print(&for_programs(report, &block.unwrap_or_default()));
     } else if let Some(block) = block {
-        output.tell(&block.to_message(style.utf8, style.columns));
+        output.print(&block.to_message(style.utf8, style.columns));
     } else if let Some(why) = &report.details.unreplaced {
         let again = format!("to replace it: certctl renew {}", short(&name));
         output.talk(Level::Warn, &format!("{}: {why}; nothing is issued\n  {again}", short(&name)));
@@ -131,9 +131,9 @@ pub(crate) fn tell(
     }
     if let Some(fault) = report.deploy_error.as_ref().filter(|_| report.details.deploy_is_due) {
         if output.talks_json() {
-            output.tell(&failed(report, fault).with("next_attempt", Value::Null));
+            output.print(&failed(report, fault).with("next_attempt", Value::Null));
         } else {
-            output.tell(
+            output.print(
                 &undeployed(&name, fault, &report.details, style)
                     .to_message(style.utf8, style.columns),
             );
@@ -219,7 +219,7 @@ pub(crate) fn block(report: &Report, style: &Style) -> Option<Block> {
                 at.map(|at| format!("{word} {}", style.time(at))).unwrap_or_default()
             };
             let expires = details.evidence.order.as_ref().and_then(|order| order.expires);
-            let (since, kept) = (time(" since", details.since), time(", kept until", expires));
+            let (since, until) = (time(" since", details.since), time(", kept until", expires));
             let order = report.order.as_deref().unwrap_or_default();
             Some(Block {
                 word: word("pending"),
@@ -228,7 +228,7 @@ pub(crate) fn block(report: &Report, style: &Style) -> Option<Block> {
                 rows: found.rows,
                 commands: commands.collect(),
                 next: Some(Next::only(format!(
-                    "order {order}{since}{kept}; the next run continues it"
+                    "order {order}{since}{until}; the next run continues it"
                 ))),
                 ..block
             })
@@ -238,8 +238,8 @@ pub(crate) fn block(report: &Report, style: &Style) -> Option<Block> {
             let failure = fault.failure.as_ref()?.without_fixes();
             let found = of_failure(&failure, &details.evidence, &name, style);
             let attempt = details.attempts.map(|attempts| format!("attempt {attempts}"));
-            let more = found.commands.into_iter().map(Hint::Command);
-            let mut commands: Vec<Hint> = fixes(details).chain(more).collect();
+            let found_commands = found.commands.into_iter().map(Hint::Command);
+            let mut commands: Vec<Hint> = fixes(details).chain(found_commands).collect();
             if !commands.contains(&status) {
                 commands.push(status);
             }
@@ -299,7 +299,7 @@ fn ends(not_after: Option<Rfc3339>, style: &Style) -> Option<Row> {
     Row::new("in use", format!("{word} {}", style.time(at)))
 }
 
-/// What is told of a wait.
+/// The lines about a wait.
 struct Wait {
     title: String,
     tags: Vec<String>,
@@ -370,8 +370,8 @@ const LONGEST_NAME: usize = 32;
 /// Whether nothing is to be told of it among many: it is as it was.
 pub(crate) fn is_idle(report: &Report) -> bool {
     let Details { unreplaced, rewritten, evidence, .. } = &report.details;
-    let is_told = unreplaced.is_some() || rewritten.is_some() || evidence.adopted.is_some();
-    report.ending == Ending::Unchanged && report.deploy_error.is_none() && !is_told
+    let is_reported = unreplaced.is_some() || rewritten.is_some() || evidence.adopted.is_some();
+    report.ending == Ending::Unchanged && report.deploy_error.is_none() && !is_reported
 }
 
 /// Reports a success or an interruption.
@@ -452,7 +452,7 @@ pub(crate) fn verdict(report: &Report) -> String {
             let checks = report.checks.iter().flat_map(|check| {
                 let details = if check.adds_to_its_verdict() { check.details() } else { vec![] };
                 let details = details.into_iter().map(|line| format!("  {line}"));
-                [format!("queried {}", check.asked())].into_iter().chain(details)
+                [format!("queried {}", check.query())].into_iter().chain(details)
             });
             let lines = checks.map(|line| format!("\n    {}", escape(&line)));
             let Details { wait, evidence, .. } = &report.details;

@@ -31,7 +31,7 @@ pub(crate) async fn finish(
                     "{name}: a revocation is pending, but its Certificate and Issuer are missing; \
                      the next run that finds them revokes"
                 );
-                if shell.tells(&text) {
+                if shell.prints(&text) {
                     shell.output.talk(Level::Warn, &text);
                 }
                 continue;
@@ -100,7 +100,7 @@ fn report(
                 .with("serial", serial.as_str())
                 .with("next_attempt", serde_json::Value::Null)
                 .with("hint", next);
-            shell.output.tell(&record);
+            shell.output.print(&record);
             shell.results.revoked(Revoked {
                 message: Some(error.to_string()),
                 ..revoked(RevokedState::Failed)

@@ -343,7 +343,7 @@ async fn file(args: &RevokeArgs, path: &Path, shell: &mut Shell) -> Result<ExitC
                 .talk(Level::Info, &format!("serial {serial} revoked ({reason}) at {server}"));
             shell.results.revoked(Revoked::new(None, serial, reason, RevokedState::Revoked));
             let remembered = workspace.remember_revoked(leaf, reason).await;
-            match tell_holders(args, serial, remembered, &mut workspace, shell) {
+            match print_holders(args, serial, remembered, &mut workspace, shell) {
                 Some(error) => Err(error),
                 None => Ok(ExitCode::Done),
             }
@@ -353,7 +353,7 @@ async fn file(args: &RevokeArgs, path: &Path, shell: &mut Shell) -> Result<ExitC
 }
 
 /// Reports which certificates of ours had the revoked one. Returns what could not be recorded.
-fn tell_holders(
+fn print_holders(
     args: &RevokeArgs,
     serial: &str,
     remembered: Remembered,

@@ -25,7 +25,7 @@ pub(crate) async fn issue(
     let mut ended = Box::pin(run(shell, workspace, tasks, job())).await?;
     for report in &ended {
         if let Some(found) = &report.details.revoked {
-            tell(shell, &report.key(), found);
+            print(shell, &report.key(), found);
         }
     }
     if !samples || ended.iter().any(|report| report.details.signal.is_some()) {
@@ -37,7 +37,7 @@ pub(crate) async fn issue(
         return Ok(ended);
     }
     for (certificate, found) in &revoked {
-        tell(shell, certificate, found);
+        print(shell, certificate, found);
     }
     let revoked: BTreeMap<NamespacedName, RevokedCertificate> = revoked.into_iter().collect();
     let again = tasks.iter().filter_map(|task| {
@@ -52,7 +52,7 @@ pub(crate) async fn issue(
     Ok(ended)
 }
 
-fn tell(shell: &mut Shell, certificate: &NamespacedName, found: &RevokedCertificate) {
+fn print(shell: &mut Shell, certificate: &NamespacedName, found: &RevokedCertificate) {
     let RevokedCertificate { serial, reason, .. } = found;
     shell.results.revoked(Revoked::new(Some(certificate), serial, *reason, RevokedState::Revoked));
     shell.output.talk(

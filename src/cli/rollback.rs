@@ -16,7 +16,7 @@ use super::targets::{open_for, targets};
 use super::time;
 use super::verb::VerbArgs;
 use super::verbs::Example;
-use crate::controller::rollback::{KeptRevision, RollbackError};
+use crate::controller::rollback::{RollbackError, StoredRevision};
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::resource::NamespacedName;
 use crate::workspace::{BackError, Job, Request, WentBack};
@@ -82,8 +82,8 @@ async fn go_back(
     let back = Box::pin(workspace.roll_back(task, args.to, job)).await.map_err(refused)?;
     shell.output.talk(Level::Info, &summary(&task.certificate.metadata.key(), &back));
     workspace.read_records().await?;
-    let work = work_on(shell, &mut workspace, request, found, "rollback", only_deploy);
-    let code = Box::pin(work).await?;
+    let run = work_on(shell, &mut workspace, request, found, "rollback", only_deploy);
+    let code = Box::pin(run).await?;
     let went_back = matches!(back, WentBack::Done { .. });
     let is_change = went_back && code == ExitCode::Done && shell.global.exit_code;
     Ok(if is_change { ExitCode::Changed } else { code })
@@ -137,20 +137,20 @@ fn refused(error: BackError) -> CliError {
         }
         BackError::Refused(error) => error,
     };
-    let (certificate, kept) = match &error {
-        RollbackError::NoneBefore { certificate, kept, .. }
-        | RollbackError::Unknown { certificate, kept, .. }
-        | RollbackError::Refused { certificate, kept, .. } => (certificate, kept.as_slice()),
+    let (certificate, stored) = match &error {
+        RollbackError::NoneBefore { certificate, stored, .. }
+        | RollbackError::Unknown { certificate, stored, .. }
+        | RollbackError::Refused { certificate, stored, .. } => (certificate, stored.as_slice()),
         RollbackError::Nothing { .. } => {
             return CliError::new(ExitCode::Manifest, error);
         }
     };
     let mut message = error.to_string();
-    for found in kept {
+    for found in stored {
         message.push_str("\n  ");
         message.push_str(&line(found));
     }
-    let possible = kept.iter().rev().find(|found| found.refusal.is_none() && !found.is_live);
+    let possible = stored.iter().rev().find(|found| found.refusal.is_none() && !found.is_live);
     let error = CliError::new(ExitCode::Manifest, message);
     match possible {
         Some(found) => {
@@ -160,8 +160,8 @@ fn refused(error: BackError) -> CliError {
     }
 }
 
-fn line(found: &KeptRevision) -> String {
-    let KeptRevision { revision, not_after, is_live, refusal } = found;
+fn line(found: &StoredRevision) -> String {
+    let StoredRevision { revision, not_after, is_live, refusal } = found;
     let end = not_after.map_or_else(String::new, |at| format!(", until {}", time::rfc3339(at)));
     let why = match (is_live, refusal) {
         (true, _) => "live".to_owned(),

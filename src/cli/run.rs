@@ -18,11 +18,11 @@ use crate::workspace::{Job, Workspace};
 
 /// Runs a future on the one thread that everything runs on.
 pub(crate) fn on_one_thread<T>(
-    work: impl Future<Output = Result<T, CliError>>,
+    task: impl Future<Output = Result<T, CliError>>,
 ) -> Result<T, CliError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| CliError::new(ExitCode::Failed, error))?;
-    runtime.block_on(work)
+    runtime.block_on(task)
 }
 
 /// Runs the tasks, reports progress, and returns how each ended.
@@ -53,11 +53,11 @@ pub(crate) async fn run_with<O: Observer>(
 }
 
 /// Awaits what can end at any time without loss; `None` when a signal ended it.
-pub(crate) async fn unless_signalled<T>(work: impl Future<Output = T>) -> Option<T> {
+pub(crate) async fn unless_signalled<T>(task: impl Future<Output = T>) -> Option<T> {
     let (sender, mut shutdown) = tokio::sync::watch::channel(None);
     let signals = tokio::spawn(watch_signals(sender));
     let done = tokio::select! {
-        done = work => Some(done),
+        done = task => Some(done),
         _ = shutdown.wait_for(Option::is_some) => None,
     };
     signals.abort();
@@ -103,7 +103,7 @@ pub(crate) async fn conclude(
     let each = || reports.iter().map(|report| (report, Vec::new())).collect();
     let groups = if shell.output.talks_json() { each() } else { report::alike(reports) };
     for (report, alike) in groups.into_iter().filter(|(report, _)| is_shown(report)) {
-        report::tell(&mut shell.output, state, report, &alike, &style);
+        report::print(&mut shell.output, state, report, &alike, &style);
     }
     if shell.wants_document() {
         shell.results.note(state, reports).await?;
@@ -113,7 +113,7 @@ pub(crate) async fn conclude(
 
 /// On a terminal: the last line of a run over several certificates, of which so many were left out
 /// because of an error in their manifests.
-pub(crate) fn tell_tally(shell: &mut Shell, reports: &[Report], invalid: usize) {
+pub(crate) fn print_tally(shell: &mut Shell, reports: &[Report], invalid: usize) {
     if !shell.output.talks_to_terminal() || shell.output.talks_json() {
         return;
     }

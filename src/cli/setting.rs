@@ -117,10 +117,10 @@ fn setting(
     let unclaimed = || match (name.as_str(), in_force.get(name.as_str())) {
         (_, Some(entry)) => (value.clone(), Origin::Config(entry.line)),
         (key, None) => {
-            let said = config::variable_of(key).and_then(variable);
-            let (said, origin) = said.unzip();
+            let set_to = config::variable_of(key).and_then(variable);
+            let (set_to, origin) = set_to.unzip();
             (
-                said.or_else(|| value.clone()).or_else(|| by_itself(key)),
+                set_to.or_else(|| value.clone()).or_else(|| by_itself(key)),
                 origin.unwrap_or(Origin::Default),
             )
         }

@@ -121,7 +121,7 @@ impl Shell {
     }
 
     /// Whether to print a text now, which a scheduled run prints once a day.
-    pub(crate) fn tells(&mut self, text: &str) -> bool {
+    pub(crate) fn prints(&mut self, text: &str) -> bool {
         self.daily.as_mut().is_none_or(|daily| daily.is_due(text))
     }
 

@@ -190,9 +190,9 @@ impl Next {
         Some(Self { at, name: short(&view.key), step })
     }
 
-    fn told(&self, scene: &Scene) -> String {
+    fn dated(&self, scene: &Scene) -> String {
         let Self { at, name, step } = self;
-        let when = if *at > scene.now { told(*at, scene) } else { "by the next run".to_owned() };
+        let when = if *at > scene.now { dated(*at, scene) } else { "by the next run".to_owned() };
         format!("{} of {name}, {when}", step.noun())
     }
 }
@@ -304,9 +304,9 @@ impl Found {
             self.next = Some(next);
         }
         // What is in the way now is newer than what failed, and says more.
-        let is_told = MAY_BE_BLOCKED.contains(&verdict)
+        let is_listed = MAY_BE_BLOCKED.contains(&verdict)
             && self.blocked.iter().any(|blocked| blocked.is_of(&view.key));
-        if let Some(rank) = Wrong::Verdict(verdict).rank().filter(|_| !is_told) {
+        if let Some(rank) = Wrong::Verdict(verdict).rank().filter(|_| !is_listed) {
             self.note(Fault {
                 rank,
                 name: if view.has_name() { short(&view.key) } else { String::new() },
@@ -323,16 +323,11 @@ impl Found {
             let Some(rank) = Wrong::Blocked.rank() else { continue };
             let names: Vec<String> = certificates.iter().map(short).collect();
             let (name, sentence) = (names_of(&names), escape(&fact).into_owned());
-            let (mut remedies, mut advice) = (Vec::new(), None);
-            match fix.map(|fix| scene.typed.hint(fix)) {
-                Some(Hint::Command(command) | Hint::Shell(command)) => {
-                    remedies.push(Remedy { command, what: "put that right" });
-                }
-                Some(hint @ (Hint::Text(_) | Hint::Again { .. } | Hint::Instead { .. })) => {
-                    advice = Some(hint.to_string());
-                }
-                None => {}
-            }
+            let hint = fix.map(|fix| scene.typed.hint(fix));
+            let command = hint.as_ref().and_then(Hint::command).map(str::to_owned);
+            let advice = hint.filter(|_| command.is_none()).map(|hint| hint.to_string());
+            let remedies = command.map(|command| Remedy { command, what: "put that right" });
+            let remedies = remedies.into_iter().collect();
             self.note(Fault { rank, name, sentence, remedies, advice });
         }
     }
@@ -363,10 +358,10 @@ impl Found {
         let groups: Vec<String> = groups.map(|(number, word)| format!("{number} {word}")).collect();
         let (total, groups) = (count(total, "certificate"), groups.join(", "));
         let mut text = wrap(&format!("{total}: {groups}"), "", width);
-        let last = self.last.map_or_else(|| "never".to_owned(), |at| told(at, scene));
+        let last = self.last.map_or_else(|| "never".to_owned(), |at| dated(at, scene));
         let mut rows =
             vec![Line::new("manifests", place.manifests.clone()), Line::new("last change", last)];
-        rows.extend(self.next.as_ref().map(|next| Line::new("next", next.told(scene))));
+        rows.extend(self.next.as_ref().map(|next| Line::new("next", next.dated(scene))));
         rows.extend(place.scheduler());
         text += &lines(&rows, width);
         text += &self.wrong(scene, width);
@@ -392,10 +387,10 @@ impl Found {
                 text.push_str(&["    try: ", command, "\n"].concat());
             }
         }
-        let more = self.troubled.saturating_sub(self.faults.len());
-        if more > 0 {
+        let omitted = self.troubled.saturating_sub(self.faults.len());
+        if omitted > 0 {
             let status = scene.typed.command("certctl status");
-            text.push_str(&["  and ", &more.to_string(), " more: ", &status, "\n"].concat());
+            text.push_str(&["  and ", &omitted.to_string(), " more: ", &status, "\n"].concat());
         }
         text
     }
@@ -475,9 +470,9 @@ impl Found {
             text += &wrap(about, "", width);
         }
         text += "\n";
-        let more = "On a terminal, `certctl create` asks for these values; `certctl --help` lists \
+        let pointer = "On a terminal, `certctl create` asks for these values; `certctl --help` lists \
                     the verbs.";
-        text + &wrap(more, "", width)
+        text + &wrap(pointer, "", width)
     }
 }
 
@@ -522,15 +517,16 @@ fn heading(text: &str, scene: &Scene) -> String {
     Paint::Bold.on(text, scene.color) + "\n"
 }
 
-fn told(at: Timestamp, scene: &Scene) -> String {
-    time::told(at, scene.now, Some(&scene.zone))
+fn dated(at: Timestamp, scene: &Scene) -> String {
+    time::dated(at, scene.now, Some(&scene.zone))
 }
 
 /// The first names, and how many more there are.
 fn names_of(all: &[String]) -> String {
-    let (shown, more) = all.split_at(all.len().min(MOST_SHOWN));
-    let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
-    shown.join(", ") + &more
+    let (shown, omitted) = all.split_at(all.len().min(MOST_SHOWN));
+    let omitted =
+        if omitted.is_empty() { String::new() } else { format!(" and {} more", omitted.len()) };
+    shown.join(", ") + &omitted
 }
 
 /// What is wrong, the worst first: what clients see, then what will be seen, then what only needs a
@@ -657,17 +653,17 @@ mod tests {
     fn what_comes_next_is_told_with_its_time_or_that_the_next_run_does_it() {
         let scene = scene();
         let at = "2026-11-21T05:12:09Z".parse().unwrap();
-        let told = |upcoming| {
+        let dated = |upcoming| {
             let next = Next::of(&view("web"), upcoming, scene.now);
-            next.map(|next| next.told(&scene)).unwrap_or_default()
+            next.map(|next| next.dated(&scene)).unwrap_or_default()
         };
         let renewal = Step::Renewal { due: None };
         let later = "2026-11-21 05:12 UTC, in 2h";
-        assert_eq!(told(Upcoming::At(renewal, at)), format!("renewal of web, {later}"));
-        assert_eq!(told(Upcoming::At(Step::Retry, at)), format!("retry of web, {later}"));
-        assert_eq!(told(Upcoming::NextRun(Step::Retry)), "retry of web, by the next run");
-        assert_eq!(told(Upcoming::NextRun(Step::Issuance)), "issuance of web, by the next run");
-        assert_eq!((told(Upcoming::Never), told(Upcoming::UnderWay)), Default::default());
+        assert_eq!(dated(Upcoming::At(renewal, at)), format!("renewal of web, {later}"));
+        assert_eq!(dated(Upcoming::At(Step::Retry, at)), format!("retry of web, {later}"));
+        assert_eq!(dated(Upcoming::NextRun(Step::Retry)), "retry of web, by the next run");
+        assert_eq!(dated(Upcoming::NextRun(Step::Issuance)), "issuance of web, by the next run");
+        assert_eq!((dated(Upcoming::Never), dated(Upcoming::UnderWay)), Default::default());
     }
 
     #[test]

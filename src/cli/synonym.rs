@@ -113,11 +113,11 @@ pub(super) fn without_destructive(mut refusal: clap::Error) -> clap::Error {
         return refusal;
     };
     let is_harmless = |verb: &&String| !DESTRUCTIVE.contains(&verb.as_str()) || is_typo(word, verb);
-    let kept: Vec<String> = verbs.iter().filter(is_harmless).cloned().collect();
-    if kept.is_empty() {
+    let harmless: Vec<String> = verbs.iter().filter(is_harmless).cloned().collect();
+    if harmless.is_empty() {
         refusal.remove(ContextKind::SuggestedSubcommand);
     } else {
-        refusal.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(kept));
+        refusal.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(harmless));
     }
     refusal
 }
@@ -619,7 +619,7 @@ mod tests {
 
     use super::*;
 
-    fn said(line: &str) -> Option<String> {
+    fn suggested(line: &str) -> Option<String> {
         let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
         let refusal = Arguments::command().try_get_matches_from(&words).err()?;
         let refusal = without_destructive(refusal);
@@ -708,7 +708,7 @@ mod tests {
             ("certctl unregister", "certctl account deactivate ISSUER"),
             ("certctl deactivate", "certctl account deactivate ISSUER"),
         ] {
-            assert_eq!(said(line).as_deref(), Some(command), "{line}");
+            assert_eq!(suggested(line).as_deref(), Some(command), "{line}");
         }
     }
 
@@ -776,7 +776,7 @@ mod tests {
             ("certctl cleanup", "certctl issue"),
             ("certctl check web", "certctl status web"),
         ] {
-            assert_eq!(said(line).as_deref(), Some(command), "{line}");
+            assert_eq!(suggested(line).as_deref(), Some(command), "{line}");
         }
     }
 
@@ -814,7 +814,7 @@ mod tests {
             ("certctl create secret", "certctl create certificate DNSNAME"),
             ("certctl create www.example.com", "certctl create certificate www.example.com"),
         ] {
-            assert_eq!(said(line).as_deref(), Some(command), "{line}");
+            assert_eq!(suggested(line).as_deref(), Some(command), "{line}");
         }
     }
 
@@ -837,8 +837,8 @@ mod tests {
     fn a_verb_that_gives_something_up_is_proposed_for_its_own_typing_errors_only() {
         let is_proposed = |line: &str| {
             let refusal = Arguments::command().try_get_matches_from(line.split(' ')).unwrap_err();
-            let said = without_destructive(refusal).to_string();
-            DESTRUCTIVE.iter().any(|verb| said.contains(verb))
+            let suggested = without_destructive(refusal).to_string();
+            DESTRUCTIVE.iter().any(|verb| suggested.contains(verb))
         };
         for line in [
             "certctl revok",
@@ -879,7 +879,7 @@ mod tests {
             "certctl create certificate a.example --webroot /var/www",
             "certctl issue -n list",
         ] {
-            assert_eq!(said(line), None, "{line}");
+            assert_eq!(suggested(line), None, "{line}");
         }
     }
 

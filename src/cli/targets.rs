@@ -77,7 +77,7 @@ pub(crate) fn targets(
 pub(crate) fn show(shell: &mut Shell, loaded: &Loaded) {
     let joined = (!shell.output.reports_each()).then(|| manifest::joined(&loaded.diagnostics));
     for diagnostic in joined.as_ref().unwrap_or(&loaded.diagnostics) {
-        if shell.tells(&diagnostic.render()) {
+        if shell.prints(&diagnostic.render()) {
             shell.output.finding(diagnostic);
         }
     }

@@ -36,7 +36,7 @@ pub fn both(at: Timestamp, now: Timestamp) -> String {
 }
 
 /// For a person in this zone, `2026-12-03 04:12 CET, in 12d`; without one as in a log.
-pub fn told(at: Timestamp, now: Timestamp, zone: Option<&TimeZone>) -> String {
+pub fn dated(at: Timestamp, now: Timestamp, zone: Option<&TimeZone>) -> String {
     match zone {
         Some(zone) => format!("{}, {}", local(at, zone), relative(at, now)),
         None => both(at, now),
@@ -114,7 +114,7 @@ mod tests {
         assert_eq!(rfc3339(then), "2026-12-03T03:12:09Z");
         let now = at("2026-11-21T03:12:09Z");
         assert_eq!(both(then, now), "2026-12-03T03:12:09Z (in 12d)");
-        assert_eq!(told(then, now, None), both(then, now));
-        assert_eq!(told(then, now, Some(&berlin)), "2026-12-03 04:12 CET, in 12d");
+        assert_eq!(dated(then, now, None), both(then, now));
+        assert_eq!(dated(then, now, Some(&berlin)), "2026-12-03 04:12 CET, in 12d");
     }
 }

@@ -23,6 +23,11 @@ pub(super) trait VerbArgs {
     /// run would be able to do. `has_files`: whether the command line has `-f`.
     fn acts_as_owner(&self, has_files: bool) -> bool;
 
+    /// Whether it is the run that a timer or cron starts, whose log is short without a terminal.
+    fn is_routine(&self) -> bool {
+        false
+    }
+
     /// Does it.
     fn run(&self, shell: &mut Shell) -> Result<ExitCode, CliError>;
 }

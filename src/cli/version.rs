@@ -54,7 +54,7 @@ impl VerbArgs for VersionArgs {
 }
 
 /// What `certctl version` prints on stdout.
-pub fn render(args: &VersionArgs, shell: &Shell) -> Result<String, CliError> {
+fn render(args: &VersionArgs, shell: &Shell) -> Result<String, CliError> {
     match shell.global.format() {
         Format::Text | Format::Wide if args.short => Ok(format!("{VERSION}\n")),
         Format::Text | Format::Wide => Ok(text(shell)),
@@ -101,11 +101,11 @@ fn text(shell: &Shell) -> String {
 }
 
 /// Words after a label, on as many lines of at most 100 columns as they need.
-fn listed(label: &str, words: &[&str]) -> String {
+fn listed(label: &str, names: &[&str]) -> String {
     let mut text = String::new();
     let mut line = format!("{label:<23}");
-    for (index, word) in words.iter().enumerate() {
-        let last = index + 1 == words.len();
+    for (index, word) in names.iter().enumerate() {
+        let last = index + 1 == names.len();
         let word = if last { (*word).to_owned() } else { format!("{word},") };
         if line.len() + word.len() > 100 {
             text.push_str(line.trim_end());
@@ -223,15 +223,15 @@ mod tests {
     #[test]
     fn a_long_list_is_broken_between_words() {
         let indent = " ".repeat(23);
-        let words: Vec<String> = (0..20).map(|n| format!("word-{n:02}")).collect();
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let names: Vec<String> = (0..20).map(|n| format!("word-{n:02}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let expected = format!(
             "names:                 word-00, word-01, word-02, word-03, word-04, word-05, word-06, \
              word-07,\n\
              {indent}word-08, word-09, word-10, word-11, word-12, word-13, word-14, word-15,\n\
              {indent}word-16, word-17, word-18, word-19\n"
         );
-        assert_eq!(listed("names:", &words), expected);
+        assert_eq!(listed("names:", &names), expected);
         assert_eq!(listed("names:", &["none"]), "names:                 none\n");
     }
 

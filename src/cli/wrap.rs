@@ -9,7 +9,7 @@ use unicode_width::UnicodeWidthStr as _;
 pub(crate) fn wrap(text: &str, indent: &str, width: usize) -> String {
     let mut wrapped = String::new();
     let mut column = 0;
-    for word in words(text) {
+    for word in unbreakable(text) {
         let word = word.as_str();
         let length = word.chars().count();
         if column > 0 && column + 1 + length > width {
@@ -31,8 +31,8 @@ pub(crate) fn wrap(text: &str, indent: &str, width: usize) -> String {
 }
 
 /// The words of a text; a time, `2026-12-03 04:12 CET, in 12d`, is one.
-fn words(text: &str) -> Vec<String> {
-    let mut words: Vec<String> = Vec::new();
+fn unbreakable(text: &str) -> Vec<String> {
+    let mut unbreakable: Vec<String> = Vec::new();
     let mut all = text.split_whitespace().peekable();
     while let Some(word) = all.next() {
         let mut whole = word.to_owned();
@@ -52,9 +52,9 @@ fn words(text: &str) -> Vec<String> {
                 whole = [&whole, " ", all.next().unwrap_or_default()].concat();
             }
         }
-        words.push(whole);
+        unbreakable.push(whole);
     }
-    words
+    unbreakable
 }
 
 /// Whether a word is `2026-12-03`.
@@ -74,7 +74,7 @@ pub(crate) fn hanging(text: &str, first: usize, indent: usize, width: usize) -> 
     }
     let mut wrapped = String::new();
     let (mut column, mut is_first) = (first, true);
-    for word in words(text) {
+    for word in unbreakable(text) {
         let word = word.as_str();
         let length = word.width();
         if !is_first && column + 1 + length > width {
@@ -96,7 +96,7 @@ pub(crate) fn hanging(text: &str, first: usize, indent: usize, width: usize) -> 
 /// indented. A first word for which there is no space behind the label is below it.
 pub(crate) fn behind(label: &str, text: &str, indent: usize, width: usize) -> String {
     let first = label.width();
-    let length = words(text).first().map_or(0, |word| word.width());
+    let length = unbreakable(text).first().map_or(0, |word| word.width());
     if indent < first && first + length > width {
         let text = hanging(text, indent, indent, width);
         return [label.trim_end(), "\n", &" ".repeat(indent), &text].concat();

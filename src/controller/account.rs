@@ -60,7 +60,7 @@ pub fn decide_registered(snapshot: &Snapshot, _: Timestamp) -> Step {
 pub fn decide_updated(snapshot: &Snapshot, _: Timestamp) -> Step {
     match &snapshot.account {
         Some(account) if account.url.is_some() || snapshot.run.account_is_lost => {
-            if account.next_step != AccountStep::Nothing || snapshot.run.contacts_are_told {
+            if account.next_step != AccountStep::Nothing || snapshot.run.contacts_are_sent {
                 return next(snapshot);
             }
             record(Account { next_step: AccountStep::UpdateContacts, ..account.clone() })
@@ -259,7 +259,7 @@ pub fn absorb(
             Ok(Record::of(Change::AccountKey(pem, Box::new(account))))
         }
         (Outcome::Account { url, contacts, terms_of_service }, Some(account)) => {
-            snapshot.run.contacts_are_told |= *effect != Effect::FindAccount;
+            snapshot.run.contacts_are_sent |= *effect != Effect::FindAccount;
             if !matches!(effect, Effect::UpdateContacts { .. }) {
                 snapshot.run.account_is_fresh &= *effect != Effect::FindAccount;
                 snapshot.run.note_account();

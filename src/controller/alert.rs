@@ -69,13 +69,14 @@ pub fn overdue(
 ) -> Option<Overdue> {
     let (due, end) = (renewal_time?, not_after?);
     let window = due.duration_until(end);
-    let after = |tenths: i32| due.checked_add(window * tenths / 10).map_or(end, |at| at.min(end));
-    let since = after(1);
+    let at_tenths =
+        |tenths: i32| due.checked_add(window * tenths / 10).map_or(end, |at| at.min(end));
+    let since = at_tenths(1);
     let stage = if now >= end {
         Stage::Expired
-    } else if now > after(9) {
+    } else if now > at_tenths(9) {
         Stage::NineTenths
-    } else if now > after(5) {
+    } else if now > at_tenths(5) {
         Stage::Half
     } else if now > since {
         Stage::Overdue

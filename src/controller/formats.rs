@@ -71,26 +71,27 @@ pub fn mismatch(snapshot: &Snapshot) -> Option<Violation> {
             message: format!("Secret written again without an order: {what}"),
         })
     };
-    let kept: BTreeMap<_, _> = pair
+    let retained: BTreeMap<_, _> = pair
         .annotations
         .iter()
         .filter(|(key, _)| !key.starts_with(annotation::SUBJECT_PREFIX))
         .map(|(key, value)| (key.clone(), value.clone()))
         .collect();
     let wanted = contents_with(snapshot, leaf);
-    if kept != wanted.annotations {
+    if retained != wanted.annotations {
         return found(Reason::SecretTemplateMismatch, "its annotations are not up to date");
     }
     if pair.labels != wanted.labels {
         return found(Reason::SecretTemplateMismatch, "its labels are not up to date");
     }
     let PublishedFormats { der, combined_pem, authorities, .. } = &pair.formats;
-    let asked = |format| snapshot.certificate.spec.additional_output_formats.contains(&format);
+    let if_requested =
+        |format| snapshot.certificate.spec.additional_output_formats.contains(&format);
     for (name, format, there) in [
         ("key.der", OutputFormat::Der, der),
         ("tls-combined.pem", OutputFormat::CombinedPem, combined_pem),
     ] {
-        if *there != asked(format).then_some(true) {
+        if *there != if_requested(format).then_some(true) {
             let what = format!("{name} does not match spec.additionalOutputFormats");
             return found(Reason::AdditionalOutputFormatsMismatch, &what);
         }
@@ -138,15 +139,15 @@ fn keystore_mismatch(
 /// this one does not rewrite again.
 pub fn written(snapshot: &Snapshot) -> PublishedFormats {
     let spec = &snapshot.certificate.spec;
-    let asked = |format| spec.additional_output_formats.contains(&format).then_some(true);
+    let if_requested = |format| spec.additional_output_formats.contains(&format).then_some(true);
     let stores = wanted_keystores(snapshot).into_iter().map(|(name, setting)| {
         let (salt, password_digest) = (String::new(), String::new());
         (name.to_owned(), PublishedKeystore { setting, salt, password_digest })
     });
     PublishedFormats {
         encoding: Some(spec.private_key.as_ref().and_then(|key| key.encoding).unwrap_or_default()),
-        der: asked(OutputFormat::Der),
-        combined_pem: asked(OutputFormat::CombinedPem),
+        der: if_requested(OutputFormat::Der),
+        combined_pem: if_requested(OutputFormat::CombinedPem),
         authorities: wanted_authorities(snapshot).map(str::to_owned),
         keystores: stores.collect(),
     }

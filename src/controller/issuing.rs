@@ -40,7 +40,7 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
         contents: formats::contents(snapshot),
         account: order.spec.account_url.clone(),
         renewal: limit::renews(snapshot, &limit::names(snapshot)),
-        exempt: limit::is_asked_for(snapshot, order.replaces.as_deref(), now),
+        exempt: limit::is_requested(snapshot, order.replaces.as_deref(), now),
     }])
 }
 
@@ -120,8 +120,8 @@ fn published_record(
     now: Timestamp,
 ) -> crate::resource::CertificateRecord {
     let revision = snapshot.next_revision();
-    let mut after = snapshot.clone();
-    let record = &mut after.record;
+    let mut issued_snapshot = snapshot.clone();
+    let record = &mut issued_snapshot.record;
     record.directory_urls.insert(revision, snapshot.issuer.acme.server.clone());
     while record.directory_urls.len() > 16 {
         record.directory_urls.pop_first();
@@ -142,11 +142,11 @@ fn published_record(
     let is_early = status.acme.ari.as_ref().is_some_and(|known| known.made_due);
     let is_offered = !snapshot.run.lacks_renewal_information;
     status.acme.ari = renewal_information::of_new_leaf(leaf, is_early, is_offered, now);
-    after.secret = Some(published_pair(snapshot, leaf));
-    after.current_request.clone_from(&snapshot.next_request);
-    after.next_request = None;
-    after.issued_profile = issued(snapshot).map(|(order, _)| order.spec.profile.clone());
-    readiness::refreshed(&after, now)
+    issued_snapshot.secret = Some(published_pair(snapshot, leaf));
+    issued_snapshot.current_request.clone_from(&snapshot.next_request);
+    issued_snapshot.next_request = None;
+    issued_snapshot.issued_profile = issued(snapshot).map(|(order, _)| order.spec.profile.clone());
+    readiness::refreshed(&issued_snapshot, now)
 }
 
 fn now_live(snapshot: &mut Snapshot, leaf: &LeafFacts) {

@@ -78,13 +78,13 @@ pub fn spending<'a>(snapshot: &Snapshot, names: &'a [String], now: Timestamp) ->
         Some(order) => order.replaces.clone(),
         None => order::replaced_by(snapshot),
     };
-    let exempt = is_asked_for(snapshot, replaces.as_deref(), now);
+    let exempt = is_requested(snapshot, replaces.as_deref(), now);
     Spending { names, renews: renews(snapshot, names), registers, exempt }
 }
 
 /// Whether the CA asks for the renewal of the certificate that an order replaces: its limits do not
 /// apply to that order. The certificate may not be live any more.
-pub(super) fn is_asked_for(snapshot: &Snapshot, replaces: Option<&str>, now: Timestamp) -> bool {
+pub(super) fn is_requested(snapshot: &Snapshot, replaces: Option<&str>, now: Timestamp) -> bool {
     let known = snapshot.record.status.acme.ari.as_ref();
     let known = known.filter(|known| Some(known.certificate_id.as_str()) == replaces);
     let window = known.and_then(|known| known.suggested_window.as_ref());

@@ -22,7 +22,7 @@ use jiff::Timestamp;
 
 use super::{Effect, IllegalOutcome, Outcome, Record, Snapshot, Step};
 use crate::resource::{
-    CertificateRecord, DataLink, KeptPair, PublishedPair, Reason, Remedy, Repair, SecretLinks,
+    CertificateRecord, DataLink, PublishedPair, Reason, Remedy, Repair, SecretLinks, StoredPair,
 };
 
 /// The name of the one link that moves.
@@ -54,7 +54,7 @@ pub fn absorb(
 pub fn repair(
     record: Option<&CertificateRecord>,
     links: &SecretLinks,
-    sets: &[KeptPair],
+    sets: &[StoredPair],
     folder: Option<&PublishedPair>,
 ) -> Option<Repair> {
     let what = match &links.data {
@@ -87,9 +87,9 @@ pub fn repair(
 
 /// Describes files of a set that are missing or damaged.
 pub fn damage(missing: &[String], damaged: &[String]) -> String {
-    let say = |names: &[String], words: [&str; 2]| {
-        let words = if names.len() == 1 { words[0] } else { words[1] };
-        (!names.is_empty()).then(|| format!("{} {words}", names.join(", ")))
+    let say = |names: &[String], verb: [&str; 2]| {
+        let verb = if names.len() == 1 { verb[0] } else { verb[1] };
+        (!names.is_empty()).then(|| format!("{} {verb}", names.join(", ")))
     };
     let parts =
         [say(missing, ["is missing", "are missing"]), say(damaged, ["is damaged", "are damaged"])];

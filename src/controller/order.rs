@@ -230,16 +230,7 @@ fn solved_otherwise(snapshot: &Snapshot, order: &Order) -> Option<Identifier> {
     let labels = &snapshot.certificate.metadata.labels;
     let solvers = &snapshot.issuer.acme.solvers;
     let differs = |challenge: &&Challenge| {
-        let undecided = match challenge.phase() {
-            Some(
-                Phase::Queued
-                | Phase::Requeued
-                | Phase::Presenting
-                | Phase::SelfChecking
-                | Phase::Accepting,
-            ) => true,
-            Some(Phase::Accepted) | None => false,
-        };
+        let undecided = challenge.phase().is_some_and(|phase| !phase.is_accepted());
         let spec = &challenge.spec;
         let of_it = order.authorizations.iter().find(|a| a.url == spec.authorization_url);
         let offered = of_it.iter().flat_map(|a| a.challenges.iter());
@@ -280,8 +271,12 @@ fn was_cut_off(snapshot: &Snapshot, order: &Order) -> Option<&'static str> {
 
 /// Whether the end of another run may have reset the CA's connection.
 fn was_reset(snapshot: &Snapshot, challenge: &Challenge) -> bool {
-    let told = snapshot.run.attempt(&challenge.spec.url).acceptance;
-    let has_ended = snapshot.run.listener_gone.zip(told).is_some_and(|(at, told)| at >= told.begun);
+    let acceptance = snapshot.run.attempt(&challenge.spec.url).acceptance;
+    let has_ended = snapshot
+        .run
+        .listener_gone
+        .zip(acceptance)
+        .is_some_and(|(at, acceptance)| at >= acceptance.begun);
     has_ended
         && challenge.spec.kind == ChallengeType::Http01
         && challenge.problem().is_some_and(|problem| problem.short_kind() == "connection")

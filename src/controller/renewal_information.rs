@@ -133,9 +133,9 @@ pub fn absorb(
             (RenewalInformation { last_error: Some(error), ..known }, event)
         }
     };
-    let mut after = snapshot.clone();
-    after.record.status.acme.ari = Some(known);
-    let record = Change::Certificate(Box::new(readiness::refreshed(&after, now)));
+    let mut informed = snapshot.clone();
+    informed.record.status.acme.ari = Some(known);
+    let record = Change::Certificate(Box::new(readiness::refreshed(&informed, now)));
     Ok(match event {
         None => Record::of(record),
         Some((Reason::Renewing, message)) => {
@@ -202,9 +202,9 @@ fn next_check(certificate_id: &str, now: Timestamp, wait: SignedDuration) -> Tim
 /// Two numbers that are evenly distributed over all names, in parts of 2^32.
 pub(super) fn fractions(name: &str) -> (u32, u32) {
     let digest = digest::digest(&digest::SHA256, name.as_bytes());
-    let mut words = digest.as_ref().chunks_exact(4);
+    let mut chunks = digest.as_ref().chunks_exact(4);
     let mut word = || {
-        let bytes = words.next().and_then(|bytes| <[u8; 4]>::try_from(bytes).ok());
+        let bytes = chunks.next().and_then(|bytes| <[u8; 4]>::try_from(bytes).ok());
         u32::from_be_bytes(bytes.unwrap_or_default())
     };
     (word(), word())

@@ -33,8 +33,8 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
         return discard(request, now, &format!("fields changed: [{}]", fields.join(" ")));
     }
     if let Some(failed) = request.failure_time {
-        let asked = snapshot.record.status.condition(ConditionType::Issuing);
-        if asked.is_some_and(|condition| failed <= condition.last_transition_time) {
+        let issuing = snapshot.record.status.condition(ConditionType::Issuing);
+        if issuing.is_some_and(|condition| failed <= condition.last_transition_time) {
             return discard(request, now, "it failed before");
         }
     }

@@ -28,7 +28,7 @@ use crate::resource::{
 };
 
 /// How many completed revocations are remembered.
-const KEPT: usize = 16;
+const MOST: usize = 16;
 
 /// The result of a request to revoke.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,7 +65,7 @@ pub fn decide_request(snapshot: &Snapshot, now: Timestamp) -> Step {
     };
     let known = &snapshot.record.revocations;
     let new = revocation.filter(|revocation| !known.contains(revocation));
-    let mut record = new.map_or_else(Record::default, |new| asked(&snapshot.record, new));
+    let mut record = new.map_or_else(Record::default, |new| with_request(&snapshot.record, new));
     // A compromised key is banned first.
     if let Some(UserRequest::Revoke(request)) = &snapshot.run.request
         && request.reason == RevocationReason::KeyCompromise
@@ -121,8 +121,8 @@ pub fn requested(snapshot: &Snapshot, now: Timestamp) -> Result<Requested, Revoc
 /// A replaced certificate whose revocation is owed.
 fn earlier(snapshot: &Snapshot) -> Option<&Revocation> {
     let live = issued(snapshot).map_or("", |leaf| leaf.fingerprint.as_str());
-    let mut owed = snapshot.record.revocations.iter().filter(|asked| asked.is_owed());
-    owed.find(|asked| asked.fingerprint != live)
+    let mut owed = snapshot.record.revocations.iter().filter(|revocation| revocation.is_owed());
+    owed.find(|revocation| revocation.fingerprint != live)
 }
 
 /// The live leaf, unless it is temporary.
@@ -132,11 +132,11 @@ fn issued(snapshot: &Snapshot) -> Option<&LeafFacts> {
 
 /// See the table above. After a failed one, the others are left to the next run.
 pub fn decide(snapshot: &Snapshot, _: Timestamp) -> Step {
-    let was_tried = |asked: &Revocation| {
-        snapshot.run.revocations.iter().any(|(tried, _)| *tried == asked.fingerprint)
+    let was_tried = |revocation: &Revocation| {
+        snapshot.run.revocations.iter().any(|(tried, _)| *tried == revocation.fingerprint)
     };
     let mut all = snapshot.record.revocations.iter();
-    if all.any(|asked| asked.is_owed() && was_tried(asked)) {
+    if all.any(|revocation| revocation.is_owed() && was_tried(revocation)) {
         return Step::Settled;
     }
     let Some(due) = due(snapshot) else { return Step::Settled };
@@ -152,21 +152,22 @@ pub fn decide(snapshot: &Snapshot, _: Timestamp) -> Step {
 /// The revocation recorded for a certificate, unless the CA refused it.
 pub fn of<'a>(record: &'a CertificateRecord, fingerprint: &str) -> Option<&'a Revocation> {
     let mut all = record.revocations.iter();
-    all.find(|asked| asked.fingerprint == fingerprint && asked.refusal.is_none())
+    all.find(|revocation| revocation.fingerprint == fingerprint && revocation.refusal.is_none())
 }
 
 /// Whether the live certificate is revoked, without a replacement until the user requests one.
 pub fn ends_here(snapshot: &Snapshot) -> bool {
-    let asked = snapshot.live_leaf().and_then(|leaf| of(&snapshot.record, &leaf.fingerprint));
-    asked.is_some_and(|asked| asked.without_replacement)
+    let revocation = snapshot.live_leaf().and_then(|leaf| of(&snapshot.record, &leaf.fingerprint));
+    revocation.is_some_and(|revocation| revocation.without_replacement)
 }
 
 /// The revocation of the live certificate, in words, when it is not replaced until the user
 /// requests it.
 pub fn unreplaced(record: &CertificateRecord, live: &LeafFacts) -> Option<String> {
-    let asked = of(record, &live.fingerprint).filter(|asked| asked.without_replacement)?;
-    let reason = asked.reason;
-    Some(match asked.revoked_at {
+    let revocation =
+        of(record, &live.fingerprint).filter(|revocation| revocation.without_replacement)?;
+    let reason = revocation.reason;
+    Some(match revocation.revoked_at {
         Some(_) => format!("it is revoked ({reason}), and not replaced"),
         None => format!("its revocation was requested ({reason}), without a replacement"),
     })
@@ -176,10 +177,10 @@ pub fn unreplaced(record: &CertificateRecord, live: &LeafFacts) -> Option<String
 fn due(snapshot: &Snapshot) -> Option<&Revocation> {
     let live = snapshot.live_leaf().map(|leaf| leaf.fingerprint.as_str());
     let is_deployed = deploy::owed(snapshot).is_none();
-    let mut owed = snapshot.record.revocations.iter().filter(|asked| asked.is_owed());
-    owed.find(|asked| {
-        let is_replaced = live.is_some_and(|live| live != asked.fingerprint);
-        asked.at_once || (is_replaced && is_deployed)
+    let mut owed = snapshot.record.revocations.iter().filter(|revocation| revocation.is_owed());
+    owed.find(|revocation| {
+        let is_replaced = live.is_some_and(|live| live != revocation.fingerprint);
+        revocation.at_once || (is_replaced && is_deployed)
     })
 }
 
@@ -278,8 +279,8 @@ pub fn is_sampled(
 
 /// Whether a kept CRL, which holds until `next_update`, is not fetched again yet.
 pub fn is_fresh(written: Timestamp, next_update: Option<Timestamp>, now: Timestamp) -> bool {
-    let after = |span| written.saturating_add(span).unwrap_or(Timestamp::MAX);
-    let (least, most) = (after(KEPT_AT_LEAST), after(KEPT_AT_MOST));
+    let at_span = |span| written.saturating_add(span).unwrap_or(Timestamp::MAX);
+    let (least, most) = (at_span(SHORTEST_RETENTION), at_span(LONGEST_RETENTION));
     let until = next_update.unwrap_or(least).clamp(least, most);
     written <= now && now < until
 }
@@ -294,12 +295,12 @@ pub const LOOK_EVERY: SignedDuration = SignedDuration::from_hours(24);
 /// The same, when a CRL could not be had.
 pub const LOOK_AGAIN: SignedDuration = SignedDuration::from_hours(6);
 /// How long a CRL is kept at least.
-const KEPT_AT_LEAST: SignedDuration = SignedDuration::from_hours(1);
+const SHORTEST_RETENTION: SignedDuration = SignedDuration::from_hours(1);
 /// How long a CRL is kept at most.
-pub const KEPT_AT_MOST: SignedDuration = SignedDuration::from_hours(7 * 24);
+pub const LONGEST_RETENTION: SignedDuration = SignedDuration::from_hours(7 * 24);
 
 /// The record with a revocation that is owed from now on.
-fn asked(record: &CertificateRecord, revocation: Revocation) -> Record {
+fn with_request(record: &CertificateRecord, revocation: Revocation) -> Record {
     let (time, reason) = (revocation.requested_at, revocation.reason);
     let message = format!("Revocation of serial {} requested: {reason}", revocation.serial);
     let record = with(record, revocation);
@@ -308,14 +309,15 @@ fn asked(record: &CertificateRecord, revocation: Revocation) -> Record {
 
 /// The record without the revocations that are still owed, each with an event.
 pub fn cancelled(record: &CertificateRecord, now: Timestamp) -> (CertificateRecord, Vec<Event>) {
-    let owed = record.revocations.iter().filter(|asked| asked.is_owed());
-    let event = |asked: &Revocation| {
-        let message = format!("Revocation of serial {} cancelled: {}", asked.serial, asked.reason);
+    let owed = record.revocations.iter().filter(|revocation| revocation.is_owed());
+    let event = |revocation: &Revocation| {
+        let message =
+            format!("Revocation of serial {} cancelled: {}", revocation.serial, revocation.reason);
         Event { time: now, kind: EventType::Normal, reason: Reason::Revoked, message }
     };
     let events = owed.map(event).collect();
     let mut record = record.clone();
-    record.revocations.retain(|asked| !asked.is_owed());
+    record.revocations.retain(|revocation| !revocation.is_owed());
     (record, events)
 }
 
@@ -323,7 +325,7 @@ pub fn cancelled(record: &CertificateRecord, now: Timestamp) -> (CertificateReco
 fn with(record: &CertificateRecord, revocation: Revocation) -> CertificateRecord {
     let mut record = record.clone();
     record.revocations.retain(|known| known.fingerprint != revocation.fingerprint);
-    while record.revocations.len() >= KEPT
+    while record.revocations.len() >= MOST
         && let Some(oldest) = record.revocations.iter().position(|known| !known.is_owed())
     {
         record.revocations.remove(oldest);
@@ -357,25 +359,27 @@ fn answered(
     now: Timestamp,
 ) -> Record {
     let mut all = record.revocations.iter();
-    let Some(mut asked) = all.find(|asked| asked.fingerprint == fingerprint).cloned() else {
+    let Some(mut revocation) =
+        all.find(|revocation| revocation.fingerprint == fingerprint).cloned()
+    else {
         return Record::default();
     };
-    let (serial, reason) = (asked.serial.clone(), asked.reason);
+    let (serial, reason) = (revocation.serial.clone(), revocation.reason);
     let is_final = match answer {
         Ok(()) => {
-            asked.revoked_at = Some(now);
+            revocation.revoked_at = Some(now);
             true
         }
         Err(error) if is_final(error) => {
-            asked.refusal = Some(error.cause.clone());
+            revocation.refusal = Some(error.cause.clone());
             true
         }
         Err(_) => false,
     };
     if is_final {
-        asked.certificate.clear();
+        revocation.certificate.clear();
     }
-    let change = revoked(record, asked);
+    let change = revoked(record, revocation);
     match answer {
         Ok(()) => {
             let message = format!("The certificate with serial {serial} was revoked: {reason}");

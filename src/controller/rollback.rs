@@ -31,17 +31,17 @@ pub enum RollbackError {
     Nothing { certificate: NamespacedName },
     /// No older revision is kept.
     #[error("{certificate}: no revision before {live} is kept")]
-    NoneBefore { certificate: NamespacedName, live: u32, kept: Vec<KeptRevision> },
+    NoneBefore { certificate: NamespacedName, live: u32, stored: Vec<StoredRevision> },
     #[error("{certificate}: revision {wanted} is not kept")]
-    Unknown { certificate: NamespacedName, wanted: u32, kept: Vec<KeptRevision> },
+    Unknown { certificate: NamespacedName, wanted: u32, stored: Vec<StoredRevision> },
     /// It must not be live again.
     #[error("{certificate}: cannot roll back to revision {wanted}: {why}")]
-    Refused { certificate: NamespacedName, wanted: u32, why: String, kept: Vec<KeptRevision> },
+    Refused { certificate: NamespacedName, wanted: u32, why: String, stored: Vec<StoredRevision> },
 }
 
 /// A revision whose files exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KeptRevision {
+pub struct StoredRevision {
     /// Its number; 0 is the certificate that was adopted.
     pub revision: u32,
     /// When its certificate expires, if it can be read.
@@ -53,18 +53,18 @@ pub struct KeptRevision {
 
 /// A kept revision and its set.
 struct Candidate<'a> {
-    kept: KeptRevision,
+    stored: StoredRevision,
     set: &'a str,
     leaf: Option<&'a LeafFacts>,
 }
 
 /// Performs a recorded rollback; then records a requested one, once.
 pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
-    if let Some(owed) = snapshot.record.rollback.as_ref().filter(|asked| asked.is_owed()) {
+    if let Some(owed) = snapshot.record.rollback.as_ref().filter(|requested| requested.is_owed()) {
         let mut found = candidates(snapshot, now).into_iter();
         let refusal = match found.find(|candidate| candidate.set == owed.set) {
-            Some(found) if found.kept.is_live => None,
-            Some(found) => found.kept.refusal,
+            Some(found) if found.stored.is_live => None,
+            Some(found) => found.stored.refusal,
             None => Some("its files no longer exist".to_owned()),
         };
         return match refusal {
@@ -83,7 +83,7 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
     };
     match chosen(snapshot, *to, now) {
         Ok(None) => Step::Settled,
-        Ok(Some(rollback)) => Step::Record(asked(snapshot, rollback)),
+        Ok(Some(rollback)) => Step::Record(requested(snapshot, rollback)),
         Err(error) => {
             let cause = Cause::precondition(error.to_string());
             Step::Fail(Failure::of(Doing::Nothing, cause))
@@ -108,21 +108,21 @@ pub fn chosen(
     let mut candidates = candidates(snapshot, now);
     let record = &snapshot.record;
     let from = record.status.revision.unwrap_or(0);
-    let kept: Vec<KeptRevision> = candidates.iter().map(|found| found.kept.clone()).collect();
-    let before = kept.iter().rfind(|kept| kept.revision < from).map(|kept| kept.revision);
+    let stored: Vec<StoredRevision> = candidates.iter().map(|found| found.stored.clone()).collect();
+    let before = stored.iter().rfind(|stored| stored.revision < from).map(|stored| stored.revision);
     let Some(wanted) = to.or(before) else {
-        return Err(RollbackError::NoneBefore { certificate, live: from, kept });
+        return Err(RollbackError::NoneBefore { certificate, live: from, stored });
     };
-    let Some(at) = kept.iter().position(|kept| kept.revision == wanted) else {
-        return Err(RollbackError::Unknown { certificate, wanted, kept });
+    let Some(at) = stored.iter().position(|stored| stored.revision == wanted) else {
+        return Err(RollbackError::Unknown { certificate, wanted, stored });
     };
-    let Candidate { kept: chosen, set, leaf } = candidates.swap_remove(at);
+    let Candidate { stored: chosen, set, leaf } = candidates.swap_remove(at);
     if chosen.is_live && wanted == from {
         return Ok(None);
     }
     let (None, Some(leaf)) = (&chosen.refusal, leaf) else {
         let why = chosen.refusal.unwrap_or_default();
-        return Err(RollbackError::Refused { certificate, wanted, why, kept });
+        return Err(RollbackError::Refused { certificate, wanted, why, stored });
     };
     Ok(Some(Rollback {
         to: wanted,
@@ -156,12 +156,12 @@ fn candidates(snapshot: &Snapshot, now: Timestamp) -> Vec<Candidate<'_>> {
             Err(error) => Some(error.clone()),
         };
         let not_after = leaf.map(|leaf| leaf.not_after);
-        let kept = KeptRevision { revision, not_after, is_live, refusal };
-        let candidate = Candidate { kept, set: &set.name, leaf };
+        let stored = StoredRevision { revision, not_after, is_live, refusal };
+        let candidate = Candidate { stored, set: &set.name, leaf };
         match found.last_mut() {
-            Some(last) if last.kept.revision == revision => {
-                let is_better = candidate.kept.is_live || candidate.kept.refusal.is_none();
-                if is_better && !last.kept.is_live {
+            Some(last) if last.stored.revision == revision => {
+                let is_better = candidate.stored.is_live || candidate.stored.refusal.is_none();
+                if is_better && !last.stored.is_live {
                     *last = candidate;
                 }
             }
@@ -194,7 +194,7 @@ pub(super) fn refusal(snapshot: &Snapshot, pair: &PublishedPair, now: Timestamp)
         (None, _) | (_, None) => return Some("it is not complete".to_owned()),
     };
     let owner = pair.annotations.get(annotation::CERTIFICATE_NAME);
-    let asked = revocation::of(&snapshot.record, &leaf.fingerprint);
+    let revocation_of = revocation::of(&snapshot.record, &leaf.fingerprint);
     if key.public_key != leaf.public_key {
         Some("its key is not the key of its certificate".to_owned())
     } else if leaf.is_temporary() {
@@ -203,9 +203,9 @@ pub(super) fn refusal(snapshot: &Snapshot, pair: &PublishedPair, now: Timestamp)
         Some(format!("it was issued for the Certificate {owner}"))
     } else if snapshot.banned_keys.contains(&key.public_key) {
         Some("its key is banned: it is, or may be, known to others".to_owned())
-    } else if let Some(asked) = asked {
-        let reason = asked.reason;
-        Some(match asked.revoked_at {
+    } else if let Some(revocation_of) = revocation_of {
+        let reason = revocation_of.reason;
+        Some(match revocation_of.revoked_at {
             Some(_) => format!("it is revoked ({reason})"),
             None => format!("its revocation was requested ({reason})"),
         })
@@ -219,7 +219,7 @@ pub(super) fn refusal(snapshot: &Snapshot, pair: &PublishedPair, now: Timestamp)
 }
 
 /// Records a requested rollback. An issuance in progress ends: it would undo the rollback.
-pub(super) fn asked(snapshot: &Snapshot, rollback: Rollback) -> Record {
+pub(super) fn requested(snapshot: &Snapshot, rollback: Rollback) -> Record {
     let now = rollback.requested_at;
     let mut changes = Vec::new();
     let open = snapshot.order.as_ref().filter(|order| order.phase.is_open());
@@ -240,16 +240,16 @@ pub(super) fn asked(snapshot: &Snapshot, rollback: Rollback) -> Record {
 
 /// Records a finished rollback. The readiness controller updates the leaf's dates.
 pub(super) fn done(record: &CertificateRecord, now: Timestamp) -> Record {
-    let Some(asked) = record.rollback.clone().filter(Rollback::is_owed) else {
+    let Some(requested) = record.rollback.clone().filter(Rollback::is_owed) else {
         return Record::default();
     };
-    let Rollback { from, to, .. } = asked;
+    let Rollback { from, to, .. } = requested;
     let mut record = record.clone();
     record.status.revision = (to > 0).then_some(to);
-    record.issued_fingerprint = (to > 0).then(|| asked.fingerprint.clone());
+    record.issued_fingerprint = (to > 0).then(|| requested.fingerprint.clone());
     // After a rollback to the newest revision there is nothing to remember.
-    let is_behind = to < asked.newest;
-    record.rollback = is_behind.then_some(Rollback { done_at: Some(now), ..asked });
+    let is_behind = to < requested.newest;
+    record.rollback = is_behind.then_some(Rollback { done_at: Some(now), ..requested });
     let message = format!("Rolled back from revision {from} to revision {to}");
     Record::of(Change::Certificate(Box::new(record))).normal(now, Reason::RolledBack, message)
 }

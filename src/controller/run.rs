@@ -93,7 +93,7 @@ pub struct Run {
     /// The revision that a rollback replaced in this run, and the one that is live instead.
     pub went_back: Option<(u32, u32)>,
     /// The contacts were sent to the CA in this run.
-    pub contacts_are_told: bool,
+    pub contacts_are_sent: bool,
     /// An earlier run had to deactivate the account, and may have done it.
     pub may_be_deactivated: bool,
     /// The error that ends this run.
@@ -248,7 +248,7 @@ impl Run {
     /// How long the CA took to respond to newOrder or finalize.
     pub(super) fn note_answer(&mut self, now: Timestamp) {
         self.answer_time =
-            self.sent_at.take().map_or(SignedDuration::ZERO, |asked| asked.duration_until(now));
+            self.sent_at.take().map_or(SignedDuration::ZERO, |sent_at| sent_at.duration_until(now));
     }
 
     /// Notes the start of an effect.

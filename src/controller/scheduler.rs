@@ -35,9 +35,9 @@ pub fn grant<'a>(entries: impl IntoIterator<Item = &'a Entry>, cap: usize) -> Ve
     let mut taken: BTreeSet<_> =
         granted.iter().chain(&cleaning).map(|entry| entry.contested()).collect();
     // Of two that are presented already, the older one goes first.
-    let mut kept: BTreeMap<_, &Entry> = BTreeMap::new();
+    let mut holders: BTreeMap<_, &Entry> = BTreeMap::new();
     for entry in waiting.iter().filter(|entry| entry.place == Place::Requeued) {
-        kept.entry(entry.contested()).or_insert(entry);
+        holders.entry(entry.contested()).or_insert(entry);
     }
     let mut free = cap.saturating_sub(granted.len());
     let mut started = Vec::new();
@@ -45,9 +45,9 @@ pub fn grant<'a>(entries: impl IntoIterator<Item = &'a Entry>, cap: usize) -> Ve
         if free == 0 {
             break;
         }
-        let is_kept =
-            kept.get(&entry.contested()).is_some_and(|kept| kept.group() != entry.group());
-        if !is_kept && taken.insert(entry.contested()) {
+        let is_held =
+            holders.get(&entry.contested()).is_some_and(|holder| holder.group() != entry.group());
+        if !is_held && taken.insert(entry.contested()) {
             started.push(entry);
             free -= 1;
         }
@@ -73,9 +73,9 @@ pub fn crowd<'a>(
         Place::Queued => true,
         Place::Requeued => entry.queued_at.checked_add(turn).is_ok_and(|time| time <= now),
     };
-    let is_kept_waiting =
+    let is_made_to_wait =
         |entry: &&&Entry| could.contains(&entry.group()) && !starts.contains(&entry.group());
-    entries.iter().filter(wants).filter(is_kept_waiting).count()
+    entries.iter().filter(wants).filter(is_made_to_wait).count()
 }
 
 /// The groups, of those whose turns began at these times, that must requeue so that `needed`

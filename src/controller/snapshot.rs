@@ -5,8 +5,8 @@ use jiff::SignedDuration;
 use super::Run;
 use crate::resource::{
     Account, BannedKeys, Cause, Certificate, CertificateRecord, CertificateRequest,
-    ConditionStatus, ConditionType, Issuer, KeptPair, KeyFacts, LeafFacts, Order, PublishedPair,
-    Repair, Settings,
+    ConditionStatus, ConditionType, Issuer, KeyFacts, LeafFacts, Order, PublishedPair, Repair,
+    Settings, StoredPair,
 };
 
 /// The input of the controllers. Gathered by the engine, never by a controller.
@@ -22,7 +22,7 @@ pub struct Snapshot {
     /// The repair of its links or files, when servers do not find what was published.
     pub repair: Option<Repair>,
     /// The kept sets, for a rollback.
-    pub sets: Vec<KeptPair>,
+    pub sets: Vec<StoredPair>,
     /// Digest of all live files; `None` when they were published in this run, or are deployed
     /// nowhere.
     pub files_digest: Option<String>,

@@ -149,7 +149,7 @@ pub fn is_adoptable(pair: &PublishedPair, now: Timestamp) -> bool {
 
 /// Why a pair that certctl did not issue is replaced at once, and how to keep it; `None` where it is
 /// adopted, be it to be renewed.
-pub fn not_kept(snapshot: &Snapshot, now: Timestamp) -> Option<String> {
+pub fn why_replaced(snapshot: &Snapshot, now: Timestamp) -> Option<String> {
     let pair = snapshot.secret.as_ref().filter(|pair| !pair.is_temporary())?;
     let violation = first_trigger(snapshot, now)?;
     let spec = &snapshot.certificate.spec;
@@ -180,9 +180,9 @@ pub fn not_kept(snapshot: &Snapshot, now: Timestamp) -> Option<String> {
 
 /// Whether a first issuance is under way for a pair that did not fit the manifest.
 pub fn is_first_for_other(record: &CertificateRecord) -> bool {
-    let asked = record.status.condition(ConditionType::Issuing);
+    let issuing = record.status.condition(ConditionType::Issuing);
     let is_first = record.status.revision.is_none() && record.issued_fingerprint.is_none();
-    is_first && asked.is_some_and(|asked| asked.reason == Reason::SecretMismatch)
+    is_first && issuing.is_some_and(|issuing| issuing.reason == Reason::SecretMismatch)
 }
 
 /// The end of a first issuance that is under way for a pair that did not fit the manifest and now

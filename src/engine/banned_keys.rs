@@ -15,9 +15,9 @@ pub async fn ban<S: Store>(
 ) -> Result<(), StoreError> {
     let _lease = store.lock(&Lock::Scheduler, lock_timeout).await?;
     let records = Records::new(store);
-    let kept = records.banned_keys().await?;
+    let stored = records.banned_keys().await?;
     let (mut banned, revision) =
-        kept.map_or_else(Default::default, |kept| (kept.value, Some(kept.revision)));
+        stored.map_or_else(Default::default, |stored| (stored.value, Some(stored.revision)));
     if banned.contains(&key.public_key) {
         return Ok(());
     }

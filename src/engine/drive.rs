@@ -68,8 +68,8 @@ pub(super) async fn certificate<C: Clock, S: Store, P: Performer, O: Observer>(
         Err(StoreError::Locked { holder, .. }) => (ended_with(Ending::Locked { holder }), None),
         Err(error) => (ended_with(state_failure(&error)), None),
     };
-    shared.paces.leave(&certificate);
-    shared.schedule.leave(&certificate, None).await;
+    shared.paces.release(&certificate);
+    shared.schedule.release(&certificate, None).await;
     (ended, question)
 }
 

@@ -25,7 +25,7 @@ pub struct DryRun {
     /// Whether the run would adopt an existing pair.
     pub adopts: bool,
     /// Why the run would replace a pair that it did not issue, and how to keep it.
-    pub not_kept: Option<String>,
+    pub why_replaced: Option<String>,
     /// The revision that the run would roll back to first.
     pub goes_back: Option<Rollback>,
     /// Challenges of earlier runs that the run would clean up.
@@ -71,8 +71,8 @@ pub async fn dry_run<S: Store>(
     }
     let pair = snapshot.secret.as_ref().filter(|_| may_adopt);
     let adopts = pair.is_some_and(|pair| trigger::is_adoptable(pair, now));
-    let may_be_kept = may_adopt || trigger::is_first_for_other(&snapshot.record);
-    let not_kept = trigger::not_kept(&snapshot, now).filter(|_| may_be_kept);
+    let may_stay = may_adopt || trigger::is_first_for_other(&snapshot.record);
+    let why_replaced = trigger::why_replaced(&snapshot, now).filter(|_| may_stay);
     if let Some(live) = &snapshot.secret {
         snapshot.run.changed_passwords = changed_passwords(secrets, &task.certificate, live);
     }
@@ -108,5 +108,15 @@ pub async fn dry_run<S: Store>(
     };
     let then = *session.snapshot;
     deploys.extend(deploy::reload(&then, now).map(|_| DeployStep::Reload));
-    Ok(DryRun { snapshot, adopts, not_kept, goes_back, clean_ups, rewrites, deploys, then, step })
+    Ok(DryRun {
+        snapshot,
+        adopts,
+        why_replaced,
+        goes_back,
+        clean_ups,
+        rewrites,
+        deploys,
+        then,
+        step,
+    })
 }

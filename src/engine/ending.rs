@@ -1,10 +1,13 @@
 //! How a run ended for one certificate.
 
+use std::fmt;
+
 use jiff::Timestamp;
 
 use crate::controller::{Deferral, Snapshot};
 use crate::resource::{
-    Failure, FailureClass, LeafFacts, NamespacedName, Order, RevokedCertificate,
+    Challenge, ChallengeSpec, Failure, FailureClass, Identifier, LeafFacts, NamespacedName, Order,
+    OrderState, RevokedCertificate,
 };
 
 /// One certificate, and its ending.
@@ -126,8 +129,7 @@ pub enum Ending {
     Pending {
         order: String,
         since: Timestamp,
-        /// The reason of the wait.
-        why: String,
+        why: PendingOn,
         /// Whether it has waited so long, or the live certificate is so near expiry, or the DNS
         /// provider denied permission permanently, that this counts as a validation failure.
         overdue: bool,
@@ -141,6 +143,45 @@ pub enum Ending {
     },
     /// A signal ended the run.
     Interrupted { signal: i32 },
+}
+
+/// What a pending order waits for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PendingOn {
+    /// A challenge, for its own reason; it is empty where the challenge waits for a free slot.
+    Challenge { identifier: Identifier, is_wildcard: bool, reason: String },
+    /// The CA, which says the order is in this state.
+    Order(OrderState),
+    /// Nothing that comes by itself; see [`Order::stuck`].
+    Stuck(&'static str),
+}
+
+impl PendingOn {
+    /// The challenge.
+    pub(super) fn challenge(challenge: &Challenge) -> Self {
+        let ChallengeSpec { identifier, wildcard, .. } = &*challenge.spec;
+        let (identifier, reason) = (identifier.clone(), challenge.reason.clone());
+        Self::Challenge { identifier, is_wildcard: *wildcard, reason }
+    }
+
+    /// An order without challenges.
+    pub(super) fn order(order: &Order) -> Self {
+        order.stuck().map_or_else(|| Self::Order(order.state.clone()), Self::Stuck)
+    }
+}
+
+impl fmt::Display for PendingOn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Challenge { identifier, is_wildcard, reason } => {
+                let star = if *is_wildcard { "*." } else { "" };
+                let reason = if reason.is_empty() { "waiting for a free slot" } else { reason };
+                write!(f, "{star}{identifier}: {reason}")
+            }
+            Self::Order(state) => write!(f, "the CA says the order is {}", state.as_str()),
+            Self::Stuck(why) => f.write_str(why),
+        }
+    }
 }
 
 /// A newly published pair.

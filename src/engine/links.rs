@@ -9,8 +9,8 @@ use super::ports::{KeptSet, LiveSet, Store, StoreError};
 use crate::controller::links;
 use crate::pki;
 use crate::resource::{
-    CertificateRecord, CertificateRequest, DataLink, DeployTarget, KeptPair, KeyEncoding,
-    NamespacedName, Remedy, Repair, SecretFiles, SecretMetadata,
+    CertificateRecord, CertificateRequest, DataLink, DeployTarget, KeyEncoding, NamespacedName,
+    Remedy, Repair, SecretFiles, SecretMetadata, StoredPair,
 };
 use crate::store::Output;
 
@@ -39,13 +39,13 @@ pub async fn live_files<S: Store>(
     let has_live = matches!(found.data, DataLink::Set(_));
     let mut sets = if has_live { Vec::new() } else { store.sets(secret).await? };
     let is_lost = !sets.is_empty();
-    let kept: Vec<KeptPair> = sets.iter().map(decoded).collect();
+    let stored: Vec<StoredPair> = sets.iter().map(decoded).collect();
     let folder = match found.data {
         DataLink::Folder => store.published(secret).await.ok().flatten(),
         DataLink::Set(_) | DataLink::Missing => None,
     };
     let folder = folder.as_ref().map(published_pair);
-    let mut repair = links::repair(record, &found, &kept, folder.as_ref());
+    let mut repair = links::repair(record, &found, &stored, folder.as_ref());
     let chosen = match repair.as_ref().map(|repair| &repair.remedy) {
         Some(Remedy::Link { set, .. }) => set.as_deref(),
         Some(Remedy::Publish { .. }) | None => None,
@@ -96,8 +96,8 @@ pub async fn live_files<S: Store>(
 }
 
 /// A set, decoded.
-pub(super) fn decoded(set: &KeptSet) -> KeptPair {
-    KeptPair {
+pub(super) fn decoded(set: &KeptSet) -> StoredPair {
+    StoredPair {
         name: set.name.clone(),
         revision: set.revision,
         is_live: set.is_live,

@@ -39,7 +39,7 @@ use crate::program;
 pub use banned_keys::ban;
 use drive::Answer;
 pub use dry_run::{DryRun, dry_run};
-pub use ending::{Ended, Ending, Evidence, Issued, Undeployed};
+pub use ending::{Ended, Ending, Evidence, Issued, PendingOn, Undeployed};
 pub use gather::published_pair;
 pub use goal::{AccountRequest, Goal};
 pub use hooks::{Hooks, HooksDir, install_example};
@@ -65,7 +65,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Engine<'_, C, S, P, O> {
         let mut running = FuturesUnordered::new();
         let mut asking = FuturesUnordered::new();
         let mut questions = Questions::new(tasks.len().max(self.options.certificates));
-        let (mut asked_to_renew, mut revoked) = (Vec::new(), BTreeMap::new());
+        let (mut to_renew, mut revoked) = (Vec::new(), BTreeMap::new());
         let (mut reloading, mut reloaded) = (FuturesUnordered::new(), HashMap::new());
         let mut asks_until = None;
         let mut ended = Vec::with_capacity(tasks.len());
@@ -75,22 +75,22 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Engine<'_, C, S, P, O> {
         };
         loop {
             while running.len() < self.options.parallel.max(1) {
-                let Some(task) = asked_to_renew.pop().or_else(|| waiting.next()) else { break };
+                let Some(task) = to_renew.pop().or_else(|| waiting.next()) else { break };
                 if let Some(signal) = *self.shutdown.borrow() {
                     let certificate = task.certificate.metadata.key();
                     ended.push(Ended::new(certificate, Ending::Interrupted { signal }));
                     continue;
                 }
-                let work = drive::certificate(self, &shared, task);
-                running.push(async move { (task, work.await) });
+                let run = drive::certificate(self, &shared, task);
+                running.push(async move { (task, run.await) });
             }
             // Only now those that wait longest are known.
             while waiting.as_slice().is_empty()
                 && asking.len() < questions::AT_ONCE
                 && self.may_ask(&mut asks_until)
-                && let Some(asked) = questions.next()
+                && let Some(query) = questions.next()
             {
-                asking.push(drive::ask(self, asked));
+                asking.push(drive::ask(self, query));
             }
             let is_working = !running.is_empty() || !asking.is_empty();
             let reload_due = shared.reloads.due().filter(|_| is_working && reloading.is_empty());
@@ -101,14 +101,14 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Engine<'_, C, S, P, O> {
                     Some(question) => questions.add(Query { task, ended: one, question }),
                     None => end(one, &mut ended),
                 },
-                Some((asked, answer)) = asking.next() => {
-                    questions.note(asked.task, !matches!(answer, Answer::Unreachable));
+                Some((query, answer)) = asking.next() => {
+                    questions.note(query.task, !matches!(answer, Answer::Unreachable));
                     if let Answer::Due(found) = answer {
-                        revoked.extend(found.map(|found| (asked.ended.certificate, found)));
-                        asked_to_renew.push(asked.task);
+                        revoked.extend(found.map(|found| (query.ended.certificate, found)));
+                        to_renew.push(query.task);
                         continue;
                     }
-                    end(asked.ended, &mut ended);
+                    end(query.ended, &mut ended);
                 }
                 () = self.until(reload_due), if reload_due.is_some() => {
                     reloading.push(Box::pin(drive::reload(self, &shared.reloads)));

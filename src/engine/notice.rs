@@ -17,7 +17,7 @@ use crate::resource::{CertificateRecord, Failure, Notice};
 /// How long the same message is suppressed.
 const SILENCE: SignedDuration = SignedDuration::from_hours(24);
 /// How many reported messages are remembered: the newest.
-const KEPT: usize = 8;
+const MOST: usize = 8;
 
 /// Whether to report this now. Only failures and deferrals are ever suppressed.
 pub(super) fn is_new(record: &CertificateRecord, ending: &Ending, now: Timestamp) -> bool {
@@ -49,17 +49,17 @@ pub(super) fn note_failure(
 }
 
 fn is_reportable(record: &CertificateRecord, digest: &str, waits: bool, now: Timestamp) -> bool {
-    let is_known = record.notices.iter().any(|said| said.digest == digest);
+    let is_known = record.notices.iter().any(|notice| notice.digest == digest);
     let (due, end) = (record.status.renewal_time, record.status.not_after);
     let is_heard =
-        |said: &Notice| is_recent(said.at, now) && !alert::is_worse(due, end, said.at, now);
+        |notice: &Notice| is_recent(notice.at, now) && !alert::is_worse(due, end, notice.at, now);
     let was_silent = !record.notices.iter().any(is_heard);
     was_silent || !(is_known || waits)
 }
 
 fn remember(record: &mut CertificateRecord, digest: String, now: Timestamp) {
-    record.notices.retain(|said| said.digest != digest);
-    let surplus = (record.notices.len() + 1).saturating_sub(KEPT);
+    record.notices.retain(|notice| notice.digest != digest);
+    let surplus = (record.notices.len() + 1).saturating_sub(MOST);
     record.notices.drain(..surplus);
     record.notices.push(Notice { digest, at: now });
 }
@@ -70,8 +70,8 @@ fn of_failure(failure: &Failure) -> String {
 }
 
 /// Whether what was said then is not said again. A time in the future comes from a wrong clock; it must not suppress a message for longer.
-pub fn is_recent(said: Timestamp, now: Timestamp) -> bool {
-    said.duration_until(now).abs() < SILENCE
+pub fn is_recent(at: Timestamp, now: Timestamp) -> bool {
+    at.duration_until(now).abs() < SILENCE
 }
 
 /// The digest ignores what a reader would not count as a difference: times and URLs.
@@ -194,11 +194,11 @@ mod tests {
         for number in 0..20 {
             assert!(note(&mut record, &failed(&number.to_string(), 1), at(1000)));
         }
-        assert_eq!(record.notices.len(), KEPT);
+        assert_eq!(record.notices.len(), MOST);
         assert!(!is_new(&record, &failed("19", 1), at(1000)));
         assert!(is_new(&record, &failed("19", 1), at(0)));
         assert!(note(&mut record, &failed("19", 1), at(0)));
-        assert_eq!(record.notices.len(), KEPT);
+        assert_eq!(record.notices.len(), MOST);
         assert!(!is_new(&record, &failed("19", 1), at(1)));
     }
 }

@@ -53,7 +53,7 @@ impl Pace {
         self.is_slow = self.known.is_slow(now);
         if let Some(refusal) = self.known.refusal(&names, spending.renews, now) {
             let until = refusal.until;
-            self.leave(name);
+            self.release(name);
             return Some(Hold::Defer { until, why: Deferral::RetryAfter });
         }
         if let Some(ledger) = &mut self.ledger
@@ -76,7 +76,7 @@ impl Pace {
             return true;
         }
         let place = self.waiting.iter().position(|(waiting, _)| waiting == name);
-        if self.has_room() && place.is_none_or(|place| place == 0) {
+        if self.has_capacity() && place.is_none_or(|place| place == 0) {
             if place.is_some() {
                 self.waiting.pop_front();
             }
@@ -90,19 +90,19 @@ impl Pace {
         false
     }
 
-    fn has_room(&self) -> bool {
+    fn has_capacity(&self) -> bool {
         self.asking.len() < if self.is_slow { 1 } else { AT_ONCE }
     }
 
     /// The certificate asks for nothing any more.
-    pub(super) fn leave(&mut self, name: &NamespacedName) {
+    pub(super) fn release(&mut self, name: &NamespacedName) {
         self.asking.remove(name);
         self.waiting.retain(|(waiting, _)| waiting != name);
         self.wake();
     }
 
     fn wake(&self) {
-        if let Some((_, next)) = self.waiting.front().filter(|_| self.has_room()) {
+        if let Some((_, next)) = self.waiting.front().filter(|_| self.has_capacity()) {
             next.notify_one();
         }
     }
@@ -120,7 +120,7 @@ impl Paces {
     }
 
     /// The certificate asks for nothing any more.
-    pub(super) fn leave(&self, name: &NamespacedName) {
-        self.0.borrow_mut().values_mut().for_each(|pace| pace.leave(name));
+    pub(super) fn release(&self, name: &NamespacedName) {
+        self.0.borrow_mut().values_mut().for_each(|pace| pace.release(name));
     }
 }

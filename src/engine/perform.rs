@@ -145,7 +145,7 @@ impl<C: Clock, S: Store> Performer for World<'_, C, S> {
     }
 
     async fn hit_after(&self, seen: u64) {
-        self.hits.after(seen).await;
+        self.hits.beyond(seen).await;
     }
 
     fn changed_passwords(&self, task: &Task, live: &PublishedPair) -> BTreeSet<String> {

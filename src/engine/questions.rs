@@ -45,7 +45,7 @@ struct Server {
 }
 
 impl Server {
-    fn may_be_asked(&self) -> bool {
+    fn may_be_queried(&self) -> bool {
         self.failures < if self.has_answered { FAILURES } else { 1 }
     }
 }
@@ -57,19 +57,19 @@ impl<'t> Questions<'t> {
         Self { waiting: BTreeMap::new(), arrived: 0, left, servers: BTreeMap::new() }
     }
 
-    pub(super) fn add(&mut self, asked: Query<'t>) {
+    pub(super) fn add(&mut self, query: Query<'t>) {
         self.arrived += 1;
-        self.waiting.insert((asked.question.since, self.arrived), asked);
+        self.waiting.insert((query.question.since, self.arrived), query);
     }
 
     /// The next one to ask about, if the run may ask more.
     pub(super) fn next(&mut self) -> Option<Query<'t>> {
         let left = self.left.checked_sub(1)?;
         let servers = &self.servers;
-        let answers = |asked: &Query<'_>| {
-            servers.get(&asked.task.issuer.acme.server).is_none_or(Server::may_be_asked)
+        let answers = |query: &Query<'_>| {
+            servers.get(&query.task.issuer.acme.server).is_none_or(Server::may_be_queried)
         };
-        let next = self.waiting.iter().find(|(_, asked)| answers(asked)).map(|(key, _)| *key)?;
+        let next = self.waiting.iter().find(|(_, query)| answers(query)).map(|(key, _)| *key)?;
         self.left = left;
         self.waiting.remove(&next)
     }
@@ -86,6 +86,6 @@ impl<'t> Questions<'t> {
 
     /// No more is asked. Returns how the runs of the others ended.
     pub(super) fn end(self) -> impl Iterator<Item = Ended> {
-        self.waiting.into_values().map(|asked| asked.ended)
+        self.waiting.into_values().map(|query| query.ended)
     }
 }

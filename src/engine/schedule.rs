@@ -170,7 +170,7 @@ impl<'a, C: Clock, S: Store> Schedule<'a, C, S> {
 
     /// The certificate needs no slot any more, nor, without a snapshot, a name for its clean-ups.
     /// Returns the identifiers of the released slots.
-    pub(crate) async fn leave(
+    pub(crate) async fn release(
         &self,
         certificate: &NamespacedName,
         snapshot: Option<&Snapshot>,
@@ -310,8 +310,8 @@ impl<'a, C: Clock, S: Store> Schedule<'a, C, S> {
         }
         let Some((number, _)) = &*life else { return Ok(()) };
         let records = Records::new(self.store);
-        let kept = match records.queue().await {
-            Ok(kept) => kept,
+        let stored = match records.queue().await {
+            Ok(stored) => stored,
             // Each live run writes its own entries again.
             Err(StoreError::Corrupt { path, why, kept_as }) => {
                 tracing::warn!(path, why, kept_as, "starting with an empty queue of challenges");
@@ -319,8 +319,8 @@ impl<'a, C: Clock, S: Store> Schedule<'a, C, S> {
             }
             Err(error) => return Err(error),
         };
-        let (before, revision) = match kept {
-            Some(kept) => (kept.value, Some(kept.revision)),
+        let (before, revision) = match stored {
+            Some(stored) => (stored.value, Some(stored.revision)),
             None => (Queue::default(), None),
         };
         let mut queue = before.clone();

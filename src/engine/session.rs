@@ -96,12 +96,12 @@ impl<'a, S: Store> Session<'a, S> {
         let records = Records::new(store);
         let mut stored = HashMap::new();
         let mut outdated = Vec::new();
-        let stored_record = records.certificate(&name).await?.map(|kept| {
-            stored.insert(Key::Certificate(name.clone()), kept.revision);
-            if kept.is_outdated {
-                outdated.push(Change::Certificate(Box::new(kept.value.clone())));
+        let stored_record = records.certificate(&name).await?.map(|found| {
+            stored.insert(Key::Certificate(name.clone()), found.revision);
+            if found.is_outdated {
+                outdated.push(Change::Certificate(Box::new(found.value.clone())));
             }
-            kept.value
+            found.value
         });
         let record = brought_up_to_date(stored_record.clone(), task, now);
         let current = record.status.revision;
@@ -152,7 +152,7 @@ impl<'a, S: Store> Session<'a, S> {
                 retired: Vec::new(),
                 order_count: 0,
                 input_digest: task.input_digest.clone(),
-                banned_keys: banned.map(|kept| kept.value).unwrap_or_default(),
+                banned_keys: banned.map(|found| found.value).unwrap_or_default(),
                 intervals,
                 run: Run::default(),
             }),
@@ -175,16 +175,16 @@ impl<'a, S: Store> Session<'a, S> {
 
     /// The newest order of the next revision, and all others that owe a clean-up.
     async fn load_orders(&mut self, next: u32) -> Result<(), StoreError> {
-        for ((revision, number), kept) in self.records().all_orders(&self.name).await? {
-            let kept = kept?;
-            let order = &kept.value;
+        for ((revision, number), found) in self.records().all_orders(&self.name).await? {
+            let found = found?;
+            let order = &found.value;
             if self.snapshot.record.status.revision == Some(revision)
                 && order.certificate().is_some()
             {
                 self.snapshot.issued_profile = Some(order.spec.profile.clone());
                 self.snapshot.issued_account = Some(order.spec.account_url.clone());
             }
-            if kept.is_outdated {
+            if found.is_outdated {
                 self.outdated.push(Change::Order(Box::new(order.clone())));
             }
             if revision == next && number > self.snapshot.order_count {
@@ -194,7 +194,7 @@ impl<'a, S: Store> Session<'a, S> {
             } else if order.owes_clean_up() {
                 self.snapshot.retired.push(order.clone());
             }
-            self.stored_orders.insert((revision, number), kept);
+            self.stored_orders.insert((revision, number), found);
         }
         Ok(())
     }
@@ -203,13 +203,13 @@ impl<'a, S: Store> Session<'a, S> {
     pub(crate) async fn load_account(&mut self) -> Result<(), StoreError> {
         let id = self.account_id();
         self.snapshot.account = None;
-        if let Some(kept) = self.records().account(&id).await? {
-            self.stored.insert(Key::Account(id), kept.revision);
-            if kept.is_outdated {
-                self.outdated.push(Change::Account(Box::new(kept.value.clone())));
+        if let Some(found) = self.records().account(&id).await? {
+            self.stored.insert(Key::Account(id), found.revision);
+            if found.is_outdated {
+                self.outdated.push(Change::Account(Box::new(found.value.clone())));
             }
-            let is_gone = kept.value.next_step == AccountStep::Deactivated;
-            self.snapshot.account = (!is_gone).then_some(kept.value);
+            let is_gone = found.value.next_step == AccountStep::Deactivated;
+            self.snapshot.account = (!is_gone).then_some(found.value);
         }
         Ok(())
     }
@@ -223,7 +223,7 @@ impl<'a, S: Store> Session<'a, S> {
         requests.sort_by_key(|request| request.revision);
         let mut orders: Vec<_> = stored_orders.into_iter().collect();
         orders.sort_by_key(|(id, _)| *id);
-        let orders = orders.into_iter().map(|(_, kept)| kept.value).collect();
+        let orders = orders.into_iter().map(|(_, found)| found.value).collect();
         Seen { snapshot, requests, orders }
     }
 
@@ -414,7 +414,7 @@ impl<'a, S: Store> Session<'a, S> {
     /// is history: its request has the certificate too.
     pub(crate) async fn settle(&mut self) -> Result<(), StoreError> {
         let is_past = |order: &Order| order.certificate().is_some() && !order.owes_clean_up();
-        let orders = self.stored_orders.iter().filter(|(_, kept)| is_past(&kept.value));
+        let orders = self.stored_orders.iter().filter(|(_, found)| is_past(&found.value));
         let past = orders.map(|((of, number), _)| Key::Order(self.name.clone(), *of, *number));
         self.store.settle(&self.name, &past.collect::<Vec<_>>()).await?;
         self.unsynced = Unsynced::Nothing;
@@ -474,7 +474,7 @@ impl<'a, S: Store> Session<'a, S> {
         match change {
             Change::Order(order) => {
                 let old = self.stored_orders.get(&(order.spec.revision, order.number));
-                let old = old.map(|kept| &kept.value);
+                let old = old.map(|found| &found.value);
                 let owed = |order: &Order| {
                     order.challenges.iter().filter(|challenge| challenge.owes_clean_up()).count()
                 };
@@ -551,23 +551,23 @@ async fn requests<S: Store>(
     outdated: &mut Vec<Change>,
 ) -> Result<Requests, StoreError> {
     let (mut current_request, mut next_request, mut past) = (None, None, Vec::new());
-    for (revision, kept) in records.requests(name).await? {
+    for (revision, found) in records.requests(name).await? {
         let (is_current, is_next) = (current == Some(revision), revision == next);
-        let kept = match kept {
+        let found = match found {
             Err(error) if is_current || is_next => return Err(error),
             Err(_) => continue,
-            Ok(kept) => kept,
+            Ok(found) => found,
         };
-        stored.insert(Key::Request(name.clone(), revision), kept.revision);
-        if kept.is_outdated {
-            outdated.push(Change::Request(Box::new(kept.value.clone())));
+        stored.insert(Key::Request(name.clone(), revision), found.revision);
+        if found.is_outdated {
+            outdated.push(Change::Request(Box::new(found.value.clone())));
         }
         if is_current {
-            current_request = Some(kept.value);
+            current_request = Some(found.value);
         } else if is_next {
-            next_request = Some(kept.value);
+            next_request = Some(found.value);
         } else {
-            past.push(kept.value);
+            past.push(found.value);
         }
     }
     Ok((current_request, next_request, past))

@@ -51,8 +51,8 @@ pub fn check_ocsp(
     let signed = basic.tbs_response_data.to_der().map_err(RevocationDoubt::damaged)?;
     check_signer(&basic, &signed, issuer, now)?;
     let data = ResponseData::from_der(&signed).map_err(RevocationDoubt::damaged)?;
-    let asked = CertId::new(leaf, issuer)?;
-    let is_meant = |single: &&SingleResponse| single.cert_id.is_same(&asked);
+    let wanted = CertId::new(leaf, issuer)?;
+    let is_meant = |single: &&SingleResponse| single.cert_id.is_same(&wanted);
     let Some(single) = data.responses.iter().find(is_meant) else {
         return Err(RevocationDoubt::Scope { why: "it is about another one" });
     };

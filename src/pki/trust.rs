@@ -66,14 +66,14 @@ fn instant(time: UnixTime) -> Timestamp {
 /// The name of a variant as words, without its fields: the library prints it as Rust has it.
 fn spaced(name: &str) -> String {
     let name = name.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
-    let mut words = String::new();
+    let mut text = String::new();
     for c in name.chars() {
-        if c.is_ascii_uppercase() && !words.is_empty() {
-            words.push(' ');
+        if c.is_ascii_uppercase() && !text.is_empty() {
+            text.push(' ');
         }
-        words.push(c.to_ascii_lowercase());
+        text.push(c.to_ascii_lowercase());
     }
-    words
+    text
 }
 
 /// Verifies a leaf against `roots`; the certificates behind it serve only as intermediates, never

@@ -64,7 +64,7 @@ mod tests {
     use super::*;
     use der::Encode;
 
-    fn asked(
+    fn extensions(
         usages: &[Usage],
         is_ca: bool,
         encode: Option<bool>,
@@ -101,7 +101,7 @@ mod tests {
             (&[Usage::SMime, Usage::EmailProtection], false, None, (None, &[email])),
         ];
         for (usages, is_ca, encode, (bits, purposes)) in cases {
-            let found = asked(usages, *is_ca, *encode);
+            let found = extensions(usages, *is_ca, *encode);
             let expected = (
                 bits.map(<[u8]>::to_vec),
                 purposes.iter().map(|purpose| (*purpose).to_owned()).collect(),

@@ -208,8 +208,8 @@ mod tests {
         let leaf = lowest.sign(&params, &key);
         let chain = [&leaf, &lowest.above, &lower.above, &middle.above, &root.above];
         let skip = |left_out: usize| -> String {
-            let kept = chain.iter().enumerate().filter(|(place, _)| *place != left_out);
-            kept.map(|(_, pem)| pem.as_str()).collect()
+            let remaining = chain.iter().enumerate().filter(|(place, _)| *place != left_out);
+            remaining.map(|(_, pem)| pem.as_str()).collect()
         };
         let linked = |position, issuer: &str, next: &str| {
             let (issuer, next) = (format!("CN={issuer}"), format!("CN={next}"));

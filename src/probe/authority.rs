@@ -117,7 +117,7 @@ impl<'a> Authority<'a> {
         name: &str,
         record: RecordType,
     ) -> Result<Answer, LookupError> {
-        let asked = encode(name)?;
+        let query_name = encode(name)?;
         let (mut faults, mut other) = (Vec::new(), None);
         for server in &zone.servers {
             // A and AAAA.
@@ -130,7 +130,7 @@ impl<'a> Authority<'a> {
                 }
                 self.recursive.spend(1)?;
                 let server = address.into();
-                let fault = match query(resolver, &server, &asked, record).await {
+                let fault = match query(resolver, &server, &query_name, record).await {
                     Ok(answer) if is_usable(&answer) => {
                         if answer.is_authoritative || referral(&answer, &zone.name, name).is_some()
                         {

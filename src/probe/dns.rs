@@ -86,8 +86,8 @@ impl Resolver {
             if options.servers.is_empty() { system_servers()? } else { options.servers };
         let mut servers = Vec::new();
         for address in addresses {
-            let asked = asking_only(address, options.timeout);
-            let server = asked.map_err(|error| ResolverError::Server {
+            let client = asking_only(address, options.timeout);
+            let server = client.map_err(|error| ResolverError::Server {
                 server: address,
                 reason: error.to_string(),
             })?;
@@ -137,10 +137,10 @@ impl Resolver {
             name: name.clone(),
             reason: error.to_string(),
         };
-        let asked = Name::from_ascii(format!("{name}.")).map_err(|error| bad(&error))?;
+        let query_name = Name::from_ascii(format!("{name}.")).map_err(|error| bad(&error))?;
         let (v4, v6) = futures_util::future::join(
-            self.lookup(&asked, RecordType::A),
-            self.lookup(&asked, RecordType::AAAA),
+            self.lookup(&query_name, RecordType::A),
+            self.lookup(&query_name, RecordType::AAAA),
         )
         .await;
         settle(&name, v4, v6)
@@ -150,9 +150,9 @@ impl Resolver {
         let mut faults: Vec<ServerFault> = Vec::new();
         for _ in 0..ROUNDS {
             for (server, resolver) in &self.servers {
-                let asked =
+                let lookup =
                     tokio::time::timeout(self.timeout, resolver.lookup(name.clone(), record));
-                let fault = match asked.await {
+                let fault = match lookup.await {
                     Err(_) => Fault::Timeout,
                     Ok(Ok(found)) => {
                         let ips = found.answers().iter().filter_map(|r| address_in(&r.data));
@@ -273,7 +273,7 @@ fn settle(
                 empty = empty.or(Some((server, false)));
             }
             Ok(Answer { found: Found::NxDomain, server }) => empty = Some((server, true)),
-            Err(more) => faults.extend(more),
+            Err(others) => faults.extend(others),
         }
     }
     let name = name.to_owned();

@@ -23,11 +23,12 @@ use tokio::time::{Instant, timeout_at};
 
 use super::authority::{Authority, Zone, ZoneServer};
 use super::dns_error::code;
-use super::locate::{challenge_name, follow, follow_recursively};
+use super::locate::{follow, follow_recursively};
 use super::query::{Answer, query};
 use super::recursive::{Recursive, alias, encode, normal, text};
 use super::server::DnsServer;
 use super::{DnsError, Fault, LookupError, Resolver, doh};
+use crate::resource::dns01::record_name;
 use crate::resource::{
     Aliases, AnswerReport, Dns01Report, NameServerReport, ServerAnswer, base_of,
 };
@@ -75,7 +76,7 @@ pub async fn check_dns01(resolver: &Resolver, request: &Dns01Request) -> Dns01Re
     let deadline = Instant::now() + request.time_limit;
     let domain = normal(base_of(&request.domain));
     let written = request.written.as_deref().map(normal);
-    let mut report = Dns01Report::blank(domain.clone(), challenge_name(&domain), written);
+    let mut report = Dns01Report::blank(domain.clone(), record_name(&domain), written);
     let servers = match timeout_at(deadline, choose(resolver, request)).await {
         Ok(Ok(servers)) => servers,
         Ok(Err(error)) => return report.failed(error.to_string()),
@@ -92,14 +93,14 @@ pub async fn check_dns01(resolver: &Resolver, request: &Dns01Request) -> Dns01Re
         value: &request.value,
         is_presented: request.is_presented,
     };
-    let asked = stream::iter(targets).map(async |target| {
+    let answers = stream::iter(targets).map(async |target| {
         let mut answers = Vec::new();
         if timeout_at(deadline, question.ask(&target, &mut answers)).await.is_err() {
             answers.push(AnswerReport::nowhere(ServerAnswer::Silent { why: out_of_time(request) }));
         }
         NameServerReport { server: target.server, answers }
     });
-    report.servers = asked.buffered(MAX_SERVERS).collect().await;
+    report.servers = answers.buffered(MAX_SERVERS).collect().await;
     report.judged()
 }
 

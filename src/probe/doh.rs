@@ -23,8 +23,8 @@ pub(super) async fn post(
     question: Vec<u8>,
 ) -> Result<Vec<u8>, Fault> {
     let url = parse(url).map_err(Fault::Unusable)?;
-    let asked = timeout(resolver.timeout(), exchange(resolver, url, question));
-    asked.await.map_err(|_| Fault::Timeout)?.map_err(Fault::Unusable)
+    let reply = timeout(resolver.timeout(), exchange(resolver, url, question));
+    reply.await.map_err(|_| Fault::Timeout)?.map_err(Fault::Unusable)
 }
 
 /// Whether `url` can be used: https, or http on this machine.

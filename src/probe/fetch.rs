@@ -58,7 +58,7 @@ pub(super) async fn fetch(
 /// Those of the addresses to which a redirect from this one is followed.
 fn followed(from: IpAddr, addresses: Vec<IpAddr>) -> Result<Vec<IpAddr>, String> {
     Reach::of(from).leads_to(addresses).map_err(|to| {
-        let (to_is, from_is) = (Reach::of(to).words(), Reach::of(from).words());
+        let (to_is, from_is) = (Reach::of(to).description(), Reach::of(from).description());
         format!("{to} is {to_is}; not followed from {from}, {from_is}")
     })
 }

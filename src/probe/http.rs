@@ -54,12 +54,12 @@ pub async fn check_http01(
             Err(error) => return report(Vec::new(), Some(error.to_string())),
         },
     };
-    let asked = match Url::parse(&url) {
-        Ok(asked) => asked,
+    let parsed = match Url::parse(&url) {
+        Ok(parsed) => parsed,
         Err(error) => return report(Vec::new(), Some(format!("{url:?}: {error}"))),
     };
     let all = stream::iter(ips)
-        .map(|ip| check_address(resolver, asked.clone(), ip, key_authorization, options))
+        .map(|ip| check_address(resolver, parsed.clone(), ip, key_authorization, options))
         .buffered(AT_ONCE);
     report(all.collect().await, dns)
 }

@@ -43,7 +43,7 @@ pub(crate) enum Manner {
 pub(crate) struct Lab {
     pub(crate) port: u16,
     hosts: Vec<Host>,
-    asked: Arc<Mutex<BTreeSet<String>>>,
+    queries: Arc<Mutex<BTreeSet<String>>>,
     task: JoinSet<()>,
 }
 
@@ -63,11 +63,11 @@ impl Lab {
             records: Arc::new(Mutex::new(lines.iter().map(|line| parse(line)).collect())),
         };
         let hosts: Vec<Host> = hosts.into_iter().map(host).collect();
-        let asked: Arc<Mutex<BTreeSet<String>>> = Arc::default();
+        let queries: Arc<Mutex<BTreeSet<String>>> = Arc::default();
         for _ in 0..100 {
             // A port that is free at one address may be taken at another.
-            if let Some((port, task)) = listen(&hosts, &asked).await {
-                return Self { port, hosts, asked, task };
+            if let Some((port, task)) = listen(&hosts, &queries).await {
+                return Self { port, hosts, queries, task };
             }
         }
         panic!("no port is free at all addresses");
@@ -80,11 +80,11 @@ impl Lab {
         let host = self.hosts.iter().find(|host| host.ip == ip).unwrap().clone();
         let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/dns-query", socket.local_addr().unwrap());
-        let asked = Arc::clone(&self.asked);
+        let queries = Arc::clone(&self.queries);
         self.task.spawn(async move {
             loop {
                 let (stream, _) = socket.accept().await.unwrap();
-                visit_http(stream, &host, &asked, status).await.unwrap();
+                visit_http(stream, &host, &queries, status).await.unwrap();
             }
         });
         url
@@ -103,14 +103,14 @@ impl Lab {
     }
 
     /// The queries received since the last call, as `address name TYPE udp` or `tcp`.
-    pub(crate) fn take_asked(&self) -> BTreeSet<String> {
-        std::mem::take(&mut self.asked.lock().unwrap())
+    pub(crate) fn take_queries(&self) -> BTreeSet<String> {
+        std::mem::take(&mut self.queries.lock().unwrap())
     }
 }
 
 async fn listen(
     hosts: &[Host],
-    asked: &Arc<Mutex<BTreeSet<String>>>,
+    queries: &Arc<Mutex<BTreeSet<String>>>,
 ) -> Option<(u16, JoinSet<()>)> {
     let mut port = 0;
     let mut task = JoinSet::new();
@@ -118,32 +118,32 @@ async fn listen(
         let udp = UdpSocket::bind((host.ip, port)).await.ok()?;
         port = udp.local_addr().unwrap().port();
         let tcp = TcpListener::bind((host.ip, port)).await.ok()?;
-        task.spawn(serve_udp(udp, host.clone(), Arc::clone(asked)));
+        task.spawn(serve_udp(udp, host.clone(), Arc::clone(queries)));
         if !matches!(host.manner, Manner::OnlyTruncating | Manner::Forgetful) {
-            task.spawn(serve_tcp(tcp, host.clone(), Arc::clone(asked)));
+            task.spawn(serve_tcp(tcp, host.clone(), Arc::clone(queries)));
         }
     }
     Some((port, task))
 }
 
-async fn serve_udp(socket: UdpSocket, host: Host, asked: Arc<Mutex<BTreeSet<String>>>) {
+async fn serve_udp(socket: UdpSocket, host: Host, queries: Arc<Mutex<BTreeSet<String>>>) {
     let mut buffer = [0; 4096];
     loop {
         let (size, peer) = socket.recv_from(&mut buffer).await.unwrap();
-        if let Some(answer) = host.answer(&buffer[..size], "udp", &asked) {
+        if let Some(answer) = host.answer(&buffer[..size], "udp", &queries) {
             // The client has disconnected.
             drop(socket.send_to(&answer, peer).await);
         }
     }
 }
 
-async fn serve_tcp(socket: TcpListener, host: Host, asked: Arc<Mutex<BTreeSet<String>>>) {
+async fn serve_tcp(socket: TcpListener, host: Host, queries: Arc<Mutex<BTreeSet<String>>>) {
     let mut visits = JoinSet::new();
     loop {
         let (stream, _) = socket.accept().await.unwrap();
-        let (host, asked) = (host.clone(), Arc::clone(&asked));
+        let (host, queries) = (host.clone(), Arc::clone(&queries));
         visits.spawn(async move {
-            drop(visit(stream, &host, &asked).await);
+            drop(visit(stream, &host, &queries).await);
         });
     }
 }
@@ -151,11 +151,11 @@ async fn serve_tcp(socket: TcpListener, host: Host, asked: Arc<Mutex<BTreeSet<St
 async fn visit(
     mut stream: TcpStream,
     host: &Host,
-    asked: &Mutex<BTreeSet<String>>,
+    queries: &Mutex<BTreeSet<String>>,
 ) -> std::io::Result<()> {
     let mut query = vec![0; usize::from(stream.read_u16().await?)];
     stream.read_exact(&mut query).await?;
-    match host.answer(&query, "tcp", asked) {
+    match host.answer(&query, "tcp", queries) {
         Some(answer) => {
             stream.write_u16(u16::try_from(answer.len()).unwrap()).await?;
             stream.write_all(&answer).await?;
@@ -168,7 +168,7 @@ async fn visit(
 async fn visit_http(
     mut stream: TcpStream,
     host: &Host,
-    asked: &Mutex<BTreeSet<String>>,
+    queries: &Mutex<BTreeSet<String>>,
     status: u16,
 ) -> std::io::Result<()> {
     let mut head = Vec::new();
@@ -181,7 +181,7 @@ async fn visit_http(
     assert_eq!(field("content-type: "), "application/dns-message");
     let mut query = vec![0; field("content-length: ").parse().unwrap()];
     stream.read_exact(&mut query).await?;
-    let answer = host.answer(&query, "https", asked).unwrap();
+    let answer = host.answer(&query, "https", queries).unwrap();
     let length = answer.len();
     let head =
         format!("HTTP/1.1 {status} X\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n");
@@ -194,14 +194,14 @@ impl Host {
         &self,
         query: &[u8],
         protocol: &str,
-        asked: &Mutex<BTreeSet<String>>,
+        queries: &Mutex<BTreeSet<String>>,
     ) -> Option<Vec<u8>> {
         let query = Message::from_vec(query).unwrap();
         let question = query.queries[0].clone();
         let (name, kind) = (question.name().to_lowercase(), question.query_type());
         let shown = name.to_ascii();
         let entry = format!("{} {} {kind} {protocol}", self.ip, shown.trim_end_matches('.'));
-        let is_first = asked.lock().unwrap().insert(entry);
+        let is_first = queries.lock().unwrap().insert(entry);
         let mut answer = query.into_response();
         answer.metadata.authoritative = true;
         let is_recursive = self.manner == Manner::Recursive;

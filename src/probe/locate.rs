@@ -9,6 +9,7 @@ use super::authority::Authority;
 use super::query::Answer;
 use super::recursive::{Recursive, alias, normal, text};
 use super::{LookupError, Resolver};
+use crate::resource::dns01::record_name;
 use crate::resource::{Aliases, CnameStrategy};
 
 /// Where a TXT record belongs.
@@ -39,7 +40,7 @@ pub async fn locate(
     let domain = normal(domain);
     let located = async {
         let (name, aliases) = match strategy {
-            CnameStrategy::None => (challenge_name(&domain), Aliases::default()),
+            CnameStrategy::None => (record_name(&domain), Aliases::default()),
             CnameStrategy::Follow => follow(&authority, &domain).await?,
         };
         let zone = authority.zone(&name).await?.name;
@@ -47,7 +48,7 @@ pub async fn locate(
     };
     match (located.await, strategy) {
         (Err(LookupError::Failed { .. }), CnameStrategy::None) if is_recursive_only => {
-            let name = challenge_name(&domain);
+            let name = record_name(&domain);
             let zone = recursive.zone(&domain).await?;
             Ok(Located { name, zone, aliases: Aliases::default() })
         }
@@ -88,7 +89,7 @@ async fn follow_by(
     lookup: impl AsyncFn(&str) -> Result<Answer, LookupError>,
     domain: &str,
 ) -> Result<(String, Aliases), LookupError> {
-    let first = challenge_name(domain);
+    let first = record_name(domain);
     let mut at = first.clone();
     let mut chain: Vec<String> = Vec::new();
     while let Some(target) = target(&lookup(&at).await?, &at) {
@@ -116,12 +117,6 @@ fn target(answer: &Answer, name: &str) -> Option<String> {
     own.into_iter().find_map(|record| alias(&record.data))
 }
 
-/// `_acme-challenge.<domain>`.
-pub(super) fn challenge_name(domain: &str) -> String {
-    format!("{CHALLENGE_LABEL}.{domain}")
-}
-
-const CHALLENGE_LABEL: &str = "_acme-challenge";
 /// A fixed random label.
 const UNUSED_LABEL: &str = "_certctl-unused-k7x2q9w4m1";
 const MAX_HOPS: usize = 10;

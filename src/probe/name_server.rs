@@ -71,6 +71,6 @@ fn records(name: &Name, record: RecordType, ips: &[IpAddr]) -> Vec<Record> {
         IpAddr::V4(v4) => RData::A(A(*v4)),
         IpAddr::V6(v6) => RData::AAAA(AAAA(*v6)),
     });
-    let asked = data.filter(|data| data.record_type() == record);
-    asked.map(|data| Record::from_rdata(name.clone(), 60, data)).collect()
+    let answers = data.filter(|data| data.record_type() == record);
+    answers.map(|data| Record::from_rdata(name.clone(), 60, data)).collect()
 }

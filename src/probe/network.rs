@@ -99,10 +99,10 @@ impl Network {
 
     async fn in_time<T>(
         &self,
-        work: impl Future<Output = Result<T, NetworkError>>,
+        exchange: impl Future<Output = Result<T, NetworkError>>,
     ) -> Result<T, NetworkError> {
         let timeout = NetworkError::Timeout { seconds: self.patience.as_secs() };
-        tokio::time::timeout(self.patience, work).await.unwrap_or(Err(timeout))
+        tokio::time::timeout(self.patience, exchange).await.unwrap_or(Err(timeout))
     }
 
     async fn handshake(&self, host: &str, port: u16) -> Result<Vec<Vec<u8>>, NetworkError> {
@@ -138,10 +138,10 @@ impl Network {
         let bad = |reason: String| NetworkError::Url { reason };
         let url = Url::parse(url).map_err(|error| bad(error.to_string()))?;
         let origin = origin(&url).ok_or_else(|| bad("there is no host".to_owned()))?;
-        let is_asked = self.servers.contains(&origin);
+        let is_configured = self.servers.contains(&origin);
         let (host, port) = origin;
         let bare = host.trim_start_matches('[').trim_end_matches(']');
-        if let Some(ports) = self.ports.filter(|ports| !is_asked && !ports.contains(&port)) {
+        if let Some(ports) = self.ports.filter(|ports| !is_configured && !ports.contains(&port)) {
             let [_, _, check] = ports;
             let reason =
                 format!("port {port} is neither 80 nor 443 nor --http01-check-port ({check})");
@@ -186,7 +186,7 @@ impl Network {
     fn permitted(&self, addresses: Vec<IpAddr>) -> Result<Vec<IpAddr>, NetworkError> {
         let from = if self.is_public.get() { Reach::Public } else { Reach::Private };
         from.leads_to(addresses).map_err(|to| {
-            let reason = format!("{to} is {}", Reach::of(to).words());
+            let reason = format!("{to} is {}", Reach::of(to).description());
             NetworkError::Near { reason }
         })
     }

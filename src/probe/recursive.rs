@@ -54,13 +54,13 @@ impl<'a> Recursive<'a> {
         name: &str,
         record: RecordType,
     ) -> Result<Answer, LookupError> {
-        let asked = encode(name)?;
+        let query_name = encode(name)?;
         let mut faults = Vec::new();
         let first = self.first.load(Ordering::Relaxed);
-        let (after, before) = (self.servers.iter().enumerate(), self.servers.iter().enumerate());
-        for (index, server) in after.skip(first).chain(before.take(first)) {
+        let (latter, former) = (self.servers.iter().enumerate(), self.servers.iter().enumerate());
+        for (index, server) in latter.skip(first).chain(former.take(first)) {
             self.spend(1)?;
-            let fault = match query(self.resolver, server, &asked, record).await {
+            let fault = match query(self.resolver, server, &query_name, record).await {
                 Ok(answer) if has_answered(answer.code) => {
                     self.first.store(index, Ordering::Relaxed);
                     return Ok(answer);

@@ -15,28 +15,28 @@ pub(crate) struct WebServer {
 }
 
 /// Makes the bytes of the answer from the request's head; `None` is no answer.
-type Say = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
+type Responder = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
 impl WebServer {
     /// Listens on `address`, or returns the error.
     pub(crate) async fn on(
         address: SocketAddr,
-        say: impl Fn(&str) -> Option<String> + Send + Sync + 'static,
+        responder: impl Fn(&str) -> Option<String> + Send + Sync + 'static,
     ) -> Option<Self> {
         let socket = TcpListener::bind(address).await.ok()?;
-        Some(Self::serve(socket, None, Arc::new(say)))
+        Some(Self::serve(socket, None, Arc::new(responder)))
     }
 
     /// Listens on a free port of 127.0.0.1.
     pub(crate) async fn start(
-        say: impl Fn(&str) -> Option<String> + Send + Sync + 'static,
+        responder: impl Fn(&str) -> Option<String> + Send + Sync + 'static,
     ) -> Self {
-        Self::on("127.0.0.1:0".parse().unwrap(), say).await.unwrap()
+        Self::on("127.0.0.1:0".parse().unwrap(), responder).await.unwrap()
     }
 
     /// The same, over TLS with an untrusted certificate.
     pub(crate) async fn start_tls(
-        say: impl Fn(&str) -> Option<String> + Send + Sync + 'static,
+        responder: impl Fn(&str) -> Option<String> + Send + Sync + 'static,
     ) -> Self {
         let made = rcgen::generate_simple_self_signed(vec!["wrong.example.org".into()]).unwrap();
         let key = rustls::pki_types::PrivateKeyDer::try_from(made.signing_key.serialize_der());
@@ -48,21 +48,21 @@ impl WebServer {
             .with_single_cert(vec![made.cert.der().clone()], key.unwrap())
             .unwrap();
         let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        Self::serve(socket, Some(TlsAcceptor::from(Arc::new(configuration))), Arc::new(say))
+        Self::serve(socket, Some(TlsAcceptor::from(Arc::new(configuration))), Arc::new(responder))
     }
 
-    fn serve(socket: TcpListener, tls: Option<TlsAcceptor>, say: Say) -> Self {
+    fn serve(socket: TcpListener, tls: Option<TlsAcceptor>, responder: Responder) -> Self {
         let address = socket.local_addr().unwrap();
         let mut task = JoinSet::new();
         task.spawn(async move {
             let mut visits = JoinSet::new();
             loop {
                 let (stream, _) = socket.accept().await.unwrap();
-                let (tls, say) = (tls.clone(), Arc::clone(&say));
+                let (tls, responder) = (tls.clone(), Arc::clone(&responder));
                 visits.spawn(async move {
                     match tls {
-                        Some(tls) => visit(tls.accept(stream).await.unwrap(), &say).await,
-                        None => visit(stream, &say).await,
+                        Some(tls) => visit(tls.accept(stream).await.unwrap(), &responder).await,
+                        None => visit(stream, &responder).await,
                     }
                 });
             }
@@ -71,13 +71,13 @@ impl WebServer {
     }
 }
 
-async fn visit(mut stream: impl AsyncRead + AsyncWrite + Unpin, say: &Say) {
+async fn visit(mut stream: impl AsyncRead + AsyncWrite + Unpin, responder: &Responder) {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
         let Ok(byte) = stream.read_u8().await else { return };
         head.push(byte);
     }
-    match say(&String::from_utf8(head).unwrap()) {
+    match responder(&String::from_utf8(head).unwrap()) {
         // The client may disconnect before everything is sent.
         Some(answer) => {
             drop(stream.write_all(answer.as_bytes()).await);

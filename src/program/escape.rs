@@ -30,8 +30,8 @@ mod tests {
             ("\u{202e}gnp.exe", "\\u{202e}gnp.exe".to_owned()),
             (long.as_str(), format!("{}…", "x".repeat(300))),
         ];
-        for (said, expected) in cases {
-            assert_eq!(shown(said), expected);
+        for (output, expected) in cases {
+            assert_eq!(shown(output), expected);
         }
     }
 }

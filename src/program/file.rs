@@ -85,15 +85,15 @@ impl Program {
             Runner::Root => Walk::new(Some(Trusted::root())),
         };
         let (path, folder) = (self.named.display(), self.folder.display());
-        let words = |error: TrustError| {
+        let error = |error: TrustError| {
             if let TrustError::Io { source, .. } = &error {
                 return Obstacle::new(format_args!("{path}: {source}"));
             }
             let obstacle = Obstacle::new(&error);
             error.remedy().map_or(obstacle.clone(), |remedy| obstacle.advice(remedy))
         };
-        let inside = walk.folder(&self.folder).map_err(words)?.path;
-        let program = walk.look(&self.path).map_err(words)?;
+        let inside = walk.folder(&self.folder).map_err(error)?.path;
+        let program = walk.look(&self.path).map_err(error)?;
         if !program.path.starts_with(&inside) {
             let target = program.path.display();
             return Err(Obstacle::new(format_args!("{path} points outside {folder}, to {target}")));

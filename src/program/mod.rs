@@ -22,23 +22,23 @@ pub enum ProgramError {
     #[error("{reason}")]
     Unusable { reason: String },
     /// It took too long.
-    #[error("{program} was stopped after {seconds} s: {said}")]
+    #[error("{program} was stopped after {seconds} s: {output}")]
     Stopped {
         /// The program, from its folder on.
         program: String,
         seconds: u64,
         /// The last lines of its output.
-        said: String,
+        output: String,
     },
     /// It ended with another exit code than 0, or by a signal.
-    #[error("{program}: {status}: {said}")]
+    #[error("{program}: {status}: {output}")]
     Failed {
         /// The program, from its folder on.
         program: String,
         /// The exit code, or the signal.
         status: String,
         /// The last lines of its output.
-        said: String,
+        output: String,
     },
 }
 

@@ -121,11 +121,11 @@ impl Run<'_> {
             // Without it, the next run waits for the program and does not end it.
             lock.write_all_at(format!("{number:010}\n").as_bytes(), 0).ok();
         }
-        let said = Notice::default();
+        let output = Captured::default();
         let talk = join3(
             write(child.stdin.take(), &self.input),
-            read(child.stdout.take(), &said.out, Keep::First),
-            read(child.stderr.take(), &said.err, Keep::Last),
+            read(child.stdout.take(), &output.out, Keep::First),
+            read(child.stderr.take(), &output.err, Keep::Last),
         );
         let mut talk = std::pin::pin!(talk.fuse());
         let end = wait(&mut child, talk.as_mut(), limits.linger);
@@ -140,15 +140,17 @@ impl Run<'_> {
             }
             group.disband();
             let (program, seconds) = (self.program.to_string(), limits.time.as_secs());
-            return Err(ProgramError::Stopped { program, seconds, said: said.words() });
+            return Err(ProgramError::Stopped { program, seconds, output: output.excerpt() });
         };
         group.disband();
         let program = self.program.to_string();
         match status {
             Ok(status) if status.success() => Ok(()),
-            Ok(status) => {
-                Err(ProgramError::Failed { program, status: words_of(status), said: said.words() })
-            }
+            Ok(status) => Err(ProgramError::Failed {
+                program,
+                status: words_of(status),
+                output: output.excerpt(),
+            }),
             Err(error) => Err(ProgramError::Unusable { reason: format!("{program}: {error}") }),
         }
     }
@@ -226,21 +228,21 @@ enum Keep {
 }
 
 /// Reads to the end and keeps a part, so that a full pipe does not block a verbose program.
-async fn read(pipe: Option<impl AsyncRead + Unpin>, kept: &RefCell<VecDeque<u8>>, keep: Keep) {
+async fn read(pipe: Option<impl AsyncRead + Unpin>, captured: &RefCell<VecDeque<u8>>, keep: Keep) {
     let Some(mut pipe) = pipe else { return };
     let mut buffer = vec![0; 8192];
     while let Ok(length) = pipe.read(&mut buffer).await {
         let Some(new) = buffer.get(..length).filter(|new| !new.is_empty()) else { return };
-        let mut kept = kept.borrow_mut();
+        let mut captured = captured.borrow_mut();
         match keep {
             Keep::First => {
-                let limit = KEPT.saturating_sub(kept.len());
-                kept.extend(new.iter().take(limit));
+                let limit = BUFFERED.saturating_sub(captured.len());
+                captured.extend(new.iter().take(limit));
             }
             Keep::Last => {
-                kept.extend(new);
-                let surplus = kept.len().saturating_sub(KEPT);
-                drop(kept.drain(..surplus));
+                captured.extend(new);
+                let surplus = captured.len().saturating_sub(BUFFERED);
+                drop(captured.drain(..surplus));
             }
         }
     }
@@ -248,17 +250,17 @@ async fn read(pipe: Option<impl AsyncRead + Unpin>, kept: &RefCell<VecDeque<u8>>
 
 /// The beginning of standard output, the end of standard error.
 #[derive(Default)]
-struct Notice {
+struct Captured {
     out: RefCell<VecDeque<u8>>,
     err: RefCell<VecDeque<u8>>,
 }
 
-impl Notice {
+impl Captured {
     /// The last lines of standard error, or else the first line of standard output: the reason may
     /// stand above a line that only says that it failed.
-    fn words(&self) -> String {
-        let text = |kept: &RefCell<VecDeque<u8>>| {
-            let bytes: Vec<u8> = kept.borrow().iter().copied().collect();
+    fn excerpt(&self) -> String {
+        let text = |buffer: &RefCell<VecDeque<u8>>| {
+            let bytes: Vec<u8> = buffer.borrow().iter().copied().collect();
             String::from_utf8_lossy(&bytes).into_owned()
         };
         let (out, err) = (text(&self.out), text(&self.err));
@@ -316,7 +318,7 @@ static STOPPED: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
 const GRACE: Duration = Duration::from_secs(5);
 const LAST_LINES: usize = 3;
 /// Bytes of each output that are kept.
-const KEPT: usize = 64 << 10;
+const BUFFERED: usize = 64 << 10;
 const TRIES: u32 = 20;
 const BUSY_WAIT: Duration = Duration::from_millis(50);
 const SIGNALS: [(i32, &str); 9] = [

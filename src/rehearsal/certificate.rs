@@ -18,7 +18,7 @@ use super::problem::{Problem, ProblemType, with_some};
 use super::reply::{Content, Reply};
 use super::route::Route;
 use super::world::World;
-use super::{Shared, after, crl, lock};
+use super::{Shared, crl, lock, plus};
 
 /// One certificate.
 #[derive(Clone, Debug)]
@@ -117,7 +117,7 @@ pub(super) fn crl(shared: &Shared) -> Reply {
 pub(super) fn signed_crl(shared: &Shared, lifetime: Duration) -> Result<Vec<u8>, rcgen::Error> {
     let (now, world) = (shared.now(), lock(&shared.world));
     let revoked = world.revoked();
-    crl::list(&shared.hierarchy, revoked.into_iter(), now, after(now, lifetime))
+    crl::list(&shared.hierarchy, revoked.into_iter(), now, plus(now, lifetime))
 }
 
 /// What the CA says about the renewal of one certificate. Nothing is checked: a test may suggest
@@ -162,11 +162,11 @@ fn usual(issued: &Issued, now: Timestamp) -> SuggestedRenewal {
     let (start, length) = if issued.revoked.is_some() {
         (super::before(now, Duration::from_hours(1)), Duration::from_mins(30))
     } else {
-        (after(issued.not_before, life / 3 * 2), life / 24)
+        (plus(issued.not_before, life / 3 * 2), life / 24)
     };
     SuggestedRenewal {
         start,
-        end: after(start, length),
+        end: plus(start, length),
         explanation_url: None,
         retry_after: Some(RETRY_AFTER.as_secs().to_string()),
     }

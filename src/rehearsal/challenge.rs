@@ -99,7 +99,7 @@ fn absorb(shared: &Shared, attempt: &Attempt, verdict: Verdict) {
     if authorization.status == AuthorizationState::Pending {
         if valid {
             authorization.status = AuthorizationState::Valid;
-            authorization.expires = super::after(now, shared.options.authorization_lifetime);
+            authorization.expires = super::plus(now, shared.options.authorization_lifetime);
         } else {
             authorization.status = AuthorizationState::Invalid;
         }

@@ -62,13 +62,13 @@ fn dns(detail: String) -> Problem {
 fn incorrect(place: &str, values: &[String], expected: &str) -> Problem {
     let shown = |value: &String| format!("{:?}", value.chars().take(256).collect::<String>());
     let found: Vec<String> = values.iter().take(SHOWN).map(shown).collect();
-    let more = match values.len().saturating_sub(SHOWN) {
+    let omitted = match values.len().saturating_sub(SHOWN) {
         0 => String::new(),
-        more => format!(" and {more} more"),
+        omitted => format!(" and {omitted} more"),
     };
     let found = found.join(", ");
     Problem::unauthorized(format!(
-        "incorrect TXT record at {place}: expected {expected:?}, got {found}{more}"
+        "incorrect TXT record at {place}: expected {expected:?}, got {found}{omitted}"
     ))
 }
 

@@ -256,7 +256,7 @@ impl Rule {
 
     /// Skips this many matching requests first.
     #[must_use]
-    pub fn after(mut self, skip: u32) -> Self {
+    pub fn skipping(mut self, skip: u32) -> Self {
         self.skip = skip;
         self
     }
@@ -553,7 +553,7 @@ mod tests {
         let cases: &[(Rule, &str)] = &[
             (Rule::always(Fault::BadNonce), "xxxxxxxx"),
             (Rule::next(2, Fault::BadNonce), "xx......"),
-            (Rule::next(2, Fault::BadNonce).after(3), "...xx..."),
+            (Rule::next(2, Fault::BadNonce).skipping(3), "...xx..."),
             (Rule::rate(1, 2, Fault::BadNonce), ".x.x.x.x"),
             (Rule::rate(3, 4, Fault::BadNonce), ".xxx.xxx"),
             (Rule::rate(0, 4, Fault::BadNonce), "........"),

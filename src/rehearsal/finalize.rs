@@ -58,7 +58,7 @@ pub(super) fn finalize(
         identifiers: wanted.clone(),
         common_name: csr.common_name.filter(|name| names.contains(&name.to_ascii_lowercase())),
         not_before,
-        not_after: bounds.1.unwrap_or_else(|| super::after(now, shared.options.leaf_lifetime)),
+        not_after: bounds.1.unwrap_or_else(|| super::plus(now, shared.options.leaf_lifetime)),
         crl: shared.options.crl_lifetime.map(|_| shared.url(Route::Crl)),
     };
     let faults = &shared.options.faults;

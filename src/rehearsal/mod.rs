@@ -213,7 +213,7 @@ impl Shared {
     }
 }
 
-fn after(start: Timestamp, span: Duration) -> Timestamp {
+fn plus(start: Timestamp, span: Duration) -> Timestamp {
     start.checked_add(span).unwrap_or(Timestamp::MAX)
 }
 

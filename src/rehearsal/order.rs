@@ -88,7 +88,7 @@ pub(super) fn new_order(
             Problem::new(ProblemType::RateLimited, "too many new orders from this account");
         return Ok(Reply::from(problem).retry_after(Some(wait.to_string())));
     }
-    let expires = super::after(now, shared.options.order_lifetime);
+    let expires = super::plus(now, shared.options.order_lifetime);
     let authorizations = identifiers
         .iter()
         .map(|subject| authorize(shared, world, account, subject, now, expires))
@@ -267,7 +267,7 @@ fn authorize(
     let status = faults.initial_status(&name).unwrap_or(AuthorizationState::Pending);
     let hostile = faults.token(&name);
     let expires = if status == AuthorizationState::Valid {
-        super::after(now, shared.options.authorization_lifetime)
+        super::plus(now, shared.options.authorization_lifetime)
     } else {
         order_expires
     };

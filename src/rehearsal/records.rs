@@ -57,8 +57,8 @@ impl Records {
         self.zones(|zones| zones.change(name, |node| node.addresses = Some(addresses)));
     }
 
-    pub(super) fn zones<T>(&self, work: impl FnOnce(&mut Zones) -> T) -> T {
-        work(&mut lock(&self.0.zones))
+    pub(super) fn zones<T>(&self, edit: impl FnOnce(&mut Zones) -> T) -> T {
+        edit(&mut lock(&self.0.zones))
     }
 
     /// The answer to a message, up to the size that the client accepts; `None` for a message that is

@@ -254,13 +254,14 @@ impl Report {
                 self.message = Some(format!("locked by {holder}"));
             }
             engine::Ending::Pending { order, since, why, overdue } => {
+                let why = why.to_string();
                 self.error = overdue.then(|| Fault {
                     class: FailureClass::Validation,
                     message: why.clone(),
                     failure: None,
                 });
-                let kept = self.details.evidence.order.iter();
-                let challenges = kept.flat_map(|order| &order.challenges);
+                let orders = self.details.evidence.order.iter();
+                let challenges = orders.flat_map(|order| &order.challenges);
                 let checks = challenges.filter_map(|challenge| challenge.check());
                 self.checks = checks.cloned().collect();
                 self.order = Some(order);

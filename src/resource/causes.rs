@@ -12,12 +12,12 @@ pub(crate) fn causes(error: &(dyn Error + 'static)) -> String {
         if is_closed(cause) {
             return CLOSED.to_owned();
         }
-        let words = cause.to_string();
+        let message = cause.to_string();
         if text.is_empty() {
-            text = words;
-        } else if !text.ends_with(&words) {
+            text = message;
+        } else if !text.ends_with(&message) {
             text.push_str(": ");
-            text.push_str(&words);
+            text.push_str(&message);
         }
         next = cause.source();
     }

@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 
 use super::field::Absent;
 use super::{
-    Cron, DnsName, FieldDoc, FieldType, GoDuration, IssuerKind, KeyAlgorithm, KeyEncoding,
+    Choices, Cron, DnsName, FieldDoc, FieldType, GoDuration, IssuerKind, KeyAlgorithm, KeyEncoding,
     Metadata, NamespacedName, Origin, SecretKeySelector, Settings, SignatureAlgorithm, Usage, Used,
-    Words, Zone,
+    Zone,
 };
 
 /// A `cert-manager.io/v1` Certificate, read from a manifest and valid.
@@ -47,7 +47,7 @@ macro_rules! spec {
         )*}
         optional {$(
             $(#[doc = $meaning:literal])+
-            $field:ident $name:literal: $type:ty as $kind:ident $(($words:literal))?, $used:ident
+            $field:ident $name:literal: $type:ty as $kind:ident $(($choices:literal))?, $used:ident
                 $(, default $default:literal)? $(, example $example:literal)?;
         )*}
     ) => {
@@ -83,7 +83,7 @@ macro_rules! spec {
                 },)*
                 $(FieldDoc {
                     name: $name,
-                    kind: FieldType::$kind $((Words($words)))?,
+                    kind: FieldType::$kind $((Choices($choices)))?,
                     used: Used::$used,
                     is_required: false,
                     meaning: concat!($($meaning),+).trim_ascii(),
@@ -136,7 +136,7 @@ spec! {
         /// When renewals may happen.
         renewal "renewal": Option<Renewal> as Object, Both;
         /// What the key may be used for.
-        usages "usages": Vec<Usage> as Words(
+        usages "usages": Vec<Usage> as Choices(
             "signing, digital signature, content commitment, key encipherment, key agreement, \
              data encipherment, cert sign, crl sign, encipher only, decipher only, any, \
              server auth, client auth, code signing, email protection, s/mime, ipsec end system, \
@@ -683,8 +683,8 @@ mod tests {
         for (name, edit) in edits {
             let mut edited = spec.clone();
             edit(&mut edited);
-            let (before, after) = (spec.requested(), edited.requested());
-            let rows = before.iter().zip(&after);
+            let (before, changed) = (spec.requested(), edited.requested());
+            let rows = before.iter().zip(&changed);
             let changed: Vec<&str> =
                 rows.filter(|(one, other)| one != other).map(|(row, _)| row.name).collect();
             assert_eq!(changed, [*name]);

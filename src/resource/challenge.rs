@@ -388,3 +388,18 @@ pub enum Phase {
     /// Wait for the CA's verdict.
     Accepted,
 }
+
+impl Phase {
+    /// Whether the CA has accepted that it validates the challenge; before, it may still be solved
+    /// in another way.
+    pub fn is_accepted(self) -> bool {
+        match self {
+            Self::Accepted => true,
+            Self::Queued
+            | Self::Requeued
+            | Self::Presenting
+            | Self::SelfChecking
+            | Self::Accepting => false,
+        }
+    }
+}

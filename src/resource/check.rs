@@ -62,7 +62,7 @@ impl CheckReport {
     }
 
     /// The requested URL, or the queried name of a TXT record.
-    pub fn asked(&self) -> String {
+    pub fn query(&self) -> String {
         match self {
             Self::Http01(report) => report.url.clone(),
             Self::Dns01(report) => format!("TXT {}", report.name),

@@ -204,9 +204,9 @@ impl Fields {
                         times.extend(offset.to_timestamp(local));
                     }
                     AmbiguousOffset::Gap { .. } => {}
-                    AmbiguousOffset::Fold { before, after } => {
+                    AmbiguousOffset::Fold { before, after: second } => {
                         times.extend(before.to_timestamp(local));
-                        times.extend(after.to_timestamp(local));
+                        times.extend(second.to_timestamp(local));
                     }
                 }
             }
@@ -234,13 +234,13 @@ impl Field {
     fn values(&self, text: &str) -> Result<(u64, bool), CronError> {
         let (mut bits, mut is_open) = (0, false);
         for part in text.split(',') {
-            let (more, open) = self.range(part).ok_or_else(|| CronError::Value {
+            let (part_bits, open) = self.range(part).ok_or_else(|| CronError::Value {
                 part: part.to_owned(),
                 field: self.name,
                 low: self.low,
                 high: self.high,
             })?;
-            bits |= more;
+            bits |= part_bits;
             is_open |= open;
         }
         Ok((bits, is_open))

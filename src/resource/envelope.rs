@@ -494,8 +494,9 @@ mod tests {
         match schema {
             Value::Object(fields) => {
                 fields.retain(|name, value| {
-                    let is_said = matches!(name.as_str(), "description" | "title" | "$schema");
-                    !(is_said && value.is_string())
+                    let is_documentation =
+                        matches!(name.as_str(), "description" | "title" | "$schema");
+                    !(is_documentation && value.is_string())
                 });
                 fields.values_mut().for_each(shape);
             }

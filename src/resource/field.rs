@@ -27,11 +27,11 @@ pub enum FieldType {
     /// Text such as `2160h` or `1h30m`: hours, minutes, seconds; no days.
     Duration,
     /// One of these words.
-    Word(Words),
+    Word(Choices),
     /// A list of text.
     Texts,
     /// A list of these words.
-    Words(Words),
+    Choices(Choices),
     /// A mapping from text to text.
     TextMap,
     /// A mapping with fields of its own.
@@ -51,7 +51,7 @@ impl FieldType {
             Self::Text | Self::Duration | Self::Word(_) => "string",
             Self::Bool => "boolean",
             Self::Integer => "integer",
-            Self::Texts | Self::Words(_) => "[]string",
+            Self::Texts | Self::Choices(_) => "[]string",
             Self::TextMap => "map[string]string",
             Self::Object | Self::SecretRef => "Object",
             Self::Objects => "[]Object",
@@ -62,9 +62,9 @@ impl FieldType {
 
 /// Words with commas between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Words(pub &'static str);
+pub struct Choices(pub &'static str);
 
-impl Words {
+impl Choices {
     /// One by one.
     pub fn list(self) -> impl Iterator<Item = &'static str> {
         self.0.split(", ")
@@ -84,7 +84,7 @@ pub enum Used {
 
 impl Used {
     /// In words.
-    pub fn words(self) -> &'static str {
+    pub fn users(self) -> &'static str {
         match self {
             Self::Both => "cert-manager and certctl",
             Self::Cluster => "a cluster; certctl accepts it and does not use it",

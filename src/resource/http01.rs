@@ -9,6 +9,11 @@ use thiserror::Error;
 /// both ends.
 pub const CHALLENGE_PATH: &str = "/.well-known/acme-challenge/";
 
+/// Where a CA requests a token of a name: over HTTP, at port 80.
+pub fn challenge_url(name: impl fmt::Display, token: &str) -> String {
+    format!("http://{name}{CHALLENGE_PATH}{token}")
+}
+
 /// A request with this header is a self-check, of this process or another; it is answered like
 /// any other but not counted as a hit. A stranger who sends it only hides his own request.
 pub const SELF_CHECK_HEADER: &str = "x-certctl-self-check";

@@ -322,7 +322,7 @@ mod tests {
         Ledger::new(published, Some(ACCOUNT), &[], log, &AccountLimits::default(), now)
     }
 
-    fn words(ledger: &Ledger, names: &[&str], renews: bool, now: Timestamp) -> Vec<String> {
+    fn messages(ledger: &Ledger, names: &[&str], renews: bool, now: Timestamp) -> Vec<String> {
         let mut names: Vec<String> = names.iter().map(ToString::to_string).collect();
         names.sort_unstable();
         let spending = Spending { names: &names, renews, registers: false, exempt: false };
@@ -346,7 +346,7 @@ mod tests {
         ];
         let ledger = ledger(&log, at(4));
         assert_eq!(
-            words(&ledger, &["*.example.co.uk", "y.github.io"], false, at(4)),
+            messages(&ledger, &["*.example.co.uk", "y.github.io"], false, at(4)),
             [
                 "1 of 300 new orders in 3h",
                 "3 of 50 this week for example.co.uk",
@@ -355,9 +355,9 @@ mod tests {
             ]
         );
         let renewal = ["3 of 5 this week for exactly these names"];
-        assert_eq!(words(&ledger, &["a.example.co.uk"], false, at(4)), renewal);
+        assert_eq!(messages(&ledger, &["a.example.co.uk"], false, at(4)), renewal);
         let adopted = ["1 of 5 this week for exactly these names"];
-        assert_eq!(words(&ledger, &["new.example.co.uk"], true, at(4)), adopted);
+        assert_eq!(messages(&ledger, &["new.example.co.uk"], true, at(4)), adopted);
     }
 
     #[test]
@@ -404,10 +404,10 @@ mod tests {
         let mut ledger = Ledger::new(published, None, &accounts, &[], &known, at(10));
         let names = ["*.example.com".to_owned()];
         let spending = Spending { names: &names, renews: true, registers: true, exempt: false };
-        let words: Vec<_> =
+        let messages: Vec<_> =
             ledger.spent(spending, at(10)).iter().map(ToString::to_string).collect();
         assert_eq!(
-            words,
+            messages,
             [
                 "10 of 10 new accounts in 3h",
                 "1 of 5 this week for exactly these names",
@@ -443,10 +443,10 @@ mod tests {
         assert_eq!(reserve(&mut ledger, "example.org"), at(50));
         let names = ["example.net".to_owned()];
         let spending = Spending { names: &names, renews: false, registers: true, exempt: false };
-        let words: Vec<_> =
+        let messages: Vec<_> =
             ledger.spent(spending, at(50)).iter().map(ToString::to_string).collect();
         assert_eq!(
-            words,
+            messages,
             [
                 "2 of 300 new orders in 3h",
                 "1 of 50 this week for example.net",
@@ -468,11 +468,11 @@ mod tests {
         let ledger = Ledger::new(published, Some(ACCOUNT), &[account], &log, &known, at(59));
         let names = ["example.com".to_owned()];
         let spending = Spending { names: &names, renews: false, registers: true, exempt: false };
-        let words: Vec<_> =
+        let messages: Vec<_> =
             ledger.spent(spending, at(59)).iter().map(ToString::to_string).collect();
         // That it was issued stays true.
         let expected = ["1 of 10 new accounts in 3h", "1 of 5 this week for exactly these names"];
-        assert_eq!(words, expected);
+        assert_eq!(messages, expected);
     }
 
     #[test]

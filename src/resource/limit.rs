@@ -179,9 +179,9 @@ mod tests {
             ("Service busy; retry later.", Scope::Account),
             ("", Scope::Account),
         ];
-        for (words, expected) in cases {
-            let found = Scope::of(&problem(&format!("{words} {in_the_last}")), &names());
-            assert_eq!(found, expected, "{words}");
+        for (retry_text, expected) in cases {
+            let found = Scope::of(&problem(&format!("{retry_text} {in_the_last}")), &names());
+            assert_eq!(found, expected, "{retry_text}");
         }
     }
 

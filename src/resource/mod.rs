@@ -77,13 +77,13 @@ pub use failure::{
     CaFailure, CaFault, Cause, CauseKind, ChallengeFailure, Doing, Failure, FailureClass,
     OrderFailure, ProgramFailure, ProviderFailure, ProviderFault, Waiting,
 };
-pub use field::{FieldDoc, FieldType, Used, Words};
+pub use field::{Choices, FieldDoc, FieldType, Used};
 pub use go_duration::{GoDuration, GoDurationError};
 pub use hex::hex;
 pub use host::host_of;
 pub use http01::{
     CHALLENGE_PATH, RECEIVED_HOST_HEADER, SELF_CHECK_HEADER, Token, TokenError,
-    UNKNOWN_TOKEN_HEADER,
+    UNKNOWN_TOKEN_HEADER, challenge_url,
 };
 pub use issuer::{
     Acme, ExternalAccountBinding, Http01, Issuer, IssuerKind, RenewalInformationSource, Selector,
@@ -111,8 +111,8 @@ pub use revocation::{
 };
 pub use rollback::Rollback;
 pub use secret::{
-    DataLink, KeptPair, PublishedFormats, PublishedKeystore, PublishedPair, Remedy, Repair,
-    SecretFiles, SecretLinks, SecretMetadata, annotation, annotations_of, csv, keystore,
+    DataLink, PublishedFormats, PublishedKeystore, PublishedPair, Remedy, Repair, SecretFiles,
+    SecretLinks, SecretMetadata, StoredPair, annotation, annotations_of, csv, keystore,
 };
 pub use secret_key_selector::SecretKeySelector;
 pub use selection::pick_solver;

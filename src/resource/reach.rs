@@ -65,7 +65,7 @@ impl Reach {
     }
 
     /// In words, for messages.
-    pub fn words(self) -> &'static str {
+    pub fn description(self) -> &'static str {
         match self {
             Self::Host => "an address of this machine",
             Self::Link => "a link-local or metadata address",

@@ -143,7 +143,7 @@ impl std::fmt::Debug for SecretFiles {
 
 /// One kept set, decoded.
 #[derive(Clone, Debug, PartialEq)]
-pub struct KeptPair {
+pub struct StoredPair {
     /// Its folder's name.
     pub name: String,
     /// The revision it was published as; 0 for an adopted pair.
@@ -154,7 +154,7 @@ pub struct KeptPair {
     pub pair: Result<PublishedPair, String>,
 }
 
-impl KeptPair {
+impl StoredPair {
     /// The set that must stay beside the live one when another pair is published: none when the
     /// live one is good, else the newest good one that is not of the certificate to be published.
     pub fn last_good<'a>(sets: &'a [Self], fingerprint: &str) -> Option<&'a str> {

@@ -48,7 +48,7 @@ pub struct CertificateRecord {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attempted_inputs: Vec<String>,
     /// The last stage of a failure that ran the operator's `on-failure` hook.
-    #[serde(default, skip_serializing_if = "is_none_told")]
+    #[serde(default, skip_serializing_if = "is_no_stage")]
     pub alerted: u8,
     /// The deployments of the live files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -86,7 +86,7 @@ impl CertificateRecord {
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
-fn is_none_told(stage: &u8) -> bool {
+fn is_no_stage(stage: &u8) -> bool {
     *stage == 0
 }
 

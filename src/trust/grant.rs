@@ -118,8 +118,13 @@ pub fn command_for_foreign(path: &Path, owner: u32, user: u32) -> Remedy {
 
 /// What stands before a command where sudo started this process: the user who typed it is not root.
 fn sudo_typed(otherwise: &'static str) -> &'static str {
+    if is_by_sudo() { "sudo " } else { otherwise }
+}
+
+/// Whether sudo started this process, for a user who is not root.
+pub fn is_by_sudo() -> bool {
     let is_root = rustix::process::geteuid().is_root() || may_become_root();
-    if is_root && std::env::var_os("SUDO_USER").is_some() { "sudo " } else { otherwise }
+    is_root && std::env::var_os("SUDO_USER").is_some_and(|user| !user.is_empty())
 }
 
 /// The first folder on the way to this one that this process may not search; none is missing before

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::notes::Notes;
-use super::outline::{KeptOutline, Outline};
+use super::outline::{Outline, RecordOutline};
 use super::settings::Settings;
 use super::target::NameTarget;
 use crate::acme::RequestCounts;
@@ -56,7 +56,7 @@ pub struct Workspace {
     /// By namespace and name.
     pub(super) records: Vec<(NamespacedName, CertificateRecord)>,
     /// The outlines of the records, by namespace and name, where these are not kept.
-    pub(super) kept_outlines: Vec<(NamespacedName, KeptOutline)>,
+    pub(super) outlines: Vec<(NamespacedName, RecordOutline)>,
     keeps_records: bool,
     /// The certificates whose record cannot be read, and why.
     pub(super) damaged: Vec<(NamespacedName, String)>,
@@ -130,7 +130,7 @@ impl Workspace {
             manifests: Manifests::new(Options::default()),
             state,
             records: Vec::new(),
-            kept_outlines: Vec::new(),
+            outlines: Vec::new(),
             keeps_records: true,
             damaged: Vec::new(),
             absolute_paths: RefCell::default(),
@@ -189,13 +189,13 @@ impl Workspace {
         let keep =
             |name: NamespacedName, record: Result<CertificateRecord, StoreError>| match record {
                 Ok(record) if self.keeps_records => records.push((name, record)),
-                Ok(record) => outlines.push((name, KeptOutline::from(record))),
+                Ok(record) => outlines.push((name, RecordOutline::from(record))),
                 Err(error) => damaged.push((name, error.to_string())),
             };
         Records::new(&self.state).each_certificate(self.scope.names(), keep).await?;
         records.sort_by(|(one, _), (other, _)| one.cmp(other));
         outlines.sort_by(|(one, _), (other, _)| one.cmp(other));
-        (self.records, self.kept_outlines, self.damaged) = (records, outlines, damaged);
+        (self.records, self.outlines, self.damaged) = (records, outlines, damaged);
         Ok(())
     }
 
@@ -258,7 +258,7 @@ impl Workspace {
     /// The outlines of all records that can be read, by namespace and name.
     pub(super) fn outlines(&self) -> impl Iterator<Item = (&NamespacedName, Outline<'_>)> {
         let whole = self.records.iter().map(|(name, record)| (name, record.into()));
-        whole.chain(self.kept_outlines.iter().map(|(name, kept)| (name, kept.outline())))
+        whole.chain(self.outlines.iter().map(|(name, outline)| (name, outline.outline())))
     }
 
     /// The outline of the record of a certificate, if that can be read.
@@ -266,8 +266,8 @@ impl Workspace {
         if let Some(record) = self.record(name) {
             return Some(record.into());
         }
-        let found = self.kept_outlines.binary_search_by(|(known, _)| known.cmp(name)).ok()?;
-        self.kept_outlines.get(found).map(|(_, kept)| kept.outline())
+        let found = self.outlines.binary_search_by(|(known, _)| known.cmp(name)).ok()?;
+        self.outlines.get(found).map(|(_, outline)| outline.outline())
     }
 }
 

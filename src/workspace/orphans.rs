@@ -74,7 +74,7 @@ impl Workspace {
     /// The readable orders of a certificate, oldest first.
     pub async fn orders(&self, name: &NamespacedName) -> Result<Vec<Order>, StoreError> {
         let all = Records::new(&self.state).all_orders(name).await?;
-        Ok(all.into_iter().filter_map(|(_, kept)| Some(kept.ok()?.value)).collect())
+        Ok(all.into_iter().filter_map(|(_, stored)| Some(stored.ok()?.value)).collect())
     }
 
     /// Whether a run holds the certificate's lock: then it was not interrupted.

@@ -39,7 +39,7 @@ impl<'a> From<&'a CertificateRecord> for Outline<'a> {
 
 /// An outline whose record is not kept.
 #[derive(Debug)]
-pub(super) struct KeptOutline {
+pub(super) struct RecordOutline {
     since: Timestamp,
     secret_name: String,
     manifest: Option<PathBuf>,
@@ -48,7 +48,7 @@ pub(super) struct KeptOutline {
     has_attempts: bool,
 }
 
-impl From<CertificateRecord> for KeptOutline {
+impl From<CertificateRecord> for RecordOutline {
     fn from(record: CertificateRecord) -> Self {
         let Outline { since, is_issuing, has_attempts, .. } = Outline::from(&record);
         let CertificateRecord { secret_name, manifest, references, .. } = record;
@@ -56,7 +56,7 @@ impl From<CertificateRecord> for KeptOutline {
     }
 }
 
-impl KeptOutline {
+impl RecordOutline {
     /// What it says.
     pub(super) fn outline(&self) -> Outline<'_> {
         Outline {

@@ -109,8 +109,10 @@ impl Owners {
     pub fn revocation(&self, leaf: &LeafFacts) -> Option<&Revocation> {
         let (workspace, _) = self.known.as_ref()?;
         let mut records = workspace.records().iter();
-        let asked = |record| revocation::of(record, &leaf.fingerprint);
-        records.find_map(|(_, record)| asked(record).filter(|asked| asked.revoked_at.is_some()))
+        let revocation_of = |record| revocation::of(record, &leaf.fingerprint);
+        records.find_map(|(_, record)| {
+            revocation_of(record).filter(|revocation_of| revocation_of.revoked_at.is_some())
+        })
     }
 
     /// The issuer of a Certificate.

@@ -235,10 +235,10 @@ impl Course {
         }
         if let Step::Defer { until, why } = step {
             let (reason, message) = match first_trigger(then, now) {
-                _ if then.is_issuing() => asked_for(&then.record),
+                _ if then.is_issuing() => issuing_condition(&then.record),
                 due => due.map(|due| (due.reason, due.message)).unzip(),
             };
-            let wait = Some(Wait { until: Some(*until), why: words(then, why) });
+            let wait = Some(Wait { until: Some(*until), why: deferral_reason(then, why) });
             let message = message.unwrap_or_default();
             return Self { wait, ..Self::new(Action::Wait, reason, message) };
         }
@@ -250,7 +250,7 @@ impl Course {
             return Self { wait, ..Self::new(Action::Wait, due.0, due.1.unwrap_or_default()) };
         }
         if then.is_issuing() {
-            let (reason, message) = asked_for(&then.record);
+            let (reason, message) = issuing_condition(&then.record);
             let is_renewal = reason == Some(Reason::Renewing);
             let action = if is_renewal { Action::Renew } else { Action::Issue };
             return Self::new(action, reason, message.unwrap_or_default());
@@ -338,7 +338,7 @@ impl Item {
         let (course, also) = course.with_repair(also, dry_run);
         let issues = matches!(course.action, Action::Issue | Action::Renew);
         let is_due = issues || course.action == Action::Wait;
-        let not_kept = dry_run.not_kept.clone().filter(|_| is_due);
+        let why_replaced = dry_run.why_replaced.clone().filter(|_| is_due);
         let order = continued(dry_run).filter(|_| issues);
         Self {
             namespace: snapshot.certificate.metadata.namespace.clone(),
@@ -346,7 +346,7 @@ impl Item {
             action: course.action,
             also,
             reason: course.reason,
-            message: not_kept.unwrap_or(course.message),
+            message: why_replaced.unwrap_or(course.message),
             wait: course.wait,
             differs: differs(snapshot),
             names: names(snapshot),
@@ -380,7 +380,7 @@ impl Item {
         let names = limit::names(snapshot);
         let spending = limit::spending(snapshot, &names, now);
         if let Some(refusal) = known.refusal(&names, spending.renews, now) {
-            let why = words(snapshot, &Deferral::RetryAfter);
+            let why = deferral_reason(snapshot, &Deferral::RetryAfter);
             self.wait = Some(Wait { until: Some(refusal.until), why });
         } else if let Some(ledger) = ledger {
             self.limits = ledger.spent(spending, now);
@@ -427,12 +427,12 @@ fn continued(dry_run: &DryRun) -> Option<&Order> {
 }
 
 /// Reason and message of the Issuing condition.
-fn asked_for(record: &CertificateRecord) -> (Option<Reason>, Option<String>) {
+fn issuing_condition(record: &CertificateRecord) -> (Option<Reason>, Option<String>) {
     let condition = record.status.condition(ConditionType::Issuing);
     condition.map(|condition| (condition.reason, condition.message.clone())).unzip()
 }
 
-fn words(snapshot: &Snapshot, why: &Deferral) -> String {
+fn deferral_reason(snapshot: &Snapshot, why: &Deferral) -> String {
     match why {
         Deferral::Backoff { attempts: 1 } => "backing off after 1 failure".to_owned(),
         Deferral::Backoff { attempts } => format!("backing off after {attempts} failures"),

@@ -37,6 +37,26 @@ pub struct Lack {
 }
 
 impl Lack {
+    /// Whether this task needs it.
+    pub fn is_of(&self, task: &Task) -> bool {
+        let Task { certificate, issuer, .. } = task;
+        match &self.certificate {
+            Some(name) => *name == certificate.metadata.key(),
+            None => {
+                let issuer = ObjectId { kind: issuer.kind.to_string(), key: issuer.metadata.key() };
+                let uses = |solver| solvers_of(task).any(|used| used == solver);
+                self.object == issuer && self.solver().is_none_or(uses)
+            }
+        }
+    }
+
+    /// The solver of the Issuer that the field is in.
+    fn solver(&self) -> Option<usize> {
+        let [spec, acme, solvers, index, ..] = self.unmet.path.as_slice() else { return None };
+        let is_solver = [&**spec, &**acme, &**solvers] == ["spec", "acme", "solvers"];
+        is_solver.then(|| index.trim_matches(['[', ']']).parse().ok())?
+    }
+
     /// It at the field that names it.
     pub fn diagnostic(self, loaded: &Loaded) -> Diagnostic {
         let Self { object, origin, unmet, .. } = self;
@@ -56,6 +76,15 @@ fn diagnostics(lacks: Vec<Lack>, loaded: &Loaded) -> Vec<Diagnostic> {
         }
     }
     found
+}
+
+/// The solvers of a task's Issuer that its names use.
+fn solvers_of(task: &Task) -> impl Iterator<Item = usize> {
+    let Task { certificate, issuer, .. } = task;
+    names_of(certificate).into_iter().filter_map(|name| {
+        let solver = solver_for(issuer, certificate, &name)?;
+        issuer.acme.solvers.iter().position(|one| std::ptr::eq(one, solver))
+    })
 }
 
 impl Settings {
@@ -172,11 +201,9 @@ impl Workspace {
             return Ok(Vec::new());
         }
         let mut used: Vec<Used<'_>> = Vec::new();
-        for Task { certificate, issuer, .. } in tasks {
-            let chosen = names_of(certificate).into_iter().filter_map(|name| {
-                let solver = solver_for(issuer, certificate, &name)?;
-                issuer.acme.solvers.iter().position(|one| std::ptr::eq(one, solver))
-            });
+        for &task in tasks {
+            let issuer = &task.issuer;
+            let chosen = solvers_of(task);
             let known = used.iter_mut().find(|one| {
                 (one.issuer.kind, one.issuer.metadata.key()) == (issuer.kind, issuer.metadata.key())
             });

@@ -194,7 +194,7 @@ impl Workspace {
     /// That the live certificate is revoked, and not replaced until the user requests it.
     pub async fn unreplaced(&self, name: &NamespacedName) -> Option<String> {
         let record = self.record(name)?;
-        if !record.revocations.iter().any(|asked| asked.without_replacement) {
+        if !record.revocations.iter().any(|revocation| revocation.without_replacement) {
             return None;
         }
         revocation::unreplaced(record, &self.live_leaf(name).await.ok()??)
@@ -236,12 +236,12 @@ impl Workspace {
         let lock = Lock::Certificate(name.clone());
         let _lease = self.state.lock(&lock, self.settings.options.lock_timeout).await?;
         let records = Records::new(&self.state);
-        let Some(kept) = records.certificate(name).await? else { return Ok(Vec::new()) };
-        let owed = kept.value.revocations.iter().filter(|asked| asked.is_owed());
+        let Some(stored) = records.certificate(name).await? else { return Ok(Vec::new()) };
+        let owed = stored.value.revocations.iter().filter(|revocation| revocation.is_owed());
         let owed: Vec<Revocation> = owed.cloned().collect();
         if !owed.is_empty() {
-            let (record, events) = revocation::cancelled(&kept.value, SystemClock.now());
-            records.put_certificate(name, &record, Some(&kept.revision)).await?;
+            let (record, events) = revocation::cancelled(&stored.value, SystemClock.now());
+            records.put_certificate(name, &record, Some(&stored.revision)).await?;
             self.state.journal(name, &events).await?;
         }
         Ok(owed)
@@ -278,11 +278,11 @@ impl Workspace {
         let lock = Lock::Certificate(name.clone());
         let _lease = self.state.lock(&lock, self.settings.options.lock_timeout).await?;
         let records = Records::new(&self.state);
-        let Some(kept) = records.certificate(name).await? else { return Ok(()) };
-        let Some((record, event)) = revocation::noted(&kept.value, leaf, reason, now) else {
+        let Some(stored) = records.certificate(name).await? else { return Ok(()) };
+        let Some((record, event)) = revocation::noted(&stored.value, leaf, reason, now) else {
             return Ok(());
         };
-        records.put_certificate(name, &record, Some(&kept.revision)).await?;
+        records.put_certificate(name, &record, Some(&stored.revision)).await?;
         self.state.journal(name, &[event]).await
     }
 }

@@ -18,7 +18,7 @@ use super::open::Workspace;
 use super::run::RunError;
 use super::settings::Settings;
 use crate::controller::revocation::{
-    self, KEPT_AT_MOST, LOOK_AGAIN, LOOK_EVERY, is_fresh, is_sampled,
+    self, LONGEST_RETENTION, LOOK_AGAIN, LOOK_EVERY, is_fresh, is_sampled,
 };
 use crate::engine::Task;
 use crate::engine::inputs::digest_of;
@@ -161,14 +161,14 @@ impl Workspace {
         now: Timestamp,
     ) -> Seen {
         let digest = digest_of(url.as_bytes());
-        let kept = self.state.kept_crl(&digest).ok().flatten();
-        let kept =
-            kept.and_then(|(bytes, at)| Some((at, revoked_by(&bytes, url, named, now).ok()?)));
-        let kept = match kept {
+        let cached = self.state.kept_crl(&digest).ok().flatten();
+        let cached =
+            cached.and_then(|(bytes, at)| Some((at, revoked_by(&bytes, url, named, now).ok()?)));
+        let cached = match cached {
             Some((at, (revoked, until))) if is_fresh(at, until, now) => {
                 return Seen { revoked, is_missing: false };
             }
-            kept => kept.map(|(_, (revoked, _))| revoked),
+            cached => cached.map(|(_, (revoked, _))| revoked),
         };
         let refused = match network.fetch(url, None).await {
             Ok(bytes) => match revoked_by(&bytes, url, named, now) {
@@ -184,7 +184,7 @@ impl Workspace {
         };
         tracing::debug!(url, error = refused, "there is no CRL to believe; another try later");
         // The kept one is outdated here, and not in itself.
-        Seen { revoked: kept.unwrap_or_default(), is_missing: true }
+        Seen { revoked: cached.unwrap_or_default(), is_missing: true }
     }
 
     fn note_looks(
@@ -199,7 +199,7 @@ impl Workspace {
         // What was missed stays in the sample.
         let missed = || before.map_or_else(|| ago(LOOK_EVERY), |before| before.done.min(now));
         let done = if is_missing { missed() } else { now };
-        Ok(self.state.note_looks(Looks { done, next }, ago(KEPT_AT_MOST))?)
+        Ok(self.state.note_looks(Looks { done, next }, ago(LONGEST_RETENTION))?)
     }
 }
 

@@ -253,7 +253,7 @@ impl Workspace {
         &self,
         of: Selection,
         is_only_shown: bool,
-        is_asked: impl Fn(&Certificate, &BTreeSet<PathBuf>) -> bool,
+        is_selected: impl Fn(&Certificate, &BTreeSet<PathBuf>) -> bool,
     ) -> Targets {
         let Selection { loaded, named, mut orphans, .. } = of;
         // The manifest of one that moved to another file is not gone.
@@ -265,7 +265,7 @@ impl Workspace {
             let Metadata { namespace, labels, .. } = &certificate.metadata;
             let settings = &self.settings;
             self.scope.contains(&certificate.metadata.key())
-                && is_asked(certificate, &named)
+                && is_selected(certificate, &named)
                 && settings.namespace.as_ref().is_none_or(|wanted| wanted == namespace)
                 && settings.selector.as_ref().is_none_or(|selector| selector.matches(labels))
         };

@@ -238,22 +238,24 @@ impl CertificateView {
 
     /// The revocation of the live certificate, once the CA has confirmed it.
     pub fn revoked(&self) -> Option<&Revocation> {
-        let asked = self.record.as_ref().zip(self.readable_leaf());
-        let asked = asked.and_then(|(record, leaf)| revocation::of(record, &leaf.fingerprint));
-        asked.filter(|asked| asked.revoked_at.is_some())
+        let requested = self.record.as_ref().zip(self.readable_leaf());
+        let requested =
+            requested.and_then(|(record, leaf)| revocation::of(record, &leaf.fingerprint));
+        requested.filter(|requested| requested.revoked_at.is_some())
     }
 
     /// The oldest revocation that the CA has not confirmed yet: of the live certificate, or of one
     /// before it.
     pub fn owed_revocation(&self) -> Option<&Revocation> {
-        self.record.as_ref()?.revocations.iter().find(|asked| asked.is_owed())
+        self.record.as_ref()?.revocations.iter().find(|requested| requested.is_owed())
     }
 
     /// Whether it was revoked without a replacement (until the user requests one).
     pub fn ends_here(&self) -> bool {
-        let asked = self.record.as_ref().zip(self.readable_leaf());
-        let asked = asked.and_then(|(record, leaf)| revocation::of(record, &leaf.fingerprint));
-        asked.is_some_and(|asked| asked.without_replacement)
+        let requested = self.record.as_ref().zip(self.readable_leaf());
+        let requested =
+            requested.and_then(|(record, leaf)| revocation::of(record, &leaf.fingerprint));
+        requested.is_some_and(|requested| requested.without_replacement)
     }
 
     /// The rollback that made the live pair live; it stays until its renewal.

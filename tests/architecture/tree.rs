@@ -48,27 +48,31 @@ pub(crate) struct Leaf {
     pub(crate) alias: Option<String>,
 }
 
+/// The path and text of each file of `src`.
+pub(crate) fn sources() -> Vec<(String, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut folders = vec![root.join("src")];
+    let mut texts = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let text = std::fs::read_to_string(&path).unwrap();
+                let relative = path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
+                texts.push((relative, text));
+            }
+        }
+    }
+    texts
+}
+
 impl Tree {
     /// The project's own sources.
     pub(crate) fn read() -> Self {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let mut folders = vec![root.join("src")];
-        let mut texts = Vec::new();
-        while let Some(folder) = folders.pop() {
-            for entry in std::fs::read_dir(folder).unwrap() {
-                let path = entry.unwrap().path();
-                if path.is_dir() {
-                    folders.push(path);
-                } else if path.extension().is_some_and(|extension| extension == "rs") {
-                    let text = std::fs::read_to_string(&path).unwrap();
-                    let relative = path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
-                    texts.push((relative, text));
-                }
-            }
-        }
-        let texts: Vec<_> =
-            texts.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
-        Self::of(&texts)
+        let sources = sources();
+        Self::of(&sources.iter().map(|(path, text)| (&**path, &**text)).collect::<Vec<_>>())
     }
 
     /// Files by their paths and texts.

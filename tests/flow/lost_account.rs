@@ -133,7 +133,7 @@ fn those_who_share_an_account_make_it_again_once() {
         let name = format!("c{number}");
         world.write(&format!("config/{name}.yaml"), &CertificateYaml::new(&name));
     }
-    world.fault(Rule::next(1, Fault::ForgetAccounts).on(RequestKind::NewOrder).after(5));
+    world.fault(Rule::next(1, Fault::ForgetAccounts).on(RequestKind::NewOrder).skipping(5));
     let run = world.issue().ends_in(0);
     assert_eq!(run.stderr.matches(REGISTERED_AGAIN).count(), 1, "{}", run.stderr);
     assert_eq!(world.ca.created(RequestKind::NewAccount), 2);
@@ -154,7 +154,7 @@ fn two_processes_that_share_an_account_make_it_again_once() {
         let issuer = world.issuer();
         world.write(&format!("{part}.yaml"), &format!("{issuer}---\n{}", all.join("---\n")))
     });
-    world.fault(Rule::next(1, Fault::ForgetAccounts).on(RequestKind::NewOrder).after(2));
+    world.fault(Rule::next(1, Fault::ForgetAccounts).on(RequestKind::NewOrder).skipping(2));
     let children = files.map(|file| world.start_certctl(&["issue", file.to_str().unwrap()]));
     let runs: Vec<Run> = children.into_iter().map(finish).collect();
     for run in runs {

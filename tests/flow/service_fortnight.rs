@@ -114,7 +114,7 @@ impl Ahead {
         if let Kill::WithItsRun(requests) = kill {
             // The next one after these gets no answer, so that the run does not get further.
             let never = Rule::next(1, Fault::Delay(Duration::from_hours(24)));
-            self.world.fault(never.after(requests));
+            self.world.fault(never.skipping(requests));
         }
         self.move_to(seconds);
         let moved = now(&self.seconds);

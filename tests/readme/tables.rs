@@ -82,7 +82,7 @@ fn row(kind: Kind, field: &Field, above: &[&str]) -> Vec<String> {
     let mut meaning = vec![as_markdown(field.rule)];
     if let Type::Word(words) = field.kind {
         meaning.push(format!("One of {}.", words.0));
-    } else if let Type::Words(words) = field.kind {
+    } else if let Type::Choices(words) = field.kind {
         meaning.push(format!("Any of {}.", words.0));
     }
     let inside = below(kind, field.path);

@@ -14,7 +14,7 @@ async fn half_of_all_nonces_may_be_refused() {
     })
     .await;
     let session = session(&fake);
-    session.new_order(&asked()).await.unwrap();
+    session.new_order(&new_order()).await.unwrap();
     session.accept(&fake.url("/chall/1")).await.unwrap();
     session.order(&fake.url("/order/1")).await.unwrap();
     assert_eq!(fake.count("/nonce"), 1);
@@ -31,7 +31,7 @@ async fn a_ca_that_refuses_every_nonce_is_given_up() {
     })
     .await;
     let session = session(&fake);
-    let error = session.new_order(&asked()).await.unwrap_err();
+    let error = session.new_order(&new_order()).await.unwrap_err();
     assert!(error.is_problem("badNonce"), "{error}");
     assert_eq!(fake.count("/new-order"), 21);
     session.accept(&fake.url("/chall/1")).await.unwrap_err();
@@ -130,7 +130,7 @@ async fn rate_limits_come_back_with_their_wait() {
             })
         })
         .await;
-        let error = session(&fake).new_order(&asked()).await.unwrap_err();
+        let error = session(&fake).new_order(&new_order()).await.unwrap_err();
         let problem = Box::new(Problem {
             status: Some(429),
             kind: "urn:ietf:params:acme:error:rateLimited".into(),
@@ -154,7 +154,7 @@ async fn only_what_reads_is_repeated_when_the_ca_is_down() {
         let session = session(&fake);
         let errors = [
             session.order(&fake.url("/order/1")).await.unwrap_err(),
-            session.new_order(&asked()).await.unwrap_err(),
+            session.new_order(&new_order()).await.unwrap_err(),
             session.accept(&fake.url("/chall/1")).await.unwrap_err(),
             session.finalize(&fake.url("/order/1"), &fake.url("/fin"), b"x").await.unwrap_err(),
         ];
@@ -238,7 +238,7 @@ async fn a_directory_that_moved_is_fetched_again() {
     })
     .await;
     let client = fake.client();
-    session_of(&fake, &client).new_order(&asked()).await.unwrap();
+    session_of(&fake, &client).new_order(&new_order()).await.unwrap();
     let expected = [
         "GET /dir",
         "HEAD /old-nonce",
@@ -254,7 +254,7 @@ async fn a_directory_that_moved_is_fetched_again() {
 async fn a_directory_of_an_earlier_run_is_used_for_an_hour_and_until_one_of_its_urls_fails() {
     let fake = Fake::start(good).await;
     let first = fake.client();
-    session_of(&fake, &first).new_order(&asked()).await.unwrap();
+    session_of(&fake, &first).new_order(&new_order()).await.unwrap();
     let (body, _) = first.fetched_directory().unwrap();
     let moved = |name: &str| {
         let mut old: Value = serde_json::from_slice(&body).unwrap();
@@ -263,7 +263,7 @@ async fn a_directory_of_an_earlier_run_is_used_for_an_hour_and_until_one_of_its_
     };
     let minute = Duration::from_mins(1);
     let usual = ["GET /dir", "HEAD /nonce", "POST /new-order"].as_slice();
-    for (kept, age, expected) in [
+    for (cached, age, expected) in [
         (body.clone(), minute, &usual[1..]),
         (body.clone(), Duration::from_hours(1), usual),
         (Bytes::from("{}"), minute, usual),
@@ -272,8 +272,8 @@ async fn a_directory_of_an_earlier_run_is_used_for_an_hour_and_until_one_of_its_
     ] {
         let before = fake.requests().len();
         let client = fake.client();
-        client.reuse_directory(kept, age);
-        session_of(&fake, &client).new_order(&asked()).await.unwrap();
+        client.reuse_directory(cached, age);
+        session_of(&fake, &client).new_order(&new_order()).await.unwrap();
         assert_eq!(fake.requests()[before..], *expected, "{age:?}");
         let was_fetched = expected.contains(&"GET /dir");
         assert_eq!(client.fetched_directory().is_some(), was_fetched, "{age:?}");
@@ -283,7 +283,7 @@ async fn a_directory_of_an_earlier_run_is_used_for_an_hour_and_until_one_of_its_
 #[tokio::test]
 async fn a_url_that_is_gone_and_has_not_moved_is_an_error() {
     let fake = Fake::start(|_, _| None).await;
-    let error = session(&fake).new_order(&asked()).await.unwrap_err();
+    let error = session(&fake).new_order(&new_order()).await.unwrap_err();
     assert_eq!(error.status(), Some(404));
     assert_eq!(fake.requests(), ["GET /dir", "HEAD /nonce", "POST /new-order", "GET /dir"]);
 }
@@ -325,7 +325,7 @@ async fn a_silent_ca_is_left() {
     let client = fake.client_with(Limits { request_timeout, ..quick() });
     let url = fake.url("/order/1");
     let error = session_of(&fake, &client).order(&url).await.unwrap_err();
-    assert_eq!(error, AcmeError::Timeout { url, after: request_timeout });
+    assert_eq!(error, AcmeError::Timeout { url, limit: request_timeout });
     assert_eq!(fake.count("/order/1"), 1);
 }
 

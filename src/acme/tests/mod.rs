@@ -28,7 +28,7 @@ fn dns(name: &str) -> Identifier {
     Identifier::Dns(name.parse().unwrap())
 }
 
-fn asked() -> NewOrder {
+fn new_order() -> NewOrder {
     NewOrder {
         identifiers: vec![dns("a.test"), dns("*.b.test")],
         profile: None,

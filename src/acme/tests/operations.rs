@@ -8,7 +8,7 @@ async fn an_issuance_is_one_request_per_deed_plus_directory_and_one_nonce() {
     let client = fake.client();
     let session = session_of(&fake, &client);
 
-    assert_eq!(session.new_order(&asked()).await, Ok(view(&fake, OrderState::Pending)));
+    assert_eq!(session.new_order(&new_order()).await, Ok(view(&fake, OrderState::Pending)));
     let authorization = session.authorization(&fake.url("/authz/1")).await.unwrap();
     let challenge = ChallengeView {
         kind: ChallengeType::Dns01,
@@ -81,7 +81,7 @@ async fn a_wished_end_and_profile_are_sent() {
         {"type": "dns", "value": "a.test"}, {"type": "dns", "value": "*.b.test"},
     ]);
     let profile = Some("shortlived".to_owned());
-    let new = NewOrder { profile, ..asked() };
+    let new = NewOrder { profile, ..new_order() };
     session.new_order(&new).await.unwrap();
     assert_eq!(fake.last().payload, json!({"identifiers": identifiers, "profile": "shortlived"}));
     let not_after = Some("2027-01-01T00:00:00Z".parse().unwrap());
@@ -98,7 +98,7 @@ async fn a_wished_end_and_profile_are_sent() {
 #[tokio::test]
 async fn an_order_for_something_else_is_refused() {
     let fake = Fake::start(good).await;
-    let other = NewOrder { identifiers: vec![dns("a.test"), dns("c.test")], ..asked() };
+    let other = NewOrder { identifiers: vec![dns("a.test"), dns("c.test")], ..new_order() };
     let error = session(&fake).new_order(&other).await.unwrap_err();
     let why = "the order is for *.b.test, a.test, not for a.test, c.test".into();
     assert_eq!(error, AcmeError::Malformed { url: fake.url("/new-order"), why });
@@ -168,7 +168,7 @@ async fn subproblems_name_their_identifiers() {
         })
     })
     .await;
-    let error = session(&fake).new_order(&asked()).await.unwrap_err();
+    let error = session(&fake).new_order(&new_order()).await.unwrap_err();
     let sub =
         Subproblem { identifier: "a.test".into(), kind: "urn:x:caa".into(), detail: "no".into() };
     assert_eq!(error.problem().unwrap().subproblems, vec![sub]);

@@ -151,22 +151,22 @@ async fn a_question_that_fails_is_not_repeated() {
     ];
     let fake = informing(cases.iter().map(|(reply, _)| reply.clone()).collect()).await;
     let client = fake.client();
-    for (asked, (_, status)) in cases.iter().enumerate() {
+    for (requests_before, (_, status)) in cases.iter().enumerate() {
         let error = client.renewal_info(ID).await.unwrap_err();
         assert_eq!(error.status(), *status, "{error}");
-        assert_eq!((fake.count(PATH), fake.count("/dir")), (asked + 1, 1));
+        assert_eq!((fake.count(PATH), fake.count("/dir")), (requests_before + 1, 1));
     }
 }
 
 #[tokio::test]
 async fn a_question_without_an_answer_ends_and_counts() {
-    let after = Duration::from_millis(200);
+    let limit = Duration::from_millis(200);
     let fake = informing(vec![Reply::hang()]).await;
     let client =
         fake.client_with(Limits { renewal_info_timeout: Duration::from_millis(200), ..quick() });
     client.directory().await.unwrap();
     let url = fake.url(PATH);
-    assert_eq!(client.renewal_info(ID).await, Err(AcmeError::Timeout { url, after }));
+    assert_eq!(client.renewal_info(ID).await, Err(AcmeError::Timeout { url, limit }));
     let counts: Vec<_> = client.request_counts().into_iter().collect();
     let [_, (kind, 1)] = counts.as_slice() else { panic!("{counts:?}") };
     assert_eq!((kind.is_renewal_info, kind.status), (true, 999));
@@ -174,7 +174,7 @@ async fn a_question_without_an_answer_ends_and_counts() {
     let client =
         silent.client_with(Limits { renewal_info_timeout: Duration::from_millis(200), ..quick() });
     let url = silent.url("/dir");
-    assert_eq!(client.renewal_info(ID).await, Err(AcmeError::Timeout { url, after }));
+    assert_eq!(client.renewal_info(ID).await, Err(AcmeError::Timeout { url, limit }));
 }
 
 #[tokio::test]
@@ -184,7 +184,7 @@ async fn a_question_to_a_ca_that_is_down_is_one_request() {
     assert!(client.renewal_info(ID).await.unwrap_err().is_transient());
     assert_eq!(client.requests(), 1);
     // It waits for the directory no longer than for that.
-    let after = Duration::from_millis(200);
+    let limit = Duration::from_millis(200);
     let silent = Fake::start(|_, seen| (seen.path == "/dir").then(Reply::hang)).await;
     let client = silent.client_with(Limits {
         renewal_info_timeout: Duration::from_hours(1),
@@ -193,7 +193,7 @@ async fn a_question_to_a_ca_that_is_down_is_one_request() {
         ..quick()
     });
     let url = silent.url("/dir");
-    assert_eq!(client.renewal_info(ID).await, Err(AcmeError::Timeout { url, after }));
+    assert_eq!(client.renewal_info(ID).await, Err(AcmeError::Timeout { url, limit }));
 }
 
 #[tokio::test]
@@ -202,8 +202,8 @@ async fn a_question_that_fails_is_no_failure_of_an_order() {
         Fake::start(|fake, seen| (seen.path == "/dir" && fake.count("/dir") == 1).then(Reply::cut))
             .await;
     let client = fake.client();
-    let (asked, directory) = tokio::join!(client.renewal_info(ID), client.directory());
-    assert!(asked.unwrap_err().is_transient());
+    let (information, directory) = tokio::join!(client.renewal_info(ID), client.directory());
+    assert!(information.unwrap_err().is_transient());
     directory.unwrap();
 }
 
@@ -247,13 +247,13 @@ async fn an_order_names_the_certificate_that_it_replaces() {
     .await;
     let session = session(&fake);
     let replaces = Some(ID.to_owned());
-    let new = NewOrder { replaces: replaces.clone(), ..asked() };
+    let new = NewOrder { replaces: replaces.clone(), ..new_order() };
     let expected = OrderView { replaces, ..view(&fake, OrderState::Pending) };
     assert_eq!(session.new_order(&new).await, Ok(expected));
     assert_eq!(fake.last().payload["replaces"], json!(ID));
-    assert_eq!(session.new_order(&asked()).await, Ok(view(&fake, OrderState::Pending)));
+    assert_eq!(session.new_order(&new_order()).await, Ok(view(&fake, OrderState::Pending)));
     assert_eq!(fake.last().payload.get("replaces"), None);
-    let long = NewOrder { replaces: Some("a".repeat(300)), ..asked() };
+    let long = NewOrder { replaces: Some("a".repeat(300)), ..new_order() };
     assert_eq!(session.new_order(&long).await, Ok(view(&fake, OrderState::Pending)));
 }
 
@@ -269,7 +269,7 @@ async fn the_refusal_of_an_order_is_told_from_failures_before_it() {
     for (path, reply, is_refusal, kind) in cases {
         let fake = Fake::start(move |_, seen| (seen.path == path).then(|| reply.clone())).await;
         let client = fake.client();
-        let new = NewOrder { replaces: Some(ID.to_owned()), ..asked() };
+        let new = NewOrder { replaces: Some(ID.to_owned()), ..new_order() };
         let error = session_of(&fake, &client).new_order(&new).await.unwrap_err();
         let directory = client.directory().await.unwrap();
         let is_of_new_order = error.url() == Some(&*directory.new_order);

@@ -91,7 +91,7 @@ fn the_commands_that_are_advised_are_commands() {
             let Advice { cause, remedy, command } = advice.unwrap();
             advised.extend(command);
             for text in [cause, remedy] {
-                let more = text.split("certctl ").skip(1).map(|rest| {
+                let commands = text.split("certctl ").skip(1).map(|rest| {
                     let end = rest.find([')', ';', ',']).unwrap_or(rest.len());
                     let words = rest[..end].split(' ').take_while(|word| {
                         word.starts_with("--")
@@ -104,7 +104,7 @@ fn the_commands_that_are_advised_are_commands() {
                     let words: Vec<&str> = words.collect();
                     format!("certctl {}", words.join(" "))
                 });
-                advised.extend(more.filter(|line| line != "certctl "));
+                advised.extend(commands.filter(|line| line != "certctl "));
             }
         }
     }

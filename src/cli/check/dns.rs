@@ -13,6 +13,7 @@ use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::run::on_one_thread;
 use crate::cli::shell::Shell;
+use crate::resource::dns01::record_name;
 use crate::resource::{Aliases, Dns01Report, DnsName, NameServerReport};
 use crate::workspace::check::{Caa, CaaRecord, DnsCheck, SelfCheck};
 
@@ -46,14 +47,14 @@ fn servers(check: &SelfCheck) -> Option<String> {
         let (servers, issuers) = (check.nameservers.join(", "), issuers.join(", "));
         return Some(format!("{servers}, the nameservers of the solver ({issuers})"));
     }
-    let words = "recursive servers, because of --dns01-recursive-nameservers-only";
-    check.is_recursive_only.then(|| words.to_owned())
+    let reason = "recursive servers, because of --dns01-recursive-nameservers-only";
+    check.is_recursive_only.then(|| reason.to_owned())
 }
 
 fn page(found: &DnsCheck) -> String {
     let (check, report) = &found.first;
     let mut page = vec![("domain", report.domain.clone())];
-    let first = format!("_acme-challenge.{}", report.domain);
+    let first = record_name(&report.domain);
     let chain = [vec![first], report.aliases.chain.clone()].concat();
     page.push(("challenge", chain.join(" -> ")));
     if report.aliases.is_wildcard {
@@ -101,7 +102,7 @@ fn document<'a>(found: &'a DnsCheck, issuers: &'a [Judged]) -> DnsDocument<'a> {
         name: &report.name,
         aliases: &report.aliases,
         zone: report.zone.as_deref(),
-        asked: Queried::of(check, report),
+        queried: Queried::of(check, report),
         further: further.map(|(check, report)| Queried::of(check, report)).collect(),
         caa: match &found.caa {
             Ok(caa) => FoundCaa::Known(caa),
@@ -141,7 +142,7 @@ pub(in crate::cli) struct DnsDocument<'a> {
     aliases: &'a Aliases,
     zone: Option<&'a str>,
     #[serde(flatten)]
-    asked: Queried<'a>,
+    queried: Queried<'a>,
     /// The same for other solvers of the name, which have name servers of their own.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     further: Vec<Queried<'a>>,
@@ -189,9 +190,9 @@ mod tests {
 
     #[tokio::test]
     async fn the_page_shows_the_cname_chain_and_the_values_per_server() {
-        let more =
+        let records =
             ["_acme-challenge.example.com CNAME target.example.com", "target.example.com TXT old"];
-        let (found, port) = check("*.example.com", &more).await;
+        let (found, port) = check("*.example.com", &records).await;
         let text = page(&found).replace(&port.to_string(), "12345");
         let expected = "\
 domain:     example.com
@@ -226,8 +227,8 @@ try:        dig +trace TXT target.example.com
 
     #[tokio::test]
     async fn errors_are_shown_and_would_fail_validation() {
-        let more = ["_acme-challenge.example.com CNAME _acme-challenge.example.com"];
-        let (found, _) = check("example.com", &more).await;
+        let records = ["_acme-challenge.example.com CNAME _acme-challenge.example.com"];
+        let (found, _) = check("example.com", &records).await;
         let name = "_acme-challenge.example.com";
         let expected = format!(
             "\

@@ -37,14 +37,14 @@ pub(super) fn check(args: &CheckHttpArgs, shell: &mut Shell) -> Result<ExitCode,
     on_one_thread(async {
         let known = known(shell, false).await?;
         let check = HttpCheck::of(&known, &name).await?;
-        let words = Words::of(&check);
-        shell.output.data(&written(format, page(&check, &words), &document(&check, &words))?)?;
+        let texts = Texts::of(&check);
+        shell.output.data(&written(format, page(&check, &texts), &document(&check, &texts))?)?;
         Ok(code_of(check.failures()))
     })
 }
 
 /// What the page and the document say in the same words.
-struct Words {
+struct Texts {
     name: String,
     /// Why the name has no addresses.
     no_addresses: Option<String>,
@@ -53,7 +53,7 @@ struct Words {
     sharers: Vec<String>,
 }
 
-impl Words {
+impl Texts {
     fn of(check: &HttpCheck) -> Self {
         let listener = check.listener.as_ref().and_then(|listener| listener.as_ref().err());
         Self {
@@ -65,7 +65,7 @@ impl Words {
     }
 }
 
-fn page(check: &HttpCheck, words: &Words) -> String {
+fn page(check: &HttpCheck, texts: &Texts) -> String {
     let addresses = match &check.addresses {
         Ok(addresses) => addresses.join(", "),
         Err(why) => format!("none: {why}"),
@@ -74,7 +74,7 @@ fn page(check: &HttpCheck, words: &Words) -> String {
         None => "not used: there is a webroot".to_owned(),
         Some(Ok(addresses)) => {
             let addresses: Vec<String> = addresses.iter().map(ToString::to_string).collect();
-            let state = match words.sharers.as_slice() {
+            let state = match texts.sharers.as_slice() {
                 [] => "free".to_owned(),
                 sharers => format!("shared with {}", sharers.join(", ")),
             };
@@ -83,7 +83,7 @@ fn page(check: &HttpCheck, words: &Words) -> String {
         Some(Err(why)) => why.to_string(),
     };
     let mut page =
-        vec![("name", words.name.clone()), ("addresses", addresses), ("listener", listener)];
+        vec![("name", texts.name.clone()), ("addresses", addresses), ("listener", listener)];
     match &check.webroot {
         Some((path, Ok(()))) => {
             page.push(("webroot", format!("{path}: a test file was put there, then removed")));
@@ -180,15 +180,15 @@ fn responding(check: &HttpCheck) -> Option<String> {
     })
 }
 
-fn document<'a>(check: &'a HttpCheck, words: &'a Words) -> HttpDocument<'a> {
+fn document<'a>(check: &'a HttpCheck, texts: &'a Texts) -> HttpDocument<'a> {
     HttpDocument {
-        name: &words.name,
+        name: &texts.name,
         addresses: check.addresses.as_deref().ok(),
-        error: words.no_addresses.as_ref(),
+        error: texts.no_addresses.as_ref(),
         listener: ListenerItem {
             addresses: check.listener.as_ref().and_then(|found| found.as_deref().ok()),
-            shared_with: &words.sharers,
-            error: words.no_listener.as_ref(),
+            shared_with: &texts.sharers,
+            error: texts.no_listener.as_ref(),
         },
         webroot: check
             .webroot

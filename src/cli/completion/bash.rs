@@ -14,14 +14,14 @@ pub(super) struct Split {
     /// Which of them the cursor is in.
     pub(super) cursor: usize,
     /// How much of that word stays on the line whatever is chosen, in bytes.
-    kept: usize,
+    unbroken: usize,
     /// The quote that is open at the cursor.
     quote: Option<char>,
 }
 
 /// Splits a line; `point` is the place of the cursor in bytes.
 pub(super) fn split(line: &str, point: usize, breaks: &str) -> Split {
-    let (before, after) = line.split_at_checked(point).unwrap_or((line, ""));
+    let (before, behind) = line.split_at_checked(point).unwrap_or((line, ""));
     let mut words = Vec::new();
     let mut word = Word::default();
     let mut characters = before.chars();
@@ -35,7 +35,7 @@ pub(super) fn split(line: &str, point: usize, breaks: &str) -> Split {
             }
             (None, '\'' | '"') => {
                 word.quote = Some(character);
-                word.kept = word.text.len();
+                word.unbroken = word.text.len();
             }
             (Some(quote), _) if character == quote => word.quote = None,
             (None, '\\') => word.text.extend(characters.next()),
@@ -47,7 +47,7 @@ pub(super) fn split(line: &str, point: usize, breaks: &str) -> Split {
             (quote, _) => {
                 word.text.push(character);
                 if quote.is_none() && breaks.contains(character) {
-                    word.kept = word.text.len();
+                    word.unbroken = word.text.len();
                 }
             }
         }
@@ -56,24 +56,24 @@ pub(super) fn split(line: &str, point: usize, breaks: &str) -> Split {
     let cursor = words.len();
     words.push(word.text.into());
     // What follows the cursor within its word is in the way of nothing.
-    let rest = after.find(char::is_whitespace).and_then(|end| after.get(end..));
+    let rest = behind.find(char::is_whitespace).and_then(|end| behind.get(end..));
     let rest = rest.unwrap_or_default().split_whitespace();
     words.extend(rest.map(|word| word.trim_matches(['\'', '"']).into()));
-    Split { words, cursor, kept: word.kept, quote: word.quote }
+    Split { words, cursor, unbroken: word.unbroken, quote: word.quote }
 }
 
 #[derive(Default)]
 struct Word {
     text: String,
     is_begun: bool,
-    kept: usize,
+    unbroken: usize,
     quote: Option<char>,
 }
 
 impl Split {
     /// A candidate as it is put on the line, with a space when the word is complete.
     pub(super) fn spelled(&self, candidate: &str, is_open: bool) -> Option<String> {
-        let piece = candidate.get(self.kept..)?;
+        let piece = candidate.get(self.unbroken..)?;
         let mut text = String::new();
         for character in piece.chars() {
             match (self.quote, character) {
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn a_line_is_split_as_bash_splits_it() {
-        for (line, words, kept, quote) in [
+        for (line, words, unbroken, quote) in [
             ("certctl ", vec!["certctl", ""], 0, None),
             ("certctl  re", vec!["certctl", "re"], 0, None),
             ("certctl --namespace=pr", vec!["certctl", "--namespace=pr"], 12, None),
@@ -118,7 +118,7 @@ mod tests {
         ] {
             let cursor = words.len() - 1;
             let words = words.into_iter().map(OsString::from).collect();
-            let wanted = Split { words, cursor, kept, quote };
+            let wanted = Split { words, cursor, unbroken, quote };
             assert_eq!(split(line, line.len(), BREAKS), wanted, "{line}");
         }
     }

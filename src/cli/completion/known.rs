@@ -126,7 +126,7 @@ impl Known {
 
     /// Whether the namespace filter selects an object; cluster-scoped objects always match.
     pub(super) fn is_here(&self, namespace: &str) -> bool {
-        namespace.is_empty() || self.namespace.as_deref().is_none_or(|asked| asked == namespace)
+        namespace.is_empty() || self.namespace.as_deref().is_none_or(|wanted| wanted == namespace)
     }
 
     /// The objects of all manifests, those that the state recorded too.
@@ -203,7 +203,7 @@ impl Known {
     /// The record of a certificate.
     pub(super) fn record(&self, name: &NamespacedName) -> Option<CertificateRecord> {
         let state = self.state.as_ref()?;
-        at_once(Records::new(state).certificate(name))?.map(|kept| kept.value)
+        at_once(Records::new(state).certificate(name))?.map(|stored| stored.value)
     }
 
     /// The orders of a certificate, oldest first.

@@ -38,12 +38,31 @@ impl VerbArgs for CompletionArgs {
 }
 
 /// The script for a shell; the same files are in `completions/`.
-pub fn script(shell: ShellName) -> &'static str {
+fn script(shell: ShellName) -> &'static str {
     match shell.to_string().as_str() {
         "bash" => include_str!("../../../completions/certctl.bash"),
         "elvish" => include_str!("../../../completions/certctl.elv"),
         "fish" => include_str!("../../../completions/certctl.fish"),
         "powershell" => include_str!("../../../completions/_certctl.ps1"),
         _ => include_str!("../../../completions/_certctl"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_shell_has_its_script() {
+        for (shell, word) in [
+            (ShellName::Bash, "COMP_LINE"),
+            (ShellName::Elvish, "arg-completer"),
+            (ShellName::Fish, "commandline"),
+            (ShellName::PowerShell, "Register-ArgumentCompleter"),
+            (ShellName::Zsh, "#compdef"),
+        ] {
+            let line = format!("`certctl completion {shell}`");
+            assert!(script(shell).contains(word) && script(shell).contains(&line), "{shell}");
+        }
     }
 }

@@ -2,11 +2,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-use clap_complete::Shell as ShellName;
 use serde_json::json;
 use tempfile::TempDir;
 
-use super::script::script;
 use super::*;
 use crate::cli::run::on_one_thread;
 use crate::engine::ports::{Key, Store as _};
@@ -105,27 +103,27 @@ impl Place {
         on_one_thread(action).unwrap();
     }
 
-    fn environment(&self, shell: &str, more: &[(&str, &str)]) -> Environment {
+    fn environment(&self, shell: &str, variables: &[(&str, &str)]) -> Environment {
         let (config, state) = (self.path("config"), self.path("state"));
         let mut pairs = vec![
             ("CERTCTL_COMPLETE", shell),
             ("CERTCTL_CONFIG_DIR", config.to_str().unwrap()),
             ("CERTCTL_STATE_DIR", state.to_str().unwrap()),
         ];
-        pairs.extend(more);
+        pairs.extend(variables);
         Environment::from_pairs(&pairs)
     }
 
     /// The output for fish, by lines; `@` marks the word at the cursor, which ends there.
-    fn ask_with(&self, line: &str, more: &[(&str, &str)]) -> Vec<String> {
+    fn ask_with(&self, line: &str, variables: &[(&str, &str)]) -> Vec<String> {
         let words: Vec<&str> = line.split(' ').collect();
         let cursor = words.iter().position(|word| word.contains('@')).unwrap().to_string();
         let words = words.iter().map(|word| OsString::from(word.replace('@', "")));
         let arguments: Vec<OsString> =
             ["certctl", "--", "certctl"].into_iter().map(OsString::from).chain(words).collect();
         let cursor = (cursor.parse::<usize>().unwrap() + 1).to_string();
-        let more = [more, &[("CERTCTL_COMPLETE_INDEX", &*cursor)]].concat();
-        let environment = self.environment("fish", &more);
+        let variables = [variables, &[("CERTCTL_COMPLETE_INDEX", &*cursor)]].concat();
+        let environment = self.environment("fish", &variables);
         let text = answer(&arguments, &environment, &self.path("work"), NOW.parse().unwrap());
         text.unwrap().lines().map(str::to_owned).collect()
     }
@@ -329,8 +327,8 @@ fn the_file_of_settings_counts_as_it_does_for_the_verbs() {
     place.write("config/config.toml", "namespace = \"shop\"\n");
     assert_eq!(place.complete("renew @"), ["fresh", "web"]);
     assert_eq!(place.complete("renew @ -n default"), ["mail", "old", "web"]);
-    let more = place.path("work/more.yaml").display().to_string();
-    place.write("config/config.toml", &format!("filename = [{more:?}]\n"));
+    let path = place.path("work/more.yaml").display().to_string();
+    place.write("config/config.toml", &format!("filename = [{path:?}]\n"));
     assert_eq!(place.complete("renew m@"), ["mail", "more"]);
     let state = place.path("state").display().to_string();
     place.write("config/config.toml", &format!("state-dir = {state:?}\n"));
@@ -410,18 +408,4 @@ fn each_shell_is_answered_in_its_form() {
         assert_eq!(found.as_deref(), Some(wanted), "{shell} {line:?}");
     }
     assert_eq!(zsh_line("a:b\\c", Some("d:e")), "-a\\:b\\\\c:d:e");
-}
-
-#[test]
-fn each_shell_has_its_script() {
-    for (shell, word) in [
-        (ShellName::Bash, "COMP_LINE"),
-        (ShellName::Elvish, "arg-completer"),
-        (ShellName::Fish, "commandline"),
-        (ShellName::PowerShell, "Register-ArgumentCompleter"),
-        (ShellName::Zsh, "#compdef"),
-    ] {
-        let line = format!("`certctl completion {shell}`");
-        assert!(script(shell).contains(word) && script(shell).contains(&line), "{shell}");
-    }
 }

@@ -15,7 +15,7 @@ fn mistakes(text: &str) -> Vec<String> {
     config(text).mistakes.iter().map(Diagnostic::render).collect()
 }
 
-fn words(text: &str, key: &str) -> (Vec<String>, usize) {
+fn configured(text: &str, key: &str) -> (Vec<String>, usize) {
     let config = config(text);
     assert_eq!(mistakes(text), Vec::<String>::new());
     let entry = config.entry(key).unwrap();
@@ -49,7 +49,7 @@ fn a_value_becomes_the_words_of_its_flag() {
         ("dns01-authoritative-port = 5353", "dns01-authoritative-port", vec!["5353"], 1),
     ] {
         let wanted = wanted.into_iter().map(str::to_owned).collect();
-        assert_eq!(words(text, key), (wanted, line), "{text}");
+        assert_eq!(configured(text, key), (wanted, line), "{text}");
     }
 }
 
@@ -79,7 +79,7 @@ fn a_mistake_says_where_it_is_and_what_would_be_right() {
 
 #[test]
 fn nothing_is_passed_over() {
-    for (text, headline, more) in [
+    for (text, headline, detail) in [
         ("exit-code = 'yes'", "exit-code: expected a boolean, got a string", "true or false"),
         ("exit-code = [true]", "exit-code: expected a boolean, got an array", "true or false"),
         ("timeout = 10", "timeout: expected a string, got an integer", "\"10m\""),
@@ -119,7 +119,7 @@ fn nothing_is_passed_over() {
         let [mistake] = mistakes(text).try_into().unwrap_or_else(|all| panic!("{text}: {all:?}"));
         let first = mistake.lines().next().unwrap();
         assert!(first.contains(headline), "{text}: {mistake}");
-        assert!(mistake.contains(more), "{text}: {mistake}");
+        assert!(mistake.contains(detail), "{text}: {mistake}");
         assert!(config.entries.is_empty() && config.path.is_some(), "{text}");
     }
 }
@@ -162,8 +162,8 @@ fn settings(text: &str, line: &str, variables: &[(&str, &str)]) -> Vec<Setting> 
     .unwrap();
     let directory = folder.path().to_str().unwrap();
     let variables = [&[("CERTCTL_CONFIG_DIR", directory)], variables].concat();
-    let words: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
-    let parsed = parse(&words, Environment::from_pairs(&variables)).unwrap();
+    let configured: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+    let parsed = parse(&configured, Environment::from_pairs(&variables)).unwrap();
     assert_eq!(parsed.config.mistakes.len(), 0, "{:?}", parsed.config.mistakes);
     read_settings(&parsed.matches, &parsed.environment, &parsed.config)
 }
@@ -251,20 +251,20 @@ fn the_example_has_every_key_at_its_default() {
     assert!(config(example).entries.is_empty(), "an example that is copied changes nothing");
     let mut uncommented = String::new();
     let mut without_default = Vec::new();
-    let mut said = String::new();
+    let mut comment = String::new();
     for line in example.lines() {
         match line.strip_prefix('#').filter(|rest| !rest.starts_with(' ') && !rest.is_empty()) {
             Some(setting) => {
-                if said.contains("No default") {
+                if comment.contains("No default") {
                     without_default.push(setting.split(' ').next().unwrap());
                 }
                 // One of the two may stand there.
                 if !setting.starts_with("quiet") {
                     uncommented = format!("{uncommented}{setting}\n");
                 }
-                said.clear();
+                comment.clear();
             }
-            None => said = format!("{said} {line}"),
+            None => comment = format!("{comment} {line}"),
         }
     }
     assert_eq!(mistakes(&uncommented), Vec::<String>::new());
@@ -274,9 +274,9 @@ fn the_example_has_every_key_at_its_default() {
     assert_eq!(missing, Vec::<&String>::new());
     for Setting { name, value, .. } in settings("", "certctl version", &[]) {
         let Some(entry) = file.entry(&name) else { continue };
-        let words: Vec<&str> = entry.words.iter().map(|word| word.to_str().unwrap()).collect();
-        let is_default = value.as_deref() == Some(words.join(", ").as_str());
+        let configured: Vec<&str> = entry.words.iter().map(|word| word.to_str().unwrap()).collect();
+        let is_default = value.as_deref() == Some(configured.join(", ").as_str());
         let has_none = without_default.contains(&name.as_str());
-        assert!(is_default != has_none, "{name}: {value:?}, and the example says {words:?}");
+        assert!(is_default != has_none, "{name}: {value:?}, and the example says {configured:?}");
     }
 }

@@ -35,8 +35,10 @@ pub(super) fn entries(
     let mut entries = BTreeMap::new();
     for (key, value) in table.get_ref() {
         let line = reader.line(key.span().start);
-        match reader.words(key.get_ref(), key.span(), value.get_ref(), &value.span()) {
-            Ok(words) => drop(entries.insert(key.get_ref().to_string(), Entry { words, line })),
+        match reader.values(key.get_ref(), key.span(), value.get_ref(), &value.span()) {
+            Ok(values) => {
+                drop(entries.insert(key.get_ref().to_string(), Entry { words: values, line }))
+            }
             Err(mistake) => mistakes.push(*mistake),
         }
     }
@@ -56,17 +58,17 @@ struct Reader<'a> {
     verbs: fn() -> Command,
 }
 
-type Words = Result<Vec<OsString>, Box<Diagnostic>>;
+type Values = Result<Vec<OsString>, Box<Diagnostic>>;
 
 impl Reader<'_> {
     /// The words of one key.
-    fn words(
+    fn values(
         &self,
         key: &str,
         at: Range<usize>,
         value: &DeValue<'_>,
         span: &Range<usize>,
-    ) -> Words {
+    ) -> Values {
         if key == CONFIG_DIR {
             let message = format!("not allowed here: {FILE} is read from that directory");
             let help = Some("--config-dir or CERTCTL_CONFIG_DIR".to_owned());
@@ -95,19 +97,19 @@ impl Reader<'_> {
             (DeValue::String(text), Shape::Text) => Some(text.to_string()),
             _ => None,
         };
-        let words: Option<Vec<String>> = match value.as_array().filter(|_| is_list(arg)) {
+        let values: Option<Vec<String>> = match value.as_array().filter(|_| is_list(arg)) {
             Some(array) => array.iter().map(|one| word(one.get_ref())).collect(),
             None => word(value).map(|word| vec![word]),
         };
-        let words = words.ok_or_else(wrong_type)?;
-        let words: Vec<OsString> = words
+        let values = values.ok_or_else(wrong_type)?;
+        let values: Vec<OsString> = values
             .into_iter()
             .map(|word| self.absolute(arg, word).map_err(|message| wrong("E0303", message)))
             .collect::<Result<_, _>>()?;
-        for word in &words {
+        for word in &values {
             self.try_word(arg, word).map_err(|message| wrong("E0303", message))?;
         }
-        Ok(words)
+        Ok(values)
     }
 
     /// Makes a path absolute, relative to the file's folder.
@@ -243,14 +245,14 @@ fn value_name(arg: &Arg) -> String {
 /// The accepted values, as text.
 fn accepted(arg: &Arg) -> String {
     let key = arg.get_long().unwrap_or_default();
-    let words: Vec<String> =
+    let values: Vec<String> =
         arg.get_possible_values().iter().map(|value| format!("\"{}\"", value.get_name())).collect();
     let one = match (shape(arg), value_name(arg).as_str()) {
         (Shape::Switch, _) => "true or false".to_owned(),
         (Shape::Number, "PORT") => format!("a number from 1 to 65535, such as {key} = 80"),
         (Shape::Number, "N") => format!("a number above 0, such as {key} = 64"),
         (Shape::Number, _) => format!("a number, such as {key} = 1"),
-        (Shape::Text, _) if !words.is_empty() => words.join(", "),
+        (Shape::Text, _) if !values.is_empty() => values.join(", "),
         (Shape::Text, "DURATION") => "a duration, such as \"90s\", \"10m\" or \"1h30m\"".to_owned(),
         (Shape::Text, "ADDR") => "an address and a port, such as \"[::]:80\"".to_owned(),
         (Shape::Text, "HOST:PORT") => "a server, such as \"192.0.2.53:53\"".to_owned(),

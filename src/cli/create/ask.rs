@@ -130,7 +130,7 @@ fn finish(
     } else if listens(by, known, &args.names) {
         let name = args.names.first().map_or("", String::as_str);
         if let Some(found) = doctor::usual_port(shell, name) {
-            doctor::tell(shell, &found);
+            doctor::print_finding(shell, &found);
         }
     }
     Ok(ExitCode::Done)
@@ -402,21 +402,21 @@ fn reload(shell: &mut Shell, config: &Path) -> Result<Option<String>, CliError> 
 
 /// Tells of each name whether it leads here.
 fn hints(shell: &mut Shell, names: &[String]) {
-    let told = on_one_thread(async {
+    let lines = on_one_thread(async {
         let resolver = shell.settings()?.resolver(BTreeMap::new()).await?;
-        let mut told = Vec::new();
+        let mut lines = Vec::new();
         let hosts = names.iter().filter(|name| name.parse::<IpAddr>().is_err());
         for name in hosts.filter(|name| !name.starts_with("*.")).take(MOST_LOOKED_UP) {
             let found = tokio::time::timeout(PATIENCE, resolver.addresses(name)).await;
-            told.push(match found {
+            lines.push(match found {
                 Err(_) => format!("note: {name}: no DNS response within 5 s"),
                 Ok(Err(error)) => format!("note: {name} does not resolve yet: {error}"),
                 Ok(Ok(found)) => leads(name, &found.iter().collect::<Vec<_>>()),
             });
         }
-        Ok(told)
+        Ok(lines)
     });
-    for line in told.unwrap_or_default() {
+    for line in lines.unwrap_or_default() {
         say(shell, &line);
     }
 }

@@ -68,7 +68,7 @@ pub(super) fn certificate(
     if let Some(warning) = known.lack(&issuer, &placed) {
         let verb = format!(" create issuer {}{}", issuer.name, placed.flag());
         let advice = format!("{}, or another --issuer", folders::next(shell, &verb, None));
-        shell.output.tell(&Message::advice(&warning, &advice));
+        shell.output.print(&Message::advice(&warning, &advice));
     }
     if let Some(folder) = &args.webroot {
         warn_of_webroot(folder, shell)?;
@@ -84,7 +84,7 @@ pub(super) fn warn_of_webroot(folder: &Path, shell: &mut Shell) -> Result<(), Cl
         let of_owner = shell.acts_as.as_ref().map(|owner| format!(" ({owner} owns the state)"));
         let warning = format!("webroot: {}{}", escape(&fact), of_owner.unwrap_or_default());
         let fix = fix.map(|fix| escape(&fix.to_string()).into_owned());
-        shell.output.tell(&Message::advice(&warning, &fix.unwrap_or_default()));
+        shell.output.print(&Message::advice(&warning, &fix.unwrap_or_default()));
     }
     Ok(())
 }

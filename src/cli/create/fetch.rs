@@ -51,11 +51,11 @@ pub(super) async fn fetch(
             return Ok(code);
         }
         Ending::Locked => {
-            tell(args, &ended, shell);
+            print(args, &ended, shell);
             return Ok(code);
         }
         Ending::Deferred | Ending::Pending | Ending::Failed | Ending::Interrupted => {
-            tell(args, &ended, shell);
+            print(args, &ended, shell);
         }
     }
     let clean_up = Workspace::one_off_clean_up(&task);
@@ -104,7 +104,7 @@ async fn deliver(
     Ok(())
 }
 
-fn tell(args: &CreateRequestArgs, reports: &[Report], shell: &mut Shell) {
+fn print(args: &CreateRequestArgs, reports: &[Report], shell: &mut Shell) {
     for report in reports {
         shell.output.talk(Level::Error, &format!("{}: {}", args.name, report::verdict(report)));
     }

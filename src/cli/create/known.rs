@@ -101,13 +101,13 @@ impl Known {
 
     /// The one that is asked for, also where it is not there yet; else the only one, or that which
     /// `create issuer letsencrypt` makes.
-    pub(super) fn chosen(&self, asked: Option<&str>) -> Result<IssuerName, CliError> {
-        if let (None, [only]) = (asked, self.0.as_slice()) {
+    pub(super) fn chosen(&self, wanted: Option<&str>) -> Result<IssuerName, CliError> {
+        if let (None, [only]) = (wanted, self.0.as_slice()) {
             return Ok(only.clone());
         }
-        let name = asked.unwrap_or(USUAL);
+        let name = wanted.unwrap_or(USUAL);
         let known = self.0.iter().find(|one| one.name == name);
-        if known.is_none() && asked.is_none() && !self.0.is_empty() {
+        if known.is_none() && wanted.is_none() && !self.0.is_empty() {
             let message = format!("which Issuer? The manifests have {}", self.list());
             return Err(CliError::new(ExitCode::Usage, message).hinted("--issuer NAME"));
         }
@@ -167,9 +167,9 @@ mod tests {
     #[test]
     fn the_only_issuer_is_taken_and_of_several_one_is_named() {
         let issuer = |name: &str| IssuerName::of(name);
-        let chosen = |known: &[&str], asked| {
+        let chosen = |known: &[&str], wanted| {
             Known(known.iter().map(|name| issuer(name)).collect())
-                .chosen(asked)
+                .chosen(wanted)
                 .map_err(|error| error.message)
         };
         assert_eq!(chosen(&[], None), Ok(issuer("letsencrypt")));

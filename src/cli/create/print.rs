@@ -282,9 +282,9 @@ mod tests {
             let error = StoreError::Io { path, action: "create", source };
             unwritten(&error, Path::new("/etc/certctl")).to_message().text.to_string()
         };
-        let told = "error: no permission to write to /etc/certctl\n  try: run the same command with \
+        let message = "error: no permission to write to /etc/certctl\n  try: run the same command with \
                     sudo, or name another folder with --into";
-        assert_eq!(failed(ErrorKind::PermissionDenied), told);
+        assert_eq!(failed(ErrorKind::PermissionDenied), message);
         assert!(failed(ErrorKind::StorageFull).contains(".tmp-1-2"));
     }
 

@@ -36,7 +36,7 @@ pub(super) async fn cas(known: &Known) -> Vec<Finding> {
     }
     // The CA whose clock is nearest is the one to believe.
     let nearest = clocks.into_iter().min_by_key(|(ahead, _)| ahead.unsigned_abs());
-    let clock = nearest.map(|(ahead, words)| clock(ahead, words));
+    let clock = nearest.map(|(ahead, fact)| clock(ahead, fact));
     clock.into_iter().chain(found).collect()
 }
 
@@ -55,10 +55,10 @@ fn account(issuer: &Issuer, state: &AccountState) -> Finding {
     Finding::wrong("account", Obstacle::new(fact).command(line))
 }
 
-fn clock(ahead: i64, words: String) -> Finding {
-    let obstacle = || Obstacle::new(&words).command("timedatectl set-ntp true");
+fn clock(ahead: i64, fact: String) -> Finding {
+    let obstacle = || Obstacle::new(&fact).command("timedatectl set-ntp true");
     match ahead.unsigned_abs() {
-        0..=UNSEEN => Finding::well("clock", words),
+        0..=UNSEEN => Finding::well("clock", fact),
         seconds if seconds <= HARMLESS => Finding::warning("clock", obstacle()),
         _ => Finding::wrong("clock", obstacle()),
     }

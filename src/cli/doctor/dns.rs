@@ -25,7 +25,7 @@ fn queried(uses: &[Use<'_>]) -> BTreeMap<DnsName, bool> {
         let http = over_http.into_iter().find_map(dns).map(|name| (name, true));
         let any = || names_of(one.certificate).into_iter().find_map(dns).map(|name| (name, false));
         if let Some((name, is_http)) = http.or_else(any)
-            && (names.len() < MOST_ASKED || names.contains_key(&name))
+            && (names.len() < MOST_QUERIED || names.contains_key(&name))
         {
             *names.entry(name).or_default() |= is_http;
         }
@@ -74,9 +74,9 @@ fn refusal(name: &DnsName, is_http: bool, error: &DnsError) -> Option<Refusal> {
     }
 }
 
-fn findings(asked: usize, wrong: Vec<Refusal>) -> Vec<Finding> {
+fn findings(queried: usize, wrong: Vec<Refusal>) -> Vec<Finding> {
     if wrong.is_empty() {
-        let names = count(asked, "name");
+        let names = count(queried, "name");
         return vec![Finding::well("DNS", format_args!("answers for {names}"))];
     }
     let (of_servers, of_names): (Vec<Refusal>, Vec<Refusal>) =
@@ -86,7 +86,7 @@ fn findings(asked: usize, wrong: Vec<Refusal>) -> Vec<Finding> {
 }
 
 /// How many names are asked for.
-const MOST_ASKED: usize = 20;
+const MOST_QUERIED: usize = 20;
 
 #[cfg(test)]
 mod tests {

@@ -69,7 +69,7 @@ pub(super) fn names(of: &[String]) -> String {
     let shown: Vec<&str> = of.iter().take(MOST_NAMED).map(String::as_str).collect();
     match of.len().saturating_sub(MOST_NAMED) {
         0 => shown.join(", "),
-        more => format!("{} and {more} more", shown.join(", ")),
+        others => format!("{} and {others} more", shown.join(", ")),
     }
 }
 

@@ -392,8 +392,12 @@ mod tests {
             ),
         ] {
             let found = needed(port);
-            let Finding { verdict: told, fact: said, .. } = super::port(&found, false);
-            assert_eq!((told, is_of_host(&found.port), said.as_str()), (verdict, of_host, fact));
+            let Finding { verdict: found_verdict, fact: found_fact, .. } =
+                super::port(&found, false);
+            assert_eq!(
+                (found_verdict, is_of_host(&found.port), found_fact.as_str()),
+                (verdict, of_host, fact)
+            );
         }
         for (holder, fact) in [
             (None, "[::]:80 is in use by a process of another user; needed by web"),

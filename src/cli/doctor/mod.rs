@@ -173,7 +173,7 @@ fn print(shell: &mut Shell, findings: &[Finding]) -> Result<(), CliError> {
 /// Prints findings below the result of another verb; where that is for programs, beside it.
 pub(super) fn add(shell: &mut Shell, findings: &[Finding]) -> Result<(), CliError> {
     if shell.wants_document() {
-        findings.iter().filter(|one| one.is_wrong()).for_each(|one| tell(shell, one));
+        findings.iter().filter(|one| one.is_wrong()).for_each(|one| print_finding(shell, one));
         return Ok(());
     }
     let text = text(shell, findings);
@@ -187,7 +187,7 @@ fn text(shell: &Shell, findings: &[Finding]) -> String {
 }
 
 /// Tells a finding beside the result of another verb.
-pub(super) fn tell(shell: &mut Shell, finding: &Finding) {
+pub(super) fn print_finding(shell: &mut Shell, finding: &Finding) {
     let Finding { subject, fact, remedy, .. } = finding;
     let (word, paint, level) = if finding.is_wrong() {
         ("error", Paint::Bad, Level::Error)
@@ -198,5 +198,5 @@ pub(super) fn tell(shell: &mut Shell, finding: &Finding) {
     let remedy = remedy.as_ref().map(|remedy| escape(&remedy.to_string()).into_owned());
     let text = Styled::led_by(word, paint, message.as_str()).trying(remedy.as_deref());
     let message = Message::new(level, text, &message).with_some("hint", remedy);
-    shell.output.tell(&message);
+    shell.output.print(&message);
 }

@@ -189,7 +189,7 @@ fn scheduled(timer: Option<Scheduler>, is_of_user: bool, now: Now, is_root: bool
 pub(super) fn last_run(workspace: &Workspace, of: &Certificates, scene: &Scene) -> Finding {
     match workspace.last_write() {
         Some(at) => {
-            let at = time::told(at, scene.now, Some(&scene.zone));
+            let at = time::dated(at, scene.now, Some(&scene.zone));
             Finding::well("last run", format_args!("{at} (the last that changed something)"))
         }
         None if of.are_damaged() => {
@@ -246,12 +246,12 @@ impl Certificates {
         ];
         let rows = rows.into_iter().skip(usize::from(is_closed));
         let found = rows.filter(|(of, ..)| !of.is_empty());
-        let found = found.map(|(of, words, is_wrong)| {
+        let found = found.map(|(of, fact, is_wrong)| {
             let line = match of.first() {
                 Some(first) if of.len() == 1 => format!("certctl status {first}"),
                 Some(_) | None => "certctl status".to_owned(),
             };
-            let obstacle = Obstacle::new(format_args!("{words} {}", names(of)));
+            let obstacle = Obstacle::new(format_args!("{fact} {}", names(of)));
             let obstacle = obstacle.command(line);
             if is_wrong {
                 Finding::wrong("certificates", obstacle)

@@ -1,6 +1,6 @@
 //! The description of one field of a manifest.
 
-pub use crate::resource::{FieldType as Type, Used, Words};
+pub use crate::resource::{Choices, FieldType as Type, Used};
 
 /// See the module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

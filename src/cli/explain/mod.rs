@@ -52,18 +52,18 @@ impl VerbArgs for ExplainArgs {
 
 /// `certctl explain`.
 pub(crate) fn explain(args: &ExplainArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
-    let Some(asked) = &args.field else {
+    let Some(requested) = &args.field else {
         let text =
             if args.recursive { Kind::ALL.map(|kind| tree(kind, "")).concat() } else { overview() };
         shell.output.data(&text)?;
         return Ok(ExitCode::Done);
     };
     // As it stands in a manifest; the same on a Certificate and on an Issuer.
-    let annotation = format!("certificate.{ANNOTATIONS}{asked}");
-    let field = if asked.starts_with("certctl.io/") { &annotation } else { asked };
+    let annotation = format!("certificate.{ANNOTATIONS}{requested}");
+    let field = if requested.starts_with("certctl.io/") { &annotation } else { requested };
     let (word, path) = field.split_once('.').unwrap_or((field, ""));
     let Some(kind) = Kind::parse(word) else {
-        let found = named(asked);
+        let found = named(requested);
         if !found.is_empty() {
             shell.output.data(&found.join("\n"))?;
             return Ok(ExitCode::Done);
@@ -199,7 +199,7 @@ fn page(kind: Kind, path: &str) -> Option<String> {
                 line("DEFAULT:", field.default);
             }
         }
-        line("USED BY:", field.used.words());
+        line("USED BY:", field.used.users());
         if part.is_empty() {
             line("IN LEGO:", &lego_of(path).join(", "));
         }
@@ -232,8 +232,8 @@ fn lego_of(path: &str) -> &'static [&'static str] {
 }
 
 fn values(kind: Type) -> String {
-    let values = if let Type::Word(words) | Type::Words(words) = kind {
-        words.0
+    let values = if let Type::Word(choices) | Type::Choices(choices) = kind {
+        choices.0
     } else if let Type::Bool = kind {
         "true, false"
     } else if let Type::Duration = kind {

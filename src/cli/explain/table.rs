@@ -6,7 +6,7 @@
 use std::sync::LazyLock;
 
 use super::field::REQUIRED;
-use super::field::{Field, Type, Used, Words};
+use super::field::{Choices, Field, Type, Used};
 use crate::resource::dns01::{FieldKind, SettingsTable};
 use crate::resource::{CertificateSpec, Dns01Provider};
 
@@ -70,8 +70,8 @@ fn settings(
                 settings(path, row.meaning, table, fields);
                 continue;
             }
-            FieldKind::Word(words) => {
-                (Type::Word(Words(words.join(", ").leak())), Used::Both, row.example)
+            FieldKind::Word(choices) => {
+                (Type::Word(Choices(choices.join(", ").leak())), Used::Both, row.example)
             }
             FieldKind::Text
             | FieldKind::WordInAnyCase(_)
@@ -112,7 +112,7 @@ fn field(first: &'static str, rest: &'static str) -> Option<Field> {
     };
     Some(Field {
         path,
-        kind: type_of(word, Words(value_of("words:")))?,
+        kind: type_of(word, Choices(value_of("words:")))?,
         used: used_of(used)?,
         default: value_of("default:"),
         rule: rest.lines().next()?.trim_start(),
@@ -120,14 +120,14 @@ fn field(first: &'static str, rest: &'static str) -> Option<Field> {
     })
 }
 
-fn type_of(word: &str, words: Words) -> Option<Type> {
+fn type_of(word: &str, choices: Choices) -> Option<Type> {
     Some(match word {
         "text" => Type::Text,
         "bool" => Type::Bool,
         "integer" => Type::Integer,
         "duration" => Type::Duration,
-        "word" => Type::Word(words),
-        "words" => Type::Words(words),
+        "word" => Type::Word(choices),
+        "words" => Type::Choices(choices),
         "texts" => Type::Texts,
         "map" => Type::TextMap,
         "object" => Type::Object,
@@ -165,8 +165,8 @@ mod tests {
             assert_eq!(paths.len(), fields.len(), "{title}: a field stands there twice");
             for Field { path, rule, kind, .. } in fields {
                 assert!(rule.ends_with('.'), "{path}: {rule}");
-                if let Type::Word(words) | Type::Words(words) = kind {
-                    assert!(words.list().count() > 1, "{path}: no words");
+                if let Type::Word(choices) | Type::Choices(choices) = kind {
+                    assert!(choices.list().count() > 1, "{path}: no words");
                 }
             }
         }

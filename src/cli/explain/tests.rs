@@ -4,7 +4,7 @@ use super::*;
 use crate::manifest::{self, Diagnostic, Options, Source};
 
 /// What the manifest layer says of a manifest that has nothing but this below the path.
-fn said(kind: Kind, path: &str, value: &str) -> Vec<Diagnostic> {
+fn diagnostics(kind: Kind, path: &str, value: &str) -> Vec<Diagnostic> {
     let parts: Vec<&str> = if path.is_empty() { Vec::new() } else { path.split('.').collect() };
     let mut yaml = value.to_owned();
     for end in (0..parts.len()).rev() {
@@ -31,7 +31,7 @@ fn said(kind: Kind, path: &str, value: &str) -> Vec<Diagnostic> {
 /// The fields below a path, as the manifest layer lists them in its error for an unknown field.
 fn known_below(kind: Kind, path: &str) -> BTreeSet<String> {
     let value = if path.is_empty() { "qqqqqqqq: 1" } else { "{qqqqqqqq: 1}" };
-    let all = said(kind, path, value);
+    let all = diagnostics(kind, path, value);
     let found = all.iter().find(|found| found.code == "E0102");
     let help = found.and_then(|found| found.help.as_deref()).unwrap_or_default();
     let names = help.strip_prefix("its fields: ").unwrap_or("unchecked");
@@ -79,7 +79,7 @@ fn every_example_is_accepted_where_it_stands() {
                 continue;
             }
             let end = key_of(path);
-            let refused = said(kind, path, &value).into_iter().find(|found| {
+            let refused = diagnostics(kind, path, &value).into_iter().find(|found| {
                 let wrong = ["E0103", "E0105", "E0109", "E0111"].contains(&found.code);
                 wrong && found.field.contains(end) || found.code == "E0102"
             });
@@ -124,8 +124,8 @@ fn what_is_no_field_is_answered_with_what_may_have_been_meant() {
 
 #[test]
 fn every_annotation_is_told_and_no_other() {
-    let said = said(Kind::Certificate, "metadata.annotations", "{certctl.io/zzz: a}");
-    let help: String = said.iter().map(Diagnostic::render).collect();
+    let diagnostics = diagnostics(Kind::Certificate, "metadata.annotations", "{certctl.io/zzz: a}");
+    let help: String = diagnostics.iter().map(Diagnostic::render).collect();
     let known: BTreeSet<&str> = help
         .split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '.' | '/' | '-')))
         .filter(|word| word.starts_with("certctl.io/") && *word != "certctl.io/zzz")

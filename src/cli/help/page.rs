@@ -47,14 +47,14 @@ impl Page {
             None => ("", line),
         };
         match request {
-            "SH" => self.heading(&words(rest).join(" ")),
+            "SH" => self.heading(&arguments(rest).join(" ")),
             "TP" => {
                 self.gap();
                 self.awaits_tag = true;
                 self.hang = HANG;
             }
             "IP" => {
-                match words(rest).into_iter().next() {
+                match arguments(rest).into_iter().next() {
                     // A list is compact.
                     Some(tag) => {
                         self.end_paragraph();
@@ -82,8 +82,8 @@ impl Page {
             }
             "EE" => self.is_literal = false,
             "br" => self.end_paragraph(),
-            "B" | "I" => self.add(&words(rest).join(" ")),
-            "BR" | "RB" | "IR" | "RI" | "BI" | "IB" => self.add(&words(rest).concat()),
+            "B" | "I" => self.add(&arguments(rest).join(" ")),
+            "BR" | "RB" | "IR" | "RI" | "BI" | "IB" => self.add(&arguments(rest).concat()),
             "" if self.is_literal => {
                 let margin = " ".repeat(self.indent + self.hang);
                 let line = margin + &plain(rest);
@@ -149,8 +149,8 @@ impl Page {
 }
 
 /// The words of a request: separated by spaces, or between quotes.
-fn words(rest: &str) -> Vec<String> {
-    let mut words = Vec::new();
+fn arguments(rest: &str) -> Vec<String> {
+    let mut arguments = Vec::new();
     let (mut word, mut is_quoted) = (None::<String>, false);
     for letter in rest.chars() {
         match letter {
@@ -158,12 +158,12 @@ fn words(rest: &str) -> Vec<String> {
                 is_quoted = !is_quoted;
                 word.get_or_insert_default();
             }
-            ' ' if !is_quoted => words.extend(word.take()),
+            ' ' if !is_quoted => arguments.extend(word.take()),
             letter => word.get_or_insert_default().push(letter),
         }
     }
-    words.extend(word);
-    words.iter().map(|word| plain(word)).collect()
+    arguments.extend(word);
+    arguments.iter().map(|word| plain(word)).collect()
 }
 
 /// Text without escapes.
@@ -174,10 +174,10 @@ fn plain(text: &str) -> String {
         out.push_str(before);
         let known = ESCAPES
             .iter()
-            .find_map(|(name, text)| escape.strip_prefix(name).map(|after| (*text, after)));
-        let (text, after) = known.unwrap_or(("\\", escape));
+            .find_map(|(name, text)| escape.strip_prefix(name).map(|tail| (*text, tail)));
+        let (text, tail) = known.unwrap_or(("\\", escape));
         out.push_str(text);
-        rest = after;
+        rest = tail;
     }
     out + rest
 }

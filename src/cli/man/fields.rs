@@ -25,10 +25,10 @@ pub(super) fn sections() -> String {
 /// Its meaning, the words for it, and what holds without it.
 fn about(field: &Field) -> String {
     let mut text = field.rule.to_owned();
-    if let Type::Word(words) = field.kind {
-        text.push_str(&[" One of ", words.0, "."].concat());
-    } else if let Type::Words(words) = field.kind {
-        text.push_str(&[" Any of ", words.0, "."].concat());
+    if let Type::Word(choices) = field.kind {
+        text.push_str(&[" One of ", choices.0, "."].concat());
+    } else if let Type::Choices(choices) = field.kind {
+        text.push_str(&[" Any of ", choices.0, "."].concat());
     }
     match field.default {
         "" => {}

@@ -216,13 +216,13 @@ mod tests {
             }
             assert_eq!(write(&VERBS, &folder).unwrap(), pages.len());
         }
-        let kept: BTreeSet<String> = std::fs::read_dir(&folder)
+        let committed: BTreeSet<String> = std::fs::read_dir(&folder)
             .into_iter()
             .flatten()
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
             .collect();
         let made: BTreeSet<String> = pages.iter().map(|page| page.file.clone()).collect();
-        assert_eq!(kept, made, "CERTCTL_REGENERATE=1 cargo test --lib cli");
+        assert_eq!(committed, made, "CERTCTL_REGENERATE=1 cargo test --lib cli");
         for page in pages {
             let text = std::fs::read_to_string(folder.join(&page.file)).unwrap_or_default();
             let file = page.file;

@@ -18,7 +18,7 @@ use super::document::{self, Items};
 use super::error::{CliError, command_for_entry};
 use super::exit::{self, ExitCode};
 use super::hint::Hint;
-use super::issue::{nothing_found, tell_orphans};
+use super::issue::{nothing_found, print_orphans};
 use super::message::Level;
 use super::output::escape;
 use super::run::on_one_thread;
@@ -76,7 +76,7 @@ pub(crate) fn plan(args: &PlanArgs, shell: &mut Shell) -> Result<ExitCode, CliEr
         let mut workspace = opened?;
         let targets = targets(shell, &mut workspace, &request)?;
         workspace.forget_manifests();
-        tell_orphans(shell, &targets.orphans);
+        print_orphans(shell, &targets.orphans);
         if targets.loaded.certificates.is_empty() && !targets.has_errors {
             return Err(nothing_found(shell, workspace.record_count()));
         }
@@ -112,13 +112,13 @@ pub(crate) fn plan(args: &PlanArgs, shell: &mut Shell) -> Result<ExitCode, CliEr
             shell.output.finding(one);
         }
         for finding in &host {
-            doctor::tell(shell, finding);
+            doctor::print_finding(shell, finding);
         }
         for (name, of) in &damaged {
             let message = format!("{name}: {}", escape(&of.to_string()));
             let error = CliError::new(ExitCode::State, message);
             let hint = command_for_entry(of).map(|remedy| Hint::Text(remedy.to_string()));
-            shell.output.tell(&CliError { hint, ..error }.to_message());
+            shell.output.print(&CliError { hint, ..error }.to_message());
         }
         let unread = damaged.iter().map(|_| exit::Ending::Failed(FailureClass::State));
         let is_broken =

@@ -196,10 +196,10 @@ fn sum(items: &[Item]) -> String {
         (Action::Wait, "waiting"),
     ]
     .into_iter()
-    .map(|(action, words)| (count(action), words))
+    .map(|(action, label)| (count(action), label))
     .chain([(revoked, "revoked and not replaced"), (unchanged, "unchanged")])
     .filter(|(count, _)| *count > 0)
-    .map(|(count, words)| format!("{count} {words}"))
+    .map(|(count, label)| format!("{count} {label}"))
     .collect();
     parts.join(", ") + "\n"
 }

@@ -410,7 +410,7 @@ fn a_wait_for_another_run_is_told_once() {
         progress.queues(&name("web"), "process 7", at_most);
         progress.queues(&name("mail"), "process 7", at_most);
     });
-    let told = "INFO locked by process 7: this run waits for it, 1m30s at most (--lock-timeout) \
+    let notice = "INFO locked by process 7: this run waits for it, 1m30s at most (--lock-timeout) \
                 certificate=default/web";
-    assert_eq!(lines, [told]);
+    assert_eq!(lines, [notice]);
 }

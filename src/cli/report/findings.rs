@@ -9,9 +9,10 @@ use super::block::Row;
 use super::style::Style;
 use crate::cli::advice::{self, Advice, Subject};
 use crate::engine::Evidence;
+use crate::resource::dns01::record_name;
 use crate::resource::{
     AddressAnswer, CaFailure, Cause, Challenge, ChallengeType, CheckReport, Doing, Failure,
-    FailureClass, Order, Phase, Problem, ServerAnswer, SolverKind, escape,
+    FailureClass, Order, Phase, Problem, ServerAnswer, SolverKind, challenge_url, escape,
 };
 
 /// A root cause.
@@ -88,14 +89,14 @@ pub(super) fn of_wait(why: &str, evidence: &Evidence, certificate: &str) -> Find
         return found;
     };
     let Some(first) = group.first() else { return Findings::default() };
-    let more = match group.len() {
+    let omitted = match group.len() {
         0 | 1 => String::new(),
         count => format!(" and {} more", count - 1),
     };
-    let (name, told) = (name_of(first), first.shown_reason());
+    let (name, reason) = (name_of(first), first.shown_reason());
     // An error of the DNS begins with the name.
-    let names_itself = more.is_empty() && told.starts_with(&format!("{name} "));
-    let title = if names_itself { told } else { format!("{name}{more}: {told}") };
+    let names_itself = omitted.is_empty() && reason.starts_with(&format!("{name} "));
+    let title = if names_itself { reason } else { format!("{name}{omitted}: {reason}") };
     let mut found = Findings { title, ..Findings::default() };
     if group.len() > 1 {
         found.rows.extend(Row::new("names", few(group)));
@@ -231,9 +232,9 @@ impl Findings {
             let kind = sub.kind.rsplit(':').next().unwrap_or_default();
             one_line(&format!("{}: {kind}: {}", sub.identifier, sub.detail))
         });
-        let more = subproblems.len().saturating_sub(MOST_SUBPROBLEMS);
-        let more = (more > 0).then(|| format!("and {more} more"));
-        let each: Vec<String> = each.chain(more).collect();
+        let omitted = subproblems.len().saturating_sub(MOST_SUBPROBLEMS);
+        let omitted = (omitted > 0).then(|| format!("and {omitted} more"));
+        let each: Vec<String> = each.chain(omitted).collect();
         self.rows.extend(Row::new("of these", each.join("\n")));
         if let Some(time) = advice::retry_time(&problem.detail) {
             self.rows.extend(Row::new("until", style.time(time)));
@@ -253,7 +254,7 @@ impl Findings {
             self.rows.extend(Row::new("queried", place_of(challenge)));
             return;
         };
-        self.rows.extend(Row::new("queried", report.asked()));
+        self.rows.extend(Row::new("queried", report.query()));
         let verdict = report.cause().unwrap_or("passed").to_owned();
         let verdict = (!is_in_title).then_some(verdict);
         let adds = verdict.is_some() || report.adds_to_its_verdict();
@@ -275,12 +276,10 @@ impl Findings {
 fn place_of(challenge: &Challenge) -> String {
     let spec = &challenge.spec;
     match &spec.kind {
-        ChallengeType::Http01 => {
-            format!("http://{}/.well-known/acme-challenge/{}", spec.identifier, spec.token)
-        }
+        ChallengeType::Http01 => challenge_url(&spec.identifier, &spec.token),
         ChallengeType::Dns01 => match (&challenge.presented.target, &spec.solver.kind) {
             (Some(target), SolverKind::Dns01(_) | SolverKind::Http01(_)) => target.to_string(),
-            (None, _) => format!("TXT _acme-challenge.{}", spec.identifier),
+            (None, _) => format!("TXT {}", record_name(&spec.identifier)),
         },
         ChallengeType::Other(_) => String::new(),
     }
@@ -348,10 +347,10 @@ fn details(group: &[&Challenge]) -> Vec<String> {
             all.push(one_line(&format!("{}: {detail}", name_of(challenge))));
         }
     }
-    let more = all.len().saturating_sub(FEW);
+    let omitted = all.len().saturating_sub(FEW);
     all.truncate(FEW);
-    if more > 0 {
-        all.push(format!("and {more} other answers"));
+    if omitted > 0 {
+        all.push(format!("and {omitted} other answers"));
     }
     all
 }
@@ -371,7 +370,7 @@ fn few(group: &[&Challenge]) -> String {
     let names: Vec<String> = group.iter().take(FEW).map(|c| name_of(c)).collect();
     match group.len().saturating_sub(FEW) {
         0 => names.join(", "),
-        more => format!("{} and {more} more", names.join(", ")),
+        omitted => format!("{} and {omitted} more", names.join(", ")),
     }
 }
 

@@ -41,6 +41,6 @@ impl Style {
 
     /// A time with the relative one beside it.
     pub(crate) fn time(&self, at: Timestamp) -> String {
-        time::told(at, self.now, self.zone.as_ref())
+        time::dated(at, self.now, self.zone.as_ref())
     }
 }

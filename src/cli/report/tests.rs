@@ -4,11 +4,11 @@ use serde_json::json;
 use super::*;
 use crate::cli::golden::golden;
 use crate::controller::Deferral;
-use crate::engine::{Ended, Ending, Evidence, Undeployed};
+use crate::engine::{Ended, Ending, Evidence, PendingOn, Undeployed};
 use crate::resource::envelope::challenge_of_format_1;
 use crate::resource::{
     CaFailure, CaFault, Cause, ChallengeFailure, DeployTarget, Doing, LeafFacts, Limit, Order,
-    OrderFailure, ProgramFailure, Spent,
+    OrderFailure, OrderState, ProgramFailure, Spent,
 };
 use crate::store::OpenMode;
 
@@ -163,12 +163,8 @@ fn order_failed(failure: &Failure) -> (Failure, Evidence) {
 
 fn pending(order: Order, overdue: bool) -> Ended {
     let (name, since) = (order.name.clone(), order.creation_timestamp);
-    let ending = Ending::Pending {
-        order: name,
-        since,
-        why: "the CA says the order is pending".into(),
-        overdue,
-    };
+    let ending =
+        Ending::Pending { order: name, since, why: PendingOn::Order(OrderState::Pending), overdue };
     let not_after = overdue.then(|| at("2026-11-22T03:12:09Z"));
     ended(ending, Evidence { not_after, ..with(order) })
 }
@@ -469,9 +465,9 @@ fn undeployed() -> Ended {
 #[test]
 fn a_hook_that_the_unit_runs_is_retried_by_the_unit() {
     let by_unit = Style { has_reload_unit: true, ..log() };
-    let said = reported(&undeployed(), &by_unit);
-    assert!(said.contains("to retry now: systemctl start certctl-reload.service"), "{said}");
-    assert!(said.contains("  try       certctl deploy web; certctl status web\n"), "{said}");
+    let block = reported(&undeployed(), &by_unit);
+    assert!(block.contains("to retry now: systemctl start certctl-reload.service"), "{block}");
+    assert!(block.contains("  try       certctl deploy web; certctl status web\n"), "{block}");
     assert!(reported(&undeployed(), &log()).contains("to retry now: certctl deploy web"));
 }
 
@@ -524,7 +520,7 @@ fn all_reported(ends: &[Ended], style: &Style) -> String {
         Output::to_writers(Box::new(std::io::sink()), Box::new(sink.reopen().unwrap()));
     let reports: Vec<Report> = ends.iter().cloned().map(Report::of).collect();
     for (report, others) in alike(&reports) {
-        tell(&mut output, &state, report, &others, style);
+        print(&mut output, &state, report, &others, style);
     }
     let text = std::fs::read_to_string(sink.path()).unwrap();
     text.replace(&*path.to_string_lossy(), "STATE")

@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::cli::explain::field::{Field, Kind, REQUIRED, Type, Words};
+use crate::cli::explain::field::{Choices, Field, Kind, REQUIRED, Type};
 use crate::cli::explain::{ANNOTATIONS, below, key_of, table};
 
 /// The schema of any manifest that certctl reads.
@@ -97,19 +97,19 @@ fn other_kind() -> Value {
 /// checked for missing ones.
 fn strict(mut schema: Value) -> Value {
     match &mut schema {
-        Value::Object(words) => {
-            for (_, word) in words.iter_mut() {
+        Value::Object(schema_object) => {
+            for (_, word) in schema_object.iter_mut() {
                 *word = strict(word.take());
             }
-            let is_closed = words.get("additionalProperties") == Some(&json!(false));
-            let keys = words.get("properties").and_then(Value::as_object);
+            let is_closed = schema_object.get("additionalProperties") == Some(&json!(false));
+            let keys = schema_object.get("properties").and_then(Value::as_object);
             let keys: Option<Vec<String>> = keys.map(|keys| keys.keys().cloned().collect());
             if let Some(keys) = keys.filter(|_| is_closed)
-                && let Some(required) = words.remove("required")
+                && let Some(required) = schema_object.remove("required")
                 && required.as_array().is_some_and(|names| !names.is_empty())
             {
-                words.insert("if".to_owned(), json!({ "propertyNames": { "enum": keys } }));
-                words.insert("then".to_owned(), json!({ "required": required }));
+                schema_object.insert("if".to_owned(), json!({ "propertyNames": { "enum": keys } }));
+                schema_object.insert("then".to_owned(), json!({ "required": required }));
             }
         }
         Value::Array(values) => {
@@ -163,9 +163,9 @@ fn value_of(kind: Kind, field: &Field) -> Value {
         Type::Bool => json!({ "type": "boolean" }),
         Type::Integer => json!({ "type": "integer" }),
         Type::Duration => json!({ "type": "string", "pattern": DURATION }),
-        Type::Word(words) => enumeration(words),
+        Type::Word(choices) => enumeration(choices),
         Type::Texts => json!({ "type": "array", "items": { "type": "string" } }),
-        Type::Words(words) => json!({ "type": "array", "items": enumeration(words) }),
+        Type::Choices(choices) => json!({ "type": "array", "items": enumeration(choices) }),
         Type::TextMap if format!("{}.", field.path) == ANNOTATIONS => annotations(kind),
         Type::TextMap => json!({ "type": "object", "additionalProperties": { "type": "string" } }),
         Type::Object => mapping(kind, field.path),
@@ -184,8 +184,8 @@ fn value_of(kind: Kind, field: &Field) -> Value {
     schema
 }
 
-fn enumeration(words: Words) -> Value {
-    json!({ "enum": words.list().collect::<Vec<_>>() })
+fn enumeration(choices: Choices) -> Value {
+    json!({ "enum": choices.list().collect::<Vec<_>>() })
 }
 
 /// Any annotations, but of certctl's own only those that there are.
@@ -206,13 +206,13 @@ fn annotations(kind: Kind) -> Value {
         "additionalProperties": text,
     });
     if kind != Kind::Secret
-        && let Some(words) = schema.as_object_mut()
+        && let Some(object) = schema.as_object_mut()
     {
         let known: Vec<&str> =
             table::section("Annotations").iter().map(|field| key_of(field.path)).collect();
         let is_ours = json!({ "pattern": "^certctl\\.io/" });
         let names = json!({ "if": is_ours, "then": { "enum": known } });
-        words.insert("propertyNames".to_owned(), names);
+        object.insert("propertyNames".to_owned(), names);
     }
     schema
 }

@@ -66,8 +66,8 @@ fn schemas(
     let mut schemas: Vec<Schema> =
         wanted.map(|document| (document.schema)(&mut generator)).collect();
     let mut definitions = generator.take_definitions(false);
-    let kept = definitions.values_mut().filter_map(|schema| schema.try_into().ok());
-    for schema in schemas.iter_mut().chain(kept) {
+    let remaining = definitions.values_mut().filter_map(|schema| schema.try_into().ok());
+    for schema in schemas.iter_mut().chain(remaining) {
         Strict.transform(schema);
         for transform in generator.transforms_mut() {
             transform.transform(schema);

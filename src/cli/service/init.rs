@@ -32,9 +32,9 @@ pub(super) async fn run(program: &Program, args: &RunArgs) -> Result<ExitCode, C
         }
         tokio::select! {
             _ = ended.recv() => {}
-            asked = signals.next() => {
+            request = signals.next() => {
                 // It may just have ended.
-                kill_process(child, asked.signal()).ok();
+                kill_process(child, request.signal()).ok();
             }
         }
     }

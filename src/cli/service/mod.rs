@@ -95,7 +95,7 @@ async fn serve(args: &RunArgs, program: Program, shell: &mut Shell) -> Result<Ex
         format!("; /healthz and /metrics at {}", escape(&address))
     });
     let every = args.every.0;
-    tell(shell, &format!("certctl issue runs every {}{place}", args.every));
+    print(shell, &format!("certctl issue runs every {}{place}", args.every));
     let mut port = Port::default();
     let mut turn = None;
     loop {
@@ -105,7 +105,7 @@ async fn serve(args: &RunArgs, program: Program, shell: &mut Shell) -> Result<Ex
         let outcome = round(&program, &mut signals, shell).await;
         record.ends(SystemClock.now(), &outcome);
         if let Outcome::Stopped(code) = outcome {
-            tell(shell, "stopped; the next start continues what this run began");
+            print(shell, "stopped; the next start continues what this run began");
             return Ok(code);
         }
         Box::pin(port.hold(shell)).await;
@@ -115,9 +115,11 @@ async fn serve(args: &RunArgs, program: Program, shell: &mut Shell) -> Result<Ex
         let next = began.saturating_add(every).unwrap_or(Timestamp::MAX);
         let next = next.max(SystemClock.now().saturating_add(PAUSE).unwrap_or(Timestamp::MAX));
         record.waits(next);
-        let is_asked = std::mem::take(&mut signals.is_pending);
-        if !is_asked && let Requested::Stop(_) = wait(next, every.max(PAUSE), &mut signals).await {
-            tell(shell, "stopped");
+        let is_requested = std::mem::take(&mut signals.is_pending);
+        if !is_requested
+            && let Requested::Stop(_) = wait(next, every.max(PAUSE), &mut signals).await
+        {
+            print(shell, "stopped");
             return Ok(ExitCode::Done);
         }
     }
@@ -143,13 +145,13 @@ fn turn_of(shell: &mut Shell) -> Option<Result<Lease, String>> {
     if let Err(holder) = &turn {
         let shown = escape(&settings.state_dir.to_string_lossy()).into_owned();
         let warning = format!("another certctl run ({holder}) works on {shown} too");
-        shell.output.tell(&Message::advice(&warning, "stop one of them"));
+        shell.output.print(&Message::advice(&warning, "stop one of them"));
     }
     Some(turn)
 }
 
 /// Says what the loop does, unless that is not wanted.
-fn tell(shell: &mut Shell, text: &str) {
+fn print(shell: &mut Shell, text: &str) {
     if shell.global.quiet == 0 {
         shell.output.talk(Level::Info, text);
     }
@@ -173,7 +175,7 @@ async fn round(program: &Program, signals: &mut Signals, shell: &mut Shell) -> O
                 let code = ended.map_or(ExitCode::Failed, program::code_of);
                 return if is_stopping { Outcome::Stopped(after_stop(code)) } else { Outcome::Ended(code) };
             }
-            asked = signals.next() => match asked {
+            request = signals.next() => match request {
                 Requested::Stop(signal) => {
                     is_stopping = true;
                     program::signal(&child, signal);
@@ -206,7 +208,7 @@ async fn wait(until: Timestamp, at_most: SignedDuration, signals: &mut Signals) 
         }
         tokio::select! {
             () = tokio::time::sleep(left.min(LOOK_EVERY).unsigned_abs()) => {}
-            asked = signals.next() => return asked,
+            request = signals.next() => return request,
         }
     }
 }

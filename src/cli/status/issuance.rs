@@ -9,7 +9,7 @@ use super::scene::Scene;
 use crate::cli::output::escape;
 use crate::cli::time::length;
 use crate::resource::{
-    Authorization, AuthorizationState, Challenge, Event, Order, Phase, Reason, ReasonSource,
+    Authorization, AuthorizationState, Challenge, Event, Order, Reason, ReasonSource,
 };
 use crate::workspace::view::CertificateView;
 
@@ -189,16 +189,11 @@ fn since_accept(challenge: &Challenge) -> Option<&'static str> {
         AuthorizationState::Unknown | AuthorizationState::Pending | AuthorizationState::Processing
     );
     match challenge.phase() {
-        Some(Phase::Accepted) => Some("Accepted; waiting for the CA's validation result"),
+        Some(phase) if phase.is_accepted() => {
+            Some("Accepted; waiting for the CA's validation result")
+        }
         None if is_undecided => Some("The order ended before the CA validated the name"),
-        Some(
-            Phase::Queued
-            | Phase::Requeued
-            | Phase::Presenting
-            | Phase::SelfChecking
-            | Phase::Accepting,
-        )
-        | None => None,
+        Some(_) | None => None,
     }
 }
 

@@ -509,7 +509,7 @@ impl State {
 /// An Order.
 pub(super) fn order(order: &Order) -> OrderObject {
     let spec = &order.spec;
-    let words = |is_wanted: fn(&&Identifier) -> bool| {
+    let names_of = |is_wanted: fn(&&Identifier) -> bool| {
         spec.identifiers.iter().filter(is_wanted).map(ToString::to_string).collect()
     };
     let authorizations = order.authorizations.iter().map(|authorization| {
@@ -538,8 +538,8 @@ pub(super) fn order(order: &Order) -> OrderObject {
         spec: OrderSpec {
             request: STANDARD.encode(&spec.request),
             issuer_ref: plain(&spec.issuer_ref),
-            dns_names: words(|id| matches!(id, Identifier::Dns(_))),
-            ip_addresses: words(|id| matches!(id, Identifier::Ip(_))),
+            dns_names: names_of(|id| matches!(id, Identifier::Dns(_))),
+            ip_addresses: names_of(|id| matches!(id, Identifier::Ip(_))),
             profile: spec.profile.clone(),
         },
         status: OrderStatus {

@@ -60,8 +60,8 @@ impl Page {
         if let Some(past) = past(view) {
             return self.line(0, "Last failure", timed(at, &title) + past);
         }
-        let is_said = status.contains(&*title) && !at.is_empty();
-        self.line(0, "Last failure", if is_said { at.to_owned() } else { timed(at, &title) });
+        let is_shown = status.contains(&*title) && !at.is_empty();
+        self.line(0, "Last failure", if is_shown { at.to_owned() } else { timed(at, &title) });
         for Row { label, text } in &found.rows {
             let mut label = format!("{label}:");
             for line in text.lines() {

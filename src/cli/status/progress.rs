@@ -28,9 +28,9 @@ pub(super) fn order_waits_briefly(order: &Order) -> String {
     let mut open = order.challenges.iter().filter(|challenge| challenge.phase().is_some());
     match open.next() {
         Some(first) => {
-            let more = open.count();
-            let more = if more > 0 { format!(" +{more}") } else { String::new() };
-            format!("waits for {} of {}{more}", type_word(first), identifier(first))
+            let others = open.count();
+            let others = if others > 0 { format!(" +{others}") } else { String::new() };
+            format!("waits for {} of {}{others}", type_word(first), identifier(first))
         }
         None => "waits for the CA".to_owned(),
     }
@@ -48,8 +48,8 @@ fn challenge_waits_for(challenge: &Challenge, is_working: bool, reasons: bool) -
         Phase::Accepting => "accepting",
         Phase::Accepted => "validation by the CA",
     };
-    let told = challenge.shown_reason();
-    let reason = match (phase, told.as_str()) {
+    let shown_reason = challenge.shown_reason();
+    let reason = match (phase, shown_reason.as_str()) {
         // `action` says it already.
         (_, "") | (Phase::Accepted, _) => String::new(),
         (_, _) if !reasons => String::new(),

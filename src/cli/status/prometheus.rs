@@ -589,8 +589,9 @@ mod tests {
         let samples = parse(&last_run(&run, now));
         let of = |family: &str| -> Vec<(String, f64)> {
             let those = samples.iter().filter(|(name, _, _)| name == family);
-            let words = |labels: &Labels| labels.values().cloned().collect::<Vec<_>>().join(" ");
-            those.map(|(_, labels, value)| (words(labels), *value)).collect()
+            let label_values =
+                |labels: &Labels| labels.values().cloned().collect::<Vec<_>>().join(" ");
+            those.map(|(_, labels, value)| (label_values(labels), *value)).collect()
         };
         assert_eq!(of("certctl_last_run_exit_code"), [(String::new(), 5.0)]);
         assert_eq!(of("certctl_last_run_timestamp_seconds"), [(String::new(), 1_795_230_729.0)]);
@@ -600,7 +601,7 @@ mod tests {
             ("acme.example POST https 429", 1.0),
             ("acme.example POST https 999", 3.0),
         ]
-        .map(|(words, count)| (words.to_owned(), count));
+        .map(|(label_values, count)| (label_values.to_owned(), count));
         assert_eq!(of("certmanager_http_acme_client_request_count"), expected);
         assert!(exposition(&[], &[], None, now).lines().all(|line| !line.contains("last_run")));
     }

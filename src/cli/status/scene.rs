@@ -54,6 +54,6 @@ impl Scene {
 
     /// A time for people: in their zone, with the relative one beside it.
     pub(super) fn time(&self, at: Timestamp) -> String {
-        time::told(at, self.now, Some(&self.zone))
+        time::dated(at, self.now, Some(&self.zone))
     }
 }

@@ -11,7 +11,6 @@ use super::verdict::{Verdict, counted_before, failed_at, findings, no_issuer, pa
 use super::waiting::{owed, waiting_for};
 use crate::cli::blocked::Blocked;
 use crate::cli::count::count;
-use crate::cli::hint::Hint;
 use crate::cli::output::{Paint, escape};
 use crate::cli::report::{Findings, short};
 use crate::cli::wrap::behind;
@@ -42,12 +41,10 @@ pub(super) fn summary(view: &CertificateView, blocked: &[Blocked], scene: &Scene
     }
     for Blocked { fact, fix, .. } in blocked.iter().filter(|blocked| blocked.is_of(&view.key)) {
         lines.add("Blocked by", escape(fact));
-        match fix.clone().map(|fix| scene.typed.hint(fix)) {
-            Some(Hint::Command(line) | Hint::Shell(line)) => lines.command("  Try", &line, ""),
-            Some(hint @ (Hint::Text(_) | Hint::Again { .. } | Hint::Instead { .. })) => {
-                lines.add("  Try", hint.to_string());
-            }
-            None => {}
+        let Some(hint) = fix.clone().map(|fix| scene.typed.hint(fix)) else { continue };
+        match hint.command() {
+            Some(line) => lines.command("  Try", line, ""),
+            None => lines.add("  Try", hint.to_string()),
         }
     }
     let found = findings(view, scene);
@@ -80,8 +77,8 @@ pub(super) fn summary(view: &CertificateView, blocked: &[Blocked], scene: &Scene
         let at = scene.local(*at);
         lines.add("Last event", format!("{at}: {}", escape(message.trim())));
     }
-    let more = scene.typed.command(&format!("certctl describe {}", short(&view.key)));
-    lines.command("More", &more, "");
+    let describe = scene.typed.command(&format!("certctl describe {}", short(&view.key)));
+    lines.command("More", &describe, "");
     lines.text
 }
 
@@ -97,9 +94,9 @@ fn failure(
     if let Some(past) = past(view) {
         return lines.add("Last failure", timed(&at, &title) + past);
     }
-    let is_said = status.contains(&*title);
-    if !is_said || !at.is_empty() {
-        lines.add("Last failure", if is_said { at } else { timed(&at, &title) });
+    let is_shown = status.contains(&*title);
+    if !is_shown || !at.is_empty() {
+        lines.add("Last failure", if is_shown { at } else { timed(&at, &title) });
     }
     for (label, shown) in [("detail", "  Detail"), ("cause", "  Cause"), ("remedy", "  Remedy")] {
         for row in found.rows.iter().filter(|row| row.label == label) {

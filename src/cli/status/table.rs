@@ -34,8 +34,9 @@ impl Cell {
 
     /// The same, and something else that must be seen.
     #[must_use]
-    pub(crate) fn and(self, more: &str) -> Self {
-        let text = if self.text.is_empty() { more.to_owned() } else { self.text + "; " + more };
+    pub(crate) fn and(self, addition: &str) -> Self {
+        let text =
+            if self.text.is_empty() { addition.to_owned() } else { self.text + "; " + addition };
         Self { text, is_minor: false, ..self }
     }
 
@@ -60,8 +61,8 @@ impl Cell {
             return self.clone();
         }
         let mark = if utf8 { "…" } else { "..." };
-        let kept = width.saturating_sub(mark.chars().count());
-        let text: String = self.text.chars().take(kept).chain(mark.chars()).collect();
+        let shown_width = width.saturating_sub(mark.chars().count());
+        let text: String = self.text.chars().take(shown_width).chain(mark.chars()).collect();
         Self { text, ..self.clone() }
     }
 }
@@ -136,14 +137,14 @@ pub(crate) fn render(
         if fits(&shown, &reserved) {
             let others = shown.iter().filter(|at| **at != why).filter_map(|at| widths.get(*at));
             let taken = others.sum::<usize>() + GAP * shown.len().saturating_sub(1);
-            let room = columns.saturating_sub(taken);
-            let why = Some(Why { column: why, room });
+            let available = columns.saturating_sub(taken);
+            let why = Some(Why { column: why, available });
             return Shown { columns: shown, why }.render(heading, rows, color, width);
         }
     }
     let others: Vec<usize> = all.into_iter().filter(|at| *at != why).collect();
     let shown = those_that_fit(heading, others.clone(), EXTRA, |shown| fits(shown, &widths));
-    let why = Some(Why { column: why, room: 0 });
+    let why = Some(Why { column: why, available: 0 });
     if fits(&shown, &widths) {
         return Shown { columns: shown, why }.render(heading, rows, color, width);
     }
@@ -167,7 +168,7 @@ struct Shown {
 struct Why {
     column: usize,
     /// How wide one is at most that is in its column.
-    room: usize,
+    available: usize,
 }
 
 impl Shown {
@@ -181,7 +182,7 @@ impl Shown {
         let heading: Vec<&str> =
             self.columns.iter().filter_map(|at| heading.get(*at).copied()).collect();
         let is_below = |at: usize, cell: &Cell| {
-            self.why.is_some_and(|why| why.column == at && cell.width() > why.room)
+            self.why.is_some_and(|why| why.column == at && cell.width() > why.available)
         };
         let of = |row: &Vec<Cell>| -> Vec<Cell> {
             let cells = self.columns.iter().filter_map(|at| Some((*at, row.get(*at)?)));

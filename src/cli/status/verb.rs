@@ -99,8 +99,9 @@ fn show_all(words: &[OsString], extent: Extent, shell: &mut Shell) -> Result<Exi
         })?);
     }
     on_one_thread(async {
-        let asked = if noun == Noun::Certificate { names.as_slice() } else { &[] };
-        let mut workspace = Workspace::open_shown(shell.settings()?, asked, Scope::Only).await?;
+        let names_shown = if noun == Noun::Certificate { names.as_slice() } else { &[] };
+        let mut workspace =
+            Workspace::open_shown(shell.settings()?, names_shown, Scope::Only).await?;
         let request = Request { is_only_shown: true, ..Request::default() };
         let selection = workspace.select(&request);
         workspace.forget_manifests();

@@ -225,7 +225,7 @@ pub(super) fn no_issuer(view: &CertificateView) -> &'static str {
 fn revoked(view: &CertificateView, scene: &Scene) -> String {
     let Some(Revocation { reason, revoked_at, .. }) = view.revoked() else { return String::new() };
     let at = revoked_at.map(|at| scene.time(at)).unwrap_or_default();
-    let after = if view.certificate.is_none() {
+    let step = if view.certificate.is_none() {
         "its manifest is gone, and nothing replaces it".to_owned()
     } else if view.is_issuing() {
         "another one is under way".to_owned()
@@ -234,7 +234,7 @@ fn revoked(view: &CertificateView, scene: &Scene) -> String {
     } else {
         "the next run replaces it".to_owned()
     };
-    format!("revoked {at}, {reason}; {after}")
+    format!("revoked {at}, {reason}; {step}")
 }
 
 fn deferred(view: &CertificateView, scene: &Scene) -> String {

@@ -1,17 +1,16 @@
 //! What a certificate waits for, and pending clean-up.
 
-use aws_lc_rs::digest::{SHA256, digest};
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::Timestamp;
 
 use super::progress::{NEXT_RUN, order_waits_for};
 use super::upcoming::{Step, Upcoming};
 use super::verdict::Verdict;
 use crate::cli::output::escape;
+use crate::resource::dns01::record_name;
 use crate::resource::{
-    Challenge, ChallengeType, CnameStrategy, Dns01, Dns01Provider, Order, SolverKind,
+    Challenge, ChallengeType, CnameStrategy, Dns01, Dns01Provider, Order, SolverKind, challenge_url,
 };
+use crate::solver::dns01::txt_value;
 use crate::workspace::view::CertificateView;
 
 /// What this certificate waits for, one line each; never empty.
@@ -65,16 +64,14 @@ pub(super) fn owed(view: &CertificateView) -> Vec<String> {
 fn trace(challenge: &Challenge) -> String {
     let spec = &challenge.spec;
     match &spec.kind {
-        ChallengeType::Http01 => {
-            format!("http://{}/.well-known/acme-challenge/{}", spec.identifier, escape(&spec.token))
-        }
+        ChallengeType::Http01 => challenge_url(&spec.identifier, &escape(&spec.token)),
         ChallengeType::Dns01 => {
-            let value = URL_SAFE_NO_PAD.encode(digest(&SHA256, spec.key.as_bytes()));
+            let value = txt_value(&spec.key);
             let place = match &spec.solver.kind {
                 SolverKind::Dns01(dns01) => written_at(dns01),
                 SolverKind::Http01(_) => String::new(),
             };
-            format!("TXT _acme-challenge.{} \"{value}\"{place}", spec.identifier)
+            format!("TXT {} \"{value}\"{place}", record_name(&spec.identifier))
         }
         ChallengeType::Other(word) => format!("{} for {}", escape(word), spec.identifier),
     }

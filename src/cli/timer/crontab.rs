@@ -94,8 +94,8 @@ impl Crontabs {
     ) -> Self {
         let mut found = Self::default();
         let system = [root.join("etc/crontab")];
-        let more = fs::read_dir(root.join("etc/cron.d")).map(files).unwrap_or_default();
-        for file in system.into_iter().chain(more) {
+        let drop_ins = fs::read_dir(root.join("etc/cron.d")).map(files).unwrap_or_default();
+        for file in system.into_iter().chain(drop_ins) {
             let text = text(&file).unwrap_or_default();
             found.runs.extend(runs(&text, &file, None, known));
         }

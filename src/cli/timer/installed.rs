@@ -234,20 +234,25 @@ fn state_of(systemctl: &Path, unit: &str, is_of_user: bool, as_root: bool) -> Op
 
 /// When the timer runs next, where that is known.
 fn next_run(systemctl: &Path, is_of_user: bool, as_root: bool) -> Option<String> {
-    let words = ["show", TIMER, "--property=NextElapseUSecRealtime", "--value"];
-    let text = String::from_utf8(answer(systemctl, &words, is_of_user, as_root)?).ok()?;
+    let arguments = ["show", TIMER, "--property=NextElapseUSecRealtime", "--value"];
+    let text = String::from_utf8(answer(systemctl, &arguments, is_of_user, as_root)?).ok()?;
     // `Tue 2026-11-24 03:12:33 UTC`; else empty, or `n/a`.
     let text = text.trim();
     text.contains(':').then(|| text.to_owned())
 }
 
 /// What systemctl prints.
-fn answer(systemctl: &Path, words: &[&str], is_of_user: bool, as_root: bool) -> Option<Vec<u8>> {
+fn answer(
+    systemctl: &Path,
+    arguments: &[&str],
+    is_of_user: bool,
+    as_root: bool,
+) -> Option<Vec<u8>> {
     let mut command = Command::new(systemctl);
     if as_root {
         command.uid(0).gid(0);
     }
-    command.args(is_of_user.then_some("--user")).args(words);
+    command.args(is_of_user.then_some("--user")).args(arguments);
     let answer = command.stdin(Stdio::null()).stderr(Stdio::null()).output();
     answer.ok().map(|answer| answer.stdout)
 }
@@ -308,9 +313,9 @@ mod tests {
             // Without a bus.
             ("", false, false),
         ] {
-            let words = if of_user { "--user is-active" } else { "is-active" };
+            let arguments = if of_user { "--user is-active" } else { "is-active" };
             let script = format!(
-                "#!/bin/sh\n[ \"$*\" = '{words} certctl.timer' ] && echo {answer}\nexit 3\n"
+                "#!/bin/sh\n[ \"$*\" = '{arguments} certctl.timer' ] && echo {answer}\nexit 3\n"
             );
             let program = write(root.path(), "systemctl", &script);
             fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
@@ -325,8 +330,8 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let time = "Tue 2026-11-24 03:12:33 UTC";
         for (answer, next) in [(time, Some(time)), ("", None), ("n/a", None), ("infinity", None)] {
-            let words = "show certctl.timer --property=NextElapseUSecRealtime --value";
-            let script = format!("#!/bin/sh\n[ \"$*\" = '{words}' ] && echo '{answer}'\n");
+            let arguments = "show certctl.timer --property=NextElapseUSecRealtime --value";
+            let script = format!("#!/bin/sh\n[ \"$*\" = '{arguments}' ] && echo '{answer}'\n");
             let program = write(root.path(), "systemctl", &script);
             fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
             assert_eq!(next_run(&program, false, false).as_deref(), next, "{answer}");

@@ -103,7 +103,7 @@ pub(super) fn timer(verb: &TimerVerb, shell: &mut Shell) -> Result<ExitCode, Cli
     let mine = mine.filter(|found| found.source != Source::Owner).map(|found| found.path);
     let warnings = warnings(args, program, &chosen_here(shell), mine.as_deref()).into_iter();
     for (warning, advice) in warnings.chain(second(args, Path::new("/"))) {
-        shell.output.tell(&Message::advice(&warning, &advice));
+        shell.output.print(&Message::advice(&warning, &advice));
     }
     let own = (!shell.environment.is_root()).then(own_user);
     let templates = templates(args, own.as_deref());
@@ -280,14 +280,14 @@ fn files(
 ) -> Vec<Unit> {
     let user = user_of(args);
     let minute = host.minute();
-    let words = flags.iter().map(|flag| &flag.word);
+    let flag_words = flags.iter().map(|flag| &flag.word);
     let (before, behind) =
         if args.launchd { ("        <string>", "</string>\n") } else { (" ", "") };
-    let words: String = words.flat_map(|word| [before, word, behind]).collect();
+    let flag_words: String = flag_words.flat_map(|word| [before, word, behind]).collect();
     let fill = |text: &str| {
         // A calendar of systemd wants two digits, cron and launchd take both.
         let minute = if args.launchd { minute.to_string() } else { format!("{minute:02}") };
-        let text = text.replace("@FLAGS@", &words);
+        let text = text.replace("@FLAGS@", &flag_words);
         text.replace("@PROGRAM@", program).replace("@USER@", user).replace("@MINUTE@", &minute)
     };
     templates.iter().map(|(place, text)| (*place, fill(text))).collect()
@@ -341,12 +341,12 @@ mod tests {
     use super::*;
     use crate::cli::args::{Arguments, Verb};
 
-    fn units(words: &[&str]) -> Vec<Unit> {
-        let line = [&["certctl", "timer", "print"], words].concat();
+    fn units(arguments: &[&str]) -> Vec<Unit> {
+        let line = [&["certctl", "timer", "print"], arguments].concat();
         let Some(Verb::Timer(TimerVerb::Print(args))) =
             Arguments::try_parse_from(line).unwrap().verb
         else {
-            panic!("{words:?}")
+            panic!("{arguments:?}")
         };
         files(&args, templates(&args, Some("bob")), "/usr/bin/certctl", &[], Host::here())
     }
@@ -370,7 +370,7 @@ mod tests {
 
     #[test]
     fn every_scheduler_runs_issue_and_none_renews() {
-        for (words, user) in [
+        for (arguments, user) in [
             (&["--systemd"][..], "certctl"),
             (&["--cron"], "root"),
             (&["--launchd"], "root"),
@@ -378,13 +378,13 @@ mod tests {
             (&["--cron", "--user", "acme"], "acme"),
             (&["--launchd", "--user", "acme"], "acme"),
         ] {
-            let text = printed(&units(words));
+            let text = printed(&units(arguments));
             // A list of arguments in XML is read as the line it makes.
             let plain = text.replace("</string>", "").replace("<string>", "");
             let joined = plain.split_whitespace().collect::<Vec<_>>().join(" ");
             assert_eq!(joined.matches("/usr/bin/certctl issue").count(), 1, "{text}");
             // systemd's hooks are run by a unit of their own.
-            let deploys = usize::from(words[0] == "--systemd");
+            let deploys = usize::from(arguments[0] == "--systemd");
             assert_eq!(joined.matches("/usr/bin/certctl deploy").count(), deploys, "{text}");
             assert_eq!(joined.matches("/usr/bin/certctl").count(), 1 + deploys, "{text}");
             assert!(!joined.contains("certctl renew"), "{text}");
@@ -497,8 +497,9 @@ mod tests {
                 panic!()
             };
             let found = warnings(&args, program.to_str().unwrap(), chosen, None);
-            let said = found.into_iter().map(|(warning, advice)| format!("{warning}: {advice}"));
-            said.collect::<Vec<_>>()
+            let warnings =
+                found.into_iter().map(|(warning, advice)| format!("{warning}: {advice}"));
+            warnings.collect::<Vec<_>>()
         };
         let none = Chosen { folders: Vec::new(), settings: Vec::new() };
         for (line, wanted) in [
@@ -549,9 +550,9 @@ mod tests {
     #[test]
     fn another_users_runs_read_another_configuration() {
         for (line, user) in [("--cron", "root"), ("--systemd", "certctl"), ("--launchd", "root")] {
-            let words = ["certctl", "timer", "print", line];
+            let arguments = ["certctl", "timer", "print", line];
             let Some(Verb::Timer(TimerVerb::Print(args))) =
-                Arguments::try_parse_from(words).unwrap().verb
+                Arguments::try_parse_from(arguments).unwrap().verb
             else {
                 panic!()
             };
@@ -586,8 +587,8 @@ mod tests {
 
     #[test]
     fn one_scheduler_is_named() {
-        for words in [&[][..], &["--cron", "--systemd"], &["--cron", "--user", "a b"]] {
-            let line = [&["certctl", "timer", "print"], words].concat();
+        for arguments in [&[][..], &["--cron", "--systemd"], &["--cron", "--user", "a b"]] {
+            let line = [&["certctl", "timer", "print"], arguments].concat();
             assert!(Arguments::try_parse_from(&line).is_err(), "{line:?}");
         }
     }

@@ -197,10 +197,10 @@ fn ran_out(
     now: Timestamp,
 ) -> bool {
     let run = &snapshot.run;
-    let was_asked = |c: &Challenge| matches!(c.phase(), Some(Phase::Accepting | Phase::Accepted));
+    let is_accepted = |c: &Challenge| matches!(c.phase(), Some(Phase::Accepting | Phase::Accepted));
     matches!(effect, Effect::ReadOrder { .. })
         && order.phase.is_being_authorized()
-        && !order.challenges.iter().any(was_asked)
+        && !order.challenges.iter().any(is_accepted)
         && seen.state == OrderState::Invalid
         && !run.ordered
         && !run.order_was_seen
@@ -291,13 +291,13 @@ fn follow(order: &mut Order, seen: OrderSeen, effect: &Effect) {
 }
 
 /// What was read of an authorization stays; the others are those that the CA says now.
-fn take_authorizations(order: &mut Order, said: Vec<String>) {
+fn take_authorizations(order: &mut Order, urls: Vec<String>) {
     let has_unread = order.authorizations.iter().any(|known| known.identifier.is_none());
-    if said.is_empty() || !(has_unread || order.authorizations.is_empty()) {
+    if urls.is_empty() || !(has_unread || order.authorizations.is_empty()) {
         return;
     }
-    order.authorizations.retain(|known| known.identifier.is_some() || said.contains(&known.url));
-    for url in said {
+    order.authorizations.retain(|known| known.identifier.is_some() || urls.contains(&known.url));
+    for url in urls {
         if order.authorizations.iter().all(|known| known.url != url) {
             order.authorizations.push(Arc::new(unread(url)));
         }

@@ -93,7 +93,7 @@ fn authorization_read(
     if seen.state == AuthorizationState::Valid || already_challenged(order, url) {
         return Record::default();
     }
-    let name = asked_name(seen);
+    let name = requested_name(seen);
     match new_challenge(snapshot, order, url, seen) {
         Ok(challenge) => {
             let number = order.challenges.len() + 1;
@@ -117,7 +117,7 @@ fn already_challenged(order: &Order, url: &str) -> bool {
     order.challenges.iter().any(|c| c.spec.authorization_url == url)
 }
 
-fn asked_name(seen: &AuthorizationSeen) -> String {
+fn requested_name(seen: &AuthorizationSeen) -> String {
     if seen.wildcard { format!("*.{}", seen.identifier) } else { seen.identifier.to_string() }
 }
 
@@ -127,7 +127,7 @@ fn new_challenge(
     url: &str,
     seen: &AuthorizationSeen,
 ) -> Result<Challenge, String> {
-    let name = asked_name(seen);
+    let name = requested_name(seen);
     if !order.spec.identifiers.iter().any(|identifier| identifier.to_string() == name) {
         return Err("the CA wants proof for a name that was not ordered".to_owned());
     }

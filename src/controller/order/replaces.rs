@@ -17,12 +17,12 @@ pub(super) fn replaced_by(snapshot: &Snapshot, identifiers: &[Identifier]) -> Op
         }
         Identifier::Ip(address) => leaf.ip_addresses.contains(address),
     };
-    let is_asked = issuer.asks_when_to_renew();
+    let has_renewal_info = issuer.asks_when_to_renew();
     let is_theirs = snapshot.record.issued_by() == Some(&issuer.server)
         && account.is_some()
         && account == snapshot.issued_account.as_ref();
     let shares_a_name = identifiers.iter().any(has);
-    leaf.certificate_id.clone().filter(|_| is_asked && is_theirs && shares_a_name)
+    leaf.certificate_id.clone().filter(|_| has_renewal_info && is_theirs && shares_a_name)
 }
 
 /// Whether newOrder may have been refused because it names the certificate that it replaces.

@@ -4,8 +4,8 @@ use zeroize::Zeroizing;
 
 use super::effects::{deactivate, prepare, register, update_contacts};
 use super::fixture::{
-    ACCOUNT, account, after, fresh, hours, in_phase, live, now, ordered, problem, ready_to_order,
-    solving,
+    ACCOUNT, account, fresh, from_now, hours, in_phase, live, now, ordered, problem,
+    ready_to_order, solving,
 };
 use crate::controller::{
     Change, Deferral, Effect, EffectError, Outcome, Secret, Snapshot, Step, absorb,
@@ -53,10 +53,10 @@ fn an_account_is_registered_found_or_updated() {
 #[test]
 fn retry_after_delays_every_request() {
     let mut snapshot = ready_to_order();
-    snapshot.record.retry_after = Some(after(hours(1)));
+    snapshot.record.retry_after = Some(from_now(hours(1)));
     let Step::Defer { until, why } = controller::decide(&snapshot, now()) else { panic!() };
-    assert_eq!((until, why), (after(hours(1)), Deferral::RetryAfter));
-    assert_eq!(controller::decide(&snapshot, after(hours(1))), Step::Settled);
+    assert_eq!((until, why), (from_now(hours(1)), Deferral::RetryAfter));
+    assert_eq!(controller::decide(&snapshot, from_now(hours(1))), Step::Settled);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use jiff::SignedDuration;
 
 use super::fixture::{
-    Phase, after, error, hours, live, now, phase_of, solving, written_order, written_record,
+    Phase, error, from_now, hours, live, now, phase_of, solving, written_order, written_record,
 };
 use crate::controller::backoff::{self, delay, is_urgent, next_attempt, record_failure};
 use crate::controller::{Snapshot, readiness, trigger};
@@ -44,19 +44,19 @@ fn each_failure_doubles_the_delay_up_to_32_hours() {
 fn the_next_attempt_is_the_later_of_backoff_and_retry_after() {
     let mut record = live().record;
     assert_eq!(next_attempt(&record), None);
-    record.retry_after = Some(after(hours(1)));
-    assert_eq!(next_attempt(&record), Some(after(hours(1))));
+    record.retry_after = Some(from_now(hours(1)));
+    assert_eq!(next_attempt(&record), Some(from_now(hours(1))));
     record.status.last_failure_time = Some(now());
     record.status.failed_issuance_attempts = Some(3);
-    assert_eq!(next_attempt(&record), Some(after(hours(4))));
-    record.retry_after = Some(after(hours(5)));
-    assert_eq!(next_attempt(&record), Some(after(hours(5))));
+    assert_eq!(next_attempt(&record), Some(from_now(hours(4))));
+    record.retry_after = Some(from_now(hours(5)));
+    assert_eq!(next_attempt(&record), Some(from_now(hours(5))));
 }
 
 /// The delays, in seconds, of a certificate whose renewal is due with `left` to live, and fails at
 /// once whenever it is attempted.
 fn delays(left: SignedDuration) -> Vec<i64> {
-    let (mut record, end) = (live().record, after(left));
+    let (mut record, end) = (live().record, from_now(left));
     record.status.not_after = Some(end);
     let (mut at, mut delays) = (now(), Vec::new());
     for attempts in 1.. {
@@ -101,27 +101,27 @@ fn an_expired_certificate_has_the_plain_backoff_and_the_cas_wish_is_kept() {
     record.status.failed_issuance_attempts = Some(7);
     for (end, expected) in [
         (None, hours(32)),
-        (Some(after(-hours(1))), hours(32)),
+        (Some(from_now(-hours(1))), hours(32)),
         (Some(now()), hours(32)),
-        (Some(after(hours(8))), hours(7)),
-        (Some(after(SignedDuration::from_secs(1))), SignedDuration::from_mins(5)),
+        (Some(from_now(hours(8))), hours(7)),
+        (Some(from_now(SignedDuration::from_secs(1))), SignedDuration::from_mins(5)),
     ] {
         record.status.not_after = end;
-        assert_eq!(next_attempt(&record), Some(after(expected)), "{end:?}");
+        assert_eq!(next_attempt(&record), Some(from_now(expected)), "{end:?}");
     }
-    record.status.not_after = Some(after(hours(8)));
-    record.retry_after = Some(after(hours(9)));
-    assert_eq!(next_attempt(&record), Some(after(hours(9))));
+    record.status.not_after = Some(from_now(hours(8)));
+    record.retry_after = Some(from_now(hours(9)));
+    assert_eq!(next_attempt(&record), Some(from_now(hours(9))));
 }
 
 #[test]
 fn a_failure_at_home_takes_nothing_off_the_cas_wish() {
     let mut snapshot = live();
     for (request, left) in [(hours(5), Some(hours(5))), (hours(0), None)] {
-        snapshot.record.retry_after = Some(after(request));
+        snapshot.record.retry_after = Some(from_now(request));
         let failure = Failure { retry_after: None, ..failure(FailureClass::Precondition) };
         let record = record_failure(&snapshot, &failure, now());
-        assert_eq!(written_record(&record).retry_after, left.map(after));
+        assert_eq!(written_record(&record).retry_after, left.map(from_now));
     }
 }
 
@@ -134,7 +134,7 @@ fn a_counted_failure_closes_the_issuance_in_one_record() {
     let status = &after_it.status;
     assert_eq!(status.failed_issuance_attempts, Some(u32::MAX), "it does not wrap");
     assert_eq!(status.last_failure_time, Some(now()));
-    assert_eq!(after_it.retry_after, Some(after(hours(3))));
+    assert_eq!(after_it.retry_after, Some(from_now(hours(3))));
     assert_eq!(after_it.attempted_inputs, ["input"]);
     assert_eq!(after_it.last_failure.as_ref().unwrap().class, FailureClass::Validation);
     let issuing = status.condition(ConditionType::Issuing).unwrap();
@@ -165,15 +165,15 @@ fn each_counted_failure_adds_one_and_is_said_with_the_time_of_the_next_attempt()
     for (before, attempts, next) in cases {
         let mut snapshot = solving(&[]);
         snapshot.record.status.failed_issuance_attempts = before;
-        snapshot.record.status.last_failure_time = before.map(|_| after(-hours(1)));
+        snapshot.record.status.last_failure_time = before.map(|_| from_now(-hours(1)));
         let failure = Failure { retry_after: None, ..failure(FailureClass::Validation) };
         let record = record_failure(&snapshot, &failure, now());
         let status = &written_record(&record).status;
         assert_eq!(status.failed_issuance_attempts, Some(attempts), "{before:?}");
         assert_eq!(status.last_failure_time, Some(now()), "{before:?}");
         let message = &status.condition(ConditionType::Issuing).unwrap().message;
-        let said = format!("(attempt {attempts}; next attempt at {next})");
-        assert!(message.contains(&said), "{before:?}: {message}");
+        let suffix = format!("(attempt {attempts}; next attempt at {next})");
+        assert!(message.contains(&suffix), "{before:?}: {message}");
     }
 }
 
@@ -183,7 +183,7 @@ fn a_renewal_that_failed_stands_beside_a_pair_that_is_ready() {
     snapshot.record = readiness::refreshed(&snapshot, now());
     let ready = snapshot.record.status.clone();
     snapshot.record = trigger::issuing(&snapshot.record, Reason::Renewing, "due", now());
-    let record = record_failure(&snapshot, &failure(FailureClass::Ca), after(hours(1)));
+    let record = record_failure(&snapshot, &failure(FailureClass::Ca), from_now(hours(1)));
     let status = &written_record(&record).status;
     let condition = |kind| status.condition(kind).map(|found| (found.status, found.reason));
     let issuing = Some((ConditionStatus::False, Reason::Failed));
@@ -235,7 +235,7 @@ fn a_failure_that_does_not_count_leaves_the_issuance_open() {
         let record = record_failure(&snapshot, &failure(class), now());
         assert_eq!(record.changes.len(), 1, "{class:?}");
         let mut expected = snapshot.record.clone();
-        expected.retry_after = Some(after(hours(3)));
+        expected.retry_after = Some(from_now(hours(3)));
         expected.last_failure.clone_from(&written_record(&record).last_failure);
         assert_eq!(*written_record(&record), expected, "{class:?}");
     }
@@ -263,11 +263,11 @@ fn each_kind_of_error_has_its_class() {
 fn a_wait_is_urgent_after_two_thirds_of_the_renewal_window() {
     let mut record = live().record;
     assert!(!is_urgent(&record, now()), "nothing is live");
-    record.status.not_after = Some(after(hours(30)));
-    assert!(!is_urgent(&record, after(hours(29))) && is_urgent(&record, after(hours(30))));
+    record.status.not_after = Some(from_now(hours(30)));
+    assert!(!is_urgent(&record, from_now(hours(29))) && is_urgent(&record, from_now(hours(30))));
     record.status.renewal_time = Some(now());
-    assert!(!is_urgent(&record, after(hours(20)) - SignedDuration::from_secs(1)));
-    assert!(is_urgent(&record, after(hours(20))));
+    assert!(!is_urgent(&record, from_now(hours(20)) - SignedDuration::from_secs(1)));
+    assert!(is_urgent(&record, from_now(hours(20))));
     assert_eq!(backoff::class_of_last_failure(&record), FailureClass::Other);
 }
 
@@ -284,11 +284,11 @@ fn a_server_error_counts_when_it_has_come_back_for_a_day() {
         (50, CaFault::ServerError, Some(50), false),
     ];
     for (hour, fault, since, counts) in story {
-        let now = after(hours(hour));
+        let now = from_now(hours(hour));
         let found = backoff::lasting(&snapshot, broken(fault), now);
         assert_eq!(
             (found.since, found.counts()),
-            (since.map(|h| after(hours(h))), counts),
+            (since.map(|h| from_now(hours(h))), counts),
             "{hour}"
         );
         snapshot.record.last_failure = Some(Failure { at: Some(now), ..found });

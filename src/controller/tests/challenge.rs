@@ -6,7 +6,7 @@ use jiff::SignedDuration;
 
 use super::effects::{accept, clean_up, present, read_authorization, self_check};
 use super::fixture::{
-    Phase, after, authorization_seen, challenge, challenge_url, check, error, now, phase_of,
+    Phase, authorization_seen, challenge, challenge_url, check, error, from_now, now, phase_of,
     problem, solving, written_order,
 };
 use crate::controller::{
@@ -273,8 +273,9 @@ fn a_turn_that_is_over_leaves_the_answer_out() {
     let left = &written_order(&record).challenges[0];
     assert!(left.is_presented() && left.owes_clean_up() && !left.is_processing(), "{left:?}");
     let message = &record.events[0].message;
-    let words = "Challenge queued again, still presented: others wait for its slot (a.example)";
-    assert_eq!(message, words);
+    let expected_message =
+        "Challenge queued again, still presented: others wait for its slot (a.example)";
+    assert_eq!(message, expected_message);
     // A wait instead of a self-check ends without another turn.
     let spec = &mut waits.order.as_mut().unwrap().challenges[0].spec;
     Arc::make_mut(spec).solver.wait_instead_of_self_check = Some(GoDuration(seconds(3600)));
@@ -344,7 +345,7 @@ fn what_an_earlier_run_was_at_work_on_waits_for_a_slot_of_this_one() {
     assert!(matches!(step, Step::Wait { until: None, wake: Wake::Slot, .. }), "{step:?}");
     let spec = &mut snapshot.order.as_mut().unwrap().challenges[1].spec;
     Arc::make_mut(spec).solver.wait_instead_of_self_check = Some(GoDuration(seconds(1)));
-    let step = controller::decide(&snapshot, after(seconds(2)));
+    let step = controller::decide(&snapshot, from_now(seconds(2)));
     assert!(matches!(step, Step::Wait { .. }), "{step:?}");
 }
 
@@ -357,8 +358,11 @@ fn a_check_that_failed_is_repeated_after_the_interval() {
     let Step::Wait { until, wake: Wake::Time, .. } = controller::decide(&snapshot, now()) else {
         panic!()
     };
-    assert_eq!(until, Some(after(seconds(10))));
-    assert_eq!(controller::decide(&snapshot, after(seconds(10))), Step::Act(vec![effect.clone()]));
+    assert_eq!(until, Some(from_now(seconds(10))));
+    assert_eq!(
+        controller::decide(&snapshot, from_now(seconds(10))),
+        Step::Act(vec![effect.clone()])
+    );
 
     let reason = |passed| {
         let record = absorb(&mut snapshot.clone(), &effect, checked(passed), now()).unwrap();
@@ -387,8 +391,10 @@ fn a_wait_instead_of_the_check_ends_in_accepting() {
     let spec = &mut snapshot.order.as_mut().unwrap().challenges[0].spec;
     Arc::make_mut(spec).solver.wait_instead_of_self_check = Some(GoDuration(seconds(30)));
     let Step::Wait { until, .. } = controller::decide(&snapshot, now()) else { panic!() };
-    assert_eq!(until, Some(after(seconds(30))));
-    let Step::Record(record) = controller::decide(&snapshot, after(seconds(30))) else { panic!() };
+    assert_eq!(until, Some(from_now(seconds(30))));
+    let Step::Record(record) = controller::decide(&snapshot, from_now(seconds(30))) else {
+        panic!()
+    };
     assert_eq!(phase_of(&written_order(&record).challenges[0]), Phase::Accepting);
 }
 
@@ -414,7 +420,7 @@ fn presenting_is_noted_or_tried_again() {
     assert_eq!((phase_of(&found), reasons), (Phase::Presenting, vec![Reason::PresentError]));
     absorb(&mut snapshot, &effect, failed.clone(), now()).unwrap();
     let Step::Wait { until, .. } = controller::decide(&snapshot, now()) else { panic!() };
-    assert_eq!(until, Some(after(seconds(10))));
+    assert_eq!(until, Some(from_now(seconds(10))));
 }
 
 /// Refused three times in a row, permanently or not; what may be presented stays owed.
@@ -541,10 +547,10 @@ fn a_challenge_left_pending_with_an_error_is_checked_and_accepted_again() {
     // The CA continues by itself.
     let (found, reasons) =
         absorbed(&mut snapshot.clone(), &effect, Outcome::Accepted(left(Processing)));
-    let said = format!("The CA has not validated the challenge yet: {error}");
+    let pending_message = format!("The CA has not validated the challenge yet: {error}");
     assert_eq!(
         (phase_of(&found), found.reason, reasons),
-        (Phase::Accepted, said, vec![Reason::Pending])
+        (Phase::Accepted, pending_message, vec![Reason::Pending])
     );
     // The same error again adds no event.
     let known = snapshot.order.as_mut().unwrap().challenges[0].pending_mut().unwrap();
@@ -564,20 +570,20 @@ fn the_pause_before_another_accept_delays_the_self_check_and_the_wait_instead() 
         let Step::Wait { until, .. } = controller::decide(&snapshot, now()) else {
             panic!("{count}")
         };
-        assert_eq!(until, Some(after(seconds(pause))), "{count}");
-        let later = controller::decide(&snapshot, after(seconds(pause)));
+        assert_eq!(until, Some(from_now(seconds(pause))), "{count}");
+        let later = controller::decide(&snapshot, from_now(seconds(pause)));
         assert_eq!(later, Step::Act(vec![check.clone()]), "{count}");
         // The clock was put back since.
-        let earlier = controller::decide(&snapshot, after(seconds(-1)));
+        let earlier = controller::decide(&snapshot, from_now(seconds(-1)));
         assert_eq!(earlier, Step::Act(vec![check.clone()]), "{count}");
     }
     let spec = &mut snapshot.order.as_mut().unwrap().challenges[0].spec;
     Arc::make_mut(spec).solver.wait_instead_of_self_check = Some(GoDuration(seconds(30)));
-    let Step::Wait { until, .. } = controller::decide(&snapshot, after(seconds(30))) else {
+    let Step::Wait { until, .. } = controller::decide(&snapshot, from_now(seconds(30))) else {
         panic!()
     };
-    assert_eq!(until, Some(after(seconds(60))));
-    assert!(matches!(controller::decide(&snapshot, after(seconds(60))), Step::Record(_)));
+    assert_eq!(until, Some(from_now(seconds(60))));
+    assert!(matches!(controller::decide(&snapshot, from_now(seconds(60))), Step::Record(_)));
 }
 
 #[test]
@@ -751,14 +757,18 @@ fn what_an_authorization_says_of_an_unsure_accept() {
         (Pending, Pending, Phase::Presenting, Pending),
     ];
     let effect = read_authorization(0);
-    for (state, own, phase, kept) in cases {
+    for (state, own, phase, authorization) in cases {
         let mut snapshot = solving(&[Phase::Accepting]);
         let attempt = snapshot.run.attempt_mut(&challenge_url(0));
         (attempt.is_unsure, attempt.answer) = (true, Answer::MayBeOut);
         let seen = authorization_seen(0, state, own.clone());
         let outcome = Outcome::Authorization(Box::new(seen));
         let (found, _) = absorbed(&mut snapshot.clone(), &effect, outcome);
-        assert_eq!((phase_of(&found), found.authorization().clone()), (phase, kept), "{own:?}");
+        assert_eq!(
+            (phase_of(&found), found.authorization().clone()),
+            (phase, authorization),
+            "{own:?}"
+        );
     }
     // An authorization that no longer lists the challenge is not read again and again.
     let mut seen = authorization_seen(0, Pending, Pending);

@@ -2,7 +2,7 @@
 
 use jiff::SignedDuration;
 
-use super::fixture::{after, error, live, now, written_record};
+use super::fixture::{error, from_now, live, now, written_record};
 use crate::controller::{Effect, EffectError, Outcome, Snapshot, Step, deploy};
 use crate::resource::{Cause, CauseKind, DeployStep, DeployTarget, FailureClass, Reason};
 
@@ -114,14 +114,14 @@ fn a_step_that_fails_is_tried_by_the_next_run_and_then_ever_later() {
     assert!(failure.to_string().starts_with(start), "{failure}");
     done(&mut snapshot, DeployStep::Output, "live");
     assert_eq!(snapshot.record.deployments[0].failed_attempts, 0);
-    assert!(matches!(deploy::decide(&snapshot, after(minutes(1))), Step::Act(_)), "the hook");
+    assert!(matches!(deploy::decide(&snapshot, from_now(minutes(1))), Step::Act(_)), "the hook");
 }
 
 #[test]
 fn what_is_missing_on_this_machine_is_looked_for_by_every_run() {
     let mut snapshot = deployed_nowhere();
     for at in 0..3 {
-        let at = after(SignedDuration::from_mins(at));
+        let at = from_now(SignedDuration::from_mins(at));
         let message = "there is no hook x".to_owned();
         let outcome = Outcome::Failed(EffectError::new(Cause::precondition(message)));
         let step = DeployStep::Output;
@@ -145,15 +145,15 @@ fn files_stay_only_where_they_were_written() {
         let record = deploy::absorb(&mut snapshot.clone(), DeployStep::Output, outcome, now());
         record.unwrap().events[0].message.clone()
     };
-    let said = "Done: output to /srv/tls mode 0640";
+    let done_message = "Done: output to /srv/tls mode 0640";
     let mut snapshot = deployed_nowhere();
     failed(&mut snapshot, DeployStep::Output, now());
-    assert_eq!(moved(&mut snapshot), said);
+    assert_eq!(moved(&mut snapshot), done_message);
     let mut snapshot = deployed_nowhere();
     done(&mut snapshot, DeployStep::Output, "live");
     assert_eq!(
         moved(&mut snapshot),
-        format!("{said}; what was written to /etc/tls before stays there")
+        format!("{done_message}; what was written to /etc/tls before stays there")
     );
 }
 
@@ -162,16 +162,16 @@ fn a_try_by_hand_that_fails_does_not_put_off_the_next_one() {
     let mut snapshot = deployed_nowhere();
     let minutes = SignedDuration::from_mins;
     for at in [0, 1] {
-        failed(&mut snapshot, DeployStep::Output, after(minutes(at)));
+        failed(&mut snapshot, DeployStep::Output, from_now(minutes(at)));
     }
     let next = |snapshot: &Snapshot| deploy::next_try(&snapshot.record.deployments[0]);
     let before = next(&snapshot);
-    assert_eq!(before, Some(after(minutes(6))));
+    assert_eq!(before, Some(from_now(minutes(6))));
     snapshot.run.deploy_now = true;
-    failed(&mut snapshot, DeployStep::Output, after(minutes(5)));
+    failed(&mut snapshot, DeployStep::Output, from_now(minutes(5)));
     assert_eq!(next(&snapshot), before);
-    failed(&mut snapshot, DeployStep::Output, after(minutes(6)));
-    assert_eq!(next(&snapshot), Some(after(minutes(16))));
+    failed(&mut snapshot, DeployStep::Output, from_now(minutes(6)));
+    assert_eq!(next(&snapshot), Some(from_now(minutes(16))));
 }
 
 #[test]
@@ -185,8 +185,8 @@ fn an_output_that_was_lost_is_written_again_and_what_comes_after_it_is_done_agai
     assert_eq!(deploy::owed(&snapshot).map(|target| target.step()), Some(DeployStep::Output));
     let outcome = Outcome::Deployed { files: "live".to_owned() };
     let record = deploy::absorb(&mut snapshot, DeployStep::Output, outcome, now()).unwrap();
-    let said = "Done: output to /etc/tls mode 0640; it had lost files: tls.key is missing";
-    assert_eq!(record.events[0].message, said);
+    let done_message = "Done: output to /etc/tls mode 0640; it had lost files: tls.key is missing";
+    assert_eq!(record.events[0].message, done_message);
     assert_eq!(snapshot.lost_output, None);
     snapshot.record = written_record(&record).clone();
     assert_eq!(deploy::owed(&snapshot).map(|target| target.step()), Some(DeployStep::Hook));

@@ -33,7 +33,7 @@ pub(super) fn hours(count: i64) -> SignedDuration {
     SignedDuration::from_hours(count)
 }
 
-pub(super) fn after(duration: SignedDuration) -> Timestamp {
+pub(super) fn from_now(duration: SignedDuration) -> Timestamp {
     now() + duration
 }
 
@@ -209,8 +209,8 @@ pub(super) fn leaf(digest: &str) -> LeafFacts {
         ip_addresses: Vec::new(),
         uris: Vec::new(),
         email_addresses: Vec::new(),
-        not_before: after(-hours(24)),
-        not_after: after(hours(89 * 24)),
+        not_before: from_now(-hours(24)),
+        not_after: from_now(hours(89 * 24)),
         issuer_common_name: "CA".to_owned(),
         key_description: "ECDSA P-256".to_owned(),
     }

@@ -1,6 +1,6 @@
 //! When a live pair is rewritten, and its events.
 
-use super::fixture::{after, fresh, hours, issuing_first, key, live, now};
+use super::fixture::{fresh, from_now, hours, issuing_first, key, live, now};
 use crate::controller::{
     Change, Deferral, Effect, Outcome, Record, Snapshot, Step, formats, next_step, readiness,
 };
@@ -62,7 +62,7 @@ fn pkcs8(snapshot: &mut Snapshot) {
 
 #[test]
 fn a_pair_is_written_again_for_each_thing_that_the_spec_asks_otherwise() {
-    let formats_asked = |s: &mut Snapshot, format| {
+    let formats_requested = |s: &mut Snapshot, format| {
         s.certificate.spec.additional_output_formats = vec![format];
     };
     let template_differs = Reason::SecretTemplateMismatch;
@@ -76,7 +76,7 @@ fn a_pair_is_written_again_for_each_thing_that_the_spec_asks_otherwise() {
             "its annotations are not up to date",
         ),
         (
-            edited(|s| formats_asked(s, OutputFormat::Der)),
+            edited(|s| formats_requested(s, OutputFormat::Der)),
             formats_differ,
             "key.der does not match spec.additionalOutputFormats",
         ),
@@ -217,7 +217,7 @@ fn a_rewrite_clears_its_earlier_failure() {
 
 #[test]
 fn a_renewal_that_must_wait_holds_up_no_rewrite() {
-    let due = after(hours(60 * 24));
+    let due = from_now(hours(60 * 24));
     let renewal_failed = |s: &mut Snapshot| {
         s.record.status.failed_issuance_attempts = Some(1);
         s.record.status.last_failure_time = Some(due);
@@ -229,11 +229,11 @@ fn a_renewal_that_must_wait_holds_up_no_rewrite() {
     assert_eq!(next_step(&failed, due), (Vec::new(), Step::Act(vec![rewrite])));
     let (until, why) = (due + hours(1), Deferral::Backoff { attempts: 1 });
     let wait = Step::Defer { until, why };
-    let all_is_said = |s: &mut Snapshot| {
+    let all_is_noted = |s: &mut Snapshot| {
         renewal_failed(s);
         s.record = readiness::refreshed(s, due);
     };
-    assert_eq!(next_step(&written(all_is_said), due), (Vec::new(), wait));
+    assert_eq!(next_step(&written(all_is_noted), due), (Vec::new(), wait));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::fixture::{after, hours, live, now};
+use super::fixture::{from_now, hours, live, now};
 use crate::controller::renewal_information::question;
 use crate::controller::{Snapshot, Step, idle, next_step, readiness};
 use crate::resource::{GoDuration, LeafFacts, RenewalInformation, RenewalPolicy, SuggestedWindow};
@@ -14,10 +14,10 @@ fn leaf(snapshot: &mut Snapshot) -> &mut LeafFacts {
 }
 
 /// The CA was asked an hour ago, and may be again at this time.
-fn asked(snapshot: &mut Snapshot, next_check: Timestamp, renew_at: Timestamp) {
+fn informed(snapshot: &mut Snapshot, next_check: Timestamp, renew_at: Timestamp) {
     leaf(snapshot).certificate_id = Some("id".to_owned());
-    let (start, end) = (after(-hours(1)), after(hours(80 * 24)));
-    let reported_at = after(-hours(1));
+    let (start, end) = (from_now(-hours(1)), from_now(hours(80 * 24)));
+    let reported_at = from_now(-hours(1));
     snapshot.record.status.acme.ari = Some(RenewalInformation {
         certificate_id: "id".to_owned(),
         suggested_window: Some(SuggestedWindow {
@@ -58,13 +58,13 @@ const IDLE: &[(&str, Option<i64>, Edit)] = &[
             policy: Some(RenewalPolicy::Disabled),
             ..crate::resource::Renewal::default()
         });
-        leaf(s).not_after = after(hours(4));
+        leaf(s).not_after = from_now(hours(4));
     }),
     ("its CA may be asked soon", Some(3), |s| {
-        asked(s, after(hours(3)), after(hours(2000)));
+        informed(s, from_now(hours(3)), from_now(hours(2000)));
     }),
     ("its CA wants it to be renewed soon", Some(6), |s| {
-        asked(s, after(hours(20)), after(hours(6)));
+        informed(s, from_now(hours(20)), from_now(hours(6)));
     }),
     ("its CA was never asked, and is not to be", None, |s| {
         leaf(s).certificate_id = Some("id".to_owned());
@@ -74,7 +74,7 @@ const IDLE: &[(&str, Option<i64>, Edit)] = &[
         s.record.status.last_failure_time = Some(now());
         s.record.status.failed_issuance_attempts = Some(1);
     }),
-    ("the CA asked to wait", Some(2), |s| s.record.retry_after = Some(after(hours(2)))),
+    ("the CA asked to wait", Some(2), |s| s.record.retry_after = Some(from_now(hours(2)))),
 ];
 
 #[test]
@@ -84,9 +84,12 @@ fn nothing_is_due_before_the_forecast_is_over() {
         assert!(is_idle(&snapshot, now()), "{what}: {:?}", next_step(&snapshot, now()));
         let until = idle::until(&snapshot, now()).unwrap();
         match bound {
-            Some(bound) => assert_eq!(until, after(hours(*bound)), "{what}"),
+            Some(bound) => assert_eq!(until, from_now(hours(*bound)), "{what}"),
             None => {
-                assert!(until >= after(hours(12)) && until < after(hours(24)), "{what}: {until}");
+                assert!(
+                    until >= from_now(hours(12)) && until < from_now(hours(24)),
+                    "{what}: {until}"
+                );
             }
         }
         let whole = now().duration_until(until);
@@ -116,21 +119,23 @@ fn each_certificate_is_looked_at_again_at_its_own_time() {
 fn a_time_that_has_not_come_yet_allows_no_forecast() {
     let cases: &[(&str, Edit)] = &[
         ("nothing is published", |s| s.secret = None),
-        ("it begins later", |s| leaf(s).not_before = after(hours(1))),
+        ("it begins later", |s| leaf(s).not_before = from_now(hours(1))),
         ("it has ended", |s| leaf(s).not_after = now()),
         ("its renewal is due", |s| {
             s.certificate.spec.renew_before = Some(GoDuration(hours(89 * 24)));
         }),
         ("the CA was asked later", |s| {
-            asked(s, after(hours(9)), after(hours(2000)));
-            s.record.status.acme.ari.as_mut().unwrap().last_checked = Some(after(hours(1)));
+            informed(s, from_now(hours(9)), from_now(hours(2000)));
+            s.record.status.acme.ari.as_mut().unwrap().last_checked = Some(from_now(hours(1)));
         }),
         ("the CA answered later", |s| {
-            asked(s, after(hours(9)), after(hours(2000)));
+            informed(s, from_now(hours(9)), from_now(hours(2000)));
             let known = s.record.status.acme.ari.as_mut().unwrap();
-            known.suggested_window.as_mut().unwrap().reported_at = after(hours(1));
+            known.suggested_window.as_mut().unwrap().reported_at = from_now(hours(1));
         }),
-        ("an attempt failed later", |s| s.record.status.last_failure_time = Some(after(hours(1)))),
+        ("an attempt failed later", |s| {
+            s.record.status.last_failure_time = Some(from_now(hours(1)))
+        }),
     ];
     for (what, edit) in cases {
         assert_eq!(idle::until(&settled(*edit), now()), None, "{what}");

@@ -1,7 +1,7 @@
 //! The last controller's table, and what a success leaves behind.
 
 use super::fixture::{
-    ACCOUNT, Phase, after, error, hours, in_phase, leaf, live, now, ordered, request, solving,
+    ACCOUNT, Phase, error, from_now, hours, in_phase, leaf, live, now, ordered, request, solving,
     written_record,
 };
 use crate::controller::{
@@ -57,7 +57,7 @@ fn only_a_certificate_of_the_current_request_is_put_in_place() {
 fn a_success_clears_issuing_and_every_trace_of_failures_in_one_write() {
     let mut snapshot = fetched();
     let record = &mut snapshot.record;
-    record.retry_after = Some(after(hours(5)));
+    record.retry_after = Some(from_now(hours(5)));
     record.last_failure = Some(Failure::new(
         FailureClass::Validation,
         Doing::Nothing,
@@ -65,7 +65,7 @@ fn a_success_clears_issuing_and_every_trace_of_failures_in_one_write() {
     ));
     record.attempted_inputs = vec!["input".to_owned()];
     record.status.failed_issuance_attempts = Some(4);
-    record.status.last_failure_time = Some(after(-hours(1)));
+    record.status.last_failure_time = Some(from_now(-hours(1)));
     let done = published(&snapshot);
 
     let mut expected = snapshot.record.clone();
@@ -86,7 +86,7 @@ fn a_success_clears_issuing_and_every_trace_of_failures_in_one_write() {
         revision: Some(1),
         not_before: Some(leaf("next").not_before),
         not_after: Some(leaf("next").not_after),
-        renewal_time: Some(after(hours(59 * 24))),
+        renewal_time: Some(from_now(hours(59 * 24))),
         ..CertificateStatus::default()
     };
     assert_eq!(*written_record(&done), expected);

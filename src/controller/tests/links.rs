@@ -5,7 +5,7 @@ use crate::controller::links::{damage, decide, repair, restored};
 use crate::controller::policy::{READINESS, TRIGGER, first_violation};
 use crate::controller::{Effect, Step};
 use crate::resource::{
-    DataLink, EventType, KeptPair, LeafFacts, PublishedPair, Reason, Remedy, Repair, SecretLinks,
+    DataLink, EventType, LeafFacts, PublishedPair, Reason, Remedy, Repair, SecretLinks, StoredPair,
 };
 
 /// A pair; its key is another's when the digests differ.
@@ -17,9 +17,9 @@ fn pair(of: &str, its_key: &str) -> PublishedPair {
     }
 }
 
-fn set(name: &str, revision: u32, pair: Option<PublishedPair>) -> KeptPair {
+fn set(name: &str, revision: u32, pair: Option<PublishedPair>) -> StoredPair {
     let pair = pair.ok_or_else(|| "cannot be read".to_owned());
-    KeptPair { name: name.to_owned(), revision, is_live: false, pair }
+    StoredPair { name: name.to_owned(), revision, is_live: false, pair }
 }
 
 fn links(data: DataLink, misplaced: &[&str]) -> SecretLinks {
@@ -94,10 +94,10 @@ fn stable_names_are_linked_again_and_say_which() {
     assert_eq!(at(&["tls.crt", "tls.key"]).as_ref(), Some(&wanted));
 
     let event = restored(&wanted, now()).events.remove(0);
-    let said = format!("{two}; restored without an order, live set ..revision-1-0");
+    let expected_message = format!("{two}; restored without an order, live set ..revision-1-0");
     assert_eq!(
         (event.kind, event.reason, event.message),
-        (EventType::Warning, Reason::LinksRestored, said)
+        (EventType::Warning, Reason::LinksRestored, expected_message)
     );
 }
 
@@ -132,17 +132,17 @@ fn the_newest_good_set_stays_beside_a_damaged_live_one() {
         let sets = [
             set("..revision-1-0", 1, Some(pair("1", "1"))),
             set("..revision-2-0", 2, Some(pair("2", "2"))),
-            KeptPair { is_live: true, ..set("..revision-3-0", 3, damaged) },
+            StoredPair { is_live: true, ..set("..revision-3-0", 3, damaged) },
             // An interrupted publish of the same certificate left it.
             set("..revision-4-0", 4, Some(pair("4", "4"))),
         ];
-        assert_eq!(KeptPair::last_good(&sets, &leaf("4").fingerprint), Some("..revision-2-0"));
+        assert_eq!(StoredPair::last_good(&sets, &leaf("4").fingerprint), Some("..revision-2-0"));
     }
     let sets = [
         set("..revision-1-0", 1, Some(pair("1", "1"))),
-        KeptPair { is_live: true, ..set("..revision-2-0", 2, Some(pair("2", "2"))) },
+        StoredPair { is_live: true, ..set("..revision-2-0", 2, Some(pair("2", "2"))) },
     ];
-    assert_eq!(KeptPair::last_good(&sets, &leaf("3").fingerprint), None);
+    assert_eq!(StoredPair::last_good(&sets, &leaf("3").fingerprint), None);
 }
 
 #[test]
@@ -154,8 +154,8 @@ fn damaged_files_of_the_live_set_are_published_again_and_say_which() {
         (&["key.der"], &["tls.crt"], "key.der is missing; tls.crt is damaged"),
         (&[], &[], ""),
     ];
-    for (missing, damaged, said) in cases {
-        assert_eq!(damage(&names(missing), &names(damaged)), said);
+    for (missing, damaged, expected_message) in cases {
+        assert_eq!(damage(&names(missing), &names(damaged)), expected_message);
     }
     let what = "tls.key is missing".to_owned();
     let repair = Repair { what, remedy: Remedy::Publish { revision: 1 } };
@@ -167,6 +167,6 @@ fn damaged_files_of_the_live_set_are_published_again_and_say_which() {
     assert_eq!(violation.reason, Reason::DamagedFiles);
     assert_eq!(first_violation(TRIGGER, &snapshot, now()), None);
     let event = restored(&repair, now()).events.remove(0);
-    let said = "tls.key is missing; restored without an order".to_owned();
-    assert_eq!((event.reason, event.message), (Reason::FilesRestored, said));
+    let expected_message = "tls.key is missing; restored without an order".to_owned();
+    assert_eq!((event.reason, event.message), (Reason::FilesRestored, expected_message));
 }

@@ -224,14 +224,14 @@ fn authorizations_are_read_beside_an_order_that_stays_pending() {
 
 #[test]
 fn a_long_retry_after_is_honoured_for_a_minute() {
-    for (asked, waited) in [(2, 2), (60, 60), (3600, 60)] {
+    for (requested, waited) in [(2, 2), (60, 60), (3600, 60)] {
         let mut snapshot = ordered("awaiting", OrderState::Processing);
         let mut seen = super::fixture::order_seen(OrderState::Processing);
-        seen.retry_after = Some(SignedDuration::from_secs(asked));
+        seen.retry_after = Some(SignedDuration::from_secs(requested));
         let outcome = Outcome::Order(Box::new(seen));
         absorb(&mut snapshot, &read_order(), outcome.clone(), now()).unwrap();
         let Step::Wait { until, .. } = controller::decide(&snapshot, now()) else { panic!() };
-        assert_eq!(until, Some(now() + SignedDuration::from_secs(waited)), "{asked}");
+        assert_eq!(until, Some(now() + SignedDuration::from_secs(waited)), "{requested}");
     }
 }
 
@@ -269,7 +269,7 @@ fn an_order_that_expired_unwatched_is_replaced_and_one_that_was_watched_has_fail
 
 #[test]
 fn an_order_that_is_invalid_for_having_expired_unwatched_is_replaced() {
-    let (past, future) = (Some(now()), Some(super::fixture::after(super::fixture::hours(1))));
+    let (past, future) = (Some(now()), Some(super::fixture::from_now(super::fixture::hours(1))));
     let cases = [
         ("expired", Phase::Queued, past, false, true),
         ("not expired", Phase::Queued, future, false, false),

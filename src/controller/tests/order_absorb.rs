@@ -84,7 +84,7 @@ fn refusal(kind: CauseKind, problem_kind: &str, status: u16) -> EffectError {
 #[test]
 fn a_refusal_is_final_unless_the_effect_may_have_taken_place() {
     use CauseKind::{Gone, Local, Precondition, Refused, State, Transient, Unusable};
-    let after = |phase, effect: &Effect, error: EffectError| {
+    let absorbed = |phase, effect: &Effect, error: EffectError| {
         let mut snapshot = ordered(phase, OrderState::Ready);
         let outcome = Outcome::Failed(error);
         let record = controller::absorb(&mut snapshot, effect, outcome, now()).unwrap();
@@ -118,7 +118,7 @@ fn a_refusal_is_final_unless_the_effect_may_have_taken_place() {
     ];
     for (phase, effect, error, expected) in cases {
         let kind = error.kind();
-        assert_eq!(after(phase, &effect, error), expected, "{effect:?} {kind:?}");
+        assert_eq!(absorbed(phase, &effect, error), expected, "{effect:?} {kind:?}");
     }
 }
 

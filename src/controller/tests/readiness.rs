@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::fixture::{after, fresh, hours, leaf, live, now};
+use super::fixture::{fresh, from_now, hours, leaf, live, now};
 use crate::controller::{Step, readiness, renewal};
 use crate::resource::{
     CertificateSpec, ConditionStatus, ConditionType, GoDuration, Reason, Renewal, RenewalPolicy,
@@ -38,7 +38,11 @@ fn a_renewal_is_due_when_the_spec_says_so_and_else_after_two_thirds() {
     ];
     for (before, percentage, expected) in cases {
         let found = renewal::renewal_time(&spec(before, percentage), &leaf("live"));
-        assert_eq!(found.map(|due| due.time), Some(after(expected)), "{before:?} {percentage:?}");
+        assert_eq!(
+            found.map(|due| due.time),
+            Some(from_now(expected)),
+            "{before:?} {percentage:?}"
+        );
     }
 }
 
@@ -60,7 +64,7 @@ fn a_short_lived_certificate_is_renewed_at_half_its_life_unless_the_spec_says_wh
         snapshot.certificate.spec.renew_before_percentage = percentage;
         let found = renewal::due(&snapshot, &leaf("live"), now());
         let what = format!("{profile:?} {before:?} {percentage:?}");
-        assert_eq!(found.map(|due| due.time), Some(after(expected)), "{what}");
+        assert_eq!(found.map(|due| due.time), Some(from_now(expected)), "{what}");
     }
 }
 
@@ -89,10 +93,10 @@ fn what_is_published_is_copied_into_the_record_once() {
     assert_eq!((ready.status, ready.reason), (ConditionStatus::True, Reason::Ready));
     assert_eq!(status.not_before, Some(leaf("live").not_before));
     assert_eq!(status.not_after, Some(leaf("live").not_after));
-    assert_eq!(status.renewal_time, Some(after(hours(59 * 24))));
+    assert_eq!(status.renewal_time, Some(from_now(hours(59 * 24))));
     assert!(matches!(readiness::decide(&snapshot, now()), Step::Record(_)));
     snapshot.record = record;
-    assert_eq!(readiness::decide(&snapshot, after(hours(1))), Step::Settled);
+    assert_eq!(readiness::decide(&snapshot, from_now(hours(1))), Step::Settled);
 }
 
 #[test]
@@ -105,9 +109,9 @@ fn a_condition_keeps_its_time_while_its_status_stays() {
         (ready.status, ready.reason, ready.last_transition_time)
     };
     let missing = (ConditionStatus::False, Reason::DoesNotExist, now());
-    assert_eq!(not_ready(&snapshot, after(hours(1))), missing);
+    assert_eq!(not_ready(&snapshot, from_now(hours(1))), missing);
     snapshot.secret = live().secret;
     snapshot.secret.as_mut().unwrap().key = None;
     let incomplete = (ConditionStatus::False, Reason::MissingData, now());
-    assert_eq!(not_ready(&snapshot, after(hours(1))), incomplete);
+    assert_eq!(not_ready(&snapshot, from_now(hours(1))), incomplete);
 }

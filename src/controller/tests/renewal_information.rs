@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::fixture::{account, after, hours, leaf, live, now, ready_to_order};
+use super::fixture::{account, from_now, hours, leaf, live, now, ready_to_order};
 use crate::controller::policy::first_trigger;
 use crate::controller::renewal_information::{Question, absorb, of_new_leaf, question};
 use crate::controller::{
@@ -22,35 +22,35 @@ fn identified(digest: &str) -> LeafFacts {
 }
 
 /// Live for a day, of 90; its renewal is due in 59 days by default.
-fn asked_for() -> Snapshot {
+fn uninformed() -> Snapshot {
     let mut snapshot = live();
     snapshot.secret.as_mut().unwrap().certificate = Some(Ok(identified("live")));
     snapshot
 }
 
 fn days(days: i64) -> Timestamp {
-    after(hours(24 * days))
+    from_now(hours(24 * days))
 }
 
 fn window(start: Timestamp, end: Timestamp) -> RenewalInformationSeen {
     RenewalInformationSeen { start, end, explanation_url: None, retry_after: Some(hours(6)) }
 }
 
-fn told(seen: RenewalInformationSeen) -> Outcome {
+fn response(seen: RenewalInformationSeen) -> Outcome {
     Outcome::RenewalInformation(Box::new(seen))
 }
 
 fn answered(snapshot: &Snapshot, outcome: Outcome, at: Timestamp) -> (Snapshot, Record) {
     let record = absorb(snapshot, ID, outcome, at).unwrap();
-    let mut after = snapshot.clone();
+    let mut next = snapshot.clone();
     if let Some(Change::Certificate(record)) = record.changes.first() {
-        after.record = (**record).clone();
+        next.record = (**record).clone();
     }
-    (after, record)
+    (next, record)
 }
 
 fn knowing(snapshot: &Snapshot, start: i64, end: i64) -> Snapshot {
-    answered(snapshot, told(window(days(start), days(end))), now()).0
+    answered(snapshot, response(window(days(start), days(end))), now()).0
 }
 
 fn failed(fault: CaFault) -> Outcome {
@@ -117,7 +117,7 @@ fn the_ca_is_asked_about_a_live_certificate_that_waits_for_nothing() {
             });
         })];
     for (what, since, edit) in cases.iter().chain(not_offered) {
-        let mut snapshot = asked_for();
+        let mut snapshot = uninformed();
         edit(&mut snapshot);
         let certificate_id = ID.to_owned();
         let expected = since.map(|since| Question { certificate_id, since });
@@ -143,7 +143,7 @@ fn an_answer_is_kept_with_the_instant_and_the_time_of_the_next_question() {
         explanation_url: Some("https://ca.test/why".to_owned()),
         ..window(days(10), days(20))
     };
-    let (snapshot, record) = answered(&asked_for(), told(seen.clone()), now());
+    let (snapshot, record) = answered(&uninformed(), response(seen.clone()), now());
     let known = snapshot.record.status.acme.ari.clone().unwrap();
     // SHA-256 of the identifier begins with these eight bytes.
     let part =
@@ -159,7 +159,7 @@ fn an_answer_is_kept_with_the_instant_and_the_time_of_the_next_question() {
             explanation_url: Some("https://ca.test/why".to_owned()),
         }),
         last_checked: Some(now()),
-        next_check: after(hours(6) + part(hours(6) / 4, 0xf908_c22c)),
+        next_check: from_now(hours(6) + part(hours(6) / 4, 0xf908_c22c)),
         last_error: None,
         made_due: false,
         follows_early_renewal: false,
@@ -175,8 +175,8 @@ fn an_answer_is_kept_with_the_instant_and_the_time_of_the_next_question() {
     let found: Vec<_> = record.events.iter().map(|e| (e.kind, e.reason, &e.message)).collect();
     assert_eq!(found, [(EventType::Normal, Reason::Renewing, &message)]);
     // The same window again is no event, and the instant stays.
-    let later = after(hours(8));
-    let (snapshot, record) = answered(&snapshot, told(seen), later);
+    let later = from_now(hours(8));
+    let (snapshot, record) = answered(&snapshot, response(seen), later);
     assert_eq!(record.events, []);
     let again = snapshot.record.status.acme.ari.unwrap().suggested_window.unwrap();
     assert_eq!((again.renew_at, again.reported_at), (renew_at, later));
@@ -184,23 +184,24 @@ fn an_answer_is_kept_with_the_instant_and_the_time_of_the_next_question() {
 
 #[test]
 fn the_next_question_waits_as_long_as_the_ca_says_within_a_minute_and_a_day() {
-    let said = |retry_after| RenewalInformationSeen { retry_after, ..window(days(10), days(20)) };
+    let with_retry_after =
+        |retry_after| RenewalInformationSeen { retry_after, ..window(days(10), days(20)) };
     let minutes = SignedDuration::from_mins;
     let late =
         EffectError { cause: Cause::ca(CaFault::ServerError, "no"), retry_after: Some(hours(9)) };
     let cases = [
-        (told(said(None)), hours(6)),
-        (told(said(Some(SignedDuration::ZERO))), minutes(1)),
-        (told(said(Some(minutes(30)))), minutes(30)),
-        (told(said(Some(hours(24 * 365)))), hours(24)),
-        (told(window(days(20), days(10))), hours(6)),
+        (response(with_retry_after(None)), hours(6)),
+        (response(with_retry_after(Some(SignedDuration::ZERO))), minutes(1)),
+        (response(with_retry_after(Some(minutes(30)))), minutes(30)),
+        (response(with_retry_after(Some(hours(24 * 365)))), hours(24)),
+        (response(window(days(20), days(10))), hours(6)),
         (failed(CaFault::Unreachable), hours(6)),
         (Outcome::Failed(late), hours(9)),
         (Outcome::NoRenewalInformation, hours(24)),
     ];
     for (outcome, least) in cases {
         let what = format!("{outcome:?}");
-        let record = answered(&asked_for(), outcome, now()).0.record;
+        let record = answered(&uninformed(), outcome, now()).0.record;
         let wait = now().duration_until(record.status.acme.ari.unwrap().next_check);
         assert!(least <= wait && wait <= least + least / 4, "{what}: {wait}");
     }
@@ -209,14 +210,14 @@ fn the_next_question_waits_as_long_as_the_ca_says_within_a_minute_and_a_day() {
 #[test]
 fn what_cannot_be_a_window_is_an_error_and_leaves_the_last_one() {
     let cases = [
-        (told(window(days(20), days(10))), Some(CaFault::Unusable)),
-        (told(window(days(20), days(20))), Some(CaFault::Unusable)),
-        (told(window(days(80), days(90))), Some(CaFault::Unusable)),
+        (response(window(days(20), days(10))), Some(CaFault::Unusable)),
+        (response(window(days(20), days(20))), Some(CaFault::Unusable)),
+        (response(window(days(80), days(90))), Some(CaFault::Unusable)),
         (failed(CaFault::Unreachable), Some(CaFault::Unreachable)),
         (failed(CaFault::Gone), Some(CaFault::Gone)),
         (Outcome::NoRenewalInformation, None),
     ];
-    for before in [asked_for(), knowing(&asked_for(), 10, 20)] {
+    for before in [uninformed(), knowing(&uninformed(), 10, 20)] {
         let window = |s: &Snapshot| s.record.status.acme.ari.clone()?.suggested_window;
         for (outcome, fault) in cases.clone() {
             let expected = match &outcome {
@@ -241,13 +242,13 @@ fn what_cannot_be_a_window_is_an_error_and_leaves_the_last_one() {
 
 #[test]
 fn an_answer_about_another_certificate_changes_nothing() {
-    let outcome = told(window(days(-9), days(-8)));
-    assert_eq!(absorb(&asked_for(), "other", outcome.clone(), now()), Ok(Record::default()));
-    let mut replaced = asked_for();
+    let outcome = response(window(days(-9), days(-8)));
+    assert_eq!(absorb(&uninformed(), "other", outcome.clone(), now()), Ok(Record::default()));
+    let mut replaced = uninformed();
     replaced.secret.as_mut().unwrap().certificate = Some(Ok(leaf("live")));
     assert_eq!(absorb(&replaced, ID, outcome, now()), Ok(Record::default()));
     // What was known of the certificate before is not taken for this one.
-    let mut other = knowing(&asked_for(), -9, -8);
+    let mut other = knowing(&uninformed(), -9, -8);
     assert_eq!(due_in_days(&other), Some(0));
     other.record.status.acme.ari.as_mut().unwrap().certificate_id = "other".to_owned();
     assert_eq!(due_in_days(&other), Some(59));
@@ -294,7 +295,7 @@ fn the_renewal_is_due_at_the_instant_or_earlier_by_the_manifest() {
         }),
     ];
     for (what, start, end, expected, edit) in cases {
-        let mut snapshot = knowing(&asked_for(), *start, *end);
+        let mut snapshot = knowing(&uninformed(), *start, *end);
         edit(&mut snapshot);
         assert_eq!(due_in_days(&snapshot), *expected, "{what}");
         let is_due = *expected == Some(0);
@@ -310,7 +311,7 @@ fn the_renewal_is_due_at_the_instant_or_earlier_by_the_manifest() {
 
 #[test]
 fn a_clock_that_was_ahead_delays_no_renewal() {
-    let mut snapshot = answered(&asked_for(), told(window(days(-9), days(-8))), days(300)).0;
+    let mut snapshot = answered(&uninformed(), response(window(days(-9), days(-8))), days(300)).0;
     assert!(due(&snapshot, now()).unwrap() < days(-7));
     snapshot.record.status.acme.ari.as_mut().unwrap().follows_early_renewal = true;
     assert_eq!(due_in_days(&snapshot), Some(29));
@@ -319,7 +320,8 @@ fn a_clock_that_was_ahead_delays_no_renewal() {
 #[test]
 fn after_a_rollback_only_a_window_told_since_makes_the_renewal_earlier() {
     let back = |reported_at| {
-        let mut snapshot = answered(&asked_for(), told(window(days(-9), days(-8))), reported_at).0;
+        let mut snapshot =
+            answered(&uninformed(), response(window(days(-9), days(-8))), reported_at).0;
         snapshot.record.rollback = Some(Rollback {
             to: 1,
             from: 2,
@@ -340,7 +342,7 @@ fn after_a_rollback_only_a_window_told_since_makes_the_renewal_earlier() {
 /// With an account, a live certificate of it, and all that an order needs.
 fn to_renew() -> Snapshot {
     let wanted = ready_to_order();
-    let mut snapshot = knowing(&asked_for(), -9, -8);
+    let mut snapshot = knowing(&uninformed(), -9, -8);
     snapshot.record = trigger::issuing(&snapshot.record, Reason::Renewing, "", now());
     snapshot.next_key = wanted.next_key;
     snapshot.next_request = wanted.next_request;
@@ -459,15 +461,15 @@ fn a_refused_order_is_asked_for_once_more_without_the_replaced_certificate() {
 fn only_a_renewal_that_the_ca_asks_for_and_that_names_it_is_exempt_from_limits() {
     let names = ["a.example".to_owned()];
     let exempt = |s: &Snapshot| limit::spending(s, &names, now()).exempt;
-    let asked = to_renew();
-    assert!(exempt(&asked));
-    let mut sent = asked.clone();
-    sent.order = Some(new_order(&asked));
+    let requested = to_renew();
+    assert!(exempt(&requested));
+    let mut sent = requested.clone();
+    sent.order = Some(new_order(&requested));
     assert!(exempt(&sent));
     let mut refused = sent.clone();
     refused.order.as_mut().unwrap().replaces = None;
     assert!(!exempt(&refused));
-    let mut unasked = asked;
+    let mut unasked = requested;
     unasked.record.status.acme.ari = None;
     assert!(!exempt(&unasked));
 }
@@ -490,18 +492,18 @@ fn a_new_certificate_inherits_no_window() {
     let part = SignedDuration::from_secs((hours(6).as_secs() * 0xf908_c22c) >> 32);
     let expected = RenewalInformation {
         last_checked: Some(now()),
-        next_check: after(hours(24) + part),
+        next_check: from_now(hours(24) + part),
         last_error: Some(NoWindow::NotOffered),
         follows_early_renewal: false,
         ..expected
     };
     assert_eq!(of_new_leaf(&identified("new"), false, false, now()), Some(expected));
     // Early is what only ARI made due.
-    let early = knowing(&asked_for(), -9, -8);
+    let early = knowing(&uninformed(), -9, -8);
     for (snapshot, at, made_due) in [
         (&early, now(), Some(true)),
         (&early, days(60), Some(false)),
-        (&asked_for(), days(60), None),
+        (&uninformed(), days(60), None),
     ] {
         let Step::Record(record) = trigger::decide(snapshot, at) else { panic!() };
         let Some(Change::Certificate(record)) = record.changes.first() else { panic!() };

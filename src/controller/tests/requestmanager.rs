@@ -1,6 +1,6 @@
 //! The requestmanager's table.
 
-use super::fixture::{after, hours, issuing_first, key, live, names, now, ready_to_order};
+use super::fixture::{from_now, hours, issuing_first, key, live, names, now, ready_to_order};
 use crate::controller::{Change, Effect, Outcome, Snapshot, Step, requestmanager};
 use crate::resource::{PublicKeyDigest, Reason};
 
@@ -36,8 +36,8 @@ fn a_request_is_built_kept_or_discarded() {
 #[test]
 fn a_request_that_fails_after_the_issuance_was_requested_stays() {
     let mut snapshot = ready_to_order();
-    snapshot.next_request.as_mut().unwrap().failure_time = Some(after(hours(1)));
-    assert_eq!(requestmanager::decide(&snapshot, after(hours(2))), Step::Settled);
+    snapshot.next_request.as_mut().unwrap().failure_time = Some(from_now(hours(1)));
+    assert_eq!(requestmanager::decide(&snapshot, from_now(hours(2))), Step::Settled);
 }
 
 #[test]

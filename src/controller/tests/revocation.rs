@@ -39,7 +39,7 @@ fn apply(snapshot: &mut Snapshot, record: Record) {
 }
 
 /// The same, recorded.
-fn asked(reason: RevocationReason, at_once: bool) -> Snapshot {
+fn requested(reason: RevocationReason, at_once: bool) -> Snapshot {
     let mut snapshot = wishing(reason, at_once);
     let Step::Record(record) = revocation::decide_request(&snapshot, now()) else { panic!() };
     apply(&mut snapshot, record);
@@ -48,14 +48,14 @@ fn asked(reason: RevocationReason, at_once: bool) -> Snapshot {
 
 #[test]
 fn what_is_cancelled_is_only_what_the_ca_has_not_answered() {
-    let mut snapshot = asked(RevocationReason::Superseded, false);
+    let mut snapshot = requested(RevocationReason::Superseded, false);
     let owed = snapshot.record.revocations[0].clone();
     let done = Revocation { fingerprint: "done".into(), revoked_at: Some(now()), ..owed.clone() };
     snapshot.record.revocations.push(done.clone());
     let (record, events) = revocation::cancelled(&snapshot.record, now());
     assert_eq!(record.revocations, [done]);
-    let said: Vec<&str> = events.iter().map(|event| event.message.as_str()).collect();
-    assert_eq!(said, [format!("Revocation of serial {} cancelled: superseded", owed.serial)]);
+    let messages: Vec<&str> = events.iter().map(|event| event.message.as_str()).collect();
+    assert_eq!(messages, [format!("Revocation of serial {} cancelled: superseded", owed.serial)]);
     let (again, events) = revocation::cancelled(&record, now());
     assert_eq!((again, events), (record, vec![]));
 }
@@ -69,7 +69,7 @@ fn a_wish_is_written_down_once_and_a_compromised_key_is_banned_before() {
         let Step::Record(record) = step else { panic!("{step:?}") };
         let bans_first = matches!(record.changes.first(), Some(Change::Ban(_)));
         assert_eq!((bans_first, record.changes.len()), (banned == 1, banned + 1));
-        let snapshot = asked(reason, false);
+        let snapshot = requested(reason, false);
         assert_eq!(snapshot.banned_keys.keys.len(), banned);
         assert_eq!(revocation::decide_request(&snapshot, now()), Step::Settled);
         let owed = snapshot.record.revocations[0].clone();
@@ -119,7 +119,7 @@ fn what_the_ca_revoked_by_itself_is_issued_again_and_a_compromised_key_is_banned
 
 #[test]
 fn a_found_revocation_settles_the_one_that_was_owed_and_concerns_the_live_certificate_only() {
-    let mut snapshot = asked(RevocationReason::Superseded, true);
+    let mut snapshot = requested(RevocationReason::Superseded, true);
     snapshot.record.revocations[0].without_replacement = true;
     let record = revocation::found(&snapshot, &found(RevocationReason::Superseded), now());
     apply(&mut snapshot, record);
@@ -201,7 +201,7 @@ fn nothing_is_revoked_where_nothing_is_issued() {
 
 #[test]
 fn an_owed_revocation_is_sent_to_the_ca_once_in_a_run() {
-    let mut begun = asked(RevocationReason::Superseded, true);
+    let mut begun = requested(RevocationReason::Superseded, true);
     let owed = begun.record.revocations[0].clone();
     let signed_by = |signer| Effect::Revoke {
         certificate: "PEM".to_owned(),

@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::fixture::{after, hours, key, leaf, live, now, request};
+use super::fixture::{from_now, hours, key, leaf, live, now, request};
 use crate::controller::policy::{READINESS, first_trigger, first_violation};
 use crate::controller::{
     Change, Record, Snapshot, Step, issuing, readiness, renewal, rollback, trigger,
@@ -17,7 +17,7 @@ fn pair() -> PublishedPair {
     live().secret.unwrap()
 }
 
-fn asked(snapshot: &Snapshot) -> Rollback {
+fn requested(snapshot: &Snapshot) -> Rollback {
     Rollback {
         to: 1,
         from: 4,
@@ -43,8 +43,8 @@ fn record_of(record: &Record) -> CertificateRecord {
 fn back() -> Snapshot {
     let mut snapshot = live();
     snapshot.record.status.revision = Some(4);
-    let asked = rollback::asked(&snapshot, asked(&snapshot));
-    snapshot.record = record_of(&rollback::done(&record_of(&asked), now()));
+    let recorded = rollback::requested(&snapshot, requested(&snapshot));
+    snapshot.record = record_of(&rollback::done(&record_of(&recorded), now()));
     snapshot
 }
 
@@ -94,7 +94,7 @@ fn what_is_not_to_be_used_never_goes_live_again() {
             pair.certificate.as_mut().unwrap().as_mut().unwrap().not_after = now();
         }),
         ("it is not valid before 2026-01-02T04:04:05Z", |_, pair| {
-            pair.certificate.as_mut().unwrap().as_mut().unwrap().not_before = after(hours(1));
+            pair.certificate.as_mut().unwrap().as_mut().unwrap().not_before = from_now(hours(1));
         }),
     ];
     for (why, edit) in cases {
@@ -110,8 +110,8 @@ fn a_requested_rollback_ends_an_issuance_and_changes_nothing_else() {
     let mut snapshot = live();
     let reason = Reason::ManuallyTriggered;
     snapshot.record = trigger::issuing(&snapshot.record, reason, "asked", now());
-    let wanted = asked(&snapshot);
-    let found = record_of(&rollback::asked(&snapshot, wanted.clone()));
+    let wanted = requested(&snapshot);
+    let found = record_of(&rollback::requested(&snapshot, wanted.clone()));
     let expected = CertificateRecord { rollback: Some(wanted), ..live().record };
     assert_eq!(found, expected);
     assert_eq!(found.status.condition(ConditionType::Issuing), None);
@@ -128,11 +128,11 @@ fn done_it_is_the_revision_and_the_next_one_is_newer_than_any() {
     assert_eq!(rollback::done(&snapshot.record, now()), Record::default());
     // Forward to the newest, there is nothing to remember but its number.
     let mut record = live().record;
-    record.rollback = Some(Rollback { to: 4, from: 1, ..asked(&live()) });
+    record.rollback = Some(Rollback { to: 4, from: 1, ..requested(&live()) });
     let forward = record_of(&rollback::done(&record, now()));
     assert_eq!((forward.status.revision, forward.rollback), (Some(4), None));
     // The adopted pair has no revision.
-    record.rollback = Some(Rollback { to: 0, ..asked(&live()) });
+    record.rollback = Some(Rollback { to: 0, ..requested(&live()) });
     let adopted = record_of(&rollback::done(&record, now()));
     assert_eq!((adopted.status.revision, &adopted.issued_fingerprint), (None, &None));
     assert_eq!(adopted.next_revision(), 5);
@@ -209,7 +209,7 @@ fn only_what_was_left_is_replaced_by_something_older() {
 #[test]
 fn what_cannot_be_done_any_more_is_dropped_and_said() {
     let mut record = live().record;
-    record.rollback = Some(asked(&live()));
+    record.rollback = Some(requested(&live()));
     let found = rollback::abandoned(&record, "it expired", now());
     assert_eq!(record_of(&found), live().record);
     let events: Vec<_> = found.events.iter().map(|e| (e.reason, e.message.as_str())).collect();

@@ -2,7 +2,8 @@
 
 use super::effects::prepare;
 use super::fixture::{
-    account, after, hours, in_phase, key, leaf, live, now, order, ordered, ready_to_order, request,
+    account, from_now, hours, in_phase, key, leaf, live, now, order, ordered, ready_to_order,
+    request,
 };
 use crate::controller::policy::{READINESS, TRIGGER, first_violation};
 use crate::controller::{
@@ -18,7 +19,7 @@ type Edit = fn(&mut Snapshot);
 const ANNOTATION: &str = "cert-manager.io/issue-temporary-certificate";
 
 /// All that an order needs, with nothing live and a temporary certificate requested.
-fn asked() -> Snapshot {
+fn with_temporary() -> Snapshot {
     let mut snapshot = ready_to_order();
     snapshot.certificate.metadata.annotations.insert(ANNOTATION.to_owned(), "true".to_owned());
     snapshot.run.prepared = false;
@@ -31,7 +32,7 @@ fn temporary_leaf() -> LeafFacts {
 
 /// With the temporary pair live.
 fn standing_in() -> Snapshot {
-    let mut snapshot = asked();
+    let mut snapshot = with_temporary();
     snapshot.secret = Some(issuing::published_pair(&snapshot, &temporary_leaf()));
     snapshot
 }
@@ -39,7 +40,7 @@ fn standing_in() -> Snapshot {
 /// With the live pair of revision 1, and its renewal begun.
 fn renewing() -> Snapshot {
     let mut snapshot = live();
-    snapshot.certificate.metadata.annotations = asked().certificate.metadata.annotations;
+    snapshot.certificate.metadata.annotations = with_temporary().certificate.metadata.annotations;
     let record = &snapshot.record;
     snapshot.record = trigger::issuing(record, Reason::Renewing, "due", now());
     snapshot.next_key = Some(Ok(key("next")));
@@ -79,7 +80,7 @@ fn it_is_published_where_no_pair_is_and_one_is_on_its_way() {
         ("a pair is live", |_| {}),
         ("an expired pair is live", |s| {
             let leaf = s.secret.as_mut().unwrap().certificate.as_mut().unwrap().as_mut().unwrap();
-            leaf.not_after = after(-hours(1));
+            leaf.not_after = from_now(-hours(1));
         }),
         ("a temporary pair is live", |s| s.secret = standing_in().secret),
         ("not requested", |s| {
@@ -110,13 +111,13 @@ fn it_is_published_where_no_pair_is_and_one_is_on_its_way() {
     }
     // The real one is there already.
     let mut fetched = ordered("issued", OrderState::Valid);
-    fetched.certificate = asked().certificate;
+    fetched.certificate = with_temporary().certificate;
     assert_eq!(issuing::decide_temporary(&fetched, now()), Step::Settled);
 }
 
 #[test]
 fn a_temporary_certificate_adds_an_event_and_counts_as_nothing() {
-    let snapshot = asked();
+    let snapshot = with_temporary();
     let outcome = Outcome::PublishedTemporary(Box::new(temporary_leaf()));
     let record = issuing::absorb(&mut snapshot.clone(), outcome, now()).unwrap();
     assert!(record.changes.is_empty());

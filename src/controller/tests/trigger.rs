@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::fixture::{
-    Phase, after, fresh, hours, issuing_first, key, leaf, live, names as names_of, now, solving,
+    Phase, fresh, from_now, hours, issuing_first, key, leaf, live, names as names_of, now, solving,
     written_record,
 };
 use crate::controller::{Deferral, Snapshot, Step, trigger};
@@ -15,7 +15,7 @@ use crate::resource::{
 fn failed(attempts: Option<u32>) -> Snapshot {
     let mut snapshot = fresh();
     snapshot.record.status.failed_issuance_attempts = attempts;
-    snapshot.record.status.last_failure_time = Some(after(-hours(1)));
+    snapshot.record.status.last_failure_time = Some(from_now(-hours(1)));
     snapshot.record.attempted_inputs = vec!["input".to_owned()];
     snapshot
 }
@@ -49,7 +49,7 @@ fn a_violation_sets_issuing_with_its_reason() {
 #[test]
 fn an_issuance_that_somebody_asked_for_is_left_alone() {
     let mut waiting = live();
-    waiting.record.retry_after = Some(after(hours(5)));
+    waiting.record.retry_after = Some(from_now(hours(5)));
     for (what, mut snapshot) in
         [("not due", live()), ("in backoff", failed(Some(5))), ("delayed by the CA", waiting)]
     {
@@ -64,11 +64,11 @@ fn a_failure_makes_it_wait_to_the_second() {
     let backoff = |attempts| Deferral::Backoff { attempts };
     let cases =
         [(None, 1, 1), (Some(0), 1, 0), (Some(1), 1, 1), (Some(3), 4, 3), (Some(40), 32, 40)];
-    for (attempts, wait, said) in cases {
+    for (attempts, wait, wording) in cases {
         let snapshot = failed(attempts);
-        let until = after(hours(wait - 1));
+        let until = from_now(hours(wait - 1));
         let earlier = until - jiff::SignedDuration::from_nanos(1);
-        assert_eq!(holds(&snapshot, earlier), Some((until, backoff(said))), "{attempts:?}");
+        assert_eq!(holds(&snapshot, earlier), Some((until, backoff(wording))), "{attempts:?}");
         assert_eq!(holds(&snapshot, until), None, "{attempts:?}");
     }
 }
@@ -76,14 +76,14 @@ fn a_failure_makes_it_wait_to_the_second() {
 #[test]
 fn retry_after_can_lengthen_the_backoff_and_never_shorten_it() {
     let mut snapshot = failed(Some(2));
-    snapshot.record.retry_after = Some(after(hours(5)));
-    assert_eq!(holds(&snapshot, now()).unwrap().0, after(hours(5)));
-    snapshot.record.retry_after = Some(after(-hours(5)));
-    assert_eq!(holds(&snapshot, now()).unwrap().0, after(hours(1)));
+    snapshot.record.retry_after = Some(from_now(hours(5)));
+    assert_eq!(holds(&snapshot, now()).unwrap().0, from_now(hours(5)));
+    snapshot.record.retry_after = Some(from_now(-hours(5)));
+    assert_eq!(holds(&snapshot, now()).unwrap().0, from_now(hours(1)));
     let mut snapshot = fresh();
-    snapshot.record.retry_after = Some(after(hours(5)));
-    assert_eq!(holds(&snapshot, now()), Some((after(hours(5)), Deferral::RetryAfter)));
-    assert_eq!(holds(&snapshot, after(hours(5))), None);
+    snapshot.record.retry_after = Some(from_now(hours(5)));
+    assert_eq!(holds(&snapshot, now()), Some((from_now(hours(5)), Deferral::RetryAfter)));
+    assert_eq!(holds(&snapshot, from_now(hours(5))), None);
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn an_edit_bypasses_the_backoff_once_and_retry_after_never() {
     assert!(holds(&snapshot, now()).is_some());
     snapshot.input_digest = "edited".to_owned();
     assert_eq!(holds(&snapshot, now()), None);
-    snapshot.record.retry_after = Some(after(hours(1)));
+    snapshot.record.retry_after = Some(from_now(hours(1)));
     assert!(holds(&snapshot, now()).is_some(), "the CA sent Retry-After");
     snapshot.record.retry_after = None;
     snapshot.record.attempted_inputs.push("edited".to_owned());
@@ -102,18 +102,18 @@ fn an_edit_bypasses_the_backoff_once_and_retry_after_never() {
 #[test]
 fn a_clock_that_was_wrong_holds_for_one_delay_and_no_longer() {
     let mut snapshot = failed(Some(2));
-    snapshot.record.status.last_failure_time = Some(after(hours(400 * 24)));
-    snapshot.record.retry_after = Some(after(hours(400 * 24)));
+    snapshot.record.status.last_failure_time = Some(from_now(hours(400 * 24)));
+    snapshot.record.retry_after = Some(from_now(hours(400 * 24)));
     let Step::Record(record) = trigger::decide(&snapshot, now()) else { panic!() };
     let corrected = written_record(&record);
     assert_eq!(corrected.status.last_failure_time, Some(now()));
     assert_eq!(corrected.status.failed_issuance_attempts, Some(2), "the count stays");
-    assert_eq!(corrected.retry_after, Some(after(hours(7 * 24))));
+    assert_eq!(corrected.retry_after, Some(from_now(hours(7 * 24))));
     snapshot.record = corrected.clone();
-    assert_eq!(holds(&snapshot, after(hours(1))).unwrap().0, after(hours(7 * 24)));
+    assert_eq!(holds(&snapshot, from_now(hours(1))).unwrap().0, from_now(hours(7 * 24)));
     snapshot.record.retry_after = None;
-    assert_eq!(holds(&snapshot, after(hours(1))).unwrap().0, after(hours(2)));
-    assert_eq!(holds(&snapshot, after(hours(2))), None);
+    assert_eq!(holds(&snapshot, from_now(hours(1))).unwrap().0, from_now(hours(2)));
+    assert_eq!(holds(&snapshot, from_now(hours(2))), None);
 }
 
 #[test]
@@ -164,37 +164,37 @@ fn found() -> Snapshot {
 
 #[test]
 fn a_pair_that_is_replaced_says_why_and_what_keeps_it() {
-    let not_kept = |change: fn(&mut Snapshot)| {
+    let replaced = |change: fn(&mut Snapshot)| {
         let mut snapshot = found();
         change(&mut snapshot);
-        let said = trigger::not_kept(&snapshot, now());
+        let wording = trigger::why_replaced(&snapshot, now());
         let begin = "The key and certificate in the secret's folder are replaced: ";
-        said.map(|said| said.strip_prefix(begin).unwrap().to_owned())
+        wording.map(|wording| wording.strip_prefix(begin).unwrap().to_owned())
     };
-    assert_eq!(not_kept(|_| {}), None);
-    assert_eq!(not_kept(|s| s.secret = None), None);
+    assert_eq!(replaced(|_| {}), None);
+    assert_eq!(replaced(|s| s.secret = None), None);
     let rsa = "its key is ECDSA 256, spec.privateKey asks for RSA 2048. To keep it, write into the \
                manifest, below spec: privateKey: {algorithm: ECDSA, size: 256}";
-    assert_eq!(not_kept(|s| s.certificate.spec.private_key = None).as_deref(), Some(rsa));
+    assert_eq!(replaced(|s| s.certificate.spec.private_key = None).as_deref(), Some(rsa));
     let names = "spec.commonName differs, it has none; spec.dnsNames differs, it has \"a.example\". \
                  To keep it, write into the manifest, below spec: no commonName, dnsNames: \
                  [\"a.example\"]";
-    let said = not_kept(|s| {
+    let wording = replaced(|s| {
         s.certificate.spec.common_name = "b.example".to_owned();
         s.certificate.spec.dns_names = names_of(&["b.example"]);
     });
-    assert_eq!(said.as_deref(), Some(names));
-    let expired = not_kept(|s| {
+    assert_eq!(wording.as_deref(), Some(names));
+    let expired = replaced(|s| {
         let pair = s.secret.as_mut().unwrap();
         pair.certificate = Some(Ok(LeafFacts { not_after: now(), ..leaf("theirs") }));
     });
     assert_eq!(expired.as_deref(), Some("it expired at 2026-01-02T03:04:05Z"));
-    let other = not_kept(|s| s.secret.as_mut().unwrap().key = Some(Ok(key("other"))));
+    let other = replaced(|s| s.secret.as_mut().unwrap().key = Some(Ok(key("other"))));
     assert!(other.unwrap().contains("a private key that does not match the certificate"));
     // One that is soon to end is adopted, and renewed.
-    let due = not_kept(|s| {
+    let due = replaced(|s| {
         let pair = s.secret.as_mut().unwrap();
-        pair.certificate = Some(Ok(LeafFacts { not_after: after(hours(1)), ..leaf("theirs") }));
+        pair.certificate = Some(Ok(LeafFacts { not_after: from_now(hours(1)), ..leaf("theirs") }));
     });
     assert_eq!(due, None);
 }

@@ -40,8 +40,9 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             from = "of the Secret in the manifests";
         }
         // Said before the order, which may take long.
-        let not_kept = trigger::not_kept(&session.snapshot, now).filter(|_| task.force.is_none());
-        if let Some(why) = not_kept {
+        let why_replaced =
+            trigger::why_replaced(&session.snapshot, now).filter(|_| task.force.is_none());
+        if let Some(why) = why_replaced {
             session.apply(Record::default().warning(now, Reason::SecretMismatch, why));
         } else if let Some(pair) = &session.snapshot.secret
             && trigger::is_adoptable(pair, now)

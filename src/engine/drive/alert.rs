@@ -26,7 +26,7 @@ pub(in crate::engine) async fn alert<C: Clock, S: Store, P: Performer, O: Observ
     // Successful endings, the large majority, return here without reading anything.
     for end in ended.iter().filter(|end| may_be_reported(end)) {
         let Some(task) = tasks.get(&end.certificate) else { continue };
-        if let Err(error) = tell(engine, task, end).await {
+        if let Err(error) = report(engine, task, end).await {
             tracing::warn!(certificate = %end.certificate, %error, "on-failure not noted");
         }
     }
@@ -45,7 +45,7 @@ fn may_be_reported(end: &Ended) -> bool {
     }
 }
 
-async fn tell<C: Clock, S: Store, P: Performer, O: Observer>(
+async fn report<C: Clock, S: Store, P: Performer, O: Observer>(
     engine: &Engine<'_, C, S, P, O>,
     task: &Task,
     end: &Ended,
@@ -110,7 +110,7 @@ fn reason(end: &Ended, record: &CertificateRecord) -> (String, bool) {
     let of_record = || record.last_failure.as_ref().map(ToString::to_string);
     match (&end.ending, &end.undeployed) {
         (Ending::Failed { failure, .. }, _) => (failure.to_string(), true),
-        (Ending::Pending { why, overdue, .. }, _) => (why.clone(), *overdue),
+        (Ending::Pending { why, overdue, .. }, _) => (why.to_string(), *overdue),
         (Ending::Deferred { why, .. }, _) => {
             let failure = of_record();
             let has_failed = failure.is_some();

@@ -27,29 +27,29 @@ pub(in crate::engine) enum Answer {
 /// that another process works on meanwhile is left to that one.
 pub(in crate::engine) async fn ask<'t, C: Clock, S: Store, P: Performer, O: Observer>(
     engine: &Engine<'_, C, S, P, O>,
-    mut asked: Query<'t>,
+    mut query: Query<'t>,
 ) -> (Query<'t>, Answer) {
-    let effect = asked.question.effect();
+    let effect = query.question.effect();
     let outcome = tokio::select! {
         biased;
-        _ = signal(engine.shutdown.clone()) => return (asked, Answer::Nothing),
-        outcome = engine.performer.perform(asked.task, effect.clone()) => outcome,
+        _ = signal(engine.shutdown.clone()) => return (query, Answer::Nothing),
+        outcome = engine.performer.perform(query.task, effect.clone()) => outcome,
     };
     let is_unreachable = matches!(
         &outcome, Outcome::Failed(error) if error.kind() == CauseKind::Transient
     );
     let not_due = if is_unreachable { Answer::Unreachable } else { Answer::Nothing };
-    let answer = match note(engine, &mut asked, &effect, outcome).await {
-        Ok(Due::Early) => Answer::Due(note_revocation(engine, asked.task).await),
+    let answer = match note(engine, &mut query, &effect, outcome).await {
+        Ok(Due::Early) => Answer::Due(note_revocation(engine, query.task).await),
         Ok(Due::Now) => Answer::Due(None),
         Ok(Due::Not) => not_due,
         Err(error) => {
-            let certificate = asked.task.certificate.metadata.key();
+            let certificate = query.task.certificate.metadata.key();
             tracing::debug!(%certificate, %error, "the CA's renewal information is not stored");
             not_due
         }
     };
-    (asked, answer)
+    (query, answer)
 }
 
 /// Whether a certificate is due by what the CA said.
@@ -82,7 +82,7 @@ async fn note_revocation<C: Clock, S: Store, P: Performer, O: Observer>(
 /// Stores the answer. Returns whether the certificate is due now.
 async fn note<C: Clock, S: Store, P: Performer, O: Observer>(
     engine: &Engine<'_, C, S, P, O>,
-    asked: &mut Query<'_>,
+    query: &mut Query<'_>,
     effect: &Effect,
     outcome: Outcome,
 ) -> Result<Due, StoreError> {
@@ -93,9 +93,9 @@ async fn note<C: Clock, S: Store, P: Performer, O: Observer>(
             Record::default()
         })
     };
-    let (session, now) = recorded(engine, asked.task, answered).await?;
-    if let Ending::Unchanged { .. } = asked.ended.ending {
-        asked.ended.ending = unchanged(&session);
+    let (session, now) = recorded(engine, query.task, answered).await?;
+    if let Ending::Unchanged { .. } = query.ended.ending {
+        query.ended.ending = unchanged(&session);
     }
     let snapshot = &session.snapshot;
     Ok(match first_trigger(snapshot, now) {

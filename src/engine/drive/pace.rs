@@ -21,7 +21,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         let (name, now) = (self.session.name.clone(), self.engine.clock.now());
         let run = &self.session.snapshot.run;
         if run.waits_for_an_order() || !limit::asks(&self.session.snapshot, now) {
-            self.shared.paces.leave(&name);
+            self.shared.paces.release(&name);
             self.session.snapshot.run.hold = None;
             return Ok(());
         }
@@ -83,7 +83,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         let mut paces = self.shared.paces.0.borrow_mut();
         let pace = paces.entry(id).or_default();
         pace.known = known;
-        pace.leave(&self.session.name);
+        pace.release(&self.session.name);
         pace.waiting.iter().for_each(|(_, woken)| woken.notify_one());
         drop(paces);
         if !continues {
@@ -127,9 +127,9 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             Some((gate, self.engine.store.lock(&lock, self.engine.options.lock_timeout).await?))
         };
         let records = Records::new(self.engine.store);
-        let kept = records.account_limits(id).await?;
+        let stored = records.account_limits(id).await?;
         let (mut known, version) =
-            kept.map_or_else(Default::default, |kept| (kept.value, Some(kept.revision)));
+            stored.map_or_else(Default::default, |stored| (stored.value, Some(stored.revision)));
         let changed = change(&mut known);
         records.put_account_limits(id, &known, version.as_ref()).await?;
         Ok((known, changed))

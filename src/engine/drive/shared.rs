@@ -60,22 +60,22 @@ pub(in crate::engine) struct Reloads(RefCell<Owed>);
 struct Owed {
     programs: BTreeMap<String, Vec<Task>>,
     /// When the first and the latest of them were asked for.
-    asked: Option<(Timestamp, Timestamp)>,
+    requested: Option<(Timestamp, Timestamp)>,
 }
 
 impl Reloads {
     pub(super) fn ask(&self, program: String, task: &Task, now: Timestamp) {
         let mut owed = self.0.borrow_mut();
         owed.programs.entry(program).or_default().push(task.clone());
-        let first = owed.asked.map_or(now, |(first, _)| first);
-        owed.asked = Some((first, now));
+        let first = owed.requested.map_or(now, |(first, _)| first);
+        owed.requested = Some((first, now));
     }
 
     /// When the reloads run although certificates are still worked on: when no certificate was
     /// deployed for a minute, and after ten minutes at the latest. A certificate that waits for its
     /// validation must not keep a server on the old files of another.
     pub(in crate::engine) fn due(&self) -> Option<Timestamp> {
-        let (first, latest) = self.0.borrow().asked?;
+        let (first, latest) = self.0.borrow().requested?;
         let quiet = latest.saturating_add(QUIET).unwrap_or(Timestamp::MAX);
         Some(quiet.min(first.saturating_add(LONGEST).unwrap_or(Timestamp::MAX)))
     }

@@ -128,7 +128,7 @@ impl<'a, C: Clock, S: Store, P: Performer, O: Observer> Drive<'a, C, S, P, O> {
             }
             next = tokio::select! {
                 biased;
-                more = self.effects.next() => more,
+                outcome = self.effects.next() => outcome,
                 () = &mut window => None,
             };
         }

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use super::state::Drive;
 use crate::controller::{Change, Deferral, Record, Step, backoff, challenge, deploy, next_step};
-use crate::engine::ending::{Ending, Issued};
+use crate::engine::ending::{Ending, Issued, PendingOn};
 use crate::engine::goal::Goal;
 use crate::engine::notice;
 use crate::engine::ports::{Clock, Observer, Performer, Store, StoreError};
@@ -102,20 +102,10 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         let waiting = order.challenges.iter().filter(|c| !is_past_accept(c));
         let refused = waiting.clone().find(|c| run.attempt(&c.spec.url).gives_up());
         let explained = refused.or_else(|| waiting.clone().find(|c| !c.reason.is_empty()));
-        let why = explained.or(waiting.clone().next()).or(order.challenges.first()).map_or_else(
-            || match order.stuck() {
-                Some(why) => why.to_owned(),
-                None => format!("the CA says the order is {}", order.state.as_str()),
-            },
-            |challenge| {
-                let star = if challenge.spec.wildcard { "*." } else { "" };
-                let reason = match challenge.reason.as_str() {
-                    "" => "waiting for a free slot",
-                    reason => reason,
-                };
-                format!("{star}{}: {reason}", challenge.spec.identifier)
-            },
-        );
+        let why = explained
+            .or(waiting.clone().next())
+            .or(order.challenges.first())
+            .map_or_else(|| PendingOn::order(&order), PendingOn::challenge);
         let is_old = order.creation_timestamp.duration_until(now) >= OVERDUE;
         let is_urgent = backoff::is_urgent(&self.session.snapshot.record, now);
         Ok(Ending::Pending {
@@ -170,7 +160,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         let now = self.engine.clock.now();
         let mut record = Record::default();
         let snapshot = Some(self.session.snapshot.as_ref());
-        for identifier in self.shared.schedule.leave(&self.session.name, snapshot).await {
+        for identifier in self.shared.schedule.release(&self.session.name, snapshot).await {
             record = record.normal(now, Reason::Released, challenge::released(&identifier));
         }
         self.session.apply(record);
@@ -212,13 +202,13 @@ pub(super) fn nothing_to_do<C: Clock, S: Store, P: Performer, O: Observer>(
     now: Timestamp,
 ) -> Option<Ending> {
     let snapshot = &session.snapshot;
-    let asked = task.force.is_some()
+    let is_requested = task.force.is_some()
         || task.allow_untrusted
         || task.revoked.is_some()
         || task.goal != Goal::Issue
         || engine.options.ignore_limits;
     let goes_back = snapshot.record.rollback.as_ref().is_some_and(Rollback::is_owed);
-    if asked
+    if is_requested
         || goes_back
         || snapshot.repair.is_some()
         || !session.is_known()

@@ -96,9 +96,9 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
 /// are read at the end of a wait; those of other certificates change nothing.
 async fn first_hit<P: Performer>(performer: &P, snapshot: &Snapshot, mut seen: u64) {
     let is_first = |challenge: &Challenge| {
-        let told = snapshot.run.attempt(&challenge.spec.url).acceptance;
-        told.filter(|told| told.hit.is_none()).is_some_and(|told| {
-            performer.last_hit(&challenge.spec.token).is_some_and(|at| at >= told.begun)
+        let acceptance = snapshot.run.attempt(&challenge.spec.url).acceptance;
+        acceptance.filter(|acceptance| acceptance.hit.is_none()).is_some_and(|acceptance| {
+            performer.last_hit(&challenge.spec.token).is_some_and(|at| at >= acceptance.begun)
         })
     };
     let challenges = snapshot.order.iter().flat_map(|order| &order.challenges);

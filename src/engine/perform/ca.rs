@@ -130,9 +130,9 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     ) -> Result<Option<pki::PrivateKey>, EffectError> {
         let secret = task.certificate.secret_key();
         let live = self.store.published(&secret).await.map_err(|e| error::state(&e))?;
-        let kept = self.store.sets(&secret).await.map_err(|e| error::state(&e))?;
-        let kept = kept.into_iter().filter_map(|set| set.files.ok());
-        let keys = live.into_iter().chain(kept).filter_map(|files| {
+        let stored = self.store.sets(&secret).await.map_err(|e| error::state(&e))?;
+        let stored = stored.into_iter().filter_map(|set| set.files.ok());
+        let keys = live.into_iter().chain(stored).filter_map(|files| {
             let pem = files.0.get("tls.key")?;
             pki::PrivateKey::from_pem(std::str::from_utf8(pem).ok()?).ok()
         });
@@ -201,12 +201,12 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let reference = with_default_key(&acme.private_key_secret_ref, "tls.key");
         let id = account_id(&AccountIdentity::of(&task.issuer));
         let records = Records::new(self.store);
-        let kept = records.account_key(&id).await.map_err(|e| error::state(&e))?;
+        let stored = records.account_key(&id).await.map_err(|e| error::state(&e))?;
         let known = records.account(&id).await.map_err(|e| error::state(&e))?;
         let gone =
             known.map(|known| known.value).filter(|a| a.next_step == AccountStep::Deactivated);
         // A run that was killed right after a deactivation left the key.
-        let kept = kept.filter(|bytes| {
+        let stored = stored.filter(|bytes| {
             let key =
                 std::str::from_utf8(bytes).ok().and_then(|pem| AccountKey::from_pem(pem).ok());
             !gone.is_some_and(|gone| key.is_some_and(|key| digest_of_key(&key) == gone.public_key))
@@ -214,7 +214,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let found = match self.access(task).secret_and_file(&reference) {
             Ok((bytes, path)) => Some((bytes, path.display().to_string())),
             Err(SecretError::Missing { .. }) => {
-                kept.map(|bytes| (bytes, "the key in the state".to_owned()))
+                stored.map(|bytes| (bytes, "the key in the state".to_owned()))
             }
             Err(error) => return Err(error::precondition(error)),
         };

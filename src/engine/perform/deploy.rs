@@ -114,8 +114,8 @@ impl<C: Clock, S: Store> World<'_, C, S> {
             "certificates": list,
         });
         let mut environment = self.inherited("reload");
-        let words: Vec<String> = certificates.iter().map(ToString::to_string).collect();
-        environment.push(("CERTCTL_CERTIFICATES", words.join(" ")));
+        let names: Vec<String> = certificates.iter().map(ToString::to_string).collect();
+        environment.push(("CERTCTL_CERTIFICATES", names.join(" ")));
         self.run_hook(name, ("reload", name), environment, &input).await
     }
 
@@ -156,9 +156,9 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     }
 
     fn inherited(&self, event: &'static str) -> Vec<(&'static str, String)> {
-        let kept =
+        let inherited =
             INHERITED.iter().filter_map(|name| Some((*name, (self.options.environment)(name)?)));
-        kept.chain([("CERTCTL_EVENT", event.to_owned())]).collect()
+        inherited.chain([("CERTCTL_EVENT", event.to_owned())]).collect()
     }
 
     async fn run_hook(

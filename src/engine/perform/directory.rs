@@ -17,8 +17,8 @@ use crate::engine::ports::{Clock, Store};
 impl<C: Clock, S: Store> World<'_, C, S> {
     /// Gives a new client the directory that an earlier run fetched.
     pub(super) fn reuse_directory(&self, key: &ClientKey, client: &Client) {
-        let kept = self.store.kept_directory(&digest(key));
-        if let Some((body, age)) = kept.and_then(|text| read(&text, self.clock.now())) {
+        let cached = self.store.kept_directory(&digest(key));
+        if let Some((body, age)) = cached.and_then(|text| read(&text, self.clock.now())) {
             client.reuse_directory(body, age);
         }
     }
@@ -58,13 +58,13 @@ mod tests {
     #[test]
     fn a_kept_directory_has_an_age_unless_it_is_of_the_future_or_damaged() {
         let now: Timestamp = "2026-11-21T03:12:09Z".parse().unwrap();
-        let kept = |text: &str| read(text.as_bytes(), now);
-        let found = kept("2026-11-21T03:02:09Z\n{}\n");
+        let cached = |text: &str| read(text.as_bytes(), now);
+        let found = cached("2026-11-21T03:02:09Z\n{}\n");
         assert_eq!(found, Some((Bytes::from("\n{}\n"), Duration::from_mins(10))));
         for text in
             ["2026-11-21T03:12:10Z\n{}", "", "\n{}", "yesterday\n{}", "2026-11-21T03:02:09Z"]
         {
-            assert_eq!(kept(text), None, "{text}");
+            assert_eq!(cached(text), None, "{text}");
         }
     }
 

@@ -3,9 +3,6 @@
 use std::fs::File;
 use std::rc::Rc;
 
-use aws_lc_rs::digest;
-use base64::prelude::{BASE64_URL_SAFE_NO_PAD, Engine as _};
-
 use super::error;
 use super::issuer::ProviderAccess;
 use super::world::World;
@@ -14,11 +11,12 @@ use crate::engine::inputs::digest_of;
 use crate::engine::ports::{Clock, Store};
 use crate::engine::task::Task;
 use crate::probe::{self, Dns01Request, Resolver};
+use crate::resource::dns01::record_name;
 use crate::resource::{
     ChallengeSpec, CheckReport, CnameStrategy, Dns01, Dns01Provider, Dns01Target, Identifier,
     SolverKind,
 };
-use crate::solver::dns01::{Action, DnsProvider, TxtRecord};
+use crate::solver::dns01::{Action, DnsProvider, TxtRecord, txt_value};
 
 impl<C: Clock, S: Store> World<'_, C, S> {
     /// The provider of a solver, with validated settings and its credentials.
@@ -70,7 +68,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
             let found = found.map_err(error::local)?;
             (found.name, found.zone)
         } else {
-            (format!("_acme-challenge.{domain}"), String::new())
+            (record_name(&domain), String::new())
         };
         let provider = match self.options.dns01.stand_in {
             Some(_) => format!("the built-in name server, not {}", dns01.provider.name()),
@@ -81,7 +79,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
             solver_digest: digest_of_provider(&dns01.provider),
             zone,
             name,
-            value: value_of(&spec.key),
+            value: txt_value(&spec.key),
         }))
     }
 
@@ -91,7 +89,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         dns01: &Dns01,
         target: Option<&Dns01Target>,
     ) -> Result<Outcome, EffectError> {
-        let mut request = Dns01Request::new(&domain_of(challenge)?, &value_of(&challenge.key));
+        let mut request = Dns01Request::new(&domain_of(challenge)?, &txt_value(&challenge.key));
         request.nameservers.clone_from(&dns01.nameservers);
         request.is_recursive_only = self.options.dns01.recursive_nameservers_only;
         // A provider without zones writes where it says, not where the CNAMEs point to.
@@ -176,11 +174,6 @@ fn domain_of(spec: &ChallengeSpec) -> Result<String, EffectError> {
         Identifier::Dns(name) => Ok(name.base().to_owned()),
         Identifier::Ip(ip) => Err(error::local(format!("{ip}: dns-01 is for names"))),
     }
-}
-
-/// RFC 8555 section 8.4.
-fn value_of(key_authorization: &str) -> String {
-    BASE64_URL_SAFE_NO_PAD.encode(digest::digest(&digest::SHA256, key_authorization.as_bytes()))
 }
 
 fn digest_of_provider(settings: &Dns01Provider) -> String {

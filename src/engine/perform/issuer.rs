@@ -117,7 +117,7 @@ impl<'a> IssuerAccess<'a> {
         open(
             settings,
             &Context {
-                secret: &|selector| self.secret(selector).map_err(|error| with_the_fix(&error)),
+                secret: &|selector| self.secret(selector).map_err(|error| error.to_string()),
                 environment: reached.environment,
                 allow_ambient: self.issuer.metadata.namespace.is_empty(),
                 namespace: self.namespace(),
@@ -144,15 +144,6 @@ fn not_base64url(text: &str) -> String {
         _ => "a character that is not allowed",
     };
     format!("character {} is {what}", at + 1)
-}
-
-/// A secret's error, with the command that fixes it, if there is one.
-fn with_the_fix(error: &SecretError) -> String {
-    let fix = match error {
-        SecretError::Loose(loose) => loose.remedy(),
-        SecretError::Name { .. } | SecretError::Missing { .. } | SecretError::Read { .. } => None,
-    };
-    fix.map_or_else(|| error.to_string(), |fix| format!("{error}; to fix it: {fix}"))
 }
 
 #[cfg(test)]

@@ -275,8 +275,8 @@ mod tests {
             (ListenError::NoPermission { addr }, "no permission to listen on [::]:80"),
             (in_use("nginx"), "[::]:80 is in use by nginx (pid 812)"),
         ] {
-            let told = cannot_listen(&error).cause.to_string();
-            assert_eq!(told, format!("the HTTP-01 listener cannot start: {fact}"));
+            let message = cannot_listen(&error).cause.to_string();
+            assert_eq!(message, format!("the HTTP-01 listener cannot start: {fact}"));
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::engine::ports::{Clock, Store};
 use crate::engine::task::Task;
 use crate::pki::{self, KeystoreContents};
 use crate::resource::{
-    Issuance, KeptPair, LeafFacts, PublishedKeystore, Remedy, SecretFiles, SecretMetadata,
+    Issuance, LeafFacts, PublishedKeystore, Remedy, SecretFiles, SecretMetadata, StoredPair,
     annotation, annotations_of, csv, keystore,
 };
 use crate::store::Records;
@@ -109,20 +109,20 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let (name, secret) = (task.certificate.metadata.key(), task.certificate.secret_key());
         let records = Records::new(self.store);
         let record = records.certificate(&name).await.map_err(|e| error::state(&e))?;
-        let record = record.map(|kept| kept.value);
+        let record = record.map(|stored| stored.value);
         let requests = records.requests(&name).await.map_err(|e| error::state(&e))?;
         let request = requests.into_iter().find(|(of, _)| *of == revision);
-        let request = request.and_then(|(_, kept)| kept.ok()).map(|kept| kept.value);
+        let request = request.and_then(|(_, stored)| stored.ok()).map(|stored| stored.value);
         let live = live_files(self.store, &secret, record.as_ref(), request.as_ref()).await;
         let LiveFiles { files, repair, .. } = live.map_err(|e| error::state(&e))?;
         let remedy = repair.map(|repair| repair.remedy);
         if let (Some(files), Some(Remedy::Publish { .. })) = (files, remedy) {
             let sets = self.store.sets(&secret).await.map_err(|e| error::state(&e))?;
-            let sets: Vec<KeptPair> = sets.iter().map(decoded).collect();
+            let sets: Vec<StoredPair> = sets.iter().map(decoded).collect();
             let live = published_pair(&files);
             let fingerprint = live.leaf().map_or("", |leaf| leaf.fingerprint.as_str());
-            let kept = KeptPair::newest_of_another(&sets, fingerprint);
-            let done = self.store.publish(&secret, revision, &files, kept).await;
+            let retained = StoredPair::newest_of_another(&sets, fingerprint);
+            let done = self.store.publish(&secret, revision, &files, retained).await;
             done.map_err(|e| error::state(&e))?;
         }
         Ok(Outcome::Done)
@@ -141,8 +141,8 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let files = self.secret_files(task, contents, &key, &chain)?;
         let secret = task.certificate.secret_key();
         let sets = self.store.sets(&secret).await.map_err(|e| error::state(&e))?;
-        let sets: Vec<KeptPair> = sets.iter().map(decoded).collect();
-        let last_good = KeptPair::last_good(&sets, &chain.leaf().fingerprint);
+        let sets: Vec<StoredPair> = sets.iter().map(decoded).collect();
+        let last_good = StoredPair::last_good(&sets, &chain.leaf().fingerprint);
         let done = self.store.publish(&secret, revision, &files, last_good).await;
         done.map(|()| chain.leaf().clone()).map_err(|e| error::state(&e))
     }

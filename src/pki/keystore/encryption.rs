@@ -208,8 +208,8 @@ fn filled(bytes: &[u8]) -> Vec<u8> {
 /// `number + step + 1`, the last byte being the lowest, without what overflows.
 fn add_one_more(number: &mut [u8], step: &[u8]) {
     let mut carry = 1_u16;
-    for (digit, more) in number.iter_mut().zip(step).rev() {
-        let [high, low] = (u16::from(*digit) + u16::from(*more) + carry).to_be_bytes();
+    for (digit, increment) in number.iter_mut().zip(step).rev() {
+        let [high, low] = (u16::from(*digit) + u16::from(*increment) + carry).to_be_bytes();
         *digit = low;
         carry = high.into();
     }

@@ -15,7 +15,7 @@ use crate::resource::SignatureAlgorithm;
 
 /// The status in the answer.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Says {
+pub(crate) enum CertStatus {
     Good,
     /// For keyCompromise.
     Revoked(Timestamp),
@@ -25,14 +25,14 @@ pub(crate) enum Says {
 /// An answer about `leaf`, as its DER; those of `sent` go with it.
 pub(crate) fn answer(
     (leaf, issuer): (&[u8], &[u8]),
-    says: Says,
+    cert_status: CertStatus,
     this_update: Timestamp,
     next_update: Option<Timestamp>,
     (signer, sent): (&PrivateKey, &[&[u8]]),
 ) -> Vec<u8> {
     let single = SingleResponse {
         cert_id: CertId::new(leaf, issuer).unwrap(),
-        cert_status: status(says),
+        cert_status: status(cert_status),
         this_update: time(this_update),
         next_update: next_update.map(time),
         single_extensions: None,
@@ -65,11 +65,11 @@ pub(crate) fn answer(
     whole.to_der().unwrap()
 }
 
-fn status(says: Says) -> Any {
-    match says {
-        Says::Good => Any::new(context(0, false), []).unwrap(),
-        Says::Unknown => Any::new(context(2, false), []).unwrap(),
-        Says::Revoked(at) => {
+fn status(cert_status: CertStatus) -> Any {
+    match cert_status {
+        CertStatus::Good => Any::new(context(0, false), []).unwrap(),
+        CertStatus::Unknown => Any::new(context(2, false), []).unwrap(),
+        CertStatus::Revoked(at) => {
             let reason = Some(Any::new(Tag::Enumerated, [1]).unwrap());
             let info = RevokedInfo { revocation_time: time(at), reason }.to_der().unwrap();
             let inner: Any = der::Decode::from_der(&info).unwrap();

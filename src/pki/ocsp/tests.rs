@@ -1,6 +1,6 @@
 use rcgen::ExtendedKeyUsagePurpose;
 
-use super::answer::{Says, answer};
+use super::answer::{CertStatus, answer};
 use super::*;
 use crate::pki::test_ca::{Ca, leaf};
 use crate::pki::{Bundle, PrivateKey};
@@ -38,22 +38,30 @@ fn only_a_fresh_answer_of_the_issuer_about_this_certificate_is_believed() {
     let wrong = Err(RevocationDoubt::WrongSigner);
     let about_other = Err(RevocationDoubt::Scope { why: "it is about another one" });
     for (what, about, says, next, signer, now, expected) in [
-        ("good", &mine, Says::Good, next_update, &ca.key, "2031-01-02", good),
-        ("revoked", &mine, Says::Revoked(revoked_at), next_update, &ca.key, "2031-01-02", revoked),
+        ("good", &mine, CertStatus::Good, next_update, &ca.key, "2031-01-02", good),
+        (
+            "revoked",
+            &mine,
+            CertStatus::Revoked(revoked_at),
+            next_update,
+            &ca.key,
+            "2031-01-02",
+            revoked,
+        ),
         (
             "not known",
             &mine,
-            Says::Unknown,
+            CertStatus::Unknown,
             next_update,
             &ca.key,
             "2031-01-02",
             Err(RevocationDoubt::NotKnown),
         ),
-        ("expired", &mine, Says::Good, next_update, &ca.key, "2031-01-08", expired),
-        ("too early", &mine, Says::Good, next_update, &ca.key, "2030-12-31", early),
-        ("old, without an end", &mine, Says::Good, None, &ca.key, "2031-01-03", undated),
-        ("wrong signer", &mine, Says::Good, next_update, &foreign, "2031-01-02", wrong),
-        ("another one", &other, Says::Good, next_update, &ca.key, "2031-01-02", about_other),
+        ("expired", &mine, CertStatus::Good, next_update, &ca.key, "2031-01-08", expired),
+        ("too early", &mine, CertStatus::Good, next_update, &ca.key, "2030-12-31", early),
+        ("old, without an end", &mine, CertStatus::Good, None, &ca.key, "2031-01-03", undated),
+        ("wrong signer", &mine, CertStatus::Good, next_update, &foreign, "2031-01-02", wrong),
+        ("another one", &other, CertStatus::Good, next_update, &ca.key, "2031-01-02", about_other),
     ] {
         let made = answer((about, &issuer), says, this_update, next, (signer, &[]));
         assert_eq!(check_ocsp(&made, &mine, &issuer, at(now)), expected, "{what}");
@@ -83,7 +91,7 @@ fn a_delegate_needs_a_certificate_of_the_issuer_for_this_purpose() {
         ("expired", &over, Err(RevocationDoubt::WrongSigner)),
     ] {
         let signer: (&PrivateKey, &[&[u8]]) = (&delegate, &[sent]);
-        let made = answer((&mine, &issuer), Says::Good, this_update, next_update, signer);
+        let made = answer((&mine, &issuer), CertStatus::Good, this_update, next_update, signer);
         assert_eq!(check_ocsp(&made, &mine, &issuer, at("2031-01-02")), expected, "{what}");
     }
 }
@@ -96,7 +104,7 @@ fn refusals_and_damage_are_reported() {
     let now = at("2031-01-02");
     let refused = check_ocsp(&[0x30, 3, 10, 1, 6], &mine, &issuer, now);
     assert_eq!(refused, Err(RevocationDoubt::Refused { status: "unauthorized" }));
-    let whole = answer((&mine, &issuer), Says::Good, at("2031-01-01"), None, (&ca.key, &[]));
+    let whole = answer((&mine, &issuer), CertStatus::Good, at("2031-01-01"), None, (&ca.key, &[]));
     for length in [0, 1, 5, whole.len() / 2, whole.len() - 1] {
         let found = check_ocsp(&whole[..length], &mine, &issuer, now);
         assert!(matches!(found, Err(RevocationDoubt::Damaged { .. })), "{length}: {found:?}");

@@ -28,7 +28,7 @@ struct Scenario {
     reason: Option<String>,
     warnings: Vec<String>,
     /// The servers queried for the TXT record: the last part of the address, and the protocol.
-    asked: Vec<String>,
+    queries: Vec<String>,
 }
 
 fn strings(texts: &[&str]) -> Vec<String> {
@@ -50,7 +50,7 @@ fn scenario(about: &'static str, servers: Vec<(Manner, Vec<String>)>) -> Scenari
     Scenario {
         about,
         domain: "example.com",
-        asked: (0..servers.len()).map(|n| format!("{} udp", FIRST + n)).collect(),
+        queries: (0..servers.len()).map(|n| format!("{} udp", FIRST + n)).collect(),
         servers,
         common: Vec::new(),
         resolver: (Manner::Recursive, Vec::new()),
@@ -80,8 +80,8 @@ impl Scenario {
         Self { warnings: strings(warnings), ..self }
     }
 
-    fn asks(self, asked: &[&str]) -> Self {
-        Self { asked: strings(asked), ..self }
+    fn asks(self, queries: &[&str]) -> Self {
+        Self { queries: strings(queries), ..self }
     }
 
     async fn lab(&self) -> Lab {
@@ -138,10 +138,10 @@ impl Scenario {
         let expected = (
             self.reason.as_deref().map(real),
             self.warnings.iter().map(|text| real(text)).collect::<Vec<String>>(),
-            self.asked.iter().cloned().collect::<BTreeSet<String>>(),
+            self.queries.iter().cloned().collect::<BTreeSet<String>>(),
         );
         let reason = report.reason().map(ToOwned::to_owned);
-        let found = (reason, report.warnings(), asked_for_txt(&lab));
+        let found = (reason, report.warnings(), txt_queries(&lab));
         let stored = serde_json::to_string(&report).unwrap();
         assert_eq!(serde_json::from_str::<Dns01Report>(&stored).unwrap(), report);
         let is_right = found == expected && report.has_passed() == self.reason.is_none();
@@ -150,9 +150,9 @@ impl Scenario {
     }
 }
 
-fn asked_for_txt(lab: &Lab) -> BTreeSet<String> {
+fn txt_queries(lab: &Lab) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
-    for entry in lab.take_asked() {
+    for entry in lab.take_queries() {
         let words: Vec<&str> = entry.split(' ').collect();
         if words[2] == "TXT" {
             let host = words[0].trim_start_matches("127.0.0.");
@@ -187,7 +187,7 @@ async fn a_name_that_does_not_exist_yet_passes_as_soon_as_it_does() {
                   servers)";
     assert_eq!(before.reason(), Some(reason));
     lab.add("127.0.0.11", &format!("_acme-challenge.example.com TXT {VALUE}"));
-    let after = check_dns01(&resolver, &request).await;
+    let report = check_dns01(&resolver, &request).await;
     let answer = |ip: &str| AnswerReport {
         address: Some(lab.at(ip).to_string()),
         response: ServerAnswer::Records {
@@ -215,7 +215,7 @@ async fn a_name_that_does_not_exist_yet_passes_as_soon_as_it_does() {
         notes: vec![],
         verdict: crate::resource::Verdict::Passed,
     };
-    assert_eq!(after, expected);
+    assert_eq!(report, expected);
 }
 
 #[tokio::test]

@@ -188,8 +188,8 @@ async fn redirects_reach_other_hosts_and_https() {
 /// As a CA: what listens at another port of this host is not asked.
 #[tokio::test]
 async fn a_redirect_to_another_port_is_not_followed() {
-    let asked = Arc::new(Mutex::new(false));
-    let seen = Arc::clone(&asked);
+    let requested = Arc::new(Mutex::new(false));
+    let seen = Arc::clone(&requested);
     let other = WebServer::start(move |_| {
         *seen.lock().unwrap() = true;
         Some(page("200 OK", KEY))
@@ -202,7 +202,7 @@ async fn a_redirect_to_another_port_is_not_followed() {
     let why =
         format!("redirect to \"{shown}\": CAs do not follow to port {}", other.address.port());
     assert_eq!(report.addresses[0].outcome, AddressAnswer::Broken { why });
-    assert!(!*asked.lock().unwrap());
+    assert!(!*requested.lock().unwrap());
 }
 
 #[tokio::test]
@@ -275,8 +275,8 @@ async fn a_name_without_addresses_fails_with_the_answer_of_the_server() {
 
 #[tokio::test]
 async fn an_address_is_requested_by_its_literal() {
-    let asked = Arc::new(Mutex::new(String::new()));
-    let seen = Arc::clone(&asked);
+    let requested = Arc::new(Mutex::new(String::new()));
+    let seen = Arc::clone(&requested);
     let address = "[::1]:0".parse().unwrap();
     let server = WebServer::on(address, move |head| {
         head.clone_into(&mut seen.lock().unwrap());
@@ -295,7 +295,7 @@ async fn an_address_is_requested_by_its_literal() {
          connection: close\r\nx-certctl-self-check: 1\r\n\r\n",
         env!("CARGO_PKG_VERSION")
     );
-    assert_eq!(*asked.lock().unwrap(), expected);
+    assert_eq!(*requested.lock().unwrap(), expected);
 }
 
 #[tokio::test]

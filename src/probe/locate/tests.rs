@@ -132,9 +132,10 @@ async fn the_record_belongs_at_the_cname_target_in_the_closest_zone() {
         let located = locate(&resolver, domain, strategy, false).await;
         assert_eq!(located.map_err(|error| error.to_string()), expected, "{domain}");
         // A recursive resolver that the CA asks as well would keep their absence.
-        let asked = lab.take_asked().into_iter().filter(|entry| entry.starts_with("127.0.0.1 "));
+        let queries =
+            lab.take_queries().into_iter().filter(|entry| entry.starts_with("127.0.0.1 "));
         let to_come: Vec<String> =
-            asked.filter(|e| e.contains("_acme-challenge") || e.contains("_certctl")).collect();
+            queries.filter(|e| e.contains("_acme-challenge") || e.contains("_certctl")).collect();
         assert_eq!(to_come, Vec::<String>::new(), "{domain}");
     }
     assert_eq!(zone_of(&resolver, "WWW.Example.com.").await, Ok("example.com".to_owned()));
@@ -153,10 +154,10 @@ async fn a_lookup_continues_with_the_next_server_and_an_error_names_each() {
     .await;
     let good = resolver(&lab, &["127.0.0.2", "127.0.0.3", "127.0.0.4", "127.0.0.1"]);
     assert_eq!(zone_of(&good, "www.example.com").await, Ok("example.com".to_owned()));
-    lab.take_asked();
+    lab.take_queries();
     locate(&good, "www.example.com", CnameStrategy::Follow, false).await.unwrap();
     let again: Vec<String> =
-        lab.take_asked().into_iter().filter(|entry| entry.contains(" NS ")).collect();
+        lab.take_queries().into_iter().filter(|entry| entry.contains(" NS ")).collect();
     // The one that answered the query before.
     assert_eq!(again, ["127.0.0.1 example.com NS udp"]);
     let bad = resolver(&lab, &["127.0.0.2", "127.0.0.5"]);
@@ -192,11 +193,11 @@ async fn a_dead_server_of_a_zone_is_asked_once() {
     };
     let resolver = Resolver::new(options).unwrap();
     locate(&resolver, "www.example.com", CnameStrategy::Follow, false).await.unwrap();
-    let asked: Vec<String> =
-        lab.take_asked().into_iter().filter(|entry| entry.starts_with("127.0.0.7 ")).collect();
+    let queries: Vec<String> =
+        lab.take_queries().into_iter().filter(|entry| entry.starts_with("127.0.0.7 ")).collect();
     let name = "_acme-challenge.www.example.com";
     assert_eq!(
-        asked,
+        queries,
         [format!("127.0.0.7 {name} CNAME tcp"), format!("127.0.0.7 {name} CNAME udp")]
     );
 }

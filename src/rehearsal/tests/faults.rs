@@ -173,14 +173,14 @@ async fn a_slow_finalize_counts_the_polls() {
     for _ in 0..3 {
         seen.push(client.read(&url).await);
     }
-    let words: Vec<(String, &str)> = seen
+    let states: Vec<(String, &str)> = seen
         .iter()
         .map(|answer| {
             (answer.json()["status"].as_str().unwrap().to_owned(), answer.header("retry-after"))
         })
         .collect();
     let processing = || ("processing".to_owned(), "86400");
-    assert_eq!(words, [processing(), processing(), processing(), ("valid".into(), "")]);
+    assert_eq!(states, [processing(), processing(), processing(), ("valid".into(), "")]);
 }
 
 /// What a client can see of a downloaded chain.

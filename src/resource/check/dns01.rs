@@ -400,9 +400,9 @@ fn cells(response: &ServerAnswer) -> (String, String, String) {
                 values.push("the value".to_owned());
             }
             values.extend(others.iter().map(|other| format!("\"{other}\"")));
-            let more = other_count.saturating_sub(others.len());
-            if more > 0 {
-                values.push(format!("{more} more"));
+            let omitted = other_count.saturating_sub(others.len());
+            if omitted > 0 {
+                values.push(format!("{omitted} more"));
             }
             let answer = if values.is_empty() { "no TXT".to_owned() } else { values.join(", ") };
             let ttl = ttl.map_or_else(dash, |ttl| ttl.to_string());

@@ -10,6 +10,8 @@
 
 mod settings;
 
+use std::fmt;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +25,14 @@ pub use webhook::OWN_GROUP;
 pub const CHANGE_ME: &str = "CHANGE ME";
 /// The values that stand for such ones.
 pub const PLACEHOLDERS: [&str; 2] = [CHANGE_ME, "00000000-0000-0000-0000-000000000000"];
+
+/// What stands before a domain in the name of its TXT record (RFC 8555 section 8.4).
+pub const CHALLENGE_PREFIX: &str = "_acme-challenge.";
+
+/// The name of a domain's TXT record.
+pub fn record_name(domain: impl fmt::Display) -> String {
+    format!("{CHALLENGE_PREFIX}{domain}")
+}
 
 /// `spec.acme.solvers[].dns01`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

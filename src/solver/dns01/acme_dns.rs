@@ -19,7 +19,7 @@ use zeroize::Zeroizing;
 use super::{
     Api, Call, Context, DnsProvider, Opened, ProviderError, ProviderFuture, Reply, TxtRecord,
 };
-use crate::resource::dns01::AcmeDns as Settings;
+use crate::resource::dns01::{AcmeDns as Settings, CHALLENGE_PREFIX};
 
 pub(super) fn open(settings: &Settings, context: &Context<'_>) -> Opened {
     let fault = |reason: String| ProviderError::Settings { provider: NAME, reason };
@@ -114,9 +114,9 @@ impl DnsProvider for AcmeDns {
 
     fn check<'a>(&'a self, name: &'a str, _zone: &'a str) -> ProviderFuture<'a, String> {
         Box::pin(async move {
-            let domain = name.strip_prefix("_acme-challenge.").unwrap_or(name);
+            let domain = name.strip_prefix(CHALLENGE_PREFIX).unwrap_or(name);
             let target = |account: &Account| account.fulldomain.trim_end_matches('.').to_owned();
-            let said = match self.accounts.get(domain) {
+            let message = match self.accounts.get(domain) {
                 Some(account) => format!("{name} must be a CNAME of {}", target(account)),
                 // The name is the target of the CNAMEs already.
                 None => match self.accounts.iter().find(|(_, account)| target(account) == name) {
@@ -128,7 +128,7 @@ impl DnsProvider for AcmeDns {
             // is up.
             let call = Call::new(Method::GET, format!("{}/health", self.base)).plain();
             let reply = self.api.send(call).await?;
-            Ok(format!("acmeDNS: {} answers; {said}", reply.service))
+            Ok(format!("acmeDNS: {} answers; {message}", reply.service))
         })
     }
 }
@@ -149,16 +149,16 @@ fn missing(domain: &str) -> ProviderError {
 }
 
 fn refusal(reply: &Reply, domain: &str) -> ProviderError {
-    let said = reply.json::<Fault>().map_or_else(|_| reply.text(), |fault| fault.error);
+    let message = reply.json::<Fault>().map_or_else(|_| reply.text(), |fault| fault.error);
     if matches!(reply.status, 401 | 403) {
         let reason = format!(
             "{}; username and password must be those of the account for {domain}, and its \
              allowfrom must hold this machine",
-            super::error::shown(&said)
+            super::error::shown(&message)
         );
         return ProviderError::Unauthorized { service: reply.service.clone(), reason };
     }
-    reply.refused(&said)
+    reply.refused(&message)
 }
 
 #[derive(Deserialize)]

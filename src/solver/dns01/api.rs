@@ -162,8 +162,8 @@ impl Reply {
 
     /// The error for an unsuccessful answer. `said`: the message of the service's own error
     /// document; it is cut and escaped here.
-    pub fn refused(&self, said: &str) -> ProviderError {
-        let (service, reason) = (self.service.clone(), shown(said));
+    pub fn refused(&self, message: &str) -> ProviderError {
+        let (service, reason) = (self.service.clone(), shown(message));
         match self.status {
             401 | 403 => ProviderError::Unauthorized { service, reason },
             429 => ProviderError::RateLimited { service, retry_after: self.retry_after() },
@@ -330,9 +330,9 @@ mod tests {
     #[tokio::test]
     async fn not_now_is_waited_for_three_times_and_then_said() {
         let mut count = 0;
-        let fake = Fake::start(move |asked| {
+        let fake = Fake::start(move |received| {
             count += 1;
-            match asked.path() {
+            match received.path() {
                 "/soon" if count < 3 => Answer::new(429, "slow down").with("retry-after", "0"),
                 "/never" => Answer::new(503, "").with("retry-after", "0"),
                 "/late" => Answer::new(429, "").with("retry-after", "11"),
@@ -346,8 +346,8 @@ mod tests {
         let late = get("/late").await.unwrap().refused("");
         assert_eq!(late.retry_after(), Some(Duration::from_secs(11)));
         let service = fake.address;
-        let said = format!("{service} limits the rate of requests and asks to wait 11 s");
-        assert_eq!(late.to_string(), said);
+        let message = format!("{service} limits the rate of requests and asks to wait 11 s");
+        assert_eq!(late.to_string(), message);
         let log = fake.log();
         let times = |what: &str| log.iter().filter(|line| line.ends_with(what)).count();
         assert_eq!((times("/soon"), times("/never"), times("/late")), (3, 3, 1));
@@ -355,7 +355,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_request_is_signed_anew_each_time() {
-        let fake = Fake::start(|asked| match asked.header("authorization") {
+        let fake = Fake::start(|received| match received.header("authorization") {
             "signature 3" => Answer::new(200, "yes"),
             _ => Answer::new(429, "").with("retry-after", "0"),
         })
@@ -367,12 +367,12 @@ mod tests {
             Call::new(Method::GET, fake.url()).header(http::header::AUTHORIZATION, &signature)
         };
         assert_eq!(api().send_signed(sign).await.unwrap().text(), "yes");
-        assert_eq!((signatures.get(), fake.asked().len()), (3, 3));
+        assert_eq!((signatures.get(), fake.received().len()), (3, 3));
     }
 
     #[tokio::test]
     async fn what_a_service_may_not_do_is_said() {
-        let fake = Fake::start(|asked| match asked.path() {
+        let fake = Fake::start(|received| match received.path() {
             "/away" => Answer::new(302, "").with("location", "/elsewhere"),
             "/large" => Answer::new(200, "x".repeat(MAX_BODY + 1)),
             "/denied" => Answer::new(403, "no\nway"),
@@ -396,9 +396,10 @@ mod tests {
 
     #[tokio::test]
     async fn a_credential_that_is_repeated_is_not_read() {
-        let fake = Fake::start(|asked| {
-            let said = format!("no: {} {}", asked.header("authorization"), asked.header("x-key"));
-            Answer::new(500, said)
+        let fake = Fake::start(|received| {
+            let message =
+                format!("no: {} {}", received.header("authorization"), received.header("x-key"));
+            Answer::new(500, message)
         })
         .await;
         let call = Call::new(Method::GET, fake.url())

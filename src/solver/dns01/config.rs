@@ -13,15 +13,16 @@ pub(super) fn decoded<T: DeserializeOwned>(
     config: &Value,
 ) -> Result<T, ProviderError> {
     T::deserialize(config).map_err(|error| {
-        let said = error.to_string();
-        let wrong = ["invalid type: ", "invalid value: "].iter().find_map(|p| said.strip_prefix(p));
+        let message = error.to_string();
+        let wrong =
+            ["invalid type: ", "invalid value: "].iter().find_map(|p| message.strip_prefix(p));
         let reason = match wrong.and_then(|rest| rest.rsplit_once(", expected ")) {
             Some((found, expected)) => {
                 let kind = found.split([' ', '"', '`']).next().unwrap_or_default();
                 let expected = expected.trim_start_matches("struct ");
                 format!("config: expected {expected}, got a {kind}")
             }
-            None => format!("config: {}", shown(&said)),
+            None => format!("config: {}", shown(&message)),
         };
         ProviderError::Settings { provider, reason }
     })

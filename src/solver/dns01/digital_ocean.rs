@@ -165,11 +165,11 @@ fn is_not_found(reply: &Reply) -> bool {
 }
 
 fn refusal(reply: &Reply) -> ProviderError {
-    let said = match reply.json::<Fault>() {
+    let message = match reply.json::<Fault>() {
         Ok(fault) => format!("{} ({})", fault.message, fault.id),
         Err(_) => reply.text(),
     };
-    let mut refused = reply.refused(&said);
+    let mut refused = reply.refused(&message);
     if let ProviderError::Unauthorized { reason, .. } = &mut refused {
         reason.push_str(
             "; the token must not be expired and needs the scopes domain:read, domain:create and \

@@ -59,11 +59,11 @@ pub(super) fn row(name: &str) -> Option<&'static Row> {
 
 /// The provider with its credentials.
 pub(super) fn open(row: &'static Row, config: Option<&Value>, context: &Context<'_>) -> Opened {
-    Ok(Box::new(More::new(row, config, context)?))
+    Ok(Box::new(DnsUpdate::new(row, config, context)?))
 }
 
 /// See the module.
-struct More {
+struct DnsUpdate {
     name: &'static str,
     client: DnsUpdater,
     hidden: Hidden,
@@ -73,7 +73,7 @@ struct More {
     turn: Mutex<()>,
 }
 
-impl More {
+impl DnsUpdate {
     fn new(
         row: &'static Row,
         config: Option<&Value>,
@@ -113,7 +113,7 @@ impl More {
     }
 }
 
-impl DnsProvider for More {
+impl DnsProvider for DnsUpdate {
     fn present<'a>(&'a self, record: &'a TxtRecord) -> ProviderFuture<'a> {
         Box::pin(async move {
             let (name, zone) = (record.name.as_str(), record.zone.as_str());

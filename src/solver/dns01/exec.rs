@@ -211,22 +211,22 @@ fn component<'a>(field: &str, text: &'a str) -> Result<&'a str, String> {
 fn ended(error: ProgramError) -> ProviderError {
     match error {
         ProgramError::Unusable { reason } => fault(reason),
-        ProgramError::Stopped { program, seconds, said } => ProviderError::Unfinished {
+        ProgramError::Stopped { program, seconds, output } => ProviderError::Unfinished {
             service: program,
-            reason: format!("stopped after {seconds} s: {said}"),
+            reason: format!("stopped after {seconds} s: {output}"),
         },
         // Another process or the kernel sent the signal, for example when memory ran out.
-        ProgramError::Failed { program, status, said } if status.starts_with(EXIT_CODE) => {
+        ProgramError::Failed { program, status, output } if status.starts_with(EXIT_CODE) => {
             match status.as_str() {
                 TEMPORARY => ProviderError::Unfinished {
                     service: program,
-                    reason: format!("{status}: {said}"),
+                    reason: format!("{status}: {output}"),
                 },
-                _ => ProviderError::Broken { program, status, reason: said },
+                _ => ProviderError::Broken { program, status, reason: output },
             }
         }
-        ProgramError::Failed { program, status, said } => {
-            ProviderError::Refused { service: program, status, reason: said }
+        ProgramError::Failed { program, status, output } => {
+            ProviderError::Refused { service: program, status, reason: output }
         }
     }
 }

@@ -54,8 +54,8 @@ impl Received {
 
     /// A field of a form, decoded.
     pub(super) fn form(&self, name: &str) -> Option<String> {
-        let asked = Self { target: format!("/?{}", self.body), ..Self::default() };
-        asked.query(name)
+        let received = Self { target: format!("/?{}", self.body), ..Self::default() };
+        received.query(name)
     }
 
     /// The whole request, as a service that repeats requests would show it.
@@ -90,7 +90,7 @@ impl Answer {
 /// The running service; stops when it is dropped.
 pub(super) struct Fake {
     pub(super) address: SocketAddr,
-    asked: Arc<Mutex<Vec<Received>>>,
+    received: Arc<Mutex<Vec<Received>>>,
     _task: JoinSet<()>,
 }
 
@@ -99,8 +99,8 @@ impl Fake {
     pub(super) async fn start(service: impl FnMut(&Received) -> Answer + Send + 'static) -> Self {
         let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = socket.local_addr().unwrap();
-        let asked = Arc::new(Mutex::new(Vec::new()));
-        let (service, log) = (Arc::new(Mutex::new(service)), Arc::clone(&asked));
+        let received = Arc::new(Mutex::new(Vec::new()));
+        let (service, log) = (Arc::new(Mutex::new(service)), Arc::clone(&received));
         let mut task = JoinSet::new();
         task.spawn(async move {
             let mut visits = JoinSet::new();
@@ -110,9 +110,9 @@ impl Fake {
                 let serve = service_fn(move |request| {
                     let (service, log) = (Arc::clone(&service), Arc::clone(&log));
                     async move {
-                        let asked = read(request).await;
-                        log.lock().unwrap().push(asked.clone());
-                        let answer = (service.lock().unwrap())(&asked);
+                        let received = read(request).await;
+                        log.lock().unwrap().push(received.clone());
+                        let answer = (service.lock().unwrap())(&received);
                         let mut response = Response::builder().status(answer.status);
                         for (name, value) in answer.headers {
                             response = response.header(name, value);
@@ -126,7 +126,7 @@ impl Fake {
                 });
             }
         });
-        Self { address, asked, _task: task }
+        Self { address, received, _task: task }
     }
 
     /// Where it is: `http://127.0.0.1:port`.
@@ -135,13 +135,16 @@ impl Fake {
     }
 
     /// Every request so far.
-    pub(super) fn asked(&self) -> Vec<Received> {
-        self.asked.lock().unwrap().clone()
+    pub(super) fn received(&self) -> Vec<Received> {
+        self.received.lock().unwrap().clone()
     }
 
     /// Every request so far: method and target.
     pub(super) fn log(&self) -> Vec<String> {
-        self.asked().iter().map(|asked| format!("{} {}", asked.method, asked.target)).collect()
+        self.received()
+            .iter()
+            .map(|received| format!("{} {}", received.method, received.target))
+            .collect()
     }
 }
 

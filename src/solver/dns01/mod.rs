@@ -40,6 +40,7 @@ pub use context::{Context, Lookup, ReadSecret};
 pub use error::ProviderError;
 pub use listed::{ConfigField, ConfigKind, WebhookProvider};
 pub use provider::{Action, DnsProvider, Opened, ProviderFuture, SolverProgram, TxtRecord};
+pub use txt::txt_value;
 
 /// The clients: each provider's module, and the places where all are named.
 macro_rules! clients {

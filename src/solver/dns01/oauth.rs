@@ -80,17 +80,17 @@ fn refused(reply: &Reply) -> ProviderError {
     let body = String::from_utf8_lossy(&reply.body);
     let document = serde_json::from_str::<Value>(&body).unwrap_or_default();
     let part = |name: &str| document.get(name).and_then(Value::as_str).unwrap_or_default();
-    let said = match (part("error"), part("error_description")) {
+    let message = match (part("error"), part("error_description")) {
         ("", "") => body.into_owned(),
         (error, "") => error.to_owned(),
         ("", description) => description.to_owned(),
         (error, description) => format!("{error}: {description}"),
     };
     if reply.status == 400 {
-        let (service, reason) = (reply.service.clone(), shown(&said));
+        let (service, reason) = (reply.service.clone(), shown(&message));
         return ProviderError::Unauthorized { service, reason };
     }
-    reply.refused(&said)
+    reply.refused(&message)
 }
 
 const LONGEST: i64 = 24 * 3600;

@@ -114,11 +114,12 @@ async fn settle<S: TxtSets>(
         } else {
             service.remove(&zone, set, record).await
         };
-        let after = |error: ProviderError| if is_written { error.after_the_write() } else { error };
-        match written.map_err(after)? {
+        let marked =
+            |error: ProviderError| if is_written { error.after_the_write() } else { error };
+        match written.map_err(marked)? {
             Written::Done => return Ok(()),
             Written::Unsure => is_written = true,
-            Written::Lost(said) => lost = said,
+            Written::Lost(detail) => lost = detail,
         }
         // The first read after the write need not wait.
         if tried > 1 || !is_written {
@@ -131,9 +132,9 @@ async fn settle<S: TxtSets>(
         return Ok(());
     }
     let what = if is_written { "does not stay as written" } else { "is changed by others" };
-    let said = if lost.is_empty() { lost } else { format!(": {}", shown(&lost)) };
+    let detail = if lost.is_empty() { lost } else { format!(": {}", shown(&lost)) };
     Err(ProviderError::Unfinished {
         service: service.service(),
-        reason: format!("the TXT set at {} {what}, after {} tries{said}", record.name, S::TRIES),
+        reason: format!("the TXT set at {} {what}, after {} tries{detail}", record.name, S::TRIES),
     })
 }

@@ -16,8 +16,8 @@ impl<T> Cached<T> {
 
     /// The cached credential, if it is valid for at least another minute.
     pub(super) fn at(&self, now: Timestamp) -> Option<Rc<T>> {
-        let kept = self.0.borrow();
-        let (value, until) = kept.as_ref()?;
+        let cached = self.0.borrow();
+        let (value, until) = cached.as_ref()?;
         (until.duration_since(now) > MARGIN).then(|| Rc::clone(value))
     }
 
@@ -37,12 +37,12 @@ mod tests {
 
     #[test]
     fn it_is_kept_until_a_minute_before_its_end() {
-        let kept = Cached::nothing();
+        let cached = Cached::nothing();
         let start = Timestamp::UNIX_EPOCH;
         let later = |seconds| start + SignedDuration::from_secs(seconds);
-        assert_eq!(kept.at(start), None);
-        assert_eq!(*kept.keep("token", later(3600)), "token");
-        assert_eq!(kept.at(later(3539)).as_deref(), Some(&"token"));
-        assert_eq!(kept.at(later(3540)), None);
+        assert_eq!(cached.at(start), None);
+        assert_eq!(*cached.keep("token", later(3600)), "token");
+        assert_eq!(cached.at(later(3539)).as_deref(), Some(&"token"));
+        assert_eq!(cached.at(later(3540)), None);
     }
 }

@@ -1,4 +1,13 @@
-//! TXT records as HTTP APIs hold them: quotes around values, and ids.
+//! The value of a challenge's TXT record; and TXT records as HTTP APIs hold them: quotes around
+//! values, and ids.
+
+use aws_lc_rs::digest::{SHA256, digest};
+use base64::prelude::{BASE64_URL_SAFE_NO_PAD, Engine as _};
+
+/// The value that a CA looks for (RFC 8555 section 8.4).
+pub fn txt_value(key_authorization: &str) -> String {
+    BASE64_URL_SAFE_NO_PAD.encode(digest(&SHA256, key_authorization.as_bytes()))
+}
 
 /// A value without the quotes of a zone file.
 pub(super) fn unquoted(content: &str) -> &str {

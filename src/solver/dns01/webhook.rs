@@ -36,14 +36,14 @@ pub(super) fn open(settings: &Webhook, context: &Context<'_>) -> Opened {
 fn unknown(name: &str) -> ProviderError {
     let known: Vec<&str> = names().into_iter().filter(|known| *known != NAME).collect();
     fault(format!(
-        "solverName: groupName {OWN_GROUP} has no `{}`; there are exec, http, {}{MORE}",
+        "solverName: groupName {OWN_GROUP} has no `{}`; there are exec, http, {}{OTHER_BUILD}",
         shown(name),
         known.join(", ")
     ))
 }
 
 /// The end of the message that lists this build's providers.
-const MORE: &str = if cfg!(feature = "more-dns-providers") {
+const OTHER_BUILD: &str = if cfg!(feature = "more-dns-providers") {
     ""
 } else {
     "; a build with the feature more-dns-providers has more"

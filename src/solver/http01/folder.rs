@@ -156,7 +156,7 @@ impl TokenFolder {
     pub fn remove(&self, token: &Token) -> Result<(), FolderError> {
         self.own().remove(token.as_str());
         if self.own().is_empty() {
-            self.show(Presence::leave);
+            self.show(Presence::withdraw);
         }
         if file_name(token) != token.as_str() {
             self.0.is_synced.store(false, Ordering::Relaxed);

@@ -54,7 +54,7 @@ impl Hits {
 
     /// Waits until the number of fetches exceeds `seen`, and returns it. A fetch between the
     /// reading of `seen` and this call is not missed.
-    pub async fn after(&self, seen: u64) -> u64 {
+    pub async fn beyond(&self, seen: u64) -> u64 {
         let mut total = self.0.total.subscribe();
         // The sender lives in `self`, so waiting cannot end in an error.
         total.wait_for(|total| *total > seen).await.map_or(seen, |total| *total)
@@ -102,12 +102,12 @@ mod tests {
         assert_eq!(hits.of(&token), None);
         let waiting = tokio::spawn({
             let hits = hits.clone();
-            async move { hits.after(0).await }
+            async move { hits.beyond(0).await }
         });
         hits.record(&token);
         assert_eq!(waiting.await.unwrap(), 1);
         hits.record(&token);
-        assert_eq!(hits.after(1).await, 2);
+        assert_eq!(hits.beyond(1).await, 2);
         let last = Timestamp::from_second(101).unwrap();
         assert_eq!(hits.of(&token), Some(Hit { count: 2, last }));
         hits.forget(&token);

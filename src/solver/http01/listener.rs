@@ -174,7 +174,7 @@ impl Responder {
             };
             match accepted {
                 Ok((stream, peer)) => self.admit(stream, peer).await,
-                Err(error) => self.make_room(&error).await,
+                Err(error) => self.free_descriptor(&error).await,
             }
         }
         // Not through tokio, which may not have heard of those that came last.
@@ -190,7 +190,7 @@ impl Responder {
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                Err(error) => self.make_room(&error).await,
+                Err(error) => self.free_descriptor(&error).await,
             }
             tries = tries.saturating_add(1);
         }
@@ -205,7 +205,7 @@ impl Responder {
     }
 
     /// Mostly for the limit of open files: frees one, and does not spin if that fails.
-    async fn make_room(&self, error: &io::Error) {
+    async fn free_descriptor(&self, error: &io::Error) {
         tracing::debug!(%error, "cannot take in a visitor of the HTTP-01 listener");
         self.connections().drop_one();
         tokio::time::sleep(PAUSE_AFTER_ERROR).await;

@@ -41,8 +41,8 @@ mod tests {
                 .args(tests)
                 .output()
                 .unwrap();
-            let said = String::from_utf8_lossy(&run.stdout);
-            assert!(said.contains("test result: ok. 2 passed"), "umask {umask}: {said}");
+            let stdout = String::from_utf8_lossy(&run.stdout);
+            assert!(stdout.contains("test result: ok. 2 passed"), "umask {umask}: {stdout}");
         }
     }
 }

@@ -65,7 +65,7 @@ impl Presence {
     }
 
     /// This process has no token presented any more. The last one removes the folder.
-    pub(super) fn leave(&self) -> Result<(), Errno> {
+    pub(super) fn withdraw(&self) -> Result<(), Errno> {
         match self.folder() {
             Ok(folder) => unlink(&folder, getpid())?,
             Err(Errno::NOENT) => return Ok(()),
@@ -224,7 +224,7 @@ mod tests {
         let folder = stage.root.path().join(".80");
         let file = stage.enter(std::os::unix::process::parent_id());
         assert!(!stage.presence.has_one_gone());
-        stage.presence.leave().unwrap();
+        stage.presence.withdraw().unwrap();
         assert!(file.exists() && stage.presence.has_others());
         // The other one leaves as well.
         std::fs::remove_file(file).unwrap();
@@ -237,9 +237,9 @@ mod tests {
         assert!(stage.presence.has_others() && !stage.presence.has_one_gone());
         std::fs::remove_file(file).unwrap();
         assert!(stage.presence.has_one_gone());
-        late.leave().unwrap();
+        late.withdraw().unwrap();
         assert!(!folder.exists());
-        late.leave().unwrap();
+        late.withdraw().unwrap();
     }
 
     #[test]
@@ -260,7 +260,7 @@ mod tests {
                 rounds.send(()).unwrap();
                 presence.enter().unwrap();
                 assert!(own.exists());
-                presence.leave().unwrap();
+                presence.withdraw().unwrap();
             }
             drop(rounds);
         });

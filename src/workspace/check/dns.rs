@@ -141,8 +141,9 @@ pub(crate) mod testing {
 
     /// The check of `name` with `more` records, and the port of the name servers. The second server
     /// of example.com is lame.
-    pub(crate) async fn check(name: &str, more: &[&str]) -> (DnsCheck, u16) {
-        let lines: Vec<String> = COMMON.iter().chain(more).map(|&line| line.to_owned()).collect();
+    pub(crate) async fn check(name: &str, records: &[&str]) -> (DnsCheck, u16) {
+        let lines: Vec<String> =
+            COMMON.iter().chain(records).map(|&line| line.to_owned()).collect();
         let lab = Lab::start(vec![
             ("127.0.0.1", Manner::Recursive, lines.clone()),
             ("127.0.0.11", Manner::Honest, lines),

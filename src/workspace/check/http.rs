@@ -118,9 +118,9 @@ impl HttpCheck {
         let port = settings.http01_check_port.unwrap_or(run.http01_check_port);
         let options = CheckOptions { port, ..CheckOptions::default() };
         let identifier = Identifier::Dns(name.clone());
-        let asked = check_http01(&resolver, &identifier, &token, &answer, options);
+        let check = check_http01(&resolver, &identifier, &token, &answer, options);
         let (report, addresses) =
-            futures_util::future::join(asked, resolver.addresses(name.base())).await;
+            futures_util::future::join(check, resolver.addresses(name.base())).await;
         if let (Some(path), Some(Ok(()))) = (webroot, &put) {
             Webroot::open(Path::new(path))?.remove(&token, &answer)?;
         }

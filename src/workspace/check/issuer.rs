@@ -8,7 +8,9 @@ use super::known::Known;
 use super::names::{Wanting, wanting};
 use crate::acme::AcmeError;
 use crate::engine::{ProviderAccess, dns_api};
+use crate::manifest::SecretError;
 use crate::probe::{Caa, LookupError, Resolver, locate};
+use crate::resource::dns01::record_name;
 use crate::resource::{CnameStrategy, Dns01, DnsName, FailureClass, SolverKind};
 use crate::solver::dns01::ProviderError;
 use crate::workspace::run::USER_AGENT;
@@ -147,8 +149,22 @@ impl CheckedProvider {
             api: dns_api(USER_AGENT),
             resolver: Rc::clone(resolver),
         };
-        let opened = known.access(wanting.issuer).provider(&dns01.provider, &reached);
-        let unusable = |error: ProviderError| (FailureClass::Precondition, error.to_string());
+        let access = known.access(wanting.issuer);
+        let opened = access.provider(&dns01.provider, &reached);
+        let remedy = || {
+            let secrets = dns01.provider.credentials();
+            secrets.iter().find_map(|secret| match access.secret(secret) {
+                Err(SecretError::Loose(loose)) => loose.remedy(),
+                Ok(_) | Err(_) => None,
+            })
+        };
+        let unusable = |error: ProviderError| {
+            let text = match remedy() {
+                Some(remedy) => format!("{error}; to fix it: {remedy}"),
+                None => error.to_string(),
+            };
+            (FailureClass::Precondition, text)
+        };
         let provider = opened.map_err(unusable)?;
         let strategy = dns01.cname_strategy.unwrap_or_default();
         let is_recursive_only = settings.dns01_recursive_nameservers_only;
@@ -158,7 +174,7 @@ impl CheckedProvider {
             Err(error) if provider.needs_zone() || strategy == CnameStrategy::Follow => {
                 return Err((FailureClass::Validation, error.to_string()));
             }
-            Err(_) => (format!("_acme-challenge.{}", name.base()), String::new()),
+            Err(_) => (record_name(name.base()), String::new()),
         };
         let failed = |error: ProviderError| (FailureClass::Validation, error.to_string());
         provider.check(&record, &zone).await.map_err(failed)

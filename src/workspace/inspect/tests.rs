@@ -15,7 +15,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
 use super::*;
-use crate::pki::ocsp_answer::{Says, answer};
+use crate::pki::ocsp_answer::{CertStatus, answer};
 use crate::pki::test_ca::{Ca, leaf, leaf_with_urls};
 use crate::pki::{Bundle, PrivateKey};
 use crate::probe::{MAX_BYTES, Resolver, ResolverOptions};
@@ -42,8 +42,8 @@ impl Server {
                 let service = service_fn(move |request: Request<Incoming>| {
                     let answer = Answer::clone(&answer);
                     async move {
-                        let asked = request.into_body().collect().await.unwrap().to_bytes();
-                        let Some((status, body)) = answer(&asked) else {
+                        let body_sent = request.into_body().collect().await.unwrap().to_bytes();
+                        let Some((status, body)) = answer(&body_sent) else {
                             return std::future::pending().await;
                         };
                         let response = Response::builder().status(status);
@@ -137,8 +137,8 @@ impl Scene {
 
 /// A server that returns a CRL on GET and an OCSP response on POST.
 fn two(crl: Vec<u8>, ocsp: Vec<u8>) -> Answer {
-    std::sync::Arc::new(move |asked| {
-        Some((200, if asked.is_empty() { crl.clone() } else { ocsp.clone() }))
+    std::sync::Arc::new(move |body_sent| {
+        Some((200, if body_sent.is_empty() { crl.clone() } else { ocsp.clone() }))
     })
 }
 
@@ -146,8 +146,8 @@ fn two(crl: Vec<u8>, ocsp: Vec<u8>) -> Answer {
 async fn good_and_revoked_are_what_the_issuer_says_in_time() {
     let (this_update, next) = (at("2031-01-01"), Some(at("2031-01-08")));
     for (revoked, says, now) in [
-        (&[1][..], Says::Good, "2031-01-02"),
-        (&[0x8a, 0x01], Says::Revoked(at("2030-12-01")), "2031-01-02"),
+        (&[1][..], CertStatus::Good, "2031-01-02"),
+        (&[0x8a, 0x01], CertStatus::Revoked(at("2030-12-01")), "2031-01-02"),
     ] {
         let scene = Scene::new().await;
         let crl = scene.ca.revoke(&list(revoked));
@@ -156,12 +156,12 @@ async fn good_and_revoked_are_what_the_issuer_says_in_time() {
         let found = checked((&scene.ca, &scene.chain), scene.socket, two(crl, ocsp), now).await;
         let url = scene.url.clone();
         let expected = match says {
-            Says::Good | Says::Unknown => {
+            CertStatus::Good | CertStatus::Unknown => {
                 let answer = Revocation::Good { this_update, next_update: next };
                 let check = Check::Answered { url, answer };
                 (check.clone(), check)
             }
-            Says::Revoked(at) => {
+            CertStatus::Revoked(at) => {
                 let answer = |reason| Revocation::Revoked { at, reason };
                 (
                     Check::Answered { url: url.clone(), answer: answer(None) },
@@ -179,13 +179,13 @@ async fn whatever_is_no_valid_answer_is_unknown() {
     let made = |scene: &Scene, signer: &Ca| {
         let pair = (&scene.leaf[..], &scene.issuer[..]);
         let next = Some(at("2031-01-08"));
-        let ocsp = answer(pair, Says::Good, at("2031-01-01"), next, (&signer.key, &[]));
+        let ocsp = answer(pair, CertStatus::Good, at("2031-01-01"), next, (&signer.key, &[]));
         two(signer.revoke(&list(&[1])), ocsp)
     };
     let fixed = |status, bytes: usize| -> Answer {
         std::sync::Arc::new(move |_| Some((status, vec![b'x'; bytes])))
     };
-    for (what, now, words) in [
+    for (what, now, excerpt) in [
         ("expired", "2031-01-08", "the answer expired at 2031-01-08T00:00:00Z"),
         ("wrong signer", "2031-01-02", "not signed by the issuer"),
         ("silent", "2031-01-02", "no answer within 3 s"),
@@ -207,7 +207,7 @@ async fn whatever_is_no_valid_answer_is_unknown() {
         let (crl, ocsp) = checked((&scene.ca, &scene.chain), scene.socket, answer, now).await;
         for (kind, check) in [("crl", crl), ("ocsp", ocsp)] {
             let Check::Unknown { reasons } = &check else { panic!("{what} {kind}: {check:?}") };
-            assert!(reasons[0].contains(words), "{what} {kind}: {reasons:?}");
+            assert!(reasons[0].contains(excerpt), "{what} {kind}: {reasons:?}");
         }
     }
 }

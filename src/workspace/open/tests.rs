@@ -182,8 +182,8 @@ fn what_is_only_shown_is_selected_alike_without_its_records() {
     let mut whole = place.named(&[], Scope::Only);
     let shown = Workspace::open_shown(place.settings(), &[], Scope::Only);
     let mut shown = shown.now_or_never().unwrap().unwrap();
-    assert_eq!((whole.records.len(), whole.kept_outlines.len()), (4, 0));
-    assert_eq!((shown.records.len(), shown.kept_outlines.len()), (0, 4));
+    assert_eq!((whole.records.len(), whole.outlines.len()), (4, 0));
+    assert_eq!((shown.records.len(), shown.outlines.len()), (0, 4));
     assert_eq!(shown.damaged, whole.damaged);
     let now = "2026-06-01T00:00:00Z".parse().unwrap();
     assert_eq!((shown.record_count(), whole.record_count()), (4, 4));

@@ -20,17 +20,17 @@ struct World {
 }
 
 impl World {
-    fn answer(&mut self, asked: &Received) -> Answer {
+    fn answer(&mut self, received: &Received) -> Answer {
         if let Some((status, body)) = self.instead {
             return Answer::new(status, body).with("retry-after", "11");
         }
-        match (asked.method.as_str(), asked.path()) {
+        match (received.method.as_str(), received.path()) {
             ("GET", "/health") => Answer::new(200, ""),
             ("POST", "/update") => {
-                if (asked.header("x-api-user"), asked.header("x-api-key")) != (USER, CANARY) {
+                if (received.header("x-api-user"), received.header("x-api-key")) != (USER, CANARY) {
                     return Answer::json(401, &json!({"error": "forbidden"}));
                 }
-                let body = asked.json();
+                let body = received.json();
                 let value = body["txt"].as_str().unwrap().to_owned();
                 if body["subdomain"] != SUBDOMAIN {
                     return Answer::json(401, &json!({"error": "forbidden"}));
@@ -47,7 +47,7 @@ impl World {
 async fn start() -> (Arc<Mutex<World>>, Fake) {
     let world = Arc::new(Mutex::new(World::default()));
     let shared = Arc::clone(&world);
-    let fake = Fake::start(move |asked| shared.lock().unwrap().answer(asked)).await;
+    let fake = Fake::start(move |received| shared.lock().unwrap().answer(received)).await;
     (world, fake)
 }
 
@@ -93,9 +93,9 @@ async fn the_two_newest_values_are_served_and_nothing_is_removed() {
     provider.present(&record("example.com", "three")).await.unwrap();
     assert_eq!(world.lock().unwrap().values, ["three", "two"]);
     assert_eq!(fake.log(), ["POST /update"; 3]);
-    let asked = &fake.asked()[0];
-    assert_eq!(asked.json(), json!({"subdomain": SUBDOMAIN, "txt": "one"}));
-    assert_eq!(asked.header("content-type"), "application/json");
+    let received = &fake.received()[0];
+    assert_eq!(received.json(), json!({"subdomain": SUBDOMAIN, "txt": "one"}));
+    assert_eq!(received.header("content-type"), "application/json");
 }
 
 #[tokio::test]
@@ -140,21 +140,21 @@ async fn errors_are_reported_without_the_account() {
 async fn an_account_is_the_domain_s_own() {
     let (_world, fake) = start().await;
     let provider = opened(&fake.url(), &accounts()).unwrap();
-    let said = |domain: &str| {
+    let checked = |domain: &str| {
         let record = record(domain, "one");
         let provider = &provider;
         async move { provider.present(&record).await.unwrap_err().to_string() }
     };
     let missing =
         "acmeDNS: accountSecretRef: account credentials not found for domain www.example.com";
-    assert_eq!(said("www.example.com").await, missing);
+    assert_eq!(checked("www.example.com").await, missing);
     assert!(fake.log().is_empty());
     let expected = format!(
         "{} refuses the credentials: forbidden; username and password must be those of the account \
          for wrong.test, and its allowfrom must hold this machine",
         fake.address
     );
-    assert_eq!(said("wrong.test").await, expected);
+    assert_eq!(checked("wrong.test").await, expected);
 }
 
 #[tokio::test]
@@ -183,8 +183,8 @@ async fn a_check_reports_the_required_cname_target() {
         ),
     ];
     for (name, expected) in cases {
-        let said = provider.check(name, "").await.map_err(|error| error.to_string());
-        assert_eq!(said, expected);
+        let checked = provider.check(name, "").await.map_err(|error| error.to_string());
+        assert_eq!(checked, expected);
     }
     assert_eq!(fake.log(), ["GET /health"; 2]);
     assert!(world.lock().unwrap().values.is_empty());

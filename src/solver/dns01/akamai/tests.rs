@@ -24,29 +24,29 @@ const SET: &str =
 struct Service {
     sets: BTreeMap<String, Value>,
     before: Option<Value>,
-    after: Option<Value>,
+    at_next_change: Option<Value>,
     signatures: usize,
 }
 
 /// How a service answers a request.
-type Says = fn(&Received) -> Answer;
+type Responder = fn(&Received) -> Answer;
 
 type State = Arc<Lock<Service>>;
 
-fn answer(state: &State, address: &str, asked: &Received) -> Answer {
+fn answer(state: &State, address: &str, received: &Received) -> Answer {
     let mut state = state.lock().unwrap();
-    if asked.header("authorization") != expected_authorization(asked, address) {
+    if received.header("authorization") != expected_authorization(received, address) {
         return problem(401, "Not authorized", "Signature does not match");
     }
     state.signatures += 1;
-    if asked.path() == "/config-dns/v2/zones/example.com" {
+    if received.path() == "/config-dns/v2/zones/example.com" {
         return Answer::json(200, &json!({ "zone": "example.com", "type": "PRIMARY" }));
     }
-    if !asked.path().starts_with("/config-dns/v2/zones/example.com/names/") {
+    if !received.path().starts_with("/config-dns/v2/zones/example.com/names/") {
         return problem(404, "Not Found", "Zone not found");
     }
-    let key = asked.path().to_owned();
-    if asked.method == "GET" {
+    let key = received.path().to_owned();
+    if received.method == "GET" {
         return match state.sets.get(&key) {
             Some(set) => Answer::json(200, set),
             None => problem(404, "Not Found", "Record set not found"),
@@ -56,7 +56,7 @@ fn answer(state: &State, address: &str, asked: &Received) -> Answer {
         state.sets.insert(key.clone(), set);
     }
     let exists = state.sets.contains_key(&key);
-    let answer = match asked.method.as_str() {
+    let answer = match received.method.as_str() {
         "POST" if exists => return problem(409, "Conflict", "Record set exists"),
         "PUT" | "DELETE" if !exists => return problem(404, "Not Found", "Record set not found"),
         "DELETE" => {
@@ -64,11 +64,11 @@ fn answer(state: &State, address: &str, asked: &Received) -> Answer {
             Answer::new(204, "")
         }
         _ => {
-            state.sets.insert(key.clone(), asked.json());
-            Answer::json(201, &asked.json())
+            state.sets.insert(key.clone(), received.json());
+            Answer::json(201, &received.json())
         }
     };
-    if let Some(set) = state.after.take() {
+    if let Some(set) = state.at_next_change.take() {
         state.sets.insert(key, set);
     }
     answer
@@ -80,12 +80,12 @@ fn problem(status: u16, title: &str, detail: &str) -> Answer {
 }
 
 /// The header that the documentation requires, given its time and nonce.
-fn expected_authorization(asked: &Received, address: &str) -> String {
+fn expected_authorization(received: &Received, address: &str) -> String {
     let mac = |key: &[u8], data: &str| {
         let key = hmac::Key::new(hmac::HMAC_SHA256, key);
         BASE64_STANDARD.encode(hmac::sign(&key, data.as_bytes()))
     };
-    let given = asked.header("authorization");
+    let given = received.header("authorization");
     let (unsigned, _) = given.split_once("signature=").unwrap_or((given, ""));
     let part = |name: &str| {
         let found = unsigned.split([';', ' ']).find_map(|part| part.strip_prefix(name));
@@ -94,12 +94,14 @@ fn expected_authorization(asked: &Received, address: &str) -> String {
     let time = part("timestamp=");
     assert_eq!(time, "20260102T03:04:05+0000");
     assert_eq!(part("client_token=") + &part("access_token="), "CANARY-clientCANARY-access");
-    let content = match asked.method.as_str() {
-        "POST" => BASE64_STANDARD.encode(digest::digest(&digest::SHA256, asked.body.as_bytes())),
+    let content = match received.method.as_str() {
+        "POST" => BASE64_STANDARD.encode(digest::digest(&digest::SHA256, received.body.as_bytes())),
         _ => String::new(),
     };
-    let data =
-        format!("{}\thttp\t{address}\t{}\t\t{content}\t{unsigned}", asked.method, asked.target);
+    let data = format!(
+        "{}\thttp\t{address}\t{}\t\t{content}\t{unsigned}",
+        received.method, received.target
+    );
     let key = mac(b"CANARY-secret=", &time);
     format!("{unsigned}signature={}", mac(key.as_bytes(), &data))
 }
@@ -126,9 +128,9 @@ fn provider(base: String) -> Akamai {
 async fn start() -> (State, Fake, Akamai) {
     let state = State::default();
     let shared = Arc::clone(&state);
-    let fake = Fake::start(move |asked| {
-        let address = asked.header("host").to_owned();
-        answer(&shared, &address, asked)
+    let fake = Fake::start(move |received| {
+        let address = received.header("host").to_owned();
+        answer(&shared, &address, received)
     })
     .await;
     let provider = provider(fake.url());
@@ -150,9 +152,9 @@ async fn values_come_and_go_one_by_one() {
     assert_eq!(now(), Some(set(300, &["apex"])));
     provider.present(&wild).await.unwrap();
     assert_eq!(now(), Some(set(300, &["apex", "wild"])));
-    let before = fake.asked().len();
+    let before = fake.received().len();
     provider.present(&wild).await.unwrap();
-    assert_eq!(fake.asked().len(), before + 1, "what stands there is not written again");
+    assert_eq!(fake.received().len(), before + 1, "what stands there is not written again");
     provider.clean_up(&apex).await.unwrap();
     assert_eq!(now(), Some(set(300, &["wild"])));
     provider.clean_up(&apex).await.unwrap();
@@ -160,9 +162,9 @@ async fn values_come_and_go_one_by_one() {
     assert_eq!(now(), None, "an empty set is removed");
     provider.present(&apex).await.unwrap();
     assert_eq!(now(), Some(set(300, &["apex"])));
-    assert_eq!(state.lock().unwrap().signatures, fake.asked().len());
-    let said = provider.check("_acme-challenge.www.example.com", "example.com").await.unwrap();
-    assert_eq!(said, format!("the credentials can read zone example.com at {}", fake.address));
+    assert_eq!(state.lock().unwrap().signatures, fake.received().len());
+    let message = provider.check("_acme-challenge.www.example.com", "example.com").await.unwrap();
+    assert_eq!(message, format!("the credentials can read zone example.com at {}", fake.address));
 }
 
 #[tokio::test]
@@ -173,25 +175,25 @@ async fn what_others_write_stays() {
     provider.present(&record("ours")).await.unwrap();
     assert_eq!(state.lock().unwrap().sets[SET], set(60, &["theirs", "ours"]));
     // Another client that read before our write overwrites our value.
-    state.lock().unwrap().after = Some(set(60, &["theirs", "ours", "late"]));
+    state.lock().unwrap().at_next_change = Some(set(60, &["theirs", "ours", "late"]));
     provider.present(&record("second")).await.unwrap();
     let all = set(60, &["theirs", "ours", "late", "second"]);
     assert_eq!(state.lock().unwrap().sets[SET], all);
     // The same for a removal.
-    state.lock().unwrap().after = Some(set(60, &["theirs", "ours"]));
+    state.lock().unwrap().at_next_change = Some(set(60, &["theirs", "ours"]));
     provider.clean_up(&record("ours")).await.unwrap();
     assert_eq!(state.lock().unwrap().sets[SET], set(60, &["theirs"]));
 }
 
 #[tokio::test]
 async fn each_error_has_advice_and_no_credential() {
-    let cases: [(Says, &str); 9] = [
+    let cases: [(Responder, &str); 9] = [
         (
             |_| problem(401, "Not authorized", "Invalid timestamp"),
             "{} refuses the credentials: Not authorized: Invalid timestamp",
         ),
         (
-            |asked| Answer::new(403, asked.header("authorization")),
+            |received| Answer::new(403, received.header("authorization")),
             "{} refuses the credentials: EG1-HMAC-SHA256 client_token=[redacted];\
              access_token=[redacted];timestamp=20260102T03:04:05+0000;nonce=",
         ),
@@ -216,7 +218,7 @@ async fn each_error_has_advice_and_no_credential() {
              example.com: Not Found: Zone not found",
         ),
         (
-            |asked| match asked.method.as_str() {
+            |received| match received.method.as_str() {
                 "GET" => problem(404, "Not Found", ""),
                 _ => problem(409, "Conflict", ""),
             },
@@ -229,11 +231,11 @@ async fn each_error_has_advice_and_no_credential() {
         let provider = provider(fake.url());
         let error = provider.present(&record("ours")).await.unwrap_err();
         let expected = expected.replace("{}", &fake.address.to_string());
-        let said = error.to_string();
-        assert!(said.starts_with(&expected), "{said}\n{expected}");
-        assert!(said == expected || expected.ends_with("nonce="), "{said}");
+        let message = error.to_string();
+        assert!(message.starts_with(&expected), "{message}\n{expected}");
+        assert!(message == expected || expected.ends_with("nonce="), "{message}");
         let check = provider.check("www.example.com", "example.com").await;
-        for text in [said, format!("{error:?} {check:?}")] {
+        for text in [message, format!("{error:?} {check:?}")] {
             assert!(!text.contains("CANARY"), "{text}");
         }
     }

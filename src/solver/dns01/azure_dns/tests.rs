@@ -24,7 +24,7 @@ struct Service {
 }
 
 /// How a service answers a request.
-type Says = fn(&Received) -> Answer;
+type Responder = fn(&Received) -> Answer;
 
 type State = Arc<Lock<Service>>;
 
@@ -36,9 +36,9 @@ fn good_token() -> Answer {
     Answer::json(200, &json!({ "access_token": "CANARY-token", "expires_in": 3599 }))
 }
 
-fn answer(state: &State, asked: &Received) -> Answer {
+fn answer(state: &State, received: &Received) -> Answer {
     let mut state = state.lock().unwrap();
-    if asked.path() == "/tenant-1/oauth2/v2.0/token" {
+    if received.path() == "/tenant-1/oauth2/v2.0/token" {
         state.tokens += 1;
         let fields = ["grant_type", "client_id", "client_secret", "scope"];
         let expected = [
@@ -47,43 +47,43 @@ fn answer(state: &State, asked: &Received) -> Answer {
             "CANARY/secret",
             "https://management.azure.com/.default",
         ];
-        assert_eq!(fields.map(|name| asked.form(name).unwrap()), expected);
+        assert_eq!(fields.map(|name| received.form(name).unwrap()), expected);
         return good_token();
     }
-    if asked.header("authorization") != "Bearer CANARY-token" {
+    if received.header("authorization") != "Bearer CANARY-token" {
         return failure(401, "InvalidAuthenticationToken", "The access token is invalid.");
     }
-    let path = asked.path().strip_prefix(GROUP).unwrap();
+    let path = received.path().strip_prefix(GROUP).unwrap();
     let (kind, version) = if path.starts_with("/dnsZones/") {
         ("/dnsZones/example.com", "2018-05-01")
     } else {
         ("/privateDnsZones/example.com", "2020-06-01")
     };
-    assert_eq!(asked.query("api-version").as_deref(), Some(version));
+    assert_eq!(received.query("api-version").as_deref(), Some(version));
     match path.strip_prefix(kind) {
         Some("") => Answer::json(200, &json!({ "name": "example.com" })),
-        Some(name) if name.starts_with("/TXT/") => sets(&mut state, name, asked),
+        Some(name) if name.starts_with("/TXT/") => sets(&mut state, name, received),
         _ => failure(404, "ParentResourceNotFound", "Failed to find the parent zone."),
     }
 }
 
-fn sets(state: &mut Service, name: &str, asked: &Received) -> Answer {
-    if asked.method != "GET"
+fn sets(state: &mut Service, name: &str, received: &Received) -> Answer {
+    if received.method != "GET"
         && let Some(properties) = state.before.take()
     {
         state.version += 1;
         state.sets.insert(name.to_owned(), (state.version, properties));
     }
     let etag = state.sets.get(name).map(|(version, _)| format!("\"{version}\""));
-    let wanted = asked.headers.get("if-match");
+    let wanted = received.headers.get("if-match");
     let is_old = wanted.is_some() && etag.as_ref() != wanted;
-    if is_old || asked.headers.contains_key("if-none-match") && etag.is_some() {
+    if is_old || received.headers.contains_key("if-none-match") && etag.is_some() {
         return failure(412, "PreconditionFailed", "The etag does not match.");
     }
-    match asked.method.as_str() {
+    match received.method.as_str() {
         "PUT" => {
             state.version += 1;
-            let properties = asked.json()["properties"].clone();
+            let properties = received.json()["properties"].clone();
             state.sets.insert(name.to_owned(), (state.version, properties));
         }
         "DELETE" => {
@@ -132,7 +132,7 @@ fn provider(base: String, settings: &Settings) -> AzureDns {
 async fn start(settings: &Settings) -> (State, Fake, AzureDns) {
     let state = State::default();
     let shared = Arc::clone(&state);
-    let fake = Fake::start(move |asked| answer(&shared, asked)).await;
+    let fake = Fake::start(move |received| answer(&shared, received)).await;
     let provider = provider(fake.url(), settings);
     (state, fake, provider)
 }
@@ -154,9 +154,9 @@ async fn values_come_and_go_one_by_one() {
     provider.present(&apex).await.unwrap();
     assert_eq!(now(), Some(set(60, &["apex"])));
     provider.present(&wild).await.unwrap();
-    let before = fake.asked().len();
+    let before = fake.received().len();
     provider.present(&wild).await.unwrap();
-    assert_eq!(fake.asked().len(), before + 1, "what stands there is not written again");
+    assert_eq!(fake.received().len(), before + 1, "what stands there is not written again");
     assert_eq!(now(), Some(set(60, &["apex", "wild"])));
     provider.clean_up(&apex).await.unwrap();
     assert_eq!(now(), Some(set(60, &["wild"])));
@@ -166,9 +166,9 @@ async fn values_come_and_go_one_by_one() {
     provider.present(&apex).await.unwrap();
     assert_eq!(now(), Some(set(60, &["apex"])));
     assert_eq!(state.lock().unwrap().tokens, 1, "a token is used until it ends");
-    let said = provider.check("www.example.com", "example.com").await.unwrap();
+    let message = provider.check("www.example.com", "example.com").await.unwrap();
     let zone = "zone example.com of resource group my group";
-    assert_eq!(said, format!("the credentials can read {zone} at {}", fake.address));
+    assert_eq!(message, format!("the credentials can read {zone} at {}", fake.address));
 }
 
 /// The fields that the book has for lego's variables, with the values of these.
@@ -195,8 +195,11 @@ async fn the_values_of_legos_variables_lead_to_their_zone() {
     let (state, fake, provider) = start(&settings).await;
     // The zone of the settings counts, whatever DNS says.
     provider.present(&TxtRecord { zone: "com".to_owned(), ..record("value") }).await.unwrap();
-    let sent: Vec<String> =
-        fake.asked().iter().map(|asked| format!("{} {}", asked.method, asked.target)).collect();
+    let sent: Vec<String> = fake
+        .received()
+        .iter()
+        .map(|received| format!("{} {}", received.method, received.target))
+        .collect();
     let path = format!("{GROUP}/dnsZones/example.com/TXT/_acme-challenge.www");
     let version = "api-version=2018-05-01";
     assert_eq!(
@@ -207,8 +210,8 @@ async fn the_values_of_legos_variables_lead_to_their_zone() {
             format!("PUT {path}?{version}"),
         ]
     );
-    let kept = state.lock().unwrap().sets["/TXT/_acme-challenge.www"].1.clone();
-    assert_eq!(kept, set(60, &["value"]));
+    let stored = state.lock().unwrap().sets["/TXT/_acme-challenge.www"].1.clone();
+    assert_eq!(stored, set(60, &["value"]));
     // AZURE_ENVIRONMENT is `public`, `china` or `usgovernment`.
     for (environment, management) in [
         ("AzurePublicCloud", "https://management.azure.com"),
@@ -266,12 +269,12 @@ async fn a_private_zone_and_the_zone_itself_are_written() {
 }
 
 /// Answers of the token endpoint and of the API, and the expected message.
-fn failures() -> [(Says, Says, String); 11] {
-    let good: Says = |_| good_token();
-    let denied: Says = |asked| {
-        let secret = asked.form("client_secret").unwrap();
-        let said = format!("AADSTS7000215: Invalid client secret '{secret}'.");
-        let body = json!({ "error": "invalid_client", "error_description": said });
+fn failures() -> [(Responder, Responder, String); 11] {
+    let good: Responder = |_| good_token();
+    let denied: Responder = |received| {
+        let secret = received.form("client_secret").unwrap();
+        let message = format!("AADSTS7000215: Invalid client secret '{secret}'.");
+        let body = json!({ "error": "invalid_client", "error_description": message });
         Answer::json(401, &body)
     };
     let name = "_acme-challenge.www.example.com";
@@ -284,7 +287,9 @@ fn failures() -> [(Says, Says, String); 11] {
                 .to_owned(),
         ),
         (
-            |asked| Answer::new(400, asked.repeated().split("client_secret=").nth(1).unwrap()),
+            |received| {
+                Answer::new(400, received.repeated().split("client_secret=").nth(1).unwrap())
+            },
             good,
             "refuses the credentials: [redacted]".to_owned(),
         ),
@@ -295,7 +300,7 @@ fn failures() -> [(Says, Says, String); 11] {
         ),
         (
             good,
-            |asked| failure(401, "ExpiredAuthenticationToken", asked.header("authorization")),
+            |received| failure(401, "ExpiredAuthenticationToken", received.header("authorization")),
             "refuses the credentials: ExpiredAuthenticationToken: Bearer [redacted]".to_owned(),
         ),
         (
@@ -334,7 +339,7 @@ fn failures() -> [(Says, Says, String); 11] {
         ),
         (
             good,
-            |asked| match asked.method.as_str() {
+            |received| match received.method.as_str() {
                 "GET" => failure(404, "NotFound", ""),
                 _ => failure(412, "PreconditionFailed", "It exists already."),
             },
@@ -349,9 +354,9 @@ fn failures() -> [(Says, Says, String); 11] {
 #[tokio::test]
 async fn each_error_has_advice_and_no_credential() {
     for (token, service, expected) in failures() {
-        let fake = Fake::start(move |asked| match asked.path() {
-            "/tenant-1/oauth2/v2.0/token" => token(asked),
-            _ => service(asked),
+        let fake = Fake::start(move |received| match received.path() {
+            "/tenant-1/oauth2/v2.0/token" => token(received),
+            _ => service(received),
         })
         .await;
         let provider = provider(fake.url(), &settings());
@@ -365,12 +370,12 @@ async fn each_error_has_advice_and_no_credential() {
 
 #[tokio::test]
 async fn a_machine_of_azures_needs_no_secret() {
-    let fake = Fake::start(|asked| match asked.path() {
+    let fake = Fake::start(|received| match received.path() {
         "/metadata/identity/oauth2/token" => {
-            assert_eq!(asked.header("metadata"), "true");
+            assert_eq!(received.header("metadata"), "true");
             Answer::json(200, &json!({ "access_token": "CANARY-token", "expires_in": "3599" }))
         }
-        _ => Answer::json(200, &json!({ "auth": asked.header("authorization") })),
+        _ => Answer::json(200, &json!({ "auth": received.header("authorization") })),
     })
     .await;
     let version = "api-version=2018-02-01&resource=https%3A%2F%2Fmanagement.azure.com";
@@ -386,7 +391,7 @@ async fn a_machine_of_azures_needs_no_secret() {
         assert_eq!(machine.base, "http://169.254.169.254");
         machine.base = fake.url();
         provider.check("www.example.com", "example.com").await.unwrap();
-        let [.., token, zone] = &fake.asked()[..] else { panic!("two requests") };
+        let [.., token, zone] = &fake.received()[..] else { panic!("two requests") };
         assert_eq!(token.target, format!("/metadata/identity/oauth2/token?{version}{rest}"));
         assert_eq!(zone.header("authorization"), "Bearer CANARY-token");
     }
@@ -396,12 +401,12 @@ async fn a_machine_of_azures_needs_no_secret() {
 async fn a_workload_shows_its_token_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("token");
-    let fake = Fake::start(|asked| {
-        if asked.path() == "/tenant-2/oauth2/v2.0/token" {
+    let fake = Fake::start(|received| {
+        if received.path() == "/tenant-2/oauth2/v2.0/token" {
             let kind = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
-            assert_eq!(asked.form("client_assertion_type").as_deref(), Some(kind));
-            assert_eq!(asked.form("client_id").as_deref(), Some("id-2"));
-            return Answer::new(400, asked.form("client_assertion").unwrap());
+            assert_eq!(received.form("client_assertion_type").as_deref(), Some(kind));
+            assert_eq!(received.form("client_id").as_deref(), Some("id-2"));
+            return Answer::new(400, received.form("client_assertion").unwrap());
         }
         Answer::new(200, "{}")
     })

@@ -29,7 +29,7 @@ struct Service {
 }
 
 /// How a service answers a request.
-type Says = fn(&Received) -> Answer;
+type Responder = fn(&Received) -> Answer;
 
 type State = Arc<Lock<Service>>;
 
@@ -44,22 +44,22 @@ fn failure(status: u16, reason: &str, message: &str) -> Answer {
     Answer::json(status, &json!({ "error": error }))
 }
 
-fn answer(state: &State, asked: &Received) -> Answer {
+fn answer(state: &State, received: &Received) -> Answer {
     let mut state = state.lock().unwrap();
-    if asked.path() == "/token" {
-        return token(&mut state, asked);
+    if received.path() == "/token" {
+        return token(&mut state, received);
     }
-    if asked.header("authorization") != "Bearer CANARY-token" {
+    if received.header("authorization") != "Bearer CANARY-token" {
         return failure(401, "authError", "Invalid Credentials");
     }
-    match asked.path().strip_prefix(ZONES) {
-        Some("") => zones(&state, asked),
+    match received.path().strip_prefix(ZONES) {
+        Some("") => zones(&state, received),
         Some("/public-zone/rrsets") => {
-            assert_eq!(asked.query("type").as_deref(), Some("TXT"));
-            let set = state.sets.get(&asked.query("name").unwrap());
+            assert_eq!(received.query("type").as_deref(), Some("TXT"));
+            let set = state.sets.get(&received.query("name").unwrap());
             Answer::json(200, &json!({ "rrsets": set.into_iter().collect::<Vec<_>>() }))
         }
-        Some("/public-zone/changes") => change(&mut state, &asked.json()),
+        Some("/public-zone/changes") => change(&mut state, &received.json()),
         Some("/public-zone/changes/7") => {
             state.pending -= 1;
             let status = if state.pending == 0 { "done" } else { "pending" };
@@ -70,11 +70,11 @@ fn answer(state: &State, asked: &Received) -> Answer {
 }
 
 /// RFC 7523 section 2.1.
-fn token(state: &mut Service, asked: &Received) -> Answer {
+fn token(state: &mut Service, received: &Received) -> Answer {
     state.tokens += 1;
-    let grant = asked.form("grant_type").unwrap();
+    let grant = received.form("grant_type").unwrap();
     assert_eq!(grant, "urn:ietf:params:oauth:grant-type:jwt-bearer");
-    let assertion = asked.form("assertion").unwrap();
+    let assertion = received.form("assertion").unwrap();
     let (message, signature) = assertion.rsplit_once('.').unwrap();
     let (header, claims) = message.split_once('.').unwrap();
     let decode = |text: &str| BASE64_URL_SAFE_NO_PAD.decode(text).unwrap();
@@ -86,7 +86,7 @@ fn token(state: &mut Service, asked: &Received) -> Answer {
     let expected = json!({
         "iss": "certctl@p.iam.gserviceaccount.com",
         "scope": "https://www.googleapis.com/auth/ndev.clouddns.readwrite",
-        "aud": format!("http://{}/token", asked.header("host")),
+        "aud": format!("http://{}/token", received.header("host")),
         "iat": 1_767_323_045,
         "exp": 1_767_326_645,
     });
@@ -94,10 +94,10 @@ fn token(state: &mut Service, asked: &Received) -> Answer {
     Answer::json(200, &json!({ "access_token": "CANARY-token", "expires_in": 3599 }))
 }
 
-fn zones(state: &Service, asked: &Received) -> Answer {
-    let wanted = asked.query("dnsName").unwrap();
+fn zones(state: &Service, received: &Received) -> Answer {
+    let wanted = received.query("dnsName").unwrap();
     let found: Vec<_> = state.zones.iter().filter(|(_, dns, _)| *dns == wanted).collect();
-    let page: usize = asked.query("pageToken").map_or(0, |page| page.parse().unwrap());
+    let page: usize = received.query("pageToken").map_or(0, |page| page.parse().unwrap());
     let zone = |(name, dns, visibility): &&(&str, &str, &str)| json!({ "name": name, "dnsName": dns, "visibility": visibility, "id": "1" });
     let mut body = json!({ "kind": "dns#managedZonesListResponse" });
     if let Some(found) = found.get(page) {
@@ -167,7 +167,7 @@ fn provider(base: String, zone: &str) -> CloudDns {
 async fn start(service: Service) -> (State, Fake, CloudDns) {
     let state = Arc::new(Lock::new(service));
     let shared = Arc::clone(&state);
-    let fake = Fake::start(move |asked| answer(&shared, asked)).await;
+    let fake = Fake::start(move |received| answer(&shared, received)).await;
     let provider = provider(fake.url(), "");
     (state, fake, provider)
 }
@@ -196,9 +196,9 @@ async fn values_come_and_go_one_by_one() {
     let walked = TxtRecord { zone: String::new(), ..apex.clone() };
     provider.clean_up(&walked).await.unwrap();
     let pages = ["", "&pageToken=1", "&pageToken=2"];
-    let asked = fake.log();
+    let received = fake.log();
     let lists: Vec<_> =
-        asked.iter().filter_map(|line| line.split("managedZones?").nth(1)).collect();
+        received.iter().filter_map(|line| line.split("managedZones?").nth(1)).collect();
     let mut expected = vec![format!("dnsName={FQDN}"), "dnsName=www.example.com.".to_owned()];
     expected.extend(pages.map(|page| format!("dnsName=example.com.{page}")));
     assert_eq!(lists, expected);
@@ -216,9 +216,9 @@ async fn values_come_and_go_one_by_one() {
     provider.present(&apex).await.unwrap();
     assert_eq!(now(), Some(set(60, &["apex"])));
     assert_eq!(state.lock().unwrap().tokens, 1, "a token is used until it ends");
-    let said = provider.check("www.example.com", "").await.unwrap();
+    let message = provider.check("www.example.com", "").await.unwrap();
     let expected = "the credentials can read zone public-zone of project my:project at";
-    assert_eq!(said, format!("{expected} {}", fake.address));
+    assert_eq!(message, format!("{expected} {}", fake.address));
 }
 
 /// The fields that the book has for lego's variables, with the values of these.
@@ -226,7 +226,7 @@ async fn values_come_and_go_one_by_one() {
 async fn the_values_of_legos_variables_lead_to_their_zone() {
     let state = Arc::new(Lock::new(example()));
     let shared = Arc::clone(&state);
-    let fake = Fake::start(move |asked| answer(&shared, asked)).await;
+    let fake = Fake::start(move |received| answer(&shared, received)).await;
     let variables = BTreeMap::from([
         ("GCE_PROJECT", "my:project".to_owned()),
         ("GCE_ZONE_ID", "public-zone".to_owned()),
@@ -243,8 +243,11 @@ async fn the_values_of_legos_variables_lead_to_their_zone() {
     let made = in_context(&secrets, &[], |context| CloudDns::new(&settings, context)).unwrap();
     let provider = CloudDns { base: fake.url(), pause: Duration::ZERO, ..made };
     provider.present(&record("value")).await.unwrap();
-    let sent: Vec<String> =
-        fake.asked().iter().map(|asked| format!("{} {}", asked.method, asked.path())).collect();
+    let sent: Vec<String> = fake
+        .received()
+        .iter()
+        .map(|received| format!("{} {}", received.method, received.path()))
+        .collect();
     assert_eq!(
         sent,
         [
@@ -304,15 +307,15 @@ async fn each_error_has_advice_and_no_credential() {
     let denied = |_: &Received| {
         Answer::json(400, &json!({ "error": "invalid_grant", "error_description": "Bad key." }))
     };
-    let repeats = |asked: &Received| Answer::new(403, asked.form("assertion").unwrap());
-    let cases: [(Says, Says, &str); 11] = [
+    let repeats = |received: &Received| Answer::new(403, received.form("assertion").unwrap());
+    let cases: [(Responder, Responder, &str); 11] = [
         (denied, good, "{} refuses the credentials: invalid_grant: Bad key."),
         (repeats, good, "{} refuses the credentials: [redacted]"),
         (|_| Answer::new(200, "CANARY"), good, "{} sent an unusable answer: this is not JSON"),
         (|_| Answer::new(503, "").with("retry-after", "60"), good, "{} answered 503: no details"),
         (
             good,
-            |asked| failure(401, "authError", asked.header("authorization")),
+            |received| failure(401, "authError", received.header("authorization")),
             "{} refuses the credentials: Bearer [redacted]",
         ),
         (
@@ -343,7 +346,7 @@ async fn each_error_has_advice_and_no_credential() {
         ),
         (
             good,
-            |asked| match asked.method.as_str() {
+            |received| match received.method.as_str() {
                 "GET" => Answer::new(200, "{}"),
                 _ => failure(412, "conditionNotMet", "Not met"),
             },
@@ -352,9 +355,9 @@ async fn each_error_has_advice_and_no_credential() {
         ),
     ];
     for (token, service, expected) in cases {
-        let fake = Fake::start(move |asked| match asked.path() {
-            "/token" => token(asked),
-            _ => service(asked),
+        let fake = Fake::start(move |received| match received.path() {
+            "/token" => token(received),
+            _ => service(received),
         })
         .await;
         let provider = provider(fake.url(), "zone");
@@ -369,12 +372,12 @@ async fn each_error_has_advice_and_no_credential() {
 
 #[tokio::test]
 async fn a_machine_of_googles_needs_no_key() {
-    let fake = Fake::start(|asked| match asked.path() {
+    let fake = Fake::start(|received| match received.path() {
         "/computeMetadata/v1/instance/service-accounts/default/token" => {
-            assert_eq!(asked.header("metadata-flavor"), "Google");
+            assert_eq!(received.header("metadata-flavor"), "Google");
             Answer::json(200, &json!({ "access_token": "CANARY-token", "expires_in": 300 }))
         }
-        _ => Answer::json(200, &json!({ "auth": asked.header("authorization") })),
+        _ => Answer::json(200, &json!({ "auth": received.header("authorization") })),
     })
     .await;
     let host = fake.address.to_string();
@@ -384,7 +387,7 @@ async fn a_machine_of_googles_needs_no_key() {
     });
     let provider = CloudDns { base: fake.url(), ..made.unwrap() };
     provider.clean_up(&record("ours")).await.unwrap();
-    assert_eq!(fake.asked()[1].header("authorization"), "Bearer CANARY-token");
+    assert_eq!(fake.received()[1].header("authorization"), "Bearer CANARY-token");
     let made = without_ambient(|context| CloudDns::new(&settings, context).map(|_| ()));
     assert_eq!(
         made.err().unwrap().to_string(),

@@ -83,14 +83,14 @@ impl No {
 
     /// The error. `advice`: the requirements for the credentials.
     pub(super) fn error(&self, advice: &str) -> ProviderError {
-        let said: Vec<String> = self.faults.iter().map(Fault::words).collect();
-        let said = if said.is_empty() { self.reply.text() } else { said.join("; ") };
+        let message: Vec<String> = self.faults.iter().map(Fault::text).collect();
+        let message = if message.is_empty() { self.reply.text() } else { message.join("; ") };
         if self.has(&CREDENTIALS) || matches!(self.reply.status, 401 | 403) {
             let service = self.reply.service.clone();
-            let reason = format!("{}; {advice}", shown(&said));
+            let reason = format!("{}; {advice}", shown(&message));
             return ProviderError::Unauthorized { service, reason };
         }
-        self.reply.refused(&said)
+        self.reply.refused(&message)
     }
 }
 
@@ -130,7 +130,7 @@ impl Fault {
         codes.contains(&self.code) || self.causes().iter().any(|cause| codes.contains(&cause.code))
     }
 
-    fn words(&self) -> String {
+    fn text(&self) -> String {
         let own = format!("{} ({})", self.message, self.code);
         let causes =
             self.causes().iter().map(|cause| format!("{} ({})", cause.message, cause.code));

@@ -31,35 +31,35 @@ impl World {
         self.next
     }
 
-    fn answer(&mut self, asked: &Received) -> Answer {
+    fn answer(&mut self, received: &Received) -> Answer {
         if let Some((end, status, body)) = &self.instead
-            && asked.path().ends_with(end)
+            && received.path().ends_with(end)
         {
             let answer = Answer::new(*status, body.clone());
             return if *status == 429 { answer.with("retry-after", "42") } else { answer };
         }
-        if asked.header("authorization") != format!("Bearer {CANARY}") {
+        if received.header("authorization") != format!("Bearer {CANARY}") {
             return no(400, 6003, "Invalid request headers", Some((6111, "Invalid format")));
         }
-        let path: Vec<&str> = asked.path().trim_start_matches('/').split('/').collect();
-        match (asked.method.as_str(), path.as_slice()) {
+        let path: Vec<&str> = received.path().trim_start_matches('/').split('/').collect();
+        match (received.method.as_str(), path.as_slice()) {
             ("GET", ["zones"]) => {
-                let name = asked.query("name").unwrap();
+                let name = received.query("name").unwrap();
                 let found = self.zones.iter().filter(|zone| zone.1 == name);
                 let found = found.map(|z| json!({"id": z.0, "name": z.1, "status": z.2}));
-                page(asked, &found.collect::<Vec<_>>())
+                page(received, &found.collect::<Vec<_>>())
             }
             ("GET", ["zones", zone, "dns_records"]) => {
-                let name = asked.query("name").unwrap();
+                let name = received.query("name").unwrap();
                 let found = self.records.iter().filter(|r| r.1 == *zone && r.2 == name);
                 let found = found.map(|r| {
                     let id = format!("r{}", r.0);
                     json!({"id": id, "type": "TXT", "name": r.2, "content": r.3})
                 });
-                page(asked, &found.collect::<Vec<_>>())
+                page(received, &found.collect::<Vec<_>>())
             }
             ("POST", ["zones", zone, "dns_records"]) => {
-                let body = asked.json();
+                let body = received.json();
                 assert_eq!((&body["type"], &body["ttl"]), (&json!("TXT"), &json!(60)));
                 let (name, content) =
                     (body["name"].as_str().unwrap(), body["content"].as_str().unwrap());
@@ -89,8 +89,8 @@ impl World {
     }
 }
 
-fn page(asked: &Received, all: &[Value]) -> Answer {
-    let page: usize = asked.query("page").unwrap().parse().unwrap();
+fn page(received: &Received, all: &[Value]) -> Answer {
+    let page: usize = received.query("page").unwrap().parse().unwrap();
     let shown: Vec<&Value> = all.iter().skip((page - 1) * 2).take(2).collect();
     let pages = all.len().div_ceil(2);
     let info = json!({"page": page, "per_page": 2, "total_pages": pages, "total_count": all.len()});
@@ -116,7 +116,7 @@ fn no(status: u16, code: i64, message: &str, cause: Option<(i64, &str)>) -> Answ
 async fn start(world: World) -> (Arc<Mutex<World>>, Fake, Cloudflare) {
     let world = Arc::new(Mutex::new(world));
     let shared = Arc::clone(&world);
-    let fake = Fake::start(move |asked| shared.lock().unwrap().answer(asked)).await;
+    let fake = Fake::start(move |received| shared.lock().unwrap().answer(received)).await;
     let login = Login::Token(Zeroizing::new(CANARY.to_owned()));
     let provider = Cloudflare { api: api(), base: fake.url(), login };
     (world, fake, provider)
@@ -191,18 +191,18 @@ async fn a_rival_with_the_same_value_is_no_failure() {
     // The service reports "already exists", but the record differs.
     let refusal =
         r#"{"success":false,"errors":[{"code":81057,"message":"The record already exists."}]}"#;
-    let refuse = Fake::start(move |asked| match asked.method.as_str() {
+    let refuse = Fake::start(move |received| match received.method.as_str() {
         "POST" => Answer::new(400, refusal),
-        _ if asked.path() == "/zones" => {
-            yes(&json!([{"id": "z1", "name": asked.query("name"), "status": "active"}]))
+        _ if received.path() == "/zones" => {
+            yes(&json!([{"id": "z1", "name": received.query("name"), "status": "active"}]))
         }
         _ => yes(&json!([])),
     })
     .await;
     let cloudflare = Cloudflare { base: refuse.url(), ..cloudflare };
-    let said = cloudflare.present(&record("one")).await.unwrap_err().to_string();
+    let message = cloudflare.present(&record("one")).await.unwrap_err().to_string();
     let expected = format!("{} answered 400: The record already exists. (81057)", refuse.address);
-    assert_eq!(said, expected);
+    assert_eq!(message, expected);
 }
 
 #[tokio::test]
@@ -335,8 +335,8 @@ async fn a_check_reads_the_zone_and_writes_nothing() {
     let mut world = example();
     world.add("z1", NAME_OF_RECORD, "x");
     let (_world, fake, cloudflare) = start(world).await;
-    let said = cloudflare.check(NAME_OF_RECORD, "example.com").await.unwrap();
-    assert_eq!(said, "cloudflare: zone example.com can be read; TXT records at the name: 1");
+    let message = cloudflare.check(NAME_OF_RECORD, "example.com").await.unwrap();
+    assert_eq!(message, "cloudflare: zone example.com can be read; TXT records at the name: 1");
     assert!(fake.log().iter().all(|line| line.starts_with("GET ")), "{:?}", fake.log());
 }
 
@@ -346,15 +346,15 @@ async fn an_email_goes_with_a_key() {
     let key = Zeroizing::new(CANARY.to_owned());
     let login = Login::Key { email: "me@example.com".to_owned(), key };
     let cloudflare = Cloudflare { api: api(), base: fake.url(), login };
-    let said = cloudflare.check("example.com", "").await.unwrap_err().to_string();
+    let message = cloudflare.check("example.com", "").await.unwrap_err().to_string();
     let expected = format!(
         "{} refuses the credentials: Unknown X-Auth-Key or X-Auth-Email (9103); apiKeySecretRef is \
          for a Global API Key, which belongs with the account's email",
         fake.address
     );
-    assert_eq!(said, expected);
-    let asked = &fake.asked()[0];
-    let headers = ["x-auth-email", "x-auth-key", "authorization"].map(|name| asked.header(name));
+    assert_eq!(message, expected);
+    let received = &fake.received()[0];
+    let headers = ["x-auth-email", "x-auth-key", "authorization"].map(|name| received.header(name));
     assert_eq!(headers, ["me@example.com", CANARY, ""]);
 }
 

@@ -32,33 +32,33 @@ impl World {
         self.next
     }
 
-    fn answer(&mut self, asked: &Received) -> Answer {
+    fn answer(&mut self, received: &Received) -> Answer {
         if let Some((method, status, body)) = &self.instead
-            && asked.method == *method
+            && received.method == *method
         {
             let answer = Answer::new(*status, body.clone());
             return if *status == 429 { answer.with("retry-after", "3600") } else { answer };
         }
-        if asked.header("authorization") != format!("Bearer {CANARY}") {
+        if received.header("authorization") != format!("Bearer {CANARY}") {
             return no(401, "unauthorized", "Unable to authenticate you");
         }
-        let path: Vec<&str> = asked.path().trim_start_matches('/').split('/').collect();
+        let path: Vec<&str> = received.path().trim_start_matches('/').split('/').collect();
         let ["domains", domain, "records", rest @ ..] = path.as_slice() else {
             return no(404, "not_found", "The resource you were accessing could not be found.");
         };
         if !self.domains.contains(domain) {
             return no(404, "not_found", "The resource you were accessing could not be found.");
         }
-        match (asked.method.as_str(), rest) {
+        match (received.method.as_str(), rest) {
             // The filter by name is not applied: other records of the zone must not matter.
             ("GET", []) => {
                 let found = self.records.iter().filter(|r| r.1 == *domain);
                 let found = found
                     .map(|r| json!({"id": r.0, "type": r.2, "name": r.3, "data": r.4, "ttl": 60}));
-                page(asked, &found.collect::<Vec<_>>())
+                page(received, &found.collect::<Vec<_>>())
             }
             ("POST", []) => {
-                let body = asked.json();
+                let body = received.json();
                 assert_eq!((&body["type"], &body["ttl"]), (&json!("TXT"), &json!(60)));
                 let text = |field: &str| body[field].as_str().unwrap().to_owned();
                 let id = self.add(domain, "TXT", &text("name"), &text("data"));
@@ -77,8 +77,8 @@ impl World {
     }
 }
 
-fn page(asked: &Received, all: &[Value]) -> Answer {
-    let page: usize = asked.query("page").unwrap().parse().unwrap();
+fn page(received: &Received, all: &[Value]) -> Answer {
+    let page: usize = received.query("page").unwrap().parse().unwrap();
     let shown: Vec<&Value> = all.iter().skip((page - 1) * 2).take(2).collect();
     let mut pages = json!({});
     if page * 2 < all.len() {
@@ -98,7 +98,7 @@ fn no(status: u16, id: &str, message: &str) -> Answer {
 async fn start(world: World) -> (Arc<Mutex<World>>, Fake, DigitalOcean) {
     let world = Arc::new(Mutex::new(world));
     let shared = Arc::clone(&world);
-    let fake = Fake::start(move |asked| shared.lock().unwrap().answer(asked)).await;
+    let fake = Fake::start(move |received| shared.lock().unwrap().answer(received)).await;
     let token = Zeroizing::new(CANARY.to_owned());
     let provider = DigitalOcean { api: api(), base: fake.url(), token };
     (world, fake, provider)
@@ -270,8 +270,8 @@ async fn writing_and_deleting_can_be_refused_too() {
 #[tokio::test]
 async fn a_check_reads_the_domain_and_writes_nothing() {
     let (_world, fake, ocean) = start(example()).await;
-    let said = ocean.check(NAME_OF_RECORD, "example.com").await.unwrap();
-    assert_eq!(said, "digitalocean: domain example.com can be read; TXT records at the name: 0");
+    let message = ocean.check(NAME_OF_RECORD, "example.com").await.unwrap();
+    assert_eq!(message, "digitalocean: domain example.com can be read; TXT records at the name: 0");
     assert!(fake.log().iter().all(|line| line.starts_with("GET ")), "{:?}", fake.log());
 }
 

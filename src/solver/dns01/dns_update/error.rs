@@ -64,11 +64,13 @@ impl Hidden {
             Error::BadRequest => {
                 ProviderError::Refused { service, status: "400".to_owned(), reason: shown("") }
             }
-            Error::Api(said) => self.of_text(service, said),
-            Error::Protocol(said)
-            | Error::Parse(said)
-            | Error::Response(said)
-            | Error::Serialize(said) => ProviderError::Garbled { service, reason: text(said) },
+            Error::Api(message) => self.of_text(service, message),
+            Error::Protocol(message)
+            | Error::Parse(message)
+            | Error::Response(message)
+            | Error::Serialize(message) => {
+                ProviderError::Garbled { service, reason: text(message) }
+            }
             Error::Client(_) | Error::Unsupported(_) | Error::InvalidRegion => {
                 self.at_start(provider, error)
             }
@@ -78,35 +80,36 @@ impl Hidden {
 
     /// Converts an error of creating the client from the settings.
     pub(super) fn at_start(&self, provider: &'static str, error: &Error) -> ProviderError {
-        let said = match error {
-            Error::Protocol(said)
-            | Error::Parse(said)
-            | Error::Client(said)
-            | Error::Response(said)
-            | Error::Api(said)
-            | Error::Serialize(said)
-            | Error::Unsupported(said) => said.clone(),
+        let message = match error {
+            Error::Protocol(message)
+            | Error::Parse(message)
+            | Error::Client(message)
+            | Error::Response(message)
+            | Error::Api(message)
+            | Error::Serialize(message)
+            | Error::Unsupported(message) => message.clone(),
             Error::InvalidRegion => "region: there is no such region".to_owned(),
             other @ (Error::Unauthorized | Error::NotFound | Error::BadRequest | _) => {
                 format!("{other:?}")
             }
         };
-        let reason = shown(&self.blot(&said));
+        let reason = shown(&self.blot(&message));
         ProviderError::Settings { provider, reason }
     }
 
-    fn of_text(&self, service: String, said: &str) -> ProviderError {
-        let blotted = shown(&self.blot(said));
-        if said.starts_with("Failed to send request") || said.starts_with("Failed to read response")
+    fn of_text(&self, service: String, message: &str) -> ProviderError {
+        let blotted = shown(&self.blot(message));
+        if message.starts_with("Failed to send request")
+            || message.starts_with("Failed to read response")
         {
             return ProviderError::Unreachable { service, reason: blotted };
         }
-        let (status, reason) = match said.strip_prefix("HTTP ") {
+        let (status, reason) = match message.strip_prefix("HTTP ") {
             Some(rest) => {
                 let (status, body) = rest.split_once(':').unwrap_or((rest, ""));
                 (status.trim(), shown(&self.blot(body)))
             }
-            None if said.starts_with("BadRequest") => ("400", blotted),
+            None if message.starts_with("BadRequest") => ("400", blotted),
             None => ("an error", blotted),
         };
         match status {

@@ -10,10 +10,10 @@ use crate::solver::dns01::listed::{ConfigField, ConfigKind};
 
 const CANARY: &str = "canary 7f3a9~x";
 
-fn opened(name: &str, config: &Value) -> Result<More, ProviderError> {
+fn opened(name: &str, config: &Value) -> Result<DnsUpdate, ProviderError> {
     let (key, service) = (pem(), r#"{"private_key": "canary 7f3a9~x"}"#);
     let secrets = [("s/one", CANARY), ("s/pem", key.as_str()), ("s/json", service), ("s/no", " ")];
-    in_context(&secrets, &[], |context| More::new(row(name).unwrap(), Some(config), context))
+    in_context(&secrets, &[], |context| DnsUpdate::new(row(name).unwrap(), Some(config), context))
 }
 
 /// A key that Oracle Cloud would accept.
@@ -53,9 +53,9 @@ fn config_of(row: &Row, all: bool) -> Value {
 fn every_provider_opens_with_the_fields_of_its_row() {
     for row in ROWS {
         for all in [true, false] {
-            let more = opened(row.of.name, &config_of(row, all));
+            let provider = opened(row.of.name, &config_of(row, all));
             assert_eq!(
-                more.map(|more| more.name).map_err(|error| error.to_string()),
+                provider.map(|provider| provider.name).map_err(|error| error.to_string()),
                 Ok(row.of.name)
             );
         }
@@ -180,20 +180,20 @@ struct World {
 }
 
 impl World {
-    fn answer(&mut self, asked: &Received) -> Answer {
+    fn answer(&mut self, received: &Received) -> Answer {
         if let Some(status) = self.instead {
-            return Answer::new(status, asked.repeated());
+            return Answer::new(status, received.repeated());
         }
-        assert_eq!(asked.header("x-api-key"), CANARY);
-        assert_eq!(asked.path(), "/api/v1/servers/localhost/zones/example.com.");
-        if asked.method == "GET" {
+        assert_eq!(received.header("x-api-key"), CANARY);
+        assert_eq!(received.path(), "/api/v1/servers/localhost/zones/example.com.");
+        if received.method == "GET" {
             let records: Vec<Value> =
                 self.contents.iter().map(|content| json!({"content": content})).collect();
             let name = "_acme-challenge.www.example.com.";
             let set = json!({"name": name, "type": "TXT", "ttl": TTL, "records": records});
             return Answer::json(200, &json!({"rrsets": [set]}));
         }
-        let set = asked.json()["rrsets"][0].clone();
+        let set = received.json()["rrsets"][0].clone();
         assert_eq!(set["name"], "_acme-challenge.www.example.com.");
         let records = set["records"].as_array().cloned().unwrap_or_default();
         let contents = records.iter().map(|record| record["content"].as_str().unwrap().to_owned());
@@ -202,31 +202,31 @@ impl World {
     }
 }
 
-async fn pdns(world: World) -> (More, Fake, std::sync::Arc<std::sync::Mutex<World>>) {
+async fn pdns(world: World) -> (DnsUpdate, Fake, std::sync::Arc<std::sync::Mutex<World>>) {
     let world = std::sync::Arc::new(std::sync::Mutex::new(world));
     let shared = std::sync::Arc::clone(&world);
-    let fake = Fake::start(move |asked| shared.lock().unwrap().answer(asked)).await;
+    let fake = Fake::start(move |received| shared.lock().unwrap().answer(received)).await;
     let config = json!({"endpoint": fake.url(), "apiKeySecretRef": {"name": "s", "key": "one"}});
     (opened("pdns", &config).unwrap(), fake, world)
 }
 
 #[tokio::test]
 async fn values_are_added_and_taken_back_one_by_one() {
-    let (more, _fake, world) = pdns(World::default()).await;
+    let (provider, _fake, world) = pdns(World::default()).await;
     let contents = || world.lock().unwrap().contents.clone();
     let (apex, wildcard) = (record("apex"), record("wildcard"));
     // Both at once, as the engine calls it: neither value is lost.
-    let (one, two) = futures_util::join!(more.present(&apex), more.present(&wildcard));
+    let (one, two) = futures_util::join!(provider.present(&apex), provider.present(&wildcard));
     assert_eq!((one, two), (Ok(()), Ok(())));
     assert_eq!(contents(), ["\"apex\"", "\"wildcard\""]);
-    more.present(&apex).await.unwrap();
+    provider.present(&apex).await.unwrap();
     assert_eq!(contents(), ["\"apex\"", "\"wildcard\""]);
-    let said = more.check(&apex.name, &apex.zone).await.unwrap();
-    assert_eq!(said, "pdns: zone example.com can be read; TXT records at the name: 2");
-    more.clean_up(&apex).await.unwrap();
+    let message = provider.check(&apex.name, &apex.zone).await.unwrap();
+    assert_eq!(message, "pdns: zone example.com can be read; TXT records at the name: 2");
+    provider.clean_up(&apex).await.unwrap();
     assert_eq!(contents(), ["\"wildcard\""]);
-    more.clean_up(&apex).await.unwrap();
-    more.clean_up(&wildcard).await.unwrap();
+    provider.clean_up(&apex).await.unwrap();
+    provider.clean_up(&wildcard).await.unwrap();
     assert_eq!(contents(), [""; 0]);
 }
 
@@ -239,8 +239,8 @@ async fn a_service_that_repeats_the_credential_is_not_repeated() {
         (404, "pdns answered 404: not found"),
         (422, "pdns answered 422: GET"),
     ] {
-        let (more, _fake, _) = pdns(World { instead: Some(status), ..World::default() }).await;
-        let error = more.present(&record("v")).await.unwrap_err();
+        let (provider, _fake, _) = pdns(World { instead: Some(status), ..World::default() }).await;
+        let error = provider.present(&record("v")).await.unwrap_err();
         assert!(!format!("{error:?}").contains("7f3a9"), "{error:?}");
         assert!(error.to_string().starts_with(expected), "{error}");
     }
@@ -251,22 +251,23 @@ async fn a_deed_ends_when_its_time_is_over() {
     let socket = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let endpoint = format!("http://{}", socket.local_addr().unwrap());
     let config = json!({"endpoint": endpoint, "apiKeySecretRef": {"name": "s", "key": "one"}});
-    let more = More { limit: Duration::from_millis(20), ..opened("pdns", &config).unwrap() };
+    let provider =
+        DnsUpdate { limit: Duration::from_millis(20), ..opened("pdns", &config).unwrap() };
     let expected = ProviderError::Unreachable {
         service: "pdns".to_owned(),
         reason: "it was not done within 0.02 s".to_owned(),
     };
     let record = record("v");
-    assert_eq!(more.present(&record).await, Err(expected.clone()));
-    assert_eq!(more.clean_up(&record).await, Err(expected.clone()));
-    assert_eq!(more.check(&record.name, &record.zone).await, Err(expected));
+    assert_eq!(provider.present(&record).await, Err(expected.clone()));
+    assert_eq!(provider.clean_up(&record).await, Err(expected.clone()));
+    assert_eq!(provider.check(&record.name, &record.zone).await, Err(expected));
 }
 
 #[test]
 fn the_texts_of_the_crate_become_errors_without_credentials() {
     use dns_update::Error;
     let config = json!({"username": "u", "apiTokenSecretRef": {"name": "s", "key": "one"}});
-    let more = opened("luadns", &config).unwrap();
+    let provider = opened("luadns", &config).unwrap();
     let cut = format!("HTTP 400: {}canary 7f", "x".repeat(20));
     let cases = [
         (
@@ -295,7 +296,7 @@ fn the_texts_of_the_crate_become_errors_without_credentials() {
         (Error::InvalidRegion, "luadns: region: there is no such region"),
     ];
     for (error, expected) in cases {
-        assert_eq!(more.failed(&error).to_string(), expected);
+        assert_eq!(provider.failed(&error).to_string(), expected);
     }
 }
 

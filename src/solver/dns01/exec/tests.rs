@@ -224,7 +224,7 @@ async fn a_program_that_does_not_end_is_stopped_with_all_it_started() {
         ("deaf", "exec 3> deaf.held; trap '' TERM; echo waiting >&2; sleep 1000 & sleep 1000"),
         ("polite", "exec 3> polite.held; trap 'echo bye >&2; exit' TERM; sleep 1000 & wait"),
     ]);
-    let stopped = async |name: &str, grace: Duration, said: &str| {
+    let stopped = async |name: &str, grace: Duration, message: &str| {
         let fifo = folder.path().join(format!("{name}.held"));
         assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
         let mut reader = pipe::OpenOptions::new().open_receiver(&fifo).unwrap();
@@ -232,7 +232,7 @@ async fn a_program_that_does_not_end_is_stopped_with_all_it_started() {
         let limits = Limits { time: Duration::from_secs(3), grace, ..QUICK };
         let exec = Exec { limits, ..exec(&folder, name) };
         let error = exec.present(&record("v")).await.unwrap_err().to_string();
-        let expected = format!("solvers.d/{name} has not finished: stopped after 3 s: {said}");
+        let expected = format!("solvers.d/{name} has not finished: stopped after 3 s: {message}");
         assert_eq!(error, expected);
         // It ends when the last process that holds it has ended.
         let mut rest = Vec::new();
@@ -353,9 +353,9 @@ async fn a_program_that_was_replaced_is_not_run() {
     let path = folder.path().join("one");
     assert_eq!(error, format!("exec: {0} is not executable: chmod a+rx {0}", path.display()));
     chmod(&path, 0o755);
-    let said = exec.check("_acme-challenge.www.example.com", "example.com").await.unwrap();
+    let message = exec.check("_acme-challenge.www.example.com", "example.com").await.unwrap();
     assert_eq!(
-        said,
+        message,
         "exec: solvers.d/one is executable; its permissions at the DNS provider are unknown"
     );
     assert!(!folder.path().join("ran").exists());

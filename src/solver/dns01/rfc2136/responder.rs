@@ -70,7 +70,7 @@ pub(super) fn key(secret: &str) -> Key {
 /// The running server; stops when it is dropped.
 pub(super) struct Responder {
     pub(super) address: SocketAddr,
-    asked: Arc<Mutex<Vec<Received>>>,
+    received: Arc<Mutex<Vec<Received>>>,
     _task: JoinSet<()>,
 }
 
@@ -81,26 +81,26 @@ impl Responder {
     ) -> Self {
         let (tcp, udp) = bind().await;
         let address = udp.local_addr().unwrap();
-        let asked = Arc::new(Mutex::new(Vec::new()));
-        let log = Arc::clone(&asked);
+        let received = Arc::new(Mutex::new(Vec::new()));
+        let log = Arc::clone(&received);
         let mut task = JoinSet::new();
         task.spawn(async move {
             let mut buffer = [0; 4096];
             loop {
                 tokio::select! {
                     Ok((size, peer)) = udp.recv_from(&mut buffer) => {
-                        let asked = Received { tcp: false, bytes: buffer[..size].to_vec() };
-                        log.lock().unwrap().push(asked.clone());
-                        for answer in answers(&asked) {
+                        let received = Received { tcp: false, bytes: buffer[..size].to_vec() };
+                        log.lock().unwrap().push(received.clone());
+                        for answer in answers(&received) {
                             udp.send_to(&answer, peer).await.unwrap();
                         }
                     }
                     Ok((mut stream, _)) = tcp.accept() => {
                         let mut bytes = vec![0; stream.read_u16().await.unwrap().into()];
                         stream.read_exact(&mut bytes).await.unwrap();
-                        let asked = Received { tcp: true, bytes };
-                        log.lock().unwrap().push(asked.clone());
-                        for answer in answers(&asked) {
+                        let received = Received { tcp: true, bytes };
+                        log.lock().unwrap().push(received.clone());
+                        for answer in answers(&received) {
                             stream.write_u16(answer.len().try_into().unwrap()).await.unwrap();
                             stream.write_all(&answer).await.unwrap();
                         }
@@ -108,12 +108,12 @@ impl Responder {
                 }
             }
         });
-        Self { address, asked, _task: task }
+        Self { address, received, _task: task }
     }
 
     /// Every request so far.
-    pub(super) fn asked(&self) -> Vec<Received> {
-        self.asked.lock().unwrap().clone()
+    pub(super) fn received(&self) -> Vec<Received> {
+        self.received.lock().unwrap().clone()
     }
 }
 

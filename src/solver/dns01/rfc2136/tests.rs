@@ -43,7 +43,7 @@ fn record() -> TxtRecord {
 }
 
 /// The result of `present` when the server answers each request so; its address is `SERVER`.
-async fn said(answers: impl Fn(&Received) -> Vec<Vec<u8>> + Send + 'static) -> String {
+async fn outcome(answers: impl Fn(&Received) -> Vec<Vec<u8>> + Send + 'static) -> String {
     let server = Responder::start(answers).await;
     let result = updates(&server).present(&record()).await;
     let text = result.map_or_else(|error| error.to_string(), |()| "done".to_owned());
@@ -77,51 +77,51 @@ type Answers = fn(&Received) -> Vec<Vec<u8>>;
 #[tokio::test]
 async fn tsig_errors_are_explained() {
     let cases: [(Answers, &str); 8] = [
-        (|asked| vec![asked.signed(ResponseCode::NoError, FINE)], "done"),
+        (|received| vec![received.signed(ResponseCode::NoError, FINE)], "done"),
         (
-            |asked| vec![asked.bare(ResponseCode::NotAuth, 16)],
+            |received| vec![received.bare(ResponseCode::NotAuth, 16)],
             "SERVER refuses the credentials: BADSIG: wrong TSIG secret for the key `k` \
              (hmac-md5.sig-alg.reg.int); record \
              _acme-challenge.www.example.test in the zone example.test",
         ),
         (
-            |asked| vec![asked.bare(ResponseCode::NotAuth, 17)],
+            |received| vec![received.bare(ResponseCode::NotAuth, 17)],
             "SERVER refuses the credentials: BADKEY: it has no key `k` \
              (hmac-md5.sig-alg.reg.int); record _acme-challenge.www.example.test in the zone \
              example.test",
         ),
         (
-            |asked| {
+            |received| {
                 let clock = (TIME + 4000).to_be_bytes();
-                vec![asked.signed(ResponseCode::NotAuth, (TIME, 18, &clock[2..]))]
+                vec![received.signed(ResponseCode::NotAuth, (TIME, 18, &clock[2..]))]
             },
             "SERVER answered BADTIME: its clock is 4000 s ahead of this machine's, and signatures \
              hold for 300 s; record _acme-challenge.www.example.test in the zone example.test",
         ),
         (
-            |asked| {
+            |received| {
                 let clock = (TIME - 301).to_be_bytes();
-                vec![asked.signed(ResponseCode::NotAuth, (TIME, 18, &clock[2..]))]
+                vec![received.signed(ResponseCode::NotAuth, (TIME, 18, &clock[2..]))]
             },
             "SERVER answered BADTIME: its clock is 301 s behind this machine's, and signatures \
              hold for 300 s; record _acme-challenge.www.example.test in the zone example.test",
         ),
         // The server reports success with a wrong clock: RFC 8945 section 5.2.3 covers answers too.
-        (|asked| vec![asked.signed(ResponseCode::NoError, (TIME + 300, 0, &[]))], "done"),
+        (|received| vec![received.signed(ResponseCode::NoError, (TIME + 300, 0, &[]))], "done"),
         (
-            |asked| vec![asked.signed(ResponseCode::NoError, (TIME + 301, 0, &[]))],
+            |received| vec![received.signed(ResponseCode::NoError, (TIME + 301, 0, &[]))],
             "SERVER answered BADTIME: its clock is 301 s ahead of this machine's, and signatures \
              hold for 300 s; record _acme-challenge.www.example.test in the zone example.test",
         ),
         (
-            |asked| vec![asked.bare(ResponseCode::NotAuth, 22)],
+            |received| vec![received.bare(ResponseCode::NotAuth, 22)],
             "SERVER refuses the credentials: BADTRUNC for the key `k` \
              (hmac-md5.sig-alg.reg.int); record _acme-challenge.www.example.test in the zone \
              example.test",
         ),
     ];
     for (answers, expected) in cases {
-        assert_eq!(said(answers).await, expected);
+        assert_eq!(outcome(answers).await, expected);
     }
 }
 
@@ -129,39 +129,39 @@ async fn tsig_errors_are_explained() {
 async fn response_codes_are_explained() {
     let cases: [(Answers, &str); 10] = [
         (
-            |asked| vec![asked.signed(ResponseCode::NotAuth, FINE)],
+            |received| vec![received.signed(ResponseCode::NotAuth, FINE)],
             "SERVER has no zone for _acme-challenge.www.example.test: NOTAUTH: it is not \
              authoritative for the zone example.test",
         ),
         (
-            |asked| vec![asked.signed(ResponseCode::NotZone, FINE)],
+            |received| vec![received.signed(ResponseCode::NotZone, FINE)],
             "SERVER has no zone for _acme-challenge.www.example.test: NOTZONE: that is not in the \
              zone example.test",
         ),
         (
-            |asked| vec![asked.signed(ResponseCode::Refused, FINE)],
+            |received| vec![received.signed(ResponseCode::Refused, FINE)],
             "SERVER answered REFUSED: the key `k` \
              (hmac-md5.sig-alg.reg.int) may not change _acme-challenge.www.example.test in the zone \
              example.test",
         ),
         // Servers that fail before they verify the signature.
         (
-            |asked| vec![asked.answer(ResponseCode::ServFail)],
+            |received| vec![received.answer(ResponseCode::ServFail)],
             "SERVER answered SERVFAIL: it does not change _acme-challenge.www.example.test in the \
              zone example.test",
         ),
         (
-            |asked| vec![asked.answer(ResponseCode::NotImp)],
+            |received| vec![received.answer(ResponseCode::NotImp)],
             "SERVER answered NOTIMP: it does not implement updates, such as of \
              _acme-challenge.www.example.test in the zone example.test",
         ),
         (|_| vec![], "SERVER cannot be reached: no answer over UDP in 3 tries of 200ms"),
         (
-            |asked| vec![asked.answer(ResponseCode::NoError)],
+            |received| vec![received.answer(ResponseCode::NoError)],
             "SERVER sent an unusable answer: it is not signed",
         ),
         (
-            |asked| vec![asked.bare(ResponseCode::NoError, 0)],
+            |received| vec![received.bare(ResponseCode::NoError, 0)],
             "SERVER sent an unusable answer: it is not signed",
         ),
         (
@@ -176,7 +176,7 @@ async fn response_codes_are_explained() {
         ),
     ];
     for (answers, expected) in cases {
-        assert_eq!(said(answers).await, expected);
+        assert_eq!(outcome(answers).await, expected);
     }
 }
 
@@ -189,21 +189,21 @@ async fn the_values_at_a_name_keep_their_ttl() {
         ("", ResponseCode::NXDomain, 60),
         ("", ResponseCode::Refused, 60),
     ] {
-        let server = Responder::start(move |asked| {
-            let mut message = Message::from_vec(&asked.answer(ResponseCode::NoError)).unwrap();
+        let server = Responder::start(move |received| {
+            let mut message = Message::from_vec(&received.answer(ResponseCode::NoError)).unwrap();
             if message.queries[0].query_type() == RecordType::TXT {
                 message.metadata.response_code = kind_of_error;
                 let text = RData::TXT(TXT::new(vec!["foreign".to_owned()]));
                 let text = Record::from_rdata(name(owner).unwrap(), 3600, text);
                 message.answers.extend((!owner.is_empty()).then_some(text));
             }
-            vec![asked.sign(&message.to_vec().unwrap(), FINE)]
+            vec![received.sign(&message.to_vec().unwrap(), FINE)]
         })
         .await;
         assert_eq!(updates(&server).present(&record()).await, Ok(()));
-        let asked = server.asked();
-        assert_eq!(asked.len(), 2);
-        let (update, _) = message::read(&asked[1].bytes).unwrap();
+        let received = server.received();
+        assert_eq!(received.len(), 2);
+        let (update, _) = message::read(&received[1].bytes).unwrap();
         assert_eq!(update.authorities[0].ttl, ttl, "{owner} {kind_of_error}");
     }
 }
@@ -211,35 +211,37 @@ async fn the_values_at_a_name_keep_their_ttl() {
 #[tokio::test]
 async fn a_forged_answer_is_not_heard_and_the_true_one_is() {
     let forge: [fn(&Received) -> Vec<u8>; 6] = [
-        |asked| {
-            let mut other_id = asked.signed(ResponseCode::NoError, FINE);
+        |received| {
+            let mut other_id = received.signed(ResponseCode::NoError, FINE);
             other_id[0] ^= 1;
             other_id
         },
-        |asked| {
-            let mut other_signature = asked.signed(ResponseCode::NoError, FINE);
+        |received| {
+            let mut other_signature = received.signed(ResponseCode::NoError, FINE);
             let place = other_signature.len() - 10;
             other_signature[place] ^= 1;
             other_signature
         },
-        |asked| {
-            let found = message::read(&asked.bytes).unwrap().1.unwrap();
-            let answer = asked.answer(ResponseCode::NoError);
+        |received| {
+            let found = message::read(&received.bytes).unwrap().1.unwrap();
+            let answer = received.answer(ResponseCode::NoError);
             responder::key("b3RoZXI=").sign_answer(&found, &answer, FINE)
         },
-        |asked| {
-            let mut other_zone = asked.answer(ResponseCode::NoError);
+        |received| {
+            let mut other_zone = received.answer(ResponseCode::NoError);
             other_zone[14] ^= 1;
-            asked.sign(&other_zone, FINE)
+            received.sign(&other_zone, FINE)
         },
-        |asked| asked.bytes.clone(),
-        |asked| asked.answer(ResponseCode::NoError),
+        |received| received.bytes.clone(),
+        |received| received.answer(ResponseCode::NoError),
     ];
     for (number, forge) in forge.into_iter().enumerate() {
-        let alone = said(move |asked| vec![forge(asked)]).await;
+        let alone = outcome(move |received| vec![forge(received)]).await;
         assert!(alone.starts_with("SERVER sent an unusable answer: "), "{number}: {alone}");
-        let first =
-            said(move |asked| vec![forge(asked), asked.signed(ResponseCode::NoError, FINE)]).await;
+        let first = outcome(move |received| {
+            vec![forge(received), received.signed(ResponseCode::NoError, FINE)]
+        })
+        .await;
         assert_eq!(first, "done", "{number}");
     }
 }
@@ -247,25 +249,25 @@ async fn a_forged_answer_is_not_heard_and_the_true_one_is() {
 #[tokio::test]
 async fn a_lost_request_is_sent_again_as_it_was() {
     let count = std::sync::atomic::AtomicUsize::new(0);
-    let server = Responder::start(move |asked| {
+    let server = Responder::start(move |received| {
         let number = count.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
-        if number < 2 { vec![] } else { vec![asked.signed(ResponseCode::NoError, FINE)] }
+        if number < 2 { vec![] } else { vec![received.signed(ResponseCode::NoError, FINE)] }
     })
     .await;
     assert_eq!(updates(&server).clean_up(&record()).await, Ok(()));
-    let asked = server.asked();
-    assert_eq!(asked.len(), 3);
-    assert!(asked.iter().all(|again| *again == asked[0]), "{asked:?}");
+    let received = server.received();
+    assert_eq!(received.len(), 3);
+    assert!(received.iter().all(|again| *again == received[0]), "{received:?}");
 }
 
 #[tokio::test]
 async fn tcp_is_used_where_udp_is_too_small_or_the_manifest_requires_it() {
     let transports = |server: &Responder| -> Vec<bool> {
-        server.asked().iter().map(|asked| asked.tcp).collect()
+        server.received().iter().map(|received| received.tcp).collect()
     };
-    let answer = |asked: &Received| {
-        let mut answer = asked.signed(ResponseCode::NoError, FINE);
-        if !asked.tcp {
+    let answer = |received: &Received| {
+        let mut answer = received.signed(ResponseCode::NoError, FINE);
+        if !received.tcp {
             answer[2] |= 2;
         }
         vec![answer]
@@ -290,8 +292,8 @@ async fn tcp_is_used_where_udp_is_too_small_or_the_manifest_requires_it() {
     assert_eq!(transports(&server), [true]);
 
     // A server that truncates over TCP too, and one that hangs up.
-    let truncated = said(|asked| {
-        let mut answer = asked.signed(ResponseCode::NoError, FINE);
+    let truncated = outcome(|received| {
+        let mut answer = received.signed(ResponseCode::NoError, FINE);
         answer[2] |= 2;
         vec![answer]
     });
@@ -306,7 +308,8 @@ async fn tcp_is_used_where_udp_is_too_small_or_the_manifest_requires_it() {
 
 #[tokio::test]
 async fn every_address_of_a_host_is_tried() {
-    let server = Responder::start(|asked| vec![asked.signed(ResponseCode::NoError, FINE)]).await;
+    let server =
+        Responder::start(|received| vec![received.signed(ResponseCode::NoError, FINE)]).await;
     let named = |addresses: Result<Vec<IpAddr>, String>| Updates {
         server: Server::parse(&format!("ns.test:{}", server.address.port())).unwrap(),
         lookup: Rc::new(move |host| {
@@ -349,8 +352,8 @@ async fn every_address_of_a_host_is_tried() {
 
 /// The result of `check` for a server with these records and this authority.
 async fn checked(code: ResponseCode, holds: &'static str, authoritative: bool) -> String {
-    let server = Responder::start(move |asked| {
-        let mut message = Message::from_vec(&asked.answer(code)).unwrap();
+    let server = Responder::start(move |received| {
+        let mut message = Message::from_vec(&received.answer(code)).unwrap();
         message.metadata.authoritative = authoritative;
         let names = name("ns.example.test").unwrap();
         let soa = RData::SOA(SOA::new(names.clone(), names, 7, 1, 1, 1, 1));
@@ -360,11 +363,11 @@ async fn checked(code: ResponseCode, holds: &'static str, authoritative: bool) -
         } else if !holds.is_empty() {
             message.add_authority(soa);
         }
-        vec![asked.sign(&message.to_vec().unwrap(), FINE)]
+        vec![received.sign(&message.to_vec().unwrap(), FINE)]
     })
     .await;
-    let said = updates(&server).check("_acme-challenge.example.test", "example.test").await;
-    said.unwrap_or_else(|error| error.to_string()).replace(&server.address.to_string(), "SERVER")
+    let outcome = updates(&server).check("_acme-challenge.example.test", "example.test").await;
+    outcome.unwrap_or_else(|error| error.to_string()).replace(&server.address.to_string(), "SERVER")
 }
 
 #[tokio::test]
@@ -401,14 +404,14 @@ async fn a_check_reports_whether_the_server_serves_the_zone() {
     for ((code, holds, authoritative), expected) in cases {
         assert_eq!(checked(code, holds, authoritative).await, expected);
     }
-    let server = Responder::start(|asked| vec![asked.bare(ResponseCode::NotAuth, 17)]).await;
+    let server = Responder::start(|received| vec![received.bare(ResponseCode::NotAuth, 17)]).await;
     let error = updates(&server).check("a.example.test", "example.test").await.unwrap_err();
     assert!(matches!(error, ProviderError::Unauthorized { .. }), "{error}");
 }
 
 #[tokio::test]
 async fn without_a_key_nothing_is_signed() {
-    let server = Responder::start(|asked| vec![asked.answer(ResponseCode::Refused)]).await;
+    let server = Responder::start(|received| vec![received.answer(ResponseCode::Refused)]).await;
     let updates = open(&manifest(&server.address.to_string(), ""), "").unwrap();
     let error = updates.present(&record()).await.unwrap_err();
     assert_eq!(
@@ -419,8 +422,8 @@ async fn without_a_key_nothing_is_signed() {
             server.address
         )
     );
-    for asked in server.asked() {
-        assert!(message::read(&asked.bytes).unwrap().1.is_none());
+    for received in server.received() {
+        assert!(message::read(&received.bytes).unwrap().1.is_none());
     }
 }
 

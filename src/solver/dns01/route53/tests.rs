@@ -29,7 +29,7 @@ struct Service {
 }
 
 /// How a service answers a request.
-pub(super) type Says = fn(&Received) -> Answer;
+pub(super) type Responder = fn(&Received) -> Answer;
 
 type State = Arc<Lock<Service>>;
 
@@ -46,19 +46,19 @@ pub(super) fn error(status: u16, code: &str, message: &str) -> Answer {
     )
 }
 
-fn answer(state: &State, asked: &Received) -> Answer {
+fn answer(state: &State, received: &Received) -> Answer {
     let mut state = state.lock().unwrap();
-    if !is_signed(asked, "route53", ["CANARYID", "CANARY/secret", ""]) {
+    if !is_signed(received, "route53", ["CANARYID", "CANARY/secret", ""]) {
         return error(403, "SignatureDoesNotMatch", "Check your key and signing method.");
     }
     state.signatures += 1;
-    let path = asked.path().strip_prefix("/2013-04-01").unwrap();
-    match (asked.method.as_str(), path) {
-        ("GET", "/hostedzonesbyname") => zones(&state, asked),
+    let path = received.path().strip_prefix("/2013-04-01").unwrap();
+    match (received.method.as_str(), path) {
+        ("GET", "/hostedzonesbyname") => zones(&state, received),
         ("GET", "/hostedzone/Z3/rrset") => Answer::new(200, "<ListResourceRecordSetsResponse/>"),
         ("POST", "/hostedzone/Z3/rrset/") => match state.busy.pop() {
             Some(code) => error(400, code, "Rate exceeded"),
-            None => change(&mut state, &asked.body),
+            None => change(&mut state, &received.body),
         },
         ("GET", "/change/C7") => {
             state.pending -= 1;
@@ -69,20 +69,24 @@ fn answer(state: &State, asked: &Received) -> Answer {
 }
 
 /// Whether the request is signed with ID, key and token, as documented.
-pub(super) fn is_signed(asked: &Received, service: &str, [id, secret, token]: [&str; 3]) -> bool {
+pub(super) fn is_signed(
+    received: &Received,
+    service: &str,
+    [id, secret, token]: [&str; 3],
+) -> bool {
     let digest = |text: &str| hex(digest::digest(&digest::SHA256, text.as_bytes()).as_ref());
     let mac = |key: &[u8], text: &str| {
         hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, key), text.as_bytes()).as_ref().to_vec()
     };
-    let (path, query) = asked.target.split_once('?').unwrap_or((&asked.target, ""));
+    let (path, query) = received.target.split_once('?').unwrap_or((&received.target, ""));
     let names = match token {
         "" => "host;x-amz-date",
         _ => "host;x-amz-date;x-amz-security-token",
     };
     let headers: String =
-        names.split(';').map(|name| [name, ":", asked.header(name), "\n"].concat()).collect();
-    let body = digest(&asked.body);
-    let canonical = format!("{}\n{path}\n{query}\n{headers}\n{names}\n{body}", asked.method);
+        names.split(';').map(|name| [name, ":", received.header(name), "\n"].concat()).collect();
+    let body = digest(&received.body);
+    let canonical = format!("{}\n{path}\n{query}\n{headers}\n{names}\n{body}", received.method);
     let scope = format!("20260102/us-east-1/{service}/aws4_request");
     let text = format!("AWS4-HMAC-SHA256\n20260102T030405Z\n{scope}\n{}", digest(&canonical));
     let mut key = format!("AWS4{secret}").into_bytes();
@@ -93,11 +97,11 @@ pub(super) fn is_signed(asked: &Received, service: &str, [id, secret, token]: [&
         "AWS4-HMAC-SHA256 Credential={id}/{scope}, SignedHeaders={names}, Signature={}",
         hex(&mac(&key, &text))
     );
-    asked.header("authorization") == expected && asked.header("x-amz-security-token") == token
+    received.header("authorization") == expected && received.header("x-amz-security-token") == token
 }
 
-fn zones(state: &Service, asked: &Received) -> Answer {
-    let (name, id) = (asked.query("dnsname").unwrap(), asked.query("hostedzoneid"));
+fn zones(state: &Service, received: &Received) -> Answer {
+    let (name, id) = (received.query("dnsname").unwrap(), received.query("hostedzoneid"));
     let from = state.zones.iter().position(|(zone, dns, _)| match &id {
         Some(id) => zone == id,
         None => *dns == name,
@@ -133,9 +137,9 @@ fn change(state: &mut Service, body: &str) -> Answer {
     if change.text_at(&["Action"]) == "UPSERT" {
         state.sets.insert(set);
     } else if !state.sets.remove(&set) {
-        let said =
+        let message =
             format!("Tried to delete resource record set [name='{}'] but it was not found", set[0]);
-        return invalid(&said);
+        return invalid(&message);
     }
     info(state)
 }
@@ -180,7 +184,7 @@ pub(super) fn provider(base: &str, settings: &Settings, variables: &[(&str, &str
 async fn start(service: Service) -> (State, Fake, Route53) {
     let state = Arc::new(Lock::new(service));
     let shared = Arc::clone(&state);
-    let fake = Fake::start(move |asked| answer(&shared, asked)).await;
+    let fake = Fake::start(move |received| answer(&shared, received)).await;
     let provider = provider(&fake.url(), &settings(""), &[]);
     (state, fake, provider)
 }
@@ -213,10 +217,13 @@ async fn values_come_and_go_one_by_one() {
     let walked = TxtRecord { zone: String::new(), ..apex.clone() };
     provider.clean_up(&walked).await.unwrap();
     let lists: Vec<_> = fake
-        .asked()
+        .received()
         .iter()
-        .filter_map(|asked| {
-            asked.target.strip_prefix("/2013-04-01/hostedzonesbyname?dnsname=").map(str::to_owned)
+        .filter_map(|received| {
+            received
+                .target
+                .strip_prefix("/2013-04-01/hostedzonesbyname?dnsname=")
+                .map(str::to_owned)
         })
         .collect();
     let expected = [
@@ -241,9 +248,9 @@ async fn values_come_and_go_one_by_one() {
     assert_eq!(now(), sets(&[]));
     provider.present(&apex).await.unwrap();
     assert_eq!(now(), sets(&["apex"]));
-    assert_eq!(state.lock().unwrap().signatures, fake.asked().len());
-    let said = provider.check("www.example.com", "example.com").await.unwrap();
-    assert_eq!(said, format!("the credentials can read hosted zone Z3 at {}", fake.address));
+    assert_eq!(state.lock().unwrap().signatures, fake.received().len());
+    let message = provider.check("www.example.com", "example.com").await.unwrap();
+    assert_eq!(message, format!("the credentials can read hosted zone Z3 at {}", fake.address));
 }
 
 #[tokio::test]

@@ -51,9 +51,9 @@ pub(super) fn open(config: Option<&Value>, context: &Context<'_>) -> Opened {
     }
     let timeout = match settings.timeout {
         None => DEFAULT_TIMEOUT,
-        Some(GoDuration(asked)) => Duration::try_from(asked)
+        Some(GoDuration(received)) => Duration::try_from(received)
             .ok()
-            .filter(|asked| (SHORTEST_TIMEOUT..=LONGEST_TIMEOUT).contains(asked))
+            .filter(|received| (SHORTEST_TIMEOUT..=LONGEST_TIMEOUT).contains(received))
             .ok_or_else(|| fault("config.timeout: use 1s to 5m"))?,
     };
     let mut headers = Vec::new();
@@ -148,21 +148,21 @@ fn verdict(reply: &Reply, uid: &str) -> Result<(), ProviderError> {
             headers: reply.headers.clone(),
             body: Vec::new(),
         };
-        return Err(reply.refused(&status.words()));
+        return Err(reply.refused(&status.text()));
     }
     Err(ProviderError::Refused {
         service: reply.service.clone(),
         status: "`success: false`".to_owned(),
-        reason: crate::solver::dns01::error::shown(&status.words()),
+        reason: crate::solver::dns01::error::shown(&status.text()),
     })
 }
 
 /// The message of a failed request: a `response`, a Kubernetes Status, or plain text.
 fn error_in(reply: &Reply) -> String {
     let Ok(document) = reply.json::<Document>() else { return reply.text() };
-    let inner = document.response.and_then(|response| response.status).map(|s| s.words());
-    let outer = Status { message: document.message, reason: document.reason, code: 0 }.words();
-    inner.into_iter().chain([outer]).find(|words| !words.is_empty()).unwrap_or_else(|| reply.text())
+    let inner = document.response.and_then(|response| response.status).map(|s| s.text());
+    let outer = Status { message: document.message, reason: document.reason, code: 0 }.text();
+    inner.into_iter().chain([outer]).find(|text| !text.is_empty()).unwrap_or_else(|| reply.text())
 }
 
 #[derive(Deserialize)]
@@ -195,7 +195,7 @@ struct Status {
 }
 
 impl Status {
-    fn words(&self) -> String {
+    fn text(&self) -> String {
         match (self.message.as_str(), self.reason.as_str()) {
             (message, "") => message.to_owned(),
             ("", reason) => reason.to_owned(),

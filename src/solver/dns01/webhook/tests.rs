@@ -25,17 +25,17 @@ struct World {
 }
 
 impl World {
-    fn answer(&mut self, asked: &Received) -> Answer {
+    fn answer(&mut self, received: &Received) -> Answer {
         if let Some((status, body)) = &self.instead {
             return Answer::new(*status, body.clone()).with("retry-after", "60");
         }
-        if asked.header("x-api-key") != CANARY {
-            return Answer::new(401, format!("{} is wrong", asked.header("x-api-key")));
+        if received.header("x-api-key") != CANARY {
+            return Answer::new(401, format!("{} is wrong", received.header("x-api-key")));
         }
-        if asked.method == "GET" {
+        if received.method == "GET" {
             return Answer::new(405, "");
         }
-        let request = asked.json()["request"].clone();
+        let request = received.json()["request"].clone();
         let text = |field: &str| request[field].as_str().unwrap().to_owned();
         let entry = (text("resolvedFQDN"), text("key"));
         match text("action").as_str() {
@@ -62,7 +62,7 @@ fn response(message: &str, reason: &str, code: u16) -> String {
 async fn start() -> (Arc<Mutex<World>>, Fake) {
     let world = Arc::new(Mutex::new(World::default()));
     let shared = Arc::clone(&world);
-    let fake = Fake::start(move |asked| shared.lock().unwrap().answer(asked)).await;
+    let fake = Fake::start(move |received| shared.lock().unwrap().answer(received)).await;
     (world, fake)
 }
 
@@ -115,8 +115,8 @@ async fn the_request_is_cert_manager_s_payload() {
     config["config"] = json!({"a": 1});
     let hook = opened("http", Some(config)).unwrap();
     hook.clean_up(&TxtRecord { zone: String::new(), ..record("one") }).await.unwrap();
-    let asked = &fake.asked()[0];
-    let mut document = asked.json();
+    let received = &fake.received()[0];
+    let mut document = received.json();
     let uid = document["request"]["uid"].take();
     let parts: Vec<usize> = uid.as_str().unwrap().split('-').map(str::len).collect();
     assert_eq!(parts, [8, 4, 4, 4, 12], "{uid}");
@@ -131,7 +131,7 @@ async fn the_request_is_cert_manager_s_payload() {
         },
     });
     assert_eq!(document, expected);
-    assert_eq!(asked.header("content-type"), "application/json");
+    assert_eq!(received.header("content-type"), "application/json");
 }
 
 #[tokio::test]
@@ -203,13 +203,16 @@ async fn a_check_changes_nothing_and_hears_of_wrong_credentials() {
         hook.check("_acme-challenge.www.example.com", "example.com").await
     };
     let service = fake.address;
-    let said = check("good").await.unwrap();
+    let message = check("good").await.unwrap();
     assert_eq!(
-        said,
+        message,
         format!("webhook: {service} answers; its permissions at the DNS provider are unknown")
     );
-    let said = check("wrong").await.unwrap_err();
-    assert_eq!(said.to_string(), format!("{service} refuses the credentials: [redacted] is wrong"));
+    let message = check("wrong").await.unwrap_err();
+    assert_eq!(
+        message.to_string(),
+        format!("{service} refuses the credentials: [redacted] is wrong")
+    );
     assert!(world.lock().unwrap().values.is_empty());
 }
 
@@ -219,8 +222,8 @@ async fn a_webhook_that_is_silent_is_given_up() {
     let service = silent.local_addr().unwrap();
     let config = json!({"url": format!("http://{service}"), "timeout": "1s"});
     let hook = opened("http", Some(config)).unwrap();
-    let said = hook.present(&record("v")).await.unwrap_err().to_string();
-    assert_eq!(said, format!("{service} cannot be reached: no answer within 1 s"));
+    let message = hook.present(&record("v")).await.unwrap_err().to_string();
+    assert_eq!(message, format!("{service} cannot be reached: no answer within 1 s"));
 }
 
 #[test]
@@ -274,8 +277,8 @@ fn settings_of_a_webhook_are_checked_before_anything_is_sent() {
     for (config, expected) in cases {
         let error = opened("http", Some(config)).err();
         assert!(!format!("{error:?}").contains("canary"), "{error:?}");
-        let said = error.map(|error| error.to_string());
-        assert_eq!(said, expected.map(|text| format!("webhook: {text}")));
+        let message = error.map(|error| error.to_string());
+        assert_eq!(message, expected.map(|text| format!("webhook: {text}")));
     }
 }
 
@@ -304,13 +307,13 @@ async fn a_provider_of_this_build_can_be_named() {
     }
     let others: Vec<&str> = names().into_iter().filter(|name| *name != NAME).collect();
     for name in ["webhook", "nothing"] {
-        let said = opened(name, None).err().unwrap().to_string();
+        let message = opened(name, None).err().unwrap().to_string();
         let list = others.join(", ");
         let expected = format!(
             "webhook: solverName: groupName certctl.io has no `{name}`; there are exec, http, \
-             {list}{MORE}"
+             {list}{OTHER_BUILD}"
         );
-        assert_eq!(said, expected);
+        assert_eq!(message, expected);
     }
     let cases = [
         (OWN_GROUP, "acmeDNS", ("acmeDNS", Some("acmeDNS"))),

@@ -5,7 +5,7 @@ use super::*;
 #[tokio::test]
 async fn each_error_has_advice_and_no_credential() {
     let name = "_acme-challenge.www.example.com";
-    let cases: [(Says, String); 11] = [
+    let cases: [(Responder, String); 11] = [
         (
             |_| error(403, "InvalidClientTokenId", "The security token is invalid."),
             "refuses the credentials: InvalidClientTokenId: The security token is invalid."
@@ -16,8 +16,8 @@ async fn each_error_has_advice_and_no_credential() {
             "refuses the credentials: ExpiredToken: The token has expired".to_owned(),
         ),
         (
-            |asked| {
-                let repeated = asked.header("authorization").split(',').next().unwrap();
+            |received| {
+                let repeated = received.header("authorization").split(',').next().unwrap();
                 error(403, "SignatureDoesNotMatch", repeated)
             },
             "refuses the credentials: SignatureDoesNotMatch: AWS4-HMAC-SHA256 \
@@ -71,7 +71,7 @@ async fn a_change_that_is_not_everywhere_in_time_is_said() {
     let error = provider.present(&record("ours")).await.unwrap_err().to_string();
     let expected = "has not finished: change C7 is still PENDING after 120 s";
     assert_eq!(error, format!("{} {expected}", fake.address));
-    assert_eq!(fake.asked().len(), 1 + 30);
+    assert_eq!(fake.received().len(), 1 + 30);
 }
 
 #[test]

@@ -9,12 +9,12 @@ async fn start_with(
     keys: impl Fn(&Received) -> Answer + Send + 'static,
     expected: [&'static str; 3],
 ) -> Fake {
-    Fake::start(move |asked| match asked.path() {
-        "/2013-04-01/hostedzone/Z3/rrset" if is_signed(asked, "route53", expected) => {
+    Fake::start(move |received| match received.path() {
+        "/2013-04-01/hostedzone/Z3/rrset" if is_signed(received, "route53", expected) => {
             Answer::new(200, "<ok/>")
         }
-        "/2013-04-01/hostedzone/Z3/rrset" => error(403, "AccessDenied", &asked.repeated()),
-        _ => keys(asked),
+        "/2013-04-01/hostedzone/Z3/rrset" => error(403, "AccessDenied", &received.repeated()),
+        _ => keys(received),
     })
     .await
 }
@@ -46,10 +46,10 @@ const NEW: [&str; 3] = ["CANARY-ID2", "CANARY2", "CANARY3"];
 /// Both checks work, and keys are requested once.
 async fn works(provider: &Route53, fake: &Fake, questions: usize) {
     for _ in 0..2 {
-        let said = provider.check("www.example.com", "").await.unwrap();
-        assert_eq!(said, format!("the credentials can read hosted zone Z3 at {}", fake.address));
+        let message = provider.check("www.example.com", "").await.unwrap();
+        assert_eq!(message, format!("the credentials can read hosted zone Z3 at {}", fake.address));
     }
-    assert_eq!(fake.asked().len(), questions + 2);
+    assert_eq!(fake.received().len(), questions + 2);
 }
 
 #[tokio::test]
@@ -71,13 +71,13 @@ async fn variables_are_keys() {
 
 #[tokio::test]
 async fn a_role_is_assumed_on_top() {
-    let assume = |asked: &Received| {
-        if !is_signed(asked, "sts", ["CANARYID", "CANARY/secret", ""]) {
-            return error(403, "AccessDenied", &asked.repeated());
+    let assume = |received: &Received| {
+        if !is_signed(received, "sts", ["CANARYID", "CANARY/secret", ""]) {
+            return error(403, "AccessDenied", &received.repeated());
         }
         let expected = "Action=AssumeRole&RoleArn=arn%3Aaws%3Aiam%3A%3A1%3Arole%2Fdns&\
                         RoleSessionName=certctl&Version=2011-06-15";
-        assert_eq!(asked.body, expected);
+        assert_eq!(received.body, expected);
         sts("AssumeRole", END)
     };
     let role = "arn:aws:iam::1:role/dns".to_owned();
@@ -91,11 +91,11 @@ async fn a_role_is_assumed_on_top() {
     let provider = provider_of(&fake);
     provider.check("", "").await.unwrap();
     provider.check("", "").await.unwrap();
-    assert!(fake.asked().len() >= 4);
-    let cases: [(Says, &str); 4] = [
+    assert!(fake.received().len() >= 4);
+    let cases: [(Responder, &str); 4] = [
         (
-            |asked| {
-                error(403, "AccessDenied", &format!("{} may not", asked.header("authorization")))
+            |received| {
+                error(403, "AccessDenied", &format!("{} may not", received.header("authorization")))
             },
             "refuses the credentials: AccessDenied: AWS4-HMAC-SHA256 Credential=[redacted]/",
         ),
@@ -125,30 +125,31 @@ async fn a_web_identity_is_shown_to_sts() {
     let ambient = Settings { hosted_zone_id: "Z3".to_owned(), ..Settings::default() };
     let variables =
         [("AWS_WEB_IDENTITY_TOKEN_FILE", path.to_str().unwrap()), ("AWS_ROLE_ARN", "arn:x")];
-    let says = |asked: &Received| {
+    let says = |received: &Received| {
         let expected = "Action=AssumeRoleWithWebIdentity&RoleArn=arn%3Ax&RoleSessionName=certctl&\
                         Version=2011-06-15&WebIdentityToken=CANARY.jwt";
-        assert_eq!((asked.target.as_str(), asked.body.as_str()), ("/", expected));
-        assert_eq!(asked.header("authorization"), "", "it is not signed");
+        assert_eq!((received.target.as_str(), received.body.as_str()), ("/", expected));
+        assert_eq!(received.header("authorization"), "", "it is not signed");
         sts("AssumeRoleWithWebIdentity", END)
     };
     let fake = start_with(says, NEW).await;
     works(&provider(&fake.url(), &ambient, &variables), &fake, 1).await;
-    let says = |asked: &Received| {
-        error(400, "InvalidIdentityToken", &asked.form("WebIdentityToken").unwrap())
+    let says = |received: &Received| {
+        error(400, "InvalidIdentityToken", &received.form("WebIdentityToken").unwrap())
     };
     let fake = start_with(says, NEW).await;
-    let said = provider(&fake.url(), &ambient, &variables).check("", "").await.unwrap_err();
+    let message = provider(&fake.url(), &ambient, &variables).check("", "").await.unwrap_err();
     let expected = "refuses the credentials: InvalidIdentityToken: [redacted]";
-    assert_eq!(said.to_string(), format!("{} {expected}", fake.address));
+    assert_eq!(message.to_string(), format!("{} {expected}", fake.address));
 }
 
 #[tokio::test]
 async fn a_container_queries_its_agent() {
-    let says = |asked: &Received| match (asked.target.as_str(), asked.header("authorization")) {
-        ("/v2/keys", "CANARY-agent") => json(),
-        _ => Answer::new(403, asked.repeated()),
-    };
+    let says =
+        |received: &Received| match (received.target.as_str(), received.header("authorization")) {
+            ("/v2/keys", "CANARY-agent") => json(),
+            _ => Answer::new(403, received.repeated()),
+        };
     let ambient = Settings { hosted_zone_id: "Z3".to_owned(), ..Settings::default() };
     let fake = start_with(says, NEW).await;
     let url = format!("{}/v2/keys", fake.url());
@@ -159,8 +160,8 @@ async fn a_container_queries_its_agent() {
     works(&provider(&fake.url(), &ambient, &variables), &fake, 1).await;
     let url = format!("{}/v2/other", fake.url());
     let variables = [(variables[0].0, url.as_str()), variables[1]];
-    let said = provider(&fake.url(), &ambient, &variables).check("", "").await.unwrap_err();
-    let text = format!("{said} {said:?}");
+    let message = provider(&fake.url(), &ambient, &variables).check("", "").await.unwrap_err();
+    let text = format!("{message} {message:?}");
     assert!(text.contains("refuses the credentials") && !text.contains("CANARY"), "{text}");
     let elsewhere = [("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://192.0.2.1/CANARY")];
     let made = in_context(&[], &elsewhere, |context| Route53::new(&ambient, context));
@@ -171,9 +172,9 @@ async fn a_container_queries_its_agent() {
 
 #[tokio::test]
 async fn an_instance_queries_its_metadata_service() {
-    let says = |asked: &Received| {
-        let token = asked.header("x-aws-ec2-metadata-token");
-        match (asked.method.as_str(), asked.target.as_str(), token) {
+    let says = |received: &Received| {
+        let token = received.header("x-aws-ec2-metadata-token");
+        match (received.method.as_str(), received.target.as_str(), token) {
             ("PUT", "/latest/api/token", _) => Answer::new(200, "CANARY-session"),
             ("GET", "/latest/meta-data/iam/security-credentials/", "CANARY-session") => {
                 Answer::new(200, "dns-role\n")
