@@ -1,7 +1,7 @@
 //! The flows of cert-manager's design of exponential backoff, on the binary against Pebble: a
 //! name that the self-check sees and the CA does not, tried again and again over days.
 //!
-//! The days pass under `faketime`, for the binary alone: Pebble stays in the present. The runs
+//! The days pass under libfaketime, for the binary alone: Pebble stays in the present. The runs
 //! that fail lie in the past, so that what Pebble issues in the end is not from the future.
 
 #![expect(

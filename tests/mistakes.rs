@@ -263,7 +263,8 @@ fn staging_stands_where_production_is_wanted() {
     production.ca.set_http01_port(world.port.number());
     world.write("config/issuer.yaml", &production.issuer());
     let plan = world.run(&["plan"]).ends_in(0).stdout;
-    for words in ["IncorrectIssuer", &world.ca.directory_url(), &production.ca.directory_url()] {
+    for words in ["issued by another CA", &world.ca.directory_url(), &production.ca.directory_url()]
+    {
         assert!(plan.contains(words), "{plan}");
     }
     world.issue().ends_in(0);
@@ -278,6 +279,46 @@ fn the_server_is_not_the_directory_of_the_ca() {
     std::fs::File::create(&path).unwrap().write_all(text.as_bytes()).unwrap();
     let run = alone(folder.path(), &["validate", "web.yaml"]).ends_in(0);
     run.says("warning[W0305]").says("--> web.yaml:15:13").says("org/directory`?");
+}
+
+#[test]
+fn a_mistake_in_the_settings_of_a_webhook_is_told_at_its_own_place() {
+    let world = World::prepared(&[]);
+    let path = world.path("config/issuer.yaml");
+    for (solver, wrong, said) in [
+        (
+            "acmeDNS",
+            "adress",
+            "error[E0102]: unknown field `adress` in Issuer.spec.acme.solvers.dns01.webhook.config",
+        ),
+        (
+            "http",
+            "adress",
+            "error[E0401]: spec.acme.solvers[0].dns01.webhook.config: webhook: config: unknown field \
+             `adress`, expected one of `url`, `caBundle`, `headers`, `timeout`, `config`",
+        ),
+        (
+            "other",
+            "other",
+            "error[E0401]: spec.acme.solvers[0].dns01.webhook.solverName: webhook: solverName: \
+             groupName certctl.io has no `other`; ",
+        ),
+    ] {
+        let text = world.issuer().solvers(&format!(
+            "    - dns01:\n        webhook:\n          groupName: certctl.io\n          \
+             solverName: {solver}\n          config:\n            adress: x\n"
+        ));
+        let text = text.to_string();
+        world.write("config/issuer.yaml", &text);
+        let (before, _) = text.split_once(wrong).unwrap();
+        let line = before.lines().count();
+        let column = before.lines().last().unwrap().len() + 1;
+        let stderr = world.run(&["validate"]).ends_in(3).stderr;
+        let mut lines = stderr.lines().skip_while(|line| !line.starts_with(said));
+        assert!(lines.next().is_some(), "{solver}: {stderr}");
+        let place = format!("  --> {}:{line}:{column}", path.display());
+        assert_eq!(lines.next(), Some(place.as_str()), "{solver}: {stderr}");
+    }
 }
 
 #[test]

@@ -11,7 +11,6 @@ mod pebble_support;
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
-use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
@@ -26,10 +25,11 @@ use certctl::engine::ports::{Clock as _, SystemClock};
 use certctl::resource::Identifier;
 use jiff::{SignedDuration, Timestamp};
 use openssl_fields::{agree, list};
-use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::{Value, json};
 
-use pebble_support::{Ca, Dns, Issuer, Options, Run, Work, block_on, installed, not_tested};
+use pebble_support::{
+    Ca, Dns, Issuer, Options, Run, Work, block_on, faketime, installed, not_tested,
+};
 
 const CERTCTL: &str = env!("CARGO_BIN_EXE_certctl");
 
@@ -207,15 +207,13 @@ impl Relay {
     }
 }
 
-/// Starts a run in a process group of its own: `faketime` has it as its child.
 fn start(command: &mut Command) -> Child {
-    command.process_group(0).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 
 fn kill(mut run: Child) {
     assert!(run.try_wait().unwrap().is_none(), "it ended by itself");
-    kill_process_group(Pid::from_child(&run), Signal::KILL).unwrap();
-    run.wait().unwrap();
+    faketime::kill(&mut run);
 }
 
 fn until(what: impl Fn() -> bool) {

@@ -56,13 +56,18 @@ pub(super) fn explain(code: ExitCode, shell: &mut Shell, words: &[OsString]) {
         let config = environment.config_dir(global.config_dir.as_deref()).ok();
         // The manifests are root's then, and the state remembers those of its owner.
         if state.as_ref().is_some_and(is_named) && !config.as_ref().is_some_and(is_named) {
-            let user = owner.strip_prefix("user ").map(|uid| format!("'#{uid}'"));
-            let user = user.unwrap_or_else(|| owner.clone());
-            let line = folders::as_user(&user, words);
-            text = format!("{text}\n  with the manifests of {owner}: {line}");
+            text.extend(with_own_manifests(&owner, words));
         }
         shell.output.talk(Level::Info, &text);
     }
+}
+
+/// The line that does the same with the owner's own manifests; `None` for a user ID without a user,
+/// which has no manifests and which sudo refuses.
+fn with_own_manifests(owner: &str, words: &[OsString]) -> Option<String> {
+    let user = nix::unistd::User::from_name(owner).ok().flatten()?;
+    let line = folders::as_user(&user.name, words);
+    Some(format!("\n  with the manifests of {owner}: {line}"))
 }
 
 /// The options of `install` for a secret that root stores: for the runs alone, which are its own or
@@ -136,5 +141,19 @@ mod system {
 
     pub(super) fn become_owner(_folder: &Path) -> io::Result<Option<String>> {
         Ok(None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_of_the_owner_is_for_a_user_that_sudo_knows() {
+        let words = ["certctl", "issue", "--state-dir", "/srv/s"].map(OsString::from);
+        let line = with_own_manifests("root", &words).unwrap();
+        assert!(line.starts_with("\n  with the manifests of root: sudo -u root "), "{line}");
+        assert!(line.ends_with(" issue --state-dir /srv/s"), "{line}");
+        assert_eq!(with_own_manifests("user 4200001", &words), None);
     }
 }

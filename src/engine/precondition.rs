@@ -11,9 +11,12 @@ use super::inputs::{names_of, solver_for};
 use super::perform::{IssuerAccess, ProviderAccess, check_target, password};
 use crate::acme::AccountKey;
 use crate::manifest::{SecretError, SecretSource};
+use crate::resource::dns01::Webhook;
 use crate::resource::{
-    Certificate, DeployTarget, Issuer, Obstacle, SecretKeySelector, Settings, SolverKind, keystore,
+    Certificate, DeployTarget, Dns01Provider, Issuer, Obstacle, SecretKeySelector, Settings,
+    SolverKind, keystore,
 };
+use crate::solver::dns01::{self, ProviderError};
 use crate::solver::http01::check_webroot;
 
 /// A field that names what is not there, or cannot be used.
@@ -183,7 +186,7 @@ pub fn of_issuer(
     }
     for (index, solver) in acme.solvers.iter().enumerate().filter(|(at, _)| solvers.contains(at)) {
         let SolverKind::Dns01(dns01) = &solver.kind else { continue };
-        let field = format!("spec acme solvers [{index}] dns01");
+        let mut field = format!("spec acme solvers [{index}] dns01");
         let secrets = dns01.provider.credentials();
         let missing =
             secrets.iter().find_map(|secret| Some((secret, access.secret(secret).err()?)));
@@ -191,6 +194,11 @@ pub fn of_issuer(
             let one = Unmet::secret(true, &field, &secret.name, &error);
             unmet.push(one.at_secret(&secret.name));
         } else if let Err(error) = access.provider(&dns01.provider, reached) {
+            if let (Dns01Provider::Webhook(webhook), ProviderError::Settings { .. }) =
+                (&dns01.provider, &error)
+            {
+                field += of_webhook(webhook);
+            }
             let obstacle = Obstacle::new(error);
             let is_exec = dns01.provider.name() == "exec";
             let obstacle = if is_exec { obstacle.certctl("certctl help hooks") } else { obstacle };
@@ -198,6 +206,16 @@ pub fn of_issuer(
         }
     }
     unmet
+}
+
+/// The field of a webhook that keeps its solver from being used.
+fn of_webhook(webhook: &Webhook) -> &'static str {
+    let is_unknown = webhook.provider().is_some_and(|name| !dns01::names().contains(&name));
+    match &webhook.config {
+        _ if is_unknown => " webhook solverName",
+        Some(_) => " webhook config",
+        None => " webhook",
+    }
 }
 
 fn account_key(access: IssuerAccess<'_>, is_known: bool) -> Option<Unmet> {

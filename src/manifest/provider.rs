@@ -73,12 +73,12 @@ fn provider(
     }
     // A provider that a webhook names has its own settings in `config`.
     if let Dns01Provider::Webhook(webhook) = &mut provider
-        && let Some((named, table)) = webhook.own_provider()
+        && let Some((_, table)) = webhook.own_provider()
         && let Some(node) = field.node.get("config")
     {
         let path = format!("{}.config", field.path);
         let config = Field { node, path, key_span: node.span };
-        let settings = self::settings(table, &format!("{OWNER}.{named}"), &config, sink)?;
+        let settings = self::settings(table, &format!("{OWNER}.{name}.config"), &config, sink)?;
         webhook.config = Some(Json::Object(settings));
     }
     Some(provider)

@@ -39,7 +39,7 @@ fn a_pair_in_a_secret_of_the_manifests_is_taken_over_once_and_without_an_order()
     let world = World::prepared(&[CertificateYaml::new("web")]);
     world.write("config/secret.yaml", &secret(&crt, &key));
     let planned = world.run(&["plan"]).ends_in(0).stdout;
-    assert!(planned.contains("web: adopt\n  why       Adopted: "), "{planned}");
+    assert!(planned.contains("web: adopt\n  why       the existing key "), "{planned}");
     let run = world.issue().ends_in(0);
     let told = "web   adopted   The key and certificate of the Secret in the manifests were adopted; \
                 issued by \"";
@@ -101,7 +101,7 @@ fn a_pair_that_is_replaced_is_told_before_the_order_with_what_keeps_it() {
     let world = World::prepared(&[CertificateYaml::new("web")]);
     world.write("config/web.yaml", &larger);
     place(&world, &crt, &key);
-    let reason = "  why       SecretMismatch: The key and certificate in the secret's \
+    let reason = "  why       The key and certificate in the secret's \
                   folder are replaced: its key is ECDSA 256, spec.privateKey asks for RSA 2048; ";
     let keep = "To keep it, write into the manifest, below spec: privateKey: {algorithm: ECDSA, \
                 size: 256}, dnsNames: [\"web.example.test\"]\n";

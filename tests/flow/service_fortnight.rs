@@ -4,6 +4,9 @@
 //! The clock of certctl and of the CA is moved half a day at a time. When the loop is killed, and
 //! after which answer of the CA, is drawn from a seed, which a failure prints.
 
+#[path = "../support/faketime.rs"]
+mod faketime;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
@@ -65,14 +68,12 @@ impl Ahead {
         self.seconds.store(seconds, Ordering::Relaxed);
     }
 
-    /// certctl on this clock. Only the wall clock is moved, so that its waits are as long as ever.
+    /// certctl on this clock.
     fn command(&self, words: &[&str]) -> Command {
         let mut command = self.world.command(words);
-        command
-            .env("LD_PRELOAD", "/usr/$LIB/faketime/libfaketime.so.1")
+        faketime::load(&mut command)
             .env("FAKETIME_TIMESTAMP_FILE", self.world.path("clock"))
-            .env("FAKETIME_NO_CACHE", "1")
-            .env("FAKETIME_DONT_FAKE_MONOTONIC", "1");
+            .env("FAKETIME_NO_CACHE", "1");
         command
     }
 
@@ -130,8 +131,7 @@ impl Ahead {
             }
         }
         let runs = children(child);
-        child.kill().unwrap();
-        child.wait().unwrap();
+        faketime::kill(child);
         for run in runs.into_iter().filter(|_| matches!(kill, Kill::WithItsRun(_))) {
             // It may just have ended.
             kill_process(run, Signal::KILL).ok();
@@ -165,8 +165,7 @@ struct Killed(Child);
 impl Drop for Killed {
     fn drop(&mut self) {
         // It has ended when the test succeeds.
-        self.0.kill().ok();
-        self.0.wait().ok();
+        faketime::kill(&mut self.0);
     }
 }
 

@@ -59,6 +59,37 @@ fn of_format_1(text: &str) -> String {
 }
 
 #[test]
+fn a_record_that_cannot_be_read_may_be_removed_as_status_says() {
+    let folder = "certificates/default/web";
+    for (file, is_newer) in [
+        ("status.json", false),
+        ("status.json", true),
+        ("requests/1.json", false),
+        ("requests/1.json", true),
+        ("orders/1-1.json", false),
+        ("orders/1-1.json", true),
+    ] {
+        let world = issued();
+        let live = world.state().published("web");
+        let path = world.state().path(&format!("{folder}/{file}"));
+        let text = fs::read_to_string(&path).unwrap();
+        let newer = text.replacen("\"version\": ", "\"version\": 9", 1);
+        let text = if is_newer { newer.as_str() } else { "{" };
+        world.write(&format!("state/{folder}/{file}"), text);
+        let page = world.run(&["status", "web"]).ends_in(7).stdout;
+        let damage = format!("STATE DAMAGED - {}: ", path.display());
+        assert!(page.contains(&damage), "{page}");
+        assert!(page.contains("or remove it, and certctl issue adopts"), "{page}");
+        fs::remove_file(&path).unwrap();
+        let run = world.issue().ends_in(0);
+        assert_eq!(run.stderr.contains("were adopted"), file == "status.json", "{}", run.stderr);
+        world.run(&["status", "--exit-code"]).ends_in(0);
+        assert_eq!(world.sent(RequestKind::NewOrder), 1, "{file} {is_newer}");
+        assert_eq!(world.state().published("web"), live, "{file} {is_newer}");
+    }
+}
+
+#[test]
 fn an_older_document_is_brought_up_to_date_once_and_no_order_is_made() {
     let world = issued();
     let path = world.state().path(ORDER);

@@ -13,6 +13,8 @@
 
 pub(crate) mod ca;
 mod dns;
+#[path = "../support/faketime.rs"]
+pub(crate) mod faketime;
 mod port;
 mod server;
 mod tool;

@@ -12,7 +12,7 @@ use base64::engine::general_purpose::STANDARD;
 use certctl::engine::ports::{Clock as _, SystemClock};
 use jiff::Timestamp;
 
-use super::{Ca, Dns, tool};
+use super::{Ca, Dns, faketime, tool};
 
 /// What an Issuer says beside its server.
 #[derive(Clone, Default)]
@@ -157,19 +157,20 @@ impl<'a> Work<'a> {
         command
     }
 
-    /// Runs the binary with these words at what the program `faketime` makes it take for the time,
-    /// which goes on from there. Only the wall clock is moved, so that its waits are as long as
-    /// ever.
+    /// Runs the binary with these words at what libfaketime makes it take for the time, which goes
+    /// on from there.
     pub(crate) fn run_at(&self, time: Timestamp, words: &[&str]) -> Run {
         Run::of(&mut self.command_at(time, words))
     }
 
     /// The command that [`Work::run_at`] runs.
     pub(crate) fn command_at(&self, time: Timestamp, words: &[&str]) -> Command {
+        // Its package has the library.
+        tool::needed("faketime");
         let offset = SystemClock.now().duration_until(time).as_secs();
-        let mut command = Command::new(tool::needed("faketime"));
-        command.args(["--exclude-monotonic", "-f", &format!("{offset:+}s")]).arg(&self.program);
+        let mut command = Command::new(&self.program);
         self.arrange(&mut command, words);
+        faketime::load(&mut command).env("FAKETIME", format!("{offset:+}s"));
         command
     }
 

@@ -37,6 +37,10 @@ pub(crate) struct World {
     folder: TempDir,
 }
 
+/// Where the folders of worlds are, whatever TMPDIR is: text for a terminal is wrapped with their
+/// paths in it, and the path of a socket has a hundred bytes at most.
+const FOLDERS: &str = "/tmp";
+
 impl World {
     /// A world with a well-behaved CA.
     pub(crate) fn start() -> Self {
@@ -53,7 +57,7 @@ impl World {
         options.http01_port = port.number();
         change(&mut options);
         let ca = CaThread::start(options).unwrap();
-        let folder = tempfile::tempdir().unwrap();
+        let folder = tempfile::tempdir_in(FOLDERS).unwrap();
         for name in ["config", "home"] {
             std::fs::create_dir(folder.path().join(name)).unwrap();
         }

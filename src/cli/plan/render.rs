@@ -74,7 +74,7 @@ fn row(item: &Item, now: Timestamp) -> Vec<Cell> {
             Some(at) => format!("not due, renews {}", time::both(at, now)),
             None => "never renews".to_owned(),
         },
-        (None, _) => item.reason.map_or_else(|| item.message.clone(), Reason::as_str),
+        (None, _) => item.reason.map_or_else(|| item.message.clone(), words),
     };
     let cost = match (item.action, item.orders) {
         (Action::Issue | Action::Renew, 1) => "1 order".to_owned(),
@@ -105,8 +105,8 @@ fn block(item: &Item, now: Timestamp) -> String {
     };
     let orders = matches!(item.action, Action::Issue | Action::Renew);
     match (item.reason, item.message.as_str()) {
-        (Some(reason), "") => line("why", &reason.as_str()),
-        (Some(reason), message) => line("why", &format!("{}: {message}", reason.as_str())),
+        (Some(reason), "") => line("why", &words(reason)),
+        (Some(_), message) => line("why", message),
         (None, "") => {}
         (None, message) => line("what", message),
     }
@@ -154,6 +154,36 @@ fn block(item: &Item, now: Timestamp) -> String {
     }
     text
 }
+
+/// A reason of cert-manager in words; its name stays in what programs read.
+fn words(reason: Reason) -> String {
+    let known = WORDS.iter().find(|(known, _)| *known == reason);
+    known.map_or_else(|| reason.as_str(), |(_, words)| (*words).to_owned())
+}
+
+/// Those that a plan may have.
+const WORDS: &[(Reason, &str)] = &[
+    (Reason::DoesNotExist, "no certificate yet"),
+    (Reason::MissingData, "key or certificate missing"),
+    (Reason::InvalidKeyPair, "key damaged or of another certificate"),
+    (Reason::InvalidCertificate, "certificate damaged"),
+    (Reason::SecretMismatch, "key or certificate differs"),
+    (Reason::IncorrectIssuer, "issued by another CA or issuer"),
+    (Reason::IncorrectCertificate, "Secret of another Certificate"),
+    (Reason::RequestChanged, "manifest changed"),
+    (Reason::Renewing, "renewal due"),
+    (Reason::Expired, "expired"),
+    (Reason::Revoked, "revoked"),
+    (Reason::BannedKey, "key banned"),
+    (Reason::WindowError, "no renewal window fits"),
+    (Reason::ManuallyTriggered, "requested by renew"),
+    (Reason::Adopted, "existing files adopted"),
+    (Reason::DeployFailed, "last deployment failed"),
+    (Reason::MissingLinks, "links missing"),
+    (Reason::DamagedFiles, "files damaged"),
+    (Reason::SecretTemplateMismatch, "secretTemplate changed"),
+    (Reason::AdditionalOutputFormatsMismatch, "additional formats changed"),
+];
 
 /// `backing off after 3 failures, until 2026-11-21T05:40:00Z (in 2h)`.
 fn until(wait: &Wait, now: Timestamp) -> String {

@@ -92,14 +92,14 @@ fn items() -> Vec<Item> {
 fn a_line_for_each_and_a_block_for_what_is_due() {
     let expected = "\
 NAME        ACTION    REASON                                          ISSUER   COST
-changed     issue     RequestChanged                                  le       1 order
+changed     issue     manifest changed                                le       1 order
 waiting     wait      backing off after 3 failures, again in 2h       le       -
 fine        nothing   not due, renews 2026-12-21T03:12:09Z (in 30d)   le       -
 web         deploy    reload nginx                                    le       -
-prod/late   renew     Renewing                                        le       0 orders
+prod/late   renew     renewal due                                     le       0 orders
 
 changed: issue, deploy
-  why       RequestChanged: Fields differ: [spec.dnsNames]
+  why       Fields differ: [spec.dnsNames]
   differs   spec.dnsNames
   names     + b.example, - c.example
   issuer    Issuer le, https://ca.test/directory
@@ -109,7 +109,7 @@ changed: issue, deploy
   cost      1 new order
 
 waiting: wait
-  why       DoesNotExist: there is no \\u{1b} Secret
+  why       there is no \\u{1b} Secret
   waits     backing off after 3 failures, until 2026-11-21T05:12:09Z (in 2h)
   issuer    Issuer le, https://ca.test/directory
   profile   shortlived
@@ -120,7 +120,7 @@ web: deploy
   what      reload nginx
 
 prod/late: renew
-  why       Renewing
+  why       renewal due
   issuer    Issuer le, https://ca.test/directory
   profile   shortlived
   challenge http-01: a.example, b.example

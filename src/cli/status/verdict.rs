@@ -137,9 +137,9 @@ impl Verdict {
         match self {
             Self::Damaged => {
                 format!(
-                    "{}; certctl keeps its record of this certificate in this file, and does not \
-                     renew it until the file is restored from a backup; its key and certificate \
-                     and all other certificates are not affected",
+                    "{}; certctl keeps its record of this certificate in this file: restore it \
+                     from a backup, or remove it, and certctl issue adopts the key and certificate \
+                     that are there; these and all other certificates are not affected",
                     damage(view)
                 )
             }

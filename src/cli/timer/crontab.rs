@@ -1,11 +1,13 @@
-//! The lines of crontabs that run certctl: their users and their folders.
+//! The lines of crontabs, and of the scripts that cron runs hourly, daily, weekly and monthly, that
+//! run certctl: their users and their folders.
 //!
 //! Contract: read-only, and no program is started but `crontab -l`. Flags and variables of a line
-//! count as for every run; of a script that runs certctl, the defaults of its user are assumed.
+//! count as for every run; of a script that a crontab names, the defaults of its user are assumed.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -15,7 +17,7 @@ use crate::cli::environment::{Directory, Environment, Source};
 /// A run that cron starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CronRun {
-    /// The crontab.
+    /// The crontab, or the script.
     pub(crate) file: PathBuf,
     pub(crate) user: String,
     /// The number of the user.
@@ -99,6 +101,12 @@ impl Crontabs {
             let text = text(&file).unwrap_or_default();
             found.runs.extend(runs(&text, &file, None, known));
         }
+        if let Some(user) = known("root") {
+            for file in SCRIPTS.iter().flat_map(|folder| scripts(&root.join(folder))) {
+                let text = text(&file).unwrap_or_default();
+                found.runs.extend(runs_of_script(&text, &file, &user));
+            }
+        }
         let (mut seen, mut closed) = (BTreeSet::new(), None);
         for spool in SPOOLS.iter().map(|spool| root.join(spool)) {
             if !seen.insert(spool.canonicalize().unwrap_or_else(|_| spool.clone())) {
@@ -132,6 +140,16 @@ fn files(entries: fs::ReadDir) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = paths.collect();
     paths.sort();
     paths
+}
+
+/// The files of a folder that `run-parts` runs.
+fn scripts(folder: &Path) -> Vec<PathBuf> {
+    let is_part = |path: &PathBuf| {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or(".");
+        let is_name = name.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c));
+        is_name && path.metadata().is_ok_and(|found| found.permissions().mode() & 0o111 != 0)
+    };
+    fs::read_dir(folder).map(files).unwrap_or_default().into_iter().filter(is_part).collect()
 }
 
 /// The text of a file, unless it is longer than a crontab or a unit.
@@ -199,16 +217,8 @@ fn run_of(
     user: User,
     variables: &[(String, String)],
 ) -> Option<CronRun> {
-    let ends = |word: &&str| ["&&", "||", "|", ";", "&"].contains(word);
-    let mut commands = words.split(ends);
-    let is_program =
-        |word: &&str| Path::new(word).file_name().is_some_and(|name| name == "certctl");
-    let own = |command: &&[&str]| {
-        let words = command.iter().skip_while(|word| !is_program(word));
-        words.map(|word| word.trim_end_matches(';')).any(|word| VERBS.contains(&word))
-    };
     let is_named = words.iter().any(is_program);
-    let command = match commands.find(own) {
+    let command = match command_of(words) {
         Some(command) => command,
         // Another verb, such as `status`.
         None if is_named => return None,
@@ -229,6 +239,36 @@ fn run_of(
         user: user.name,
         uid: user.uid,
     })
+}
+
+/// The runs of certctl in a script of the shell.
+fn runs_of_script(text: &str, file: &Path, user: &User) -> Vec<CronRun> {
+    let (mut variables, mut runs) = (Vec::new(), Vec::new());
+    for line in text.lines().map(str::trim).filter(|line| !line.starts_with('#')) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        if command_of(&words).is_some() {
+            runs.extend(run_of(&words, file, user.clone(), &variables));
+        } else {
+            let set = words.iter().filter(|word| **word != "export");
+            let set = set.map_while(|word| word.split_once('='));
+            variables.extend(set.map(|(name, value)| (bare(name), bare(value))));
+        }
+    }
+    runs
+}
+
+/// The command of a line that renews.
+fn command_of<'l>(words: &'l [&'l str]) -> Option<&'l [&'l str]> {
+    let ends = |word: &&str| ["&&", "||", "|", ";", "&"].contains(word);
+    let renews = |command: &&[&str]| {
+        let words = command.iter().skip_while(|word| !is_program(word));
+        words.map(|word| word.trim_end_matches(';')).any(|word| VERBS.contains(&word))
+    };
+    words.split(ends).find(renews)
+}
+
+fn is_program(word: &&str) -> bool {
+    Path::new(word).file_name().is_some_and(|name| name == "certctl")
 }
 
 /// The value of a flag.
@@ -254,6 +294,9 @@ fn bare(word: &str) -> String {
 
 /// The verbs that renew.
 const VERBS: &[&str] = &["issue", "renew", "run"];
+/// Where the scripts are that cron or anacron runs as root.
+const SCRIPTS: &[&str] =
+    &["etc/cron.hourly", "etc/cron.daily", "etc/cron.weekly", "etc/cron.monthly"];
 /// Where the crontabs of users are, each called as its user.
 const SPOOLS: &[&str] = &[
     "var/spool/cron/crontabs",
@@ -267,8 +310,6 @@ const MOST_READ: u64 = 1 << 20;
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt as _;
-
     use super::super::testing;
     use super::*;
 
@@ -328,6 +369,65 @@ mod tests {
             if cfg!(target_os = "linux") {
                 assert_eq!(found(text, owner), expected, "{text}");
             }
+        }
+    }
+
+    #[test]
+    fn a_script_that_cron_runs_at_intervals_is_a_run_of_root() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path();
+        let write = |path: &str, text: &str, mode: u32| {
+            let path = testing::write(root, path, &format!("#!/bin/sh\n{text}\n"));
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        };
+        write(
+            "etc/cron.hourly/certctl",
+            "[ -x /usr/bin/certctl ] || exit 0\nexec certctl issue -q",
+            0o755,
+        );
+        write(
+            "etc/cron.daily/a-b_C9",
+            "export CERTCTL_STATE_DIR=/srv/s\ncertctl issue --config-dir /srv/c",
+            0o700,
+        );
+        write(
+            "etc/cron.weekly/renew",
+            "if ! /usr/local/bin/certctl renew --all; then exit 1; fi",
+            0o755,
+        );
+        write("etc/cron.monthly/one", "flock -n /run/l certctl issue", 0o755);
+        // What run-parts does not run, and what renews nothing.
+        write("etc/cron.daily/certctl.sh", "certctl issue", 0o755);
+        write("etc/cron.daily/off", "certctl issue", 0o644);
+        write("etc/cron.yearly/certctl", "certctl issue", 0o755);
+        write("etc/cron.weekly/backup", "# certctl issue\ntar cf /b /var/lib/certctl", 0o755);
+        write("etc/cron.weekly/state", ". /etc/certctl/env\ncertctl status --exit-code", 0o755);
+        let own = || None;
+        let found = Crontabs::read(root, &known, own).runs;
+        let shown = |path: &Path| path.strip_prefix(root).unwrap_or(path).display().to_string();
+        let found: Vec<[String; 4]> = found
+            .iter()
+            .map(|run| {
+                [
+                    shown(&run.file),
+                    run.user.clone(),
+                    shown(&run.config.path),
+                    shown(&run.state.path),
+                ]
+            })
+            .collect();
+        let usual = ["root", "/etc/certctl", "/var/lib/certctl"];
+        let of = |file: &str, [user, config, state]: [&str; 3]| {
+            [file, user, config, state].map(str::to_owned)
+        };
+        let expected = [
+            of("etc/cron.hourly/certctl", usual),
+            of("etc/cron.daily/a-b_C9", ["root", "/srv/c", "/srv/s"]),
+            of("etc/cron.weekly/renew", usual),
+            of("etc/cron.monthly/one", usual),
+        ];
+        if cfg!(target_os = "linux") {
+            assert_eq!(found, expected);
         }
     }
 
