@@ -104,9 +104,8 @@ impl<'a, S: Store> Session<'a, S> {
             found.value
         });
         let record = brought_up_to_date(stored_record.clone(), task, now);
-        let current = record.status.revision;
         let next = record.next_revision();
-        let revisions = (current, next);
+        let revisions = (record.status.revision, next);
         let (current_request, next_request, past_requests) =
             requests(&records, &name, revisions, &mut stored, &mut outdated).await?;
         let next_key = records.next_key(&name).await?.map(|pem| gather::key_facts(&pem));
@@ -123,7 +122,7 @@ impl<'a, S: Store> Session<'a, S> {
         let sets = if goes_back { store.sets(&secret).await? } else { Vec::new() };
         let deployed = files.as_ref().filter(|_| !settings.deploy_targets().is_empty());
         let files_digest = deployed.map(gather::files_digest);
-        let published = files.as_ref().zip(files_digest.as_deref());
+        let published = deployed.zip(files_digest.as_deref());
         let mut session = Self {
             store,
             name,
