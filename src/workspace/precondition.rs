@@ -40,14 +40,12 @@ impl Lack {
     /// Whether this task needs it.
     pub fn is_of(&self, task: &Task) -> bool {
         let Task { certificate, issuer, .. } = task;
-        match &self.certificate {
-            Some(name) => *name == certificate.metadata.key(),
-            None => {
-                let issuer = ObjectId { kind: issuer.kind.to_string(), key: issuer.metadata.key() };
-                let uses = |solver| solvers_of(task).any(|used| used == solver);
-                self.object == issuer && self.solver().is_none_or(uses)
-            }
+        if let Some(name) = &self.certificate {
+            return *name == certificate.metadata.key();
         }
+        let issuer = ObjectId { kind: issuer.kind.to_string(), key: issuer.metadata.key() };
+        let uses = |solver| solvers_of(task).any(|used| used == solver);
+        self.object == issuer && self.solver().is_none_or(uses)
     }
 
     /// The solver of the Issuer that the field is in.

@@ -37,7 +37,7 @@ pub(super) fn entries(
         let line = reader.line(key.span().start);
         match reader.values(key.get_ref(), key.span(), value.get_ref(), &value.span()) {
             Ok(values) => {
-                drop(entries.insert(key.get_ref().to_string(), Entry { words: values, line }))
+                drop(entries.insert(key.get_ref().to_string(), Entry { words: values, line }));
             }
             Err(mistake) => mistakes.push(*mistake),
         }
