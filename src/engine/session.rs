@@ -104,9 +104,8 @@ impl<'a, S: Store> Session<'a, S> {
             found.value
         });
         let record = brought_up_to_date(stored_record.clone(), task, now);
-        let current = record.status.revision;
         let next = record.next_revision();
-        let revisions = (current, next);
+        let revisions = (record.status.revision, next);
         let (current_request, next_request, past_requests) =
             requests(&records, &name, revisions, &mut stored, &mut outdated).await?;
         let next_key = records.next_key(&name).await?.map(|pem| gather::key_facts(&pem));
