@@ -163,7 +163,24 @@ fn the_secret_is_missing_or_open_to_all() {
     chmod(Path::new(&file), 0o644);
     let run = world.issue().ends_in(3).says(&format!("{file} is open to others (mode 0644)"));
     let run = run.says(&format!("chmod g-w,o-rwx {file}"));
+    assert_eq!(run.stderr.matches("chmod").count(), 1, "{}", run.stderr);
     assert!(!run.stderr.contains("not for everybody"));
+    assert_eq!(world.sent(RequestKind::NewOrder), 0);
+}
+
+#[test]
+fn two_certificates_of_one_issuer_lack_different_things() {
+    let world = World::start();
+    let dns01 = "cloudflare: {apiTokenSecretRef: {name: cloudflare, key: token}}";
+    let solvers = format!("    - http01: {{}}\n    - dns01:\n        {dns01}\n");
+    world.write("config/issuer.yaml", &world.issuer().solvers(&solvers));
+    world.write("config/any.yaml", &CertificateYaml::new("any").for_names(&["*.example.test"]));
+    let web = CertificateYaml::new("web").annotation("certctl.io/reload", "nginx");
+    world.write("config/web.yaml", &web);
+    let run = world.issue().ends_in(3).says("any: ").says("web: ");
+    for field in ["apiTokenSecretRef", "certctl.io/reload"] {
+        assert_eq!(run.stderr.matches(field).count(), 1, "{field}: {}", run.stderr);
+    }
     assert_eq!(world.sent(RequestKind::NewOrder), 0);
 }
 

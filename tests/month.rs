@@ -171,7 +171,7 @@ fn says_since_when_and_why(scene: &Scene, hour: &Hour, made: Timestamp) {
         panic!("{:?}", hour.ending);
     };
     let reason = "Waiting for HTTP-01 challenge propagation: looked";
-    assert_eq!((*since, why.as_str()), (made, format!("a.example: {reason}").as_str()));
+    assert_eq!((*since, why.to_string()), (made, format!("a.example: {reason}")));
     assert_eq!(*overdue, hour.begun > made, "{}", hour.begun);
     let orders = scene.orders();
     let order = orders.last().unwrap();

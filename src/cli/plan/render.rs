@@ -74,7 +74,7 @@ fn row(item: &Item, now: Timestamp) -> Vec<Cell> {
             Some(at) => format!("not due, renews {}", time::both(at, now)),
             None => "never renews".to_owned(),
         },
-        (None, _) => item.reason.map_or_else(|| item.message.clone(), words),
+        (None, _) => item.reason.map_or_else(|| item.message.clone(), reason_text),
     };
     let cost = match (item.action, item.orders) {
         (Action::Issue | Action::Renew, 1) => "1 order".to_owned(),
@@ -105,7 +105,7 @@ fn block(item: &Item, now: Timestamp) -> String {
     };
     let orders = matches!(item.action, Action::Issue | Action::Renew);
     match (item.reason, item.message.as_str()) {
-        (Some(reason), "") => line("why", &words(reason)),
+        (Some(reason), "") => line("why", &reason_text(reason)),
         (Some(_), message) => line("why", message),
         (None, "") => {}
         (None, message) => line("what", message),
@@ -156,13 +156,13 @@ fn block(item: &Item, now: Timestamp) -> String {
 }
 
 /// A reason of cert-manager in words; its name stays in what programs read.
-fn words(reason: Reason) -> String {
-    let known = WORDS.iter().find(|(known, _)| *known == reason);
-    known.map_or_else(|| reason.as_str(), |(_, words)| (*words).to_owned())
+fn reason_text(reason: Reason) -> String {
+    let known = REASONS.iter().find(|(known, _)| *known == reason);
+    known.map_or_else(|| reason.as_str(), |(_, text)| (*text).to_owned())
 }
 
 /// Those that a plan may have.
-const WORDS: &[(Reason, &str)] = &[
+const REASONS: &[(Reason, &str)] = &[
     (Reason::DoesNotExist, "no certificate yet"),
     (Reason::MissingData, "key or certificate missing"),
     (Reason::InvalidKeyPair, "key damaged or of another certificate"),
