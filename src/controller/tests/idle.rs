@@ -134,7 +134,7 @@ fn a_time_that_has_not_come_yet_allows_no_forecast() {
             known.suggested_window.as_mut().unwrap().reported_at = from_now(hours(1));
         }),
         ("an attempt failed later", |s| {
-            s.record.status.last_failure_time = Some(from_now(hours(1)))
+            s.record.status.last_failure_time = Some(from_now(hours(1)));
         }),
     ];
     for (what, edit) in cases {
