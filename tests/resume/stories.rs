@@ -51,6 +51,7 @@ fn probe_in_vain(scene: &Scene) -> SignedDuration {
     let error = Error { unreachable: true, ..Error::default() };
     let ending = scene.run_under(Fuse::endless(), error).ending.unwrap();
     let Ending::Pending { why, .. } = ending else { panic!("{ending:?}") };
+    let why = why.to_string();
     assert!(why.contains("Waiting for HTTP-01 challenge propagation: looked"), "{why}");
     assert!(scene.outside.borrow().is_empty(), "the listener stops, and nothing is left out");
     scene.clock.passed() - before
@@ -101,7 +102,7 @@ fn the_pauses_go_on_across_runs_with_the_same_order() {
     for _ in 0..13 {
         let mut ended = scene.run_together(&[&tasks], short, Error::default);
         match ended.pop().unwrap().pop().unwrap().ending {
-            Ending::Pending { why: told, .. } => why.push(told),
+            Ending::Pending { why: told, .. } => why.push(told.to_string()),
             Ending::Issued(_) => break,
             ending => panic!("{ending:?}"),
         }
