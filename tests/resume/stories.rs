@@ -102,15 +102,15 @@ fn the_pauses_go_on_across_runs_with_the_same_order() {
     for _ in 0..13 {
         let mut ended = scene.run_together(&[&tasks], short, Error::default);
         match ended.pop().unwrap().pop().unwrap().ending {
-            Ending::Pending { why: reason, .. } => why.push(reason.to_string()),
+            Ending::Pending { why: told, .. } => why.push(told.to_string()),
             Ending::Issued(_) => break,
             ending => panic!("{ending:?}"),
         }
     }
     assert_eq!(pauses(&scene), [5, 10, 20, 40, 60, 60]);
-    let reason = "a.example: The CA could not validate the challenge and left it pending: \
+    let said = "a.example: The CA could not validate the challenge and left it pending: \
                 400 urn:ietf:params:acme:error:connection: no";
-    assert_eq!(why, vec![reason; 9]);
+    assert_eq!(why, vec![said; 9]);
     settle(&scene);
     issued(1, &scene.state());
     assert_eq!(scene.ca.borrow().orders.len(), 1);
