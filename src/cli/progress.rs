@@ -233,6 +233,7 @@ impl Style {
     fn verdict(self, report: &Report) -> String {
         let (mark, word) = match report.ending {
             Ending::Issued => ("✓", "issued"),
+            Ending::Unchanged if report.deploy_error.is_some() => ("✗", "not deployed"),
             Ending::Unchanged | Ending::Rewritten => ("✓", "unchanged"),
             Ending::Deferred | Ending::Locked => ("-", "deferred"),
             Ending::Pending => ("-", "pending"),

@@ -259,7 +259,7 @@ pub(crate) fn block(report: &Report, style: &Style) -> Option<Block> {
 /// The block on a certificate that is issued but not deployed.
 fn undeployed(name: &NamespacedName, fault: &Fault, details: &Details, style: &Style) -> Block {
     let name = short(name);
-    let last = details.deploy_last_try.map(|at| format!("last tried {}, ", style.time(at)));
+    let last = details.deploy_last_try.map(|at| format!("failed {}, ", style.time(at)));
     let next = details.deploy_next_try.filter(|at| *at > style.now);
     let next = next.map(|at| format!("next try {}", style.time(at)));
     let next = next.unwrap_or_else(|| "the next run retries".to_owned());
@@ -398,6 +398,7 @@ fn well(output: &mut Output, state: &StateDirectory, report: &Report, style: &St
         let what = match (&report.details.issued, report.ending) {
             (_, Ending::Interrupted) => report.why().to_owned(),
             (Some(_), _) => format!("{:<9}{dates}", "issued"),
+            (None, _) if report.deploy_error.is_some() => format!("not deployed{dates}"),
             (None, _) => format!("{:<9}{dates}", "unchanged"),
         };
         format!("{:<width$}   {}", short(&name), what.trim_end(), width = style.names)

@@ -8,8 +8,9 @@
 //! | Reload | the engine, once per program and run | the same |
 //!
 //! A step waits for the steps before it, and is done again after an output that servers had lost. A
-//! failed step is not retried in the same run, but by the next; then after 5 minutes, doubling up to
-//! an hour. A run for a named certificate waits for nothing. A step that could not start because
+//! failed step is owed until it succeeds, also if it had succeeded for the same files before. It is
+//! not retried in the same run, but by the next; then after 5 minutes, doubling up to an hour. A new
+//! pair starts without failures. A run for a named certificate waits for nothing. A step that could not start because
 //! this machine lacks a hook or a folder is looked at again by every run. A run that leaves the hooks
 //! to another one (`--hooks later`) leaves them owed, and that is no failure.
 
@@ -50,7 +51,8 @@ pub fn owed(snapshot: &Snapshot) -> Option<DeployTarget> {
     let pair = snapshot.secret.as_ref()?;
     let (Some(Ok(_)), Some(Ok(_))) = (&pair.key, &pair.certificate) else { return None };
     snapshot.settings.deploy_targets().into_iter().find(|target| {
-        let done = known(snapshot, target).and_then(|known| known.files.as_ref());
+        let done = known(snapshot, target).filter(|known| known.failed_attempts == 0);
+        let done = done.and_then(|known| known.files.as_ref());
         let is_done = match &snapshot.files_digest {
             Some(live) => done == Some(live),
             // Published in this run: no earlier step used these files.
@@ -62,12 +64,21 @@ pub fn owed(snapshot: &Snapshot) -> Option<DeployTarget> {
     })
 }
 
-/// Servers may have read what is in an output now: the steps after it are owed again.
-pub fn owe_later_steps(record: &mut CertificateRecord) {
+/// The steps after this one are owed again: servers may have read what is in an output now, or the
+/// step failed when it was repeated.
+pub fn owe_later_steps(record: &mut CertificateRecord, step: DeployStep) {
     for later in &mut record.deployments {
-        if later.target.step() > DeployStep::Output {
+        if later.target.step() > step {
             later.files = None;
         }
+    }
+}
+
+/// Another pair is live: the failures with the one before it put nothing off.
+pub(super) fn begin_anew(record: &mut CertificateRecord) {
+    for failed in record.deployments.iter_mut().filter(|known| known.failed_attempts > 0) {
+        let files = failed.files.take().filter(|_| failed.target.step() == DeployStep::Output);
+        *failed = Deployment { files, ..Deployment::new(failed.target.clone()) };
     }
 }
 
@@ -158,7 +169,7 @@ pub fn absorb(
             });
             let lost = snapshot.lost_output.take_if(|_| step == DeployStep::Output);
             if lost.is_some() {
-                owe_later_steps(&mut record);
+                owe_later_steps(&mut record, step);
             }
             let lost = lost.map_or_else(String::new, |what| format!("; it had lost files: {what}"));
             snapshot.run.deployed.insert(step);
@@ -173,6 +184,7 @@ pub fn absorb(
                 deployment.last_failure_time = Some(now);
             }
             deployment.cause = Some(error.cause);
+            owe_later_steps(&mut record, step);
             let message = deployment.failure().cause.to_string();
             Record::default().warning(now, Reason::DeployFailed, message)
         }

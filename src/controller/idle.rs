@@ -8,7 +8,8 @@
 //! | a failed attempt may be repeated, or the CA's Retry-After is over | the backoff ends |
 //! | 12 to 24 hours after it was looked at, by its name | a file can rot without a trace |
 //!
-//! One that is revoked and not replaced has no forecast: a run tells that once a day.
+//! One that is revoked and not replaced has no forecast: a run tells that once a day. Nor has one
+//! that is not deployed: every run reports it, or retries.
 //!
 //! A record with a time that has not come yet, of a clock that was ahead, is no ground for a
 //! forecast.
@@ -16,7 +17,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::renewal_information::{fractions, next_question, part};
-use super::{Snapshot, backoff, renewal, revocation};
+use super::{Snapshot, backoff, deploy, renewal, revocation};
 
 /// The shortest time between two looks at all files of a certificate; the longest is twice that.
 const LOOK_AGAIN: SignedDuration = SignedDuration::from_hours(12);
@@ -25,7 +26,7 @@ const LOOK_AGAIN: SignedDuration = SignedDuration::from_hours(12);
 pub fn until(snapshot: &Snapshot, now: Timestamp) -> Option<Timestamp> {
     let status = &snapshot.record.status;
     let leaf = snapshot.live_leaf().filter(|leaf| !leaf.is_temporary())?;
-    if revocation::ends_here(snapshot) {
+    if revocation::ends_here(snapshot) || deploy::owed(snapshot).is_some() {
         return None;
     }
     let known = status.acme.ari.as_ref();

@@ -24,7 +24,7 @@ use jiff::Timestamp;
 
 use super::policy::{TEMPORARY, first_violation};
 use super::{Change, Effect, IllegalOutcome, Outcome, Record, SecretContents, Snapshot, Step};
-use super::{formats, limit, readiness, renewal_information};
+use super::{deploy, formats, limit, readiness, renewal_information};
 use crate::resource::{
     Condition, ConditionStatus, ConditionType, LeafFacts, Order, PublishedPair, Reason,
 };
@@ -133,6 +133,7 @@ fn published_record(
     record.attempted_inputs.clear();
     record.notices.clear();
     record.alerted = 0;
+    deploy::begin_anew(record);
     let status = &mut record.status;
     status.revision = Some(revision);
     status.failed_issuance_attempts = None;

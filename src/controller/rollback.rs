@@ -18,7 +18,9 @@ use jiff::Timestamp;
 use thiserror::Error;
 
 use super::run::UserRequest;
-use super::{Change, Effect, IllegalOutcome, Outcome, Record, Snapshot, Step, order, revocation};
+use super::{
+    Change, Effect, IllegalOutcome, Outcome, Record, Snapshot, Step, deploy, order, revocation,
+};
 use crate::resource::{
     Cause, CertificateRecord, ConditionType, Doing, Failure, Issuer, LeafFacts, NamespacedName,
     PublishedPair, Reason, Rollback, annotation, rfc3339,
@@ -247,6 +249,7 @@ pub(super) fn done(record: &CertificateRecord, now: Timestamp) -> Record {
     let mut record = record.clone();
     record.status.revision = (to > 0).then_some(to);
     record.issued_fingerprint = (to > 0).then(|| requested.fingerprint.clone());
+    deploy::begin_anew(&mut record);
     // After a rollback to the newest revision there is nothing to remember.
     let is_behind = to < requested.newest;
     record.rollback = is_behind.then_some(Rollback { done_at: Some(now), ..requested });

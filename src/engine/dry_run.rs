@@ -97,7 +97,7 @@ pub async fn dry_run<S: Store>(
                 [Effect::Deploy { target, .. }] => {
                     deploys.push(target.step());
                     if target.step() == DeployStep::Output && then.lost_output.take().is_some() {
-                        deploy::owe_later_steps(&mut then.record);
+                        deploy::owe_later_steps(&mut then.record, DeployStep::Output);
                     }
                     then.run.deployed.insert(target.step());
                 }

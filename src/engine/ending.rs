@@ -85,7 +85,7 @@ pub struct Undeployed {
     pub failure: Failure,
     /// Whether to report this: false when an unattended run reported the same within a day.
     pub is_new: bool,
-    /// When the step was tried before; `None` when this run has tried it.
+    /// When the step failed before; `None` when this run has tried it.
     pub last_try: Option<Timestamp>,
     /// When it is retried; `None` for the next run.
     pub next_try: Option<Timestamp>,

@@ -26,7 +26,7 @@ use crate::controller::{Effect, EffectError, Outcome};
 use crate::resource::{NamespacedName, PublishedPair, RevokedCertificate, Token};
 
 pub(super) use deploy::check_target;
-pub use deploy::{check_alert_hook, check_ownership, has_alert_hook};
+pub use deploy::{check_alert_hook, has_alert_hook};
 pub use issuer::{IssuerAccess, ProviderAccess};
 pub(super) use password::{changed_passwords, password};
 pub use world::{

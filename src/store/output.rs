@@ -335,8 +335,11 @@ impl Output {
     }
 
     fn give(&self, entry: &OwnedFd, mode: u32, name: &str) -> Result<(), OutputError> {
-        if self.owner.is_some() || self.group.is_some() {
-            let (owner, group) = (self.owner.map(Uid::from_raw), self.group.map(Gid::from_raw));
+        let known = rustix::fs::fstat(entry).map_err(|e| self.failed("read", name, e))?;
+        let owner = self.owner.filter(|owner| *owner != known.st_uid).map(Uid::from_raw);
+        // A folder may have passed the group on, which this process is not in.
+        let group = self.group.filter(|group| *group != known.st_gid).map(Gid::from_raw);
+        if owner.is_some() || group.is_some() {
             rustix::fs::fchown(entry, owner, group)
                 .map_err(|e| self.failed("give away", name, e))?;
         }

@@ -42,9 +42,13 @@ pub fn own_group() -> String {
 
 /// The user of this process, by name or number.
 pub fn own_user() -> String {
-    let user = Uid::effective();
-    let named = User::from_uid(user).ok().flatten();
-    named.map_or_else(|| user.to_string(), |named| named.name)
+    user_name(Uid::effective().as_raw())
+}
+
+/// The name of a user, or its number.
+pub fn user_name(number: u32) -> String {
+    let named = User::from_uid(Uid::from_raw(number)).ok().flatten();
+    named.map_or_else(|| number.to_string(), |named| named.name)
 }
 
 /// What stands before a command that root runs: nothing where root started this process, which may
@@ -164,6 +168,20 @@ pub fn can_be_listed(folder: &Path) -> bool {
 
 fn may(folder: &Path, access: Access) -> bool {
     rustix::fs::accessat(CWD, folder, access, AtFlags::EACCESS).is_ok()
+}
+
+/// Whether this process, which is not root's, may give a file to another user, and then change its
+/// mode and remove it.
+#[cfg(target_os = "linux")]
+pub fn may_give_away() -> bool {
+    use rustix::thread::{CapabilitySet, capabilities};
+    let needed = CapabilitySet::CHOWN | CapabilitySet::FOWNER | CapabilitySet::DAC_OVERRIDE;
+    capabilities(None).is_ok_and(|ours| ours.effective.contains(needed))
+}
+
+#[cfg(not(target_os = "linux"))]
+pub fn may_give_away() -> bool {
+    false
 }
 
 /// Whether this process has kept the right to act as root.

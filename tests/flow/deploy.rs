@@ -497,6 +497,57 @@ fn hooks_that_a_run_leaves_are_pending_until_a_deploy_runs_them() {
     assert_eq!(world.ca.issued(), 1);
 }
 
+#[test]
+fn a_reload_that_fails_when_all_is_deployed_again_is_an_error_until_it_succeeds() {
+    let world = deployed();
+    let requests = world.ca.requests();
+    let pending = || {
+        let status = world.run(&["status", "--exit-code"]).ends_in(8).stdout;
+        assert!(status.contains("PENDING DEPLOY"), "{status}");
+    };
+    hook(&world, "reload", "echo tried >> $W/tries; exit 3");
+    let tries = || read(&world, "tries").lines().count();
+    let said = "issued but not deployed: reload reload: hooks.d/reload: exit code 3";
+    world.run(&["deploy", "--again", "web"]).ends_in(6).says(said);
+    pending();
+    let plan = world.run(&["plan", "--exit-code"]).ends_in(10).stdout;
+    assert!(plan.contains("reload reload"), "{plan}");
+    // The next run tries it; then it waits, and no index hides it.
+    for count in [2, 2, 2, 2] {
+        world.issue().ends_in(6).says(said);
+        assert_eq!(tries(), count);
+    }
+    pending();
+    let plan = world.run(&["plan"]).ends_in(0).stdout;
+    assert!(plan.contains("waits until") && !plan.contains("unchanged"), "{plan}");
+    // Without --again, and without a wait.
+    world.run(&["deploy"]).ends_in(6).says(said);
+    assert_eq!(tries(), 3);
+    hook(&world, "reload", "echo reloaded >> $W/steps");
+    world.issue().ends_in(6);
+    fs::remove_file(world.path("steps")).unwrap();
+    world.run(&["deploy", "web"]).ends_in(0);
+    assert_eq!(read(&world, "steps"), "reloaded\n");
+    world.run(&["status", "--exit-code"]).ends_in(0);
+    world.issue().says_nothing();
+    assert_eq!(world.ca.requests(), requests);
+}
+
+#[test]
+fn a_renewal_does_not_wait_for_what_failed_before_it() {
+    let world = deployed();
+    hook(&world, "reload", "exit 3");
+    world.run(&["deploy", "--again", "web"]).ends_in(6);
+    world.issue().ends_in(6);
+    // It waits now; the next pair does not.
+    hook(&world, "reload", "echo reloaded >> $W/again");
+    world.issue().ends_in(6);
+    world.write("config/web.yaml", &web(&world).field("duration: 24h"));
+    world.issue().ends_in(0);
+    assert_eq!(read(&world, "again"), "reloaded\n");
+    assert_eq!(world.ca.issued(), 2);
+}
+
 /// The user of the services.
 const SERVICE: u32 = 54_323;
 

@@ -2,6 +2,7 @@
 //! the order goes on as if nothing had been.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 
 use certctl::rehearsal::{CaOptions, Fault, ProblemType, RequestKind, Rule};
 
@@ -198,4 +199,30 @@ fn it_is_bound_and_told_its_contacts_again() {
     world.write("config/last.yaml", &CertificateYaml::new("last"));
     world.next_fault(RequestKind::NewOrder, Fault::ForgetAccounts);
     world.issue().ends_in(5).says("externalAccountBinding");
+}
+
+#[test]
+fn an_account_key_that_is_gone_or_damaged_is_found_and_another_secret_gives_another_account() {
+    for damage in [None, Some("no key")] {
+        let world = with_an_account();
+        let mut folders = fs::read_dir(world.state().path("accounts")).unwrap();
+        let found = folders.find_map(|one| Some(one.unwrap().path()).filter(|path| path.is_dir()));
+        let key = found.unwrap().join("key.pem");
+        fs::remove_file(&key).unwrap();
+        if let Some(text) = damage {
+            fs::write(&key, text).unwrap();
+            fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
+        }
+        let check = world.run(&["check", "acme"]).ends_in(3).stdout;
+        assert!(check.contains("name another secret, for another account"), "{check}");
+        let fix = "name another secret in privateKeySecretRef of issuer ca";
+        let place = key.strip_prefix(world.path("state")).unwrap().display().to_string();
+        world.issue().ends_in(3).says("the account key of ").says(&place).says(fix);
+        assert_eq!(world.ca.created(RequestKind::NewAccount), 1);
+        let issuer = world.issuer().to_string().replace("ca-account", "another-account");
+        world.write("config/issuer.yaml", &issuer);
+        world.issue().ends_in(0);
+        assert_eq!(world.ca.created(RequestKind::NewAccount), 2);
+        world.state().published("web");
+    }
 }

@@ -181,6 +181,35 @@ fn a_folder_that_the_owner_may_not_write_into_ends_in_a_command_that_is_right() 
     assert!(run.stdout.contains(&format!("try: {}\n", own("0750", &folder))), "{run:?}");
 }
 
+/// A group that the owner of the state is not in.
+const GROUP: u32 = 54_325;
+
+#[test]
+fn an_owner_or_a_group_that_cannot_have_the_files_is_found_before_the_order() {
+    let Some(world) = world() else { return };
+    let folder = world.path("out").display().to_string();
+    let output = |name: &str| {
+        let web = CertificateYaml::new("web").annotation("certctl.io/output-dir", &folder);
+        world.write("config/web.yaml", &web.annotation(name, &GROUP.to_string()));
+    };
+    let own = format!("install -d -m 0750 -o {OWNER} -g {OWNER} {folder}");
+    in_a_shell(&own);
+    output("certctl.io/output-owner");
+    all_say(&world, &format!("user {OWNER}, which cannot give files to user {GROUP}"));
+    all_say(&world, "certctl help hooks");
+    output("certctl.io/output-group");
+    all_say(&world, &format!("user {OWNER} is not in group {GROUP}"));
+    let fix = format!("install -d -m 2750 -o {OWNER} -g {GROUP} {folder}");
+    all_say(&world, &fix);
+    assert_eq!(world.ca.requests(), 0);
+    in_a_shell(&fix);
+    world.run(&["issue"]).ends_in(0);
+    world.run(&["doctor", "--offline"]).ends_in(0);
+    world.run(&["renew", "web"]).ends_in(0);
+    let key = fs::metadata(world.path("out/tls.key")).unwrap();
+    assert_eq!((key.uid(), key.gid(), key.mode() & 0o7777), (OWNER, GROUP, 0o640));
+}
+
 #[test]
 fn a_webroot_that_the_owner_may_not_write_into_ends_in_a_command_that_is_right() {
     let Some(world) = world() else { return };

@@ -176,6 +176,7 @@ fn way_out(check: &CaCheck) -> Option<String> {
         AccountState::Registered { .. }
         | AccountState::Unregistered(_)
         | AccountState::NoKey
+        | AccountState::LostKey
         | AccountState::Unusable(..) => {
             format!("name another secret, for another account: {}", field("privateKeySecretRef"))
         }

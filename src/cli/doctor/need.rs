@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::finding::{Finding, names};
 use crate::cli::count::count;
 use crate::cli::report::short;
+use crate::engine::check_alert_hook;
 use crate::engine::precondition::Need;
-use crate::engine::{check_alert_hook, check_ownership};
 use crate::resource::{DeployTarget, Obstacle};
 use crate::workspace::{Lack, Settings};
 
@@ -55,13 +55,6 @@ pub(super) fn needs(lacks: &[Lack], uses: &[Use<'_>], settings: &Settings) -> Ve
     };
     well(&mut hooks, named.hooks.len(), "hooks", "program", "can be run");
     hooks.extend(alert_hook(settings));
-    let given = uses.iter().flat_map(|one| one.settings.deploy_targets());
-    let given: BTreeSet<Obstacle> =
-        given.filter_map(|target| check_ownership(&target).err()).collect();
-    // What is lacking is found there too.
-    let given =
-        given.into_iter().filter(|one| !lacks.iter().any(|lack| lack.unmet.obstacle == *one));
-    outputs.extend(given.map(|one| Finding::warning("output", one)));
     well(&mut outputs, named.outputs.len(), "outputs", "folder", "can be written to");
     well(&mut secrets, named.secrets.len(), "secrets", "secret", "can be read, with a safe mode");
     [hooks, outputs, secrets, fields].concat()

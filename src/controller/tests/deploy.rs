@@ -118,6 +118,45 @@ fn a_step_that_fails_is_tried_by_the_next_run_and_then_ever_later() {
 }
 
 #[test]
+fn a_step_that_fails_when_it_is_repeated_is_owed_with_those_after_it_until_it_succeeds() {
+    let all = [DeployStep::Output, DeployStep::Hook, DeployStep::Reload];
+    for (number, failing) in all.into_iter().enumerate() {
+        let mut snapshot = deployed_nowhere();
+        for step in all {
+            done(&mut snapshot, step, "live");
+        }
+        failed(&mut snapshot, failing, now());
+        let later = after(SignedDuration::from_hours(1));
+        assert!(deploy::failure(&snapshot).is_some(), "{failing:?}");
+        for step in &all[number..] {
+            assert_eq!(deploy::owed(&snapshot).map(|owed| owed.step()), Some(*step), "{failing:?}");
+            if *step == DeployStep::Reload {
+                assert_eq!(deploy::reload(&snapshot, later).as_deref(), Some("nginx"));
+            } else {
+                assert!(matches!(deploy::decide(&snapshot, later), Step::Act(_)), "{failing:?}");
+            }
+            done(&mut snapshot, *step, "live");
+        }
+        assert_eq!((deploy::owed(&snapshot), deploy::failure(&snapshot)), (None, None));
+    }
+}
+
+#[test]
+fn a_new_pair_is_deployed_at_once_although_a_step_failed_for_the_one_before() {
+    let mut snapshot = deployed_nowhere();
+    done(&mut snapshot, DeployStep::Output, "live");
+    for _ in 0..3 {
+        failed(&mut snapshot, DeployStep::Hook, now());
+    }
+    assert_eq!(deploy::decide(&snapshot, now()), Step::Settled, "it waits");
+    deploy::begin_anew(&mut snapshot.record);
+    assert_eq!(deploy::tries(&snapshot), (None, None));
+    assert!(matches!(deploy::decide(&snapshot, now()), Step::Act(_)));
+    // What was written stays known.
+    assert_eq!(snapshot.record.deployments[0].files.as_deref(), Some("live"));
+}
+
+#[test]
 fn what_is_missing_on_this_machine_is_looked_for_by_every_run() {
     let mut snapshot = deployed_nowhere();
     for at in 0..3 {

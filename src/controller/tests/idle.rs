@@ -102,6 +102,17 @@ fn nothing_is_due_before_the_forecast_is_over() {
 }
 
 #[test]
+fn what_is_not_deployed_has_no_forecast() {
+    let mut snapshot = settled(|s| {
+        s.files_digest = Some("live".to_owned());
+        s.settings.reload = Some("nginx".to_owned());
+    });
+    assert_eq!(idle::until(&snapshot, now()), None);
+    snapshot.settings.reload = None;
+    assert!(idle::until(&snapshot, now()).is_some());
+}
+
+#[test]
 fn each_certificate_is_looked_at_again_at_its_own_time() {
     let look = |number: usize| {
         let mut snapshot = settled(|_| {});

@@ -25,8 +25,8 @@ use crate::engine::task::Task;
 use crate::manifest::SecretError;
 use crate::pki::{self, ChainError};
 use crate::resource::{
-    AccountIdentity, AccountStep, Cause, CauseKind, Identifier, OfferedChallenge, OrderUrls,
-    PublicKeyDigest, RevocationReason, SecretKeySelector,
+    AccountIdentity, AccountStep, Cause, CauseKind, Identifier, Obstacle, OfferedChallenge,
+    OrderUrls, PublicKeyDigest, RevocationReason, SecretKeySelector,
 };
 use crate::store::Records;
 
@@ -182,14 +182,21 @@ impl<C: Clock, S: Store> World<'_, C, S> {
             return Ok(Rc::clone(key));
         }
         let pem = Records::new(self.store).account_key(&id).await;
-        let pem = pem.map_err(|e| error::state(&e))?.ok_or_else(|| {
-            error::precondition(format!(
-                "the account key of {} is gone from the state; put it back from a backup",
-                task.issuer.acme.server
-            ))
-        })?;
-        let text = std::str::from_utf8(&pem).map_err(error::precondition)?;
-        let key = Rc::new(AccountKey::from_pem(text).map_err(|e| error::ca(&e))?);
+        let server = &task.issuer.acme.server;
+        let unusable = |what: String| {
+            let issuer = &task.issuer.metadata.name;
+            let fact = format!("the account key of {server} {what}");
+            error::obstacle(Obstacle::new(fact).advice(format!(
+                "put accounts/{id}/key.pem in the state back from a backup; without one, name another \
+                 secret in privateKeySecretRef of issuer {issuer}: certctl generates a key for it and \
+                 registers a new account"
+            )))
+        };
+        let pem = pem.map_err(|e| error::state(&e))?;
+        let pem = pem.ok_or_else(|| unusable("is gone from the state".to_owned()))?;
+        let cannot = |why: &dyn std::fmt::Display| unusable(format!("cannot be used: {why}"));
+        let text = std::str::from_utf8(&pem).map_err(|error| cannot(&error))?;
+        let key = Rc::new(AccountKey::from_pem(text).map_err(|error| cannot(&error))?);
         self.account_keys.borrow_mut().insert(id, Rc::clone(&key));
         Ok(key)
     }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::fs::File;
 use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -22,8 +23,8 @@ use crate::program::{INHERITED, Limits, Program, Run, Runner, end_group, is_runn
 use crate::resource::{Cause, DeployTarget, Fix, LeafFacts, NamespacedName, Obstacle, SecretFiles};
 use crate::store::{Output, OutputError};
 use crate::trust::{
-    TrustError, can_be_made, can_be_searched, closed_above, command_for_own, has_nothing_of_others,
-    own_user,
+    TrustError, can_be_made, can_be_searched, closed_above, command_for_own, group_name,
+    has_nothing_of_others, may_give_away, own_user, user_name,
 };
 
 impl<C: Clock, S: Store> World<'_, C, S> {
@@ -274,8 +275,10 @@ pub(in crate::engine) fn check_target(
     match target {
         DeployTarget::Output { .. } => {
             let output = output_of(target)?;
-            output
-                .map_or(Ok(()), |output| output.check().map_err(|error| obstacle(&output, &error)))
+            output.map_or(Ok(()), |output| {
+                output.check().map_err(|error| obstacle(&output, &error))?;
+                check_ownership(&output)
+            })
         }
         DeployTarget::Hook { name } | DeployTarget::Reload { name } => {
             hook(hooks, name, hooks.deployer()).map(drop)
@@ -283,27 +286,48 @@ pub(in crate::engine) fn check_target(
     }
 }
 
-/// Why this process may not give the files of an output to its owner and group; root may.
-pub fn check_ownership(target: &DeployTarget) -> Result<(), Obstacle> {
+/// Why this process may not give the files of an output to its owner and group. Root may.
+fn check_ownership(output: &Output) -> Result<(), Obstacle> {
     let us = rustix::process::geteuid();
-    let Some(output) = output_of(target)?.filter(|_| !us.is_root()) else { return Ok(()) };
-    let folder = output.folder.display();
-    let refused = |kind: &str, number: u32| {
-        Obstacle::new(format_args!("{folder}: only root can set the {kind} of files to {number}"))
-            .advice("run certctl as root, or give it CAP_CHOWN")
-    };
-    if let Some(owner) = output.owner.filter(|owner| *owner != us.as_raw()) {
-        return Err(refused("owner", owner));
+    if us.is_root() || may_give_away() {
+        return Ok(());
     }
-    let is_ours = |group: u32| {
-        let others = rustix::process::getgroups().unwrap_or_default();
-        let all = others.into_iter().chain([rustix::process::getegid()]);
-        all.map(rustix::process::Gid::as_raw).any(|ours| ours == group)
-    };
-    match output.group.filter(|group| !is_ours(*group)) {
-        Some(group) => Err(refused("group", group)),
+    let folder = output.folder.display();
+    if let Some(owner) = output.owner.filter(|owner| *owner != us.as_raw()) {
+        let (us, owner) = (own_user(), user_name(owner));
+        let refused =
+            format!("{folder}: certctl runs as user {us}, which cannot give files to user {owner}");
+        return Err(Obstacle::new(refused).advice(
+            "replace certctl.io/output-owner by certctl.io/output-group; or copy the files in a \
+             deploy hook, which root and the systemd units of the packages run as root: certctl \
+             help hooks",
+        ));
+    }
+    let is_refused = |group: &u32| !is_own_group(*group) && !passes_on(&output.folder, *group);
+    match output.group.filter(is_refused) {
+        Some(group) => {
+            let (us, group) = (own_user(), group_name(group));
+            let refused =
+                format!("{folder}: user {us} is not in group {group}, and cannot give files to it");
+            Err(Obstacle { fix: Some(permission(output)), ..Obstacle::new(refused) })
+        }
         None => Ok(()),
     }
+}
+
+/// Whether this process is in a group.
+fn is_own_group(group: u32) -> bool {
+    let others = rustix::process::getgroups().unwrap_or_default();
+    let mut ours = others.into_iter().chain([rustix::process::getegid()]);
+    ours.any(|ours| ours.as_raw() == group)
+}
+
+/// Whether the files that are made in a folder get this group.
+fn passes_on(folder: &Path, group: u32) -> bool {
+    let found = folder.symlink_metadata();
+    found.is_ok_and(|found| {
+        found.is_dir() && found.gid() == group && found.mode() & SET_GROUP_ID != 0
+    })
 }
 
 /// Whether the folder of hooks has an `on-failure` program.
@@ -358,7 +382,10 @@ fn obstacle(output: &Output, error: &OutputError) -> Obstacle {
 /// stays theirs.
 fn permission(output: &Output) -> Fix {
     let folder = output.folder.as_path();
-    let own = |folder: &Path| command_for_own(folder, "0750", output.group);
+    // A folder with this bit passes its group on to the files in it.
+    let is_foreign = |group| !rustix::process::geteuid().is_root() && !is_own_group(group);
+    let mode = if output.group.is_some_and(is_foreign) { "2750" } else { "0750" };
+    let own = |folder: &Path| command_for_own(folder, mode, output.group);
     let name_another = |why: &str, above: &Path| {
         let other = above.join("NAME");
         Fix::Advice(format!(
@@ -456,6 +483,8 @@ fn leaf_of(files: &SecretFiles) -> Result<LeafFacts, EffectError> {
 
 /// How often it is looked whether a program has ended.
 const HOOK_PAUSE: Duration = Duration::from_millis(50);
+/// The bit of a folder that passes its group on.
+const SET_GROUP_ID: u32 = 0o2000;
 const PLACE: &str = "hooks.d";
 const ON_FAILURE: &str = "on-failure";
 const API_VERSION: &str = "certctl.io/v1";

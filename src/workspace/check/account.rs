@@ -8,7 +8,7 @@ use crate::engine::IssuerAccess;
 use crate::engine::inputs::account_id;
 use crate::engine::ports::StoreError;
 use crate::manifest::SecretError;
-use crate::resource::{AccountIdentity, Issuer, SecretKeySelector};
+use crate::resource::{Account, AccountIdentity, AccountStep, Issuer, SecretKeySelector};
 use crate::store::{Records, StateDirectory};
 
 /// What is known of it.
@@ -23,6 +23,8 @@ pub enum AccountState {
     Unregistered(KeyPlace),
     /// There is no key yet.
     NoKey,
+    /// There is an account, and its key is gone from the state.
+    LostKey,
     /// There is no key, and none may be made (`disableAccountKeyGeneration`).
     Forbidden,
     /// There is a key that cannot be used.
@@ -66,7 +68,7 @@ impl AccountState {
         match self {
             Self::Registered { status, .. } => *status == AccountStatus::Valid,
             Self::Unregistered(_) | Self::NoKey => true,
-            Self::Forbidden | Self::Unusable(..) | Self::Unknown(_) => false,
+            Self::LostKey | Self::Forbidden | Self::Unusable(..) | Self::Unknown(_) => false,
         }
     }
 
@@ -82,8 +84,12 @@ impl AccountState {
     ) -> Result<Self, AccountUnknown> {
         let state = known.state().ok_or(AccountUnknown::NoState)?;
         let id = account_id(&AccountIdentity::of(issuer));
-        let (pem, place) = match Records::new(state).account_key(&id).await? {
+        let records = Records::new(state);
+        let is_over = |account: &Account| account.next_step == AccountStep::Deactivated;
+        let account = records.account(&id).await?.map(|known| known.value);
+        let (pem, place) = match records.account_key(&id).await? {
             Some(pem) => (pem, KeyPlace::State),
+            None if account.is_some_and(|account| !is_over(&account)) => return Ok(Self::LostKey),
             None => match referenced_key(known.access(issuer)) {
                 Ok(pem) => (pem, KeyPlace::Secret),
                 Err(SecretError::Missing { .. }) if issuer.acme.disable_account_key_generation => {
@@ -138,6 +144,7 @@ mod tests {
             (registered(AccountStatus::Revoked), false),
             (AccountState::Unregistered(KeyPlace::State), true),
             (AccountState::NoKey, true),
+            (AccountState::LostKey, false),
             (AccountState::Forbidden, false),
             (AccountState::Unusable(KeyPlace::State, UnusableKey::NotText), false),
             (AccountState::Unknown(AccountUnknown::NoState), false),
