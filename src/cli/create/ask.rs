@@ -381,10 +381,15 @@ fn reload(shell: &mut Shell, config: &Path) -> Result<Option<String>, CliError> 
     known.sort();
     let shown = if known.is_empty() { "none yet".to_owned() } else { known.join(", ") };
     let question = format!("Program in hooks.d that reloads your server ({shown})");
-    let answer = optional(shell, &question, ABOUT_RELOAD, |text| {
-        let is_name = text.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
-        is_name.then(|| text.to_owned()).ok_or_else(|| "not a file name".to_owned())
-    })?;
+    let answer =
+        optional(shell, &question, ABOUT_RELOAD, |text| {
+            match certificate::refused_program(text, config) {
+                Some((_, line)) => Err(format!(
+                    "not the name of a program; this makes one of this command:\n{line}"
+                )),
+                None => Ok(text.to_owned()),
+            }
+        })?;
     if let Some(name) = answer.as_ref().filter(|name| !known.contains(name)) {
         let path = hooks.join(name);
         let (note, line) = match install_example(&path) {
