@@ -742,7 +742,7 @@ mod tests {
         assert_eq!(found.next_steps(&of_user, &scene()).remove(0).0, line);
         let idle = found.page(&place(Some(Scheduler::Idle("/t".into()))), &scene());
         let cron =
-            "/t, but systemd does not run here: certctl timer print --cron --dir /etc/cron.d";
+            "/t, but systemd does not run here:\n                certctl timer print --cron --dir";
         assert!(idle.contains(cron), "{idle}");
         let page = found.page(&place(Some(disabled())), &scene());
         assert!(page.contains("/t is not enabled: systemctl enable --now certctl.timer"), "{page}");

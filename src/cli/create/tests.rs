@@ -94,7 +94,7 @@ fn what_no_manifest_may_hold_is_refused() {
 #[test]
 fn a_command_to_reload_by_becomes_a_program_of_hooks() {
     let config = std::path::Path::new("/etc/certctl");
-    let refused = |text: &str| certificate::refused_program(text, config);
+    let refused = |text: &str| certificate::RefusedProgram::of(text, config);
     for name in ["nginx", "reload-nginx", "my_hook.sh"] {
         assert_eq!(refused(name), None, "{name}");
     }
@@ -102,7 +102,7 @@ fn a_command_to_reload_by_becomes_a_program_of_hooks() {
         let sudo = crate::trust::sudo();
         format!(
             "printf '%s\\n' '#!/bin/sh' '{script}' | {sudo}install -D -m 0755 /dev/stdin \
-             /etc/certctl/hooks.d/{name} # then: --reload {name}"
+             /etc/certctl/hooks.d/{name}"
         )
     };
     for (text, name) in [
@@ -110,13 +110,14 @@ fn a_command_to_reload_by_becomes_a_program_of_hooks() {
         ("/usr/sbin/nginx -s reload", "nginx"),
         ("/opt/reload", "reload"),
     ] {
-        let (why, line) = refused(text).unwrap();
+        let refused = refused(text).unwrap();
         assert!(
-            why.starts_with(&format!("`{text}` is not the name of a program in /etc/")),
-            "{why}"
+            refused.why.starts_with(&format!("`{text}` is not the name of a program in /etc/")),
+            "{}",
+            refused.why
         );
-        assert_eq!(line, made(name, text));
+        assert_eq!((refused.name.as_str(), refused.line), (name, made(name, text)));
     }
-    let (_, line) = refused("kill -HUP '$(cat pid)'").unwrap();
+    let line = refused("kill -HUP '$(cat pid)'").unwrap().line;
     assert!(line.contains("'kill -HUP '\\''$(cat pid)'\\''' | "), "{line}");
 }

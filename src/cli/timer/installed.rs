@@ -197,8 +197,11 @@ pub(crate) enum SocketUnit {
 }
 
 impl Units {
-    /// Those of the system, where its runs read these manifests.
+    /// Those of the system, where systemd starts them and its runs read these manifests.
     pub(crate) fn of_config(shell: &Shell) -> Option<Self> {
+        if !systemd_runs() {
+            return None;
+        }
         let config = shell.environment.config_dir(shell.global.config_dir.as_deref()).ok()?;
         Scheduler::timer_of(&config).filter(|_| config.source != Source::User)?;
         let as_root = shell.acts_as.is_some();

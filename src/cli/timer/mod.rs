@@ -172,7 +172,7 @@ fn warnings(
 fn second(args: &TimerPrintArgs, root: &Path) -> Option<(String, String)> {
     let is_second = args.user.is_none() && !args.launchd && has_packaged_timer(root);
     let warning = "the package has a timer for these runs".to_owned();
-    is_second.then(|| (warning, format!("{}, instead of these files", enable_timer(false))))
+    is_second.then(|| (warning, format!("{} # instead of these files", enable_timer(false))))
 }
 
 /// The command that schedules the runs of this user. The units of systemd read the folders of the
@@ -537,7 +537,9 @@ mod tests {
         };
         assert_eq!(of(&["--cron"]), None);
         std::fs::create_dir_all(root.path().join("usr/lib/systemd/system/certctl.timer")).unwrap();
-        let advice = "systemctl enable --now certctl.timer, instead of these files";
+        assert_eq!(of(&["--cron"]), None, "systemd does not run");
+        std::fs::create_dir_all(root.path().join("run/systemd/system")).unwrap();
+        let advice = "systemctl enable --now certctl.timer # instead of these files";
         for line in ["--cron", "--systemd"] {
             assert_eq!(of(&[line]).as_deref(), Some(advice), "{line}");
         }
