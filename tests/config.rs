@@ -182,7 +182,7 @@ fn a_file_that_others_could_change_is_refused() {
         text(&output.stderr),
         format!(
             "error[E0306]: {0} of user {us} can be written by others than {trusted} (mode 0646)\n  \
-             --> {0}\n   = help: chmod go-w {0}, after a look at what it says\nerror: 1 error in {0}\n",
+             --> {0}\n   = help: chmod go-w {0} # after a look at what it says\nerror: 1 error in {0}\n",
             path.display()
         )
     );

@@ -19,7 +19,8 @@ use super::styled::Styled;
 use crate::engine::ports::StoreError;
 use crate::resource::NamespacedName;
 use crate::trust::{
-    Remedy, command_for_denied, command_for_foreign, command_for_owner, quoted, sudo,
+    Remedy, command_for_denied, command_for_foreign, command_for_owner, command_for_reading,
+    quoted, sudo,
 };
 use crate::workspace::check::HttpCheckError;
 use crate::workspace::target::TargetError;
@@ -153,6 +154,9 @@ impl From<TargetError> for CliError {
             TargetError::WithoutManifest { name, .. } => {
                 let hint = format!("restore it; or to stop managing it: certctl forget {name}");
                 (ExitCode::Manifest, Some(Hint::Text(hint)))
+            }
+            TargetError::Unread { place, .. } => {
+                (ExitCode::Manifest, command_for_reading(place).map(Hint::Shell))
             }
             TargetError::Invalid { manifest, .. } => {
                 let hint = format!("certctl validate {}", quoted(manifest));

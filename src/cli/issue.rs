@@ -30,7 +30,7 @@ use super::verbs::Example;
 use crate::controller::alert;
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::engine::{Force, Goal, Task};
-use crate::manifest::{Diagnostic, Loaded, SecretSource, Source};
+use crate::manifest::{Diagnostic, Loaded, SecretSource, Source, is_gone};
 use crate::report::{Details, Ending, Fault, Report};
 use crate::resource::{CertificateRecord, FailureClass, Fix, GoDuration, NamespacedName};
 use crate::store::{OpenMode, StateDirectory};
@@ -663,7 +663,7 @@ pub(crate) fn nothing_found(shell: &Shell, known: usize) -> CliError {
     let place = config.map_or_else(
         |error| error.to_string(),
         |dir| {
-            let is_there = if dir.path.exists() { "" } else { ", which does not exist" };
+            let is_there = if is_gone(&dir.path) { ", which does not exist" } else { "" };
             format!("{}{is_there}", dir.path.display())
         },
     );

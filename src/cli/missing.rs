@@ -24,7 +24,9 @@ pub(super) fn advice(
     };
     let typed = |verb: &&&str| words.iter().skip(1).any(|word| word == **verb);
     let missing = missing.join(" ").replace(['<', '>'], "").replace("...", "");
-    if let Some(kind) = KINDS.iter().find(typed).filter(|_| typed(&&"create")) {
+    if let Some((_, kind)) =
+        KINDS.iter().find(|(word, _)| typed(&word)).filter(|_| typed(&&"create"))
+    {
         let text = format!("`create {kind}` needs {missing}");
         let hint = format!("certctl create, which asks on a terminal; certctl help create {kind}");
         return Some(CliError::new(ExitCode::Usage, text).hinted(hint));
@@ -46,8 +48,9 @@ pub(super) fn advice(
 
 /// The verbs of a certificate.
 const VERBS: &[&str] = &["describe", "forget", "inspect", "revoke", "rollback"];
-/// What `create` makes.
-const KINDS: &[&str] = &["certificate", "issuer"];
+/// What `create` makes, by each of its names.
+const KINDS: &[(&str, &str)] =
+    &[("certificate", "certificate"), ("cert", "certificate"), ("issuer", "issuer")];
 /// Those that change nothing.
 const SHOWING: &[&str] = &["describe", "inspect"];
 /// How many names are listed.
@@ -75,6 +78,10 @@ mod tests {
                 .hint
                 .map(|hint| hint.to_string())
         };
+        let create = "certctl create, which asks on a terminal; certctl help create certificate";
+        for line in ["certctl create certificate", "certctl create cert"] {
+            assert_eq!(said(line).as_deref(), Some(create), "{line}");
+        }
         let none = "certctl status; certctl help revoke";
         assert_eq!(hint_of("certctl revoke").as_deref(), Some(none));
         for name in ["web", "mail"] {

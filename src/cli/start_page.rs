@@ -25,11 +25,12 @@ use super::run::on_one_thread;
 use super::shell::Shell;
 use super::status::{Remedy, Scene, Step, Upcoming, Verdict};
 use super::time;
-use super::timer::{Scheduler, enable_timer, line_of_user};
+use super::timer::{Scheduler, enable_timer, line_of_cron, line_of_user};
 use super::wrap::{behind, wrap};
 use crate::engine::Task;
 use crate::engine::ports::StoreError;
-use crate::trust::quoted;
+use crate::manifest::is_gone;
+use crate::trust::{can_be_listed, command_for_reading, quoted};
 use crate::workspace::view::CertificateView;
 use crate::workspace::{Depth, Request, Settings, Workspace};
 
@@ -63,8 +64,9 @@ struct Place {
     /// The folder of manifests, for `--into`.
     config: Option<PathBuf>,
     state: PathBuf,
-    /// The command that shows this page to root, who acts as the owner of the state.
-    as_root: String,
+    /// Who may not read what there is, and the command that lets this user.
+    reader: String,
+    way_in: String,
     /// What runs certctl; `None` where these folders are not those of a scheduled run.
     scheduler: Option<Scheduler>,
     /// Whether they are those of a user's own runs.
@@ -80,7 +82,7 @@ impl Place {
         let scheduler = config.as_ref().and_then(Scheduler::of_config);
         let is_of_user = config.as_ref().is_some_and(|found| found.source == Source::User);
         let config = config.map(|found| found.path);
-        let absent = |path: &Path| if path.exists() { "" } else { " (missing)" };
+        let absent = |path: &Path| if is_gone(path) { " (missing)" } else { "" };
         let manifests = match (settings.files.len(), &config) {
             (0, Some(path)) => format!("{}{}", escape(&path.to_string_lossy()), absent(path)),
             (0, None) => "no folder".to_owned(),
@@ -88,17 +90,27 @@ impl Place {
         };
         let unread = folders::unread(shell);
         let state = settings.state_dir.clone();
-        let as_root = folders::as_root(shell, "");
-        Self { manifests, config, state, as_root, scheduler, is_of_user, unread }
+        let (reader, way_in) = match &shell.acts_as {
+            // Root needs no other user to type it.
+            Some(owner) => {
+                let line = config.as_deref().filter(|path| !can_be_listed(path));
+                let line = line.and_then(command_for_reading);
+                let doctor = || folders::next(shell, " doctor", None);
+                (format!("{owner}, the owner of the state,"), line.unwrap_or_else(doctor))
+            }
+            None => ("This user".to_owned(), folders::as_root(shell, "")),
+        };
+        Self { manifests, config, state, reader, way_in, scheduler, is_of_user, unread }
     }
 
     /// The page of a user who may not read the state, or the manifests.
     fn denied(&self, scene: &Scene) -> String {
-        let text = "This user has no permission to read certctl's manifests or state:";
+        let text =
+            format!("{} has no permission to read certctl's manifests or state:", self.reader);
         let rows =
             [Line::new("manifests", self.manifests.clone()), Line::new("state", self.state())];
-        let command = format!("  {}\n", self.as_root);
-        wrap(text, "", scene.columns())
+        let command = format!("  {}\n", self.way_in);
+        wrap(&text, "", scene.columns())
             + &lines(&rows, scene.columns())
             + "\n"
             + &heading("Next:", scene)
@@ -107,7 +119,7 @@ impl Place {
 
     /// The state, for people.
     fn state(&self) -> String {
-        let absent = if self.state.exists() { "" } else { " (missing)" };
+        let absent = if is_gone(&self.state) { " (missing)" } else { "" };
         format!("{}{absent}", escape(&self.state.to_string_lossy()))
     }
 
@@ -120,6 +132,10 @@ impl Place {
             Scheduler::Disabled(found) => {
                 let text = format!("{} is not enabled", path(found));
                 line(text).and(enable_timer(self.is_of_user))
+            }
+            Scheduler::Idle(found) => {
+                let text = format!("{}, but systemd does not run here", path(found));
+                line(text).and(line_of_cron(self.is_of_user))
             }
             Scheduler::Absent if self.is_of_user => {
                 line("none found".to_owned()).and(line_of_user())
@@ -415,6 +431,7 @@ impl Found {
                 (Some(Scheduler::Absent), true) => Some(line_of_user()),
                 (Some(Scheduler::Absent), false) => Some(OF_SYSTEMD.to_owned()),
                 (Some(Scheduler::Disabled(_)), is_of_user) => Some(enable_timer(is_of_user)),
+                (Some(Scheduler::Idle(_)), is_of_user) => Some(line_of_cron(is_of_user)),
             };
             steps.extend(line.map(|line| (line, "renew automatically")));
             steps.push(of("status", "one line for each certificate"));
@@ -592,7 +609,8 @@ mod tests {
             manifests: "/etc/certctl".to_owned(),
             config: Some("/etc/certctl".into()),
             state: "/nowhere/state".into(),
-            as_root: "sudo certctl".to_owned(),
+            reader: "This user".to_owned(),
+            way_in: "sudo certctl".to_owned(),
             scheduler,
             is_of_user: false,
             unread: None,
@@ -722,6 +740,10 @@ mod tests {
         let of_user = Place { is_of_user: true, ..place(Some(disabled())) };
         let line = "systemctl --user enable --now certctl.timer";
         assert_eq!(found.next_steps(&of_user, &scene()).remove(0).0, line);
+        let idle = found.page(&place(Some(Scheduler::Idle("/t".into()))), &scene());
+        let cron =
+            "/t, but systemd does not run here:\n                certctl timer print --cron --dir";
+        assert!(idle.contains(cron), "{idle}");
         let page = found.page(&place(Some(disabled())), &scene());
         assert!(page.contains("/t is not enabled: systemctl enable --now certctl.timer"), "{page}");
     }

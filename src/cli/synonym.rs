@@ -13,7 +13,9 @@ use clap::{Arg, Command, CommandFactory as _};
 use super::args::Arguments;
 use super::error::CliError;
 use super::exit::ExitCode;
+use super::report::short;
 use super::timer::has_timer;
+use crate::manifest::{self, Source};
 use crate::trust::quoted;
 
 /// Some words, and where they lead.
@@ -48,11 +50,17 @@ pub(super) fn advice(
         Some(row) => row,
         None => row(word)?,
     };
+    let line = Line::read(words);
+    if let Some((certificate, verb)) = known(word, row, &line, config) {
+        let message = format!("there is no `{word}`: a manifest describes each certificate");
+        let command = format!("certctl {verb} {}", quoted(Path::new(&certificate)));
+        return Some(CliError::new(ExitCode::Usage, message).trying(command));
+    }
     let on_host = of_host(row, has_timer(Path::new("/")));
     let message = format!("there is no `{word}`: {}", on_host.sentence);
     let error = CliError::new(ExitCode::Usage, message);
     Some(if std::ptr::eq(on_host, row) {
-        error.trying(Line::read(words).fill(row.command, config))
+        error.trying(line.fill(row.command, config))
     } else {
         // A command of systemd.
         error.hinted(on_host.command)
@@ -67,6 +75,36 @@ fn of_host(row: &'static Row, has_timer: bool) -> &'static Row {
         ["stop", ..] => &STOP_TIMER,
         _ => &ENABLE_TIMER,
     }
+}
+
+/// The certificate that a name on the line means, and the verb for it: one that is there needs no
+/// manifest first.
+fn known(
+    word: &str,
+    row: &Row,
+    line: &Line,
+    config: Option<&Path>,
+) -> Option<(String, &'static str)> {
+    let name = line.names.first()?;
+    let is_renewal = word == "--renew";
+    if !is_renewal && !["certonly", "-d"].iter().any(|word| row.words.contains(word)) {
+        return None;
+    }
+    let verb = if line.verb.as_deref() == Some("issue") { "issue" } else { "renew" };
+    let found = config.and_then(|config| described(config, name));
+    found.or_else(|| is_renewal.then(|| name.clone())).map(|found| (found, verb))
+}
+
+/// The Certificate of this name, or for this DNS name, that a folder of manifests has.
+fn described(config: &Path, name: &str) -> Option<String> {
+    let source = Source::Directory(config.to_owned());
+    let loaded = manifest::load(&[source], &manifest::Options::default());
+    let mut certificates = loaded.certificates.iter();
+    let found = certificates.find(|one| {
+        one.metadata.name == name
+            || one.spec.dns_names.iter().any(|dns_name| dns_name.to_string() == name)
+    })?;
+    Some(short(&found.metadata.key()))
 }
 
 fn row(word: &str) -> Option<&'static Row> {
@@ -169,6 +207,10 @@ impl Line {
         if let [kind, _, ..] = line.targets.as_slice()
             && KINDS.contains(&kind.as_str())
         {
+            line.targets.remove(0);
+        }
+        // `certificate list`: the noun first.
+        if line.verb.is_none() && line.targets.first().is_some_and(|it| LISTS.contains(&&**it)) {
             line.targets.remove(0);
         }
         line
@@ -366,9 +408,15 @@ const ROWS: &[Row] = &[
         command: "certctl create certificate {names} --into {config}",
     },
     Row {
-        words: &["delete", "remove", "rm", "uninstall", "--remove"],
+        words: &["delete", "remove", "rm", "--remove"],
         sentence: "`forget` stops managing a certificate and leaves its files; `revoke` revokes it",
         command: "certctl forget {name}",
+    },
+    Row {
+        words: &["uninstall", "--uninstall"],
+        sentence: "the package manager that installed certctl removes it, and leaves certificates \
+                   and keys; to show where it is",
+        command: "certctl version -v",
     },
     Row {
         words: &["register", "--register-account", "--register"],
@@ -395,7 +443,7 @@ const ROWS: &[Row] = &[
         words: &["install", "reinstall", "--install-cert", "--installcert", "--deploy"],
         sentence: "`issue` writes the files and runs the hooks that the Certificate names; to do \
                    that again",
-        command: "certctl deploy {targets}",
+        command: "certctl deploy --again {targets}",
     },
     Row {
         words: &["--deploy-hook", "--post-hook", "--renew-hook", "--reloadcmd", "--renewhook"],
@@ -490,7 +538,7 @@ const ROWS: &[Row] = &[
         command: "certctl version -v",
     },
     Row {
-        words: &["--list", "--info", "info"],
+        words: &["--list", "--info", "info", "ps"],
         sentence: "to show all certificates, or one",
         command: "certctl status {targets}",
     },
@@ -510,20 +558,20 @@ const ROWS: &[Row] = &[
         command: "certctl timer print --systemd",
     },
     Row {
-        words: &["stop", "disable", "ps"],
+        words: &["stop", "disable"],
         sentence: PRINT_TIMER,
         command: "certctl timer print --systemd",
     },
     Row {
         words: &["reload", "restart"],
         sentence: "`deploy` writes the outputs and runs the hooks and reloads of a certificate again",
-        command: "certctl deploy {targets}",
+        command: "certctl deploy --again {targets}",
     },
     Row {
         words: &["logs", "log", "events"],
-        sentence: "`status` shows the history of a certificate; a run logs to stderr, which cron \
+        sentence: "`describe` shows the events of a certificate; a run logs to stderr, which cron \
                    mails and systemd keeps (journalctl -u certctl)",
-        command: "certctl status {name}",
+        command: "certctl describe {name}",
     },
     Row {
         words: &["config", "settings", "show-config"],
@@ -570,7 +618,7 @@ const ROWS: &[Row] = &[
         words: &["restore", "revert", "undo"],
         sentence: "`rollback` goes back to the previous certificate and key; to show the revisions \
                    first",
-        command: "certctl describe {name}",
+        command: "certctl status request",
     },
     Row {
         words: &["verify"],
@@ -637,6 +685,7 @@ mod tests {
             assert_eq!(command(word, true), "systemctl enable --now certctl.timer", "{word}");
         }
         assert_eq!(command("stop", true), "systemctl disable --now certctl.timer");
+        assert_eq!(command("ps", true), command("ps", false));
         assert_eq!(command("logs", true), command("logs", false));
         assert_eq!(of_host(&GROUPS[1], true).command, "systemctl enable --now certctl.timer");
     }
@@ -718,8 +767,8 @@ mod tests {
         for (line, command) in [
             ("certctl enhance", &*format!("{create} DNSNAME --reload nginx")),
             ("certctl issue --nginx", &*format!("{create} DNSNAME --reload nginx")),
-            ("certctl install web", "certctl deploy web"),
-            ("certctl --install-cert -d a.example", "certctl deploy"),
+            ("certctl install web", "certctl deploy --again web"),
+            ("certctl --install-cert -d a.example", "certctl deploy --again"),
             ("certctl issue --webroot", &*format!("{create} DNSNAME --webroot FOLDER")),
             ("certctl issue -w /srv/www", &*format!("{create} DNSNAME --webroot /srv/www")),
             ("certctl renew --cert-name web", "certctl renew web"),
@@ -758,7 +807,7 @@ mod tests {
             ("certctl issue web --force", "certctl renew web"),
             ("certctl renew --force-renewal", "certctl renew NAME"),
             ("certctl --cron", "certctl issue"),
-            ("certctl --renew -d a.example", "certctl issue"),
+            ("certctl --renew -d a.example", "certctl renew a.example"),
             ("certctl --renew-all", "certctl issue"),
             ("certctl --list", "certctl status"),
             ("certctl info web", "certctl status web"),
@@ -767,7 +816,10 @@ mod tests {
             ("certctl self-update", "certctl version -v"),
             ("certctl --force", "certctl renew NAME"),
             ("certctl update web", "certctl issue web"),
-            ("certctl logs web", "certctl status web"),
+            ("certctl logs web", "certctl describe web"),
+            ("certctl events web", "certctl describe web"),
+            ("certctl ps", "certctl status"),
+            ("certctl uninstall", "certctl version -v"),
             ("certctl create www.example.com", "certctl create certificate www.example.com"),
             ("certctl create web", "certctl create certificate DNSNAME"),
             ("certctl list -a", "certctl status -o wide"),
@@ -781,11 +833,37 @@ mod tests {
     }
 
     #[test]
+    fn a_name_of_a_certificate_that_is_there_leads_to_its_verb() {
+        let config = tempfile::tempdir().unwrap();
+        let mut file = std::fs::File::create(config.path().join("web.yaml")).unwrap();
+        let text = "apiVersion: cert-manager.io/v1\nkind: Certificate\nmetadata: {name: web}\nspec: \
+                    {secretName: web, dnsNames: [a.example], issuerRef: {name: ca}}\n";
+        std::io::Write::write_all(&mut file, text.as_bytes()).unwrap();
+        let said = |line: &str| {
+            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            let refusal = Arguments::command().try_get_matches_from(&words).unwrap_err();
+            advice(&refusal, &words, Some(config.path())).unwrap().hint.unwrap().to_string()
+        };
+        for (line, command) in [
+            ("certctl certonly -d a.example", "certctl renew web"),
+            ("certctl certonly -d web --nginx", "certctl renew web"),
+            ("certctl --renew -d a.example", "certctl renew web"),
+            ("certctl --renew -d b.example", "certctl renew b.example"),
+            ("certctl issue -d a.example", "certctl issue web"),
+        ] {
+            assert_eq!(said(line), command, "{line}");
+        }
+        assert!(said("certctl certonly -d b.example").starts_with("certctl create certificate b."));
+    }
+
+    #[test]
     fn a_noun_or_a_wish_in_place_of_a_verb_leads_to_the_command_for_it() {
         let create = "certctl create certificate";
         for (line, command) in [
             ("certctl cert web", "certctl status web"),
             ("certctl certificate", "certctl status"),
+            ("certctl certificate list", "certctl status"),
+            ("certctl reload web", "certctl deploy --again web"),
             ("certctl order", "certctl status order"),
             ("certctl orders web-1-1", "certctl status order web-1-1"),
             ("certctl challenges", "certctl status challenge"),
@@ -803,11 +881,11 @@ mod tests {
             ("certctl hooks", "certctl help hooks"),
             ("certctl standalone", "certctl create issuer letsencrypt"),
             ("certctl webroot", &*format!("{create} DNSNAME --webroot FOLDER")),
-            ("certctl reinstall", "certctl deploy"),
+            ("certctl reinstall", "certctl deploy --again"),
             ("certctl rotate web", "certctl renew web"),
             ("certctl sync", "certctl issue"),
             ("certctl reconcile", "certctl issue"),
-            ("certctl revert web", "certctl describe web"),
+            ("certctl revert web", "certctl status request"),
             ("certctl account delete letsencrypt", "certctl account show"),
             ("certctl -v account remove letsencrypt", "certctl account show"),
             ("certctl account activate", "certctl account show"),

@@ -12,6 +12,7 @@ use super::run::on_one_thread;
 use super::shell::Shell;
 use crate::manifest::{self, Loaded, Source};
 use crate::resource::NamespacedName;
+use crate::trust::{can_be_read, own_group, quoted};
 use crate::workspace::target::NameTarget;
 use crate::workspace::{Request, Scope, Targets, Workspace};
 
@@ -68,9 +69,27 @@ pub(crate) fn targets(
     let selection = workspace.select(request);
     show(shell, &selection.loaded);
     if selection.is_refused() {
-        return Err(refused(&selection.loaded));
+        let error = refused(&selection.loaded);
+        return Err(match command_for_copies(shell, request) {
+            Some(line) => error.hinted(line),
+            None => error,
+        });
     }
     Ok(workspace.targets(request, selection)?)
+}
+
+/// The command that copies the named files which root may read, and the owner of the state may not,
+/// into the config directory: there the later runs find them, too.
+fn command_for_copies(shell: &Shell, request: &Request) -> Option<String> {
+    shell.acts_as.as_ref()?;
+    let config = shell.environment.config_dir(shell.global.config_dir.as_deref()).ok()?.path;
+    let files = request.sources.iter().filter_map(|source| match source {
+        Source::File(path) if !manifest::is_gone(path) && !can_be_read(path) => Some(quoted(path)),
+        Source::File(_) | Source::Directory(_) | Source::Stdin(_) => None,
+    });
+    let files: Vec<String> = files.collect();
+    let (group, config) = (own_group(), quoted(&config.join("")));
+    (!files.is_empty()).then(|| format!("install -m 0640 -g {group} {} {config}", files.join(" ")))
 }
 
 /// Prints every diagnostic, and with -v the skipped objects.

@@ -1,5 +1,6 @@
 //! `certctl validate`: manifests, offline; the state says who owns a Secret that several want.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -65,37 +66,49 @@ impl VerbArgs for ValidateArgs {
 pub(crate) fn validate(args: &ValidateArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
     let request = request(shell, &args.targets)?;
     let has_names = !request.names.is_empty();
-    let mut sources = request.sources.clone();
-    sources.extend(shell.files()?);
+    let mut named = request.sources.clone();
+    named.extend(shell.files()?);
+    let is_of_files = !named.is_empty() && !has_names;
+    let mut sources = named.clone();
     sources.extend(recorded(shell, &request));
-    // A name is looked up wherever a run reads manifests.
-    if sources.is_empty() || has_names {
-        let config = shell.environment.config_dir(shell.global.config_dir.as_deref())?;
-        if config.path.exists() {
+    // A name, and what a file refers to, is looked up wherever a run reads manifests.
+    match shell.environment.config_dir(shell.global.config_dir.as_deref()) {
+        Ok(config) if !manifest::is_gone(&config.path) => {
             sources.push(Source::Directory(config.path));
-        } else if sources.is_empty() {
-            return nothing_there(args, shell, &config.path);
         }
+        Ok(config) if sources.is_empty() => return nothing_there(args, shell, &config.path),
+        Err(error) if !is_of_files => return Err(error.into()),
+        Ok(_) | Err(_) => {}
     }
-    let places: Vec<String> = sources.iter().filter_map(place).collect();
+    let asked = if is_of_files { &named } else { &sources };
+    let places: Vec<String> = asked.iter().filter_map(place).collect();
     let mut manifests = Manifests::default();
     let mut loaded = manifests.load(&sources);
+    let whole = files_of(&manifests.load(if is_of_files { &named } else { &request.sources }));
+    if is_of_files {
+        manifest::prefer(&mut loaded, &whole);
+    }
     let settings = shell.settings().ok();
     manifest::check_references_of(&mut loaded, |conflict| {
         let known = on_one_thread(Box::pin(owner(settings.clone()?, conflict)));
         known.ok().flatten()
     });
-    if has_names {
-        let named = manifests.load(&request.sources).files.into_iter().collect();
-        narrow(&mut loaded, &request.names, &named, shell.global.namespace())?;
+    if has_names || is_of_files {
+        narrow(&mut loaded, &request.names, &whole, shell.global.namespace())?;
     }
     let unmet = shell.settings_at(PathBuf::new())?.unmet(&loaded);
     loaded.diagnostics.extend(unmet);
     let placeholders = manifest::placeholders(&loaded);
     loaded.diagnostics.extend(placeholders);
-    let idle = loaded.holding_nothing(&sources);
+    let idle = loaded.holding_nothing(asked);
     loaded.diagnostics.extend(idle);
     report(args, shell, &loaded, &places)
+}
+
+/// The files that were read, and those that cannot be.
+fn files_of(loaded: &Loaded) -> BTreeSet<PathBuf> {
+    let wrong = loaded.diagnostics.iter().map(|found| &found.path);
+    loaded.files.iter().chain(wrong).cloned().collect()
 }
 
 /// There is no config directory, and nothing else is named.

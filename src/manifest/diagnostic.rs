@@ -66,6 +66,9 @@ pub enum Blocks {
     Object(ObjectId),
 }
 
+/// The code of what cannot be read.
+const UNREAD: &str = "E0001";
+
 /// One diagnostic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
@@ -128,6 +131,11 @@ impl Diagnostic {
     /// Whether it is an error.
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
+    }
+
+    /// Whether it is about a file or a folder that cannot be read.
+    pub fn is_unread(&self) -> bool {
+        self.code == UNREAD
     }
 
     /// The message prefixed with its field, unless the message already names it.

@@ -1,7 +1,7 @@
 //! Reads a file of limited size: a regular one, without blocking, or a FIFO that the user named.
 
 use std::fs::{File, Metadata};
-use std::io::Read as _;
+use std::io::{ErrorKind, Read as _};
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
 
@@ -36,6 +36,12 @@ impl From<TrustError> for ReadError {
             | TrustError::Link { .. } => Self::Untrusted(error),
         }
     }
+}
+
+/// Whether there is no such file. One that cannot be looked at may be there.
+pub fn is_gone(path: &Path) -> bool {
+    let found = std::fs::metadata(path);
+    found.is_err_and(|error| matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory))
 }
 
 /// Reads a regular file of at most `limit` bytes, and returns its metadata too.

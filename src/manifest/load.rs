@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs::Metadata;
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use std::sync::Arc;
 use zeroize::Zeroizing;
 
 use crate::resource::{Certificate, Issuer, NamespacedName, Origin};
-use crate::trust::{TrustError, Walk, check_secret};
+use crate::trust::{TrustError, Walk, check_secret, closed_above, command_for_reading, own_user};
 
 use super::builder::parse;
 use super::certificate::Places;
@@ -210,7 +211,9 @@ impl Manifests {
                 Source::Directory(path) => match checked_listing(path) {
                     Ok(files) => files.iter().map(|file| self.file(file, read_regular)).collect(),
                     Err(error) => {
-                        loaded.distrust(path, &error);
+                        let mut folder = Loaded::default();
+                        folder.distrust(path, &error);
+                        loaded.add(&folder);
                         Vec::new()
                     }
                 },
@@ -276,6 +279,10 @@ fn read_file(path: &Path, read: Read, options: &Options) -> (Loaded, Option<Meta
             loaded.refuse(path, "E0002", format!("the file is larger than {limit} KiB"));
             return (loaded, None);
         }
+        Err(ReadError::Io(error)) if error.kind() == ErrorKind::PermissionDenied => {
+            loaded.deny(path, &error);
+            return (loaded, None);
+        }
         Err(error @ (ReadError::Io(_) | ReadError::NotRegular)) => {
             loaded.refuse(path, "E0001", format!("cannot read: {error}"));
             if let Some(refusal) = loaded.diagnostics.last_mut() {
@@ -323,7 +330,7 @@ pub fn is_listed(path: &Path) -> bool {
 }
 
 /// The manifests of a folder, by name.
-pub(crate) fn listing(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+pub(crate) fn listing(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder)? {
         let path = entry?.path();
@@ -361,8 +368,30 @@ impl Loaded {
         }
     }
 
+    /// What this user may not read: the file, or the first folder on the way that is closed.
+    fn deny(&mut self, path: &Path, error: &io::Error) {
+        let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let closed = closed_above(&whole);
+        let user = own_user();
+        self.refuse(
+            closed.unwrap_or(path),
+            "E0001",
+            format!("user {user} cannot read it: {error}"),
+        );
+        let help = command_for_reading(path).or_else(|| {
+            let home = closed?.display();
+            Some(format!("{home} is closed to {user}: keep manifests in another folder"))
+        });
+        if let Some(refusal) = self.diagnostics.last_mut() {
+            refusal.help = help;
+        }
+    }
+
     fn distrust(&mut self, path: &Path, error: &TrustError) {
         if let TrustError::Io { source, .. } = error {
+            if source.kind() == ErrorKind::PermissionDenied {
+                return self.deny(path, source);
+            }
             return self.refuse(path, "E0001", format!("cannot read: {source}"));
         }
         let refusal = Diagnostic::about_file(path.to_path_buf(), "E0011", error.to_string());
@@ -378,7 +407,10 @@ impl Loaded {
         self.skipped.extend_from_slice(&file.skipped);
         self.flawed.extend_from_slice(&file.flawed);
         self.misread.extend(file.misread.iter().cloned());
-        self.diagnostics.extend_from_slice(&file.diagnostics);
+        // Of many files in one closed folder, the folder is told once.
+        let is_new = |found: &&Diagnostic| !found.is_unread() || !self.diagnostics.contains(found);
+        let found: Vec<Diagnostic> = file.diagnostics.iter().filter(is_new).cloned().collect();
+        self.diagnostics.extend(found);
         self.files.extend_from_slice(&file.files);
         self.documents += file.documents;
         self.blocked.extend(file.blocked.iter().cloned());

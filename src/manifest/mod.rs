@@ -42,8 +42,8 @@ mod url;
 mod validity;
 
 pub use diagnostic::{Blocks, Diagnostic, Mark, ObjectId, Severity, count, joined};
-pub use file::ReadError;
 pub(crate) use file::read_regular;
+pub use file::{ReadError, is_gone};
 pub(crate) use load::listing;
 pub use load::{Conflict, Loaded, Manifests, Options, Source, is_listed, load};
 pub use name::is_secret_key;

@@ -493,6 +493,11 @@ impl Check<'_> {
             .take(MAX_LISTED)
             .map(|issuer| format!("`{}` ({})", issuer.metadata.name, place(&issuer.origin)))
             .collect();
+        let mut unread = self.loaded.diagnostics.iter().filter(|found| found.is_unread());
+        if let Some(unread) = unread.next() {
+            let path = unread.path.display();
+            return sink.add(draft.help(format!("it may be in {path}, which cannot be read")));
+        }
         sink.add(draft.help(if there.is_empty() {
             "certctl read none: name its file, too, or put it into the config directory; to make \
              one: certctl create issuer"

@@ -18,14 +18,14 @@ use super::rule::quoted;
 pub struct Remedy {
     /// The command.
     pub line: String,
-    /// As the end of a sentence; `None` where the command can just be run.
+    /// As a comment behind it; `None` where the command can just be run.
     pub look: Option<&'static str>,
 }
 
 impl fmt::Display for Remedy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.line)?;
-        self.look.map_or(Ok(()), |look| write!(f, ", {look}"))
+        self.look.map_or(Ok(()), |look| write!(f, " # {look}"))
     }
 }
 
@@ -109,6 +109,38 @@ pub fn command_for_denied(path: &Path) -> Option<Remedy> {
     None
 }
 
+/// The command by which root lets this process read what the system denied it: the first entry on
+/// the way to `path` that is closed to it. What others use stays as it is for them. `None` where
+/// this process is root, or the entry is the home of a user.
+pub fn command_for_reading(path: &Path) -> Option<String> {
+    if rustix::process::geteuid().is_root() {
+        return None;
+    }
+    if let Some(Remedy { line, look: None }) = command_for_denied(path) {
+        return Some(line);
+    }
+    let path = std::path::absolute(path).ok()?;
+    let at = closed_above(&path).unwrap_or(&path);
+    let found = at.metadata().ok()?;
+    if is_home(at, found.uid()) {
+        return None;
+    }
+    let letters = if found.is_dir() { "rx" } else { "r" };
+    // No user but root has the rights of its group.
+    let is_unshared = found.uid() == 0 && (found.gid() == 0 || found.mode() & 0o070 == 0);
+    if !is_unshared {
+        return Some(command_for_shared(at, letters));
+    }
+    let (sudo, group, at) = (sudo(), own_group(), quoted(at));
+    Some(format!("{sudo}chgrp {group} {at} && {sudo}chmod g+{letters} {at}"))
+}
+
+/// Whether a folder is the home of its owner.
+fn is_home(folder: &Path, owner: u32) -> bool {
+    let known = User::from_uid(Uid::from_raw(owner)).ok().flatten();
+    known.is_some_and(|known| known.dir == folder)
+}
+
 /// The command that gives an entry of another user to this one. What root made is trusted; all else
 /// is to be looked at first.
 pub fn command_for_foreign(path: &Path, owner: u32, user: u32) -> Remedy {
@@ -164,6 +196,11 @@ pub fn can_be_searched(folder: &Path) -> bool {
 /// Whether this process may list a folder, too.
 pub fn can_be_listed(folder: &Path) -> bool {
     may(folder, Access::READ_OK | Access::EXEC_OK)
+}
+
+/// Whether this process may read a file.
+pub fn can_be_read(file: &Path) -> bool {
+    may(file, Access::READ_OK)
 }
 
 fn may(folder: &Path, access: Access) -> bool {

@@ -146,11 +146,11 @@ impl TrustError {
             )),
             Self::Writable { path, is_folder, .. } => {
                 let what = if *is_folder { "what is in it" } else { "what it says" };
-                Some(format!("chmod go-w {}, after a look at {what}", quoted(path)))
+                Some(format!("chmod go-w {} # after a look at {what}", quoted(path)))
             }
             Self::Open { path, mode } if mode & 0o022 != 0 => {
                 let path = quoted(path);
-                Some(format!("chmod g-w,o-rwx {path}, after a look at what it says"))
+                Some(format!("chmod g-w,o-rwx {path} # after a look at what it says"))
             }
             Self::Open { path, .. } => Some(format!("chmod g-w,o-rwx {}", quoted(path))),
         }

@@ -103,10 +103,10 @@ fn no_remedy_gives_away_what_another_user_wrote() {
              right in its place",
             "look at what is in '/a b', user 7 could have put anything there; then copy what is \
              right to a new folder",
-            "chmod go-w '/a b', after a look at what it says",
-            "chmod go-w '/a b', after a look at what is in it",
+            "chmod go-w '/a b' # after a look at what it says",
+            "chmod go-w '/a b' # after a look at what is in it",
             "chmod g-w,o-rwx '/a b'",
-            "chmod g-w,o-rwx '/a b', after a look at what it says",
+            "chmod g-w,o-rwx '/a b' # after a look at what it says",
         ]
     );
 }

@@ -19,7 +19,7 @@ use crate::controller::trigger;
 use crate::engine::inputs::{input_digest, names_of, solver_for};
 use crate::engine::{Goal, Task};
 use crate::manifest::{
-    self, Blocks, Conflict, Diagnostic, Loaded, Manifests, ObjectId, SecretSource, Source,
+    self, Blocks, Conflict, Diagnostic, Loaded, Manifests, ObjectId, SecretSource, Source, is_gone,
 };
 use crate::resource::{
     Certificate, CertificateSpec, Issuer, IssuerKind, IssuerRef, Metadata, NamespacedName,
@@ -73,8 +73,8 @@ impl Workspace {
     pub fn select(&mut self, request: &Request) -> Selection {
         let is_named = !request.sources.is_empty();
         let is_scoped = self.scope != Scope::All;
-        let named: BTreeSet<PathBuf> =
-            self.manifests.load(&request.sources).files.into_iter().collect();
+        let asked = self.manifests.load(&request.sources);
+        let named: BTreeSet<PathBuf> = asked.files.into_iter().collect();
         let mut sources = request.sources.clone();
         sources.extend(self.configured());
         let mut orphans = Vec::new();
@@ -85,7 +85,7 @@ impl Workspace {
             let mut there: HashMap<&Path, bool> = HashMap::new();
             for (name, record) in self.outlines() {
                 match record.manifest {
-                    Some(path) if !*there.entry(path).or_insert_with(|| path.exists()) => {
+                    Some(path) if !*there.entry(path).or_insert_with(|| !is_gone(path)) => {
                         orphans.push((name.clone(), path.clone()));
                     }
                     manifest => {
@@ -94,7 +94,7 @@ impl Workspace {
                     }
                 }
             }
-            let there = paths.into_iter().filter(|(path, _)| path.exists());
+            let there = paths.into_iter().filter(|(path, _)| !is_gone(path));
             let listed = |path: &PathBuf| {
                 if is_scoped { self.as_listed(path) } else { path.clone() }
             };
@@ -109,9 +109,12 @@ impl Workspace {
         manifest::explain_remembered(&mut loaded, &remembered);
         // All checks are done.
         loaded.places.clear();
-        let stops = |found: &Diagnostic| {
-            found.is_error() && is_named && (named.contains(&found.path) || !found.path.exists())
+        let is_of_named = |found: &Diagnostic| {
+            named.contains(&found.path)
+                || asked.diagnostics.iter().any(|one| one.path == found.path)
+                || is_gone(&found.path)
         };
+        let stops = |found: &Diagnostic| found.is_error() && is_named && is_of_named(found);
         let is_refused = loaded.diagnostics.iter().any(stops);
         Selection { loaded, named, orphans, is_refused }
     }
@@ -126,7 +129,7 @@ impl Workspace {
         if matches!(self.scope, Scope::Only(_)) {
             return Vec::new();
         }
-        let config = self.settings.config_dir.iter().filter(|path| path.is_dir());
+        let config = self.settings.config_dir.iter().filter(|path| !is_gone(path));
         let files = self.settings.files.iter().cloned();
         files.chain(config.cloned().map(Source::Directory)).collect()
     }
@@ -205,7 +208,10 @@ impl Workspace {
             }
             let manifest = self.outline(&name).and_then(|record| record.manifest.cloned());
             Err(match mistake_of(&name, manifest.as_deref(), loaded) {
-                Some(path) => TargetError::Invalid { name, manifest: path.to_owned() },
+                Some(found) if found.is_unread() => {
+                    TargetError::Unread { name, place: found.path.clone() }
+                }
+                Some(found) => TargetError::Invalid { name, manifest: found.path.clone() },
                 None => TargetError::WithoutManifest { name, manifest },
             })
         });
@@ -219,7 +225,7 @@ impl Workspace {
         });
         let files: BTreeSet<&PathBuf> = known
             .flat_map(|(_, record)| record.manifest.into_iter().chain(record.references))
-            .filter(|path| path.exists())
+            .filter(|path| !is_gone(path))
             .collect();
         files.into_iter().cloned().collect()
     }
@@ -500,6 +506,9 @@ pub fn narrow(
     });
     loaded.certificates.retain(|one| is_wanted(one));
     loaded.issuers.retain(is_used);
+    // The text of a file has the number of the file.
+    let mut stays = loaded.files.iter().map(|path| files.contains(path));
+    loaded.texts.retain(|_| stays.next().unwrap_or(true));
     loaded.files.retain(|path| files.contains(path));
     Ok(())
 }
@@ -509,16 +518,21 @@ fn mistake_of<'a>(
     name: &NamespacedName,
     recorded: Option<&Path>,
     loaded: &'a Loaded,
-) -> Option<&'a Path> {
+) -> Option<&'a Diagnostic> {
     let id = ObjectId { kind: "Certificate".to_owned(), key: name.clone() };
-    let is_there = |found: &Diagnostic| absolute(&found.path).as_deref() == recorded;
+    let is_there = |found: &Diagnostic| recorded.is_some_and(|path| is_about(found, path));
     let mut errors = loaded.diagnostics.iter().filter(|found| found.is_error());
-    let found = errors.find(|found| match &found.blocks {
+    errors.find(|found| match &found.blocks {
         Blocks::Object(of) => *of == id,
-        Blocks::File | Blocks::Document => recorded.is_some() && is_there(found),
+        Blocks::File | Blocks::Document => is_there(found),
         Blocks::Nothing => false,
-    });
-    found.map(|found| found.path.as_path())
+    })
+}
+
+/// Whether an error is about this file, or about a folder above it that cannot be read.
+pub(super) fn is_about(found: &Diagnostic, manifest: &Path) -> bool {
+    let is_it = |path: &Path| path == manifest || (found.is_unread() && manifest.starts_with(path));
+    absolute(&found.path).is_some_and(|path| is_it(&path))
 }
 
 /// The pair in the Secret manifest that a Certificate names, as exported from a cluster.

@@ -8,13 +8,13 @@ use jiff::{SignedDuration, Timestamp};
 use super::ledgers::Ledgers;
 use super::open::Workspace;
 use super::outline::Outline;
-use super::selection::Targets;
+use super::selection::{Targets, is_about};
 use super::view::{CertificateView, IssuerView, Mistake};
 use crate::controller::{Intervals, alert, backoff, deploy, limit, readiness, renewal, revocation};
 use crate::engine::inputs::account_id;
 use crate::engine::ports::{Lock, StoreError};
 use crate::engine::{Seen, Task, live_files, look, published_pair};
-use crate::manifest::{Blocks, Diagnostic, ObjectId};
+use crate::manifest::{Blocks, Diagnostic, ObjectId, is_gone};
 use crate::resource::{
     Account, AccountIdentity, Certificate, CertificateRequest, DeployStep, Event, Issuer,
     NamespacedName, Spent,
@@ -376,12 +376,10 @@ impl Workspace {
 /// The error that makes a certificate's manifest unusable: its own, else the first one of the file,
 /// else the first of an object it refers to.
 fn mistake(targets: &Targets, key: &NamespacedName, record: Outline<'_>) -> Option<Mistake> {
-    let manifest = record.manifest.filter(|path| path.exists())?;
+    let manifest = record.manifest.filter(|path| !is_gone(path))?;
     let id = ObjectId { kind: "Certificate".to_owned(), key: key.clone() };
     let is_own = |found: &&Diagnostic| found.blocks == Blocks::Object(id.clone());
-    let is_in_it = |found: &&Diagnostic| {
-        std::fs::canonicalize(&found.path).is_ok_and(|path| path == *manifest)
-    };
+    let is_in_it = |found: &&Diagnostic| is_about(found, manifest);
     let errors = || targets.loaded.diagnostics.iter().filter(|found| found.is_error());
     let is_blocked = targets.loaded.blocked.contains(&id);
     let found = errors().find(is_own).or_else(|| errors().find(is_in_it));

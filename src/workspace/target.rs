@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-use crate::manifest::nearest_by;
+use crate::manifest::{is_gone, nearest_by};
 use crate::resource::{Certificate, NamespacedName, is_dns_label, is_dns_subdomain};
 
 /// One parsed argument.
@@ -213,6 +213,9 @@ pub enum TargetError {
     /// Its manifest is there, and cannot be used.
     #[error("`{name}` has a mistake in its manifest {}: nothing is done for it", .manifest.display())]
     Invalid { name: NamespacedName, manifest: PathBuf },
+    /// Its manifest, or a folder above that, cannot be read by this user.
+    #[error("`{name}` is known from earlier runs, and {} cannot be read", .place.display())]
+    Unread { name: NamespacedName, place: PathBuf },
     /// A bare name that exists in several namespaces.
     #[error("`{name}` is in several namespaces: {}", join(.found))]
     Several {
@@ -241,7 +244,7 @@ impl TargetError {
 fn gone(manifest: Option<&Path>) -> String {
     match manifest {
         None => "its manifest was read from standard input".to_owned(),
-        Some(path) if path.exists() => format!("its manifest {} no longer has it", path.display()),
+        Some(path) if !is_gone(path) => format!("its manifest {} no longer has it", path.display()),
         Some(path) => format!("its manifest {} no longer exists", path.display()),
     }
 }

@@ -77,6 +77,8 @@ pub struct Mistake {
     pub path: PathBuf,
     /// The line, counted from 1; 0 when the error concerns the whole file.
     pub line: usize,
+    /// Whether it is that the file, or a folder above it, cannot be read.
+    pub is_unread: bool,
 }
 
 impl Mistake {
@@ -87,6 +89,7 @@ impl Mistake {
             message: found.headline(),
             path: found.path.clone(),
             line: found.line,
+            is_unread: found.is_unread(),
         }
     }
 }

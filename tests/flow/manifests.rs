@@ -309,3 +309,21 @@ fn a_mistake_in_an_issuer_is_told_once_for_all_its_certificates() {
     let run = world.run(&["issue", "--log-format", "json"]).ends_in(3);
     assert_eq!(run.stderr.matches("\"E0202\"").count(), 3, "{}", run.stderr);
 }
+
+#[test]
+fn a_file_is_validated_with_what_it_refers_to_and_without_the_other_manifests() {
+    let world = World::prepared(&[CertificateYaml::new("web"), CertificateYaml::new("other")]);
+    let broken = CertificateYaml::new("other").to_string().replace("dnsNames", "dnsNam");
+    world.write("config/other.yaml", &broken);
+    let draft = world.write("draft.yaml", &CertificateYaml::new("draft"));
+    let copy =
+        world.write("copy.yaml", &CertificateYaml::new("web").for_names(&["more.example.test"]));
+    for file in [draft, copy, world.path("config/web.yaml")] {
+        let run = world.run(&["validate", file.to_str().unwrap()]).ends_in(0);
+        assert!(!run.stderr.contains("other"), "{}", run.stderr);
+    }
+    // An issuer that is nowhere is none.
+    let lost = world.write("lost.yaml", &CertificateYaml::new("lost").issued_by("nobody"));
+    world.run(&["validate", lost.to_str().unwrap()]).ends_in(3).says("`nobody` not found");
+    world.run(&["validate"]).ends_in(3).says("other.yaml");
+}

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
-
+use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
 use crate::support::{CertificateYaml, World, finish};
@@ -286,7 +286,7 @@ fn what_is_not_the_owners_in_its_state_ends_in_the_command_that_makes_it_so() {
     says(&[&["issue"], &["plan"]], &format!("chown {OWNER} {state}"));
     // Another user's is not trusted unread.
     chown(world.path("state/secrets"), Some(OWNER + 1), None).unwrap();
-    let look = format!("chown -R {OWNER} {secrets}, after a look at what is in it");
+    let look = format!("chown -R {OWNER} {secrets} # after a look at what is in it");
     let run = world.run(&["doctor", "--offline"]);
     assert!(run.stdout.contains(&look), "{run:?}");
     // Who typed sudo types it again.
@@ -297,4 +297,122 @@ fn what_is_not_the_owners_in_its_state_ends_in_the_command_that_makes_it_so() {
     let run = finish(command.env("SUDO_USER", "me").spawn().unwrap()).ends_in(7);
     run.says(&format!("try: sudo chown -R {OWNER} {secrets}\n"));
     assert_eq!(world.ca.requests(), requests);
+}
+
+/// What a run of root says when the owner of the state may not read a manifest, and the line that
+/// lets it, without an advice that has root type `sudo` or gives up a certificate.
+fn says_unread(world: &World, words: &[&str], code: i32, place: &str, line: &str) {
+    let run = world.run(words).ends_in(code);
+    let text = format!("{}{}", run.stdout, run.stderr);
+    assert!(text.contains(line), "{words:?}: {line}\n{text}");
+    for wrong in
+        ["no longer exists", "forget", "NO MANIFEST", "does not exist", "sudo", "put it into"]
+    {
+        assert!(!text.contains(wrong), "{words:?}: {wrong}\n{text}");
+    }
+    let reader = format!("user {OWNER} cannot read it");
+    if !matches!(words, [] | ["doctor", ..]) {
+        assert!(text.contains(&reader) && text.contains(place), "{words:?}: {reader}\n{text}");
+    }
+}
+
+/// All that show or use the certificates.
+const ALL_VERBS: &[(&[&str], i32)] =
+    &[(&["issue"], 3), (&["plan"], 3), (&["status"], 3), (&["renew", "web"], 3)];
+
+#[test]
+fn a_folder_of_manifests_that_the_owner_may_not_read_is_no_missing_manifest() {
+    let Some(world) = world() else { return };
+    hook(&world, "");
+    world.run(&["issue"]).ends_in(0);
+    let config = world.path("config").display().to_string();
+    mode(&world, "config", 0o700);
+    let line = format!("chgrp {OWNER} {config} && chmod g+rx {config}");
+    for (words, code) in ALL_VERBS {
+        says_unread(&world, words, *code, &config, &line);
+    }
+    says_unread(&world, &[], 0, &config, &line);
+    says_unread(&world, &["doctor", "--offline"], 3, &config, &line);
+    in_a_shell(&line);
+    assert_eq!(fs::metadata(&config).unwrap().mode() & 0o7777, 0o750);
+    world.run(&["status", "--exit-code"]).ends_in(0);
+}
+
+#[test]
+fn a_manifest_that_the_owner_may_not_read_is_no_missing_one() {
+    let Some(world) = world() else { return };
+    hook(&world, "");
+    world.run(&["issue"]).ends_in(0);
+    for name in ["web", "issuer"] {
+        let path = world.path(&format!("config/{name}.yaml")).display().to_string();
+        mode(&world, &format!("config/{name}.yaml"), 0o600);
+        let line = format!("chgrp {OWNER} {path} && chmod g+r {path}");
+        for (words, code) in ALL_VERBS.iter().take(3) {
+            says_unread(&world, words, *code, &path, &line);
+        }
+        in_a_shell(&line);
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o7777, 0o640);
+        world.run(&["status", "--exit-code"]).ends_in(0);
+    }
+    // A group that uses it keeps it.
+    chown(world.path("config/web.yaml"), None, Some(OWNER + 1)).unwrap();
+    let path = world.path("config/web.yaml").display().to_string();
+    world.run(&["issue"]).ends_in(3).says(&format!("setfacl -m u:{OWNER}:r {path}"));
+}
+
+#[test]
+fn a_config_directory_below_one_that_the_owner_may_not_enter_is_not_a_missing_one() {
+    let Some(world) = world() else { return };
+    hook(&world, "");
+    fs::create_dir(world.path("closed")).unwrap();
+    fs::rename(world.path("config"), world.path("closed/config")).unwrap();
+    mode(&world, "closed", 0o700);
+    let closed = world.path("closed").display().to_string();
+    let line = format!("chgrp {OWNER} {closed} && chmod g+rx {closed}");
+    for verb in ["issue", "plan", "status"] {
+        let config = format!("{closed}/config");
+        says_unread(&world, &[verb, "--config-dir", &config], 3, &closed, &line);
+    }
+    assert_eq!(world.ca.requests(), 0);
+}
+
+#[test]
+fn a_file_in_a_home_that_is_named_ends_in_the_command_that_copies_it() {
+    let Some(world) = world() else { return };
+    let home = std::path::Path::new("/root");
+    if !fs::metadata(home).is_ok_and(|found| found.mode() & 0o077 == 0) {
+        return;
+    }
+    let folder = tempfile::tempdir_in(home).unwrap();
+    let path = folder.path().join("mail.yaml");
+    fs::copy(world.path("config/web.yaml"), &path).unwrap();
+    let path = path.display().to_string();
+    let config = world.path("config").display().to_string();
+    for verb in ["issue", "plan"] {
+        let run = world.run(&[verb, &path]).ends_in(3);
+        run.says(&format!("/root is closed to {OWNER}: keep manifests in another folder"))
+            .says(&format!("try: install -m 0640 -g {OWNER} {path} {config}/\n"));
+    }
+    assert_eq!(world.ca.requests(), 0);
+}
+
+#[test]
+fn validate_of_another_user_does_not_take_the_folder_of_an_output() {
+    let Some(world) = world() else { return };
+    let folder = world.path("tls");
+    fs::create_dir(&folder).unwrap();
+    chown(&folder, Some(OWNER), Some(OWNER)).unwrap();
+    let shown = folder.display().to_string();
+    let web = CertificateYaml::new("web").annotation("certctl.io/output-dir", &shown);
+    world.write("config/web.yaml", &web);
+    world.run(&["issue"]).ends_in(0);
+    let config = world.path("config").display().to_string();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_certctl"));
+    command.args(["validate", &config]);
+    world.surround(&mut command);
+    let other = OWNER + 1;
+    let run = finish(command.uid(other).gid(other).spawn().unwrap()).ends_in(3);
+    run.says(&format!(
+        "{shown} is of user {OWNER}: where that user runs certctl, it stays as it is"
+    ));
 }

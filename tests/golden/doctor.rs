@@ -120,7 +120,6 @@ fn a_host_without_a_manifest_is_told_what_to_type_next() {
         .annotation("certctl.io/output-dir", &home.join("out").display().to_string())
         .annotation("certctl.io/output-owner", "root");
     scene.world.write("home/.config/certctl/web.yaml", &web);
-    scene.world.write("home/.config/systemd/user/certctl.timer", "");
     scene.run(&format!("{own} --offline"));
     scene.end();
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use clap::ValueEnum as _;
 
-use super::certificate::CreateCertificateArgs;
+use super::certificate::{CreateCertificateArgs, RefusedProgram};
 use super::dns01::Dns01;
 use super::issuer::CreateIssuerArgs;
 use super::known::Known;
@@ -381,10 +381,16 @@ fn reload(shell: &mut Shell, config: &Path) -> Result<Option<String>, CliError> 
     known.sort();
     let shown = if known.is_empty() { "none yet".to_owned() } else { known.join(", ") };
     let question = format!("Program in hooks.d that reloads your server ({shown})");
-    let answer = optional(shell, &question, ABOUT_RELOAD, |text| {
-        let is_name = text.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
-        is_name.then(|| text.to_owned()).ok_or_else(|| "not a file name".to_owned())
-    })?;
+    let answer = loop {
+        let answer = optional(shell, &question, ABOUT_RELOAD, |text| Ok(text.to_owned()))?;
+        let refused = answer.as_deref().and_then(|text| RefusedProgram::of(text, config));
+        let Some(RefusedProgram { why, line, name }) = refused else { break answer };
+        say(
+            shell,
+            &format!("{why}. To make one, type this in another terminal, then enter {name}:"),
+        );
+        shell.output.talk(Level::Info, &format!("  {}", escape(&line)));
+    };
     if let Some(name) = answer.as_ref().filter(|name| !known.contains(name)) {
         let path = hooks.join(name);
         let (note, line) = match install_example(&path) {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::issuer;
 use super::known::{IssuerName, Known};
 use super::print::{Placed, print, scalar};
 use crate::cli::error::CliError;
@@ -15,9 +16,10 @@ use crate::cli::message::Message;
 use crate::cli::output::escape;
 use crate::cli::owner;
 use crate::cli::shell::Shell;
+use crate::engine::install_example;
 use crate::resource::Obstacle;
 use crate::solver::http01::check_webroot;
-use crate::trust::quoted;
+use crate::trust::{quoted, sudo};
 
 /// `certctl create certificate`.
 #[derive(Debug, Args)]
@@ -57,6 +59,11 @@ pub(super) fn certificate(
         return Err(CliError::new(ExitCode::Usage, message).trying(&line));
     }
     let placed = placed(args, shell)?;
+    let refused = |text| RefusedProgram::of(text, &placed.config);
+    if let Some(RefusedProgram { why, line, name }) = args.reload.as_deref().and_then(refused) {
+        let error = CliError::new(ExitCode::Usage, format!("--reload: {why}"));
+        return Err(error.hinted(format_args!("{line} # then: --reload {name}")));
+    }
     let known = Known::of(&placed, shell);
     let issuer = known.chosen(args.issuer.as_deref())?;
     let text = text(args, &issuer, &placed, &state(shell)?);
@@ -66,9 +73,9 @@ pub(super) fn certificate(
     };
     let code = print(&placed, &text, next, shell)?;
     if let Some(warning) = known.lack(&issuer, &placed) {
-        let verb = format!(" create issuer {}{}", issuer.name, placed.flag());
-        let advice = format!("{}, or another --issuer", folders::next(shell, &verb, None));
-        shell.output.print(&Message::advice(&warning, &advice));
+        let server = if issuer::is_known_ca(&issuer.name) { "" } else { " --server URL" };
+        let verb = format!(" create issuer {}{server}{}", issuer.name, placed.flag());
+        shell.output.print(&Message::advice(&warning, &folders::next(shell, &verb, None)));
     }
     if let Some(folder) = &args.webroot {
         warn_of_webroot(folder, shell)?;
@@ -88,6 +95,52 @@ pub(super) fn warn_of_webroot(folder: &Path, shell: &mut Shell) -> Result<(), Cl
     }
     Ok(())
 }
+
+/// A text that is not the name of a program in `hooks.d`, such as a command.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct RefusedProgram {
+    pub(super) why: String,
+    /// The command that puts a program there which does what the text says, or an example for the
+    /// same server.
+    pub(super) line: String,
+    /// The name of that program.
+    pub(super) name: String,
+}
+
+impl RefusedProgram {
+    /// `None` of a name.
+    pub(super) fn of(text: &str, config: &Path) -> Option<Self> {
+        let is_name = |word: &str| {
+            let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+            !word.is_empty() && !word.starts_with(['.', '-']) && word.chars().all(is_plain)
+        };
+        if is_name(text) || text.contains(char::is_control) {
+            return None;
+        }
+        let mut words = text.split([' ', '/']);
+        let shipped = words.clone().find(|word| SHIPPED.contains(word));
+        let name = shipped.or_else(|| words.rfind(|word| is_name(word))).unwrap_or("reload");
+        let hooks = config.join("hooks.d");
+        let path = hooks.join(name);
+        let why = format!(
+            "`{}` is not the name of a program in {}; there are examples for {}",
+            escape(text),
+            escape(&hooks.to_string_lossy()),
+            SHIPPED.join(", ")
+        );
+        let written = || {
+            let (sudo, path, script) = (sudo(), quoted(&path), text.replace('\'', "'\\''"));
+            format!(
+                "printf '%s\\n' '#!/bin/sh' '{script}' | {sudo}install -D -m 0755 /dev/stdin {path}"
+            )
+        };
+        let line = install_example(&path).unwrap_or_else(written);
+        Some(Self { why, line, name: name.to_owned() })
+    }
+}
+
+/// The servers for which the packages have a program.
+const SHIPPED: &[&str] = &["apache", "dovecot", "haproxy", "nginx", "postfix", "postgresql"];
 
 /// The host of a URL; `None` of what is no URL.
 pub(super) fn host_of_url(text: &str) -> Option<String> {

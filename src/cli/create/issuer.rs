@@ -147,6 +147,11 @@ fn read_bundle(path: &Path) -> Result<Vec<u8>, CliError> {
     Ok(pem)
 }
 
+/// Whether certctl knows the URL of a CA by this name of its Issuer.
+pub(super) fn is_known_ca(name: &str) -> bool {
+    ["letsencrypt", "letsencrypt-staging"].contains(&name)
+}
+
 /// The URL of the CA's directory.
 fn server(args: &CreateIssuerArgs) -> Result<&str, CliError> {
     match (&args.server, args.name.as_str()) {

@@ -90,3 +90,34 @@ fn what_no_manifest_may_hold_is_refused() {
         assert!(check(&text).is_err(), "{words:?}:\n{text}");
     }
 }
+
+#[test]
+fn a_command_to_reload_by_becomes_a_program_of_hooks() {
+    let config = std::path::Path::new("/etc/certctl");
+    let refused = |text: &str| certificate::RefusedProgram::of(text, config);
+    for name in ["nginx", "reload-nginx", "my_hook.sh"] {
+        assert_eq!(refused(name), None, "{name}");
+    }
+    let made = |name: &str, script: &str| {
+        let sudo = crate::trust::sudo();
+        format!(
+            "printf '%s\\n' '#!/bin/sh' '{script}' | {sudo}install -D -m 0755 /dev/stdin \
+             /etc/certctl/hooks.d/{name}"
+        )
+    };
+    for (text, name) in [
+        ("systemctl reload caddy", "caddy"),
+        ("/usr/sbin/nginx -s reload", "nginx"),
+        ("/opt/reload", "reload"),
+    ] {
+        let refused = refused(text).unwrap();
+        assert!(
+            refused.why.starts_with(&format!("`{text}` is not the name of a program in /etc/")),
+            "{}",
+            refused.why
+        );
+        assert_eq!((refused.name.as_str(), refused.line), (name, made(name, text)));
+    }
+    let line = refused("kill -HUP '$(cat pid)'").unwrap().line;
+    assert!(line.contains("'kill -HUP '\\''$(cat pid)'\\''' | "), "{line}");
+}

@@ -15,7 +15,7 @@ use crate::engine::ports::StoreError;
 use crate::manifest::{self, Diagnostic, Loaded};
 use crate::resource::Obstacle;
 use crate::store::{OpenMode, StateDirectory};
-use crate::trust::quoted;
+use crate::trust::{command_for_reading, quoted};
 
 /// The folder of manifests, and `config.toml` in it.
 pub(super) fn config(shell: &Shell) -> Vec<Finding> {
@@ -33,7 +33,11 @@ pub(super) fn config(shell: &Shell) -> Vec<Finding> {
         Err(error) => {
             let obstacle = Obstacle::new(format_args!("cannot read {shown}: {error}"));
             let is_denied = error.kind() == ErrorKind::PermissionDenied;
-            let line = is_denied.then(|| folders::as_root(shell, DOCTOR));
+            // Root needs no other user to type it.
+            let line = match &shell.acts_as {
+                Some(_) => command_for_reading(&config),
+                None => is_denied.then(|| folders::as_root(shell, DOCTOR)),
+            };
             let found = line.map_or(obstacle.clone(), |line| obstacle.command(line));
             return vec![Finding::wrong("config", found)];
         }

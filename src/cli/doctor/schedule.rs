@@ -10,7 +10,8 @@ use crate::cli::shell::Shell;
 use crate::cli::status::{Scene, Verdict};
 use crate::cli::time;
 use crate::cli::timer::{
-    CronDaemon, CronRun, Crontabs, Scheduler, TIMER, enable_timer, line_of_user, masked_unit,
+    CronDaemon, CronRun, Crontabs, Scheduler, TIMER, enable_timer, line_of_cron, line_of_user,
+    masked_unit,
 };
 use crate::resource::Obstacle;
 use crate::trust::quoted;
@@ -55,11 +56,12 @@ pub(super) fn scheduler(shell: &Shell) -> Finding {
     }
     let elsewhere = judged.into_iter().find_map(|(run, missed)| Some((run, missed?)));
     match (&timer, elsewhere) {
-        (Some(Scheduler::Absent), Some((run, missed))) => {
+        (Some(Scheduler::Absent | Scheduler::Idle(_)), Some((run, missed))) => {
             not_these(run, &missed, is_of_user, is_root)
         }
         (Some(Scheduler::Absent), None) => absent(is_of_user, is_root, crontabs.has_unread),
-        (Some(Scheduler::Enabled(_) | Scheduler::Disabled(_)) | None, _) => {
+        (Some(Scheduler::Idle(_)), None)
+        | (Some(Scheduler::Enabled(_) | Scheduler::Disabled(_)) | None, _) => {
             scheduled(timer, is_of_user, now, is_root)
         }
     }
@@ -180,6 +182,11 @@ fn scheduled(timer: Option<Scheduler>, is_of_user: bool, now: Now, is_root: bool
             let obstacle = Obstacle::new(format_args!("{} is not enabled", path.display()));
             Finding::wrong("scheduler", obstacle.command(enable_timer(is_of_user)))
         }
+        Some(Scheduler::Idle(path)) => {
+            let path = path.display();
+            let obstacle = Obstacle::new(format_args!("{path}: systemd does not run here"));
+            Finding::wrong("scheduler", obstacle.command(line_of_cron(is_of_user)))
+        }
         Some(Scheduler::Absent) => absent(is_of_user, is_root, false),
         None => not_checked(),
     }
@@ -283,6 +290,9 @@ mod tests {
         let enable = "systemctl enable --now certctl.timer";
         let of_user = "systemctl --user enable --now certctl.timer";
         let enabled = || Some(Scheduler::Enabled("/certctl.timer".into()));
+        let idle = || Some(Scheduler::Idle("/certctl.timer".into()));
+        let cron = "certctl timer print --cron --dir /etc/cron.d";
+        let cron_of_user = line_of_user();
         let start = "systemctl start certctl.timer";
         let start_of_user = "systemctl --user start certctl.timer";
         let wrong = Verdict::Wrong;
@@ -292,6 +302,8 @@ mod tests {
             (enabled(), false, false, true, Verdict::Well, None),
             (enabled(), false, true, true, wrong, Some(start)),
             (enabled(), true, true, false, wrong, Some(start_of_user)),
+            (idle(), false, false, true, wrong, Some(cron)),
+            (idle(), true, false, false, wrong, Some(&cron_of_user)),
             (None, false, false, true, Verdict::Unknown, None),
         ] {
             let now = if is_stopped { Now::Stopped } else { Now::Runs { next: None } };

@@ -9,7 +9,7 @@ use crate::cli::output::escape;
 use crate::cli::report::short;
 use crate::cli::timer::retry_of_hooks;
 use crate::resource::{Challenge, Phase};
-use crate::trust::quoted;
+use crate::trust::{command_for_reading, quoted};
 use crate::workspace::view::CertificateView;
 
 /// A command, and what it is for.
@@ -57,6 +57,11 @@ fn certctl(verb: &str) -> Hint {
 }
 
 fn validate(view: &CertificateView) -> Vec<Known> {
+    let unread = view.mistake.as_ref().filter(|mistake| mistake.is_unread);
+    if let Some(mistake) = unread {
+        let line = command_for_reading(&mistake.path).map(Hint::Shell);
+        return line.map(|line| (line, "let certctl read it")).into_iter().collect();
+    }
     let path = view.mistake.as_ref().map(|mistake| quoted(&mistake.path)).unwrap_or_default();
     // The manifests of the folders are not looked at.
     vec![(

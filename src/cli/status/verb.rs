@@ -23,6 +23,7 @@ use crate::cli::verb::VerbArgs;
 use crate::cli::verbs::Example;
 use crate::engine::Task;
 use crate::engine::ports::{Clock as _, SystemClock};
+use crate::manifest::{Diagnostic, is_gone};
 use crate::resource::NamespacedName;
 use crate::store;
 use crate::workspace::settings::Settings;
@@ -208,6 +209,9 @@ async fn of_certificates(
     }
     // A table that a filter or a wrong folder empties must not look healthy.
     let attention = is_empty || needs_attention;
+    if targets.loaded.diagnostics.iter().any(Diagnostic::is_unread) {
+        return Ok(ExitCode::Manifest);
+    }
     Ok(if shell.global.exit_code && attention { ExitCode::Attention } else { ExitCode::Done })
 }
 
@@ -218,7 +222,7 @@ const MOST_HELD: usize = 64 << 10;
 fn unread(shell: &Shell, is_empty: bool) -> Option<CliError> {
     let config = shell.environment.config_dir(shell.global.config_dir.as_deref()).ok()?;
     let is_named = matches!(config.source, Source::Flag(_) | Source::Variable(_));
-    if !is_empty || !is_named || config.path.exists() {
+    if !is_empty || !is_named || !is_gone(&config.path) {
         return None;
     }
     let path = config.path.to_string_lossy();
@@ -230,7 +234,7 @@ fn unread(shell: &Shell, is_empty: bool) -> Option<CliError> {
 /// What was read of a table without rows, and what was not.
 fn nothing(settings: &Settings, unread: Option<&str>) -> String {
     let place = |path: &Path| {
-        let absent = if path.exists() { "" } else { " (not there)" };
+        let absent = if is_gone(path) { " (not there)" } else { "" };
         format!("{}{absent}", escape(&path.to_string_lossy()))
     };
     let config = settings.config_dir.as_deref();

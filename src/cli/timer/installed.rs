@@ -21,6 +21,8 @@ pub(crate) enum Scheduler {
     Enabled(PathBuf),
     /// A unit of systemd that is installed and not enabled.
     Disabled(PathBuf),
+    /// A unit of systemd on a host that systemd does not run: nothing starts it.
+    Idle(PathBuf),
     Absent,
 }
 
@@ -39,6 +41,20 @@ impl Scheduler {
 
     /// The timer among them.
     pub(crate) fn timer_of(config: &Directory) -> Option<Self> {
+        Self::unit_of(config).map(|found| found.under(systemd_runs()))
+    }
+
+    /// The same on a host that systemd runs, or not.
+    fn under(self, has_systemd: bool) -> Self {
+        match self {
+            Self::Enabled(path) | Self::Disabled(path) if !has_systemd && path.ends_with(TIMER) => {
+                Self::Idle(path)
+            }
+            found @ (Self::Enabled(_) | Self::Disabled(_) | Self::Idle(_) | Self::Absent) => found,
+        }
+    }
+
+    fn unit_of(config: &Directory) -> Option<Self> {
         match config.source {
             _ if config.path == Path::new(SYSTEM_CONFIG) => Some(Self::of_system(Path::new("/"))),
             Source::Root | Source::Owner => Some(Self::of_system(Path::new("/"))),
@@ -71,7 +87,7 @@ impl Scheduler {
     fn is_timer(&self) -> bool {
         match self {
             Self::Enabled(path) => path.ends_with(TIMER),
-            Self::Disabled(_) | Self::Absent => false,
+            Self::Disabled(_) | Self::Idle(_) | Self::Absent => false,
         }
     }
 
@@ -99,14 +115,21 @@ impl Scheduler {
     }
 }
 
-/// Whether the timer of a package, or of `timer print`, is there, enabled or not.
-pub(crate) fn has_timer(root: &Path) -> bool {
-    unit_in(root, FOLDERS, TIMER).is_some()
+/// The command that makes cron run certctl, where systemd does not.
+pub(crate) fn line_of_cron(is_of_user: bool) -> String {
+    let of_host = || "certctl timer print --cron --dir /etc/cron.d".to_owned();
+    if is_of_user { super::line_of_user() } else { of_host() }
 }
 
-/// Whether a package has a timer.
+/// Whether the timer of a package, or of `timer print`, is there, enabled or not, and systemd can
+/// start it.
+pub(crate) fn has_timer(root: &Path) -> bool {
+    systemd_runs_in(root) && unit_in(root, FOLDERS, TIMER).is_some()
+}
+
+/// Whether a package has a timer, which systemd can start.
 pub(super) fn has_packaged_timer(root: &Path) -> bool {
-    unit_in(root, PACKAGED, TIMER).is_some()
+    systemd_runs_in(root) && unit_in(root, PACKAGED, TIMER).is_some()
 }
 
 /// The command that starts the timer now and at each boot.
@@ -124,6 +147,15 @@ pub(crate) fn leaves_hooks_to_unit(shell: &Shell) -> bool {
     is_usual && is_of_user() && has_reload_unit(Path::new("/"))
 }
 
+/// Whether systemd runs the host, as sd_booted(3) has it.
+fn systemd_runs() -> bool {
+    systemd_runs_in(Path::new("/"))
+}
+
+fn systemd_runs_in(root: &Path) -> bool {
+    root.join("run/systemd/system").is_dir()
+}
+
 /// The command that runs the outputs and hooks of a certificate that have failed or are still to
 /// run. Where a unit does, it is started: only that clears its failure.
 pub(crate) fn retry_of_hooks(by_unit: bool, certificate: &str) -> Hint {
@@ -135,7 +167,7 @@ pub(crate) fn retry_of_hooks(by_unit: bool, certificate: &str) -> Hint {
 }
 
 fn has_reload_unit(root: &Path) -> bool {
-    unit_in(root, FOLDERS, RELOAD).is_some()
+    systemd_runs_in(root) && unit_in(root, FOLDERS, RELOAD).is_some()
 }
 
 /// The first unit of the scheduled runs that the administrator masked: systemd refuses to start it.
@@ -165,8 +197,11 @@ pub(crate) enum SocketUnit {
 }
 
 impl Units {
-    /// Those of the system, where its runs read these manifests.
+    /// Those of the system, where systemd starts them and its runs read these manifests.
     pub(crate) fn of_config(shell: &Shell) -> Option<Self> {
+        if !systemd_runs() {
+            return None;
+        }
         let config = shell.environment.config_dir(shell.global.config_dir.as_deref()).ok()?;
         Scheduler::timer_of(&config).filter(|_| config.source != Source::User)?;
         let as_root = shell.acts_as.is_some();
@@ -215,10 +250,10 @@ fn is_masked(root: &Path, unit: &str) -> bool {
     std::fs::read_link(unit).is_ok_and(|target| target == Path::new("/dev/null"))
 }
 
-/// The program, where systemd runs the host, as sd_booted(3) has it.
+/// The program, where systemd runs the host.
 fn systemctl() -> Option<&'static Path> {
     let program = Path::new("/usr/bin/systemctl");
-    (Path::new("/run/systemd/system").is_dir() && program.exists()).then_some(program)
+    (systemd_runs() && program.exists()).then_some(program)
 }
 
 /// Whether systemd knows a unit to be stopped. Without an answer from it, nothing is known.
@@ -296,8 +331,9 @@ mod tests {
             "lib/systemd/system/certctl-reload.service",
         ] {
             let root = tempfile::tempdir().unwrap();
-            assert!(!has_reload_unit(root.path()), "{path}");
             write(root.path(), path, "");
+            assert!(!has_reload_unit(root.path()), "{path}: systemd does not run");
+            fs::create_dir_all(root.path().join("run/systemd/system")).unwrap();
             assert!(has_reload_unit(root.path()), "{path}");
         }
     }
@@ -377,8 +413,9 @@ mod tests {
             "lib/systemd/system/certctl.timer",
         ] {
             let root = tempfile::tempdir().unwrap();
-            assert!(!has_timer(root.path()), "{path}");
             write(root.path(), path, "");
+            assert!(!has_timer(root.path()), "{path}: systemd does not run");
+            fs::create_dir_all(root.path().join("run/systemd/system")).unwrap();
             assert!(has_timer(root.path()), "{path}");
         }
     }
@@ -407,8 +444,17 @@ mod tests {
         let of_user = || Scheduler::of_user(&root.join("home"));
         assert_eq!(of_user(), Scheduler::Absent);
         let unit = write(root, "home/systemd/user/certctl.timer", "");
-        assert_eq!(of_user(), Scheduler::Disabled(unit));
+        assert_eq!(of_user(), Scheduler::Disabled(unit.clone()));
         let timer = write(root, "home/systemd/user/timers.target.wants/certctl.timer", "");
-        assert_eq!(of_user(), Scheduler::Enabled(timer));
+        assert_eq!(of_user(), Scheduler::Enabled(timer.clone()));
+        // Without systemd, nothing starts it, and a plist of launchd is none of its units.
+        assert_eq!(of_user().under(true), of_user());
+        assert_eq!(of_user().under(false), Scheduler::Idle(timer));
+        assert_eq!(Scheduler::Disabled(unit.clone()).under(false), Scheduler::Idle(unit));
+        let plist = || Scheduler::Enabled("/Library/LaunchDaemons/io.certctl.issue.plist".into());
+        assert_eq!(
+            (plist().under(false), Scheduler::Absent.under(false)),
+            (plist(), Scheduler::Absent)
+        );
     }
 }

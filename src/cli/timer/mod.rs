@@ -33,7 +33,7 @@ pub(crate) use host::Host;
 use installed::has_packaged_timer;
 pub(crate) use installed::{
     Scheduler, SocketUnit, TIMER, Units, enable_timer, has_timer, leaves_hooks_to_unit,
-    masked_unit, retry_of_hooks,
+    line_of_cron, masked_unit, retry_of_hooks,
 };
 
 /// Generate cron, systemd or launchd files.
@@ -139,15 +139,12 @@ fn warnings(
     let mut warnings = Vec::new();
     if let Some(mine) = mine {
         let warning = format!(
-            "the scheduled runs are of {}, who reads /etc/certctl and not {}",
+            "the scheduled runs are of {}, who reads /etc/certctl and not {}: move the manifests there, \
+             or schedule runs of your own",
             user_of(args),
             escape(&mine.to_string_lossy())
         );
-        let advice = format!(
-            "{} for your own, or move the manifests to /etc/certctl",
-            line_of_user().trim_start_matches("certctl ")
-        );
-        warnings.push((warning, advice));
+        warnings.push((warning, line_of_user()));
     }
     // Another user may own the program that runs as that user; root and certctl hold the keys.
     let holds_keys = args.user.as_deref().is_none_or(|user| user == "root");
@@ -175,7 +172,7 @@ fn warnings(
 fn second(args: &TimerPrintArgs, root: &Path) -> Option<(String, String)> {
     let is_second = args.user.is_none() && !args.launchd && has_packaged_timer(root);
     let warning = "the package has a timer for these runs".to_owned();
-    is_second.then(|| (warning, format!("{}, instead of these files", enable_timer(false))))
+    is_second.then(|| (warning, format!("{} # instead of these files", enable_timer(false))))
 }
 
 /// The command that schedules the runs of this user. The units of systemd read the folders of the
@@ -540,7 +537,9 @@ mod tests {
         };
         assert_eq!(of(&["--cron"]), None);
         std::fs::create_dir_all(root.path().join("usr/lib/systemd/system/certctl.timer")).unwrap();
-        let advice = "systemctl enable --now certctl.timer, instead of these files";
+        assert_eq!(of(&["--cron"]), None, "systemd does not run");
+        std::fs::create_dir_all(root.path().join("run/systemd/system")).unwrap();
+        let advice = "systemctl enable --now certctl.timer # instead of these files";
         for line in ["--cron", "--systemd"] {
             assert_eq!(of(&[line]).as_deref(), Some(advice), "{line}");
         }
@@ -565,12 +564,9 @@ mod tests {
             );
             let warning = format!(
                 "the scheduled runs are of {user}, who reads /etc/certctl and not \
-                 /home/me/.config/certctl"
+                 /home/me/.config/certctl: move the manifests there, or schedule runs of your own"
             );
-            let advice = format!(
-                "timer print --cron --user {} for your own, or move the manifests to /etc/certctl",
-                own_user()
-            );
+            let advice = format!("certctl timer print --cron --user {}", own_user());
             assert_eq!(found, [(warning, advice)]);
         }
     }

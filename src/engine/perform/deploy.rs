@@ -24,7 +24,7 @@ use crate::resource::{Cause, DeployTarget, Fix, LeafFacts, NamespacedName, Obsta
 use crate::store::{Output, OutputError};
 use crate::trust::{
     TrustError, can_be_made, can_be_searched, closed_above, command_for_own, group_name,
-    has_nothing_of_others, may_give_away, own_user, user_name,
+    has_nothing_of_others, may_give_away, own_user, sudo, user_name,
 };
 
 impl<C: Clock, S: Store> World<'_, C, S> {
@@ -394,6 +394,13 @@ fn permission(output: &Output) -> Fix {
             own(&other)
         ))
     };
+    if let Some(owner) = other_owner(folder).filter(|_| !sudo().is_empty()) {
+        let shown = folder.display();
+        return Fix::Advice(format!(
+            "{shown} is of user {owner}: where that user runs certctl, it stays as it is; else name \
+             another folder in certctl.io/output-dir"
+        ));
+    }
     if let Some(closed) = closed_above(folder) {
         let (user, shown) = (own_user(), closed.display());
         let why = format!("{user} may not enter {shown}: name a folder elsewhere ");
@@ -410,6 +417,14 @@ fn permission(output: &Output) -> Fix {
         ));
     }
     name_another("name a folder for certctl alone ", folder)
+}
+
+/// The user, other than root and that of this process, who has a folder and may be the one whose
+/// runs write there.
+fn other_owner(folder: &Path) -> Option<String> {
+    let owner = std::fs::metadata(folder).ok()?.uid();
+    let is_other = owner != 0 && owner != rustix::process::geteuid().as_raw();
+    is_other.then(|| user_name(owner))
 }
 
 /// Whether an entry of a folder is of those that outputs have: the sets, and the links into them.

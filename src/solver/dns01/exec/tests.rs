@@ -301,7 +301,7 @@ fn only_what_is_the_operator_s_is_run() {
         let (path, trusted) = (path(name), Trusted::of_process());
         format!(
             "{path} of user {us} can be written by others than {trusted} (mode 0777): chmod go-w \
-             {path}, after a look at {what}"
+             {path} # after a look at {what}"
         )
     };
     let cases = [
