@@ -2,9 +2,9 @@
 //! the order goes on as if nothing had been.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 
 use certctl::rehearsal::{CaOptions, Fault, ProblemType, RequestKind, Rule};
+use certctl::store::atomic;
 
 use crate::support::{CertificateYaml, Run, World, finish};
 
@@ -210,8 +210,7 @@ fn an_account_key_that_is_gone_or_damaged_is_found_and_another_secret_gives_anot
         let key = found.unwrap().join("key.pem");
         fs::remove_file(&key).unwrap();
         if let Some(text) = damage {
-            fs::write(&key, text).unwrap();
-            fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
+            atomic::write(&key, text.as_bytes(), 0o600).unwrap();
         }
         let check = world.run(&["check", "acme"]).ends_in(3).stdout;
         assert!(check.contains("name another secret, for another account"), "{check}");

@@ -380,7 +380,7 @@ fn a_config_directory_below_one_that_the_owner_may_not_enter_is_not_a_missing_on
 fn a_file_in_a_home_that_is_named_ends_in_the_command_that_copies_it() {
     let Some(world) = world() else { return };
     let home = std::path::Path::new("/root");
-    if !fs::metadata(home).is_ok_and(|found| found.mode() & 0o077 == 0) {
+    if !fs::metadata(home).is_ok_and(|found| found.mode().is_multiple_of(0o100)) {
         return;
     }
     let folder = tempfile::tempdir_in(home).unwrap();
