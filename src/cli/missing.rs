@@ -80,7 +80,7 @@ mod tests {
         };
         let create = "certctl create, which asks on a terminal; certctl help create certificate";
         for line in ["certctl create certificate", "certctl create cert"] {
-            assert_eq!(said(line).as_deref(), Some(create), "{line}");
+            assert_eq!(hint_of(line).as_deref(), Some(create), "{line}");
         }
         let none = "certctl status; certctl help revoke";
         assert_eq!(hint_of("certctl revoke").as_deref(), Some(none));

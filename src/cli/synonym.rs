@@ -839,7 +839,7 @@ mod tests {
         let text = "apiVersion: cert-manager.io/v1\nkind: Certificate\nmetadata: {name: web}\nspec: \
                     {secretName: web, dnsNames: [a.example], issuerRef: {name: ca}}\n";
         std::io::Write::write_all(&mut file, text.as_bytes()).unwrap();
-        let said = |line: &str| {
+        let advised = |line: &str| {
             let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
             let refusal = Arguments::command().try_get_matches_from(&words).unwrap_err();
             advice(&refusal, &words, Some(config.path())).unwrap().hint.unwrap().to_string()
@@ -851,9 +851,11 @@ mod tests {
             ("certctl --renew -d b.example", "certctl renew b.example"),
             ("certctl issue -d a.example", "certctl issue web"),
         ] {
-            assert_eq!(said(line), command, "{line}");
+            assert_eq!(advised(line), command, "{line}");
         }
-        assert!(said("certctl certonly -d b.example").starts_with("certctl create certificate b."));
+        assert!(
+            advised("certctl certonly -d b.example").starts_with("certctl create certificate b.")
+        );
     }
 
     #[test]

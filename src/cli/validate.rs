@@ -80,8 +80,8 @@ pub(crate) fn validate(args: &ValidateArgs, shell: &mut Shell) -> Result<ExitCod
         Err(error) if !is_of_files => return Err(error.into()),
         Ok(_) | Err(_) => {}
     }
-    let asked = if is_of_files { &named } else { &sources };
-    let places: Vec<String> = asked.iter().filter_map(place).collect();
+    let given = if is_of_files { &named } else { &sources };
+    let places: Vec<String> = given.iter().filter_map(place).collect();
     let mut manifests = Manifests::default();
     let mut loaded = manifests.load(&sources);
     let whole = files_of(&manifests.load(if is_of_files { &named } else { &request.sources }));
@@ -100,7 +100,7 @@ pub(crate) fn validate(args: &ValidateArgs, shell: &mut Shell) -> Result<ExitCod
     loaded.diagnostics.extend(unmet);
     let placeholders = manifest::placeholders(&loaded);
     loaded.diagnostics.extend(placeholders);
-    let idle = loaded.holding_nothing(asked);
+    let idle = loaded.holding_nothing(given);
     loaded.diagnostics.extend(idle);
     report(args, shell, &loaded, &places)
 }

@@ -73,8 +73,8 @@ impl Workspace {
     pub fn select(&mut self, request: &Request) -> Selection {
         let is_named = !request.sources.is_empty();
         let is_scoped = self.scope != Scope::All;
-        let asked = self.manifests.load(&request.sources);
-        let named: BTreeSet<PathBuf> = asked.files.into_iter().collect();
+        let given = self.manifests.load(&request.sources);
+        let named: BTreeSet<PathBuf> = given.files.into_iter().collect();
         let mut sources = request.sources.clone();
         sources.extend(self.configured());
         let mut orphans = Vec::new();
@@ -111,7 +111,7 @@ impl Workspace {
         loaded.places.clear();
         let is_of_named = |found: &Diagnostic| {
             named.contains(&found.path)
-                || asked.diagnostics.iter().any(|one| one.path == found.path)
+                || given.diagnostics.iter().any(|one| one.path == found.path)
                 || is_gone(&found.path)
         };
         let stops = |found: &Diagnostic| found.is_error() && is_named && is_of_named(found);

@@ -126,7 +126,7 @@ fn a_step_that_fails_when_it_is_repeated_is_owed_with_those_after_it_until_it_su
             done(&mut snapshot, step, "live");
         }
         failed(&mut snapshot, failing, now());
-        let later = after(SignedDuration::from_hours(1));
+        let later = from_now(SignedDuration::from_hours(1));
         assert!(deploy::failure(&snapshot).is_some(), "{failing:?}");
         for step in &all[number..] {
             assert_eq!(deploy::owed(&snapshot).map(|owed| owed.step()), Some(*step), "{failing:?}");
