@@ -9,7 +9,7 @@ use crate::resource::{AccountIdentity, Issuer, Obstacle};
 use crate::workspace::check::{AccountState, CaCheck, Known};
 
 /// One clock, each CA, and the accounts there.
-pub(super) async fn cas(known: &Known) -> Vec<Finding> {
+pub(super) async fn cas(known: &Known, flags: &str) -> Vec<Finding> {
     let mut found = Vec::new();
     let (mut accounts, mut servers, mut down) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
     let mut clocks = Vec::new();
@@ -28,11 +28,11 @@ pub(super) async fn cas(known: &Known) -> Vec<Finding> {
         clocks.extend(checked.clock_skew().zip(clock_line(&checked)));
         let is_new = servers.insert(server);
         match refusal(&checked) {
-            Some(why) => found.push(refused(issuer, &why)),
+            Some(why) => found.push(refused(issuer, &why, flags)),
             None if is_new => found.push(Finding::well("CA", format_args!("{server} answers"))),
             None => {}
         }
-        found.extend(checked.account.as_ref().map(|state| account(issuer, state)));
+        found.extend(checked.account.as_ref().map(|state| account(issuer, state, flags)));
     }
     // The CA whose clock is nearest is the one to believe.
     let nearest = clocks.into_iter().min_by_key(|(ahead, _)| ahead.unsigned_abs());
@@ -40,18 +40,18 @@ pub(super) async fn cas(known: &Known) -> Vec<Finding> {
     clock.into_iter().chain(found).collect()
 }
 
-fn refused(issuer: &Issuer, why: &str) -> Finding {
-    let line = format!("certctl check acme {}", short(&issuer.metadata.key()));
+fn refused(issuer: &Issuer, why: &str, flags: &str) -> Finding {
+    let line = format!("certctl check acme {}{flags}", short(&issuer.metadata.key()));
     Finding::wrong("CA", Obstacle::new(why).command(line))
 }
 
-fn account(issuer: &Issuer, state: &AccountState) -> Finding {
+fn account(issuer: &Issuer, state: &AccountState, flags: &str) -> Finding {
     let name = short(&issuer.metadata.key());
     let fact = format!("{} {name}: {}", issuer.kind, account_line(state));
     if state.is_well() {
         return Finding::well("account", fact);
     }
-    let line = format!("certctl account show {name}");
+    let line = format!("certctl account show {name}{flags}");
     Finding::wrong("account", Obstacle::new(fact).command(line))
 }
 

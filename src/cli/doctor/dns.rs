@@ -34,7 +34,7 @@ fn queried(uses: &[Use<'_>]) -> BTreeMap<DnsName, bool> {
 }
 
 /// One finding when all is well, else one for each name that is not.
-pub(super) async fn dns(settings: &Settings, uses: &[Use<'_>]) -> Vec<Finding> {
+pub(super) async fn dns(settings: &Settings, uses: &[Use<'_>], flags: &str) -> Vec<Finding> {
     let names = queried(uses);
     if names.is_empty() {
         return Vec::new();
@@ -45,7 +45,7 @@ pub(super) async fn dns(settings: &Settings, uses: &[Use<'_>]) -> Vec<Finding> {
     };
     let lookups = names.iter().map(async |(name, is_http)| {
         let answer = resolver.addresses(name.base()).await;
-        refusal(name, *is_http, &answer.err()?)
+        refusal(name, *is_http, &answer.err()?, flags)
     });
     let wrong: Vec<Refusal> = join_all(lookups).await.into_iter().flatten().collect();
     findings(names.len(), wrong)
@@ -58,12 +58,13 @@ struct Refusal {
     obstacle: Obstacle,
 }
 
-fn refusal(name: &DnsName, is_http: bool, error: &DnsError) -> Option<Refusal> {
+fn refusal(name: &DnsName, is_http: bool, error: &DnsError, flags: &str) -> Option<Refusal> {
     match error {
         // What is proven by a TXT record needs no address.
         DnsError::NxDomain { .. } | DnsError::NoAddress { .. } if !is_http => None,
         DnsError::NxDomain { .. } | DnsError::NoAddress { .. } | DnsError::BadName { .. } => {
-            let obstacle = Obstacle::new(error).command(format!("certctl check http {name}"));
+            let obstacle =
+                Obstacle::new(error).command(format!("certctl check http {name}{flags}"));
             Some(Refusal { is_of_servers: false, obstacle })
         }
         DnsError::Failed { .. } => {
@@ -104,7 +105,7 @@ mod tests {
             (&failed, true, Some(true)),
             (&failed, false, Some(true)),
         ] {
-            let found = refusal(&dns, is_http, error);
+            let found = refusal(&dns, is_http, error, " --state-dir s");
             assert_eq!(found.map(|found| found.is_of_servers), of_servers, "{error}");
         }
     }

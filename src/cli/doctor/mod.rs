@@ -77,8 +77,9 @@ pub(super) fn doctor(args: &DoctorArgs, shell: &mut Shell) -> Result<ExitCode, C
         let uses = Use::of_tasks(&known.targets.tasks);
         let mut found = host(shell, &known, &uses).await;
         if !args.offline {
-            found.extend(dns::dns(known.workspace.settings(), &uses).await);
-            found.extend(ca::cas(&known).await);
+            let flags = folders::flags(shell);
+            found.extend(dns::dns(known.workspace.settings(), &uses, &flags).await);
+            found.extend(ca::cas(&known, &flags).await);
         }
         let is_closed = found.iter().any(|one| one.is_wrong() && one.subject == "state");
         let (of_runs, is_damaged) = runs(shell, &known, !uses.is_empty(), is_closed).await?;
@@ -124,7 +125,8 @@ async fn runs(
     if known.state().is_none() {
         return Ok((vec![scheduler], true));
     }
-    let scene = Scene { format: Format::Text, ..Scene::of(shell) };
+    let (scene, flags) =
+        (Scene { format: Format::Text, ..Scene::of(shell) }, folders::flags(shell));
     let mut certificates = Certificates::default();
     let show = |view: CertificateView| {
         certificates.add(&view, &scene);
@@ -132,8 +134,9 @@ async fn runs(
     };
     Box::pin(workspace.each_view(targets, None, Depth::Line, scene.now, show)).await?;
     let has_runs = has_certificates || !workspace.records().is_empty();
-    let last_run = has_runs.then(|| schedule::last_run(workspace, &certificates, &scene));
-    let found = last_run.into_iter().chain(certificates.findings(is_closed)).chain([scheduler]);
+    let last_run = has_runs.then(|| schedule::last_run(workspace, &certificates, &scene, &flags));
+    let found =
+        last_run.into_iter().chain(certificates.findings(is_closed, &flags)).chain([scheduler]);
     Ok((found.collect(), certificates.are_damaged()))
 }
 

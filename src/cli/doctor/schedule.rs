@@ -193,7 +193,12 @@ fn scheduled(timer: Option<Scheduler>, is_of_user: bool, now: Now, is_root: bool
 }
 
 /// When a run last changed something.
-pub(super) fn last_run(workspace: &Workspace, of: &Certificates, scene: &Scene) -> Finding {
+pub(super) fn last_run(
+    workspace: &Workspace,
+    of: &Certificates,
+    scene: &Scene,
+    flags: &str,
+) -> Finding {
     match workspace.last_write() {
         Some(at) => {
             let at = time::dated(at, scene.now, Some(&scene.zone));
@@ -202,7 +207,10 @@ pub(super) fn last_run(workspace: &Workspace, of: &Certificates, scene: &Scene) 
         None if of.are_damaged() => {
             Finding::unknown("last run", Obstacle::new("the state of certificates is damaged"))
         }
-        None => Finding::warning("last run", Obstacle::new("never").command("certctl issue")),
+        None => {
+            let line = format!("certctl issue{flags}");
+            Finding::warning("last run", Obstacle::new("never").command(line))
+        }
     }
 }
 
@@ -244,7 +252,7 @@ impl Certificates {
     }
 
     /// What is to be said of them; of damage only where the state is not closed to this user.
-    pub(super) fn findings(&self, is_closed: bool) -> Vec<Finding> {
+    pub(super) fn findings(&self, is_closed: bool, flags: &str) -> Vec<Finding> {
         let rows = [
             (&self.damaged, "state damaged:", true),
             (&self.expired, "expired:", true),
@@ -255,8 +263,8 @@ impl Certificates {
         let found = rows.filter(|(of, ..)| !of.is_empty());
         let found = found.map(|(of, fact, is_wrong)| {
             let line = match of.first() {
-                Some(first) if of.len() == 1 => format!("certctl status {first}"),
-                Some(_) | None => "certctl status".to_owned(),
+                Some(first) if of.len() == 1 => format!("certctl status {first}{flags}"),
+                Some(_) | None => format!("certctl status{flags}"),
             };
             let obstacle = Obstacle::new(format_args!("{fact} {}", names(of)));
             let obstacle = obstacle.command(line);
