@@ -184,8 +184,21 @@ fn shown_width(text: &str) -> usize {
 
 const HELP: &str = "= help: ";
 /// The programs that certctl suggests.
-const PROGRAMS: &[&str] =
-    &["sudo", "systemctl", "install", "mkdir", "chmod", "chown", "mv", "rm", "setcap", "usermod"];
+const PROGRAMS: &[&str] = &[
+    "sudo",
+    "systemctl",
+    "install",
+    "mkdir",
+    "chmod",
+    "chown",
+    "mv",
+    "rm",
+    "setcap",
+    "usermod",
+    "printf",
+    "chgrp",
+    "setfacl",
+];
 
 /// The width of a stream that is no terminal, in columns.
 pub(crate) const USUAL: usize = 80;

@@ -22,6 +22,7 @@ use super::check::{format_of, known};
 use super::document::{self, Items};
 use super::error::CliError;
 use super::exit::ExitCode;
+use super::folders;
 use super::message::{Level, Message};
 use super::output::escape;
 use super::run::on_one_thread;

@@ -115,12 +115,6 @@ impl Scheduler {
     }
 }
 
-/// The command that makes cron run certctl, where systemd does not.
-pub(crate) fn line_of_cron(is_of_user: bool) -> String {
-    let of_host = || "certctl timer print --cron --dir /etc/cron.d".to_owned();
-    if is_of_user { super::line_of_user() } else { of_host() }
-}
-
 /// Whether the timer of a package, or of `timer print`, is there, enabled or not, and systemd can
 /// start it.
 pub(crate) fn has_timer(root: &Path) -> bool {

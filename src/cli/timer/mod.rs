@@ -33,7 +33,7 @@ pub(crate) use host::Host;
 use installed::has_packaged_timer;
 pub(crate) use installed::{
     Scheduler, SocketUnit, TIMER, Units, enable_timer, has_timer, leaves_hooks_to_unit,
-    line_of_cron, masked_unit, retry_of_hooks,
+    masked_unit, retry_of_hooks,
 };
 
 /// Generate cron, systemd or launchd files.
@@ -179,6 +179,12 @@ fn second(args: &TimerPrintArgs, root: &Path) -> Option<(String, String)> {
 /// host whatever their user is.
 pub(crate) fn line_of_user() -> String {
     format!("certctl timer print --cron --user {}", own_user())
+}
+
+/// The command that makes cron run certctl, where systemd does not.
+pub(crate) fn line_of_cron(is_of_user: bool) -> String {
+    let of_host = || "certctl timer print --cron --dir /etc/cron.d".to_owned();
+    if is_of_user { line_of_user() } else { of_host() }
 }
 
 /// The flags and variables that change what `issue` does, and that a scheduler does not pass on.
