@@ -144,7 +144,7 @@ fn create_asks_until_there_is_a_manifest_that_issues() {
         ("How to validate", "\n"),
         ("Folder of your server", &out),
         ("Program in", "bad name\n"),
-        ("bad name\": ", "\n"),
+        ("/dev/stdin", "\n"),
         ("Write this", "no\n"),
     ];
     scene.note("With a no at the end, nothing is written.");
