@@ -216,6 +216,7 @@ pub fn may_give_away() -> bool {
     capabilities(None).is_ok_and(|ours| ours.effective.contains(needed))
 }
 
+/// The same elsewhere: root's alone.
 #[cfg(not(target_os = "linux"))]
 pub fn may_give_away() -> bool {
     false
