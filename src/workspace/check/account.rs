@@ -72,6 +72,16 @@ impl AccountState {
         }
     }
 
+    /// Whether there is no key that an issuance could use, and none may be made.
+    pub(super) fn lacks_key(&self) -> bool {
+        match self {
+            Self::LostKey | Self::Forbidden | Self::Unusable(..) => true,
+            Self::Registered { .. } | Self::Unregistered(_) | Self::NoKey | Self::Unknown(_) => {
+                false
+            }
+        }
+    }
+
     /// That of an issuer.
     pub(super) async fn of(known: &Known, issuer: &Issuer, client: &Client) -> Self {
         Self::found(known, issuer, client).await.unwrap_or_else(Self::Unknown)

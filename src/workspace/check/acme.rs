@@ -156,6 +156,9 @@ impl CaCheck {
         if matches!(self.binding, Some(Err(_))) {
             failures.push(FailureClass::Precondition);
         }
+        if self.account.as_ref().is_some_and(AccountState::lacks_key) {
+            failures.push(FailureClass::Precondition);
+        }
         failures
     }
 }
