@@ -25,8 +25,8 @@ use crate::engine::task::Task;
 use crate::manifest::SecretError;
 use crate::pki::{self, ChainError};
 use crate::resource::{
-    AccountIdentity, AccountStep, Cause, CauseKind, Identifier, Obstacle, OfferedChallenge,
-    OrderUrls, PublicKeyDigest, RevocationReason, SecretKeySelector,
+    AccountIdentity, AccountStep, Cause, CauseKind, Identifier, OfferedChallenge, OrderUrls,
+    PublicKeyDigest, RevocationReason, SecretKeySelector,
 };
 use crate::store::Records;
 
@@ -185,12 +185,11 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let server = &task.issuer.acme.server;
         let unusable = |what: String| {
             let issuer = &task.issuer.metadata.name;
-            let fact = format!("the account key of {server} {what}");
-            error::obstacle(Obstacle::new(fact).advice(format!(
-                "put accounts/{id}/key.pem in the state back from a backup; without one, name another \
-                 secret in privateKeySecretRef of issuer {issuer}: certctl generates a key for it and \
-                 registers a new account"
-            )))
+            error::precondition(format!(
+                "the account key of {server} {what}: put accounts/{id}/key.pem in the state back from \
+                 a backup; without one, name another secret in privateKeySecretRef of issuer {issuer}, \
+                 for a new key and a new account"
+            ))
         };
         let pem = pem.map_err(|e| error::state(&e))?;
         let pem = pem.ok_or_else(|| unusable("is gone from the state".to_owned()))?;
