@@ -172,7 +172,7 @@ fn the_secret_is_missing_or_open_to_all() {
 fn two_certificates_of_one_issuer_lack_different_things() {
     let world = World::start();
     let dns01 = "cloudflare: {apiTokenSecretRef: {name: cloudflare, key: token}}";
-    let solvers = format!("    - http01: {{}}\n    - dns01:\n        {dns01}\n");
+    let solvers = format!("    - http01: {{ingress: {{}}}}\n    - dns01:\n        {dns01}\n");
     world.write("config/issuer.yaml", &world.issuer().solvers(&solvers));
     world.write("config/any.yaml", &CertificateYaml::new("any").for_names(&["*.example.test"]));
     let web = CertificateYaml::new("web").annotation("certctl.io/reload", "nginx");
