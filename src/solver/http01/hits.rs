@@ -47,7 +47,7 @@ impl Hits {
         self.by_token().get(token.as_str()).copied()
     }
 
-    /// Fetches of all tokens since the start: the argument for [`Self::after`].
+    /// Fetches of all tokens since the start: the argument for [`Self::beyond`].
     pub fn total(&self) -> u64 {
         *self.0.total.borrow()
     }
