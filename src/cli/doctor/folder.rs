@@ -33,10 +33,11 @@ pub(super) fn config(shell: &Shell) -> Vec<Finding> {
         Err(error) => {
             let obstacle = Obstacle::new(format_args!("cannot read {shown}: {error}"));
             let is_denied = error.kind() == ErrorKind::PermissionDenied;
-            // Root needs no other user to type it.
             let line = match &shell.acts_as {
+                _ if !is_denied => None,
+                // Root needs no other user to type it.
                 Some(_) => command_for_reading(&config),
-                None => is_denied.then(|| folders::as_root(shell, DOCTOR)),
+                None => Some(folders::as_root(shell, DOCTOR)),
             };
             let found = line.map_or(obstacle.clone(), |line| obstacle.command(line));
             return vec![Finding::wrong("config", found)];
