@@ -66,8 +66,8 @@ pub enum Blocks {
     Object(ObjectId),
 }
 
-/// The code of what cannot be read.
-const UNREAD: &str = "E0001";
+/// The code of a file or a folder that cannot be read.
+pub(crate) const UNREAD: &str = "E0001";
 
 /// One diagnostic.
 #[derive(Clone, Debug, PartialEq, Eq)]

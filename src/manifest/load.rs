@@ -17,7 +17,7 @@ use crate::trust::{TrustError, Walk, check_secret, closed_above, command_for_rea
 
 use super::builder::parse;
 use super::certificate::Places;
-use super::diagnostic::{Blocks, Diagnostic, Draft, ObjectId, Severity};
+use super::diagnostic::{Blocks, Diagnostic, Draft, ObjectId, Severity, UNREAD};
 use super::file::{ReadError, read_named, read_regular};
 use super::object::{Context, Object, Skipped, holds_secret, may_be_secret, objects};
 use super::secret::SecretManifest;
@@ -284,7 +284,7 @@ fn read_file(path: &Path, read: Read, options: &Options) -> (Loaded, Option<Meta
             return (loaded, None);
         }
         Err(error @ (ReadError::Io(_) | ReadError::NotRegular)) => {
-            loaded.refuse(path, "E0001", format!("cannot read: {error}"));
+            loaded.refuse(path, UNREAD, format!("cannot read: {error}"));
             if let Some(refusal) = loaded.diagnostics.last_mut() {
                 refusal.help = sibling(path).map(|other| format!("did you mean {other}?"));
             }
@@ -373,11 +373,7 @@ impl Loaded {
         let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         let closed = closed_above(&whole);
         let user = own_user();
-        self.refuse(
-            closed.unwrap_or(path),
-            "E0001",
-            format!("user {user} cannot read it: {error}"),
-        );
+        self.refuse(closed.unwrap_or(path), UNREAD, format!("user {user} cannot read it: {error}"));
         let help = command_for_reading(path).or_else(|| {
             let home = closed?.display();
             Some(format!("{home} is closed to {user}: keep manifests in another folder"))
@@ -392,7 +388,7 @@ impl Loaded {
             if source.kind() == ErrorKind::PermissionDenied {
                 return self.deny(path, source);
             }
-            return self.refuse(path, "E0001", format!("cannot read: {source}"));
+            return self.refuse(path, UNREAD, format!("cannot read: {source}"));
         }
         let refusal = Diagnostic::about_file(path.to_path_buf(), "E0011", error.to_string());
         self.diagnostics.push(Diagnostic { help: error.remedy(), ..refusal });
@@ -407,7 +403,7 @@ impl Loaded {
         self.skipped.extend_from_slice(&file.skipped);
         self.flawed.extend_from_slice(&file.flawed);
         self.misread.extend(file.misread.iter().cloned());
-        // Of many files in one closed folder, the folder is told once.
+        // Of many files in one closed folder, the folder is reported once.
         let is_new = |found: &&Diagnostic| !found.is_unread() || !self.diagnostics.contains(found);
         let found: Vec<Diagnostic> = file.diagnostics.iter().filter(is_new).cloned().collect();
         self.diagnostics.extend(found);

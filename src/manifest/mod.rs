@@ -41,11 +41,13 @@ mod tree;
 mod url;
 mod validity;
 
+pub(crate) use diagnostic::UNREAD;
 pub use diagnostic::{Blocks, Diagnostic, Mark, ObjectId, Severity, count, joined};
 pub(crate) use file::read_regular;
 pub use file::{ReadError, is_gone};
 pub(crate) use load::listing;
 pub use load::{Conflict, Loaded, Manifests, Options, Source, is_listed, load};
+pub(crate) use name::is_component;
 pub use name::is_secret_key;
 pub use object::{SkipReason, Skipped};
 pub use placeholder::placeholders;

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 
 use crate::controller::alert::Overdue;
 use crate::controller::{deploy, revocation, rollback};
-use crate::manifest::Diagnostic;
+use crate::manifest::{Diagnostic, UNREAD};
 use crate::resource::{
     Account, Certificate, CertificateRecord, CertificateRequest, CertificateSpec, ConditionType,
     DeployTarget, Event, Failure, Issuer, IssuerRef, LeafFacts, NamespacedName, Order,
@@ -77,8 +77,6 @@ pub struct Mistake {
     pub path: PathBuf,
     /// The line, counted from 1; 0 when the error concerns the whole file.
     pub line: usize,
-    /// Whether it is that the file, or a folder above it, cannot be read.
-    pub is_unread: bool,
 }
 
 impl Mistake {
@@ -89,8 +87,12 @@ impl Mistake {
             message: found.headline(),
             path: found.path.clone(),
             line: found.line,
-            is_unread: found.is_unread(),
         }
+    }
+
+    /// Whether it is that the file, or a folder above it, cannot be read.
+    pub fn is_unread(&self) -> bool {
+        self.code == UNREAD
     }
 }
 
@@ -241,10 +243,7 @@ impl CertificateView {
 
     /// The revocation of the live certificate, once the CA has confirmed it.
     pub fn revoked(&self) -> Option<&Revocation> {
-        let requested = self.record.as_ref().zip(self.readable_leaf());
-        let requested =
-            requested.and_then(|(record, leaf)| revocation::of(record, &leaf.fingerprint));
-        requested.filter(|requested| requested.revoked_at.is_some())
+        self.requested_revocation().filter(|requested| requested.revoked_at.is_some())
     }
 
     /// The oldest revocation that the CA has not confirmed yet: of the live certificate, or of one
@@ -255,10 +254,11 @@ impl CertificateView {
 
     /// Whether it was revoked without a replacement (until the user requests one).
     pub fn ends_here(&self) -> bool {
-        let requested = self.record.as_ref().zip(self.readable_leaf());
-        let requested =
-            requested.and_then(|(record, leaf)| revocation::of(record, &leaf.fingerprint));
-        requested.is_some_and(|requested| requested.without_replacement)
+        self.requested_revocation().is_some_and(|requested| requested.without_replacement)
+    }
+
+    fn requested_revocation(&self) -> Option<&Revocation> {
+        revocation::of(self.record.as_ref()?, &self.readable_leaf()?.fingerprint)
     }
 
     /// The rollback that made the live pair live; it stays until its renewal.

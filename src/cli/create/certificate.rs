@@ -17,6 +17,7 @@ use crate::cli::output::escape;
 use crate::cli::owner;
 use crate::cli::shell::Shell;
 use crate::engine::install_example;
+use crate::manifest::is_component;
 use crate::resource::Obstacle;
 use crate::solver::http01::check_webroot;
 use crate::trust::{quoted, sudo};
@@ -110,16 +111,12 @@ pub(super) struct RefusedProgram {
 impl RefusedProgram {
     /// `None` of a name.
     pub(super) fn of(text: &str, config: &Path) -> Option<Self> {
-        let is_name = |word: &str| {
-            let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-            !word.is_empty() && !word.starts_with(['.', '-']) && word.chars().all(is_plain)
-        };
-        if is_name(text) || text.contains(char::is_control) {
+        if is_component(text) || text.contains(char::is_control) {
             return None;
         }
         let mut words = text.split([' ', '/']);
         let shipped = words.clone().find(|word| SHIPPED.contains(word));
-        let name = shipped.or_else(|| words.rfind(|word| is_name(word))).unwrap_or("reload");
+        let name = shipped.or_else(|| words.rfind(|word| is_component(word))).unwrap_or("reload");
         let hooks = config.join("hooks.d");
         let path = hooks.join(name);
         let why = format!(

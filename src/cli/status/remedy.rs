@@ -57,17 +57,13 @@ fn certctl(verb: &str) -> Hint {
 }
 
 fn validate(view: &CertificateView) -> Vec<Known> {
-    let unread = view.mistake.as_ref().filter(|mistake| mistake.is_unread);
+    let unread = view.mistake.as_ref().filter(|mistake| mistake.is_unread());
     if let Some(mistake) = unread {
         let line = command_for_reading(&mistake.path).map(Hint::Shell);
         return line.map(|line| (line, "let certctl read it")).into_iter().collect();
     }
     let path = view.mistake.as_ref().map(|mistake| quoted(&mistake.path)).unwrap_or_default();
-    // The manifests of the folders are not looked at.
-    vec![(
-        Hint::Shell(format!("certctl validate {}", escape(&path))),
-        "show the mistake in its line",
-    )]
+    vec![(certctl(&format!("validate {}", escape(&path))), "show the mistake in its line")]
 }
 
 fn deploy(name: &str, scene: &Scene) -> Vec<Known> {

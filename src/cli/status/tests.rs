@@ -44,7 +44,6 @@ fn broken() -> CertificateView {
         message: "spec.dnsNames[0]: \u{1b}bad".into(),
         path: "/etc/certctl/web.yaml".into(),
         line: 7,
-        is_unread: false,
     };
     CertificateView { mistake: Some(mistake), ..no_manifest() }
 }

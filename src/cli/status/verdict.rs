@@ -206,7 +206,7 @@ impl Verdict {
 
 /// The mistake, and its place.
 fn mistaken(mistake: &Mistake) -> String {
-    let Mistake { code, message, path, line, .. } = mistake;
+    let Mistake { code, message, path, line } = mistake;
     let path = escape(&path.to_string_lossy()).into_owned();
     let place = if *line == 0 { path.clone() } else { format!("{path}:{line}") };
     let message = escape(message);
