@@ -13,7 +13,7 @@
 #[path = "resume/mod.rs"]
 mod resume;
 
-use certctl::cli::args::Format;
+use certctl::cli::global::Format;
 use certctl::cli::status;
 use certctl::engine::Ending;
 use certctl::engine::ports::Clock as _;

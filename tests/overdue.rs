@@ -19,7 +19,7 @@ mod resume;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use certctl::cli::args::Format;
+use certctl::cli::global::Format;
 use certctl::cli::status;
 use certctl::controller::alert;
 use certctl::engine::Ending;

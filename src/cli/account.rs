@@ -5,12 +5,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::advice::{self, Advice, Subject};
-use super::args::Format;
 use super::check::unused_key_line;
 use super::document::{self, Object};
 use super::error::CliError;
 use super::exit::{self, ExitCode};
 use super::folders;
+use super::global::Format;
 use super::message::{Level, Message};
 use super::output::escape;
 use super::run::on_one_thread;

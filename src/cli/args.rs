@@ -1,21 +1,16 @@
-//! The command line as types: the list of the verbs, and the global flags in `global`.
+//! The command line as types: the list of the verbs. The global flags are in `global`.
 //!
 //! Contract: a doc comment here is the help text, as are those of the arguments in the verbs' own
 //! files. Values are parsed at this border; what comes out needs no further check.
-
-mod global;
-mod values;
 
 use clap::{ArgAction, CommandFactory as _, Parser, Subcommand};
 
 use super::error::CliError;
 use super::exit::ExitCode;
+use super::global::GlobalArgs;
 use super::shell::Shell;
 use super::verb::VerbArgs;
 use super::verbs::Verbs;
-pub use global::{Format, GlobalArgs, HTTP01_LISTEN, HookTime, RESOLVERS};
-pub use values::{HostPort, Resolve, ValueError};
-pub(super) use values::{duration, positive_duration, user};
 
 /// cert-manager without a cluster: issues and renews the certificates described in YAML files.
 ///
@@ -128,6 +123,8 @@ pub(super) fn metrics_verbs() -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::global::Format;
+    use crate::cli::value_parser::HostPort;
     use crate::resource::GoDuration;
 
     #[test]

@@ -11,9 +11,9 @@ use serde::ser::Error as _;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
-use super::args::Format;
 use super::error::CliError;
 use super::exit::ExitCode;
+use super::global::Format;
 use super::yaml;
 use crate::resource::escape_json;
 

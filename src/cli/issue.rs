@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::args::duration;
 use super::check::ways_out;
 use super::count::count;
 use super::daily::Daily;
@@ -25,6 +24,7 @@ use super::shell::Shell;
 use super::status::verb::write_metrics;
 use super::targets::{open_for, request, targets};
 use super::timer::Host;
+use super::value_parser::duration;
 use super::verb::VerbArgs;
 use super::verbs::Example;
 use crate::controller::alert;

@@ -19,8 +19,8 @@ use tracing_subscriber::fmt::time::FormatTime;
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, MakeWriter};
 use tracing_subscriber::registry::LookupSpan;
 
-use super::args::GlobalArgs;
 use super::environment::Environment;
+use super::global::GlobalArgs;
 use super::output::{AboveLines, LogFormat, Output, Paint, escape};
 use super::status::Width;
 use super::time::rfc3339;

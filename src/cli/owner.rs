@@ -9,11 +9,11 @@ use std::os::unix::fs::MetadataExt as _;
 
 use clap::parser::ValueSource::DefaultValue;
 
-use super::args::HookTime;
 use super::environment::{Directory, Source};
 use super::error::CliError;
 use super::exit::ExitCode;
 use super::folders;
+use super::global::HookTime;
 use super::message::Level;
 use super::output::escape;
 use super::shell::Shell;

@@ -15,7 +15,6 @@ use std::rc::Rc;
 
 use clap::Args;
 
-use super::args::Resolve;
 use super::count::count;
 use super::doctor::Use;
 use super::error::CliError;
@@ -27,6 +26,7 @@ use super::report;
 use super::run::{on_one_thread, run_with};
 use super::shell::Shell;
 use super::targets::{recorded, request, targets};
+use super::value_parser::Resolve;
 use super::verb::VerbArgs;
 use super::verbs::Example;
 use crate::engine::{Observer, Task};

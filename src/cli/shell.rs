@@ -7,13 +7,13 @@ use std::rc::Rc;
 use clap::ArgMatches;
 use tokio::time::Instant;
 
-use super::args::{Format, GlobalArgs, HookTime};
 use super::config::Config;
 use super::daily::Daily;
 use super::document::{self, Documents};
 use super::environment::Environment;
 use super::error::CliError;
 use super::exit::ExitCode;
+use super::global::{Format, GlobalArgs, HookTime};
 use super::message::Level;
 use super::open_files;
 use super::output::{Output, UNATTENDED};

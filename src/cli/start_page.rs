@@ -11,13 +11,13 @@ use jiff::Timestamp;
 
 use unicode_width::UnicodeWidthStr as _;
 
-use super::args::Format;
 use super::blocked::Blocked;
 use super::count::count;
 use super::environment::Source;
 use super::error::CliError;
 use super::exit::ExitCode;
 use super::folders;
+use super::global::Format;
 use super::hint::Hint;
 use super::output::{Paint, escape};
 use super::report::short;

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::args::Format;
 use super::count::count;
 use super::doctor;
 use super::document::{self, Items};
 use super::error::CliError;
 use super::exit::ExitCode;
+use super::global::Format;
 use super::message::Level;
 use super::output;
 use super::run::on_one_thread;

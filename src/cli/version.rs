@@ -8,11 +8,11 @@ use clap::Args;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::args::Format;
 use super::document;
 use super::environment::{Directory, EnvironmentError};
 use super::error::CliError;
 use super::exit::ExitCode;
+use super::global::Format;
 use super::output::escape;
 use super::setting::{Setting, settings};
 use super::shell::Shell;

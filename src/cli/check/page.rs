@@ -1,9 +1,9 @@
 //! Shared by the checks: formats, the text page and the exit code.
 
-use crate::cli::args::Format;
 use crate::cli::document::{self, Document};
 use crate::cli::error::CliError;
 use crate::cli::exit::{self, ExitCode};
+use crate::cli::global::Format;
 use crate::cli::output::escape;
 use crate::cli::shell::Shell;
 use crate::resource::FailureClass;

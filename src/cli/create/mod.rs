@@ -17,10 +17,10 @@ mod tests;
 use clap::{Args, Subcommand};
 use zeroize::Zeroizing;
 
-use super::args::Format;
 use super::document;
 use super::error::CliError;
 use super::exit::ExitCode;
+use super::global::Format;
 use super::message::Level;
 use super::run::on_one_thread;
 use super::shell::Shell;

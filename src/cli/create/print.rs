@@ -7,10 +7,10 @@ use std::fmt::Write as _;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use crate::cli::args::Format;
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::folders;
+use crate::cli::global::Format;
 use crate::cli::message::Level;
 use crate::cli::output::escape;
 use crate::cli::owner;

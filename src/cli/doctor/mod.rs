@@ -17,12 +17,12 @@ mod usage;
 
 use clap::Args;
 
-use super::args::Format;
 use super::check::{format_of, known};
 use super::document::{self, Items};
 use super::error::CliError;
 use super::exit::ExitCode;
 use super::folders;
+use super::global::Format;
 use super::message::{Level, Message};
 use super::output::escape;
 use super::run::on_one_thread;

@@ -16,10 +16,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::args::Format;
 use super::document;
 use super::error::CliError;
 use super::exit::ExitCode;
+use super::global::Format;
 use super::run::on_one_thread;
 use super::shell::Shell;
 use super::targets::{known_names, open, targets};

@@ -12,11 +12,11 @@ use std::ffi::OsString;
 
 use clap::Args;
 
-use super::args::Format;
 use super::doctor::{self, Finding};
 use super::document::{self, Items};
 use super::error::{CliError, command_for_entry};
 use super::exit::{self, ExitCode};
+use super::global::Format;
 use super::hint::Hint;
 use super::issue::{nothing_found, print_orphans};
 use super::message::Level;

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use crate::cli::args::Format;
+use crate::cli::global::Format;
 use crate::cli::output::{Paint, escape};
 use crate::cli::report::short;
 use crate::cli::status::Scene;

@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use clap::Args;
 
-use crate::cli::args::{ValueError, positive_duration};
+use crate::cli::value_parser::{ValueError, positive_duration};
 use crate::resource::GoDuration;
 
 /// Run `certctl issue` now and at every interval, for containers and hosts without cron.

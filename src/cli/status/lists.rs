@@ -7,9 +7,9 @@ use super::progress::{identifier, type_word};
 use super::scene::Scene;
 use super::table::{Cell, render};
 
-use crate::cli::args::Format;
 use crate::cli::document::{self, Listed};
 use crate::cli::error::CliError;
+use crate::cli::global::Format;
 use crate::cli::output::Paint;
 use crate::cli::time::{self, length};
 use crate::resource::{

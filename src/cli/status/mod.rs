@@ -24,12 +24,12 @@ pub(crate) mod verb;
 mod verdict;
 mod waiting;
 
-use super::args::Format;
 use super::blocked::Blocked;
 use super::document::{self, Listed, Object};
 use super::error::CliError;
 use super::exit::ExitCode;
 pub use super::folders::Typed;
+use super::global::Format;
 use crate::manifest::nearest_by;
 use crate::resource::{Issuer, NamespacedName};
 use crate::workspace::target::NameTarget;

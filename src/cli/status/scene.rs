@@ -4,8 +4,8 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::table::Width;
-use crate::cli::args::Format;
 use crate::cli::folders::Typed;
+use crate::cli::global::Format;
 use crate::cli::shell::Shell;
 use crate::cli::time;
 use crate::cli::timer::leaves_hooks_to_unit;

@@ -7,13 +7,13 @@ use clap::Args;
 
 use super::scene::Scene;
 use super::{Exposition, Extent, LastRun, Listing, Noun, ObjectListing, issuers};
-use crate::cli::args::Format;
 use crate::cli::blocked::Blocked;
 use crate::cli::count::count;
 use crate::cli::environment::Source;
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::folders;
+use crate::cli::global::Format;
 use crate::cli::message::Level;
 use crate::cli::output::escape;
 use crate::cli::run::on_one_thread;

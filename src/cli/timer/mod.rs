@@ -15,7 +15,6 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 
-use super::args::user as user_name;
 use super::environment::Source;
 use super::error::CliError;
 use super::exit::ExitCode;
@@ -23,6 +22,7 @@ use super::files::put;
 use super::message::{Level, Message};
 use super::setting::{Origin, flags, settings};
 use super::shell::Shell;
+use super::value_parser::user as user_name;
 use super::verb::VerbArgs;
 use super::verbs::Example;
 use crate::resource::escape;

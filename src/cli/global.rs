@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args, ValueEnum};
 
-use super::values::{self, HostPort};
+use super::value_parser::{self, HostPort};
 use crate::cli::output::{LogFormat, When};
 use crate::resource::GoDuration;
 use crate::workspace::selector::LabelSelector;
@@ -20,7 +20,7 @@ pub struct GlobalArgs {
     pub filename: Vec<PathBuf>,
     /// Only objects of this namespace
     #[arg(short, long, env = "CERTCTL_NAMESPACE", hide_env_values = true, global = true,
-          value_parser = values::namespace)]
+          value_parser = value_parser::namespace)]
     pub namespace: Option<String>,
     /// Format of the data on stdout
     #[arg(short, long, value_enum, env = "CERTCTL_OUTPUT", hide_env_values = true, global = true)]
@@ -59,16 +59,16 @@ pub struct GlobalArgs {
     #[arg(long, value_name = "N", default_value = "60", global = true)]
     pub max_concurrent_challenges: NonZeroUsize,
     /// Give up on a certificate after this long, counted from its first challenge; no request to the CA takes longer
-    #[arg(long, value_name = "DURATION", default_value = "10m", global = true, value_parser = values::positive_duration)]
+    #[arg(long, value_name = "DURATION", default_value = "10m", global = true, value_parser = value_parser::positive_duration)]
     pub timeout: GoDuration,
     /// How long to wait for another running certctl; 0 to not wait
-    #[arg(long, value_name = "DURATION", default_value = "30s", global = true, value_parser = values::duration)]
+    #[arg(long, value_name = "DURATION", default_value = "30s", global = true, value_parser = value_parser::duration)]
     pub lock_timeout: GoDuration,
     /// Time between two self-checks of a challenge
-    #[arg(long, value_name = "DURATION", default_value = "10s", global = true, value_parser = values::positive_duration)]
+    #[arg(long, value_name = "DURATION", default_value = "10s", global = true, value_parser = value_parser::positive_duration)]
     pub self_check_interval: GoDuration,
     /// Stop a hook after this long
-    #[arg(long, value_name = "DURATION", default_value = "60s", global = true, value_parser = values::positive_duration)]
+    #[arg(long, value_name = "DURATION", default_value = "60s", global = true, value_parser = value_parser::positive_duration)]
     pub hook_timeout: GoDuration,
     /// Run hooks and reloads now, leave them to `certctl deploy` (later), or run them as root
     #[arg(
@@ -84,7 +84,7 @@ pub struct GlobalArgs {
     // One that is named must be had; the default falls back to IPv4, so it is none of clap's.
     #[arg(help = format!("Address the HTTP-01 listener binds (repeat) [default: `{HTTP01_LISTEN}`]"), long, value_name = "ADDR", env = "CERTCTL_HTTP01_LISTEN", hide_env_values = true,
           value_delimiter = ',', global = true,
-          value_parser = values::listen_address)]
+          value_parser = value_parser::listen_address)]
     pub http01_listen: Vec<SocketAddr>,
     /// Port that the HTTP-01 self-check connects to
     #[arg(long, value_name = "PORT", default_value_t = 80, global = true,
@@ -109,7 +109,7 @@ pub struct GlobalArgs {
           value_parser = clap::value_parser!(u16).range(1..))]
     pub dns01_authoritative_port: u16,
     /// Namespace of the secrets that ClusterIssuers refer to
-    #[arg(long, value_name = "NAMESPACE", default_value = "cert-manager", global = true, value_parser = values::namespace)]
+    #[arg(long, value_name = "NAMESPACE", default_value = "cert-manager", global = true, value_parser = value_parser::namespace)]
     pub cluster_resource_namespace: String,
     /// After a run, write what `status -o prometheus` prints to this file
     #[arg(
@@ -127,7 +127,7 @@ pub struct GlobalArgs {
         env = "CERTCTL_PING",
         hide_env_values = true,
         global = true,
-        value_parser = values::web_url
+        value_parser = value_parser::web_url
     )]
     pub ping: Option<reqwest::Url>,
     /// Exit with 10 if anything changed (`plan`: would change), 8 if `status` or `inspect` needs attention
@@ -179,7 +179,7 @@ pub enum Format {
 }
 
 /// The default address of the HTTP-01 listener.
-pub const HTTP01_LISTEN: &str = "[::]:80";
+pub(super) const HTTP01_LISTEN: &str = "[::]:80";
 
 /// The default of the DNS servers.
-pub const RESOLVERS: &str = "those of resolv.conf";
+pub(super) const RESOLVERS: &str = "those of resolv.conf";
