@@ -18,7 +18,9 @@ use super::message::Level;
 use super::open_files;
 use super::output::{Output, UNATTENDED};
 use super::result::Results;
+use super::status::Width;
 use super::verbs::Verbs;
+use super::wrap::aligned;
 use crate::controller::Intervals;
 use crate::engine::{Hooks, Options};
 use crate::manifest::Source;
@@ -54,6 +56,18 @@ pub struct Shell {
 }
 
 impl Shell {
+    /// How many columns a line on stdout has.
+    pub(crate) fn columns(&self) -> usize {
+        let width = Width::of_stdout(self.environment.is_utf8());
+        width.map_or(usize::MAX, |width| width.columns)
+    }
+
+    /// Writes a page of labels and texts to stdout, in lines that fit its terminal.
+    pub(crate) fn page(&mut self, text: &str) -> std::io::Result<()> {
+        let text = aligned(text, self.columns());
+        self.output.data(&text)
+    }
+
     /// The settings of the workspace, from flags, variables and `config.toml`.
     pub(crate) fn settings(&self) -> Result<Settings, CliError> {
         let state = self.environment.state_dir(self.global.state_dir.as_deref())?.path;

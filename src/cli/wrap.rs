@@ -104,6 +104,31 @@ pub(crate) fn behind(label: &str, text: &str, indent: usize, width: usize) -> St
     label.to_owned() + &hanging(text, first, indent, width)
 }
 
+/// The text with each line of it in lines of at most `width` columns: what stands behind a gap of two
+/// spaces continues below itself, or below the line where the gap is far to the right. A command
+/// stays in one line.
+pub(crate) fn aligned(text: &str, width: usize) -> String {
+    let lines = text.split('\n').map(|line| match split_at_gap(line) {
+        Some((label, text)) if line.width() > width && !is_command(text) => {
+            let column = label.width();
+            let lead = line.len().saturating_sub(line.trim_start().len());
+            let is_far = column * 3 > width * 2;
+            behind(label, text, if is_far { lead + BELOW } else { column }, width)
+        }
+        Some(_) => line.to_owned(),
+        None => fitted(line, width),
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// A line up to the end of its first gap, and what stands behind that.
+fn split_at_gap(line: &str) -> Option<(&str, &str)> {
+    let lead = line.len().saturating_sub(line.trim_start().len());
+    let gap = line.get(lead..)?.find("  ")? + lead;
+    let text = line.get(gap..)?.trim_start();
+    (!text.is_empty()).then(|| line.split_at(line.len().saturating_sub(text.len())))
+}
+
 /// The text with each line of it in lines of at most `width` columns, where its words allow it: those
 /// that continue one are indented below it. A command stays in one line, and so does a line of a
 /// manifest. Colours take no space.
@@ -168,6 +193,11 @@ fn begins_command(word: &str, before: Option<&str>) -> bool {
     word == "certctl" || (is_expected && PROGRAMS.contains(&word))
 }
 
+/// Whether it is a command with its arguments.
+fn is_command(text: &str) -> bool {
+    text.split(' ').next().is_some_and(|word| begins_command(word, None))
+}
+
 /// Whether it is a line of a manifest, its place, or what stands below it.
 fn is_of_manifest(line: &str) -> bool {
     let line = line.trim_start().trim_start_matches(|letter: char| letter.is_ascii_digit());
@@ -182,6 +212,8 @@ fn shown_width(text: &str) -> usize {
     first + rest.sum::<usize>()
 }
 
+/// How far what stands below a line is indented from it.
+const BELOW: usize = 4;
 const HELP: &str = "= help: ";
 /// The programs that certctl suggests.
 const PROGRAMS: &[&str] = &[
@@ -242,6 +274,20 @@ mod tests {
             (" 7 |   dnsNames: [a, b, c, d, e]", 9, " 7 |   dnsNames: [a, b, c, d, e]"),
         ] {
             assert_eq!(fitted(text, width), expected, "{text} {width}");
+        }
+    }
+
+    #[test]
+    fn what_stands_behind_a_gap_continues_below_itself_or_below_its_line() {
+        for (text, width, expected) in [
+            ("name:  one two\nb:     c", 14, "name:  one two\nb:     c"),
+            ("name:  one two three", 14, "name:  one two\n       three"),
+            ("  a-name <word>   one two three", 24, "  a-name <word>   one\n      two three"),
+            ("  a-name <word>   letters two", 22, "  a-name <word>\n      letters two"),
+            ("try:  certctl status web -o wide", 14, "try:  certctl status web -o wide"),
+            ("one two three", 8, "one two\n  three"),
+        ] {
+            assert_eq!(aligned(text, width), expected, "{text} {width}");
         }
     }
 

@@ -409,7 +409,7 @@ impl Item {
     }
 }
 
-/// The order that would be continued: its key and request still match.
+/// The order that would be continued: the CA has it, and its key and request still match.
 fn continued(dry_run: &DryRun) -> Option<&Order> {
     let begins_anew = |effect: &Effect| {
         matches!(effect, Effect::GenerateKey { .. } | Effect::ReuseKey | Effect::BuildRequest)
@@ -423,7 +423,7 @@ fn continued(dry_run: &DryRun) -> Option<&Order> {
         Step::Settled | Step::Record(_) | Step::Wait { .. } | Step::Defer { .. } => (false, false),
     };
     let order = dry_run.then.current_order().filter(|_| !anew);
-    order.filter(|order| publishes || order.phase.is_open())
+    order.filter(|order| publishes || (order.phase.is_open() && order.url().is_some()))
 }
 
 /// Reason and message of the Issuing condition.

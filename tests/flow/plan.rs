@@ -150,6 +150,20 @@ fn an_order_that_is_under_way_costs_no_other_one() {
     assert_eq!(item["order"], "web-1-1", "{plan:#}");
 }
 
+#[test]
+fn an_order_that_the_ca_does_not_have_yet_is_one_to_create() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    world.fault(Rule::always(Fault::unavailable(None)).on(RequestKind::NewOrder));
+    world.issue().ends_in(5);
+    world.ca.faults().clear();
+    let plan = planned(&world, &[]);
+    let item = &plan["items"][0];
+    assert_eq!((&item["action"], &item["orders"]), (&json!("issue"), &json!(1)), "{plan:#}");
+    assert_eq!(item.get("order"), None, "{plan:#}");
+    world.issue().ends_in(0);
+    assert_eq!(world.ca.created(RequestKind::NewOrder), 1);
+}
+
 /// What a run does with the one certificate there is: whether another one is live, whether the same
 /// is written in other forms, whether something is deployed, and how many orders it asks for.
 fn done(world: &World, words: &[&str]) -> (bool, bool, bool, usize) {

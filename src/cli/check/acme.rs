@@ -45,7 +45,8 @@ pub(super) fn check(args: &CheckAcmeArgs, shell: &mut Shell) -> Result<ExitCode,
         for issuer in issuers {
             checked.push(CaCheck::of(&known, issuer).await);
         }
-        let pages: Vec<String> = checked.iter().map(|check| lines(&page(check))).collect();
+        let columns = shell.columns();
+        let pages: Vec<String> = checked.iter().map(|check| lines(&page(check), columns)).collect();
         let items: Vec<AcmeItem> = checked.iter().map(AcmeItem::of).collect();
         shell.output.data(&written(format, pages.join("\n"), &Items { items: &items })?)?;
         Ok(code_of(checked.iter().flat_map(CaCheck::failures).collect()))

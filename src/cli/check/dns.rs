@@ -35,7 +35,8 @@ pub(super) fn check(args: &CheckDnsArgs, shell: &mut Shell) -> Result<ExitCode, 
         let known = known(shell, false).await?;
         let check = DnsCheck::of(&known, &name).await?;
         let judged: Vec<Judged> = check.issuers.iter().map(Judged::of).collect();
-        shell.output.data(&written(format, page(&check), &document(&check, &judged))?)?;
+        let page = page(&check, shell.columns());
+        shell.output.data(&written(format, page, &document(&check, &judged))?)?;
         Ok(code_of(check.failures()))
     })
 }
@@ -51,7 +52,7 @@ fn servers(check: &SelfCheck) -> Option<String> {
     check.is_recursive_only.then(|| reason.to_owned())
 }
 
-fn page(found: &DnsCheck) -> String {
+fn page(found: &DnsCheck, columns: usize) -> String {
     let (check, report) = &found.first;
     let mut page = vec![("domain", report.domain.clone())];
     let first = record_name(&report.domain);
@@ -63,10 +64,12 @@ fn page(found: &DnsCheck) -> String {
     page.extend(report.zone.clone().map(|zone| ("zone", zone)));
     page.push(("CAA", caa_line(found)));
     page.extend(found.issuers.iter().flat_map(issuer_lines));
-    let further = found.further.iter().map(|(check, report)| section(Vec::new(), check, report));
+    let further =
+        found.further.iter().map(|(check, report)| section(Vec::new(), check, report, columns));
     let sections: Vec<String> =
-        std::iter::once(section(page, check, report)).chain(further).collect();
-    let way_out = way_out(found).map(|way_out| format!("\n{}", lines(&[("try", way_out)])));
+        std::iter::once(section(page, check, report, columns)).chain(further).collect();
+    let way_out =
+        way_out(found).map(|way_out| format!("\n{}", lines(&[("try", way_out)], columns)));
     sections.join("\n") + &way_out.unwrap_or_default()
 }
 
@@ -117,11 +120,12 @@ fn section(
     mut page: Vec<(&'static str, String)>,
     check: &SelfCheck,
     report: &Dns01Report,
+    columns: usize,
 ) -> String {
     page.extend(servers(check).map(|servers| ("queried", servers)));
     page.extend(error_of(report).map(|why| ("error", why.to_owned())));
     page.extend(report.warnings().into_iter().map(|warning| ("warning", warning)));
-    let text = lines(&page);
+    let text = lines(&page, columns);
     let table = report.table();
     if table.is_empty() { text } else { format!("{text}\n{table}\n") }
 }
@@ -193,7 +197,7 @@ mod tests {
         let records =
             ["_acme-challenge.example.com CNAME target.example.com", "target.example.com TXT old"];
         let (found, port) = check("*.example.com", &records).await;
-        let text = page(&found).replace(&port.to_string(), "12345");
+        let text = page(&found, usize::MAX).replace(&port.to_string(), "12345");
         let expected = "\
 domain:     example.com
 challenge:  _acme-challenge.example.com -> target.example.com
@@ -240,7 +244,7 @@ error:      Found recursive CNAME record to \"{name}\" when looking up \"{name}\
 try:        dig +trace TXT {name}
 "
         );
-        assert_eq!(page(&found), expected);
+        assert_eq!(page(&found, usize::MAX), expected);
         assert_eq!(found.failures(), [FailureClass::Validation]);
         let (found, _) = check("example.invalid", &[]).await;
         let expected = "\
@@ -251,7 +255,7 @@ error:      could not find the start of authority for \"_acme-challenge.example.
 
 try:        dig +trace TXT _acme-challenge.example.invalid
 ";
-        assert_eq!(page(&found), expected);
+        assert_eq!(page(&found, usize::MAX), expected);
         assert_eq!(found.failures(), [FailureClass::Validation]);
     }
 }

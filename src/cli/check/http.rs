@@ -38,7 +38,8 @@ pub(super) fn check(args: &CheckHttpArgs, shell: &mut Shell) -> Result<ExitCode,
         let known = known(shell, false).await?;
         let check = HttpCheck::of(&known, &name).await?;
         let texts = Texts::of(&check);
-        shell.output.data(&written(format, page(&check, &texts), &document(&check, &texts))?)?;
+        let page = page(&check, &texts, shell.columns());
+        shell.output.data(&written(format, page, &document(&check, &texts))?)?;
         Ok(code_of(check.failures()))
     })
 }
@@ -65,7 +66,7 @@ impl Texts {
     }
 }
 
-fn page(check: &HttpCheck, texts: &Texts) -> String {
+fn page(check: &HttpCheck, texts: &Texts, columns: usize) -> String {
     let addresses = match &check.addresses {
         Ok(addresses) => addresses.join(", "),
         Err(why) => format!("none: {why}"),
@@ -100,7 +101,7 @@ fn page(check: &HttpCheck, texts: &Texts) -> String {
         page.extend(check.report.details().into_iter().map(|line| ("", format!("  {line}"))));
     }
     page.extend(way_out(check).map(|way_out| ("try", way_out)));
-    lines(&page)
+    lines(&page, columns)
 }
 
 /// What leads on from the first thing that is wrong; `None` where nothing is.

@@ -6,6 +6,7 @@ use crate::cli::exit::{self, ExitCode};
 use crate::cli::global::Format;
 use crate::cli::output::escape;
 use crate::cli::shell::Shell;
+use crate::cli::wrap::aligned;
 use crate::resource::FailureClass;
 
 /// The output format, if `verb` supports it.
@@ -36,14 +37,15 @@ pub(super) fn code_of(failures: Vec<FailureClass>) -> ExitCode {
     exit::of_run(failures.into_iter().map(exit::Ending::Failed), false)
 }
 
-/// One line per value, below each other where there is no label. A line feed in a value is foreign.
-pub(super) fn lines(lines: &[(&str, String)]) -> String {
+/// One line per value, below each other where there is no label; of at most so many columns. A line
+/// feed in a value is foreign.
+pub(super) fn lines(lines: &[(&str, String)], columns: usize) -> String {
     let mut text = String::new();
     for (label, value) in lines {
         let label = if label.is_empty() { String::new() } else { format!("{label}:") };
         text = format!("{text}{label:<12}{}\n", escape(value));
     }
-    text
+    aligned(&text, columns)
 }
 
 #[cfg(test)]
@@ -53,10 +55,13 @@ mod tests {
     /// What a CA says on a line of its own could be a command of a workflow.
     #[test]
     fn a_line_feed_in_a_value_begins_no_line() {
-        let page = lines(&[
-            ("terms", "https://ca.test/\n::error::forged\r\u{1b}[2J".to_owned()),
-            ("", "of ours".to_owned()),
-        ]);
+        let page = lines(
+            &[
+                ("terms", "https://ca.test/\n::error::forged\r\u{1b}[2J".to_owned()),
+                ("", "of ours".to_owned()),
+            ],
+            usize::MAX,
+        );
         assert_eq!(
             page,
             "terms:      https://ca.test/\\n::error::forged\\r\\u{1b}[2J\n            of ours\n"

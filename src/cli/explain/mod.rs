@@ -55,7 +55,7 @@ pub(crate) fn explain(args: &ExplainArgs, shell: &mut Shell) -> Result<ExitCode,
     let Some(requested) = &args.field else {
         let text =
             if args.recursive { Kind::ALL.map(|kind| tree(kind, "")).concat() } else { overview() };
-        shell.output.data(&text)?;
+        shell.page(&text)?;
         return Ok(ExitCode::Done);
     };
     // As it stands in a manifest; the same on a Certificate and on an Issuer.
@@ -65,7 +65,7 @@ pub(crate) fn explain(args: &ExplainArgs, shell: &mut Shell) -> Result<ExitCode,
     let Some(kind) = Kind::parse(word) else {
         let found = named(requested);
         if !found.is_empty() {
-            shell.output.data(&found.join("\n"))?;
+            shell.page(&found.join("\n"))?;
             return Ok(ExitCode::Done);
         }
         let kinds = Kind::ALL.map(Kind::name).join(", ");
@@ -77,7 +77,7 @@ pub(crate) fn explain(args: &ExplainArgs, shell: &mut Shell) -> Result<ExitCode,
     };
     let path = path.trim_end_matches('.');
     let text = page(kind, path).ok_or_else(|| unknown(kind, path))?;
-    shell.output.data(&if args.recursive { tree(kind, path) } else { text })?;
+    shell.page(&if args.recursive { tree(kind, path) } else { text })?;
     Ok(ExitCode::Done)
 }
 

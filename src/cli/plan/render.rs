@@ -26,7 +26,7 @@ const FEW: usize = 10;
 /// The table, a block for each certificate that is due, and the sum. Of many certificates only what
 /// will happen, unless it is to be wide.
 pub(super) fn page(items: &[Item], scene: &Scene) -> String {
-    let Scene { now, color, width, .. } = *scene;
+    let Scene { now, color, .. } = *scene;
     let everything = scene.format == Format::Wide;
     if items.is_empty() {
         return String::new();
@@ -42,7 +42,7 @@ pub(super) fn page(items: &[Item], scene: &Scene) -> String {
     if !listed.is_empty() {
         let heading = ["NAME", "ACTION", "REASON", "ISSUER", "COST"];
         let rows: Vec<Vec<Cell>> = listed.iter().map(|item| row(item, now)).collect();
-        text = render(&heading, &rows, color, width);
+        text = render(&heading, &rows, color, scene.table_width());
     }
     for item in &described {
         text.push('\n');

@@ -5,7 +5,7 @@ use super::noun::Noun;
 use super::objects::{self, ChallengeObject, OrderObject, RequestObject};
 use super::progress::{identifier, type_word};
 use super::scene::Scene;
-use super::table::{Cell, render};
+use super::table::{Cell, listed};
 
 use crate::cli::document::{self, Listed};
 use crate::cli::error::CliError;
@@ -56,7 +56,7 @@ pub(super) fn issuers(views: &[&IssuerView], wide: bool, scene: &Scene) -> Strin
             row
         })
         .collect();
-    render(&heading, &rows, scene.color, scene.width)
+    listed(&heading, &rows, scene.color, scene.table_width())
 }
 
 /// A request, an order or a challenge of a certificate.
@@ -190,7 +190,7 @@ pub(super) fn objects(noun: Noun, rows: &[Vec<Cell>], wide: bool, scene: &Scene)
             Noun::CertificateRequest | Noun::Certificate | Noun::Issuer => &[][..],
         });
     }
-    render(&heading, rows, scene.color, scene.width)
+    listed(&heading, rows, scene.color, scene.table_width())
 }
 
 fn request_cells(request: &CertificateRequest, scene: &Scene) -> Vec<Cell> {

@@ -30,6 +30,7 @@ use super::error::CliError;
 use super::exit::ExitCode;
 pub use super::folders::Typed;
 use super::global::Format;
+use super::wrap::fitted;
 use crate::manifest::nearest_by;
 use crate::resource::{Issuer, NamespacedName};
 use crate::workspace::target::NameTarget;
@@ -135,7 +136,10 @@ impl<'s> Listing<'s> {
             Body::Summaries => {
                 return Ok(between.to_owned() + &summary::summary(view, &self.blocked, scene));
             }
-            Body::Pages => return Ok(between.to_owned() + &detail::detail(view, wide, scene)),
+            Body::Pages => {
+                let page = detail::detail(view, wide, scene);
+                return Ok(between.to_owned() + &fitted(&page, scene.columns()));
+            }
             Body::Table(table) => table.add(view, wide, scene),
             Body::Metrics(metrics) => metrics.add(view),
             Body::Named(_) | Body::Objects(_) | Body::Names if !view.has_name() => {}

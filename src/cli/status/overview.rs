@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use super::progress::order_waits_briefly;
 use super::scene::Scene;
-use super::table::{Cell, render};
+use super::table::{Cell, listed};
 use super::upcoming::{Step, Upcoming, date_and_distance, distance};
 use super::verdict::{Verdict, problem_kind};
 use crate::cli::time;
@@ -50,7 +50,7 @@ impl Overview {
         if wide {
             heading.extend(["REVISION", "KEY", "SERIAL", "ORDER", "SECRET", "MANIFEST"]);
         }
-        render(&heading, &self.rows, scene.color, scene.width)
+        listed(&heading, &self.rows, scene.color, scene.table_width())
     }
 }
 

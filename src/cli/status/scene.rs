@@ -44,7 +44,12 @@ impl Scene {
 
     /// How many columns a line has.
     pub(in crate::cli) fn columns(&self) -> usize {
-        self.width.map_or(usize::MAX, |width| width.columns)
+        self.table_width().map_or(usize::MAX, |width| width.columns)
+    }
+
+    /// The width that a table has to fit in: none with `-o wide`, whatever the terminal.
+    pub(in crate::cli) fn table_width(&self) -> Option<Width> {
+        self.width.filter(|_| self.format != Format::Wide)
     }
 
     /// A time for people.

@@ -1,5 +1,7 @@
 //! Aligned columns for people.
 
+use std::borrow::Cow;
+
 use crate::cli::output::{Paint, escape};
 use crate::cli::wrap::wrap;
 
@@ -109,9 +111,36 @@ pub(crate) fn render(
     color: bool,
     width: Option<Width>,
 ) -> String {
+    let (shown, rows) = arrange(heading, rows, width);
+    shown.render(heading, &rows, color, width)
+}
+
+/// The same, with a line that names the columns that were left out.
+pub(super) fn listed(
+    heading: &[&str],
+    rows: &[Vec<Cell>],
+    color: bool,
+    width: Option<Width>,
+) -> String {
+    let (shown, rows) = arrange(heading, rows, width);
+    let mut text = shown.render(heading, &rows, color, width);
+    let left_out = shown.left_out(heading);
+    if let Some(width) = width.filter(|_| !left_out.is_empty()) {
+        let line = format!("not shown: {}; all columns: -o wide", left_out.join(", "));
+        text.push_str(&wrap(&line, "", width.columns));
+    }
+    text
+}
+
+/// Which columns are shown, and the rows, whose cells may be shorter.
+fn arrange<'r>(
+    heading: &[&str],
+    rows: &'r [Vec<Cell>],
+    width: Option<Width>,
+) -> (Shown, Cow<'r, [Vec<Cell>]>) {
     let all: Vec<usize> = (0..heading.len()).collect();
     let Some(Width { columns, .. }) = width else {
-        return Shown { columns: all, why: None }.render(heading, rows, color, None);
+        return (Shown { columns: all, why: None }, Cow::Borrowed(rows));
     };
     let fits = |shown: &[usize], widths: &[usize]| {
         let wide = shown.iter().filter_map(|at| widths.get(*at)).sum::<usize>();
@@ -121,8 +150,8 @@ pub(crate) fn render(
     let shown = those_that_fit(heading, all.clone(), EXTRA, |shown| fits(shown, &widths));
     let why = heading.iter().position(|word| WHY.contains(word));
     let Some(why) = why.filter(|_| !fits(&shown, &widths)) else {
-        let shown = those_that_fit(heading, shown, DATES, |shown| fits(shown, &widths));
-        return Shown { columns: shown, why: None }.render(heading, rows, color, width);
+        let columns = those_that_fit(heading, shown, DATES, |shown| fits(shown, &widths));
+        return (Shown { columns, why: None }, Cow::Borrowed(rows));
     };
     // A reason or two that are long are no loss of all others.
     let reasons = rows.iter().filter_map(|row| row.get(why)).map(Cell::width);
@@ -139,21 +168,21 @@ pub(crate) fn render(
             let taken = others.sum::<usize>() + GAP * shown.len().saturating_sub(1);
             let available = columns.saturating_sub(taken);
             let why = Some(Why { column: why, available });
-            return Shown { columns: shown, why }.render(heading, rows, color, width);
+            return (Shown { columns: shown, why }, Cow::Borrowed(rows));
         }
     }
     let others: Vec<usize> = all.into_iter().filter(|at| *at != why).collect();
     let shown = those_that_fit(heading, others.clone(), EXTRA, |shown| fits(shown, &widths));
     let why = Some(Why { column: why, available: 0 });
     if fits(&shown, &widths) {
-        return Shown { columns: shown, why }.render(heading, rows, color, width);
+        return (Shown { columns: shown, why }, Cow::Borrowed(rows));
     }
     let rows: Vec<Vec<Cell>> =
         rows.iter().map(|row| row.iter().map(Cell::shortened).collect()).collect();
     widths = widths_of(heading, &rows);
     let shown = those_that_fit(heading, others, EXTRA, |shown| fits(shown, &widths));
-    let shown = those_that_fit(heading, shown, DATES, |shown| fits(shown, &widths));
-    Shown { columns: shown, why }.render(heading, &rows, color, width)
+    let columns = those_that_fit(heading, shown, DATES, |shown| fits(shown, &widths));
+    (Shown { columns, why }, Cow::Owned(rows))
 }
 
 /// What of a table is shown.
@@ -172,6 +201,14 @@ struct Why {
 }
 
 impl Shown {
+    /// The headings of the columns that are not there; reasons are below their rows.
+    fn left_out<'h>(&self, heading: &[&'h str]) -> Vec<&'h str> {
+        let is_shown =
+            |at: usize| self.columns.contains(&at) || self.why.is_some_and(|why| why.column == at);
+        let all = heading.iter().enumerate();
+        all.filter(|(at, _)| !is_shown(*at)).map(|(_, word)| *word).collect()
+    }
+
     fn render(
         &self,
         heading: &[&str],
