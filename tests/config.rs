@@ -174,6 +174,7 @@ fn errors_are_json_when_the_file_says_so() {
 fn a_file_that_others_could_change_is_refused() {
     let us = rustix::process::geteuid().as_raw();
     let trusted = if us == 0 { "root".to_owned() } else { format!("root or user {us}") };
+    let owner = if us == 0 { "root".to_owned() } else { format!("user {us}") };
     let folder = folder("color = 'never'\n");
     let path = folder.path().join("config.toml");
     std::fs::set_permissions(&path, Permissions::from_mode(0o646)).unwrap();
@@ -181,7 +182,7 @@ fn a_file_that_others_could_change_is_refused() {
     assert_eq!(
         text(&output.stderr),
         format!(
-            "error[E0306]: {0} of user {us} can be written by others than {trusted} (mode 0646)\n  \
+            "error[E0306]: {0} can be written by users other than {trusted} (owner {owner}, mode 0646)\n  \
              --> {0}\n   = help: chmod go-w {0} # after a look at what it says\nerror: 1 error in {0}\n",
             path.display()
         )

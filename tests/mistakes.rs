@@ -268,7 +268,7 @@ fn the_state_belongs_to_another_user() {
     let web = world.path("config/web.yaml");
     chmod(&web, 0o666);
     let run = world.run(&["issue"]);
-    run.says("can be written by others than root or user 4321 (mode 0666)")
+    run.says("can be written by users other than root or user 4321 (owner root, mode 0666)")
         .says(&format!("chmod go-w {}", web.display()));
 }
 

@@ -33,8 +33,8 @@ pub enum TrustError {
     Owner { path: PathBuf, is_folder: bool, owner: u32, mode: u32, trusted: Trusted },
     /// Others than its owner can write to it.
     #[error(
-        "{} of user {owner} can be written by others than {trusted} (mode {mode:04o})",
-        path.display()
+        "{} can be written by users other than {trusted} (owner {}, mode {mode:04o})",
+        path.display(), owner_text(*owner)
     )]
     Writable { path: PathBuf, is_folder: bool, owner: u32, mode: u32, trusted: Trusted },
     /// A secret that others can read or change.
@@ -43,6 +43,11 @@ pub enum TrustError {
     /// A symbolic link where none is followed.
     #[error("{} is a symbolic link", path.display())]
     Link { path: PathBuf },
+}
+
+/// A user by its number; root by its name.
+fn owner_text(user: u32) -> String {
+    if user == 0 { "root".to_owned() } else { format!("user {user}") }
 }
 
 /// The users who may own what is on the way, and write to it.

@@ -144,7 +144,7 @@ fn a_users_config_folder_that_others_can_write_is_refused() {
     fs::set_permissions(&config, Permissions::from_mode(0o777)).unwrap();
     let shown = config.display().to_string();
     let why = format!(
-        "{shown} of user 65533 can be written by others than root or user 65533 (mode 0777)"
+        "{shown} can be written by users other than root or user 65533 (owner user 65533, mode 0777)"
     );
     // A config.toml could be put there at any time.
     run_as(&world, SERVICE, &["plan"]).ends_in(3).says("error[E0306]").says(&why);

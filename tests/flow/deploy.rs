@@ -259,7 +259,7 @@ fn a_hook_that_others_could_write_is_not_run() {
     hook(&world, "install", "echo ran > $W/ran");
     let path = world.path("config/hooks.d/install");
     fs::set_permissions(path, fs::Permissions::from_mode(0o777)).unwrap();
-    world.issue().ends_in(3).says("can be written by others");
+    world.issue().ends_in(3).says("can be written by users other than");
     assert_eq!((world.ca.log().len(), read(&world, "ran")), (0, String::new()));
 }
 

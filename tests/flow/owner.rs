@@ -413,6 +413,6 @@ fn validate_of_another_user_does_not_take_the_folder_of_an_output() {
     let other = OWNER + 1;
     let run = finish(command.uid(other).gid(other).spawn().unwrap()).ends_in(3);
     run.says(&format!(
-        "{shown} is of user {OWNER}: where that user runs certctl, it stays as it is"
+        "{shown} belongs to user {OWNER}: where that user runs certctl, it stays as it is"
     ));
 }

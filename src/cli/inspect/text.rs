@@ -2,10 +2,10 @@
 
 use std::fmt::{Display, Write as _};
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::cli::output::escape;
-use crate::cli::time::rfc3339;
+use crate::cli::time::{length, rfc3339};
 use crate::workspace::inspect::{
     Check, KeyMatch, KnownRevocation, Party, RenewalWindow, Report, Revocation, Served, SpecMatch,
     Trust,
@@ -24,7 +24,7 @@ pub(super) fn page(report: &Report) -> String {
     page.heading("Validity period");
     page.line("Not Before: ", &rfc1123(leaf.not_before));
     page.line("Not After: ", &rfc1123(leaf.not_after));
-    page.line("Days left: ", &days_left(report.days_left));
+    page.line("Time left: ", &time_left(report.left));
     if let Some(known) = &report.renewal_information {
         renewal_information(&mut page, known);
     }
@@ -153,8 +153,9 @@ fn rfc1123(at: Timestamp) -> String {
     at.strftime("%a, %d %b %Y %H:%M:%S UTC").to_string()
 }
 
-fn days_left(days: i64) -> String {
-    if days < 0 { format!("{days} (expired)") } else { days.to_string() }
+fn time_left(left: SignedDuration) -> String {
+    let length = length(left);
+    if left.is_negative() { format!("none, expired {length} ago") } else { length }
 }
 
 fn trust(trust: &Trust) -> String {

@@ -397,7 +397,7 @@ fn permission(output: &Output) -> Fix {
     if let Some(owner) = other_owner(folder).filter(|_| !sudo().is_empty()) {
         let shown = folder.display();
         return Fix::Advice(format!(
-            "{shown} is of user {owner}: where that user runs certctl, it stays as it is; else name \
+            "{shown} belongs to user {owner}: where that user runs certctl, it stays as it is; else name \
              another folder in certctl.io/output-dir"
         ));
     }

@@ -153,7 +153,7 @@ fn as_root_a_folder_that_another_user_could_replace_is_refused() {
     assert_eq!(found(&output), None);
     chmod(&home, 0o777);
     let open = format!(
-        "{shown} of user 65534 can be written by others than root or user 65534 (mode 0777)"
+        "{shown} can be written by users other than root or user 65534 (owner user 65534, mode 0777)"
     );
     let remedy = format!("chmod go-w {shown} # after a look at what is in it");
     assert_eq!(found(&output), Some((open, remedy)));

@@ -1,6 +1,6 @@
 //! What is found out of one certificate.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use rustls::RootCertStore;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
@@ -26,6 +26,9 @@ pub struct Report {
     pub leaf: CertificateDetails,
     /// Whole days until it expires; negative when it has.
     pub days_left: i64,
+    /// The same for people, who read it rounded, as everywhere.
+    #[serde(skip)]
+    pub left: SignedDuration,
     /// Whether the key fits.
     pub private_key: KeyMatch,
     /// The Certificate it belongs to, when one is known.
@@ -186,9 +189,11 @@ impl Report {
                 .map(|der| &**der),
         );
         let asking = Asking { leaf: subject.bundle.leaf(), issuer, network, now };
+        let left = leaf.not_after.duration_since(now);
         Ok(Self {
             source: subject.label.clone(),
-            days_left: leaf.not_after.duration_since(now).as_secs().div_euclid(DAY),
+            days_left: left.as_secs().div_euclid(DAY),
+            left,
             private_key: subject.bundle.key().clone(),
             certificate: subject.certificate.as_ref().map(ToString::to_string),
             spec,

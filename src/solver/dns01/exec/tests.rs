@@ -297,10 +297,11 @@ fn only_what_is_the_operator_s_is_run() {
     fs::create_dir(at("folder")).unwrap();
     let path = |name: &str| at(name).display().to_string();
     let us = rustix::process::geteuid().as_raw();
+    let user = if us == 0 { "root".to_owned() } else { format!("user {us}") };
     let loose = |name: &str, what: &str| {
         let (path, trusted) = (path(name), Trusted::of_process());
         format!(
-            "{path} of user {us} can be written by others than {trusted} (mode 0777): chmod go-w \
+            "{path} can be written by users other than {trusted} (owner {user}, mode 0777): chmod go-w \
              {path} # after a look at {what}"
         )
     };
