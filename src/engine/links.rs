@@ -5,7 +5,7 @@ use zeroize::Zeroizing;
 
 use super::gather::{present, published_pair, with_metadata};
 use super::inputs::digest_of;
-use super::ports::{KeptSet, LiveSet, Store, StoreError};
+use super::ports::{LiveSet, SecretSet, Store, StoreError};
 use crate::controller::links;
 use crate::pki;
 use crate::resource::{
@@ -56,7 +56,7 @@ pub async fn live_files<S: Store>(
         let metadata = files.as_ref().and_then(SecretMetadata::of).and_then(Result::ok);
         return Ok(LiveFiles { files, metadata, repair, is_lost });
     }
-    let is_unreadable = |set: &KeptSet| Some(set.revision) == revision && set.files.is_err();
+    let is_unreadable = |set: &SecretSet| Some(set.revision) == revision && set.files.is_err();
     if repair.is_none()
         && let Some(at) = sets.iter().position(is_unreadable)
         && let Err(error) = sets.swap_remove(at).files
@@ -96,7 +96,7 @@ pub async fn live_files<S: Store>(
 }
 
 /// A set, decoded.
-pub(super) fn decoded(set: &KeptSet) -> StoredPair {
+pub(super) fn decoded(set: &SecretSet) -> StoredPair {
     StoredPair {
         name: set.name.clone(),
         revision: set.revision,

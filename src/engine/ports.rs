@@ -15,7 +15,7 @@ use crate::controller::{Awaited, Effect, EffectError, Outcome};
 use crate::resource::{ChallengeType, Event, NamespacedName, PublishedPair, RevokedCertificate};
 
 pub use crate::store::port::{
-    Etag, HookTurn, KeptSet, Key, LiveSet, Lock, Prefix, Store, StoreError, Stored,
+    Etag, HookTurn, Key, LiveSet, Lock, Prefix, SecretSet, Store, StoreError, Stored,
 };
 
 /// The source of the time.

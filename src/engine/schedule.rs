@@ -313,8 +313,8 @@ impl<'a, C: Clock, S: Store> Schedule<'a, C, S> {
         let stored = match records.queue().await {
             Ok(stored) => stored,
             // Each live run writes its own entries again.
-            Err(StoreError::Corrupt { path, why, kept_as }) => {
-                tracing::warn!(path, why, kept_as, "starting with an empty queue of challenges");
+            Err(StoreError::Corrupt { path, why, moved_to }) => {
+                tracing::warn!(path, why, moved_to, "starting with an empty queue of challenges");
                 None
             }
             Err(error) => return Err(error),

@@ -24,7 +24,7 @@ use crate::resource::{
     Account, AccountIdentity, AccountStep, Certificate, CertificateRecord, CertificateRequest,
     CertificateStatus, Event, Issuer, NamespacedName, Order, Reason, Rollback,
 };
-use crate::store::{Kept, Records};
+use crate::store::{Records, Versioned};
 
 /// See the module.
 pub(crate) struct Session<'a, S: Store> {
@@ -36,7 +36,7 @@ pub(crate) struct Session<'a, S: Store> {
     /// Documents of an older format, converted to the current one.
     outdated: Vec<Change>,
     /// The orders as they are on disk, by revision and number.
-    stored_orders: HashMap<(u32, u32), Kept<Order>>,
+    stored_orders: HashMap<(u32, u32), Versioned<Order>>,
     /// The readable requests, but for the current and the next one.
     past_requests: Vec<CertificateRequest>,
     pending: Vec<Change>,
@@ -445,8 +445,10 @@ impl<'a, S: Store> Session<'a, S> {
                 let (of, number) = (order.spec.revision, order.number);
                 let old = self.stored_orders.get(&(of, number));
                 let revision = self.records().put_order(&name, of, number, &order, old).await?;
-                self.stored_orders
-                    .insert((of, number), Kept { value: *order, revision, is_outdated: false });
+                self.stored_orders.insert(
+                    (of, number),
+                    Versioned { value: *order, revision, is_outdated: false },
+                );
             }
             Change::NextKey(pem, _) => {
                 self.records().create_next_key(&name, pem.0.as_bytes()).await?;

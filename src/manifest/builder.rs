@@ -284,11 +284,11 @@ impl<'e> Builder<'e> {
                 Value::Mapping(_) | Value::Null | Value::Scalar { .. } => vec![merge],
             };
             for part in parts {
-                let Value::Mapping(more) = part.value else {
+                let Value::Mapping(defaults) = part.value else {
                     self.errors.push((part.span, TreeError::Merge));
                     continue;
                 };
-                entries.extend(more.into_iter().filter(|entry| seen.insert(entry.key.clone())));
+                entries.extend(defaults.into_iter().filter(|entry| seen.insert(entry.key.clone())));
             }
         }
         entries

@@ -237,17 +237,17 @@ pub fn joined(diagnostics: &[Diagnostic]) -> Vec<Diagnostic> {
         }
         all.push((found.clone(), Vec::new()));
     }
-    let tell = |(found, others): (Diagnostic, Vec<String>)| {
-        let more = match others.len().saturating_sub(FEW) {
+    let with_others = |(found, others): (Diagnostic, Vec<String>)| {
+        let unnamed = match others.len().saturating_sub(FEW) {
             0 => String::new(),
-            more => format!(" and {more} more"),
+            count => format!(" and {count} more"),
         };
         let names = others.iter().take(FEW).map(String::as_str).collect::<Vec<_>>().join(", ");
-        let also = (!names.is_empty()).then(|| format!("the same for {names}{more}"));
+        let also = (!names.is_empty()).then(|| format!("the same for {names}{unnamed}"));
         let help = [found.help.clone(), also].into_iter().flatten().collect::<Vec<_>>().join("; ");
         Diagnostic { help: Some(help).filter(|help| !help.is_empty()), ..found }
     };
-    all.into_iter().map(tell).collect()
+    all.into_iter().map(with_others).collect()
 }
 
 /// `n errors, m warnings`, for the last line of a report.
@@ -440,13 +440,13 @@ mod tests {
         let mut found = vec![of("own", "E0105", "wrong"), of("own", "E0105", "wrong")];
         found.extend((1..=8).map(|number| of(&format!("web-{number}"), "E0202", "Issuer a")));
         found.push(of("other", "E0202", "Issuer b"));
-        let told: Vec<_> = joined(&found).into_iter().map(|one| (one.message, one.help)).collect();
+        let shown: Vec<_> = joined(&found).into_iter().map(|one| (one.message, one.help)).collect();
         let others = "the same for default/web-2, default/web-3, default/web-4, default/web-5, \
                       default/web-6 and 2 more";
         let expected =
             [("wrong", None), ("wrong", None), ("Issuer a", Some(others)), ("Issuer b", None)]
                 .map(|(message, help)| (message.to_owned(), help.map(str::to_owned)));
-        assert_eq!(told, expected);
+        assert_eq!(shown, expected);
     }
 
     #[test]

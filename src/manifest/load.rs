@@ -532,7 +532,7 @@ fn read_document(
         sink.keep_secret();
     }
     for (span, error) in errors {
-        sink.add(tell(document, span, &error));
+        sink.add(draft(document, span, &error));
     }
     match root {
         Some(root) if root.value != Value::Null => {
@@ -550,9 +550,9 @@ fn names_in(document: Document<'_>) -> impl Iterator<Item = NamespacedName> {
 }
 
 /// The diagnostic for an error of a document.
-fn tell(document: Document<'_>, span: Span, error: &TreeError) -> Draft {
-    if let TreeError::Syntax(said) = error {
-        let Fault { span, message, help } = explain(document, span, said);
+fn draft(document: Document<'_>, span: Span, error: &TreeError) -> Draft {
+    if let TreeError::Syntax(parser_message) = error {
+        let Fault { span, message, help } = explain(document, span, parser_message);
         return Draft { help: help.map(str::to_owned), ..Draft::error("E0004", span, "", message) };
     }
     Draft::error(code_of(error), span, "", error.to_string())

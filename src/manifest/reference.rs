@@ -220,17 +220,17 @@ fn content(loaded: &Loaded, file: usize) -> &str {
 /// Identical copies of an Issuer in several files are one Issuer: users keep an Issuer and its
 /// Certificate in one file, and copy that file for the next Certificate.
 fn forget_repeated_issuers(loaded: &mut Loaded) {
-    let mut kept: Vec<Issuer> = Vec::new();
+    let mut distinct: Vec<Issuer> = Vec::new();
     for issuer in std::mem::take(&mut loaded.issuers) {
-        let repeated = kept.iter().any(|first| {
+        let repeated = distinct.iter().any(|first| {
             let (origin, server_line) = (first.origin.clone(), first.server_line);
             *first == Issuer { origin, server_line, ..issuer.clone() }
         });
         if !repeated {
-            kept.push(issuer);
+            distinct.push(issuer);
         }
     }
-    loaded.issuers = kept;
+    loaded.issuers = distinct;
 }
 
 /// Leaves out the objects of which `files` have an edited copy.

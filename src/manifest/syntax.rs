@@ -15,8 +15,8 @@ pub(crate) struct Fault {
     pub(crate) help: Option<&'static str>,
 }
 
-/// Finds the cause of `said`, the message of the parser at `at`.
-pub(crate) fn explain(document: Document<'_>, at: Span, said: &str) -> Fault {
+/// Finds the cause of `parser_message`, the message of the parser at `at`.
+pub(crate) fn explain(document: Document<'_>, at: Span, parser_message: &str) -> Fault {
     let scene = Scene {
         lines: lines(document.text).map(|(_, line)| line).collect(),
         first: document.first_line,
@@ -25,11 +25,11 @@ pub(crate) fn explain(document: Document<'_>, at: Span, said: &str) -> Fault {
         .tab(at)
         .or_else(|| scene.unclosed(at))
         .or_else(|| scene.marker(at))
-        .or_else(|| scene.unquoted(at, said))
-        .or_else(|| scene.colon(at, said))
+        .or_else(|| scene.unquoted(at, parser_message))
+        .or_else(|| scene.colon(at, parser_message))
         .or_else(|| scene.item(at))
         .or_else(|| scene.indentation(at));
-    found.unwrap_or_else(|| Fault { span: at, message: said.to_owned(), help: None })
+    found.unwrap_or_else(|| Fault { span: at, message: parser_message.to_owned(), help: None })
 }
 
 /// The document, line by line.
@@ -98,9 +98,9 @@ impl<'t> Scene<'t> {
     }
 
     /// A value that begins with a character that is special in YAML.
-    fn unquoted(&self, at: Span, said: &str) -> Option<Fault> {
+    fn unquoted(&self, at: Span, parser_message: &str) -> Option<Fault> {
         let (begin, help) = match self.line(at.line).chars().nth(at.column - 1)? {
-            '*' if said.contains("anchor") => ('*', Some("write \"*.example.com\"")),
+            '*' if parser_message.contains("anchor") => ('*', Some("write \"*.example.com\"")),
             other @ ('*' | '@' | '`' | '%') => (other, None),
             _ => return None,
         };
@@ -112,10 +112,10 @@ impl<'t> Scene<'t> {
     }
 
     /// Too few colons, or too many.
-    fn colon(&self, at: Span, said: &str) -> Option<Fault> {
+    fn colon(&self, at: Span, parser_message: &str) -> Option<Fault> {
         let line = self.line(at.line);
-        let missing = said.contains("expected ':'");
-        if !missing && !said.contains("mapping values") {
+        let missing = parser_message.contains("expected ':'");
+        if !missing && !parser_message.contains("mapping values") {
             return None;
         }
         let word = Span { end_line: at.line, end_column: line.chars().count() + 1, ..at };
@@ -319,8 +319,11 @@ mod tests {
     /// Line, columns and message of the error.
     fn found(text: &str) -> String {
         let error = parse(text, 1, &mut Vec::new()).err();
-        let Some((at, TreeError::Syntax(said))) = error else { return format!("{error:?}") };
-        let Fault { span, message, help } = explain(Document { text, first_line: 1 }, at, &said);
+        let Some((at, TreeError::Syntax(parser_message))) = error else {
+            return format!("{error:?}");
+        };
+        let Fault { span, message, help } =
+            explain(Document { text, first_line: 1 }, at, &parser_message);
         let help = help.map(|help| format!(" ({help})")).unwrap_or_default();
         format!("{}:{}-{} {message}{help}", span.line, span.column, span.end_column)
     }
@@ -408,7 +411,7 @@ mod tests {
 
     #[test]
     fn other_errors_keep_the_parsers_message() {
-        let said = "1:8-9 while parsing a block mapping, did not find expected key";
-        assert_eq!(found("a: [b] c"), said);
+        let expected = "1:8-9 while parsing a block mapping, did not find expected key";
+        assert_eq!(found("a: [b] c"), expected);
     }
 }

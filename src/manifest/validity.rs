@@ -71,13 +71,13 @@ fn warn_if_soon(
     before: SignedDuration,
     duration: GoDuration,
 ) {
-    let after = duration.0 - before;
-    if after >= duration.0 / 10 {
+    let from_issuance = duration.0 - before;
+    if from_issuance >= duration.0 / 10 {
         return;
     }
     let message = format!(
         "each certificate would be renewed {} after it is issued, of a lifetime of {duration}",
-        GoDuration(after)
+        GoDuration(from_issuance)
     );
     let usual = GoDuration(duration.0 / 3);
     let help = format!("write the time before the expiry, such as {usual}, or remove the field");

@@ -71,13 +71,13 @@ pub(super) fn replace_by_link(
             Some(aside) => aside,
             None => aside.insert(make_numbered(folder, ADOPTED_PREFIX)?),
         };
-        let kept = format!("{aside}/{name}");
+        let aside_path = format!("{aside}/{name}");
         if kind == Some(FileType::Directory) {
             // A folder cannot have a second name: this is the one case with a gap.
-            rustix::fs::renameat(folder, name, folder, &kept)
-                .map_err(|error| io_error(&folder.join(&kept), "rename", error))?;
+            rustix::fs::renameat(folder, name, folder, &aside_path)
+                .map_err(|error| io_error(&folder.join(&aside_path), "rename", error))?;
         } else {
-            second_name(folder, name, &kept)?;
+            second_name(folder, name, &aside_path)?;
         }
         sync_child(folder, aside)?;
     }

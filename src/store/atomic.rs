@@ -151,10 +151,10 @@ pub(super) fn link(folder: &Folder, target: &str, name: &str) -> Result<(), Stor
 pub(super) fn set_aside(folder: &Folder, file: &str, aside: &str) -> Result<String, StoreError> {
     let mut number: u64 = 1;
     loop {
-        let kept = format!("{aside}.corrupt-{number}");
-        if move_to_free_name(folder, file, &kept)? {
+        let new_name = format!("{aside}.corrupt-{number}");
+        if move_to_free_name(folder, file, &new_name)? {
             folder.sync()?;
-            return Ok(text(&folder.join(&kept)));
+            return Ok(text(&folder.join(&new_name)));
         }
         number = number.saturating_add(1);
     }

@@ -21,8 +21,8 @@ pub struct Looks {
 }
 
 impl StateDirectory {
-    /// A kept CRL, and when it was written.
-    pub fn kept_crl(&self, digest: &str) -> Result<Option<(Vec<u8>, Timestamp)>, StoreError> {
+    /// The cached CRL, and when it was written.
+    pub fn cached_crl(&self, digest: &str) -> Result<Option<(Vec<u8>, Timestamp)>, StoreError> {
         let place = layout::crl(digest)?;
         let Some(folder) = self.find(&place.folders)? else { return Ok(None) };
         let Some(bytes) = folder.read(&place.file, Guard::Document)? else { return Ok(None) };
@@ -31,8 +31,8 @@ impl StateDirectory {
         Ok(written.map(|at| (bytes.to_vec(), at)))
     }
 
-    /// Keeps a CRL in place of an older one.
-    pub fn keep_crl(&self, digest: &str, bytes: &[u8]) -> Result<(), StoreError> {
+    /// Caches a CRL in place of an older one.
+    pub fn cache_crl(&self, digest: &str, bytes: &[u8]) -> Result<(), StoreError> {
         let place = layout::crl(digest)?;
         atomic::replace_fleeting(&self.make(&place.folders)?, &place.file, bytes)
     }
@@ -75,18 +75,18 @@ mod tests {
         let scratch = tempfile::tempdir().unwrap();
         let path = scratch.path().join("state");
         let state = StateDirectory::open(&path, OpenMode::ReadWrite).unwrap();
-        assert_eq!((state.looks().unwrap(), state.kept_crl("1f").unwrap()), (None, None));
-        state.keep_crl("1f", b"old").unwrap();
-        state.keep_crl("1f", b"new").unwrap();
-        let (bytes, written) = state.kept_crl("1f").unwrap().unwrap();
+        assert_eq!((state.looks().unwrap(), state.cached_crl("1f").unwrap()), (None, None));
+        state.cache_crl("1f", b"old").unwrap();
+        state.cache_crl("1f", b"new").unwrap();
+        let (bytes, written) = state.cached_crl("1f").unwrap().unwrap();
         assert_eq!(bytes, b"new");
         let second = SignedDuration::from_secs(1);
         let looks = Looks { done: written, next: written + second };
         state.note_looks(looks, written).unwrap();
         assert_eq!(state.looks().unwrap(), Some(looks));
-        assert_eq!(state.kept_crl("1f").unwrap(), Some((bytes, written)));
+        assert_eq!(state.cached_crl("1f").unwrap(), Some((bytes, written)));
         state.note_looks(looks, written + second).unwrap();
-        assert_eq!((state.looks().unwrap(), state.kept_crl("1f").unwrap()), (Some(looks), None));
+        assert_eq!((state.looks().unwrap(), state.cached_crl("1f").unwrap()), (Some(looks), None));
         for damaged in ["", "2026-01-01T00:00:00Z", "never ever\n"] {
             let folder = state.find(&layout::crl_looks().folders).unwrap().unwrap();
             atomic::replace_fleeting(&folder, "looks", damaged.as_bytes()).unwrap();

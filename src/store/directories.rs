@@ -1,4 +1,4 @@
-//! `directories/`: the ACME directories of CAs, kept for the next run.
+//! `directories/`: the ACME directories of CAs, cached for the next run.
 //!
 //! Contract: its reader verifies what it reads. What is lost is fetched again, so nothing is
 //! synced; of two runs that write the same file one wins.
@@ -9,14 +9,14 @@ use super::layout;
 use crate::store::port::StoreError;
 
 impl StateDirectory {
-    /// A kept directory.
-    pub(super) fn kept_directory_of(&self, ca: &str) -> Result<Option<Vec<u8>>, StoreError> {
-        let kept = self.read(&layout::directory(ca)?)?;
-        Ok(kept.map(|stored| stored.bytes.to_vec()))
+    /// The cached directory.
+    pub(super) fn cached_directory_of(&self, ca: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        let cached = self.read(&layout::directory(ca)?)?;
+        Ok(cached.map(|stored| stored.bytes.to_vec()))
     }
 
-    /// Keeps a directory in place of an older one.
-    pub(super) fn keep_directory_of(&self, ca: &str, bytes: &[u8]) -> Result<(), StoreError> {
+    /// Caches a directory in place of an older one.
+    pub(super) fn cache_directory_of(&self, ca: &str, bytes: &[u8]) -> Result<(), StoreError> {
         let place = layout::directory(ca)?;
         // Only a new folder is made: making one syncs.
         let folder = match self.find(&place.folders)? {
@@ -37,11 +37,11 @@ mod tests {
         let scratch = tempfile::tempdir().unwrap();
         let path = scratch.path().join("state");
         let state = StateDirectory::open(&path, OpenMode::ReadWrite).unwrap();
-        assert_eq!(state.kept_directory_of("1f").unwrap(), None);
+        assert_eq!(state.cached_directory_of("1f").unwrap(), None);
         for text in [b"old", b"new"] {
-            state.keep_directory_of("1f", text).unwrap();
-            assert_eq!(state.kept_directory_of("1f").unwrap(), Some(text.to_vec()));
+            state.cache_directory_of("1f", text).unwrap();
+            assert_eq!(state.cached_directory_of("1f").unwrap(), Some(text.to_vec()));
         }
-        assert_eq!(state.kept_directory_of("2f").unwrap(), None);
+        assert_eq!(state.cached_directory_of("2f").unwrap(), None);
     }
 }

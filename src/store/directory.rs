@@ -22,7 +22,7 @@ use super::opening::{self, OpenMode};
 use super::{atomic, hook_lock, in_flight, journal, links, rollback, secret};
 use crate::resource::{DataLink, Event, Issuance, NamespacedName, SecretFiles, SecretLinks};
 use crate::store::port::{
-    Etag, HookTurn, KeptSet, Key, LiveSet, Lock, Prefix, Store, StoreError, Stored,
+    Etag, HookTurn, Key, LiveSet, Lock, Prefix, SecretSet, Store, StoreError, Stored,
 };
 
 /// An open state directory.
@@ -537,12 +537,12 @@ impl Store for StateDirectory {
         Ok(if is_fleeting { lease.removing(folder, place.file) } else { lease })
     }
 
-    fn kept_directory(&self, ca: &str) -> Option<Vec<u8>> {
-        self.kept_directory_of(ca).ok()?
+    fn cached_directory(&self, ca: &str) -> Option<Vec<u8>> {
+        self.cached_directory_of(ca).ok()?
     }
 
-    fn keep_directory(&self, ca: &str, bytes: &[u8]) -> Result<(), StoreError> {
-        self.keep_directory_of(ca, bytes)
+    fn cache_directory(&self, ca: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        self.cache_directory_of(ca, bytes)
     }
 
     fn is_alerted(&self, certificate: &NamespacedName, mark: &str) -> bool {
@@ -664,7 +664,7 @@ impl Store for StateDirectory {
         links::restore(&folder, set, revision)
     }
 
-    async fn sets(&self, secret: &NamespacedName) -> Result<Vec<KeptSet>, StoreError> {
+    async fn sets(&self, secret: &NamespacedName) -> Result<Vec<SecretSet>, StoreError> {
         let folder = self.find(&layout::secret(secret)?)?;
         folder.map_or_else(|| Ok(Vec::new()), |folder| rollback::sets(&folder))
     }

@@ -51,7 +51,9 @@ pub(super) const FULL: u64 = MAX_BYTES / 4 * 3;
 struct Head {
     version: u64,
     document: Document,
-    after: Option<String>,
+    /// The digest of the `status.json` on disk.
+    #[serde(rename = "after")]
+    status: Option<String>,
     base: Option<String>,
     /// Of the document, in bytes; none when it is removed.
     length: Option<usize>,
@@ -134,7 +136,7 @@ impl Made {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Steps {
     /// The `status.json` on disk that they follow.
-    after: Option<Etag>,
+    status: Option<Etag>,
     /// The documents that they change, as they are now.
     documents: BTreeMap<Key, Made>,
     /// Up to where the file is whole, in bytes.
@@ -143,8 +145,8 @@ pub(super) struct Steps {
 
 impl Steps {
     /// No steps yet, after this `status.json`.
-    pub(super) fn after(status: Option<Etag>) -> Self {
-        Self { after: status, ..Self::default() }
+    pub(super) fn following(status: Option<Etag>) -> Self {
+        Self { status, ..Self::default() }
     }
 
     /// Reads a file. `on_disk` returns the digest of a document's own file; `place` is for messages.
@@ -154,16 +156,16 @@ impl Steps {
         place: &str,
         on_disk: impl Fn(&Key) -> Result<Option<Etag>, StoreError>,
     ) -> Result<Self, StoreError> {
-        let mut steps = Self::after(on_disk(&Key::Certificate(of.clone()))?);
+        let mut steps = Self::following(on_disk(&Key::Certificate(of.clone()))?);
         let mut rest = bytes;
         while let Some((head, document, length)) = record(rest, place)? {
-            let after = head.after.map(Etag);
+            let status = head.status.map(Etag);
             let key = head.document.key(of);
             let now = match steps.documents.get(&key) {
                 Some(made) => made.stored().map(|stored| stored.revision.clone()),
                 None => on_disk(&key)?,
             };
-            if after == steps.after && head.base.map(Etag) == now {
+            if status == steps.status && head.base.map(Etag) == now {
                 steps.keep(&key, Made::of(document.map(Stored::of)));
             }
             rest = rest.get(length..).unwrap_or_default();
@@ -178,7 +180,7 @@ impl Steps {
         let head = Document::of(key).map(|document| Head {
             version: VERSION,
             document,
-            after: self.after.as_ref().map(|etag| etag.0.clone()),
+            status: self.status.as_ref().map(|etag| etag.0.clone()),
             base: base.map(|etag| etag.0.clone()),
             length: bytes.map(<[u8]>::len),
         });

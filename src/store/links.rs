@@ -232,9 +232,9 @@ mod tests {
                 ["..data", "..revision-1-0", "..revision-2-0", "tls.crt", "tls.key", name];
             expected.sort_unstable();
             assert_eq!(folder.entries().unwrap(), expected);
-            let kept = set::read_all(&folder.child(name).unwrap().unwrap()).unwrap();
+            let moved = set::read_all(&folder.child(name).unwrap().unwrap()).unwrap();
             let wanted = set::read_all(&folder.child(of).unwrap().unwrap()).unwrap();
-            assert_eq!(kept, wanted);
+            assert_eq!(moved, wanted);
         }
     }
 
@@ -247,8 +247,8 @@ mod tests {
         }
         restore(&folder, Some("..revision-2-0"), 2).unwrap();
         assert_eq!(links(&folder).unwrap(), live("..revision-2-0"));
-        let kept = folder.child("..adopted-0").unwrap().unwrap();
-        assert_eq!(set::read_all(&kept).unwrap(), files(&["tls.key"], "mine"));
+        let aside = folder.child("..adopted-0").unwrap().unwrap();
+        assert_eq!(set::read_all(&aside).unwrap(), files(&["tls.key"], "mine"));
     }
 
     #[test]

@@ -56,7 +56,7 @@ impl StateDirectory {
     /// own temporaries.
     pub fn strays(&self, name: &NamespacedName) -> Result<Vec<String>, StoreError> {
         let mut found = Vec::new();
-        let mut tell = |folder: &[String], is_ours: fn(&str) -> bool| {
+        let mut look = |folder: &[String], is_ours: fn(&str) -> bool| {
             for file in self.entries(folder)? {
                 if !file.starts_with('.') && !is_ours(&file) {
                     found.push(format!("{}/{file}", folder.join("/")));
@@ -64,8 +64,8 @@ impl StateDirectory {
             }
             Ok::<_, StoreError>(())
         };
-        tell(&layout::requests(name)?, |file| layout::parse_request(file).is_some())?;
-        tell(&layout::orders(name)?, |file| layout::parse_order(file).is_some())?;
+        look(&layout::requests(name)?, |file| layout::parse_request(file).is_some())?;
+        look(&layout::orders(name)?, |file| layout::parse_order(file).is_some())?;
         found.sort_unstable();
         Ok(found)
     }
@@ -82,7 +82,7 @@ impl StateDirectory {
         namespace: Option<&str>,
     ) -> Result<Vec<NamespacedName>, StoreError> {
         let mut found = self.named(layout::CERTIFICATES, name, namespace)?;
-        found.retain(|key| self.is_kept(&Key::Certificate(key.clone())));
+        found.retain(|key| self.is_stored(&Key::Certificate(key.clone())));
         Ok(found)
     }
 
@@ -169,13 +169,13 @@ impl StateDirectory {
     fn accounts(&self) -> Result<Vec<Key>, StoreError> {
         let digests = self.folders(&[layout::ACCOUNTS.to_owned()])?;
         let mut keys: Vec<_> = digests.into_iter().map(Key::Account).collect();
-        keys.retain(|key| self.is_kept(key));
+        keys.retain(|key| self.is_stored(key));
         Ok(keys)
     }
 
     /// Whether a document exists. One that cannot be checked is listed: reading it returns the
     /// error.
-    fn is_kept(&self, key: &Key) -> bool {
+    fn is_stored(&self, key: &Key) -> bool {
         let Ok(place) = layout::document(key) else { return false };
         match self.find(&place.folders) {
             Ok(Some(folder)) => {

@@ -92,5 +92,5 @@ pub use lock::Lease;
 pub use opening::OpenMode;
 pub use output::{Output, OutputError};
 pub use prune::past_revisions;
-pub use records::{Kept, Listed, Records};
+pub use records::{Listed, Records, Versioned};
 pub(crate) use removal::remove_tree;

@@ -102,7 +102,7 @@ pub struct LiveSet {
 
 /// One set of files of a Secret.
 #[derive(Debug)]
-pub struct KeptSet {
+pub struct SecretSet {
     /// Its folder's name.
     pub name: String,
     /// The revision it was published as; 0 for an adopted pair.
@@ -215,11 +215,11 @@ pub trait Store {
     /// Notes that. Needs neither the certificate's lock nor space on the disk.
     fn note_alert(&self, certificate: &NamespacedName, mark: &str) -> Result<(), StoreError>;
 
-    /// What [`Store::keep_directory`] kept for a CA, by a digest.
-    fn kept_directory(&self, ca: &str) -> Option<Vec<u8>>;
+    /// What [`Store::cache_directory`] stored for a CA, by a digest.
+    fn cached_directory(&self, ca: &str) -> Option<Vec<u8>>;
 
-    /// Keeps a CA's directory for the next run. Not durable, and never the truth.
-    fn keep_directory(&self, ca: &str, bytes: &[u8]) -> Result<(), StoreError>;
+    /// Caches a CA's directory for the next run. Not durable, and never the truth.
+    fn cache_directory(&self, ca: &str, bytes: &[u8]) -> Result<(), StoreError>;
 
     /// Appends to a certificate's journal. For users; best effort in durability.
     fn journal(
@@ -305,7 +305,7 @@ pub trait Store {
     fn sets(
         &self,
         secret: &NamespacedName,
-    ) -> impl Future<Output = Result<Vec<KeptSet>, StoreError>>;
+    ) -> impl Future<Output = Result<Vec<SecretSet>, StoreError>>;
 
     /// Puts a set that was live before live again, in one step. One that is live already stays.
     fn switch_back(
@@ -335,14 +335,14 @@ pub enum StoreError {
         source: std::io::Error,
     },
     /// A damaged file; it was renamed, not overwritten.
-    #[error("{path}: cannot be read ({why}){}", kept(path, kept_as))]
+    #[error("{path}: cannot be read ({why}){}", set_aside(path, moved_to))]
     Corrupt {
         /// The original path.
         path: String,
         /// The error.
         why: String,
         /// The new path; the original one when nothing may be written.
-        kept_as: String,
+        moved_to: String,
     },
     #[error(
         "{path}: was written by a newer certctl: its format is version {found}, this certctl knows versions up to {known}; it is left as it is"
@@ -406,8 +406,8 @@ pub enum StoreError {
 }
 
 /// Where a damaged file is now, if it was renamed.
-fn kept(path: &str, kept_as: &str) -> String {
-    if path == kept_as { String::new() } else { format!("; kept as {kept_as}") }
+fn set_aside(path: &str, moved_to: &str) -> String {
+    if path == moved_to { String::new() } else { format!("; kept as {moved_to}") }
 }
 
 impl StoreError {
@@ -424,7 +424,7 @@ impl StoreError {
     pub(super) fn unreadable<T: Document>(error: Unreadable, path: String) -> Self {
         match error {
             Unreadable::Version(found) => Self::Version { path, found, known: T::VERSION },
-            Unreadable::Damaged(why) => Self::Corrupt { kept_as: path.clone(), path, why },
+            Unreadable::Damaged(why) => Self::Corrupt { moved_to: path.clone(), path, why },
         }
     }
 }

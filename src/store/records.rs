@@ -21,11 +21,11 @@ use crate::resource::{
 };
 use crate::store::port::{Etag, Key, Prefix, Store, StoreError, Stored};
 
-/// A stored document.
+/// A stored document, with the etag of its version.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kept<T> {
+pub struct Versioned<T> {
     pub value: T,
-    /// The etag for the next write.
+    /// For the next write.
     pub revision: Etag,
     /// Whether an older certctl wrote it, so that it must be written again.
     pub is_outdated: bool,
@@ -57,7 +57,7 @@ impl<'a, S: Store> Records<'a, S> {
     pub async fn certificate(
         &self,
         name: &NamespacedName,
-    ) -> Result<Option<Kept<CertificateRecord>>, StoreError> {
+    ) -> Result<Option<Versioned<CertificateRecord>>, StoreError> {
         self.read(&Key::Certificate(name.clone())).await
     }
 
@@ -66,7 +66,7 @@ impl<'a, S: Store> Records<'a, S> {
         &self,
         name: &NamespacedName,
     ) -> Result<Option<CertificateRecord>, StoreError> {
-        Ok(self.look(&Key::Certificate(name.clone())).await?.map(|kept| kept.value))
+        Ok(self.look(&Key::Certificate(name.clone())).await?.map(|stored| stored.value))
     }
 
     /// Writes the record of a certificate: a new one, or the successor of `expected`.
@@ -101,7 +101,7 @@ impl<'a, S: Store> Records<'a, S> {
         for key in keys {
             let record = self.look(&key).await.transpose();
             if let (Key::Certificate(name), Some(record)) = (key, record) {
-                keep(name, record.map(|kept: Kept<CertificateRecord>| kept.value));
+                keep(name, record.map(|stored: Versioned<CertificateRecord>| stored.value));
             }
         }
         Ok(())
@@ -123,7 +123,7 @@ impl<'a, S: Store> Records<'a, S> {
     pub async fn requests(
         &self,
         name: &NamespacedName,
-    ) -> Result<Listed<u32, Kept<CertificateRequest>>, StoreError> {
+    ) -> Result<Listed<u32, Versioned<CertificateRequest>>, StoreError> {
         let keys = self.store.list(&Prefix::Requests(name.clone())).await?;
         let mut found = Vec::with_capacity(keys.len());
         for key in keys {
@@ -144,7 +144,7 @@ impl<'a, S: Store> Records<'a, S> {
         revision: u32,
         number: u32,
         order: &Order,
-        previous: Option<&Kept<Order>>,
+        previous: Option<&Versioned<Order>>,
     ) -> Result<Etag, StoreError> {
         let key = Key::Order(name.clone(), revision, number);
         let bytes = self.seal(&key, order)?;
@@ -161,7 +161,7 @@ impl<'a, S: Store> Records<'a, S> {
     pub async fn all_orders(
         &self,
         name: &NamespacedName,
-    ) -> Result<Listed<(u32, u32), Kept<Order>>, StoreError> {
+    ) -> Result<Listed<(u32, u32), Versioned<Order>>, StoreError> {
         let keys = self.store.list(&Prefix::Orders(name.clone())).await?;
         let mut found = Vec::with_capacity(keys.len());
         for key in keys {
@@ -195,7 +195,7 @@ impl<'a, S: Store> Records<'a, S> {
     }
 
     /// The record of an account, by the digest of its identity.
-    pub async fn account(&self, digest: &str) -> Result<Option<Kept<Account>>, StoreError> {
+    pub async fn account(&self, digest: &str) -> Result<Option<Versioned<Account>>, StoreError> {
         self.read(&Key::Account(digest.to_owned())).await
     }
 
@@ -214,7 +214,7 @@ impl<'a, S: Store> Records<'a, S> {
     pub async fn account_limits(
         &self,
         digest: &str,
-    ) -> Result<Option<Kept<AccountLimits>>, StoreError> {
+    ) -> Result<Option<Versioned<AccountLimits>>, StoreError> {
         match self.read(&Key::AccountLimits(digest.to_owned())).await {
             Err(error @ StoreError::Corrupt { .. }) => {
                 tracing::warn!(%error, "what the CA refused is not known");
@@ -233,15 +233,15 @@ impl<'a, S: Store> Records<'a, S> {
         now: Timestamp,
     ) -> Result<(AccountLimits, Option<Ledger>), StoreError> {
         let known = self.account_limits(digest).await?;
-        let known = known.map(|kept| kept.value).unwrap_or_default();
+        let known = known.map(|stored| stored.value).unwrap_or_default();
         let Some(published) = PublishedLimits::of(published, &account.directory_url) else {
             return Ok((known, None));
         };
         let mut accounts: Vec<Account> = Vec::new();
         for key in self.store.list(&Prefix::Accounts).await? {
             // The work on an account that cannot be read reports that.
-            if let Ok(Some(kept)) = self.look(&key).await {
-                accounts.push(kept.value);
+            if let Ok(Some(account)) = self.look(&key).await {
+                accounts.push(account.value);
             }
         }
         let own = accounts.iter().find(|other| other.identity == *account);
@@ -370,12 +370,12 @@ impl<'a, S: Store> Records<'a, S> {
     }
 
     /// Reads a document; a damaged one is set aside.
-    async fn read<T: Document>(&self, key: &Key) -> Result<Option<Kept<T>>, StoreError> {
+    async fn read<T: Document>(&self, key: &Key) -> Result<Option<Versioned<T>>, StoreError> {
         let Some(stored) = self.store.get(key).await? else { return Ok(None) };
         match self.parse(key, &stored) {
             Err(StoreError::Corrupt { path, why, .. }) => {
-                let kept_as = match self.store.quarantine(key, &stored.revision).await {
-                    Ok(kept_as) => kept_as,
+                let moved_to = match self.store.quarantine(key, &stored.revision).await {
+                    Ok(moved_to) => moved_to,
                     Err(error @ StoreError::Conflict { .. }) => return Err(error),
                     Err(error) => {
                         // The damage is the error to report; the document stays where it is.
@@ -383,7 +383,7 @@ impl<'a, S: Store> Records<'a, S> {
                         path.clone()
                     }
                 };
-                Err(StoreError::Corrupt { path, why, kept_as })
+                Err(StoreError::Corrupt { path, why, moved_to })
             }
             parsed => {
                 drop_plain(stored);
@@ -393,18 +393,18 @@ impl<'a, S: Store> Records<'a, S> {
     }
 
     /// Reads a document; a damaged one stays where it is.
-    async fn look<T: Document>(&self, key: &Key) -> Result<Option<Kept<T>>, StoreError> {
+    async fn look<T: Document>(&self, key: &Key) -> Result<Option<Versioned<T>>, StoreError> {
         let Some(stored) = self.store.get(key).await? else { return Ok(None) };
         let parsed = self.parse(key, &stored);
         drop_plain(stored);
         parsed.map(Some)
     }
 
-    fn parse<T: Document>(&self, key: &Key, stored: &Stored) -> Result<Kept<T>, StoreError> {
+    fn parse<T: Document>(&self, key: &Key, stored: &Stored) -> Result<Versioned<T>, StoreError> {
         let (value, version) = envelope::open(&stored.bytes)
             .map_err(|error| StoreError::unreadable::<T>(error, self.store.place(key)))?;
         let (revision, is_outdated) = (stored.revision.clone(), version < T::VERSION);
-        Ok(Kept { value, revision, is_outdated })
+        Ok(Versioned { value, revision, is_outdated })
     }
 }
 
@@ -474,8 +474,8 @@ mod tests {
                 state.create(&key, &damage).await.unwrap();
                 let error = read(&records, &key).await.unwrap_err();
                 let aside = format!("{}.corrupt-{number}", path.display());
-                let StoreError::Corrupt { kept_as, .. } = error else { panic!("{error}") };
-                assert_eq!(kept_as, aside);
+                let StoreError::Corrupt { moved_to, .. } = error else { panic!("{error}") };
+                assert_eq!(moved_to, aside);
                 assert_eq!(std::fs::read(aside).unwrap(), damage);
                 assert!(!read(&records, &key).await.unwrap(), "it is gone");
             }
@@ -536,8 +536,8 @@ mod tests {
         state.create(&key, b"{").await.unwrap();
         let reader = StateDirectory::open(&path, OpenMode::ReadOnly).unwrap();
         let error = Records::new(&reader).certificate(&web()).await.unwrap_err();
-        let StoreError::Corrupt { path, kept_as, .. } = error else { panic!("{error}") };
-        assert_eq!((&path, &kept_as), (&state.place(&key), &state.place(&key)));
+        let StoreError::Corrupt { path, moved_to, .. } = error else { panic!("{error}") };
+        assert_eq!((&path, &moved_to), (&state.place(&key), &state.place(&key)));
         assert_eq!(*state.get(&key).await.unwrap().unwrap().bytes, b"{");
     }
 
@@ -548,9 +548,9 @@ mod tests {
         let state = StateDirectory::open(&path, OpenMode::ReadWrite).unwrap();
         let written = Records::new(&state).put_certificate(&web(), &samples::record(), None).await;
         let reader = StateDirectory::open(&path, OpenMode::ReadOnly).unwrap();
-        let kept = Records::new(&reader).certificate(&web()).await.unwrap().unwrap();
-        assert_eq!(kept.value, samples::record());
-        for (etag, is_base) in [(kept.revision, false), (written.unwrap(), true)] {
+        let found = Records::new(&reader).certificate(&web()).await.unwrap().unwrap();
+        assert_eq!(found.value, samples::record());
+        for (etag, is_base) in [(found.revision, false), (written.unwrap(), true)] {
             let records = Records::new(&state);
             let put = records.put_certificate(&web(), &samples::record(), Some(&etag)).await;
             assert_eq!(put.is_ok(), is_base, "{put:?}");
@@ -582,10 +582,10 @@ mod tests {
         let state = StateDirectory::open(&scratch.path().join("s"), OpenMode::ReadWrite).unwrap();
         let records = Records::new(&state);
         let revision = records.put_order(&web(), 7, 1, &samples::order(), None).await.unwrap();
-        let first = Kept { value: samples::order(), revision, is_outdated: false };
+        let first = Versioned { value: samples::order(), revision, is_outdated: false };
         let later = Order { reason: "later".into(), ..samples::order() };
         let revision = records.put_order(&web(), 7, 1, &later, Some(&first)).await.unwrap();
-        let second = Kept { value: later.clone(), revision, is_outdated: false };
+        let second = Versioned { value: later.clone(), revision, is_outdated: false };
         let outdated = records.put_order(&web(), 7, 1, &samples::order(), Some(&first)).await;
         assert!(matches!(outdated, Err(StoreError::Conflict { .. })));
         let other = Order { phase: OrderPhase::Creating, ..later.clone() };

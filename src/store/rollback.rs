@@ -6,10 +6,10 @@
 use super::folder::Folder;
 use super::set::{self, DATA, REVISION_PREFIX};
 use super::{adoption, atomic, secret};
-use crate::store::port::{KeptSet, StoreError};
+use crate::store::port::{SecretSet, StoreError};
 
 /// The existing sets, by revision and age.
-pub(super) fn sets(folder: &Folder) -> Result<Vec<KeptSet>, StoreError> {
+pub(super) fn sets(folder: &Folder) -> Result<Vec<SecretSet>, StoreError> {
     let live = secret::live_name(folder)?;
     let mut found = Vec::new();
     for name in folder.entries()? {
@@ -18,7 +18,7 @@ pub(super) fn sets(folder: &Folder) -> Result<Vec<KeptSet>, StoreError> {
         let Ok(Some(folder_of_set)) = folder.child(&name) else { continue };
         let files = set::read_set(&folder_of_set);
         let is_live = live.as_ref() == Some(&name);
-        found.push((number, KeptSet { name, revision, is_live, files }));
+        found.push((number, SecretSet { name, revision, is_live, files }));
     }
     found.sort_by_key(|(number, set)| (set.revision, *number));
     Ok(found.into_iter().map(|(_, set)| set).collect())
@@ -64,8 +64,8 @@ mod tests {
     use crate::resource::SecretFiles;
     use crate::store::OpenMode;
 
-    fn pair(text: &str, more: &[&str]) -> SecretFiles {
-        let names = ["tls.crt", "tls.key"].iter().chain(more);
+    fn pair(text: &str, outputs: &[&str]) -> SecretFiles {
+        let names = ["tls.crt", "tls.key"].iter().chain(outputs);
         let bytes = Zeroizing::new(text.as_bytes().to_vec());
         SecretFiles(names.map(|name| ((*name).to_owned(), bytes.clone())).collect())
     }

@@ -120,8 +120,8 @@ pub(super) fn published(
                 Err(StoreError::Corrupt { path, why, .. }) if mode == OpenMode::ReadWrite => {
                     // A name that begins with a dot belongs to no set.
                     let aside = format!(".{}", SecretMetadata::FILE);
-                    let kept_as = atomic::set_aside(&data, SecretMetadata::FILE, &aside)?;
-                    tracing::warn!("{}", StoreError::Corrupt { path, why, kept_as });
+                    let moved_to = atomic::set_aside(&data, SecretMetadata::FILE, &aside)?;
+                    tracing::warn!("{}", StoreError::Corrupt { path, why, moved_to });
                 }
                 files => return files.map(Some),
             }
@@ -212,11 +212,11 @@ pub(super) fn remove_stale_names(folder: &Folder, files: &SecretFiles) {
     }
 }
 
-/// Removes all sets but those that are kept.
-fn prune(folder: &Folder, is_kept: impl Fn(&str) -> bool) {
+/// Removes all sets but those that are spared.
+fn prune(folder: &Folder, is_spared: impl Fn(&str) -> bool) {
     let prune = || -> Result<(), StoreError> {
         for name in folder.entries()? {
-            if name.starts_with(REVISION_PREFIX) && !is_kept(&name) {
+            if name.starts_with(REVISION_PREFIX) && !is_spared(&name) {
                 folder.remove_any(&name)?;
             }
         }
@@ -428,9 +428,9 @@ mod tests {
             publish(&folder, revision, &pair(&revision.to_string())).unwrap();
         }
         assert_eq!(published(&folder).unwrap(), Some(pair("3")));
-        let kept = ["..adopted-0/tls.crt: mine", "..adopted-0/tls.key: mine"];
+        let adopted = ["..adopted-0/tls.crt: mine", "..adopted-0/tls.key: mine"];
         let lines = tree(scratch.path());
-        assert_eq!(lines[..2], kept);
+        assert_eq!(lines[..2], adopted);
         assert!(lines.contains(&"notes.txt: untouched".to_owned()));
         // Later by-hand files are set aside too; servers get the published ones.
         folder.remove("tls.key").unwrap();

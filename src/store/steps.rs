@@ -135,7 +135,7 @@ impl StateDirectory {
             before.map(|File { seen, is_named, is_synced, .. }| (seen, is_named, is_synced));
         let mut steps = match known {
             Some(steps) => Arc::unwrap_or_clone(steps),
-            None => Steps::after(self.etag_on_disk(&Key::Certificate(of.clone()))?),
+            None => Steps::following(self.etag_on_disk(&Key::Certificate(of.clone()))?),
         };
         if is_new {
             // Their names are made durable with that of the file.

@@ -10,7 +10,7 @@ use crate::controller::revocation::{self, Requested, RevocationError, requested}
 use crate::controller::{
     Effect, EffectError, Intervals, Outcome, RevocationRequest, RevocationSigner, Secret, Snapshot,
 };
-use crate::engine::ports::{Clock as _, KeptSet, Lock, Store as _, StoreError, SystemClock};
+use crate::engine::ports::{Clock as _, Lock, SecretSet, Store as _, StoreError, SystemClock};
 use crate::engine::{Ending, Goal, Performer as _, Seen, Task, ban, look, published_pair};
 use crate::pki::{Chain, PrivateKey};
 use crate::resource::{
@@ -258,7 +258,7 @@ impl Workspace {
             pair.leaf().is_some_and(|found| found.fingerprint == leaf.fingerprint)
         };
         let sets = self.state.sets(secret).await?;
-        let of_a_set = |set: &&KeptSet| set.files.as_ref().is_ok_and(is_it);
+        let of_a_set = |set: &&SecretSet| set.files.as_ref().is_ok_and(is_it);
         let found = sets.iter().filter(of_a_set).max_by_key(|set| set.is_live);
         if let Some(set) = found {
             return Ok(Some((set.revision, set.is_live)));

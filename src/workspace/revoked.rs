@@ -161,7 +161,7 @@ impl Workspace {
         now: Timestamp,
     ) -> Seen {
         let digest = digest_of(url.as_bytes());
-        let cached = self.state.kept_crl(&digest).ok().flatten();
+        let cached = self.state.cached_crl(&digest).ok().flatten();
         let cached =
             cached.and_then(|(bytes, at)| Some((at, revoked_by(&bytes, url, named, now).ok()?)));
         let cached = match cached {
@@ -173,7 +173,7 @@ impl Workspace {
         let refused = match network.fetch(url, None).await {
             Ok(bytes) => match revoked_by(&bytes, url, named, now) {
                 Ok((revoked, _)) => {
-                    if let Err(error) = self.state.keep_crl(&digest, &bytes) {
+                    if let Err(error) = self.state.cache_crl(&digest, &bytes) {
                         tracing::debug!(url, %error, "the CRL is not kept");
                     }
                     return Seen { revoked, is_missing: false };

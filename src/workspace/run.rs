@@ -109,7 +109,7 @@ impl Workspace {
         // A borrow across the wait would block the signal that ends it.
         let is_interrupted = engine.shutdown.borrow().is_some();
         world.stop_listening(is_interrupted, observer).await;
-        world.keep_directories();
+        world.cache_directories();
         tracing::debug!(requests = world.requests(), "run ended");
         self.note_endings(&ended);
         self.requests.replace(world.request_counts());

@@ -358,7 +358,7 @@ impl Workspace {
 
     async fn requests(&self, key: &NamespacedName) -> Result<Vec<CertificateRequest>, StoreError> {
         let all = Records::new(&self.state).requests(key).await?;
-        Ok(all.into_iter().filter_map(|(_, kept)| Some(kept.ok()?.value)).collect())
+        Ok(all.into_iter().filter_map(|(_, request)| Some(request.ok()?.value)).collect())
     }
 
     async fn account_of(&self, issuer: &Issuer) -> Result<Option<Account>, StoreError> {
@@ -368,8 +368,8 @@ impl Workspace {
             namespace: issuer.metadata.namespace.clone(),
             secret_name: issuer.acme.private_key_secret_ref.name.clone(),
         };
-        let kept = Records::new(&self.state).account(&account_id(&identity)).await?;
-        Ok(kept.map(|kept| kept.value))
+        let account = Records::new(&self.state).account(&account_id(&identity)).await?;
+        Ok(account.map(|stored| stored.value))
     }
 }
 

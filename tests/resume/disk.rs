@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use certctl::engine::ports::{
-    Etag, HookTurn, KeptSet, Key, Lock, Prefix, Store, StoreError, Stored,
+    Etag, HookTurn, Key, Lock, Prefix, SecretSet, Store, StoreError, Stored,
 };
 use certctl::pki;
 use certctl::resource::{DataLink, Event, Issuance, NamespacedName, SecretFiles, SecretLinks};
@@ -183,11 +183,11 @@ impl Store for Disk {
         Ok(())
     }
 
-    fn kept_directory(&self, ca: &str) -> Option<Vec<u8>> {
+    fn cached_directory(&self, ca: &str) -> Option<Vec<u8>> {
         self.memory.borrow().directories.get(ca).cloned()
     }
 
-    fn keep_directory(&self, ca: &str, bytes: &[u8]) -> Result<(), StoreError> {
+    fn cache_directory(&self, ca: &str, bytes: &[u8]) -> Result<(), StoreError> {
         self.memory.borrow_mut().directories.insert(ca.to_owned(), bytes.to_vec());
         Ok(())
     }
@@ -260,10 +260,10 @@ impl Store for Disk {
         panic!("{secret} has no links to restore");
     }
 
-    async fn sets(&self, secret: &NamespacedName) -> Result<Vec<KeptSet>, StoreError> {
+    async fn sets(&self, secret: &NamespacedName) -> Result<Vec<SecretSet>, StoreError> {
         let memory = self.memory.borrow();
         let live = memory.secrets.get(secret);
-        let sets = memory.sets.iter().map(|set| KeptSet {
+        let sets = memory.sets.iter().map(|set| SecretSet {
             name: format!("..revision-{}-0", set.0),
             revision: set.0,
             is_live: live == Some(set),

@@ -17,20 +17,20 @@ use crate::engine::ports::{Clock, Store};
 impl<C: Clock, S: Store> World<'_, C, S> {
     /// Gives a new client the directory that an earlier run fetched.
     pub(super) fn reuse_directory(&self, key: &ClientKey, client: &Client) {
-        let cached = self.store.kept_directory(&digest(key));
+        let cached = self.store.cached_directory(&digest(key));
         if let Some((body, age)) = cached.and_then(|text| read(&text, self.clock.now())) {
             client.reuse_directory(body, age);
         }
     }
 
     /// Keeps the directories that were fetched in this run.
-    pub fn keep_directories(&self) {
+    pub fn cache_directories(&self) {
         for (key, client) in self.clients.borrow().iter() {
             let Some((body, age)) = client.fetched_directory() else { continue };
             let age = SignedDuration::try_from(age).unwrap_or_default();
             let Ok(fetched) = self.clock.now().checked_sub(age) else { continue };
             let text = [fetched.to_string().as_bytes(), b"\n", &body].concat();
-            if let Err(error) = self.store.keep_directory(&digest(key), &text) {
+            if let Err(error) = self.store.cache_directory(&digest(key), &text) {
                 tracing::debug!(%error, "the CA's directory is not kept");
             }
         }

@@ -334,7 +334,7 @@ fn a_document_of_other_certificates_alone_is_left_out() {
     let certificate = "apiVersion: cert-manager.io/v1\nkind: Certificate\nmetadata:\n  name: other\n\
                        spec:\n  secretName: other-tls\n  dnsNames: [a.example]\n  issuerRef: {name: ca}\n";
     let flow = "{kind: Certificate, metadata: {name: other}}\n";
-    let kept = [
+    let relevant = [
         ("its name", certificate.replace("name: other", "name: web")),
         ("its Secret", certificate.replace("other-tls", "web-tls")),
         ("an escape", certificate.replace("name: other", "name: \"w\\u0065b\"")),
@@ -356,7 +356,7 @@ fn a_document_of_other_certificates_alone_is_left_out() {
     };
     assert_eq!(count(certificate), 0);
     assert_eq!(count(&certificate.replace("dnsNames", "# a note\n\n  dnsName")), 0);
-    for (what, text) in kept {
+    for (what, text) in relevant {
         assert_ne!(count(&text), 0, "{what}");
     }
     // The place of the others is the same.

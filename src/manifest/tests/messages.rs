@@ -36,23 +36,23 @@ fn every_mistake_in_a_provider_has_its_words() {
 fn check_table(table: &str, wrap: fn(&str) -> String) {
     let mut entries = 0;
     for entry in table.split("\n\n").skip(1) {
-        let (said, yaml): (Vec<&str>, Vec<&str>) =
+        let (expected, yaml): (Vec<&str>, Vec<&str>) =
             entry.lines().partition(|line| line.starts_with("=> "));
         let found = alone(&wrap(&yaml.join("\n")));
         let found: Vec<String> =
             found.iter().map(|f| format!("=> {}", f.splitn(3, ' ').nth(2).unwrap())).collect();
-        assert_eq!(found, said, "\n{entry}");
+        assert_eq!(found, expected, "\n{entry}");
         entries += 1;
     }
     assert!(entries > 5);
 }
 
-/// `base` with the fields of `more` in the place of its own; `-field` takes one away.
-fn replaced(base: &str, more: &str) -> String {
+/// `base` with `fields` in the place of its own; `-field` takes one away.
+fn replaced(base: &str, fields: &str) -> String {
     let key = |line: &str| line.split(':').next().unwrap().trim_start_matches('-').to_owned();
-    let kept = base.lines().filter(|line| more.lines().all(|own| key(own) != key(line)));
-    let added = more.lines().filter(|line| !line.starts_with('-'));
-    kept.chain(added).collect::<Vec<_>>().join("\n")
+    let unchanged = base.lines().filter(|line| fields.lines().all(|own| key(own) != key(line)));
+    let added = fields.lines().filter(|line| !line.starts_with('-'));
+    unchanged.chain(added).collect::<Vec<_>>().join("\n")
 }
 
 fn certificate(spec: &str) -> String {

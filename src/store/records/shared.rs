@@ -1,13 +1,13 @@
 //! The documents that all certificates of a state share: banned keys, revoked certificates, the
 //! queue of challenges.
 
-use super::{Kept, Records};
+use super::{Records, Versioned};
 use crate::resource::{BannedKeys, Queue, RevokedCertificate};
 use crate::store::port::{Etag, Key, Store, StoreError};
 
 impl<S: Store> Records<'_, S> {
     /// The banned keys.
-    pub async fn banned_keys(&self) -> Result<Option<Kept<BannedKeys>>, StoreError> {
+    pub async fn banned_keys(&self) -> Result<Option<Versioned<BannedKeys>>, StoreError> {
         self.read(&Key::BannedKeys).await
     }
 
@@ -26,8 +26,8 @@ impl<S: Store> Records<'_, S> {
         fingerprint: &str,
     ) -> Result<Option<RevokedCertificate>, StoreError> {
         // A damaged one stays: its name says what matters.
-        let kept = self.look(&Key::Revoked(fingerprint.to_owned())).await?;
-        Ok(kept.map(|kept| kept.value))
+        let found = self.look(&Key::Revoked(fingerprint.to_owned())).await?;
+        Ok(found.map(|stored| stored.value))
     }
 
     /// Remembers that a CA has revoked a certificate; one that is remembered stays as it is.
@@ -41,7 +41,7 @@ impl<S: Store> Records<'_, S> {
     }
 
     /// The queue of challenges. Read under its lock: it is set aside when it is damaged.
-    pub async fn queue(&self) -> Result<Option<Kept<Queue>>, StoreError> {
+    pub async fn queue(&self) -> Result<Option<Versioned<Queue>>, StoreError> {
         self.read(&Key::Scheduler).await
     }
 
