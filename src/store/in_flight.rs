@@ -310,3 +310,19 @@ fn digest(head: &[u8], document: &[u8]) -> String {
     context.update(document);
     hex(context.finish().as_ref())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_names_in_a_head_are_those_of_version_1() {
+        let steps = Steps::following(Some(Etag("aa".to_owned())));
+        let key = Key::Order(NamespacedName::new("default", "web"), 7, 1);
+        let record = steps.record(&key, Some(&Etag("bb".to_owned())), Some(b"{}"));
+        let head = std::str::from_utf8(&record).unwrap().lines().next().unwrap();
+        let expected =
+            r#"{"version":1,"document":{"order":[7,1]},"after":"aa","base":"bb","length":2}"#;
+        assert_eq!(head, expected);
+    }
+}
