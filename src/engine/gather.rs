@@ -7,8 +7,8 @@ use zeroize::Zeroizing;
 use super::inputs::digest_of;
 use crate::pki;
 use crate::resource::{
-    KeyEncoding, KeyFacts, PublishedFormats, PublishedKeystore, PublishedPair, SecretFiles,
-    SecretMetadata, envelope,
+    KeyFacts, PublishedFormats, PublishedKeystore, PublishedPair, SecretFiles, SecretMetadata,
+    envelope,
 };
 
 /// The facts of a private key, or why it cannot be read.
@@ -96,10 +96,7 @@ fn formats(
     let bytes = |name: &str| present(files, name);
     keystores.retain(|name, _| bytes(name).is_some());
     let key = bytes("tls.key").and_then(|pem| std::str::from_utf8(pem).ok());
-    let encoding = key.map(|pem| {
-        let is_pkcs8 = pem.contains("-----BEGIN PRIVATE KEY-----");
-        if is_pkcs8 { KeyEncoding::Pkcs8 } else { KeyEncoding::Pkcs1 }
-    });
+    let encoding = key.map(pki::key_encoding);
     let der = bytes("key.der").map(|found| {
         let key = key.and_then(|pem| pki::PrivateKey::from_pem(pem).ok());
         key.zip(encoding).is_some_and(|(key, encoding)| key.der(encoding) == *found)

@@ -9,8 +9,8 @@ use super::ports::{LiveSet, SecretSet, Store, StoreError};
 use crate::controller::links;
 use crate::pki;
 use crate::resource::{
-    CertificateRecord, CertificateRequest, DataLink, DeployTarget, KeyEncoding, NamespacedName,
-    Remedy, Repair, SecretFiles, SecretMetadata, StoredPair,
+    CertificateRecord, CertificateRequest, DataLink, DeployTarget, NamespacedName, Remedy, Repair,
+    SecretFiles, SecretMetadata, StoredPair,
 };
 use crate::store::Output;
 
@@ -204,9 +204,7 @@ impl<'a> Published<'a> {
         let public_key = &chain.leaf().public_key;
         let key = sources().flat_map(key_texts).find_map(|text| {
             let key = pki::PrivateKey::from_pem(&text).ok()?;
-            let is_pkcs8 = text.contains("-----BEGIN PRIVATE KEY-----");
-            let encoding = if is_pkcs8 { KeyEncoding::Pkcs8 } else { KeyEncoding::Pkcs1 };
-            (key.facts().public_key == *public_key).then(|| key.to_pem(encoding))
+            (key.facts().public_key == *public_key).then(|| key.to_pem(pki::key_encoding(&text)))
         })?;
         let mut whole = files.cloned().unwrap_or_default();
         whole.0.retain(|name, bytes| self.is_undamaged(name, bytes));

@@ -54,7 +54,7 @@ pub use keystore::{KeystoreContents, KeystoreError};
 pub(crate) use ocsp::answer as ocsp_answer;
 pub use ocsp::{check_ocsp, ocsp_request};
 pub use pem::PemError;
-pub use private_key::{MAX_KEY_BYTES, PrivateKey, key_facts};
+pub use private_key::{MAX_KEY_BYTES, PrivateKey, key_encoding, key_facts};
 pub use revocation::{Revocation, RevocationDoubt};
 pub use secret::secret_files;
 pub use signing::{SigningError, Verdict, verify as verify_signature};

@@ -177,6 +177,12 @@ impl fmt::Debug for PrivateKey {
     }
 }
 
+/// The encoding of the key in a PEM text, as [`PrivateKey::to_pem`] writes it.
+pub fn key_encoding(pem: &str) -> KeyEncoding {
+    let is_pkcs8 = pem.contains("-----BEGIN PRIVATE KEY-----");
+    if is_pkcs8 { KeyEncoding::Pkcs8 } else { KeyEncoding::Pkcs1 }
+}
+
 /// The facts of the key in a PEM text.
 pub fn key_facts(pem: &str) -> Result<KeyFacts, KeyError> {
     PrivateKey::from_pem(pem).map(|key| key.facts)
