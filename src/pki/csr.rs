@@ -8,6 +8,7 @@ use x509_cert::request::{CertReq, CertReqInfo, ExtensionReq, Version};
 use x509_cert::spki::SubjectPublicKeyInfoOwned;
 
 use super::csr_error::CsrError;
+use super::pem::PemError;
 use super::private_key::PrivateKey;
 use super::{names, pem, signing, subject, usages};
 use crate::resource::CertificateSpec;
@@ -45,6 +46,17 @@ pub fn build_csr(spec: &CertificateSpec, key: &PrivateKey) -> Result<Csr, CsrErr
     Ok(Csr { der, pem })
 }
 
+/// The DER of the first request of a PEM text; `None` without one.
+pub fn csr_der(text: &str) -> Result<Option<Vec<u8>>, PemError> {
+    for block in pem::blocks(text) {
+        let block = block?;
+        if [LABEL, OLD_LABEL].contains(&block.label) {
+            return Ok(Some(block.der.to_vec()));
+        }
+    }
+    Ok(None)
+}
+
 /// The names and usages of a spec.
 pub(super) fn extensions(
     spec: &CertificateSpec,
@@ -71,6 +83,8 @@ pub(super) fn extensions(
 }
 
 pub(super) const LABEL: &str = "CERTIFICATE REQUEST";
+/// Older programs write it (RFC 7468 section 7).
+const OLD_LABEL: &str = "NEW CERTIFICATE REQUEST";
 const KEY_USAGE: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.15");
 const SUBJECT_ALT_NAME: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.17");
 const EXTENDED_KEY_USAGE: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.37");

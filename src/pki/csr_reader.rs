@@ -7,9 +7,9 @@ use x509_parser::certification_request::X509CertificationRequest;
 use x509_parser::extensions::ParsedExtension;
 use x509_parser::prelude::FromDer;
 
-use super::csr::LABEL;
+use super::csr::csr_der;
 use super::names::{self, Names};
-use super::pem::{self, PemError};
+use super::pem::PemError;
 use super::private_key::public_key_digest;
 use crate::resource::PublicKeyDigest;
 
@@ -46,13 +46,7 @@ pub struct CsrFacts {
 
 /// Reads the first request of a PEM text.
 pub fn read_csr(pem: &str) -> Result<CsrFacts, ReadError> {
-    for block in pem::blocks(pem) {
-        let block = block?;
-        if block.label == LABEL || block.label == "NEW CERTIFICATE REQUEST" {
-            return read_der(&block.der);
-        }
-    }
-    Err(ReadError::NotFound)
+    read_der(&csr_der(pem)?.ok_or(ReadError::NotFound)?)
 }
 
 fn read_der(der: &[u8]) -> Result<CsrFacts, ReadError> {
@@ -84,7 +78,8 @@ fn read_der(der: &[u8]) -> Result<CsrFacts, ReadError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pki::{PrivateKey, build_csr};
+    use crate::pki::csr::LABEL;
+    use crate::pki::{PrivateKey, build_csr, pem};
     use crate::resource::{CertificateSpec, KeyAlgorithm};
 
     #[test]

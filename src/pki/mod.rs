@@ -43,7 +43,7 @@ pub use chain::{Chain, MAX_CERTIFICATES};
 pub use chain_error::ChainError;
 pub use chain_view::{ChainEntry, ChainProblem, chain_entries, issuer_of};
 pub use crl::{RevocationList, check_crl};
-pub use csr::{Csr, build_csr};
+pub use csr::{Csr, build_csr, csr_der};
 pub use csr_error::CsrError;
 #[cfg(feature = "testing")]
 pub use csr_reader::{CsrFacts, ReadError, read_csr};

@@ -3,7 +3,6 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use base64::Engine as _;
 use jiff::SignedDuration;
 use zeroize::Zeroizing;
 
@@ -508,9 +507,10 @@ fn no_account(task: &Task, failure: &AcmeError) -> EffectError {
 
 /// The DER inside a CSR's PEM.
 fn csr_der(pem: &str) -> Result<Vec<u8>, EffectError> {
-    let body: String =
-        pem.lines().filter(|line| !line.starts_with("-----")).map(str::trim).collect();
-    base64::prelude::BASE64_STANDARD.decode(body).map_err(|error| {
-        error::local(format!("RequestParsingError: Failed to decode CSR in spec.request: {error}"))
-    })
+    let why = match pki::csr_der(pem) {
+        Ok(Some(der)) => return Ok(der),
+        Ok(None) => "no PEM block CERTIFICATE REQUEST".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    Err(error::local(format!("RequestParsingError: Failed to decode CSR in spec.request: {why}")))
 }
