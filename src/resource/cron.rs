@@ -4,6 +4,7 @@
 //! Days are restricted as cron has it: when day and weekday both are, either is enough. Times
 //! that a zone skips never come, and times that it has twice come twice.
 
+use std::fmt;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
@@ -97,17 +98,9 @@ impl FromStr for Cron {
     }
 }
 
-impl TryFrom<String> for Cron {
-    type Error = CronError;
-
-    fn try_from(text: String) -> Result<Self, CronError> {
-        text.parse()
-    }
-}
-
-impl From<Cron> for String {
-    fn from(cron: Cron) -> Self {
-        cron.text
+impl fmt::Display for Cron {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
     }
 }
 

@@ -96,20 +96,6 @@ fn one_part(text: &str) -> Result<(i128, &str), GoDurationError> {
     Ok((nanos, rest))
 }
 
-impl TryFrom<String> for GoDuration {
-    type Error = GoDurationError;
-
-    fn try_from(text: String) -> Result<Self, GoDurationError> {
-        text.parse()
-    }
-}
-
-impl From<GoDuration> for String {
-    fn from(duration: GoDuration) -> Self {
-        duration.to_string()
-    }
-}
-
 impl fmt::Display for GoDuration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0.is_negative() {

@@ -45,6 +45,7 @@ mod selection;
 mod settings;
 mod state;
 mod status;
+mod text_form;
 mod time;
 mod usage;
 mod zone;

@@ -102,20 +102,6 @@ impl FromStr for DnsName {
     }
 }
 
-impl TryFrom<String> for DnsName {
-    type Error = NameError;
-
-    fn try_from(text: String) -> Result<Self, NameError> {
-        text.parse()
-    }
-}
-
-impl From<DnsName> for String {
-    fn from(name: DnsName) -> Self {
-        name.0
-    }
-}
-
 impl fmt::Display for DnsName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)

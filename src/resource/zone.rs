@@ -1,5 +1,6 @@
 //! A time zone of a manifest, by its IANA name.
 
+use std::fmt;
 use std::str::FromStr;
 use std::sync::LazyLock;
 
@@ -56,16 +57,8 @@ impl FromStr for Zone {
     }
 }
 
-impl TryFrom<String> for Zone {
-    type Error = UnknownZone;
-
-    fn try_from(name: String) -> Result<Self, UnknownZone> {
-        name.parse()
-    }
-}
-
-impl From<Zone> for String {
-    fn from(zone: Zone) -> Self {
-        zone.name
+impl fmt::Display for Zone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)
     }
 }
