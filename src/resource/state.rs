@@ -4,107 +4,93 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The state of an order at the CA, plus cert-manager's `expired` and `errored`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum OrderState {
-    /// Not created yet.
-    #[default]
-    #[serde(rename = "")]
-    Unknown,
-    /// Waiting for authorizations.
-    Pending,
-    /// Waiting for the CSR.
-    Ready,
-    /// The CA is issuing.
-    Processing,
-    /// Issued.
-    Valid,
-    /// Failed at the CA.
-    Invalid,
-    /// Expired at the CA.
-    Expired,
-    /// Abandoned by certctl.
-    Errored,
-    /// A value this version does not know; read again, never an error.
-    #[serde(untagged)]
-    Other(String),
+/// A state with the word for it in JSON. A word that this version does not know is no error: it is
+/// stored as it is, and read again.
+macro_rules! states {
+    ($(#[$about:meta])* $name:ident { $($(#[$doc:meta])* $state:ident = $word:literal,)+ }) => {
+        $(#[$about])*
+        #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+        pub enum $name {
+            $($(#[$doc])* #[serde(rename = $word)] $state,)+
+            /// A value this version does not know; read again, never an error.
+            #[serde(untagged)]
+            Other(String),
+        }
+
+        impl $name {
+            /// The value in JSON.
+            pub fn as_str(&self) -> &str {
+                match self {
+                    $(Self::$state => $word,)+
+                    Self::Other(word) => word,
+                }
+            }
+        }
+
+        impl From<String> for $name {
+            fn from(word: String) -> Self {
+                serde_json::from_value(word.into()).unwrap_or_default()
+            }
+        }
+    };
+}
+
+states! {
+    /// The state of an order at the CA, plus cert-manager's `expired` and `errored`.
+    OrderState {
+        /// Not created yet.
+        #[default]
+        Unknown = "",
+        /// Waiting for authorizations.
+        Pending = "pending",
+        /// Waiting for the CSR.
+        Ready = "ready",
+        /// The CA is issuing.
+        Processing = "processing",
+        /// Issued.
+        Valid = "valid",
+        /// Failed at the CA.
+        Invalid = "invalid",
+        /// Expired at the CA.
+        Expired = "expired",
+        /// Abandoned by certctl.
+        Errored = "errored",
+    }
 }
 
 impl OrderState {
-    /// The value in JSON.
-    pub fn as_str(&self) -> &str {
-        match self {
-            Self::Unknown => "",
-            Self::Pending => "pending",
-            Self::Ready => "ready",
-            Self::Processing => "processing",
-            Self::Valid => "valid",
-            Self::Invalid => "invalid",
-            Self::Expired => "expired",
-            Self::Errored => "errored",
-            Self::Other(word) => word,
-        }
-    }
-
     /// Whether it is a final failure.
     pub fn is_failure(&self) -> bool {
         matches!(self, Self::Invalid | Self::Expired | Self::Errored)
     }
 }
 
-impl From<String> for OrderState {
-    fn from(word: String) -> Self {
-        serde_json::from_value(word.into()).unwrap_or_default()
+states! {
+    /// The state of an authorization at the CA, plus `errored` for one abandoned by certctl.
+    AuthorizationState {
+        /// Not read yet.
+        #[default]
+        Unknown = "",
+        /// Waiting for a valid challenge.
+        Pending = "pending",
+        /// The CA is validating.
+        Processing = "processing",
+        /// Validated.
+        Valid = "valid",
+        /// Validation failed.
+        Invalid = "invalid",
+        /// No longer valid.
+        Expired = "expired",
+        /// Deactivated by the client.
+        Deactivated = "deactivated",
+        /// Revoked by the CA.
+        Revoked = "revoked",
+        /// Abandoned by certctl.
+        Errored = "errored",
     }
-}
-
-/// The state of an authorization at the CA, plus `errored` for one abandoned by certctl.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum AuthorizationState {
-    /// Not read yet.
-    #[default]
-    #[serde(rename = "")]
-    Unknown,
-    /// Waiting for a valid challenge.
-    Pending,
-    /// The CA is validating.
-    Processing,
-    /// Validated.
-    Valid,
-    /// Validation failed.
-    Invalid,
-    /// No longer valid.
-    Expired,
-    /// Deactivated by the client.
-    Deactivated,
-    /// Revoked by the CA.
-    Revoked,
-    /// Abandoned by certctl.
-    Errored,
-    /// A value this version does not know; read again, never an error.
-    #[serde(untagged)]
-    Other(String),
 }
 
 impl AuthorizationState {
-    /// The value in JSON.
-    pub fn as_str(&self) -> &str {
-        match self {
-            Self::Unknown => "",
-            Self::Pending => "pending",
-            Self::Processing => "processing",
-            Self::Valid => "valid",
-            Self::Invalid => "invalid",
-            Self::Expired => "expired",
-            Self::Deactivated => "deactivated",
-            Self::Revoked => "revoked",
-            Self::Errored => "errored",
-            Self::Other(word) => word,
-        }
-    }
-
     /// Whether it is a final failure.
     pub fn is_failure(&self) -> bool {
         match self {
@@ -115,11 +101,5 @@ impl AuthorizationState {
                 false
             }
         }
-    }
-}
-
-impl From<String> for AuthorizationState {
-    fn from(word: String) -> Self {
-        serde_json::from_value(word.into()).unwrap_or_default()
     }
 }
