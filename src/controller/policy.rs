@@ -12,7 +12,7 @@ use super::renewal::{self, WindowError, go_time};
 use super::{Snapshot, revocation, rollback};
 use crate::resource::{
     CertificateRequest, CertificateSpec, DnsName, KeyFacts, LeafFacts, Reason, Remedy, Repair,
-    annotation,
+    annotation, rfc1123,
 };
 
 /// Why a certificate does not match its spec.
@@ -347,7 +347,7 @@ pub fn window_error(s: &Snapshot, now: Timestamp) -> Option<WindowError> {
 fn certificate_has_expired(s: &Snapshot, now: Timestamp) -> Option<Violation> {
     let leaf = usable(s)?.1;
     (now >= leaf.not_after).then(|| {
-        let time = leaf.not_after.strftime("%a, %d %b %Y %H:%M:%S UTC");
+        let time = rfc1123(leaf.not_after);
         violation(Reason::Expired, format!("Certificate expired on {time}"))
     })
 }

@@ -120,6 +120,6 @@ pub use selection::pick_solver;
 pub use settings::Settings;
 pub use state::{AuthorizationState, OrderState};
 pub use status::{CertificateRecord, CertificateStatus, Notice};
-pub use time::{Rfc3339, rfc3339};
+pub use time::{Rfc3339, rfc1123, rfc3339};
 pub use usage::Usage;
 pub use zone::{UnknownZone, Zone};

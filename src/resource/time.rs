@@ -1,4 +1,4 @@
-//! The format of times for programs, also in messages.
+//! The formats of times: for programs, also in messages, and in those of cert-manager.
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -8,6 +8,11 @@ use serde::{Serialize, Serializer};
 /// such times out, so that they must have exactly this format.
 pub fn rfc3339(at: Timestamp) -> String {
     at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+/// RFC 1123 in UTC, as Go prints it for cert-manager's messages: `Sat, 21 Nov 2026 03:12:09 UTC`.
+pub fn rfc1123(at: Timestamp) -> String {
+    at.strftime("%a, %d %b %Y %H:%M:%S UTC").to_string()
 }
 
 /// A time in JSON output.

@@ -2,10 +2,11 @@
 
 use std::fmt::{Display, Write as _};
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 
 use crate::cli::output::escape;
 use crate::cli::time::{length, rfc3339};
+use crate::resource::rfc1123;
 use crate::workspace::inspect::{
     Check, KeyMatch, KnownRevocation, Party, RenewalWindow, Report, Revocation, Served, SpecMatch,
     Trust,
@@ -147,10 +148,6 @@ fn list_or_one(items: &[String]) -> String {
 
 fn or_none(text: String) -> String {
     if text.is_empty() { "<none>".to_owned() } else { text }
-}
-
-fn rfc1123(at: Timestamp) -> String {
-    at.strftime("%a, %d %b %Y %H:%M:%S UTC").to_string()
 }
 
 fn time_left(left: SignedDuration) -> String {
