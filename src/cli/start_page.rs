@@ -30,6 +30,7 @@ use super::wrap::{behind, wrap};
 use crate::engine::Task;
 use crate::engine::ports::StoreError;
 use crate::manifest::is_gone;
+use crate::resource::lets_encrypt;
 use crate::trust::{can_be_listed, command_for_reading, quoted};
 use crate::workspace::view::CertificateView;
 use crate::workspace::{Depth, Request, Settings, Workspace};
@@ -481,10 +482,12 @@ impl Found {
         }
         if self.issuer.is_none() {
             text += "\n";
-            let about = "Browsers do not trust the certificates of this staging CA, whose limits are \
-                         high. When it works, change server in the Issuer to \
-                         https://acme-v02.api.letsencrypt.org/directory, and issue again.";
-            text += &wrap(about, "", width);
+            let about = format!(
+                "Browsers do not trust the certificates of this staging CA, whose limits are high. \
+                 When it works, change server in the Issuer to {}, and issue again.",
+                lets_encrypt::PRODUCTION
+            );
+            text += &wrap(&about, "", width);
         }
         text += "\n";
         let pointer = "On a terminal, `certctl create` asks for these values; `certctl --help` lists \

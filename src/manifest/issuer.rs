@@ -6,6 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::pki::roots;
+use crate::resource::lets_encrypt::{PRODUCTION, STAGING};
 use crate::resource::{Acme, ExternalAccountBinding, RenewalInformationSource};
 
 use super::diagnostic::{Draft, short};
@@ -204,24 +205,15 @@ const OTHER_TYPES: &[&str] = &["ca", "selfSigned", "vault", "venafi"];
 
 /// Let's Encrypt's endpoints from before RFC 8555.
 const V1_ENDPOINTS: &[(&str, &str)] = &[
-    (
-        "https://acme-v01.api.letsencrypt.org/directory",
-        "https://acme-v02.api.letsencrypt.org/directory",
-    ),
-    (
-        "https://acme-staging.api.letsencrypt.org/directory",
-        "https://acme-staging-v02.api.letsencrypt.org/directory",
-    ),
+    ("https://acme-v01.api.letsencrypt.org/directory", PRODUCTION),
+    ("https://acme-staging.api.letsencrypt.org/directory", STAGING),
 ];
 
 /// Addresses that are often used by mistake instead of the directory's.
 const HOMES: &[(&str, &str)] = &[
-    ("https://acme-v02.api.letsencrypt.org", "https://acme-v02.api.letsencrypt.org/directory"),
-    ("https://letsencrypt.org", "https://acme-v02.api.letsencrypt.org/directory"),
-    (
-        "https://acme-staging-v02.api.letsencrypt.org",
-        "https://acme-staging-v02.api.letsencrypt.org/directory",
-    ),
+    ("https://acme-v02.api.letsencrypt.org", PRODUCTION),
+    ("https://letsencrypt.org", PRODUCTION),
+    ("https://acme-staging-v02.api.letsencrypt.org", STAGING),
 ];
 
 const SOURCES: &[(&str, RenewalInformationSource)] =

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::resource::{
     Certificate, ChallengeType, DnsName, Identifier, Issuer, IssuerKind, NamespacedName, Obstacle,
-    Origin, Usage, host_of, pick_solver,
+    Origin, Usage, host_of, lets_encrypt, pick_solver,
 };
 use crate::trust::quoted;
 
@@ -589,8 +589,8 @@ impl Check<'_> {
 /// The flag of an Issuer's server for `certctl create issuer`, which knows some by their names.
 fn server_flag(issuer: &Issuer) -> String {
     let named = [
-        ("letsencrypt", "acme-v02.api.letsencrypt.org"),
-        ("letsencrypt-staging", "acme-staging-v02.api.letsencrypt.org"),
+        ("letsencrypt", lets_encrypt::PRODUCTION_HOST),
+        ("letsencrypt-staging", lets_encrypt::STAGING_HOST),
     ];
     let server = &issuer.acme.server;
     if named.contains(&(&issuer.metadata.name, host_of(server))) {

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::secret_key_selector::SecretKeySelector;
-use super::{Dns01, DnsName, GoDuration, Metadata, Origin, Settings, host_of};
+use super::{Dns01, DnsName, GoDuration, Metadata, Origin, Settings, host_of, lets_encrypt};
 
 /// A `cert-manager.io/v1` Issuer or ClusterIssuer of type acme, valid.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,11 +72,12 @@ impl Issuer {
     pub fn no_directory(&self) -> String {
         format!(
             "this is not an ACME directory; see spec.acme.server of {} \"{}\" ({}:{}); a directory is, \
-             for example, at https://acme-v02.api.letsencrypt.org/directory",
+             for example, at {}",
             self.kind,
             self.metadata.name,
             self.origin.path.display(),
-            self.server_line
+            self.server_line,
+            lets_encrypt::PRODUCTION
         )
     }
 }
@@ -137,7 +138,7 @@ pub fn is_staging(directory_url: &str) -> bool {
 /// The hosts of the staging environments of public CAs.
 const STAGING: &[&str] = &[
     "acme-staging.api.letsencrypt.org",
-    "acme-staging-v02.api.letsencrypt.org",
+    lets_encrypt::STAGING_HOST,
     "dv.acme-v02.test-api.pki.goog",
     "api.test4.buypass.no",
 ];

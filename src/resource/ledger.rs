@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Account, AccountLimits, base_of, host_of};
+use super::{Account, AccountLimits, base_of, host_of, lets_encrypt};
 
 /// What a CA limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -50,7 +50,7 @@ const WEEK: SignedDuration = SignedDuration::from_hours(7 * 24);
 /// limits beyond what one host can reach are left out.
 pub const PUBLISHED: &[PublishedLimits] = &[
     PublishedLimits {
-        host: "acme-v02.api.letsencrypt.org",
+        host: lets_encrypt::PRODUCTION_HOST,
         limits: &[
             (Limit::Accounts, 10, THREE_HOURS),
             (Limit::Orders, 300, THREE_HOURS),
@@ -60,7 +60,7 @@ pub const PUBLISHED: &[PublishedLimits] = &[
         ],
     },
     PublishedLimits {
-        host: "acme-staging-v02.api.letsencrypt.org",
+        host: lets_encrypt::STAGING_HOST,
         limits: &[
             (Limit::Accounts, 50, THREE_HOURS),
             (Limit::Orders, 1500, THREE_HOURS),

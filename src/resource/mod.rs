@@ -27,6 +27,7 @@ mod issuer;
 mod key;
 mod leaf;
 mod ledger;
+pub mod lets_encrypt;
 mod limit;
 mod metadata;
 mod name;

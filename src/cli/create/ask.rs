@@ -28,7 +28,7 @@ use crate::cli::run::on_one_thread;
 use crate::cli::shell::Shell;
 use crate::cli::wrap::{USUAL, wrap};
 use crate::engine::install_example;
-use crate::resource::{DnsName, Settings};
+use crate::resource::{DnsName, Settings, lets_encrypt};
 use crate::solver::http01::check_webroot;
 use crate::workspace::check::{Port, WebServer};
 
@@ -121,7 +121,7 @@ fn finish(
     {
         let path = placed.path().unwrap_or_default();
         let path = escape(&path.to_string_lossy()).into_owned();
-        let server = issuer::LETS_ENCRYPT;
+        let server = lets_encrypt::PRODUCTION;
         say(shell, &format!("{ABOUT_STAGING} to {server} in this file, and issue again:"));
         shell.output.talk(Level::Info, &format!("  {path}"));
     }

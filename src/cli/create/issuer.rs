@@ -17,6 +17,7 @@ use crate::cli::exit::ExitCode;
 use crate::cli::folders;
 use crate::cli::output::escape;
 use crate::cli::shell::Shell;
+use crate::resource::lets_encrypt::{PRODUCTION, STAGING};
 use crate::solver::dns01::WebhookProvider;
 
 /// `certctl create issuer`.
@@ -52,9 +53,6 @@ pub struct CreateIssuerArgs {
     pub into: Option<PathBuf>,
 }
 
-/// Let's Encrypt, whose certificates browsers trust.
-pub(super) const LETS_ENCRYPT: &str = "https://acme-v02.api.letsencrypt.org/directory";
-const STAGING: &str = "https://acme-staging-v02.api.letsencrypt.org/directory";
 /// More than a manifest can hold.
 const MAX_BUNDLE_BYTES: u64 = 1 << 20;
 
@@ -157,7 +155,7 @@ fn server(args: &CreateIssuerArgs) -> Result<&str, CliError> {
     match (&args.server, args.name.as_str()) {
         (Some(server), _) => Ok(server),
         (None, _) if args.staging => Ok(STAGING),
-        (None, "letsencrypt") => Ok(LETS_ENCRYPT),
+        (None, "letsencrypt") => Ok(PRODUCTION),
         (None, "letsencrypt-staging") => Ok(STAGING),
         (None, name) => {
             let message = format!("`{name}` is not the name of a known CA");
@@ -170,13 +168,13 @@ fn server(args: &CreateIssuerArgs) -> Result<&str, CliError> {
 
 fn server_lines(server: &str) -> String {
     let about = match server {
-        LETS_ENCRYPT => {
+        PRODUCTION => {
             format!("    # Let's Encrypt. For tests, its staging environment: {STAGING}\n")
         }
         STAGING => format!(
             "    # Let's Encrypt's staging environment: no browser trusts its certificates. For \
              production:\n    \
-             # {LETS_ENCRYPT}\n"
+             # {PRODUCTION}\n"
         ),
         _ => "    # The ACME directory of the CA.\n".to_owned(),
     };
