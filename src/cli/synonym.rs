@@ -129,10 +129,17 @@ fn of_group(refusal: &clap::Error, word: &str, words: &[OsString]) -> Option<&'s
     }
 }
 
-/// `-a` of ls and docker, behind the verb that shows all in any case.
+/// Where a flag leads behind some verbs only: `-a` of ls and docker, and `-w` of kubectl, behind the
+/// verb that shows all in any case; `--all` behind those that are about all.
 fn of_list(word: &str, words: &[OsString]) -> Option<&'static Row> {
-    let is_list = words.get(1).is_some_and(|verb| LISTS.iter().any(|list| verb == list));
-    (is_list && word == "-a").then_some(&ALL)
+    let verb = words.get(1)?;
+    let is_of = |verbs: &[&str]| verbs.iter().any(|one| verb == one);
+    match word {
+        "-a" | "--all" if is_of(LISTS) => Some(&ALL),
+        "-w" | "--watch" if is_of(LISTS) => Some(&WATCH),
+        "--all" if is_of(OF_ALL) => Some(&WITHOUT_NAMES),
+        _ => None,
+    }
 }
 
 /// Whether clap knows a verb that was mistyped.
@@ -368,6 +375,18 @@ const ALL: Row = Row {
     sentence: "`status` shows all certificates; -o wide shows more of each",
     command: "certctl status -o wide {targets}",
 };
+const WATCH: Row = Row {
+    words: &["-w", "--watch"],
+    sentence: "`status` prints once; to repeat it every two seconds",
+    command: "watch certctl status {targets}",
+};
+/// The verbs that are about all certificates, unless some are named.
+const OF_ALL: &[&str] = &["issue", "apply", "plan", "validate", "deploy", "rehearse"];
+const WITHOUT_NAMES: Row = Row {
+    words: &["--all"],
+    sentence: "without names, the command is about all certificates",
+    command: "certctl {verb}",
+};
 
 const PRINT_TIMER: &str =
     "a scheduler starts `certctl issue`; to print the files of a timer for this host";
@@ -538,7 +557,7 @@ const ROWS: &[Row] = &[
         command: "certctl version -v",
     },
     Row {
-        words: &["--list", "--info", "info", "ps"],
+        words: &["--list", "--info", "info", "ps", "list-certs", "list-certificates"],
         sentence: "to show all certificates, or one",
         command: "certctl status {targets}",
     },
@@ -568,7 +587,7 @@ const ROWS: &[Row] = &[
         command: "certctl deploy --again {targets}",
     },
     Row {
-        words: &["logs", "log", "events"],
+        words: &["logs", "log", "events", "history"],
         sentence: "`describe` shows the events of a certificate; a run logs to stderr, which cron \
                    mails and systemd keeps (journalctl -u certctl)",
         command: "certctl describe {name}",
@@ -609,7 +628,7 @@ const ROWS: &[Row] = &[
         command: "certctl help hooks",
     },
     Row {
-        words: &["rotate", "rekey", "rotate-key"],
+        words: &["rotate", "rekey", "rotate-key", "reissue", "re-issue"],
         sentence: "`renew` issues a certificate now, with a new key unless the manifest says \
                    rotationPolicy: Never",
         command: "certctl renew {name}",
@@ -653,6 +672,21 @@ const ROWS: &[Row] = &[
         sentence: "a Secret is a folder of files; `status NAME` shows the files of a certificate, \
                    `help files` where all others are",
         command: "certctl status {name}",
+    },
+    Row {
+        words: &["login", "logout"],
+        sentence: "an ACME account has no session: its key signs each request; to show the accounts",
+        command: "certctl account show",
+    },
+    Row {
+        words: &["--json"],
+        sentence: "-o json prints JSON",
+        command: "certctl {verb} -o json {targets}",
+    },
+    Row {
+        words: &["--debug", "--trace"],
+        sentence: "-v prints more; -vvv also prints each ACME exchange",
+        command: "certctl {verb} -vvv {targets}",
     },
     Row {
         words: &["cleanup", "clean", "prune"],
@@ -823,6 +857,24 @@ mod tests {
             ("certctl create www.example.com", "certctl create certificate www.example.com"),
             ("certctl create web", "certctl create certificate DNSNAME"),
             ("certctl list -a", "certctl status -o wide"),
+            ("certctl status --all", "certctl status -o wide"),
+            ("certctl status -w", "watch certctl status"),
+            ("certctl get web --watch", "watch certctl status web"),
+            ("certctl issue --all", "certctl issue"),
+            ("certctl deploy --all", "certctl deploy"),
+            ("certctl --json", "certctl status -o json"),
+            ("certctl plan web --json", "certctl plan -o json web"),
+            ("certctl issue --debug", "certctl issue -vvv"),
+            ("certctl --debug", "certctl status -vvv"),
+            ("certctl reissue web", "certctl renew web"),
+            ("certctl list-certs", "certctl status"),
+            ("certctl list-certificates web", "certctl status web"),
+            ("certctl history web", "certctl describe web"),
+            ("certctl logout", "certctl account show"),
+            (
+                "certctl issue --server https://ca.example/dir",
+                "certctl create issuer ca --server URL",
+            ),
             ("certctl status -a web", "certctl status -o wide web"),
             ("certctl timer install", "certctl timer print --systemd"),
             ("certctl cleanup", "certctl issue"),
@@ -958,6 +1010,7 @@ mod tests {
             "certctl create issuer letsencrypt --staging --email a",
             "certctl create certificate a.example --webroot /var/www",
             "certctl issue -n list",
+            "certctl revoke web --all",
         ] {
             assert_eq!(suggested(line), None, "{line}");
         }
