@@ -234,6 +234,50 @@ fn apache_is_reloaded_when_it_runs_and_never_started() {
     }
 }
 
+/// What the hook for PostgreSQL calls as `user`, where the server answers this.
+fn calls_of_postgresql(stage: &str, user: &str, answer: &str) -> (bool, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("log");
+    for (name, prints) in [
+        ("install", ""),
+        ("mv", ""),
+        ("pg_isready", ""),
+        ("id", user),
+        ("psql", answer),
+        ("su", answer),
+    ] {
+        let log = log.display();
+        let program = format!("#!/bin/sh\necho {name} \"$@\" >> {log}\necho '{prints}'\n");
+        let fake = folder.path().join(name);
+        std::fs::File::create(&fake).unwrap().write_all(program.as_bytes()).unwrap();
+        std::fs::set_permissions(&fake, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let mut command = Command::new(examples().join("hooks.d/postgresql"));
+    let path = format!("{}:/usr/bin:/bin", folder.path().display());
+    command.arg(stage).env_clear().env("PATH", path).env("CERTCTL_SECRET_DIR", "/secret");
+    let output = command.stdin(Stdio::null()).output().unwrap();
+    (output.status.success(), std::fs::read_to_string(log).unwrap())
+}
+
+#[test]
+fn postgresql_gets_its_files_whole_and_reads_them() {
+    let to = "/etc/postgresql/tls";
+    let of_postgres = "install -m 0600 -o postgres -g postgres /secret";
+    let copied = format!(
+        "install -d -m 0750 -o root -g postgres {to}\n\
+         {of_postgres}/tls.key {to}/tls.key.new\n{of_postgres}/tls.crt {to}/tls.crt.new\n\
+         mv {to}/tls.key.new {to}/tls.key\nmv {to}/tls.crt.new {to}/tls.crt\n"
+    );
+    assert_eq!(calls_of_postgresql("deploy", "root", ""), (true, copied));
+    let of_server = "pg_isready -q\nid -un\n";
+    let statement = "SELECT pg_reload_conf()";
+    let own = format!("{of_server}psql -XAtqc {statement} postgres\n");
+    assert_eq!(calls_of_postgresql("reload", "postgres", "t"), (true, own.clone()));
+    assert_eq!(calls_of_postgresql("reload", "postgres", "f"), (false, own));
+    let by_root = format!("{of_server}su postgres -c psql -XAtqc '{statement}' postgres\n");
+    assert_eq!(calls_of_postgresql("reload", "root", "t"), (true, by_root));
+}
+
 #[test]
 fn the_mail_about_a_failure_says_what_and_until_when() {
     let folder = tempfile::tempdir().unwrap();
