@@ -36,15 +36,19 @@ pub(super) fn sudo(verb: &str) -> String {
 /// is the folder of manifests that it is to read, where that is another one: then with a state of
 /// its own, unless one was named.
 pub(super) fn next(shell: &Shell, verb: &str, config: Option<&Path>) -> String {
-    let Shell { environment, global, .. } = shell;
     let folders = folders_of(shell, is_passed_on()).into_iter();
     let folders = folders.filter(|(flag, _)| config.is_none() || *flag != CONFIG_FLAG);
-    let state = environment.state_dir(global.state_dir.as_deref());
-    let state = config.filter(|_| state.is_ok_and(|state| is_usual(&state)));
-    let state = state.map(|config| (STATE_FLAG, state_beside(config)));
+    let state = config.and_then(|config| own_state(shell, config));
+    let state = state.map(|state| (STATE_FLAG, state));
     let config = config.map(|config| (CONFIG_FLAG, config.to_owned()));
     let flags = typed_flags(config.into_iter().chain(state).chain(folders));
     format!("{}{verb}{flags}", Typed::program())
+}
+
+/// The state that [`next`] gives to the manifests of another folder; `None` where one was named.
+pub(super) fn own_state(shell: &Shell, config: &Path) -> Option<PathBuf> {
+    let state = shell.environment.state_dir(shell.global.state_dir.as_deref());
+    state.is_ok_and(|state| is_usual(&state)).then(|| state_beside(config))
 }
 
 /// How the user who typed the last command types the next one, about the same manifests and the same

@@ -99,6 +99,7 @@ fn manifests_are_made_to_begin_with() {
         "certctl create certificate web.example.test --into config",
         "certctl create certificate web.example.test --into nowhere",
         "certctl create certificate 'a b'",
+        "certctl create certificate _foo.example.com",
         "certctl create certificate web.example.test --name web -o json",
     ] {
         scene.run(line);
@@ -111,6 +112,8 @@ fn manifests_are_made_to_begin_with() {
         "mkdir other; certctl create certificate d.example.test --issuer ca --into other",
         "env -u CERTCTL_STATE_DIR HOME=/home/me certctl create certificate g.example.test \
          --issuer ca --into other",
+        "grep secrets/ other/certificate-?.example.test.yaml",
+        "certctl create --into other certificate g.example.test",
         "certctl create certificate https://www.example.com/about",
         "SUDO_USER=me certctl create certificate e.example.test --issuer ca --into config",
         "certctl create certificate f.example.test --issuer ca --webroot /no/such --into config",

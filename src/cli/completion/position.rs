@@ -75,7 +75,7 @@ pub(super) fn position(verb: &str, argument: &str) -> Option<Position> {
         }
         ("timer print", "dir")
         | ("man", "folder")
-        | ("create issuer" | "create certificate", "into")
+        | ("create" | "create issuer" | "create certificate", "into")
         | ("create certificate", "webroot" | "output_dir") => Some(Position::Folders),
         ("create issuer", "ca_bundle") => Some(Position::Files),
         ("explain", "field") => Some(Position::Fields),
@@ -110,6 +110,9 @@ mod tests {
         "--self-check-interval",
         "--timeout",
         "create certificate --name",
+        "create certificate --output-group",
+        "create certificate --output-mode",
+        "create certificate --output-owner",
         "create certificate --reload",
         "create certificate names",
         "create certificaterequest name",

@@ -15,13 +15,12 @@ use super::certificate::{CreateCertificateArgs, RefusedProgram};
 use super::dns01::Dns01;
 use super::issuer::CreateIssuerArgs;
 use super::known::Known;
-use super::print::{Placed, check, scalar, shown, write};
+use super::print::{Placed, check, missing, scalar, shown, write};
 use super::{certificate, issuer};
 use crate::cli::check::WAYS_OF_WEBROOT;
 use crate::cli::doctor;
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
-use crate::cli::folders;
 use crate::cli::message::Level;
 use crate::cli::output::escape;
 use crate::cli::run::on_one_thread;
@@ -33,14 +32,18 @@ use crate::solver::http01::check_webroot;
 use crate::workspace::check::{Port, WebServer};
 
 /// Asks, shows the manifests, and writes them after a yes.
-pub(super) fn ask(shell: &mut Shell) -> Result<ExitCode, CliError> {
+pub(super) fn ask(into: Option<&Path>, shell: &mut Shell) -> Result<ExitCode, CliError> {
     if !shell.output.can_ask() {
         let message = "create asks on a terminal only; elsewhere, name what to create";
         let hint = "certctl create issuer letsencrypt-staging --email ADDRESS, then certctl create \
                     certificate DNSNAME";
         return Err(CliError::new(ExitCode::Usage, message).hinted(hint));
     }
-    let config = shell.environment.config_dir(shell.global.config_dir.as_deref())?.path;
+    let config = match into {
+        Some(folder) if !folder.is_dir() => return Err(missing(folder)),
+        Some(folder) => folder.to_owned(),
+        None => shell.environment.config_dir(shell.global.config_dir.as_deref())?.path,
+    };
     let text = "This writes the manifest of a certificate, after confirmation. Enter accepts the \
                 default in brackets; ? explains a question; Ctrl-C quits.";
     say(shell, text);
@@ -58,6 +61,9 @@ pub(super) fn ask(shell: &mut Shell) -> Result<ExitCode, CliError> {
         webroot,
         reload,
         output_dir,
+        output_owner: None,
+        output_group: None,
+        output_mode: None,
         into: Some(config),
     };
     finish(&by, &known, &args, shell)
@@ -103,7 +109,8 @@ fn finish(
         shell.output.talk(Level::Info, &format!("\n{path}:\n"));
         shell.output.data(&format!("{between}{}", shown(text)))?;
     }
-    let folder = files.first().map(|(placed, _)| placed.config()).unwrap_or_default();
+    let Some((first_placed, _)) = files.first() else { return Ok(ExitCode::Done) };
+    let folder = first_placed.config();
     shell.output.talk(Level::Info, "");
     let about = "y writes the files as they are shown; n writes nothing. Nothing is ordered yet: you can \
                  edit them before certctl issue.";
@@ -114,7 +121,7 @@ fn finish(
         let path = write(placed, text, shell)?;
         shell.output.talk(Level::Info, &format!("written to {path}"));
     }
-    let [first, then] = [" plan", " issue"].map(|verb| folders::next(shell, verb, None));
+    let [first, then] = [" plan", " issue"].map(|verb| first_placed.next(verb, shell));
     say(shell, &format!("next: {missing}{first}, then {then}"));
     if let (By::New(args), Some((placed, _))) = (by, files.first())
         && args.name == STAGING
@@ -158,7 +165,14 @@ fn issuer_of(shell: &mut Shell, config: &Path, known: &Known) -> Result<By, CliE
     let into = config.to_owned();
     let answer = answered(shell, &question, ABOUT_CA, Some(default), |text| {
         let is_known = known.iter().any(|name| name == text);
-        if is_known || ["letsencrypt", STAGING].contains(&text) {
+        let is_ours = ["letsencrypt", STAGING].contains(&text);
+        if is_ours && !is_known && has_file(&into, text) {
+            let file = file_of_issuer(text);
+            return Err(format!(
+                "{file} already exists, without this Issuer; see certctl validate"
+            ));
+        }
+        if is_known || is_ours {
             return Ok(text.to_owned());
         }
         let is_url = text.strip_prefix("https://").is_some_and(|rest| !rest.is_empty());
@@ -185,7 +199,7 @@ fn issuer_of(shell: &mut Shell, config: &Path, known: &Known) -> Result<By, CliE
         is_address.then(|| text.to_owned()).ok_or_else(|| "not an e-mail address".to_owned())
     })?;
     Ok(By::New(Box::new(CreateIssuerArgs {
-        name: if server.is_some() { free_name(&known) } else { answer },
+        name: if server.is_some() { free_name(&known, &into) } else { answer },
         email,
         server,
         ca_bundle,
@@ -202,9 +216,19 @@ fn namespace_of(shell: &Shell) -> &str {
     shell.global.namespace().unwrap_or("default")
 }
 
-/// A name that no Issuer has.
-fn free_name(known: &[String]) -> String {
-    let is_free = |name: &String| !known.contains(name);
+/// The file of an Issuer in the folder of manifests.
+fn file_of_issuer(name: &str) -> String {
+    format!("issuer-{name}.yaml")
+}
+
+/// Whether the file of an Issuer is there, which would not be overwritten.
+fn has_file(config: &Path, issuer: &str) -> bool {
+    config.join(file_of_issuer(issuer)).exists()
+}
+
+/// A name that no Issuer has, and no file of one.
+fn free_name(known: &[String], config: &Path) -> String {
+    let is_free = |name: &String| !known.contains(name) && !has_file(config, name);
     let numbered = (2..).map(|number: u32| format!("ca-{number}"));
     ["ca".to_owned()].into_iter().chain(numbered).find(is_free).unwrap_or_default()
 }
@@ -312,37 +336,58 @@ fn proof(
         Ok(_) => Some("http"),
         Err(_) => Some("webroot"),
     };
-    let answer = answered(shell, &question, ABOUT_WAYS, default, |text| {
-        let is_http = ["http", "webroot"].contains(&text);
-        if is_http && is_wildcard {
-            return Err("HTTP-01 cannot validate a wildcard".to_owned());
+    let (answer, webroot) = loop {
+        let answer = answered(shell, &question, ABOUT_WAYS, default, |text| {
+            let is_http = ["http", "webroot"].contains(&text);
+            if is_http && is_wildcard {
+                return Err("HTTP-01 cannot validate a wildcard".to_owned());
+            }
+            let is_way = is_http || Dns01::from_str(text, false).is_ok();
+            is_way.then(|| text.to_owned()).ok_or_else(|| "enter one of these words".to_owned())
+        })?;
+        if answer != "webroot" {
+            break (answer, None);
         }
-        let is_way = is_http || Dns01::from_str(text, false).is_ok();
-        is_way.then(|| text.to_owned()).ok_or_else(|| "enter one of these words".to_owned())
-    })?;
-    args.dns01 = Dns01::from_str(&answer, false).ok();
-    let webroot = if answer == "webroot" {
-        // Root may write to it, or gives the owner of the state the right to.
-        let is_root = shell.environment.is_root();
-        let (question, default) =
-            question_of_webroot(is_root || check_webroot(Path::new(USUAL_WEBROOT)).is_ok());
-        let webroot = answered(shell, question, ABOUT_WEBROOT, default, folder)?;
-        hint_of_webroot(shell);
-        Some(webroot)
-    } else {
-        None
+        if let Some(webroot) = webroot(shell)? {
+            break (answer, Some(webroot));
+        }
     };
+    args.dns01 = Dns01::from_str(&answer, false).ok();
     Ok((By::New(args), webroot))
+}
+
+/// The webroot; `None` of a person who goes back to the question before.
+fn webroot(shell: &mut Shell) -> Result<Option<PathBuf>, CliError> {
+    // Root may write to it, or gives the owner of the state the right to.
+    let is_root = shell.environment.is_root();
+    let (question, default) =
+        question_of_webroot(is_root || check_webroot(Path::new(USUAL_WEBROOT)).is_ok());
+    let webroot = answered(shell, question, ABOUT_WEBROOT, default, folder_or_back)?;
+    if webroot.is_some() {
+        hint_of_webroot(shell);
+    }
+    Ok(webroot)
+}
+
+/// A folder; `None` of the word that goes back.
+fn folder_or_back(text: &str) -> Result<Option<PathBuf>, String> {
+    if text == BACK {
+        return Ok(None);
+    }
+    folder(text).map(Some).map_err(|why| format!("{why}, or {BACK} to choose another way"))
 }
 
 /// The question for the webroot, and its default.
 fn question_of_webroot(may_write_to_usual: bool) -> (&'static str, Option<&'static str>) {
     if may_write_to_usual {
-        ("The folder that your web server serves over HTTP", Some(USUAL_WEBROOT))
+        (
+            "The folder that your web server serves over HTTP; back: choose another way",
+            Some(USUAL_WEBROOT),
+        )
     } else {
         (
             "The folder that your web server serves over HTTP, to which you need the right to \
-             write",
+             write; back: choose another way",
             None,
         )
     }
@@ -531,6 +576,8 @@ const ABOUT_STAGING: &str = "Browsers do not trust the certificates of the stagi
                              change server";
 /// The document root of most web servers' packages.
 const USUAL_WEBROOT: &str = "/var/www/html";
+/// The answer that goes back to the question before.
+const BACK: &str = "back";
 /// The answer that leaves something out.
 const NONE: &str = "none";
 /// How many names are looked up for a hint.
@@ -581,6 +628,18 @@ mod tests {
     }
 
     #[test]
+    fn a_new_issuer_has_a_name_whose_file_is_not_there() {
+        let config = tempfile::tempdir().unwrap();
+        let name = |known: &[&str]| {
+            let known: Vec<String> = known.iter().map(ToString::to_string).collect();
+            free_name(&known, config.path())
+        };
+        assert_eq!((name(&[]), name(&["ca"])), ("ca".to_owned(), "ca-2".to_owned()));
+        std::fs::File::create(config.path().join("issuer-ca.yaml")).unwrap();
+        assert_eq!((name(&[]), name(&["ca-2"])), ("ca-2".to_owned(), "ca-3".to_owned()));
+    }
+
+    #[test]
     fn the_webroot_is_a_folder_that_is_there() {
         let there = tempfile::tempdir().unwrap();
         let path = there.path().to_str().unwrap();
@@ -591,6 +650,10 @@ mod tests {
         }
         assert_eq!(question_of_webroot(true).1, Some("/var/www/html"));
         let (question, default) = question_of_webroot(false);
-        assert!(question.ends_with("the right to write") && default.is_none(), "{question}");
+        assert!(question.contains("the right to write; back: ") && default.is_none(), "{question}");
+        assert_eq!(folder_or_back(path), Ok(Some(PathBuf::from(path))));
+        assert_eq!(folder_or_back("back"), Ok(None));
+        let refused = folder_or_back("").unwrap_err();
+        assert!(refused.ends_with("or back to choose another way"), "{refused}");
     }
 }

@@ -18,7 +18,7 @@ use crate::cli::owner;
 use crate::cli::shell::Shell;
 use crate::engine::install_example;
 use crate::manifest::is_component;
-use crate::resource::Obstacle;
+use crate::resource::{DnsName, Obstacle};
 use crate::solver::http01::check_webroot;
 use crate::trust::{quoted, sudo};
 
@@ -43,6 +43,15 @@ pub struct CreateCertificateArgs {
     /// Also write tls.crt and tls.key to this folder, for your server.
     #[arg(long, value_name = "FOLDER")]
     pub output_dir: Option<PathBuf>,
+    /// User that owns the copies in --output-dir; needs a run as root.
+    #[arg(long, value_name = "USER", requires = "output_dir")]
+    pub output_owner: Option<String>,
+    /// Group that may read the copies in --output-dir, such as ssl-cert.
+    #[arg(long, value_name = "GROUP", requires = "output_dir")]
+    pub output_group: Option<String>,
+    /// Mode of the copies in --output-dir [default: 0600; with --output-group: 0640]
+    #[arg(long, value_name = "MODE", requires = "output_dir")]
+    pub output_mode: Option<String>,
     /// Write the manifest to this folder.
     #[arg(long, value_name = "FOLDER")]
     pub into: Option<PathBuf>,
@@ -59,6 +68,9 @@ pub(super) fn certificate(
         let line = format!("certctl create certificate {}", quoted(Path::new(&host)));
         return Err(CliError::new(ExitCode::Usage, message).trying(&line));
     }
+    if let Some(message) = args.names.iter().find_map(|name| refusal_of(name)) {
+        return Err(CliError::new(ExitCode::Usage, message));
+    }
     let placed = placed(args, shell)?;
     let refused = |text| RefusedProgram::of(text, &placed.config);
     if let Some(RefusedProgram { why, line, name }) = args.reload.as_deref().and_then(refused) {
@@ -67,7 +79,7 @@ pub(super) fn certificate(
     }
     let known = Known::of(&placed, shell);
     let issuer = known.chosen(args.issuer.as_deref())?;
-    let text = text(args, &issuer, &placed, &state(shell)?);
+    let text = text(args, &issuer, &placed, &placed.state(shell)?);
     let next = |shell: &Shell| {
         let [first, then] = [" validate", " issue"].map(|verb| placed.next(verb, shell));
         format!("{first}, then {then}")
@@ -82,6 +94,14 @@ pub(super) fn certificate(
         warn_of_webroot(folder, shell)?;
     }
     Ok(code)
+}
+
+/// Why a certificate cannot have this name, which is neither a DNS name nor an address.
+pub(super) fn refusal_of(name: &str) -> Option<String> {
+    let is_address = name.parse::<IpAddr>().is_ok();
+    let error = name.parse::<DnsName>().err().filter(|_| !is_address)?;
+    let allowed = "letters, digits, `-` and `.` are allowed, and `*.` at the beginning";
+    Some(format!("`{}` is not a DNS name for a certificate: {error}; {allowed}", escape(name)))
 }
 
 /// Warns of a folder that a run could not write the challenges to. A run has the rights of the owner
@@ -137,7 +157,8 @@ impl RefusedProgram {
 }
 
 /// The servers for which the packages have a program.
-const SHIPPED: &[&str] = &["apache", "dovecot", "haproxy", "nginx", "postfix", "postgresql"];
+pub(super) const SHIPPED: &[&str] =
+    &["apache", "dovecot", "haproxy", "nginx", "postfix", "postgresql"];
 
 /// The host of a URL; `None` of what is no URL.
 pub(super) fn host_of_url(text: &str) -> Option<String> {
@@ -159,7 +180,7 @@ pub(super) fn manifest(
     shell: &Shell,
 ) -> Result<(Placed, String), CliError> {
     let placed = placed(args, shell)?;
-    let text = text(args, issuer, &placed, &state(shell)?);
+    let text = text(args, issuer, &placed, &placed.state(shell)?);
     Ok((placed, text))
 }
 
@@ -167,12 +188,6 @@ fn placed(args: &CreateCertificateArgs, shell: &Shell) -> Result<Placed, CliErro
     let first = args.names.first().map_or("", String::as_str);
     let name = args.name.clone().unwrap_or_else(|| named_after(first));
     Placed::of("certificate", &name, args.into.as_deref(), shell)
-}
-
-/// The state's folder, for comments.
-fn state(shell: &Shell) -> Result<String, CliError> {
-    let state = shell.environment.state_dir(shell.global.state_dir.as_deref())?.path;
-    Ok(escape(&state.to_string_lossy()).into_owned())
 }
 
 /// The manifest; `state` is the state's folder, for comments.
@@ -245,6 +260,15 @@ fn annotations(args: &CreateCertificateArgs, placed: &Placed) -> String {
              certctl.io/output-dir: {}\n",
             scalar(&folder.to_string_lossy())
         );
+    }
+    for (key, value) in [
+        ("output-owner", &args.output_owner),
+        ("output-group", &args.output_group),
+        ("output-mode", &args.output_mode),
+    ] {
+        if let Some(value) = value {
+            let _ = writeln!(text, "    certctl.io/{key}: {}", scalar(value));
+        }
     }
     if let Some(program) = &args.reload {
         let _ = write!(

@@ -14,6 +14,8 @@ mod print;
 #[cfg(test)]
 mod tests;
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand};
 use zeroize::Zeroizing;
 
@@ -43,6 +45,9 @@ use files::{CreateRequestArgs, Files};
 /// manifests, and writes them after confirmation.
 #[derive(Debug, Args)]
 pub struct CreateArgs {
+    /// On a terminal: write the manifests to this folder [default: the config directory]
+    #[arg(long, value_name = "FOLDER")]
+    pub into: Option<PathBuf>,
     /// What to create; without it, a terminal is asked.
     #[command(subcommand)]
     pub verb: Option<CreateVerb>,
@@ -116,8 +121,12 @@ impl VerbArgs for CreateArgs {
 }
 
 fn create(args: &CreateArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
+    if args.into.is_some() && args.verb.is_some() {
+        let message = "--into stands behind `create issuer` or `create certificate`";
+        return Err(CliError::new(ExitCode::Usage, message));
+    }
     let args = match &args.verb {
-        None => return ask::ask(shell),
+        None => return ask::ask(args.into.as_deref(), shell),
         Some(CreateVerb::Issuer(args)) => return issuer::issuer(args, shell),
         Some(CreateVerb::Certificate(args)) => return certificate::certificate(args, shell),
         Some(CreateVerb::CertificateRequest(args)) => args,

@@ -124,14 +124,25 @@ impl Placed {
 
     /// A command that reads this manifest. `verb` with a blank before it.
     pub(super) fn next(&self, verb: &str, shell: &Shell) -> String {
+        folders::next(shell, verb, self.elsewhere(shell))
+    }
+
+    /// The state of the commands that read this manifest, for comments.
+    pub(super) fn state(&self, shell: &Shell) -> Result<String, CliError> {
+        let usual = shell.environment.state_dir(shell.global.state_dir.as_deref())?.path;
+        let own = self.elsewhere(shell).and_then(|config| folders::own_state(shell, config));
+        Ok(escape(&own.unwrap_or(usual).to_string_lossy()).into_owned())
+    }
+
+    /// The folder to write it to, where no command reads that without being told to.
+    fn elsewhere(&self, shell: &Shell) -> Option<&Path> {
         let config = shell.environment.config_dir(shell.global.config_dir.as_deref());
         let config = config.ok().and_then(|config| config.path.canonicalize().ok());
         let is_read = |into: &PathBuf| {
             let into = into.canonicalize().ok();
             into.zip(config.as_ref()).is_some_and(|(into, config)| into.starts_with(config))
         };
-        let elsewhere = self.into.as_ref().filter(|into| !is_read(into));
-        folders::next(shell, verb, elsewhere.map(PathBuf::as_path))
+        self.into.as_ref().filter(|into| !is_read(into)).map(PathBuf::as_path)
     }
 
     /// The secrets and hooks that the manifest names and that are not there yet, in front of the next
@@ -210,9 +221,7 @@ pub(super) fn write(placed: &Placed, text: &str, shell: &Shell) -> Result<String
         if error.kind() == ErrorKind::PermissionDenied {
             return Err(denied(folder));
         }
-        let folder = escape(&folder.to_string_lossy()).into_owned();
-        let error = CliError::new(ExitCode::Manifest, format_args!("{folder} does not exist"));
-        return Err(error.hinted(format_args!("mkdir -p {folder}")));
+        return Err(missing(folder));
     }
     let shown = escape(&path.to_string_lossy()).into_owned();
     match atomic::write_once(&path, self::shown(text).as_bytes(), 0o644) {
@@ -228,6 +237,12 @@ pub(super) fn write(placed: &Placed, text: &str, shell: &Shell) -> Result<String
         }
         Err(error) => Err(unwritten(&error, folder)),
     }
+}
+
+/// That the folder to write to is not there.
+pub(super) fn missing(folder: &Path) -> CliError {
+    let message = format!("{} does not exist", escape(&folder.to_string_lossy()));
+    CliError::new(ExitCode::Manifest, message).hinted(format_args!("mkdir -p {}", quoted(folder)))
 }
 
 fn unwritten(error: &StoreError, folder: &Path) -> CliError {

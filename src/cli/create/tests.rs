@@ -46,7 +46,7 @@ fn each_provider_has_an_entry_that_is_read() {
 
 #[test]
 fn each_flag_makes_a_manifest_that_is_read() {
-    let cases: [&[&str]; 8] = [
+    let cases: [&[&str]; 9] = [
         &["issuer", "letsencrypt", "--dns01", "azureDNS"],
         &["issuer", "letsencrypt"],
         &["issuer", "letsencrypt", "--staging", "--email", "you@example.com"],
@@ -55,11 +55,28 @@ fn each_flag_makes_a_manifest_that_is_read() {
         &["certificate", "www.example.com", "*.example.com", "192.0.2.1", "2001:db8::1"],
         &["certificate", "true.example", "--webroot", "/var/w w: #", "--reload", "nginx"],
         &["certificate", "www.example.com", "--output-dir", "/etc/nginx/tls"],
+        &[
+            "certificate",
+            "www.example.com",
+            "--output-dir=/etc/tls",
+            "--output-owner=nginx",
+            "--output-group=101",
+            "--output-mode=0640",
+        ],
     ];
     for words in cases {
         let text = text(words);
         check(&text).unwrap_or_else(|error| panic!("{words:?}: {error}\n{text}"));
     }
+}
+
+#[test]
+fn the_questions_take_a_folder_to_write_to() {
+    let read = |words: &[&str]| Arguments::try_parse_from([&["certctl", "create"], words].concat());
+    let Some(Verb::Create(args)) = read(&["--into", "/srv/tls"]).unwrap().verb else {
+        panic!("another verb")
+    };
+    assert_eq!((args.into, args.verb.is_none()), (Some(PathBuf::from("/srv/tls")), true));
 }
 
 #[test]
@@ -78,17 +95,56 @@ fn the_name_in_a_url_is_its_host() {
 
 #[test]
 fn what_no_manifest_may_hold_is_refused() {
-    let cases: [&[&str]; 5] = [
+    let cases: [&[&str]; 6] = [
         &["issuer", "home", "--server", "http://ca.example.com"],
         &["issuer", "home", "--server", "ca"],
         &["certificate", "a b"],
         &["certificate", "www.example.com\n  isCA: true"],
         &["certificate", "www.example.com", "--webroot", "relative"],
+        &["certificate", "www.example.com", "--output-dir", "/etc/tls", "--output-mode", "0644"],
     ];
     for words in cases {
         let text = text(words);
         assert!(check(&text).is_err(), "{words:?}:\n{text}");
     }
+}
+
+#[test]
+fn the_copies_get_the_owner_the_group_and_the_mode_that_are_named() {
+    let of_copies = ["--output-owner=nginx", "--output-group=101", "--output-mode=0640"];
+    let words = [&["certificate", "a.example", "--output-dir=/etc/tls"], &of_copies[..]].concat();
+    let text = text(&words);
+    let lines = "    certctl.io/output-owner: nginx\n    certctl.io/output-group: \"101\"\n    \
+                 certctl.io/output-mode: \"0640\"\n";
+    assert!(text.contains(lines), "{text}");
+}
+
+#[test]
+fn a_name_that_is_no_dns_name_is_refused_as_such() {
+    let allowed = "letters, digits, `-` and `.` are allowed, and `*.` at the beginning";
+    for name in ["_foo.example.com", "my_host.example.com"] {
+        let why = format!(
+            "`{name}` is not a DNS name for a certificate: character '_' is not allowed in a host \
+             name; {allowed}"
+        );
+        assert_eq!(certificate::refusal_of(name), Some(why));
+    }
+    for name in ["www.example.com", "*.example.com", "WWW.example.com", "192.0.2.1", "2001:db8::1"]
+    {
+        assert_eq!(certificate::refusal_of(name), None, "{name}");
+    }
+}
+
+#[test]
+fn the_programs_that_are_offered_are_those_of_the_packages() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/hooks.d");
+    let names = std::fs::read_dir(folder).unwrap();
+    let mut names: Vec<String> =
+        names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    // One is for failures, the other for any service.
+    names.retain(|name| !["on-failure", "service"].contains(&&**name));
+    names.sort();
+    assert_eq!(names, certificate::SHIPPED);
 }
 
 #[test]
