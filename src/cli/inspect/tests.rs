@@ -43,7 +43,7 @@ Valid for:
 Validity period:
 \tNot Before: Tue, 01 Jan 2030 00:00:00 UTC
 \tNot After: Thu, 01 Jan 2032 00:00:00 UTC
-\tDays left: 10
+\tTime left: 10d
 
 Issued By:
 \tCommon Name:\tIssuer
