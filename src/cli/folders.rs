@@ -1,4 +1,5 @@
-//! The folders of manifests and state, as commands that certctl suggests name them.
+//! The folders of manifests and state, and what else was typed that a command which certctl suggests
+//! needs, too.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -10,20 +11,80 @@ use super::error::CliError;
 use super::hint::Hint;
 use super::message::Level;
 use super::output::escape;
+use super::setting;
 use super::shell::Shell;
 use crate::trust::{is_by_sudo, quoted};
 
-/// The flags of the folders, as they were typed.
-pub(super) fn flags(shell: &Shell) -> String {
-    flags_of(shell, |source| matches!(source, Source::Flag(_)))
+/// The flags that were typed and that the next command needs, too.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct TypedFlags {
+    /// Those of the folders, a blank before each.
+    folders: String,
+    /// Those of [`OF_VERBS`]: the name of each, and the word that was typed.
+    of_verbs: Vec<(String, String)>,
+}
+
+impl TypedFlags {
+    /// Those of the folders only.
+    #[cfg(test)]
+    pub(super) fn of_folders(folders: &str) -> Self {
+        Self { folders: folders.to_owned(), of_verbs: Vec::new() }
+    }
+
+    /// `line`, a command of certctl, with those that its verb needs and that it does not have.
+    pub(super) fn on(&self, line: &str) -> String {
+        let mut words = line.split(' ').skip_while(|word| !is_program(word)).skip(1);
+        let verb = words.next().unwrap_or_default();
+        let below = format!("{verb} {}", words.next().unwrap_or_default());
+        let is_needed = |name: &str| {
+            let mut rows = OF_VERBS.iter().filter(|(flags, _)| flags.contains(&name));
+            rows.any(|(_, of)| of.contains(&verb) || of.contains(&&*below))
+        };
+        let has = |name: &str| line.contains(&format!(" --{name}"));
+        let missing = self.of_verbs.iter().filter(|(name, _)| is_needed(name) && !has(name));
+        missing.fold([line, &self.folders].concat(), |line, (_, word)| line + " " + word)
+    }
+}
+
+/// Whether a word of a command line is certctl, perhaps as a path in quotes.
+fn is_program(word: &str) -> bool {
+    word.trim_end_matches('\'').rsplit('/').next() == Some(PROGRAM)
+}
+
+/// Which flags change what a verb does on this host: without them, a command that is pasted would
+/// not do the same as the one that was typed.
+const OF_VERBS: &[(&[&str], &[&str])] = &[
+    (
+        &["resolver", "dns01-recursive-nameservers-only", "dns01-authoritative-port"],
+        &["issue", "renew", "revoke", "check dns", "check http", "doctor", "run"],
+    ),
+    (
+        &["http01-listen", "http01-check-port"],
+        &["issue", "renew", "revoke", "check http", "doctor", "run"],
+    ),
+    (&["hooks", "hook-timeout"], &["issue", "renew", "revoke", "rollback", "deploy", "run"]),
+    (
+        &["cluster-resource-namespace"],
+        &["issue", "renew", "plan", "validate", "check", "doctor", "revoke", "account", "run"],
+    ),
+];
+
+/// The flags as they were typed.
+pub(super) fn flags(shell: &Shell) -> TypedFlags {
+    let folders = flags_of(shell, |source| matches!(source, Source::Flag(_)));
+    let of_verbs = setting::flags(&shell.matches)
+        .into_iter()
+        .filter(|(name, _)| OF_VERBS.iter().any(|(flags, _)| flags.contains(&name.as_str())));
+    let of_verbs = of_verbs.map(|(name, word)| (name, typed(&word.to_string_lossy())));
+    TypedFlags { folders, of_verbs: of_verbs.collect() }
 }
 
 /// certctl as root, who may read what this user may not, and acts as the owner of the state. `verb`
 /// with a blank before it.
 pub(super) fn as_root(shell: &Shell, verb: &str) -> String {
     // sudo does not pass variables on.
-    let flags = flags_of(shell, |source| matches!(source, Source::Flag(_) | Source::Variable(_)));
-    sudo(verb) + &flags
+    let folders = flags_of(shell, |source| matches!(source, Source::Flag(_) | Source::Variable(_)));
+    TypedFlags { folders, ..flags(shell) }.on(&sudo(verb))
 }
 
 /// The same with the folders of root. `verb` with a blank before it.
@@ -41,8 +102,8 @@ pub(super) fn next(shell: &Shell, verb: &str, config: Option<&Path>) -> String {
     let state = config.and_then(|config| own_state(shell, config));
     let state = state.map(|state| (STATE_FLAG, state));
     let config = config.map(|config| (CONFIG_FLAG, config.to_owned()));
-    let flags = typed_flags(config.into_iter().chain(state).chain(folders));
-    format!("{}{verb}{flags}", Typed::program())
+    let folders = typed_flags(config.into_iter().chain(state).chain(folders));
+    TypedFlags { folders, ..flags(shell) }.on(&format!("{}{verb}", Typed::program()))
 }
 
 /// The state that [`next`] gives to the manifests of another folder; `None` where one was named.
@@ -57,13 +118,13 @@ pub(super) fn own_state(shell: &Shell, config: &Path) -> Option<PathBuf> {
 pub struct Typed {
     /// certctl, with sudo where that started this process.
     program: String,
-    /// The flags of the folders and of the manifests, a blank before each.
-    flags: String,
+    /// The flags, those of the manifests among the folders'.
+    flags: TypedFlags,
 }
 
 impl Default for Typed {
     fn default() -> Self {
-        Self { program: PROGRAM.to_owned(), flags: String::new() }
+        Self { program: PROGRAM.to_owned(), flags: TypedFlags::default() }
     }
 }
 
@@ -74,9 +135,8 @@ impl Typed {
         let named =
             shell.global.filename.iter().filter(|path| is_typed && **path != Path::new("-"));
         let files = named.map(|path| ("-f", path.clone()));
-        let folders = folders_of(shell, is_passed_on());
-        let flags = typed_flags(files.chain(folders));
-        Self { program: Self::program(), flags }
+        let folders = typed_flags(files.chain(folders_of(shell, is_passed_on())));
+        Self { program: Self::program(), flags: TypedFlags { folders, ..flags(shell) } }
     }
 
     fn program() -> String {
@@ -86,7 +146,7 @@ impl Typed {
     /// A command of certctl, such as `certctl renew web`, as it is typed here.
     pub(super) fn command(&self, line: &str) -> String {
         let verb = line.strip_prefix(PROGRAM).unwrap_or(line);
-        [&self.program, verb, &self.flags].concat()
+        self.flags.on(&[&self.program, verb].concat())
     }
 
     /// What to do next, in the same way.
@@ -165,7 +225,7 @@ pub(super) fn with_the_line(error: CliError, shell: &Shell, words: &[OsString]) 
     let again = |hint: Hint| {
         let of_variables = flags_of(shell, |source| matches!(source, Source::Variable(_)));
         let line = [program(), retyped(words, None), of_variables].concat();
-        let hint = hint.in_these(&flags(shell)).again(&line);
+        let hint = hint.with_flags(&flags(shell)).again(&line);
         hint.instead(|word, by| Typed::program() + &retyped(words, Some((word, by))))
     };
     CliError { hint: error.hint.map(again), ..error }
@@ -188,8 +248,15 @@ fn retyped(words: &[OsString], instead: Option<(&str, &str)>) -> String {
     words.collect()
 }
 
-/// A word as it is typed; a flag needs no quotes for its dashes.
+/// A word as it is typed; a flag needs no quotes for its dashes, nor for the `=` before its value.
 fn typed(word: &str) -> String {
+    let is_flag = |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+    if let Some((flag, value)) = word.split_once('=')
+        && flag.starts_with("--")
+        && is_flag(flag)
+    {
+        return format!("{flag}={}", quoted(Path::new(value)));
+    }
     let bare = word.trim_start_matches('-');
     let dashes = "-".repeat(word.len().saturating_sub(bare.len()));
     if bare.is_empty() { dashes } else { dashes + &quoted(Path::new(bare)) }
@@ -343,10 +410,75 @@ mod tests {
     }
 
     #[test]
+    fn a_command_has_the_typed_flags_that_its_verb_needs() {
+        let of_verbs = [
+            ("resolver", "--resolver=[::1]:53"),
+            ("http01-check-port", "--http01-check-port=5002"),
+        ]
+        .map(|(name, word)| (name.to_owned(), word.to_owned()));
+        let hooks = ("hooks".to_owned(), "--hooks=later".to_owned());
+        let of_verbs = of_verbs.into_iter().chain([hooks]).collect();
+        let flags = TypedFlags { folders: " --state-dir s".to_owned(), of_verbs };
+        let of_network = "--resolver=[::1]:53 --http01-check-port=5002";
+        for (line, expected) in [
+            ("certctl status web", "certctl status web --state-dir s".to_owned()),
+            (
+                "certctl renew web",
+                format!("certctl renew web --state-dir s {of_network} --hooks=later"),
+            ),
+            (
+                "sudo certctl check http a",
+                format!("sudo certctl check http a --state-dir s {of_network}"),
+            ),
+            ("certctl deploy web", "certctl deploy web --state-dir s --hooks=later".to_owned()),
+            (
+                "certctl check dns a --resolver 9.9.9.9:53",
+                "certctl check dns a --resolver 9.9.9.9:53 --state-dir s".to_owned(),
+            ),
+            ("certctl", "certctl --state-dir s".to_owned()),
+            ("certctl status run", "certctl status run --state-dir s".to_owned()),
+            (
+                "sudo '/o p/certctl' deploy",
+                "sudo '/o p/certctl' deploy --state-dir s --hooks=later".to_owned(),
+            ),
+        ] {
+            assert_eq!(flags.on(line), expected);
+        }
+    }
+
+    #[test]
+    fn the_flags_and_the_verbs_that_commands_repeat_are_there() {
+        let tree = <crate::cli::args::Arguments as clap::CommandFactory>::command();
+        for (flags, verbs) in OF_VERBS {
+            for flag in *flags {
+                assert!(tree.get_arguments().any(|arg| arg.get_long() == Some(flag)), "{flag}");
+            }
+            for verb in *verbs {
+                let mut words = verb.split(' ');
+                let found = words.try_fold(&tree, |tree, word| tree.find_subcommand(word));
+                assert!(found.is_some(), "{verb}");
+            }
+        }
+    }
+
+    #[test]
     fn words_are_quoted_as_far_as_a_shell_needs_it() {
-        let words = ["issue", "-f", "a b.yaml", "--state-dir", "-", "--", "x;y"];
+        let words = [
+            "issue",
+            "-f",
+            "a b.yaml",
+            "--state-dir",
+            "-",
+            "--",
+            "x;y",
+            "--resolver=::1",
+            "--a=b c",
+        ];
         let line: Vec<String> = words.iter().map(|word| typed(word)).collect();
-        assert_eq!(line.join(" "), "issue -f 'a b.yaml' --state-dir - -- 'x;y'");
+        assert_eq!(
+            line.join(" "),
+            "issue -f 'a b.yaml' --state-dir - -- 'x;y' --resolver=::1 --a='b c'"
+        );
     }
 
     #[test]

@@ -7,12 +7,13 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
+use super::folders::TypedFlags;
 use crate::resource::Fix;
 
 /// What to do next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Hint {
-    /// One command of certctl, which is printed with the flags of the folders.
+    /// One command of certctl, which is printed with the flags that were typed and that it needs.
     Command(String),
     /// What was typed, once more and by another user: what stands before it, and what behind it.
     Again {
@@ -38,10 +39,10 @@ impl Hint {
         }
     }
 
-    /// The same with the flags of the folders.
-    pub(super) fn in_these(self, flags: &str) -> Self {
+    /// The same with the flags that were typed.
+    pub(super) fn with_flags(self, flags: &TypedFlags) -> Self {
         match self {
-            Self::Command(line) => Self::Command(line + flags),
+            Self::Command(line) => Self::Command(flags.on(&line)),
             hint @ (Self::Again { .. } | Self::Instead { .. } | Self::Shell(_) | Self::Text(_)) => {
                 hint
             }
@@ -102,15 +103,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_gets_the_flags_of_the_folders_and_all_else_stays_as_it_is() {
+    fn a_command_gets_the_flags_that_were_typed_and_all_else_stays_as_it_is() {
+        let flags = TypedFlags::of_folders(" --state-dir s");
         let again = || Hint::Again { by: "sudo ".to_owned(), note: ", for those".to_owned() };
         let typed = Hint::Text("sudo /bin/certctl plan, for those".to_owned());
-        assert_eq!(again().in_these(" -x").again("/bin/certctl plan"), typed);
+        assert_eq!(again().with_flags(&flags).again("/bin/certctl plan"), typed);
         assert_eq!(again().to_string(), "sudo certctl …, for those");
         let command = Hint::Command("certctl inspect host:443".to_owned());
         let expected = Hint::Command("certctl inspect host:443 --state-dir s".to_owned());
-        assert_eq!(command.in_these(" --state-dir s").again("x"), expected);
+        assert_eq!(command.with_flags(&flags).again("x"), expected);
         let text = Hint::Text("certctl issue".to_owned());
-        assert_eq!(text.clone().in_these(" --state-dir s").again("x"), text);
+        assert_eq!(text.clone().with_flags(&flags).again("x"), text);
     }
 }

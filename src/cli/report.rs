@@ -111,9 +111,9 @@ pub(crate) fn print(
     let mut block = block(report, style);
     if let Some(block) = &mut block {
         block.rows.extend(also(alike, style));
-        block.commands = block.commands.drain(..).map(|one| one.in_these(&style.flags)).collect();
+        block.commands = block.commands.drain(..).map(|one| one.with_flags(&style.flags)).collect();
         if let Some(Next { or: Some((_, command)), .. }) = &mut block.next {
-            *command = command.clone().in_these(&style.flags);
+            *command = command.clone().with_flags(&style.flags);
         }
     }
     if !report.details.is_due {
@@ -264,7 +264,7 @@ fn undeployed(name: &NamespacedName, fault: &Fault, details: &Details, style: &S
     let next = next.map(|at| format!("next try {}", style.time(at)));
     let next = next.unwrap_or_else(|| "the next run retries".to_owned());
     let text = last.unwrap_or_default() + &next;
-    let command = retry_of_hooks(style.has_reload_unit, &name).in_these(&style.flags);
+    let command = retry_of_hooks(style.has_reload_unit, &name).with_flags(&style.flags);
     // It works at once too, and for this certificate alone.
     let deploy = style.has_reload_unit.then(|| retry_of_hooks(false, &name));
     let status = Hint::Command(format!("certctl status {name}"));
@@ -276,7 +276,7 @@ fn undeployed(name: &NamespacedName, fault: &Fault, details: &Details, style: &S
         title,
         tags: vec![fault.class.word().to_owned()],
         rows: places(details).into_iter().collect(),
-        commands: commands.map(|one| one.in_these(&style.flags)).collect(),
+        commands: commands.map(|one| one.with_flags(&style.flags)).collect(),
         next: Some(Next { text, or: Some(("to retry now", command)) }),
         certificate: name,
     }

@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 
 use super::finding::Finding;
 use crate::cli::check::{account_line, clock_line, refusal};
+use crate::cli::folders::TypedFlags;
 use crate::cli::report::short;
 use crate::resource::{AccountIdentity, Issuer, Obstacle};
 use crate::workspace::check::{AccountState, CaCheck, Known};
 
 /// One clock, each CA, and the accounts there.
-pub(super) async fn cas(known: &Known, flags: &str) -> Vec<Finding> {
+pub(super) async fn cas(known: &Known, flags: &TypedFlags) -> Vec<Finding> {
     let mut found = Vec::new();
     let (mut accounts, mut servers, mut down) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
     let mut clocks = Vec::new();
@@ -40,18 +41,18 @@ pub(super) async fn cas(known: &Known, flags: &str) -> Vec<Finding> {
     clock.into_iter().chain(found).collect()
 }
 
-fn refused(issuer: &Issuer, why: &str, flags: &str) -> Finding {
-    let line = format!("certctl check acme {}{flags}", short(&issuer.metadata.key()));
+fn refused(issuer: &Issuer, why: &str, flags: &TypedFlags) -> Finding {
+    let line = flags.on(&format!("certctl check acme {}", short(&issuer.metadata.key())));
     Finding::wrong("CA", Obstacle::new(why).command(line))
 }
 
-fn account(issuer: &Issuer, state: &AccountState, flags: &str) -> Finding {
+fn account(issuer: &Issuer, state: &AccountState, flags: &TypedFlags) -> Finding {
     let name = short(&issuer.metadata.key());
     let fact = format!("{} {name}: {}", issuer.kind, account_line(state));
     if state.is_well() {
         return Finding::well("account", fact);
     }
-    let line = format!("certctl account show {name}{flags}");
+    let line = flags.on(&format!("certctl account show {name}"));
     Finding::wrong("account", Obstacle::new(fact).command(line))
 }
 

@@ -7,6 +7,7 @@ use futures_util::future::join_all;
 use super::finding::Finding;
 use super::usage::Use;
 use crate::cli::count::count;
+use crate::cli::folders::TypedFlags;
 use crate::engine::inputs::names_of;
 use crate::resource::{DnsName, Identifier, Obstacle};
 use crate::workspace::Settings;
@@ -34,7 +35,7 @@ fn queried(uses: &[Use<'_>]) -> BTreeMap<DnsName, bool> {
 }
 
 /// One finding when all is well, else one for each name that is not.
-pub(super) async fn dns(settings: &Settings, uses: &[Use<'_>], flags: &str) -> Vec<Finding> {
+pub(super) async fn dns(settings: &Settings, uses: &[Use<'_>], flags: &TypedFlags) -> Vec<Finding> {
     let names = queried(uses);
     if names.is_empty() {
         return Vec::new();
@@ -58,13 +59,13 @@ struct Refusal {
     obstacle: Obstacle,
 }
 
-fn refusal(name: &DnsName, is_http: bool, error: &DnsError, flags: &str) -> Option<Refusal> {
+fn refusal(name: &DnsName, is_http: bool, error: &DnsError, flags: &TypedFlags) -> Option<Refusal> {
     match error {
         // What is proven by a TXT record needs no address.
         DnsError::NxDomain { .. } | DnsError::NoAddress { .. } if !is_http => None,
         DnsError::NxDomain { .. } | DnsError::NoAddress { .. } | DnsError::BadName { .. } => {
             let obstacle =
-                Obstacle::new(error).command(format!("certctl check http {name}{flags}"));
+                Obstacle::new(error).command(flags.on(&format!("certctl check http {name}")));
             Some(Refusal { is_of_servers: false, obstacle })
         }
         DnsError::Failed { .. } => {
@@ -105,7 +106,7 @@ mod tests {
             (&failed, true, Some(true)),
             (&failed, false, Some(true)),
         ] {
-            let found = refusal(&dns, is_http, error, " --state-dir s");
+            let found = refusal(&dns, is_http, error, &TypedFlags::of_folders(" --state-dir s"));
             assert_eq!(found.map(|found| found.is_of_servers), of_servers, "{error}");
         }
     }

@@ -83,7 +83,7 @@ fn in_folder(shell: &Shell, loaded: &Loaded, config: &Path) -> Finding {
         let obstacle = Obstacle::new(count(errors, "error"));
         return Finding::wrong(
             "manifests",
-            obstacle.command(format!("certctl validate{}", folders::flags(shell))),
+            obstacle.command(folders::flags(shell).on("certctl validate")),
         );
     }
     if certificates == 0 {

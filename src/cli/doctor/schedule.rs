@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::finding::{Finding, names};
 use crate::cli::environment::{Directory, SYSTEM_STATE, Source};
+use crate::cli::folders::TypedFlags;
 use crate::cli::report::short;
 use crate::cli::shell::Shell;
 use crate::cli::status::{Scene, Verdict};
@@ -197,7 +198,7 @@ pub(super) fn last_run(
     workspace: &Workspace,
     of: &Certificates,
     scene: &Scene,
-    flags: &str,
+    flags: &TypedFlags,
 ) -> Finding {
     match workspace.last_write() {
         Some(at) => {
@@ -208,7 +209,7 @@ pub(super) fn last_run(
             Finding::unknown("last run", Obstacle::new("the state of certificates is damaged"))
         }
         None => {
-            let line = format!("certctl issue{flags}");
+            let line = flags.on("certctl issue");
             Finding::warning("last run", Obstacle::new("never").command(line))
         }
     }
@@ -252,7 +253,7 @@ impl Certificates {
     }
 
     /// What is to be said of them; of damage only where the state is not closed to this user.
-    pub(super) fn findings(&self, is_closed: bool, flags: &str) -> Vec<Finding> {
+    pub(super) fn findings(&self, is_closed: bool, flags: &TypedFlags) -> Vec<Finding> {
         let rows = [
             (&self.damaged, "state damaged:", true),
             (&self.expired, "expired:", true),
@@ -263,8 +264,8 @@ impl Certificates {
         let found = rows.filter(|(of, ..)| !of.is_empty());
         let found = found.map(|(of, fact, is_wrong)| {
             let line = match of.first() {
-                Some(first) if of.len() == 1 => format!("certctl status {first}{flags}"),
-                Some(_) | None => format!("certctl status{flags}"),
+                Some(first) if of.len() == 1 => flags.on(&format!("certctl status {first}")),
+                Some(_) | None => flags.on("certctl status"),
             };
             let obstacle = Obstacle::new(format_args!("{fact} {}", names(of)));
             let obstacle = obstacle.command(line);

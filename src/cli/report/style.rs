@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::cli::folders;
+use crate::cli::folders::{self, TypedFlags};
 use crate::cli::shell::Shell;
 use crate::cli::status::Width;
 use crate::cli::time;
@@ -24,8 +24,8 @@ pub(crate) struct Style {
     pub(crate) columns: Option<usize>,
     /// Whether the hooks of this state are left to `certctl-reload.service`.
     pub(crate) has_reload_unit: bool,
-    /// The flags of the folders, as they were typed, for commands.
-    pub(crate) flags: String,
+    /// The flags that were typed, for commands.
+    pub(crate) flags: TypedFlags,
 }
 
 impl Style {

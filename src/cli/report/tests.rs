@@ -2,6 +2,7 @@ use jiff::tz::TimeZone;
 use serde_json::json;
 
 use super::*;
+use crate::cli::folders::TypedFlags;
 use crate::cli::golden::golden;
 use crate::controller::Deferral;
 use crate::engine::{Ended, Ending, Evidence, PendingOn, Undeployed};
@@ -30,7 +31,7 @@ fn log() -> Style {
         names: 0,
         columns: None,
         has_reload_unit: false,
-        flags: String::new(),
+        flags: TypedFlags::default(),
     }
 }
 
@@ -43,7 +44,7 @@ fn person() -> Style {
         names: 0,
         columns: None,
         has_reload_unit: false,
-        flags: String::new(),
+        flags: TypedFlags::default(),
     }
 }
 

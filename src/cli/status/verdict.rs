@@ -381,7 +381,7 @@ fn cause_of(
         names: 0,
         columns: None,
         has_reload_unit: false,
-        flags: String::new(),
+        flags: crate::cli::folders::TypedFlags::default(),
     };
     of_failure(failure, &evidence, &short(&view.key), &style)
 }
