@@ -184,7 +184,7 @@ fn what_changes_nothing_can_be_tried() {
                 | Verb::Completion(_)
                 | Verb::Version(_)
                 | Verb::Help(_)
-        ) || matches!(&verb, Verb::Man(args) if args.folder.is_none())
+        ) || matches!(&verb, Verb::Man(args) if args.target.is_none())
             || (matches!(verb, Verb::Timer(_)) && !line.contains("--dir"));
         // What stands for a name of the reader's own is in capitals.
         let is_template = line.split(' ').any(|word| word.chars().all(|c| c.is_ascii_uppercase()));

@@ -191,6 +191,8 @@ fn what_is_generated_is_what_is_kept() {
     for line in [
         "certctl man >certctl.1",
         "cmp certctl.1 man/certctl.1",
+        "certctl man issue >certctl-issue.1",
+        "cmp certctl-issue.1 man/certctl-issue.1",
         "certctl man pages",
         "diff -r pages man",
     ] {

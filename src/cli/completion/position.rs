@@ -74,7 +74,7 @@ pub(super) fn position(verb: &str, argument: &str) -> Option<Position> {
             Some(Position::Files)
         }
         ("timer print", "dir")
-        | ("man", "folder")
+        | ("man", "target")
         | ("create" | "create issuer" | "create certificate", "into")
         | ("create certificate", "webroot" | "output_dir") => Some(Position::Folders),
         ("create issuer", "ca_bundle") => Some(Position::Files),

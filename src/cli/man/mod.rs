@@ -19,15 +19,16 @@ use super::shell::Shell;
 use super::verb::VerbArgs;
 use super::verbs::{Example, Verbs};
 
-/// Write the manual into a folder, or print certctl(1)
+/// Write the manual into a folder, or print a page of it
 ///
-/// `certctl man /usr/local/share/man/man1` writes every page, of sections 5 and 7 too.
+/// `certctl man /usr/local/share/man/man1` writes every page, of sections 5 and 7 too;
+/// `certctl man issue | man -l -` shows that of a verb.
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub struct ManArgs {
-    /// Folder for the pages; created if missing.
-    #[arg(value_name = "DIR")]
-    pub folder: Option<PathBuf>,
+    /// Folder for all pages, created if missing; or the page to print, such as `issue`.
+    #[arg(value_name = "DIR|PAGE")]
+    pub target: Option<PathBuf>,
 }
 
 impl VerbArgs for ManArgs {
@@ -43,9 +44,11 @@ impl VerbArgs for ManArgs {
     }
 
     fn run(&self, shell: &mut Shell) -> Result<ExitCode, CliError> {
-        match &self.folder {
-            Some(folder) => drop(write(&shell.verbs, folder)?),
-            None => shell.output.data(&pages(&shell.verbs).remove(0).text)?,
+        let word = self.target.as_deref().unwrap_or(Path::new("certctl"));
+        match (pages(&shell.verbs).into_iter().find(|page| page.is_named(word)), &self.target) {
+            (Some(page), _) => shell.output.data(&page.text)?,
+            (None, Some(folder)) => drop(write(&shell.verbs, folder)?),
+            (None, None) => {}
         }
         Ok(ExitCode::Done)
     }
@@ -58,6 +61,16 @@ pub struct Page {
     pub file: String,
     /// What is in it, for man(1).
     pub text: String,
+}
+
+impl Page {
+    /// Whether this word is its name, with or without `certctl-` before it. `./issue` is a path, and
+    /// no name.
+    fn is_named(&self, word: &Path) -> bool {
+        let name = self.file.rsplit_once('.').map_or(self.file.as_str(), |(name, _)| name);
+        let short = name.strip_prefix("certctl-").unwrap_or(name);
+        word.to_str().is_some_and(|word| word == name || word == short)
+    }
 }
 
 /// The manual: certctl(1), a page per verb, and what is not about one verb.
@@ -244,6 +257,28 @@ mod tests {
             let title = page.text.lines().find(|line| line.starts_with(".TH")).unwrap();
             assert!(title.ends_with(" \"\" \"certctl\" \"\""), "{title}");
             assert!(!page.text.contains(env!("CARGO_PKG_VERSION")), "{}", page.file);
+        }
+    }
+
+    #[test]
+    fn a_word_that_names_a_page_is_no_folder() {
+        let found = |word: &str| {
+            let pages = pages(&VERBS).into_iter();
+            let named = pages.filter(|page| page.is_named(Path::new(word)));
+            named.map(|page| page.file).collect::<Vec<_>>()
+        };
+        for (word, file) in [
+            ("certctl", "certctl.1"),
+            ("issue", "certctl-issue.1"),
+            ("certctl-issue", "certctl-issue.1"),
+            ("check-dns", "certctl-check-dns.1"),
+            ("exit-codes", "certctl-exit-codes.7"),
+            ("certctl.yaml", "certctl.yaml.5"),
+        ] {
+            assert_eq!(found(word), [file], "{word}");
+        }
+        for folder in ["./issue", "issue/..", "pages", "/usr/local/share/man/man1"] {
+            assert_eq!(found(folder), [""; 0], "{folder}");
         }
     }
 
