@@ -23,7 +23,7 @@ use super::output::{Paint, escape};
 use super::report::short;
 use super::run::on_one_thread;
 use super::shell::Shell;
-use super::status::{Remedy, Scene, Step, Upcoming, Verdict};
+use super::status::{BLOCKED, Remedy, Scene, Step, Upcoming, Verdict};
 use super::time;
 use super::timer::{Scheduler, enable_timer, line_of_cron, line_of_user};
 use super::wrap::{behind, wrap};
@@ -245,7 +245,7 @@ impl Wrong {
     fn word(self, color: bool) -> String {
         match self {
             Self::Verdict(verdict) => verdict.paint().on(verdict.word(), color),
-            Self::Blocked => Paint::Bad.on("BLOCKED", color),
+            Self::Blocked => Paint::Bad.on(BLOCKED, color),
         }
     }
 }

@@ -45,6 +45,7 @@ pub use scene::Scene;
 use table::Cell;
 pub use table::Width;
 pub use upcoming::{Step, Upcoming};
+pub(crate) use verdict::BLOCKED;
 pub use verdict::Verdict;
 
 /// How much people are shown of each certificate.
