@@ -57,7 +57,7 @@ impl Page {
         typed: &Typed,
     ) {
         let title = escape(&found.title);
-        if let Some(past) = past(view) {
+        if let Some(past) = past(view, false) {
             return self.line(0, "Last failure", timed(at, &title) + past);
         }
         let is_shown = status.contains(&*title) && !at.is_empty();

@@ -39,7 +39,9 @@ pub(super) fn summary(view: &CertificateView, blocked: &[Blocked], scene: &Scene
         let cancel = format!("certctl revoke {} --cancel", short(&view.key));
         lines.command("  Try", &scene.typed.command(&cancel), "cancel it");
     }
-    for Blocked { fact, fix, .. } in blocked.iter().filter(|blocked| blocked.is_of(&view.key)) {
+    let blocked: Vec<&Blocked> =
+        blocked.iter().filter(|blocked| blocked.is_of(&view.key)).collect();
+    for Blocked { fact, fix, .. } in &blocked {
         lines.add("Blocked by", escape(fact));
         let Some(hint) = fix.clone().map(|fix| scene.typed.hint(fix)) else { continue };
         match hint.command() {
@@ -49,7 +51,8 @@ pub(super) fn summary(view: &CertificateView, blocked: &[Blocked], scene: &Scene
     }
     let found = findings(view, scene);
     if let Some(found) = &found {
-        failure(&mut lines, found, view, (&sentence, scene));
+        let past = past(view, !blocked.is_empty());
+        failure(&mut lines, found, past, (&sentence, &failed_at(view, scene)), scene);
     }
     if let Some(before) = counted_before(view, scene) {
         lines.add("Before that", before);
@@ -87,16 +90,17 @@ pub(super) fn summary(view: &CertificateView, blocked: &[Blocked], scene: &Scene
 fn failure(
     lines: &mut Lines,
     found: &Findings,
-    view: &CertificateView,
-    (status, scene): (&str, &Scene),
+    past: Option<&str>,
+    (status, at): (&str, &str),
+    scene: &Scene,
 ) {
-    let (title, at) = (escape(&found.title), failed_at(view, scene));
-    if let Some(past) = past(view) {
-        return lines.add("Last failure", timed(&at, &title) + past);
+    let title = escape(&found.title);
+    if let Some(past) = past {
+        return lines.add("Last failure", timed(at, &title) + past);
     }
     let is_shown = status.contains(&*title);
     if !is_shown || !at.is_empty() {
-        lines.add("Last failure", if is_shown { at } else { timed(&at, &title) });
+        lines.add("Last failure", if is_shown { at.to_owned() } else { timed(at, &title) });
     }
     for (label, shown) in [("detail", "  Detail"), ("cause", "  Cause"), ("remedy", "  Remedy")] {
         for row in found.rows.iter().filter(|row| row.label == label) {

@@ -109,6 +109,20 @@ fn a_pending_revocation_is_in_the_table_and_in_the_summary() {
     assert!(page.contains(cancel), "{page}");
 }
 
+#[test]
+fn a_failure_beside_an_obstacle_is_not_said_to_be_over() {
+    let mut view = failed();
+    view.is_withdrawn = true;
+    let scene = scene(Format::Text);
+    let fact = "cannot open /srv/www".to_owned();
+    let blocked = Blocked { fact, fix: None, certificates: vec![view.key.clone()] };
+    let is_over = |blocked: &[Blocked]| {
+        let page = summary::summary(&view, blocked, &scene);
+        page.split_whitespace().collect::<Vec<_>>().join(" ").contains("; this no longer holds")
+    };
+    assert_eq!([is_over(&[]), is_over(&[blocked])], [true, false]);
+}
+
 /// The status of requests, orders or challenges, all or those named.
 fn objects_of(
     noun: Noun,
