@@ -856,6 +856,14 @@ mod tests {
             ("certctl uninstall", "certctl version -v"),
             ("certctl create www.example.com", "certctl create certificate www.example.com"),
             ("certctl create web", "certctl create certificate DNSNAME"),
+        ] {
+            assert_eq!(suggested(line).as_deref(), Some(command), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_way_to_show_or_to_repeat_leads_to_the_command_for_it() {
+        for (line, command) in [
             ("certctl list -a", "certctl status -o wide"),
             ("certctl status --all", "certctl status -o wide"),
             ("certctl status -w", "watch certctl status"),

@@ -61,14 +61,14 @@ pub enum CreateVerb {
     /// Let's Encrypt: `certctl create issuer letsencrypt --email you@example.com`. The CA validates
     /// the names by HTTP-01 on port 80, or with --dns01 by TXT records that certctl creates. --into
     /// writes the manifest to issuer-NAME.yaml in that folder; certctl never overwrites a file.
-    Issuer(issuer::CreateIssuerArgs),
+    Issuer(Box<issuer::CreateIssuerArgs>),
     /// Print the manifest of a Certificate, with comments.
     ///
     /// `certctl create certificate www.example.com example.com` is one certificate for two names.
     /// --into writes the manifest to certificate-NAME.yaml in that folder; certctl never overwrites
     /// a file.
     #[command(visible_alias = "cert")]
-    Certificate(certificate::CreateCertificateArgs),
+    Certificate(Box<certificate::CreateCertificateArgs>),
     /// Create a one-off key and CSR for a Certificate (not managed afterwards).
     ///
     /// Writes the key to NAME.key and prints the CertificateRequest as YAML (-o json: as JSON), for
