@@ -7,7 +7,9 @@
 //! | Hook | `RunHook`: the certificate's own program | it has not succeeded for the live files |
 //! | Reload | the engine, once per program and run | the same |
 //!
-//! A step waits for the steps before it, and is done again after an output that servers had lost. A
+//! A step waits for the steps before it, and is done again after an output that servers had lost.
+//! Before a step is repeated for the same files, it is recorded that it and those after it are owed:
+//! a run may be killed between an output and the reload. A
 //! failed step is owed until it succeeds, also if it had succeeded for the same files before. It is
 //! not retried in the same run, but by the next; then after 5 minutes, doubling up to an hour. A new
 //! pair starts without failures. A run for a named certificate waits for nothing. A step that could not start because
@@ -28,14 +30,18 @@ const LONGEST_WAIT: SignedDuration = SignedDuration::from_mins(59);
 
 /// See the table above.
 pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
-    match owed(snapshot) {
-        Some(target) if target.step() != DeployStep::Reload && may_try(snapshot, &target, now) => {
-            let revision = snapshot.record.status.revision.unwrap_or_default();
-            let replaces = snapshot.replaced().to_vec();
-            Step::Act(vec![Effect::Deploy { target, revision, replaces }])
-        }
-        Some(_) | None => Step::Settled,
+    let Some(target) = owed(snapshot).filter(|target| may_try(snapshot, target, now)) else {
+        return Step::Settled;
+    };
+    if let Some(record) = owe_again(snapshot, target.step()) {
+        return Step::Record(Record::of(Change::Certificate(Box::new(record))));
     }
+    if target.step() == DeployStep::Reload {
+        return Step::Settled;
+    }
+    let revision = snapshot.record.status.revision.unwrap_or_default();
+    let replaces = snapshot.replaced().to_vec();
+    Step::Act(vec![Effect::Deploy { target, revision, replaces }])
 }
 
 /// The program to run when all certificates of the run are done, if one is owed and due.
@@ -64,14 +70,16 @@ pub fn owed(snapshot: &Snapshot) -> Option<DeployTarget> {
     })
 }
 
-/// The steps after this one are owed again: servers may have read what is in an output now, or the
-/// step failed when it was repeated.
-pub fn owe_later_steps(record: &mut CertificateRecord, step: DeployStep) {
-    for later in &mut record.deployments {
-        if later.target.step() > step {
-            later.files = None;
-        }
+/// The record in which this step and those after it are owed, if they were done with the live files.
+/// The folder of an output shows by itself whether it is written.
+fn owe_again(snapshot: &Snapshot, step: DeployStep) -> Option<CertificateRecord> {
+    let live = snapshot.files_digest.as_ref()?;
+    let mut record = snapshot.record.clone();
+    for known in &mut record.deployments {
+        let is_repeated = known.target.step() >= step && known.target.step() != DeployStep::Output;
+        known.files = known.files.take().filter(|files| !is_repeated || files != live);
     }
+    (record != snapshot.record).then_some(record)
 }
 
 /// Another pair is live: the failures with the one before it put nothing off.
@@ -168,9 +176,6 @@ pub fn absorb(
                 format!("; what was written to {folder} before stays there")
             });
             let lost = snapshot.lost_output.take_if(|_| step == DeployStep::Output);
-            if lost.is_some() {
-                owe_later_steps(&mut record, step);
-            }
             let lost = lost.map_or_else(String::new, |what| format!("; it had lost files: {what}"));
             snapshot.run.deployed.insert(step);
             snapshot.run.deployments.push(target.to_string());
@@ -184,7 +189,6 @@ pub fn absorb(
                 deployment.last_failure_time = Some(now);
             }
             deployment.cause = Some(error.cause);
-            owe_later_steps(&mut record, step);
             let message = deployment.failure().cause.to_string();
             Record::default().warning(now, Reason::DeployFailed, message)
         }

@@ -96,8 +96,8 @@ pub async fn dry_run<S: Store>(
                 }
                 [Effect::Deploy { target, .. }] => {
                     deploys.push(target.step());
-                    if target.step() == DeployStep::Output && then.lost_output.take().is_some() {
-                        deploy::owe_later_steps(&mut then.record, DeployStep::Output);
+                    if target.step() == DeployStep::Output {
+                        then.lost_output = None;
                     }
                     then.run.deployed.insert(target.step());
                 }

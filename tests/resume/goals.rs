@@ -82,6 +82,14 @@ fn with_a_hook() -> Scene {
     scene
 }
 
+fn with_a_hook_and_a_reload() -> Scene {
+    let mut scene = with_a_hook();
+    Arc::make_mut(&mut scene.task.certificate).settings.reload = Some("nginx".to_owned());
+    scene.run_freely();
+    assert_eq!((scene.ca.borrow().deployments, scene.ca.borrow().reloads.len()), (1, 1));
+    scene
+}
+
 fn with_other_contacts() -> Scene {
     let mut scene = issued();
     "other@example.com".clone_into(&mut Arc::make_mut(&mut scene.task.issuer).acme.email);
@@ -93,6 +101,24 @@ fn a_deployment() {
     let (state, scene) = reached(with_a_hook, &Goal::Deploy { again: false });
     assert!(state.deployed);
     assert_eq!(scene.ca.borrow().deployments, 1);
+}
+
+#[test]
+fn the_reload_after_a_repeated_deployment() {
+    let goal = Goal::Deploy { again: true };
+    let begin = with_a_hook_and_a_reload;
+    let moments = begin().reach(&goal, Fuse::endless(), Error::default()).labels.len();
+    let mut repeated = 0;
+    for moment in 0..=moments {
+        let scene = begin();
+        scene.reach(&goal, Fuse::at(moment), Error::default());
+        let is_repeated = scene.ca.borrow().deployments > 1;
+        repeated += u32::from(is_repeated);
+        scene.run_freely();
+        let reloads = scene.ca.borrow().reloads.len();
+        assert!(reloads == 2 || !is_repeated, "killed at {moment}: {reloads} reloads");
+    }
+    assert!(repeated >= 2, "{repeated} of {moments}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use jiff::SignedDuration;
 
 use super::fixture::{error, from_now, live, now, written_record};
-use crate::controller::{Effect, EffectError, Outcome, Snapshot, Step, deploy};
+use crate::controller::{Effect, EffectError, Outcome, Run, Snapshot, Step, deploy};
 use crate::resource::{Cause, CauseKind, DeployStep, DeployTarget, FailureClass, Reason};
 
 /// A live pair that is written out, then has a hook, then a reload.
@@ -28,6 +28,14 @@ fn failed(snapshot: &mut Snapshot, step: DeployStep, at: jiff::Timestamp) {
     let record = deploy::absorb(&mut snapshot.clone(), step, outcome, at).unwrap();
     assert_eq!(record.events[0].reason, Reason::DeployFailed);
     snapshot.record = written_record(&record).clone();
+}
+
+/// Writes what is recorded before a step is repeated.
+fn owed_again(snapshot: &mut Snapshot) {
+    match deploy::decide(snapshot, now()) {
+        Step::Record(record) => snapshot.record = written_record(&record).clone(),
+        other => panic!("repeated without a record of what is owed: {other:?}"),
+    }
 }
 
 #[test]
@@ -125,7 +133,11 @@ fn a_step_that_fails_when_it_is_repeated_is_owed_with_those_after_it_until_it_su
         for step in all {
             done(&mut snapshot, step, "live");
         }
+        snapshot.run.deploy_again = true;
+        snapshot.run.deployed.extend(&all[..number]);
+        owed_again(&mut snapshot);
         failed(&mut snapshot, failing, now());
+        snapshot.run = Run::default();
         let later = from_now(SignedDuration::from_hours(1));
         assert!(deploy::failure(&snapshot).is_some(), "{failing:?}");
         for step in &all[number..] {
@@ -222,6 +234,8 @@ fn an_output_that_was_lost_is_written_again_and_what_comes_after_it_is_done_agai
     assert_eq!(deploy::owed(&snapshot), None);
     snapshot.lost_output = Some("tls.key is missing".to_owned());
     assert_eq!(deploy::owed(&snapshot).map(|target| target.step()), Some(DeployStep::Output));
+    owed_again(&mut snapshot);
+    assert!(matches!(deploy::decide(&snapshot, now()), Step::Act(_)));
     let outcome = Outcome::Deployed { files: "live".to_owned() };
     let record = deploy::absorb(&mut snapshot, DeployStep::Output, outcome, now()).unwrap();
     let done_message = "Done: output to /etc/tls mode 0640; it had lost files: tls.key is missing";
