@@ -7,7 +7,7 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-use super::folders::TypedFlags;
+use super::typed_flags::TypedFlags;
 use crate::resource::Fix;
 
 /// What to do next.

@@ -69,6 +69,7 @@ mod styled;
 mod synonym;
 mod targets;
 mod timer;
+mod typed_flags;
 mod validate;
 mod verb;
 mod wrap;

@@ -32,7 +32,8 @@ fn the_start_page_says_what_there_is_and_what_to_type() {
         scene.with_columns(columns).on_terminal("certctl");
     }
     scene.on_terminal("certctl status");
-    scene.on_terminal("certctl status api");
+    // Wide enough for the age of the failure, however slow the host is.
+    scene.with_columns(44).on_terminal("certctl status api");
     scene
         .world
         .write("config/mail.yaml", &CertificateYaml::new("mail").field("dnsName: []").to_string());

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::finding::Finding;
 use crate::cli::check::{account_line, clock_line, refusal};
-use crate::cli::folders::TypedFlags;
 use crate::cli::report::short;
+use crate::cli::typed_flags::TypedFlags;
 use crate::resource::{AccountIdentity, Issuer, Obstacle};
 use crate::workspace::check::{AccountState, CaCheck, Known};
 

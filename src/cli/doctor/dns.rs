@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 use super::finding::Finding;
 use super::usage::Use;
 use crate::cli::count::count;
-use crate::cli::folders::TypedFlags;
+use crate::cli::typed_flags::TypedFlags;
 use crate::engine::inputs::names_of;
 use crate::resource::{DnsName, Identifier, Obstacle};
 use crate::workspace::Settings;

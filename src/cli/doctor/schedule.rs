@@ -5,7 +5,6 @@ use std::path::Path;
 
 use super::finding::{Finding, names};
 use crate::cli::environment::{Directory, SYSTEM_STATE, Source};
-use crate::cli::folders::TypedFlags;
 use crate::cli::report::short;
 use crate::cli::shell::Shell;
 use crate::cli::status::{Scene, Verdict};
@@ -14,6 +13,7 @@ use crate::cli::timer::{
     CronDaemon, CronRun, Crontabs, Scheduler, TIMER, enable_timer, line_of_cron, line_of_user,
     masked_unit,
 };
+use crate::cli::typed_flags::TypedFlags;
 use crate::resource::Obstacle;
 use crate::trust::quoted;
 use crate::workspace::Workspace;

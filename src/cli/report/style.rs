@@ -3,11 +3,12 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::cli::folders::{self, TypedFlags};
+use crate::cli::folders;
 use crate::cli::shell::Shell;
 use crate::cli::status::Width;
 use crate::cli::time;
 use crate::cli::timer::leaves_hooks_to_unit;
+use crate::cli::typed_flags::TypedFlags;
 
 /// The reader, and the current time.
 #[derive(Clone, Debug)]

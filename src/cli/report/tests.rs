@@ -2,8 +2,8 @@ use jiff::tz::TimeZone;
 use serde_json::json;
 
 use super::*;
-use crate::cli::folders::TypedFlags;
 use crate::cli::golden::golden;
+use crate::cli::typed_flags::TypedFlags;
 use crate::controller::Deferral;
 use crate::engine::{Ended, Ending, Evidence, PendingOn, Undeployed};
 use crate::resource::envelope::challenge_of_format_1;

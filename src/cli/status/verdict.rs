@@ -386,7 +386,7 @@ fn cause_of(
         names: 0,
         columns: None,
         has_reload_unit: false,
-        flags: crate::cli::folders::TypedFlags::default(),
+        flags: crate::cli::typed_flags::TypedFlags::default(),
     };
     of_failure(failure, &evidence, &short(&view.key), &style)
 }

@@ -1,0 +1,117 @@
+//! The flags that were typed, for the commands that certctl suggests: pasted, they do the same.
+
+/// The flags that were typed and that the next command needs, too.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct TypedFlags {
+    /// Those of the folders, a blank before each.
+    pub(super) folders: String,
+    /// Those of [`OF_VERBS`]: the name of each, and the word that was typed.
+    pub(super) of_verbs: Vec<(String, String)>,
+}
+
+impl TypedFlags {
+    /// Those of the folders only.
+    #[cfg(test)]
+    pub(super) fn of_folders(folders: &str) -> Self {
+        Self { folders: folders.to_owned(), of_verbs: Vec::new() }
+    }
+
+    /// `line`, a command of certctl, with those that its verb needs and that it does not have.
+    pub(super) fn on(&self, line: &str) -> String {
+        let mut words = line.split(' ').skip_while(|word| !is_program(word)).skip(1);
+        let verb = words.next().unwrap_or_default();
+        let below = format!("{verb} {}", words.next().unwrap_or_default());
+        let is_needed = |name: &str| {
+            let mut rows = OF_VERBS.iter().filter(|(flags, _)| flags.contains(&name));
+            rows.any(|(_, of)| of.contains(&verb) || of.contains(&&*below))
+        };
+        let has = |name: &str| line.contains(&format!(" --{name}"));
+        let missing = self.of_verbs.iter().filter(|(name, _)| is_needed(name) && !has(name));
+        missing.fold([line, &self.folders].concat(), |line, (_, word)| line + " " + word)
+    }
+}
+
+/// Whether a word of a command line is certctl, perhaps as a path in quotes.
+fn is_program(word: &str) -> bool {
+    word.trim_end_matches('\'').rsplit('/').next() == Some(PROGRAM)
+}
+
+/// Which flags change what a verb does on this host: without them, a command that is pasted would
+/// not do the same as the one that was typed.
+pub(super) const OF_VERBS: &[(&[&str], &[&str])] = &[
+    (
+        &["resolver", "dns01-recursive-nameservers-only", "dns01-authoritative-port"],
+        &["issue", "renew", "revoke", "check dns", "check http", "doctor", "run"],
+    ),
+    (
+        &["http01-listen", "http01-check-port"],
+        &["issue", "renew", "revoke", "check http", "doctor", "run"],
+    ),
+    (&["hooks", "hook-timeout"], &["issue", "renew", "revoke", "rollback", "deploy", "run"]),
+    (
+        &["cluster-resource-namespace"],
+        &["issue", "renew", "plan", "validate", "check", "doctor", "revoke", "account", "run"],
+    ),
+];
+
+pub(super) const PROGRAM: &str = "certctl";
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+    use crate::cli::args::Arguments;
+
+    #[test]
+    fn a_command_has_the_typed_flags_that_its_verb_needs() {
+        let of_verbs = [
+            ("resolver", "--resolver=[::1]:53"),
+            ("http01-check-port", "--http01-check-port=5002"),
+        ]
+        .map(|(name, word)| (name.to_owned(), word.to_owned()));
+        let hooks = ("hooks".to_owned(), "--hooks=later".to_owned());
+        let of_verbs = of_verbs.into_iter().chain([hooks]).collect();
+        let flags = TypedFlags { folders: " --state-dir s".to_owned(), of_verbs };
+        let of_network = "--resolver=[::1]:53 --http01-check-port=5002";
+        for (line, expected) in [
+            ("certctl status web", "certctl status web --state-dir s".to_owned()),
+            (
+                "certctl renew web",
+                format!("certctl renew web --state-dir s {of_network} --hooks=later"),
+            ),
+            (
+                "sudo certctl check http a",
+                format!("sudo certctl check http a --state-dir s {of_network}"),
+            ),
+            ("certctl deploy web", "certctl deploy web --state-dir s --hooks=later".to_owned()),
+            (
+                "certctl check dns a --resolver 9.9.9.9:53",
+                "certctl check dns a --resolver 9.9.9.9:53 --state-dir s".to_owned(),
+            ),
+            ("certctl", "certctl --state-dir s".to_owned()),
+            ("certctl status run", "certctl status run --state-dir s".to_owned()),
+            (
+                "sudo '/o p/certctl' deploy",
+                "sudo '/o p/certctl' deploy --state-dir s --hooks=later".to_owned(),
+            ),
+        ] {
+            assert_eq!(flags.on(line), expected);
+        }
+    }
+
+    #[test]
+    fn the_flags_and_the_verbs_that_commands_repeat_are_there() {
+        let tree = Arguments::command();
+        for (flags, verbs) in OF_VERBS {
+            for flag in *flags {
+                assert!(tree.get_arguments().any(|arg| arg.get_long() == Some(flag)), "{flag}");
+            }
+            for verb in *verbs {
+                let mut words = verb.split(' ');
+                let found = words.try_fold(&tree, |tree, word| tree.find_subcommand(word));
+                assert!(found.is_some(), "{verb}");
+            }
+        }
+    }
+}
