@@ -160,6 +160,8 @@ fn an_order_that_the_ca_does_not_have_yet_is_one_to_create() {
     let item = &plan["items"][0];
     assert_eq!((&item["action"], &item["orders"]), (&json!("issue"), &json!(1)), "{plan:#}");
     assert_eq!(item.get("order"), None, "{plan:#}");
+    let page = world.run(&["describe", "web"]).ends_in(0).stdout;
+    assert!(page.contains("the next run of certctl issue, which creates the order"), "{page}");
     world.issue().ends_in(0);
     assert_eq!(world.ca.created(RequestKind::NewOrder), 1);
 }

@@ -13,7 +13,8 @@ pub(super) fn order_waits_for(order: &Order, is_working: bool, reasons: bool) ->
                 open.filter_map(|one| challenge_waits_for(one, is_working, reasons)).collect();
             return if open.is_empty() { vec![READY_AT_CA.to_owned()] } else { open };
         }
-        OrderPhase::Creating => "the CA: creating the order",
+        OrderPhase::Creating if is_working => "the CA: creating the order",
+        OrderPhase::Creating => CREATES_ORDER,
         OrderPhase::Authorizing(_) => "the CA: reading the authorizations",
         OrderPhase::Finalizing(_) => "the CA: sending the CSR",
         OrderPhase::Awaiting(_) => "the CA: issuing",
@@ -74,4 +75,6 @@ pub(super) fn identifier(challenge: &Challenge) -> String {
 
 /// What continues what no process works on.
 pub(super) const NEXT_RUN: &str = "the next run of certctl issue";
+/// The same for an order that the CA does not have.
+const CREATES_ORDER: &str = "the next run of certctl issue, which creates the order";
 const READY_AT_CA: &str = "the CA: reading the order";
