@@ -129,7 +129,7 @@ impl Shell {
 
     /// Whether a scheduler started this run, whose messages are mailed: the lines that certctl
     /// prints for schedulers have `-q`. A script or ssh without it gets the reason every time.
-    fn is_scheduled(&self) -> bool {
+    pub(crate) fn is_scheduled(&self) -> bool {
         let is_quiet = self.global.quiet > 0 || self.environment.value(UNATTENDED).is_some();
         is_quiet && !self.output.talks_to_terminal()
     }

@@ -10,7 +10,7 @@ use super::exit::ExitCode;
 use super::output::escape;
 use super::run::on_one_thread;
 use super::shell::Shell;
-use crate::manifest::{self, Loaded, Source};
+use crate::manifest::{self, Diagnostic, Loaded, Severity, Source};
 use crate::resource::NamespacedName;
 use crate::trust::{can_be_read, own_group, quoted};
 use crate::workspace::target::NameTarget;
@@ -67,7 +67,10 @@ pub(crate) fn targets(
     request: &Request,
 ) -> Result<Targets, CliError> {
     let selection = workspace.select(request);
-    show(shell, &selection.loaded);
+    // A scheduler mails what its runs print: a warning is for `validate` and `plan`.
+    let has_warnings = !shell.is_scheduled() || request.is_only_shown || selection.is_refused();
+    let is_shown = |one: &Diagnostic| has_warnings || one.severity == Severity::Error;
+    show_those(shell, &selection.loaded, is_shown);
     if selection.is_refused() {
         let error = refused(&selection.loaded);
         return Err(match command_for_copies(shell, request) {
@@ -94,8 +97,13 @@ fn command_for_copies(shell: &Shell, request: &Request) -> Option<String> {
 
 /// Prints every diagnostic, and with -v the skipped objects.
 pub(crate) fn show(shell: &mut Shell, loaded: &Loaded) {
+    show_those(shell, loaded, |_| true);
+}
+
+fn show_those(shell: &mut Shell, loaded: &Loaded, is_shown: impl Fn(&Diagnostic) -> bool) {
     let joined = (!shell.output.reports_each()).then(|| manifest::joined(&loaded.diagnostics));
-    for diagnostic in joined.as_ref().unwrap_or(&loaded.diagnostics) {
+    let all = joined.as_ref().unwrap_or(&loaded.diagnostics);
+    for diagnostic in all.iter().filter(|one| is_shown(one)) {
         if shell.prints(&diagnostic.render()) {
             shell.output.finding(diagnostic);
         }

@@ -54,6 +54,21 @@ fn a_mistake_in_a_manifest_is_told_once_a_day() {
 }
 
 #[test]
+fn a_warning_is_for_people_and_a_scheduled_run_does_not_print_it() {
+    let world = world();
+    let good = fs::read_to_string(world.path("config/mail.yaml")).unwrap();
+    world.write("config/mail.yaml", &format!("{good}  renewBefore: 1945h\n"));
+    world.run(&["issue"]).ends_in(0).says("warning[W0307]");
+    silent(&world.run(&["issue", "-q"]).ends_in(0));
+    world.run(&["plan", "-q"]).ends_in(0).says("warning[W0307]");
+    // With an error beside it, only the error.
+    let web = fs::read_to_string(world.path("config/web.yaml")).unwrap();
+    world.write("config/web.yaml", &web.replace("secretName:", "secretNam:"));
+    let run = world.run(&["issue", "-q"]).ends_in(3).says("secretNam");
+    assert!(!run.stderr.contains("W0307"), "{}", run.stderr);
+}
+
+#[test]
 fn a_mistake_is_told_again_within_the_day_when_a_certificate_expires() {
     let world = world();
     let good = fs::read_to_string(world.path("config/mail.yaml")).unwrap();
