@@ -16,6 +16,7 @@ use super::exit::ExitCode;
 use super::report::short;
 use super::timer::has_timer;
 use crate::manifest::{self, Source};
+use crate::resource::DnsName;
 use crate::trust::quoted;
 
 /// Some words, and where they lead.
@@ -45,6 +46,11 @@ pub(super) fn advice(
     };
     let Some(ContextValue::String(word)) = refusal.get(kind) else { return None };
     let word = word.split('=').next().unwrap_or(word);
+    if kind == ContextKind::InvalidSubcommand
+        && let Some(error) = of_name(refusal, word, words, config)
+    {
+        return Some(error);
+    }
     let row = match of_group(refusal, word, words).or_else(|| of_list(word, words)) {
         Some(_) if is_typo_of_ours(refusal, word) => return None,
         Some(row) => row,
@@ -65,6 +71,36 @@ pub(super) fn advice(
         // A command of systemd.
         error.hinted(on_host.command)
     })
+}
+
+/// Where a name leads that stands in the place of a verb: that of a Certificate, or a DNS name behind
+/// `check`.
+fn of_name(
+    refusal: &clap::Error,
+    word: &str,
+    words: &[OsString],
+    config: Option<&Path>,
+) -> Option<CliError> {
+    if row(word).is_some() || is_typo_of_ours(refusal, word) {
+        return None;
+    }
+    let group = of_group(refusal, word, words);
+    let is_of_check = group.is_some_and(|group| group.words.contains(&"check"));
+    let is_dns_name = word.contains('.') && word.parse::<DnsName>().is_ok();
+    let (message, command) = if is_of_check && is_dns_name {
+        let message = format!("what to check comes before the name `{word}`: http or dns");
+        (message, format!("certctl check http {}", quoted(Path::new(word))))
+    } else {
+        let certificate = config.and_then(|config| described(config, word))?;
+        let before = if is_of_check {
+            "`check` diagnoses dns DNSNAME, http DNSNAME or acme"
+        } else {
+            "a verb comes before its name"
+        };
+        let message = format!("`{word}` is a certificate, not a verb: {before}; to see its state");
+        (message, format!("certctl status {}", quoted(Path::new(&certificate))))
+    };
+    Some(CliError::new(ExitCode::Usage, message).trying(command))
 }
 
 /// Where a row leads on a host that may have our timer for systemd: there is nothing to print then.
@@ -729,6 +765,42 @@ mod tests {
         let words = line.split(' ');
         let matches = Arguments::command().try_get_matches_from(words).ok()?;
         matches.subcommand_name().map(str::to_owned)
+    }
+
+    #[test]
+    fn a_name_in_the_place_of_a_verb_leads_to_the_verb_for_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let manifest = "apiVersion: cert-manager.io/v1\nkind: Certificate\nmetadata: {name: web}\n\
+                        spec:\n  secretName: web-tls\n  issuerRef: {name: ca}\n  \
+                        dnsNames: [www.example.test]\n";
+        let mut file = std::fs::File::create_new(folder.path().join("web.yaml")).unwrap();
+        std::io::Write::write_all(&mut file, manifest.as_bytes()).unwrap();
+        let led = |line: &str| {
+            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            let refusal = Arguments::command().try_get_matches_from(&words).unwrap_err();
+            let error = advice(&refusal, &words, Some(folder.path())).unwrap();
+            (error.message, error.hint.unwrap().to_string())
+        };
+        for (line, message, command) in [
+            (
+                "certctl check web",
+                "`web` is a certificate, not a verb: `check` diagnoses dns DNSNAME, http DNSNAME \
+                 or acme; to see its state",
+                "certctl status web",
+            ),
+            (
+                "certctl web",
+                "`web` is a certificate, not a verb: a verb comes before its name; to see its state",
+                "certctl status web",
+            ),
+            (
+                "certctl check www.example.test",
+                "what to check comes before the name `www.example.test`: http or dns",
+                "certctl check http www.example.test",
+            ),
+        ] {
+            assert_eq!(led(line), (message.to_owned(), command.to_owned()), "{line}");
+        }
     }
 
     #[test]
