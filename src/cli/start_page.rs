@@ -591,6 +591,7 @@ mod tests {
     use super::super::status::Width;
     use super::*;
     use crate::resource::NamespacedName;
+    use crate::workspace::view::{Damage, DamageCourse};
 
     fn scene() -> Scene {
         let now = "2026-11-21T03:12:09Z".parse().unwrap();
@@ -627,7 +628,8 @@ mod tests {
             let key = NamespacedName::new("default", format!("web-{number:04}"));
             found.add(&CertificateView::unknown(key), &scene);
         }
-        let damage = Some("status.json: cannot be read".to_owned());
+        let message = "status.json: cannot be read".to_owned();
+        let damage = Some(Damage { message, course: DamageCourse::SetAside });
         let key = NamespacedName::new("default", "zulu");
         found.add(&CertificateView { damage, ..CertificateView::unknown(key) }, &scene);
         assert_eq!((found.failing, found.orphaned, found.faults.len()), (1, 2_000, MOST_SHOWN));

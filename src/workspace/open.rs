@@ -11,6 +11,7 @@ use super::notes::Notes;
 use super::outline::{Outline, RecordOutline};
 use super::settings::Settings;
 use super::target::NameTarget;
+use super::view::Damage;
 use crate::acme::RequestCounts;
 use crate::engine::RefusedProfiles;
 use crate::engine::ports::StoreError;
@@ -59,7 +60,7 @@ pub struct Workspace {
     pub(super) outlines: Vec<(NamespacedName, RecordOutline)>,
     keeps_records: bool,
     /// The certificates whose record cannot be read, and why.
-    pub(super) damaged: Vec<(NamespacedName, String)>,
+    pub(super) damaged: Vec<(NamespacedName, Damage)>,
     /// The absolute path of each manifest: many certificates are in one.
     pub(super) absolute_paths: RefCell<HashMap<PathBuf, Option<PathBuf>>>,
     /// The issuers of the tasks.
@@ -190,7 +191,7 @@ impl Workspace {
             |name: NamespacedName, record: Result<CertificateRecord, StoreError>| match record {
                 Ok(record) if self.keeps_records => records.push((name, record)),
                 Ok(record) => outlines.push((name, RecordOutline::from(record))),
-                Err(error) => damaged.push((name, error.to_string())),
+                Err(error) => damaged.push((name, Damage::of(&error))),
             };
         Records::new(&self.state).each_certificate(self.scope.names(), keep).await?;
         records.sort_by(|(one, _), (other, _)| one.cmp(other));

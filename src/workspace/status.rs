@@ -9,7 +9,7 @@ use super::ledgers::Ledgers;
 use super::open::Workspace;
 use super::outline::Outline;
 use super::selection::{Targets, is_about};
-use super::view::{CertificateView, IssuerView, Mistake};
+use super::view::{CertificateView, Damage, IssuerView, Mistake};
 use crate::controller::{Intervals, alert, backoff, deploy, limit, readiness, renewal, revocation};
 use crate::engine::inputs::account_id;
 use crate::engine::ports::{Lock, StoreError};
@@ -389,6 +389,6 @@ fn mistake(targets: &Targets, key: &NamespacedName, record: Outline<'_>) -> Opti
 
 /// A certificate whose state cannot be read.
 fn damaged(key: &NamespacedName, error: &StoreError) -> CertificateView {
-    let damage = Some(error.to_string());
+    let damage = Some(Damage::of(error));
     CertificateView { damage, ..CertificateView::unknown(key.clone()) }
 }

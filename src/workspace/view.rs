@@ -9,6 +9,7 @@ use jiff::Timestamp;
 
 use crate::controller::alert::Overdue;
 use crate::controller::{deploy, revocation, rollback};
+use crate::engine::ports::StoreError;
 use crate::manifest::{Diagnostic, UNREAD};
 use crate::resource::{
     Account, Certificate, CertificateRecord, CertificateRequest, CertificateSpec, ConditionType,
@@ -63,8 +64,48 @@ pub struct CertificateView {
     pub worker: Option<String>,
     /// Why its existing manifest is invalid.
     pub mistake: Option<Mistake>,
-    /// Why its state cannot be read.
-    pub damage: Option<String>,
+    /// What of its state cannot be read.
+    pub damage: Option<Damage>,
+}
+
+/// What of a certificate's state cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Damage {
+    /// The file, and why.
+    pub message: String,
+    pub course: DamageCourse,
+}
+
+/// What a run that writes does with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DamageCourse {
+    /// A damaged document is renamed, and the certificate goes on without it.
+    SetAside,
+    /// A document of a newer certctl is left alone.
+    LeftToNewer,
+    /// The file or folder itself is not usable: permissions, or an entry of another type.
+    Unusable,
+}
+
+impl Damage {
+    /// The damage that this error reports.
+    pub fn of(error: &StoreError) -> Self {
+        let course = match error {
+            StoreError::Corrupt { .. } => DamageCourse::SetAside,
+            StoreError::Version { .. } => DamageCourse::LeftToNewer,
+            StoreError::Io { .. }
+            | StoreError::Name { .. }
+            | StoreError::NotPlain { .. }
+            | StoreError::TooLarge { .. }
+            | StoreError::TooOpen { .. }
+            | StoreError::ForeignOwner { .. }
+            | StoreError::Untrusted(_)
+            | StoreError::Conflict { .. }
+            | StoreError::Immutable { .. }
+            | StoreError::Locked { .. } => DamageCourse::Unusable,
+        };
+        Self { message: error.to_string(), course }
+    }
 }
 
 /// The first error of a manifest.

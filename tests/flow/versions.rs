@@ -79,13 +79,38 @@ fn a_record_that_cannot_be_read_may_be_removed_as_status_says() {
         let page = world.run(&["status", "web"]).ends_in(7).stdout;
         let damage = format!("STATE DAMAGED - {}: ", path.display());
         assert!(page.contains(&damage), "{page}");
-        assert!(page.contains("or remove it, and certctl issue adopts"), "{page}");
+        let told = if is_newer {
+            ["or remove it, and certctl issue adopts", "Next attempt: never"]
+        } else {
+            ["the next run of certctl issue renames this file", "Next attempt: the next run"]
+        };
+        assert!(told.iter().all(|told| page.contains(told)), "{page}");
         fs::remove_file(&path).unwrap();
         let run = world.issue().ends_in(0);
         assert_eq!(run.stderr.contains("were adopted"), file == "status.json", "{}", run.stderr);
         world.run(&["status", "--exit-code"]).ends_in(0);
         assert_eq!(world.sent(RequestKind::NewOrder), 1, "{file} {is_newer}");
         assert_eq!(world.state().published("web"), live, "{file} {is_newer}");
+    }
+}
+
+#[test]
+fn a_damaged_document_is_set_aside_and_the_next_run_goes_on_as_status_and_doctor_say() {
+    for file in ["status.json", "requests/1.json", "orders/1-1.json"] {
+        let world = issued();
+        let live = world.state().published("web");
+        world.write(&format!("state/certificates/default/web/{file}"), "{");
+        let page = world.run(&["status", "web"]).ends_in(7).stdout;
+        assert!(page.contains("certctl issue web   (set the damaged file aside now)"), "{page}");
+        assert!(!page.contains("certctl doctor"), "{page}");
+        let found = world.run(&["doctor"]).ends_in(7).stdout;
+        assert!(found.contains("state damaged, set aside by the next run: web"), "{found}");
+        assert!(!found.contains("certctl status web"), "{found}");
+        world.issue().ends_in(7).says("kept as ");
+        world.issue().ends_in(0);
+        world.run(&["status", "--exit-code"]).ends_in(0);
+        assert_eq!(world.sent(RequestKind::NewOrder), 1, "{file}");
+        assert_eq!(world.state().published("web"), live, "{file}");
     }
 }
 

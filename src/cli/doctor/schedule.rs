@@ -7,7 +7,7 @@ use super::finding::{Finding, names};
 use crate::cli::environment::{Directory, SYSTEM_STATE, Source};
 use crate::cli::report::short;
 use crate::cli::shell::Shell;
-use crate::cli::status::{Scene, Verdict};
+use crate::cli::status::{Scene, Upcoming, Verdict};
 use crate::cli::time;
 use crate::cli::timer::{
     CronDaemon, CronRun, Crontabs, Scheduler, TIMER, enable_timer, line_of_cron, line_of_user,
@@ -222,6 +222,8 @@ pub(super) struct Certificates {
     overdue: Vec<String>,
     expired: Vec<String>,
     damaged: Vec<String>,
+    /// Those of them that the next run continues.
+    set_aside: Vec<String>,
     /// What else `status` shows as not well.
     other: Vec<String>,
 }
@@ -232,6 +234,11 @@ impl Certificates {
         let wrong = match Verdict::of(view, scene.now) {
             Verdict::Overdue => &mut self.overdue,
             Verdict::Expired => &mut self.expired,
+            Verdict::Damaged
+                if Upcoming::of(view, Verdict::Damaged, scene.now) != Upcoming::Never =>
+            {
+                &mut self.set_aside
+            }
             Verdict::Damaged => &mut self.damaged,
             Verdict::Invalid
             | Verdict::NoManifest
@@ -249,23 +256,24 @@ impl Certificates {
 
     /// Whether a record of the state cannot be read.
     pub(super) fn are_damaged(&self) -> bool {
-        !self.damaged.is_empty()
+        !self.damaged.is_empty() || !self.set_aside.is_empty()
     }
 
     /// What is to be said of them; of damage only where the state is not closed to this user.
     pub(super) fn findings(&self, is_closed: bool, flags: &TypedFlags) -> Vec<Finding> {
         let rows = [
-            (&self.damaged, "state damaged:", true),
-            (&self.expired, "expired:", true),
-            (&self.overdue, "overdue for renewal:", true),
-            (&self.other, "not READY:", false),
+            (&self.set_aside, "state damaged, set aside by the next run:", "issue", true),
+            (&self.damaged, "state damaged:", "status", true),
+            (&self.expired, "expired:", "status", true),
+            (&self.overdue, "overdue for renewal:", "status", true),
+            (&self.other, "not READY:", "status", false),
         ];
-        let rows = rows.into_iter().skip(usize::from(is_closed));
+        let rows = rows.into_iter().skip(if is_closed { 2 } else { 0 });
         let found = rows.filter(|(of, ..)| !of.is_empty());
-        let found = found.map(|(of, fact, is_wrong)| {
+        let found = found.map(|(of, fact, verb, is_wrong)| {
             let line = match of.first() {
-                Some(first) if of.len() == 1 => flags.on(&format!("certctl status {first}")),
-                Some(_) | None => flags.on("certctl status"),
+                Some(first) if of.len() == 1 => flags.on(&format!("certctl {verb} {first}")),
+                Some(_) | None => flags.on(&format!("certctl {verb}")),
             };
             let obstacle = Obstacle::new(format_args!("{fact} {}", names(of)));
             let obstacle = obstacle.command(line);

@@ -34,7 +34,7 @@ use super::wrap::fitted;
 use crate::manifest::nearest_by;
 use crate::resource::{Issuer, NamespacedName};
 use crate::workspace::target::NameTarget;
-use crate::workspace::view::{CertificateView, IssuerView};
+use crate::workspace::view::{CertificateView, Damage, IssuerView};
 use lists::Documents;
 pub use noun::Noun;
 use objects::CertificateObject;
@@ -128,7 +128,7 @@ impl<'s> Listing<'s> {
         let (scene, wide) = (self.scene, self.scene.format == Format::Wide);
         let is_first = std::mem::replace(&mut self.is_empty, false);
         self.needs_attention |= Verdict::of(view, scene.now).needs_attention();
-        if let Some(why) = &view.damage {
+        if let Some(Damage { message: why, .. }) = &view.damage {
             let (_, count) = self.damage.get_or_insert_with(|| (why.clone(), 0));
             *count = count.saturating_add(1);
         }

@@ -193,7 +193,11 @@ pub(super) fn certificate(view: &CertificateView, now: Timestamp) -> Certificate
         verdict: Verdict::of(view, now).word().to_owned(),
         overdue_since: view.overdue.map(|overdue| Rfc3339(overdue.since)),
         overdue_stage: view.overdue.map(|overdue| overdue.stage.name()),
-        error: view.damage.clone().or(mistake.map(|mistake| mistake.message.clone())),
+        error: view
+            .damage
+            .as_ref()
+            .map(|damage| damage.message.clone())
+            .or(mistake.map(|mistake| mistake.message.clone())),
         secret_path: view.secret_path.to_string_lossy().into_owned(),
         links: view.links.as_ref().map(|repair| repair.what.clone()),
         temporary: view.is_temporary().then_some("true"),

@@ -10,7 +10,7 @@ use crate::cli::report::short;
 use crate::cli::timer::retry_of_hooks;
 use crate::resource::{Challenge, Phase};
 use crate::trust::{command_for_reading, quoted};
-use crate::workspace::view::CertificateView;
+use crate::workspace::view::{CertificateView, DamageCourse};
 
 /// A command, and what it is for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,7 +24,7 @@ impl Remedy {
     pub(in crate::cli) fn of(view: &CertificateView, verdict: Verdict, scene: &Scene) -> Vec<Self> {
         let name = short(&view.key);
         let all = match verdict {
-            Verdict::Damaged => vec![(certctl("doctor"), "check the state and this host")],
+            Verdict::Damaged => damaged(view, &name),
             Verdict::Invalid => validate(view),
             Verdict::NoManifest => vec![(certctl(&format!("forget {name}")), "stop managing it")],
             Verdict::Revoked if view.certificate.is_none() => {
@@ -54,6 +54,18 @@ type Known = (Hint, &'static str);
 
 fn certctl(verb: &str) -> Hint {
     Hint::Command(format!("certctl {verb}"))
+}
+
+fn damaged(view: &CertificateView, name: &str) -> Vec<Known> {
+    match view.damage.as_ref().map(|damage| damage.course) {
+        Some(DamageCourse::SetAside) if view.certificate.is_some() => {
+            vec![(certctl(&format!("issue {name}")), "set the damaged file aside now")]
+        }
+        Some(DamageCourse::Unusable) => {
+            vec![(certctl("doctor"), "check the state and this host")]
+        }
+        Some(DamageCourse::SetAside | DamageCourse::LeftToNewer) | None => Vec::new(),
+    }
 }
 
 fn validate(view: &CertificateView) -> Vec<Known> {

@@ -16,7 +16,7 @@ use crate::resource::{
     FailedOrder, Failure, FailureClass, OrderPhase, Phase, Problem, ReasonSource, Revocation,
     RevocationReason, Rollback,
 };
-use crate::workspace::view::Mistake;
+use crate::workspace::view::{DamageCourse, Mistake};
 
 fn needs_attention(views: &[CertificateView], now: Timestamp) -> bool {
     let scene = Scene { now, ..scene(Format::Text) };
@@ -182,7 +182,7 @@ fn overdue() -> CertificateView {
 fn damaged() -> CertificateView {
     let damage = "/var/lib/certctl/certificates/default/web/status.json: cannot be read (EOF)";
     CertificateView {
-        damage: Some(damage.into()),
+        damage: Some(Damage { message: damage.to_owned(), course: DamageCourse::SetAside }),
         ..CertificateView::unknown(NamespacedName::new("default", "web"))
     }
 }

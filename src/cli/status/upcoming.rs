@@ -5,7 +5,8 @@
 //!
 //! | what | when |
 //! | --- | --- |
-//! | nothing | its manifest is gone or invalid, its state is damaged, or it was revoked for good |
+//! | nothing | its manifest is gone or invalid, its state is not readable, or it was revoked for good |
+//! | its repair, by the next run | a document of its state is damaged |
 //! | it is under way | a process issues it |
 //! | a retry, at its time | an issuance waits |
 //! | a retry, a renewal or an issuance by the next run | an issuance is open, or the last attempt failed |
@@ -22,7 +23,7 @@ use super::progress::NEXT_RUN;
 use super::scene::Scene;
 use super::verdict::Verdict;
 use crate::cli::time;
-use crate::workspace::view::CertificateView;
+use crate::workspace::view::{CertificateView, DamageCourse};
 
 /// What happens next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,10 +70,15 @@ impl Upcoming {
     /// What happens next to a certificate with this verdict.
     pub fn of(view: &CertificateView, verdict: Verdict, now: Timestamp) -> Self {
         let is_issuing = view.is_issuing();
-        let is_lost =
-            view.certificate.is_none() || matches!(verdict, Verdict::Invalid | Verdict::Damaged);
+        let is_lost = view.certificate.is_none() || verdict == Verdict::Invalid;
         if is_lost || (view.ends_here() && !is_issuing) {
             return Self::Never;
+        }
+        if let Some(damage) = &view.damage {
+            return match damage.course {
+                DamageCourse::SetAside => Self::NextRun(Step::Repair),
+                DamageCourse::LeftToNewer | DamageCourse::Unusable => Self::Never,
+            };
         }
         if is_issuing && view.worker.is_some() {
             return Self::UnderWay;

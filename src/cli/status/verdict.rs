@@ -28,7 +28,7 @@ use crate::cli::output::{Paint, escape};
 use crate::cli::report::{Findings, Style, of_failure, problem_of, short};
 use crate::engine::Evidence;
 use crate::resource::{Cause, ConditionType, Doing, Failure, Order, Remedy, Revocation};
-use crate::workspace::view::{CertificateView, Mistake};
+use crate::workspace::view::{CertificateView, Damage, DamageCourse, Mistake};
 
 /// The word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,14 +139,7 @@ impl Verdict {
         let leaf = view.readable_leaf();
         let expiry = leaf.map(|leaf| scene.time(leaf.not_after)).unwrap_or_default();
         match self {
-            Self::Damaged => {
-                format!(
-                    "{}; certctl keeps its record of this certificate in this file: restore it \
-                     from a backup, or remove it, and certctl issue adopts the key and certificate \
-                     that are there; these and all other certificates are not affected",
-                    damage(view)
-                )
-            }
+            Self::Damaged => view.damage.as_ref().map(damage).unwrap_or_default(),
             Self::Invalid => view.mistake.as_ref().map(mistaken).unwrap_or_default(),
             Self::Overdue => {
                 let why = overdue(view, scene);
@@ -256,9 +249,23 @@ fn deferred(view: &CertificateView, scene: &Scene) -> String {
     format!("an issuance waits until {until}{why}{live}")
 }
 
-/// Why its state cannot be read.
-pub(super) fn damage(view: &CertificateView) -> String {
-    view.damage.as_deref().map(|why| escape(why).into_owned()).unwrap_or_default()
+/// What of its state cannot be read, and what comes of it.
+fn damage(damage: &Damage) -> String {
+    let course = match damage.course {
+        DamageCourse::SetAside => {
+            "the next run of certctl issue renames this file, ends in 7, and the run after it \
+             continues with the key and certificate that are there; to keep the history of this \
+             certificate, restore the file from a backup first"
+        }
+        DamageCourse::LeftToNewer => {
+            "certctl keeps its record of this certificate in this file: install the newer certctl \
+             again, or restore the file from a backup, or remove it, and certctl issue adopts the \
+             key and certificate that are there"
+        }
+        DamageCourse::Unusable => "certctl issue continues when this is corrected",
+    };
+    let unaffected = "the key and certificate in place and all other certificates are not affected";
+    format!("{}; {course}; {unaffected}", escape(&damage.message))
 }
 
 /// Since when a renewal is overdue, and why.

@@ -11,12 +11,18 @@ use crate::resource::{
     Challenge, ChallengeType, CnameStrategy, Dns01, Dns01Provider, Order, SolverKind, challenge_url,
 };
 use crate::solver::dns01::txt_value;
-use crate::workspace::view::CertificateView;
+use crate::workspace::view::{CertificateView, DamageCourse};
 
 /// What this certificate waits for, one line each; never empty.
 pub(super) fn waiting_for(view: &CertificateView, verdict: Verdict, now: Timestamp) -> Vec<String> {
-    if verdict == Verdict::Damaged {
-        return vec!["a state that can be read".to_owned()];
+    if let Some(damage) = &view.damage {
+        let what = match damage.course {
+            DamageCourse::SetAside if view.certificate.is_some() => NEXT_RUN,
+            DamageCourse::SetAside | DamageCourse::LeftToNewer | DamageCourse::Unusable => {
+                "a state that can be read"
+            }
+        };
+        return vec![what.to_owned()];
     }
     if verdict == Verdict::Invalid {
         return vec!["a valid manifest".to_owned()];
