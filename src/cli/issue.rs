@@ -448,6 +448,9 @@ pub(crate) async fn work_on(
     let now = SystemClock.now();
     let mut code = conclude(shell, workspace.state(), &ended, has_errors, now).await?;
     print_tally(shell, &ended, loaded.blocked.iter().filter(|id| id.kind == "Certificate").count());
+    if verb == "issue" {
+        note_standard_input(shell, request);
+    }
     let revoked = if owed {
         Box::pin(revocations::finish(shell, workspace, None, verb)).await?
     } else {
@@ -469,6 +472,22 @@ pub(crate) async fn work_on(
             Ok(code)
         }
         Ok(()) => Ok(code),
+    }
+}
+
+/// Says to a person where later runs look for a manifest that came from standard input.
+fn note_standard_input(shell: &mut Shell, request: &Request) {
+    let is_read = request.sources.iter().any(|source| matches!(source, Source::Stdin(_)));
+    let config = shell.environment.config_dir(shell.global.config_dir.as_deref());
+    if let Ok(config) = config
+        && is_read
+        && !shell.is_scheduled()
+    {
+        let text = format!(
+            "the manifest from standard input is not kept: for renewals, put it into a file in {}",
+            output::escape(&config.path.to_string_lossy())
+        );
+        shell.output.talk(Level::Info, &text);
     }
 }
 

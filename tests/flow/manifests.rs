@@ -142,8 +142,15 @@ fn standard_input_is_a_manifest_too() {
     let mut child = world.command(&["issue", "-"]).stdin(Stdio::piped()).spawn().unwrap();
     let text = format!("{}---\n{}", world.issuer(), CertificateYaml::new("web"));
     child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
-    finish(child).ends_in(0);
+    let config = world.path("config");
+    let kept = format!("for renewals, put it into a file in {}\n", config.display());
+    finish(child).ends_in(0).says(&kept);
     world.state().published("web");
+    let page = world.run(&["status", "web"]).ends_in(0).stdout;
+    assert!(page.contains("NO MANIFEST - its manifest was read from standard input"), "{page}");
+    world.write("config/issuer.yaml", &world.issuer());
+    world.write("config/web.yaml", &CertificateYaml::new("web"));
+    world.run(&["status", "--exit-code", "web"]).ends_in(0);
 }
 
 #[test]

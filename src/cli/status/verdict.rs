@@ -159,9 +159,16 @@ impl Verdict {
             }
             Self::Deferred => deferred(view, scene),
             Self::NoManifest => {
-                let path = view.record.as_ref().and_then(|record| record.manifest.as_ref());
-                let gone = path.map(|path| format!("{} no longer has it; ", path.display()));
-                format!("{}nothing is renewed or deleted", gone.unwrap_or_default())
+                let manifest = view.record.as_ref().map(|record| record.manifest.as_ref());
+                let gone = match manifest {
+                    Some(Some(path)) => format!("{} no longer has it; ", path.display()),
+                    Some(None) => "its manifest was read from standard input and is not kept; to \
+                                   renew it, put the manifest into a file in the config directory, \
+                                   which certctl version -v shows; "
+                        .to_owned(),
+                    None => String::new(),
+                };
+                format!("{gone}nothing is renewed or deleted")
             }
             Self::Expired => match last_failure(view, scene) {
                 Some(failure) => format!("expired {expiry}; the last attempt failed: {failure}"),
