@@ -13,7 +13,7 @@ use crate::engine::ports::StoreError;
 use crate::manifest::{Diagnostic, UNREAD};
 use crate::resource::{
     Account, Certificate, CertificateRecord, CertificateRequest, CertificateSpec, ConditionType,
-    DeployTarget, Event, Failure, Issuer, IssuerRef, LeafFacts, NamespacedName, Order,
+    DeployTarget, Event, Failure, Issuer, IssuerRef, LeafFacts, NamespacedName, Order, Reason,
     RenewalInformation, Repair, Revocation, Rollback, Spent,
 };
 
@@ -280,6 +280,23 @@ impl CertificateView {
     /// Whether the Ready condition holds.
     pub fn is_ready(&self) -> bool {
         self.holds(ConditionType::Ready)
+    }
+
+    /// Whether it was issued, and its key or certificate is gone or unusable without a copy: the next
+    /// run orders another one.
+    pub fn has_lost_its_pair(&self) -> bool {
+        let Some(record) = &self.record else { return false };
+        let ready = record.status.condition(ConditionType::Ready);
+        let is_lost = ready.is_some_and(|ready| {
+            matches!(
+                ready.reason,
+                Reason::DoesNotExist
+                    | Reason::MissingData
+                    | Reason::InvalidKeyPair
+                    | Reason::InvalidCertificate
+            )
+        });
+        is_lost && !self.is_ready() && record.status.revision.is_some()
     }
 
     /// The revocation of the live certificate, once the CA has confirmed it.

@@ -434,6 +434,8 @@ fn a_key_comes_back_from_an_output_and_without_a_copy_by_an_order() {
         let status = world.run(&["status"]).stdout;
         assert_eq!(status.contains("FILES DAMAGED"), output, "{status}");
         assert!(!is_ready(&world));
+        let found = world.run(&["doctor"]).stdout;
+        assert!(found.contains("not READY: web"), "{found}");
         world.issue().ends_in(0);
         assert_eq!(world.sent(RequestKind::NewOrder), orders);
         assert_eq!(world.state().published("web") == live, output);

@@ -249,6 +249,7 @@ impl Certificates {
             | Verdict::Failed
             | Verdict::Waiting
             | Verdict::PendingDeploy => &mut self.other,
+            Verdict::Pending if view.has_lost_its_pair() => &mut self.other,
             Verdict::Issuing | Verdict::Renewing | Verdict::Ready | Verdict::Pending => return,
         };
         wrong.push(short(&view.key));
