@@ -139,7 +139,7 @@ impl Verdict {
         let leaf = view.readable_leaf();
         let expiry = leaf.map(|leaf| scene.time(leaf.not_after)).unwrap_or_default();
         match self {
-            Self::Damaged => view.damage.as_ref().map(damage).unwrap_or_default(),
+            Self::Damaged => damage(view),
             Self::Invalid => view.mistake.as_ref().map(mistaken).unwrap_or_default(),
             Self::Overdue => {
                 let why = overdue(view, scene);
@@ -257,8 +257,14 @@ fn deferred(view: &CertificateView, scene: &Scene) -> String {
 }
 
 /// What of its state cannot be read, and what comes of it.
-fn damage(damage: &Damage) -> String {
-    let course = match damage.course {
+fn damage(view: &CertificateView) -> String {
+    let Some(Damage { message, course }) = &view.damage else { return String::new() };
+    let course = match course {
+        // No run works on it.
+        DamageCourse::SetAside if view.certificate.is_none() => {
+            "certctl keeps its record of this certificate in this file: restore it from a backup, or \
+             remove it"
+        }
         DamageCourse::SetAside => {
             "the next run of certctl issue renames this file, ends in 7, and the run after it \
              continues with the key and certificate that are there; to keep the history of this \
@@ -272,7 +278,7 @@ fn damage(damage: &Damage) -> String {
         DamageCourse::Unusable => "certctl issue continues when this is corrected",
     };
     let unaffected = "the key and certificate in place and all other certificates are not affected";
-    format!("{}; {course}; {unaffected}", escape(&damage.message))
+    format!("{}; {course}; {unaffected}", escape(message))
 }
 
 /// Since when a renewal is overdue, and why.
