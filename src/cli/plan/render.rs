@@ -46,7 +46,7 @@ pub(super) fn page(items: &[Item], scene: &Scene) -> String {
     }
     for item in &described {
         text.push('\n');
-        text.push_str(&block(item, now));
+        text.push_str(&block(item, scene));
     }
     if !text.is_empty() {
         text.push('\n');
@@ -97,7 +97,8 @@ fn row(item: &Item, now: Timestamp) -> Vec<Cell> {
     ]
 }
 
-fn block(item: &Item, now: Timestamp) -> String {
+fn block(item: &Item, scene: &Scene) -> String {
+    let now = scene.now;
     let actions: Vec<&str> = [item.action].iter().chain(&item.also).map(|one| one.word()).collect();
     let mut text = format!("{}: {}\n", short(&item.key()), actions.join(", "));
     let mut line = |label: &str, value: &str| {
@@ -114,7 +115,8 @@ fn block(item: &Item, now: Timestamp) -> String {
         line("waits", &until(wait, now));
     }
     if item.is_revoked_for_good() {
-        line("replace", &format!("certctl renew {}", short(&item.key())));
+        let command = format!("certctl renew {}", short(&item.key()));
+        line("replace", &scene.typed.command(&command));
     }
     if let Some(window) = item.suggested_window.as_ref().filter(|_| item.is_suggested) {
         let see = window.explanation_url.as_ref().map(|url| format!(", {url}"));
