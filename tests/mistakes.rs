@@ -405,6 +405,36 @@ fn there_is_no_config_directory_and_a_key_is_no_certificate() {
     world.run(&["validate"]).ends_in(3).says("1 space");
 }
 
+/// What `doctor` says of this config directory, a line each.
+fn doctor(world: &World, config: &str) -> Vec<String> {
+    let run = world.run(&["doctor", "--offline", "--config-dir", config]).ends_in(3);
+    let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    run.stdout.lines().map(words).collect()
+}
+
+#[test]
+fn a_config_directory_that_is_a_file_is_no_matter_of_permission() {
+    let world = World::start();
+    world.write("web.yaml", "");
+    let file = world.path("web.yaml").display().to_string();
+    let found = doctor(&world, &file);
+    let wrong = format!("FAIL config cannot read {file}: Not a directory (os error 20)");
+    assert_eq!(found[0], wrong);
+    assert!(found[1].starts_with("OK state "), "{found:?}");
+}
+
+#[test]
+fn what_doctor_says_of_a_file_that_is_no_yaml_is_the_command_that_shows_it() {
+    let world = World::start();
+    world.write("draft/web.yaml", "a: [\n");
+    let config = world.path("draft").display().to_string();
+    let found = doctor(&world, &config);
+    let at = found.iter().position(|line| line == "FAIL manifests 1 error").unwrap();
+    let of_certificates = found.iter().find(|line| line.contains(" certificates "));
+    let command = format!("try: certctl validate --config-dir {config}");
+    assert_eq!((found[at + 1].as_str(), of_certificates), (command.as_str(), None));
+}
+
 #[test]
 fn a_usage_that_the_ca_does_not_issue_is_a_warning() {
     let world = World::prepared(&[]);

@@ -230,6 +230,10 @@ pub(super) struct Certificates {
 
 impl Certificates {
     pub(super) fn add(&mut self, view: &CertificateView, scene: &Scene) {
+        if view.key.name.is_empty() {
+            // A file whose certificates are unknown is an error of the manifests.
+            return;
+        }
         self.all = self.all.saturating_add(1);
         let wrong = match Verdict::of(view, scene.now) {
             Verdict::Overdue => &mut self.overdue,
