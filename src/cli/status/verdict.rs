@@ -32,7 +32,6 @@ use crate::workspace::view::{CertificateView, Damage, DamageCourse, Mistake};
 
 /// The word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(test, derive(clap::ValueEnum))]
 // The table above says when each applies.
 pub enum Verdict {
     Damaged,
@@ -427,24 +426,4 @@ pub(super) fn problem_kind(view: &CertificateView) -> Option<&str> {
     let of_sentence = || if is_sentence { of_order() } else { None };
     let problem = cause.problem().or_else(of_sentence)?;
     Some(problem.short_kind()).filter(|kind| !kind.is_empty())
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use clap::ValueEnum as _;
-
-    use super::*;
-
-    #[test]
-    fn the_book_explains_every_word_and_no_other() {
-        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/src/reference/status.md");
-        let page = std::fs::read_to_string(page).unwrap();
-        let rows = page.lines().filter_map(|line| line.strip_prefix("| ")).skip(1);
-        let rows = rows.filter_map(|row| row.split(" | ").next()).filter(|row| *row != "---");
-        let explained: BTreeSet<&str> = rows.flat_map(|words| words.split(", ")).collect();
-        let words = Verdict::value_variants().iter().map(|verdict| verdict.word());
-        assert_eq!(explained, words.chain([BLOCKED]).collect());
-    }
 }
