@@ -120,8 +120,8 @@ fn write(path: &Path, text: &str) {
     options.open(path).unwrap().write_all(text.as_bytes()).unwrap();
 }
 
-/// `certctl issue` for these names, which asks this DNS server.
-fn issue(folder: &Path, ca: &StepCa, dns: SocketAddr, solver: &str, names: &str) -> Command {
+/// Writes the manifests of an Issuer for this CA and of a certificate for these names.
+fn manifests(folder: &Path, ca: &StepCa, solver: &str, names: &str) -> String {
     let manifest = format!(
         "apiVersion: cert-manager.io/v1\nkind: Issuer\nmetadata: {{ name: step }}\nspec:\n  acme:\n    \
          server: {}\n    caBundle: {}\n    privateKeySecretRef: {{ name: account }}\n    \
@@ -133,15 +133,32 @@ fn issue(folder: &Path, ca: &StepCa, dns: SocketAddr, solver: &str, names: &str)
         STANDARD.encode(&ca.root),
     );
     write(&folder.join("web.yaml"), &manifest);
-    let port = ca.http_port;
+    manifest
+}
+
+/// `certctl` with these words.
+fn certctl(folder: &Path, words: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_certctl"));
     command.current_dir(folder).env_clear().env("HOME", folder);
-    command.args(["issue", "-v", "./web.yaml", "--state-dir", "state", "--config-dir", "config"]);
-    command.args(["--resolver", &dns.to_string(), "--timeout", "3m"]);
-    command.args(["--http01-listen", &format!("127.0.0.1:{port}")]);
-    command.args(["--http01-check-port", &port.to_string()]);
+    command.args(words).args(["--state-dir", "state", "--config-dir", "config"]);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
+}
+
+/// The same, which issues: it asks this DNS server, and answers on the port of the CA.
+fn issuing(folder: &Path, ca: &StepCa, dns: SocketAddr, words: &[&str]) -> Command {
+    let port = ca.http_port;
+    let mut command = certctl(folder, words);
+    command.args(["-v", "--resolver", &dns.to_string(), "--timeout", "3m"]);
+    command.args(["--http01-listen", &format!("127.0.0.1:{port}")]);
+    command.args(["--http01-check-port", &port.to_string()]);
+    command
+}
+
+/// `certctl issue` for these names, which asks this DNS server.
+fn issue(folder: &Path, ca: &StepCa, dns: SocketAddr, solver: &str, names: &str) -> Command {
+    manifests(folder, ca, solver, names);
+    issuing(folder, ca, dns, &["issue", "./web.yaml"])
 }
 
 /// The challenge of the only order in the state, as a reader finds it.
@@ -217,6 +234,58 @@ fn apex_and_wildcard(rounds: usize) {
 #[test]
 fn apex_and_wildcard_are_issued_where_the_resolver_caches() {
     apex_and_wildcard(3);
+}
+
+/// Pebble refuses such keys, so step-ca stands for the CAs that take them.
+#[test]
+fn an_account_with_an_ed25519_key_registers_issues_revokes_and_ends() {
+    let Some(program) = find("step-ca") else {
+        not_tested("there is no step-ca, which is built with Go");
+        return;
+    };
+    let here = BTreeMap::from([(NAME.to_owned(), vec![IpAddr::V4(Ipv4Addr::LOCALHOST)])]);
+    let dns = NameServer::start(here).unwrap();
+    let ca = StepCa::start(&program, dns.address());
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let manifests = manifests(folder, &ca, "http01: { ingress: {} }", NAME);
+    let key = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/account-keys/ed25519.pem");
+    let secret = format!(
+        "---\napiVersion: v1\nkind: Secret\nmetadata: {{ name: account }}\ndata: {{ tls.key: {} }}\n",
+        STANDARD.encode(std::fs::read(key).unwrap())
+    );
+    std::fs::write(folder.join("web.yaml"), manifests + &secret).unwrap();
+    let run = |mut command: Command, code: i32| {
+        let output = command.output().unwrap();
+        let printed = [output.stdout, output.stderr].concat();
+        let printed = String::from_utf8(printed).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{printed}\n{}", ca.server.log());
+        printed
+    };
+    let account = |verb| certctl(folder, &["account", verb, "step", "-f", "web.yaml"]);
+    run(account("register"), 0);
+    let page = run(account("show"), 0);
+    assert!(page.contains("Key: Ed25519, privateKeySecretRef"), "{page}");
+    let issuing = |words: &[&str]| issuing(folder, &ca, dns.address(), words);
+    run(issuing(&["issue", "./web.yaml"]), 0);
+    let chain = folder.join("state/secrets/default/web-tls/tls.crt");
+    let chain = std::fs::read_to_string(chain).unwrap();
+    let leaf = certctl::pki::Chain::from_pem(&chain).unwrap().leaf().clone();
+    assert_eq!(leaf.dns_names, [NAME]);
+    let revoked =
+        || ca.server.log().lines().filter(|line| is_done(line, "/acme/acme/revoke-cert")).count();
+    assert_eq!(revoked(), 0);
+    run(issuing(&["revoke", "web", "--yes"]), 0);
+    assert_eq!(revoked(), 1, "{}", ca.server.log());
+    let words = ["account", "deactivate", "step", "-f", "web.yaml", "--yes"];
+    run(certctl(folder, &words), 0);
+    // The CA knows the key, and that its account has ended.
+    run(issuing(&["renew", "web", "-f", "web.yaml"]), 5);
+}
+
+/// Whether a line of step-ca's log is of a request to this path that it granted.
+fn is_done(line: &str, path: &str) -> bool {
+    line.contains(&format!(" path={path} ")) && line.contains(" status=200 ")
 }
 
 #[test]
