@@ -10,8 +10,8 @@ use crate::cli::shell::Shell;
 use crate::cli::status::{Scene, Upcoming, Verdict};
 use crate::cli::time;
 use crate::cli::timer::{
-    CronDaemon, CronRun, Crontabs, Scheduler, TIMER, enable_timer, line_of_cron, line_of_user,
-    masked_unit,
+    CronDaemon, CronRun, Crontabs, Scheduler, TIMER, enable_timer, line_of_cron, masked_unit,
+    systemd_runs,
 };
 use crate::cli::typed_flags::TypedFlags;
 use crate::resource::Obstacle;
@@ -60,7 +60,9 @@ pub(super) fn scheduler(shell: &Shell) -> Finding {
         (Some(Scheduler::Absent | Scheduler::Idle(_)), Some((run, missed))) => {
             not_these(run, &missed, is_of_user, is_root)
         }
-        (Some(Scheduler::Absent), None) => absent(is_of_user, is_root, crontabs.has_unread),
+        (Some(Scheduler::Absent), None) => {
+            absent(is_of_user, is_root, crontabs.has_unread, systemd_runs())
+        }
         (Some(Scheduler::Idle(_)), None)
         | (Some(Scheduler::Enabled(_) | Scheduler::Disabled(_)) | None, _) => {
             scheduled(timer, is_of_user, now, is_root)
@@ -108,7 +110,7 @@ fn by_cron(run: &CronRun, daemon: CronDaemon) -> Finding {
 fn not_these(run: &CronRun, missed: &str, is_of_user: bool, is_root: bool) -> Finding {
     let CronRun { file, user, .. } = run;
     let fact = format!("{} runs certctl as {user}: {missed}", file.display());
-    let obstacle = Obstacle::new(fact).command(line_of(is_of_user));
+    let obstacle = Obstacle::new(fact).command(line_of(is_of_user, systemd_runs()));
     if is_root {
         Finding::wrong("scheduler", obstacle)
     } else {
@@ -130,12 +132,15 @@ fn not_checked() -> Finding {
 }
 
 /// The command that prints the files for a scheduler of these runs.
-fn line_of(is_of_user: bool) -> String {
-    if is_of_user { line_of_user() } else { "certctl timer print --systemd".to_owned() }
+fn line_of(is_of_user: bool, has_systemd: bool) -> String {
+    if has_systemd && !is_of_user {
+        return "certctl timer print --systemd".to_owned();
+    }
+    line_of_cron(is_of_user)
 }
 
 /// Nothing runs certctl, as far as this user can tell.
-fn absent(is_of_user: bool, is_root: bool, has_unread: bool) -> Finding {
+fn absent(is_of_user: bool, is_root: bool, has_unread: bool, has_systemd: bool) -> Finding {
     // An ordinary user may not even see that there are others.
     let is_whole = is_root && !has_unread;
     let fact = if is_whole {
@@ -143,7 +148,7 @@ fn absent(is_of_user: bool, is_root: bool, has_unread: bool) -> Finding {
     } else {
         "no timer runs certctl, and no crontab that this user can read"
     };
-    let obstacle = Obstacle::new(fact).command(line_of(is_of_user));
+    let obstacle = Obstacle::new(fact).command(line_of(is_of_user, has_systemd));
     if is_whole {
         Finding::wrong("scheduler", obstacle)
     } else {
@@ -183,14 +188,22 @@ fn scheduled(timer: Option<Scheduler>, is_of_user: bool, now: Now, is_root: bool
             let obstacle = Obstacle::new(format_args!("{} is not enabled", path.display()));
             Finding::wrong("scheduler", obstacle.command(enable_timer(is_of_user)))
         }
-        Some(Scheduler::Idle(path)) => {
-            let path = path.display();
-            let obstacle = Obstacle::new(format_args!("{path}: systemd does not run here"));
-            Finding::wrong("scheduler", obstacle.command(line_of_cron(is_of_user)))
-        }
-        Some(Scheduler::Absent) => absent(is_of_user, is_root, false),
+        Some(Scheduler::Idle(path)) => idle(&path, is_of_user, CronDaemon::of_host()),
+        Some(Scheduler::Absent) => absent(is_of_user, is_root, false, systemd_runs()),
         None => not_checked(),
     }
+}
+
+/// A timer without systemd: cron is the way, where there is a cron.
+fn idle(timer: &Path, is_of_user: bool, cron: CronDaemon) -> Finding {
+    let fact = format!("{}: systemd does not run here", timer.display());
+    Finding::wrong(
+        "scheduler",
+        match cron.obstacle() {
+            None => Obstacle::new(fact).command(line_of_cron(is_of_user)),
+            Some(found) => Obstacle { fact: format!("{fact}, and {}", found.fact), ..found },
+        },
+    )
 }
 
 /// When a run last changed something.
@@ -301,9 +314,9 @@ mod tests {
     use std::path::{Path, PathBuf};
 
     use super::super::finding::Verdict;
-    use super::{Folders, Now, absent, by_cron, not_these, scheduled, with_another_state};
+    use super::{Folders, Now, absent, by_cron, idle, not_these, scheduled, with_another_state};
     use crate::cli::environment::{Directory, Source};
-    use crate::cli::timer::{CronDaemon, CronRun, Scheduler, line_of_user};
+    use crate::cli::timer::{CronDaemon, CronRun, Scheduler, line_of_cron, line_of_user};
     use crate::resource::Fix;
 
     #[test]
@@ -312,9 +325,6 @@ mod tests {
         let enable = "systemctl enable --now certctl.timer";
         let of_user = "systemctl --user enable --now certctl.timer";
         let enabled = || Some(Scheduler::Enabled("/certctl.timer".into()));
-        let idle = || Some(Scheduler::Idle("/certctl.timer".into()));
-        let cron = "certctl timer print --cron --dir /etc/cron.d";
-        let cron_of_user = line_of_user();
         let start = "systemctl start certctl.timer";
         let start_of_user = "systemctl --user start certctl.timer";
         let wrong = Verdict::Wrong;
@@ -324,8 +334,6 @@ mod tests {
             (enabled(), false, false, true, Verdict::Well, None),
             (enabled(), false, true, true, wrong, Some(start)),
             (enabled(), true, true, false, wrong, Some(start_of_user)),
-            (idle(), false, false, true, wrong, Some(cron)),
-            (idle(), true, false, false, wrong, Some(&cron_of_user)),
             (None, false, false, true, Verdict::Unknown, None),
         ] {
             let now = if is_stopped { Now::Stopped } else { Now::Runs { next: None } };
@@ -343,16 +351,35 @@ mod tests {
         let (print, of_this_user) = ("certctl timer print --systemd".to_owned(), line_of_user());
         let all = "no timer and no crontab runs certctl";
         let some = "no timer runs certctl, and no crontab that this user can read";
-        for (is_of_user, is_root, has_unread, verdict, fact, line) in [
-            (false, true, false, Verdict::Wrong, all, &print),
-            (false, true, true, Verdict::Warning, some, &print),
-            (true, false, true, Verdict::Warning, some, &of_this_user),
-            (true, false, false, Verdict::Warning, some, &of_this_user),
+        let cron = line_of_cron(false);
+        for (is_of_user, is_root, has_unread, has_systemd, verdict, fact, line) in [
+            (false, true, false, true, Verdict::Wrong, all, &print),
+            (false, true, false, false, Verdict::Wrong, all, &cron),
+            (false, true, true, true, Verdict::Warning, some, &print),
+            (true, false, true, true, Verdict::Warning, some, &of_this_user),
+            (true, false, false, true, Verdict::Warning, some, &of_this_user),
         ] {
-            let found = absent(is_of_user, is_root, has_unread);
+            let found = absent(is_of_user, is_root, has_unread, has_systemd);
             let remedy = Some(Fix::Command(line.clone()));
             assert_eq!((found.verdict, found.fact.as_str(), found.remedy), (verdict, fact, remedy));
         }
+    }
+
+    #[test]
+    fn where_systemd_does_not_run_cron_is_named_or_what_it_lacks() {
+        let of = |is_of_user, cron| idle(Path::new("/certctl.timer"), is_of_user, cron);
+        let alone = "/certctl.timer: systemd does not run here";
+        for (is_of_user, line) in
+            [(false, "certctl timer print --cron --dir /etc/cron.d"), (true, &line_of_user())]
+        {
+            let found = of(is_of_user, CronDaemon::Runs);
+            assert_eq!((found.verdict, found.fact.as_str()), (Verdict::Wrong, alone));
+            assert_eq!(found.remedy, Some(Fix::Command(line.to_owned())));
+        }
+        let found = of(false, CronDaemon::Absent);
+        assert_eq!(found.fact, format!("{alone}, and no cron daemon is installed"));
+        // A line in a crontab would not be run either.
+        assert!(matches!(&found.remedy, Some(Fix::Advice(text)) if text.contains("cron")));
     }
 
     fn directory(path: &str, source: Source) -> Directory {

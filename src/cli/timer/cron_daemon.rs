@@ -6,6 +6,7 @@
 use std::fs;
 use std::path::Path;
 
+use super::installed::systemd_runs;
 use crate::resource::Obstacle;
 
 /// Whether there is one.
@@ -47,7 +48,7 @@ impl CronDaemon {
             Self::Runs | Self::Unknown => None,
             Self::Stopped(service) => {
                 let found = Obstacle::new(format_args!("the cron daemon ({service}) does not run"));
-                Some(if Path::new("/run/systemd/system").is_dir() {
+                Some(if systemd_runs() {
                     found.command(format!("systemctl enable --now {service}"))
                 } else if Path::new("/etc/init.d").join(service).exists() {
                     found.command(format!("service {service} start"))
@@ -57,10 +58,13 @@ impl CronDaemon {
             }
             Self::Absent => {
                 let found = Obstacle::new("no cron daemon is installed");
-                Some(found.advice(
+                Some(found.advice(if systemd_runs() {
                     "install one, such as the package cron, or use systemd: certctl timer print \
-                     --systemd",
-                ))
+                     --systemd"
+                } else {
+                    "install one, such as the package cron, or let what supervises the services \
+                     of this host keep `certctl run` running"
+                }))
             }
         }
     }

@@ -142,7 +142,7 @@ pub(crate) fn leaves_hooks_to_unit(shell: &Shell) -> bool {
 }
 
 /// Whether systemd runs the host, as sd_booted(3) has it.
-fn systemd_runs() -> bool {
+pub(crate) fn systemd_runs() -> bool {
     systemd_runs_in(Path::new("/"))
 }
 
