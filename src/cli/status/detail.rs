@@ -4,7 +4,7 @@
 
 use super::issuance;
 use super::objects::REGISTERED;
-use super::page::{NONE, Page};
+use super::page::{NONE, Page, deployment};
 use super::remedy::Remedy;
 use super::scene::Scene;
 use super::upcoming::Upcoming;
@@ -22,6 +22,10 @@ pub(super) fn detail(view: &CertificateView, wide: bool, scene: &Scene) -> Strin
     issuance::events(&mut page, view, wide, scene.now);
     issuer(&mut page, view, scene.color);
     secret(&mut page, view);
+    let deployment = deployment(view);
+    if !deployment.is_empty() {
+        page.list("Deployment", &deployment);
+    }
     let leaf = view.readable_leaf();
     page.line(0, "Not Before", leaf.map_or(NONE.into(), |leaf| scene.local(leaf.not_before)));
     page.line(0, "Not After", leaf.map_or(NONE.into(), |leaf| scene.time(leaf.not_after)));

@@ -83,6 +83,12 @@ impl Page {
     }
 }
 
+/// Where the files go and what runs then, beside the folder of the Secret.
+pub(super) fn deployment(view: &CertificateView) -> Vec<String> {
+    let targets = view.deploy_targets().unwrap_or_default();
+    targets.iter().map(ToString::to_string).collect()
+}
+
 /// The text, or what is printed where there is none.
 pub(super) fn or_none(text: &str) -> &str {
     if text.is_empty() { NONE } else { text }

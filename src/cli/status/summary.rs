@@ -3,7 +3,7 @@
 
 use unicode_width::UnicodeWidthStr as _;
 
-use super::page::NONE;
+use super::page::{NONE, deployment};
 use super::remedy::Remedy;
 use super::scene::Scene;
 use super::upcoming::Upcoming;
@@ -68,6 +68,7 @@ pub(super) fn summary(view: &CertificateView, blocked: &[Blocked], scene: &Scene
     lines.add("Issuer", issuer(view, scene));
     certificate(&mut lines, view, scene);
     lines.add("Files", escape(&view.secret_path.to_string_lossy()));
+    lines.some("Deployment", &deployment(view));
     if let Some(certificate) = &view.certificate {
         let path = certificate.origin.path.to_string_lossy();
         lines.add("Manifest", format!("{}:{}", escape(&path), certificate.origin.line));
