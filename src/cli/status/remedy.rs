@@ -34,7 +34,11 @@ impl Remedy {
                 vec![(certctl(&format!("renew {name}")), "replace it")]
             }
             Verdict::LinksMissing | Verdict::FilesDamaged => {
-                vec![(certctl(&format!("issue {name}")), "restore its files, without an order")]
+                let what = match view.links {
+                    Some(_) => "restore its files, without an order",
+                    None => "order another key and certificate",
+                };
+                vec![(certctl(&format!("issue {name}")), what)]
             }
             Verdict::PendingDeploy => deploy(&name, scene),
             Verdict::Waiting => check_of(view).into_iter().collect(),
