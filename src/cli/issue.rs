@@ -545,7 +545,7 @@ fn note_entry(workspace: &Workspace, ended: &mut [Report]) {
     if failed.peek().is_none() {
         return;
     }
-    let found = workspace.state().check_entries().err();
+    let found = workspace.state().check_entries().err().and_then(|error| error.wrong_entry());
     let Some(remedy) = found.as_ref().and_then(command_for_entry) else { return };
     let fix = match remedy.look {
         None => Fix::Command(remedy.to_string()),

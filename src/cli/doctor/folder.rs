@@ -167,7 +167,7 @@ fn absent(shell: &Shell, path: &Path) -> Finding {
 
 fn refused(shell: &Shell, error: &StoreError) -> Finding {
     let found = Obstacle::new(error);
-    if let Some(remedy) = command_for_entry(error) {
+    if let Some(remedy) = error.wrong_entry().as_ref().and_then(command_for_entry) {
         let is_command = remedy.look.is_none();
         let found =
             if is_command { found.command(remedy.line) } else { found.advice(remedy.to_string()) };
@@ -178,10 +178,6 @@ fn refused(shell: &Shell, error: &StoreError) -> Finding {
         StoreError::ForeignOwner { us: 0, .. } => Finding::wrong("state", found),
         StoreError::ForeignOwner { .. } => {
             Finding::wrong("state", found.command(folders::as_root(shell, DOCTOR)))
-        }
-        StoreError::TooOpen { path, .. } => {
-            let path = quoted(Path::new(path));
-            Finding::wrong("state", found.command(format!("chmod go-rwx {path}")))
         }
         StoreError::Untrusted(why) => Finding::wrong(
             "state",
@@ -199,6 +195,7 @@ fn refused(shell: &Shell, error: &StoreError) -> Finding {
         | StoreError::Name { .. }
         | StoreError::NotPlain { .. }
         | StoreError::TooLarge { .. }
+        | StoreError::TooOpen { .. }
         | StoreError::Conflict { .. }
         | StoreError::Immutable { .. }
         | StoreError::Locked { .. } => Finding::wrong("state", found),
