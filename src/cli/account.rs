@@ -13,6 +13,7 @@ use super::folders;
 use super::global::Format;
 use super::message::{Level, Message};
 use super::output::escape;
+use super::report::short;
 use super::run::on_one_thread;
 use super::shell::Shell;
 use super::styled::Styled;
@@ -20,9 +21,10 @@ use super::targets::{open, targets};
 use super::verb::VerbArgs;
 use super::verbs::Example;
 use crate::controller::EffectError;
+use crate::engine::inputs::account_id;
 use crate::engine::ports::{Key, Prefix, Store as _};
 use crate::engine::{AccountRequest, IssuerAccess};
-use crate::resource::{Account, AccountStep, Issuer, NamespacedName};
+use crate::resource::{Account, AccountIdentity, AccountStep, Issuer, NamespacedName};
 use crate::store::{Records, StateDirectory};
 use crate::workspace::check::{AccountKey, has_unused_key};
 use crate::workspace::target::{ISSUERS, NameTarget};
@@ -133,6 +135,12 @@ async fn show(args: &AccountIssuerArgs, shell: &mut Shell) -> Result<ExitCode, C
             let pages: Vec<String> =
                 accounts.iter().map(|(account, key)| page(account, key.as_ref())).collect();
             shell.output.data(&pages.join("\n"))?;
+            let lost = accounts.iter().filter(|(account, key)| has_lost_key(account, key.as_ref()));
+            for (account, _) in lost {
+                let issuer = targets.loaded.issuers.iter().find(|issuer| is_of(account, issuer));
+                let (text, check) = lost_key(shell, &account.identity, issuer);
+                shell.output.print(&Message::advice(&text, &check));
+            }
             if pages.is_empty() {
                 let text = no_account(shell, issuers.is_empty());
                 shell.output.talk(Level::Info, &text);
@@ -203,6 +211,33 @@ pub(super) struct AccountDocument<'a> {
     account: &'a Account,
 }
 
+/// Whether an account is in use and its key, without which the CA answers nothing, cannot be used.
+fn has_lost_key(account: &Account, key: Option<&AccountKey>) -> bool {
+    key.is_none() && account.next_step != AccountStep::Deactivated
+}
+
+/// That nothing can be asked of a CA in the name of an account and what to do; and the command that
+/// shows more.
+pub(super) fn lost_key(
+    shell: &Shell,
+    account: &AccountIdentity,
+    issuer: Option<&Issuer>,
+) -> (String, String) {
+    let id = account_id(account);
+    let name = issuer.map_or("the Issuer", |issuer| &issuer.metadata.name);
+    let text = format!(
+        "the key of the account of {name} is lost, and nothing can be issued: restore \
+         accounts/{id}/key.pem in the state from a backup; without one, name another secret in \
+         privateKeySecretRef of {name}: the next run registers a new account with a new key, and the \
+         old one stays at the CA, unused; its certificates stay valid"
+    );
+    let check = match issuer {
+        Some(issuer) => format!("certctl check acme {}", short(&issuer.metadata.key())),
+        None => "certctl doctor".to_owned(),
+    };
+    (escape(&text).into_owned(), escape(&folders::flags(shell).on(&check)).into_owned())
+}
+
 fn page(account: &Account, key: Option<&AccountKey>) -> String {
     let identity = &account.identity;
     let secret = NamespacedName::new(&identity.namespace, &identity.secret_name);
@@ -210,6 +245,7 @@ fn page(account: &Account, key: Option<&AccountKey>) -> String {
     let state = match account.next_step {
         AccountStep::Register | AccountStep::Find => "not registered yet",
         AccountStep::UpdateContacts => "registered; contacts not sent to the CA yet",
+        AccountStep::Nothing if key.is_none() => "registered; its key is lost",
         AccountStep::Nothing => "registered",
         AccountStep::Deactivate => "deactivation requested, not done yet",
         AccountStep::Deactivated => "deactivated; the next issuance registers another",

@@ -5,6 +5,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::engine::ports::DamageCourse;
 use crate::resource::{CaFailure, CaFault, ChallengeType, FailureClass};
 
 /// What the CA refused.
@@ -46,6 +47,27 @@ pub(crate) fn of_class(class: FailureClass, subject: &Subject<'_>) -> Option<Adv
     let cause = "the state directory: a full disk, permissions, or a damaged file";
     let remedy = "fix the error above; certctl version -v shows the directory in use";
     (class == FailureClass::State).then(|| advice(cause, remedy, Check::None, subject))
+}
+
+/// Advice on a document of the state that cannot be read.
+pub(crate) fn of_damage(course: DamageCourse, subject: &Subject<'_>) -> Option<Advice> {
+    let (cause, remedy, command) = match course {
+        DamageCourse::SetAside => (
+            "a full disk, a crash or an edit damaged this file of the state directory",
+            "restore the file from a backup, or run certctl issue again: it continues with the key \
+             and certificate that are there, without an order",
+            "certctl issue {certificate}",
+        ),
+        DamageCourse::LeftToNewer => (
+            "a newer certctl used this state directory",
+            "install the newer certctl again, or restore the file from a backup, or remove it: \
+             certctl issue then continues with the key and certificate that are there",
+            "certctl version",
+        ),
+        DamageCourse::Unusable => return None,
+    };
+    let command = Some(command.replace("{certificate}", subject.certificate));
+    Some(Advice { command, ..advice(cause, remedy, Check::None, subject) })
 }
 
 /// Advice on a request to the CA that got no usable answer.

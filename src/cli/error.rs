@@ -16,11 +16,11 @@ use super::log::LogError;
 use super::message::{Level, Message};
 use super::output::escape;
 use super::styled::Styled;
-use crate::engine::ports::StoreError;
+use crate::engine::ports::{StoreError, WrongEntry};
 use crate::resource::NamespacedName;
 use crate::trust::{
-    Remedy, command_for_denied, command_for_foreign, command_for_owner, command_for_reading,
-    quoted, sudo,
+    Remedy, command_for_denied, command_for_foreign, command_for_owner, command_for_private,
+    command_for_reading, quoted, sudo,
 };
 use crate::workspace::check::HttpCheckError;
 use crate::workspace::target::TargetError;
@@ -170,7 +170,8 @@ impl From<TargetError> for CliError {
 impl From<StoreError> for CliError {
     fn from(error: StoreError) -> Self {
         let again = |by| Hint::Again { by, note: String::new() };
-        let hint = if let Some(line) = command_for_entry(&error) {
+        let entry = error.wrong_entry();
+        let hint = if let Some(line) = entry.as_ref().and_then(command_for_entry) {
             Some(Hint::Text(line.to_string()))
         } else if let StoreError::ForeignOwner { owner, us, .. } = &error {
             // Root acts as the owner, where it can.
@@ -179,8 +180,6 @@ impl From<StoreError> for CliError {
         } else if error.is_denied() {
             // A process of root has all the permissions there are.
             Some(sudo().to_owned()).filter(|sudo| !sudo.is_empty()).map(again)
-        } else if let StoreError::TooOpen { path, .. } = &error {
-            Some(Hint::Text(format!("chmod go-rwx {path}")))
         } else if let StoreError::Untrusted(error) = &error {
             error.remedy().map(Hint::Text)
         } else {
@@ -193,24 +192,40 @@ impl From<StoreError> for CliError {
     }
 }
 
-/// The command that gives an entry of the state the owner or the mode that it must have: the owner
+/// The command that gives an entry of the state the owner and the mode that it must have: the owner
 /// of the state decides, unless that is root alone and all in the state belongs to one other user.
-pub(super) fn command_for_entry(error: &StoreError) -> Option<Remedy> {
-    if let StoreError::ForeignOwner { path, owner, us, state: Some(state) } = error {
-        let state = Path::new(state);
-        let is_ones = || {
-            let mut entries = fs::read_dir(state).ok()?;
-            let is_of = |one: io::Result<fs::DirEntry>| Some(one.ok()?.metadata().ok()?.uid());
-            entries.all(|one| is_of(one) == Some(*owner)).then_some(())
-        };
-        return Some(if *us == 0 && is_ones().is_some() {
-            Remedy { line: command_for_owner(state, *owner, false), look: None }
-        } else {
-            command_for_foreign(Path::new(path), *owner, *us)
-        });
+pub(super) fn command_for_entry(entry: &WrongEntry) -> Option<Remedy> {
+    match entry {
+        WrongEntry::Owner { path, owner, us, state } => {
+            let state = Path::new(state);
+            let is_ones = || {
+                let mut entries = fs::read_dir(state).ok()?;
+                let is_of = |one: io::Result<fs::DirEntry>| Some(one.ok()?.metadata().ok()?.uid());
+                entries.all(|one| is_of(one) == Some(*owner)).then_some(())
+            };
+            if *us == 0 && is_ones().is_some() {
+                let line = command_for_owner(state, *owner, false);
+                return Some(Remedy { line, look: None });
+            }
+            let path = Path::new(path);
+            let mut remedy = command_for_foreign(path, *owner, *us);
+            // Else its mode would be the next error.
+            if is_open_file(path) {
+                remedy.line = format!("{} && {}", remedy.line, command_for_private(path));
+            }
+            Some(remedy)
+        }
+        WrongEntry::Mode { path } => {
+            Some(Remedy { line: command_for_private(Path::new(path)), look: None })
+        }
+        WrongEntry::Denied { path } => command_for_denied(Path::new(path)),
     }
-    let StoreError::Io { path, .. } = error else { return None };
-    error.is_denied().then(|| command_for_denied(Path::new(path))).flatten()
+}
+
+/// Whether this is a file that other users may read or write.
+fn is_open_file(path: &Path) -> bool {
+    let found = path.symlink_metadata();
+    found.is_ok_and(|found| found.is_file() && found.mode() & 0o077 != 0)
 }
 
 impl From<RequestError> for CliError {

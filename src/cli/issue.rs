@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::account::lost_key;
 use super::check::ways_out;
 use super::count::count;
 use super::daily::Daily;
@@ -32,7 +33,9 @@ use crate::engine::ports::{Clock as _, SystemClock};
 use crate::engine::{Force, Goal, Task};
 use crate::manifest::{Diagnostic, Loaded, SecretSource, Source, is_gone};
 use crate::report::{Details, Ending, Fault, Report};
-use crate::resource::{CertificateRecord, FailureClass, Fix, GoDuration, NamespacedName};
+use crate::resource::{
+    AccountIdentity, CertificateRecord, FailureClass, Fix, GoDuration, NamespacedName,
+};
 use crate::store::{OpenMode, StateDirectory};
 use crate::workspace::check::{ListenError, Port};
 use crate::workspace::{Glance, Job, Lack, Layout, Request, Targets, Workspace, owes};
@@ -430,6 +433,7 @@ pub(crate) async fn work_on(
     };
     if verb == "issue" {
         note_unreplaced(workspace, &mut ended, shell).await;
+        warn_of_lost_keys(workspace, &tasks, &ended, shell).await?;
     }
     note_entry(workspace, &mut ended);
     let lacking = lacking(&tasks, &ended);
@@ -503,6 +507,26 @@ async fn note_unreplaced(workspace: &Workspace, ended: &mut [Report], shell: &mu
     }
 }
 
+/// Says which accounts have lost their keys before a renewal needs them; in an unattended run, once a
+/// day. Where one was needed, the certificate's own error says it.
+async fn warn_of_lost_keys(
+    workspace: &Workspace,
+    tasks: &[Task],
+    ended: &[Report],
+    shell: &mut Shell,
+) -> Result<(), CliError> {
+    if ended.iter().any(|end| end.error.is_some()) {
+        return Ok(());
+    }
+    for issuer in workspace.lost_account_keys(tasks).await? {
+        let (text, check) = lost_key(shell, &AccountIdentity::of(issuer), Some(issuer));
+        if shell.prints(&text) {
+            shell.output.print(&Message::advice(&text, &check));
+        }
+    }
+    Ok(())
+}
+
 /// Whether a certificate failed by a precondition, which is to be told now.
 fn lacks_something(end: &Report) -> bool {
     let lacks = |fault: &Option<Fault>| {
@@ -521,7 +545,7 @@ fn note_entry(workspace: &Workspace, ended: &mut [Report]) {
     if failed.peek().is_none() {
         return;
     }
-    let found = workspace.state().check_entries().err();
+    let found = workspace.state().check_entries().err().and_then(|error| error.wrong_entry());
     let Some(remedy) = found.as_ref().and_then(command_for_entry) else { return };
     let fix = match remedy.look {
         None => Fix::Command(remedy.to_string()),

@@ -629,7 +629,7 @@ mod tests {
             found.add(&CertificateView::unknown(key), &scene);
         }
         let message = "status.json: cannot be read".to_owned();
-        let damage = Some(Damage { message, course: DamageCourse::SetAside });
+        let damage = Some(Damage { message, course: DamageCourse::SetAside, entry: None });
         let key = NamespacedName::new("default", "zulu");
         found.add(&CertificateView { damage, ..CertificateView::unknown(key) }, &scene);
         assert_eq!((found.failing, found.orphaned, found.faults.len()), (1, 2_000, MOST_SHOWN));

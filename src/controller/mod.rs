@@ -16,6 +16,7 @@ pub mod issuing;
 pub mod keymanager;
 pub mod limit;
 pub mod links;
+pub mod lost_record;
 pub mod order;
 pub mod policy;
 pub mod readiness;

@@ -66,7 +66,11 @@ pub(super) async fn certificate<C: Clock, S: Store, P: Performer, O: Observer>(
             (ended, question)
         }
         Err(StoreError::Locked { holder, .. }) => (ended_with(Ending::Locked { holder }), None),
-        Err(error) => (ended_with(state_failure(&error)), None),
+        Err(error) => {
+            let mut ended = ended_with(state_failure(&error));
+            ended.evidence.damage = Some(error.course());
+            (ended, None)
+        }
     };
     shared.paces.release(&certificate);
     shared.schedule.release(&certificate, None).await;

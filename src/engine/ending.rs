@@ -9,6 +9,7 @@ use crate::resource::{
     Challenge, ChallengeSpec, Failure, FailureClass, Identifier, LeafFacts, NamespacedName, Order,
     OrderState, RevokedCertificate,
 };
+use crate::store::port::DamageCourse;
 
 /// One certificate, and its ending.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,6 +45,8 @@ pub struct Evidence {
     pub not_after: Option<Timestamp>,
     /// Which pair was adopted, in one sentence, if one was.
     pub adopted: Option<String>,
+    /// What the next run does with the part of the state that could not be used.
+    pub damage: Option<DamageCourse>,
 }
 
 impl Evidence {

@@ -15,7 +15,8 @@ use crate::controller::{Awaited, Effect, EffectError, Outcome};
 use crate::resource::{ChallengeType, Event, NamespacedName, PublishedPair, RevokedCertificate};
 
 pub use crate::store::port::{
-    Etag, HookTurn, Key, LiveSet, Lock, Prefix, SecretSet, Store, StoreError, Stored,
+    DamageCourse, Etag, HookTurn, Key, LiveSet, Lock, Prefix, SecretSet, Store, StoreError, Stored,
+    WrongEntry,
 };
 
 /// The source of the time.

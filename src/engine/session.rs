@@ -17,9 +17,12 @@ use super::lost_output::lost_output;
 use super::ports::{Etag, Key, Store, StoreError};
 use super::task::{Force, Task};
 use super::{gather, links};
+use crate::controller::lost_record::Traces;
 use crate::controller::{
-    Answer, Change, Effect, Intervals, Record, ReliesOn, Run, Snapshot, challenge, order, trigger,
+    Answer, Change, Effect, Intervals, Record, ReliesOn, Run, Snapshot, challenge, lost_record,
+    order, trigger,
 };
+use crate::pki;
 use crate::resource::{
     Account, AccountIdentity, AccountStep, Certificate, CertificateRecord, CertificateRequest,
     CertificateStatus, Event, Issuer, NamespacedName, Order, Reason, Rollback,
@@ -103,7 +106,7 @@ impl<'a, S: Store> Session<'a, S> {
             }
             found.value
         });
-        let record = brought_up_to_date(stored_record.clone(), task, now);
+        let record = record_of(store, task, stored_record.as_ref(), now).await?;
         let next = record.next_revision();
         let revisions = (record.status.revision, next);
         let (current_request, next_request, past_requests) =
@@ -111,9 +114,9 @@ impl<'a, S: Store> Session<'a, S> {
         let next_key = records.next_key(&name).await?.map(|pem| gather::key_facts(&pem));
         let banned = records.banned_keys().await?;
         let secret = task.certificate.secret_key();
-        let live =
-            links::live_files(store, &secret, stored_record.as_ref(), current_request.as_ref())
-                .await?;
+        let known =
+            (stored_record.is_some() || record.status.revision.is_some()).then_some(&record);
+        let live = links::live_files(store, &secret, known, current_request.as_ref()).await?;
         let links::LiveFiles { files, metadata, repair, is_lost } = live;
         let has_temporaries = store.has_temporaries(&name, &secret)?;
         let settings = task.settings();
@@ -539,6 +542,48 @@ impl<'a, S: Store> Session<'a, S> {
         let limit = usize::try_from(limit).unwrap_or(1);
         self.records().prune(&self.name, &self.snapshot.record, limit).await.map(drop)
     }
+}
+
+/// The record with the current manifest in it; a missing one, as far as the other documents and the
+/// files say what was in it.
+async fn record_of<S: Store>(
+    store: &S,
+    task: &Task,
+    stored: Option<&CertificateRecord>,
+    now: Timestamp,
+) -> Result<CertificateRecord, StoreError> {
+    let record = brought_up_to_date(stored.cloned(), task, now);
+    if stored.is_some() {
+        return Ok(record);
+    }
+    let certificate = &task.certificate;
+    let traces = traces(store, &certificate.metadata.key(), &certificate.secret_key()).await?;
+    Ok(lost_record::rebuilt(record, &traces, certificate, &task.issuer, now))
+}
+
+/// What exists of a certificate that has no record.
+async fn traces<S: Store>(
+    store: &S,
+    name: &NamespacedName,
+    secret: &NamespacedName,
+) -> Result<Traces, StoreError> {
+    let records = Records::new(store);
+    let mut traces = Traces::default();
+    for (revision, found) in records.requests(name).await? {
+        let issued = found?.value.certificate;
+        let leaf = issued.and_then(|pem| pki::leaf_facts(&pem).ok());
+        traces.requests.insert(revision, leaf.map(|leaf| leaf.fingerprint));
+    }
+    for ((revision, _), found) in records.all_orders(name).await? {
+        if found?.value.certificate().is_some() {
+            traces.orders.insert(revision);
+        }
+    }
+    traces.sets = store.sets(secret).await?.iter().map(links::decoded).collect();
+    if !traces.sets.iter().any(|set| set.is_live) {
+        traces.others = store.published(secret).await?.as_ref().map(gather::published_pair);
+    }
+    Ok(traces)
 }
 
 /// The request of the live revision, that of the next, and the others.

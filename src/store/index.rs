@@ -290,6 +290,11 @@ impl StateDirectory {
         for namespace in self.folders(std::slice::from_ref(&top)).ok()? {
             seen.push(self.witness(&Path::new(&top).join(namespace))?);
         }
+        // Without its account's key, no certificate can be renewed.
+        for digest in self.folders(&[layout::ACCOUNTS.to_owned()]).ok()? {
+            let Ok(place) = layout::document(&Key::AccountKey(digest)) else { continue };
+            seen.push(self.witness(&place.relative_path())?);
+        }
         Some(seen)
     }
 

@@ -7,7 +7,8 @@ use std::path::Path;
 use rustix::fs::{Access, AtFlags, FileType, Mode};
 use rustix::io::Errno;
 
-use super::folder::{Folder, io_error, not_a_folder};
+use super::folder::{Folder, Guard, io_error, not_a_folder, text};
+use super::set::guard;
 use crate::store::port::StoreError;
 use crate::trust::{TrustError, Trusted, Walk, owner_of};
 
@@ -67,8 +68,8 @@ pub(super) fn check_writable(folder: &Folder) -> Result<(), StoreError> {
         .map_err(|error| io_error(folder.path(), "write", error))
 }
 
-/// Whether all entries of a folder and below it belong to the state's owner and can be used by it;
-/// changes nothing, and reads no file.
+/// Whether all entries of a folder and below it belong to the state's owner, can be used by it, and
+/// are closed to others where they must be; changes nothing, and reads no file.
 pub(super) fn check_entries(folder: &Folder) -> Result<(), StoreError> {
     check_writable(folder)?;
     for name in folder.entries()? {
@@ -80,9 +81,18 @@ pub(super) fn check_entries(folder: &Folder) -> Result<(), StoreError> {
             return Err(folder.foreign(&folder.join(&name), found.st_uid));
         } else if kind == FileType::RegularFile && found.st_mode & 0o400 == 0 {
             return Err(io_error(&folder.join(&name), "open", Errno::ACCESS));
+        } else if kind == FileType::RegularFile && found.st_mode & 0o077 != 0 && is_private(&name) {
+            let mode = found.st_mode & 0o7777;
+            return Err(StoreError::TooOpen { path: text(&folder.join(&name)), mode });
         }
     }
     Ok(())
+}
+
+/// Whether a file of this name is refused when others may read it: not those of the operator.
+fn is_private(name: &str) -> bool {
+    let kinds = [".json", ".jsonl", ".pem", ".key", ".der", ".p12", ".jks"];
+    guard(name) != Guard::Public && kinds.iter().any(|kind| name.ends_with(kind))
 }
 
 /// Checks the free space for a run.

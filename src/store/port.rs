@@ -405,6 +405,28 @@ pub enum StoreError {
     },
 }
 
+/// What a run that writes does with a part of the state that cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DamageCourse {
+    /// A damaged document is renamed, and the certificate goes on without it.
+    SetAside,
+    /// A document of a newer certctl is left alone.
+    LeftToNewer,
+    /// The file or folder itself is not usable: permissions, or an entry of another type.
+    Unusable,
+}
+
+/// An entry of the state that has not the owner or the mode that it must have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WrongEntry {
+    /// It belongs to `owner`, not to `us`, in this state.
+    Owner { path: String, owner: u32, us: u32, state: String },
+    /// Other users may read or write it.
+    Mode { path: String },
+    /// The system denies this user to use it.
+    Denied { path: String },
+}
+
 /// Where a damaged file is now, if it was renamed.
 fn set_aside(path: &str, moved_to: &str) -> String {
     if path == moved_to { String::new() } else { format!("; kept as {moved_to}") }
@@ -418,6 +440,51 @@ impl StoreError {
             return false;
         };
         source.kind() == std::io::ErrorKind::PermissionDenied
+    }
+
+    /// What a run that writes does with what cannot be used.
+    pub fn course(&self) -> DamageCourse {
+        match self {
+            Self::Corrupt { .. } => DamageCourse::SetAside,
+            Self::Version { .. } => DamageCourse::LeftToNewer,
+            Self::Io { .. }
+            | Self::Name { .. }
+            | Self::NotPlain { .. }
+            | Self::TooLarge { .. }
+            | Self::TooOpen { .. }
+            | Self::ForeignOwner { .. }
+            | Self::Untrusted(_)
+            | Self::Conflict { .. }
+            | Self::Immutable { .. }
+            | Self::Locked { .. } => DamageCourse::Unusable,
+        }
+    }
+
+    /// The entry whose owner or mode is the reason.
+    pub fn wrong_entry(&self) -> Option<WrongEntry> {
+        match self {
+            Self::ForeignOwner { path, owner, us, state: Some(state) } => Some(WrongEntry::Owner {
+                path: path.clone(),
+                owner: *owner,
+                us: *us,
+                state: state.clone(),
+            }),
+            Self::TooOpen { path, .. } => Some(WrongEntry::Mode { path: path.clone() }),
+            Self::Io { path, .. } if self.is_denied() => {
+                Some(WrongEntry::Denied { path: path.clone() })
+            }
+            Self::Io { .. }
+            | Self::ForeignOwner { state: None, .. }
+            | Self::Corrupt { .. }
+            | Self::Version { .. }
+            | Self::Name { .. }
+            | Self::NotPlain { .. }
+            | Self::TooLarge { .. }
+            | Self::Untrusted(_)
+            | Self::Conflict { .. }
+            | Self::Immutable { .. }
+            | Self::Locked { .. } => None,
+        }
     }
 
     /// A damaged document that is still at `path`.

@@ -84,6 +84,11 @@ pub fn command_for_owner(path: &Path, user: u32, is_whole: bool) -> String {
     format!("{}chown {whole}{to} {}", sudo_typed(sudo()), quoted(path))
 }
 
+/// The command that closes a file or a folder to all but its owner.
+pub fn command_for_private(path: &Path) -> String {
+    format!("{}chmod go-rwx {}", sudo_typed(""), quoted(path))
+}
+
 /// What lets this process use what the system denied it: the command that puts right the entry on
 /// the way to `path` that has the wrong owner in a folder of ours, or a mode that shuts its own owner
 /// out. `None` where it is neither.

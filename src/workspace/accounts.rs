@@ -1,11 +1,15 @@
 //! Accounts at the CAs of Issuers.
 
+use std::collections::BTreeSet;
+
 use super::open::Workspace;
 use super::run::{Job, RunError};
 use crate::controller::{EffectError, Snapshot};
+use crate::engine::inputs::account_id;
 use crate::engine::ports::StoreError;
 use crate::engine::{AccountRequest, Ending, Goal, Task};
-use crate::resource::{Account, Issuer};
+use crate::resource::{Account, AccountIdentity, AccountStep, Issuer};
+use crate::store::Records;
 
 /// The result for one account.
 pub type Settled = Result<Result<Account, EffectError>, StoreError>;
@@ -23,11 +27,44 @@ impl Workspace {
             for issuer in issuers {
                 let task = Task { goal: Goal::Account(request), ..self.issuer_task(issuer) };
                 let reached = self.reach(world, &task).await;
-                settled.push(reached.map(|(ending, snapshot)| came_to(ending, &snapshot)));
+                let mut done = reached.map(|(ending, snapshot)| came_to(ending, &snapshot));
+                // An account that is known already was settled without its key.
+                if let (AccountRequest::Registered, Ok(Ok(_))) = (request, &done)
+                    && let Err(error) = world.check_account_key(&task).await
+                {
+                    done = Ok(Err(error));
+                }
+                settled.push(done);
             }
             settled
         })
         .await
+    }
+}
+
+impl Workspace {
+    /// The issuers of these tasks whose account is registered and has lost its key, each account
+    /// once.
+    pub async fn lost_account_keys<'t>(
+        &self,
+        tasks: &'t [Task],
+    ) -> Result<Vec<&'t Issuer>, StoreError> {
+        let records = Records::new(&self.state);
+        let (mut seen, mut lost) = (BTreeSet::new(), Vec::new());
+        for issuer in tasks.iter().map(|task| &*task.issuer) {
+            let id = account_id(&AccountIdentity::of(issuer));
+            if !seen.insert(id.clone()) {
+                continue;
+            }
+            let account = records.account(&id).await?.map(|known| known.value);
+            let is_used = account.is_some_and(|account| {
+                account.url.is_some() && account.next_step != AccountStep::Deactivated
+            });
+            if is_used && records.account_key(&id).await?.is_none() {
+                lost.push(issuer);
+            }
+        }
+        Ok(lost)
     }
 }
 

@@ -9,10 +9,11 @@ use super::selection::{Targets, issuer_of};
 use super::settings::Settings;
 use super::target::{NameTarget, TargetError};
 use crate::controller::revocation;
-use crate::engine::ports::StoreError;
+use crate::engine::ports::{Store as _, StoreError};
 use crate::engine::{live_files, published_pair};
 use crate::resource::{
-    Certificate, Issuer, LeafFacts, NamespacedName, RenewalInformation, Revocation, SecretFiles,
+    Certificate, DataLink, Issuer, LeafFacts, NamespacedName, RenewalInformation, Revocation,
+    SecretFiles,
 };
 use crate::store::{OpenMode, StateDirectory};
 
@@ -125,10 +126,15 @@ impl Owners {
         self.owners.iter().find(|owner| owner.secret == *secret)
     }
 
-    /// The files of a Secret, if it was published.
+    /// The files of a Secret, if it was published: those that servers open, also where copies would
+    /// be better; without links to any, those that a run makes live again.
     pub async fn files(&self, secret: &NamespacedName) -> Result<Option<SecretFiles>, StoreError> {
         match &self.known {
             Some((workspace, _)) => {
+                let links = workspace.state().links(secret).await?;
+                if let DataLink::Set(_) = links.data {
+                    return workspace.state().published(secret).await;
+                }
                 let mut records = workspace.records().iter();
                 let record = records.find(|(name, record)| {
                     name.namespace == secret.namespace && record.secret_name == secret.name

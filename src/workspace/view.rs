@@ -9,7 +9,8 @@ use jiff::Timestamp;
 
 use crate::controller::alert::Overdue;
 use crate::controller::{deploy, revocation, rollback};
-use crate::engine::ports::StoreError;
+pub use crate::engine::ports::DamageCourse;
+use crate::engine::ports::{StoreError, WrongEntry};
 use crate::manifest::{Diagnostic, UNREAD};
 use crate::resource::{
     Account, Certificate, CertificateRecord, CertificateRequest, CertificateSpec, ConditionType,
@@ -74,37 +75,18 @@ pub struct Damage {
     /// The file, and why.
     pub message: String,
     pub course: DamageCourse,
-}
-
-/// What a run that writes does with it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DamageCourse {
-    /// A damaged document is renamed, and the certificate goes on without it.
-    SetAside,
-    /// A document of a newer certctl is left alone.
-    LeftToNewer,
-    /// The file or folder itself is not usable: permissions, or an entry of another type.
-    Unusable,
+    /// The entry of the state whose owner or mode is the reason.
+    pub entry: Option<Box<WrongEntry>>,
 }
 
 impl Damage {
     /// The damage that this error reports.
     pub fn of(error: &StoreError) -> Self {
-        let course = match error {
-            StoreError::Corrupt { .. } => DamageCourse::SetAside,
-            StoreError::Version { .. } => DamageCourse::LeftToNewer,
-            StoreError::Io { .. }
-            | StoreError::Name { .. }
-            | StoreError::NotPlain { .. }
-            | StoreError::TooLarge { .. }
-            | StoreError::TooOpen { .. }
-            | StoreError::ForeignOwner { .. }
-            | StoreError::Untrusted(_)
-            | StoreError::Conflict { .. }
-            | StoreError::Immutable { .. }
-            | StoreError::Locked { .. } => DamageCourse::Unusable,
-        };
-        Self { message: error.to_string(), course }
+        Self {
+            message: error.to_string(),
+            course: error.course(),
+            entry: error.wrong_entry().map(Box::new),
+        }
     }
 }
 

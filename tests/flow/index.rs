@@ -415,10 +415,10 @@ const CHANGES: &[Change] = &[
     ("a chain is edited", "FILES DAMAGED", |twin| {
         replace_unseen(&twin.live("web", "tls.crt"), "MII", "MIJ");
     }),
-    ("a key is that of another", "PENDING", |twin| {
+    ("a key is that of another", "FILES DAMAGED", |twin| {
         fs::copy(twin.live("out", "tls.key"), twin.live("web", "tls.key")).unwrap();
     }),
-    ("a key is gone", "PENDING", |twin| {
+    ("a key is gone", "FILES DAMAGED", |twin| {
         fs::remove_file(twin.live("web", "tls.key")).unwrap();
     }),
     ("the set is of a newer certctl", "STATE DAMAGED", |twin| {

@@ -137,3 +137,27 @@ fn a_server_that_shows_no_certificate_leads_to_a_command_that_asks_it() {
     let again = "  try: the same command without --offline\n";
     world.run(&["inspect", "127.0.0.1:1", "--offline"]).ends_in(2).says(again);
 }
+
+#[test]
+fn the_key_that_servers_open_is_compared_though_there_is_a_copy_of_the_right_one() {
+    let output = |world: &World| world.path("out").display().to_string();
+    let world = World::start();
+    let web = CertificateYaml::new("web").annotation("certctl.io/output-dir", &output(&world));
+    world.prepare(&[web, CertificateYaml::new("mail")]);
+    world.issue().ends_in(0);
+    let file = |name: &str| {
+        let path = world.path(&format!("state/secrets/default/{name}"));
+        std::fs::canonicalize(path).unwrap()
+    };
+    let (key, foreign) = (file("web-tls/tls.key"), file("mail-tls/tls.key"));
+    std::fs::copy(&foreign, &key).unwrap();
+    let shown = json(&world.run(&["inspect", "web", "-o", "json", "--offline"]).ends_in(0));
+    assert_eq!(shown["privateKey"], "doesNotMatch", "{shown}");
+    world.run(&["inspect", "web", "--offline", "--exit-code"]).ends_in(8);
+    let page = world.run(&["inspect", "web", "--offline"]).ends_in(0).stdout;
+    assert!(page.contains("Private key: does not match"), "{page}");
+    // The copy brings the right one back.
+    world.issue().ends_in(0);
+    let shown = json(&world.run(&["inspect", "web", "-o", "json", "--offline"]).ends_in(0));
+    assert_eq!(shown["privateKey"], "matches", "{shown}");
+}

@@ -432,13 +432,51 @@ fn a_key_comes_back_from_an_output_and_without_a_copy_by_an_order() {
         fs::remove_file(set.join("tls.crt")).unwrap();
         fs::remove_file(set.join("tls.key")).unwrap();
         let status = world.run(&["status"]).stdout;
-        assert_eq!(status.contains("FILES DAMAGED"), output, "{status}");
+        assert!(status.contains("FILES DAMAGED"), "{status}");
+        assert_eq!(status.contains("repair: next run"), output, "{status}");
+        let page = world.run(&["status", "web"]).ends_in(0).stdout;
+        let what = if output {
+            "restores this without an order"
+        } else {
+            "tls.crt is missing, and there is no copy; the next run orders another key and certificate"
+        };
+        let command = "certctl issue web";
+        assert!(page.contains(what) && page.contains(command), "{page}");
         assert!(!is_ready(&world));
         let found = world.run(&["doctor"]).stdout;
-        assert!(found.contains("not READY: web"), "{found}");
+        let words = "not READY, files or links damaged: web";
+        assert!(found.contains(words) && found.contains(command), "{found}");
         world.issue().ends_in(0);
         assert_eq!(world.sent(RequestKind::NewOrder), orders);
         assert_eq!(world.state().published("web") == live, output);
         assert!(is_ready(&world));
+    }
+}
+
+#[test]
+fn a_lost_key_is_shown_as_damage_with_the_command_that_replaces_it() {
+    for (content, what) in [
+        (None, "tls.key is missing, and there is no copy"),
+        (Some("no key"), "tls.key is damaged, or not the key of tls.crt, and there is no copy"),
+    ] {
+        let world = World::prepared(&[CertificateYaml::new("web")]);
+        world.issue().ends_in(0);
+        let key = fs::canonicalize(folder(&world, "web").join("tls.key")).unwrap();
+        match content {
+            None => fs::remove_file(&key).unwrap(),
+            Some(text) => atomic::write(&key, text.as_bytes(), 0o600).unwrap(),
+        }
+        let page = world.run(&["status", "web"]).ends_in(0).stdout;
+        assert!(page.contains(&format!("FILES DAMAGED - {what}")), "{page}");
+        let line = page.lines().find(|line| line.contains("certctl issue web")).unwrap();
+        assert!(line.ends_with("(order another key and certificate)"), "{page}");
+        let list = world.run(&["status", "--exit-code"]).ends_in(8).stdout;
+        assert!(list.contains("FILES DAMAGED"), "{list}");
+        let start = world.run(&[]).stdout;
+        assert!(start.contains("try: certctl issue web"), "{start}");
+        let found = world.run(&["doctor", "--offline"]).stdout;
+        assert!(found.contains("certctl issue web") && !found.contains("status web"), "{found}");
+        world.issue().ends_in(0);
+        world.run(&["status", "--exit-code"]).ends_in(0);
     }
 }

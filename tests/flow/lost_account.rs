@@ -225,3 +225,30 @@ fn an_account_key_that_is_gone_or_damaged_is_found_and_another_secret_gives_anot
         world.state().published("web");
     }
 }
+
+#[test]
+fn a_lost_key_is_said_before_a_renewal_needs_it() {
+    let world = with_an_account();
+    world.issue().ends_in(0);
+    let mut folders = fs::read_dir(world.state().path("accounts")).unwrap();
+    let found = folders.find_map(|one| Some(one.unwrap().path()).filter(|path| path.is_dir()));
+    let key = found.unwrap().join("key.pem");
+    let kept = fs::read(&key).unwrap();
+    fs::remove_file(&key).unwrap();
+    let requests = world.ca.requests();
+    let backup = "key.pem in the state from a backup; without one, name another secret";
+    let old = "stays at the CA, unused";
+    let run = world.run(&["account", "register", "ca"]).ends_in(3).says(backup).says(old);
+    run.says("  try: certctl check acme ca\n");
+    let shown = world.run(&["account", "show", "ca"]).ends_in(0).says(backup).says(old);
+    assert!(shown.stdout.contains("State: registered; its key is lost\n"), "{}", shown.stdout);
+    shown.says("  try: certctl check acme ca\n");
+    // Nothing is due: a warning, once a day in a run without a terminal.
+    world.issue().ends_in(0).says("warning: the key of the account of ca is lost").says(backup);
+    assert_eq!(world.ca.requests(), requests);
+    world.run(&["issue", "-q"]).ends_in(0);
+    atomic::write(&key, &kept, 0o600).unwrap();
+    world.run(&["account", "register", "ca"]).ends_in(0);
+    world.issue().says_nothing();
+    world.run(&["renew", "web"]).ends_in(0);
+}

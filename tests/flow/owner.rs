@@ -416,3 +416,21 @@ fn validate_of_another_user_does_not_take_the_folder_of_an_output() {
         "{shown} belongs to user {OWNER}: where that user runs certctl, it stays as it is"
     ));
 }
+
+#[test]
+fn a_document_of_root_that_others_can_read_leads_to_one_line_with_owner_and_mode() {
+    let Some(world) = world() else { return };
+    hook(&world, "");
+    world.issue().ends_in(0);
+    let path = world.state().path("certificates/default/web/status.json");
+    chown(&path, Some(0), Some(0)).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+    let line = format!("chown {OWNER} {0} && chmod go-rwx {0}", path.display());
+    for words in [&["status", "web"][..], &["doctor", "--offline"], &["plan"], &["issue"]] {
+        let run = world.run(words).ends_in(7);
+        let said = format!("{}{}", run.stdout, run.stderr);
+        assert!(said.contains(&line), "{words:?}: {said}");
+    }
+    in_a_shell(&line);
+    world.run(&["status", "--exit-code"]).ends_in(0);
+}

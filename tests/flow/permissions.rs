@@ -1,5 +1,7 @@
 //! Only its owner can access what certctl writes, regardless of the umask.
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
 
 use crate::support::{CertificateYaml, Entry, World, finish};
@@ -21,5 +23,25 @@ fn everything_is_private_even_with_an_open_umask() {
             Entry::Link(target) => target.is_relative(),
         };
         assert!(is_private, "{}: {entry:?}", path.display());
+    }
+}
+
+#[test]
+fn a_document_that_others_can_read_leads_to_the_command_that_closes_it() {
+    for file in ["status.json", "requests/1.json", "orders/1-1.json"] {
+        let world = World::prepared(&[CertificateYaml::new("web")]);
+        world.issue().ends_in(0);
+        let path = world.state().path(&format!("certificates/default/web/{file}"));
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+        let line = format!("chmod go-rwx {}", path.display());
+        for words in [&["status", "web"][..], &["doctor", "--offline"], &["plan"], &["issue"]] {
+            let run = world.run(words).ends_in(7);
+            let said = format!("{}{}", run.stdout, run.stderr);
+            assert!(said.contains(&line), "{words:?}: {said}");
+            assert!(!said.contains("remove it"), "{words:?}: {said}");
+        }
+        assert!(Command::new("/bin/sh").args(["-c", &line]).status().unwrap().success());
+        world.run(&["status", "--exit-code"]).ends_in(0);
+        world.issue().says_nothing();
     }
 }

@@ -79,6 +79,49 @@ fn the_revision_before_is_live_again_until_it_is_renewed() {
 }
 
 #[test]
+fn a_lost_record_goes_on_from_the_revisions_that_exist() {
+    let (world, [first, second]) = renewed(&CertificateYaml::new("web"));
+    let path = world.state().path("certificates/default/web/status.json");
+    let live = world.state().path("secrets/default/web-tls/..data");
+    let requests = world.ca.requests();
+    let losses: [&dyn Fn(); 3] = [
+        &|| fs::remove_file(&path).unwrap(),
+        &|| {
+            world.write("state/certificates/default/web/status.json", "{");
+            world.issue().ends_in(7);
+        },
+        &|| {
+            fs::remove_file(&path).unwrap();
+            fs::remove_file(&live).unwrap();
+        },
+    ];
+    for lose in losses {
+        lose();
+        let page = world.run(&["status", "web"]).stdout;
+        assert!(page.contains("revision 2, valid from"), "{page}");
+        world.issue().ends_in(0);
+        assert_eq!((revision(&world), world.state().published("web")), (Some(2), second.clone()));
+        world.issue().says_nothing();
+        let page = world.run(&["describe", "web"]).ends_in(0).stdout;
+        for line in ["CertificateRequest:\n  Name: web-2\n", "Order:\n  Name: web-2-1\n"] {
+            assert!(page.contains(line), "{line}: {page}");
+        }
+    }
+    assert_eq!(world.ca.requests(), requests);
+    world.run(&["rollback", "web"]).ends_in(0).says("from revision 2 to revision 1");
+    assert_eq!(world.state().published("web"), first);
+
+    // The rollback is known without its record, and so is the newest number.
+    fs::remove_file(&path).unwrap();
+    world.issue().ends_in(0).says("adopted again as revision 1: there was no record of them");
+    assert_eq!((revision(&world), world.state().published("web")), (Some(1), first));
+    world.issue().says_nothing();
+    assert_eq!(world.ca.requests(), requests);
+    world.run(&["renew", "web"]).ends_in(0);
+    assert_eq!(revision(&world), Some(3));
+}
+
+#[test]
 fn the_revision_before_is_kept_when_the_live_one_is_written_in_other_formats() {
     let (world, [first, second]) = renewed(&CertificateYaml::new("web"));
     let stores = |password: &str| {

@@ -2,20 +2,24 @@
 
 use std::fs;
 use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
+use nix::unistd::User;
 use rustix::fs::{Access, AtFlags, CWD};
 
 use super::finding::Finding;
 use crate::cli::count::count;
+use crate::cli::environment::SYSTEM_STATE;
 use crate::cli::error::command_for_entry;
 use crate::cli::folders;
 use crate::cli::shell::Shell;
+use crate::cli::timer::user_of_service;
 use crate::engine::ports::StoreError;
 use crate::manifest::{self, Diagnostic, Loaded};
 use crate::resource::Obstacle;
 use crate::store::{OpenMode, StateDirectory};
-use crate::trust::{command_for_reading, quoted};
+use crate::trust::{command_for_owner, command_for_reading, quoted, user_name};
 
 /// The folder of manifests, and `config.toml` in it.
 pub(super) fn config(shell: &Shell) -> Vec<Finding> {
@@ -107,12 +111,39 @@ pub(super) fn state(shell: &Shell) -> Finding {
         Ok(state) => state.path,
         Err(error) => return Finding::wrong("state", Obstacle::new(error)),
     };
+    if path == Path::new(SYSTEM_STATE)
+        && let Some((user, is_enabled)) = user_of_service(Path::new("/"))
+        && let Some(user) = User::from_name(&user).ok().flatten()
+        && let Some(found) = of_another(&path, &user, is_enabled)
+    {
+        return found;
+    }
     let opened = StateDirectory::open(&path, OpenMode::ReadOnly);
     match opened.and_then(|state| state.check_entries()) {
         Ok(()) if path.exists() => Finding::well("state", path.display()),
         Ok(()) => absent(shell, &path),
         Err(error) => refused(shell, &error),
     }
+}
+
+/// A state, or a part of it, that does not belong to the user of the scheduled runs.
+fn of_another(path: &Path, user: &User, is_scheduled: bool) -> Option<Finding> {
+    let wanted = user.uid.as_raw();
+    let is_foreign = |found: &fs::Metadata| found.uid() != wanted;
+    let owner = fs::symlink_metadata(path).ok().filter(is_foreign)?.uid();
+    let obstacle = Obstacle::new(format_args!(
+        "{} belongs to user {}; certctl.service runs as {}, which cannot use it",
+        path.display(),
+        user_name(owner),
+        user.name
+    ));
+    let obstacle = obstacle.command(command_for_owner(path, wanted, true));
+    Some(if is_scheduled {
+        Finding::wrong("state", obstacle)
+    } else {
+        // Something else may run certctl here.
+        Finding::warning("state", obstacle)
+    })
 }
 
 /// A state that is not there: the first run makes it, where it can.
@@ -136,7 +167,7 @@ fn absent(shell: &Shell, path: &Path) -> Finding {
 
 fn refused(shell: &Shell, error: &StoreError) -> Finding {
     let found = Obstacle::new(error);
-    if let Some(remedy) = command_for_entry(error) {
+    if let Some(remedy) = error.wrong_entry().as_ref().and_then(command_for_entry) {
         let is_command = remedy.look.is_none();
         let found =
             if is_command { found.command(remedy.line) } else { found.advice(remedy.to_string()) };
@@ -147,10 +178,6 @@ fn refused(shell: &Shell, error: &StoreError) -> Finding {
         StoreError::ForeignOwner { us: 0, .. } => Finding::wrong("state", found),
         StoreError::ForeignOwner { .. } => {
             Finding::wrong("state", found.command(folders::as_root(shell, DOCTOR)))
-        }
-        StoreError::TooOpen { path, .. } => {
-            let path = quoted(Path::new(path));
-            Finding::wrong("state", found.command(format!("chmod go-rwx {path}")))
         }
         StoreError::Untrusted(why) => Finding::wrong(
             "state",
@@ -168,6 +195,7 @@ fn refused(shell: &Shell, error: &StoreError) -> Finding {
         | StoreError::Name { .. }
         | StoreError::NotPlain { .. }
         | StoreError::TooLarge { .. }
+        | StoreError::TooOpen { .. }
         | StoreError::Conflict { .. }
         | StoreError::Immutable { .. }
         | StoreError::Locked { .. } => Finding::wrong("state", found),
@@ -175,3 +203,35 @@ fn refused(shell: &Shell, error: &StoreError) -> Finding {
 }
 
 const DOCTOR: &str = " doctor";
+
+#[cfg(test)]
+mod tests {
+    use super::super::finding::Verdict;
+    use super::*;
+    use crate::resource::Fix;
+
+    #[test]
+    fn a_state_that_is_not_of_the_user_of_the_service_is_given_to_it() {
+        let scratch = tempfile::tempdir().unwrap();
+        let state = scratch.path();
+        let owner = fs::metadata(state).unwrap().uid();
+        let own = User::from_uid(owner.into()).unwrap().unwrap();
+        assert_eq!(of_another(state, &own, true), None);
+        assert_eq!(of_another(&state.join("missing"), &own, true), None);
+        let other = if owner == 0 { "daemon" } else { "root" };
+        let other = User::from_name(other).unwrap().unwrap();
+        for (is_scheduled, verdict) in [(true, Verdict::Wrong), (false, Verdict::Warning)] {
+            let found = of_another(state, &other, is_scheduled).unwrap();
+            let fact = format!(
+                "{} belongs to user {}; certctl.service runs as {}, which cannot use it",
+                state.display(),
+                own.name,
+                other.name
+            );
+            assert_eq!((found.verdict, found.fact), (verdict, fact));
+            let Some(Fix::Command(line)) = found.remedy else { panic!("no command") };
+            let expected = format!("chown -R {}:", other.name);
+            assert!(line.contains(&expected) && line.ends_with(state.to_str().unwrap()), "{line}");
+        }
+    }
+}

@@ -237,6 +237,8 @@ pub(super) struct Certificates {
     damaged: Vec<String>,
     /// Those of them that the next run continues.
     set_aside: Vec<String>,
+    /// Those whose files or links the next run restores or replaces.
+    files: Vec<String>,
     /// What else `status` shows as not well.
     other: Vec<String>,
 }
@@ -257,16 +259,14 @@ impl Certificates {
                 &mut self.set_aside
             }
             Verdict::Damaged => &mut self.damaged,
+            Verdict::LinksMissing | Verdict::FilesDamaged => &mut self.files,
             Verdict::Invalid
             | Verdict::NoManifest
             | Verdict::Revoked
-            | Verdict::LinksMissing
-            | Verdict::FilesDamaged
             | Verdict::Deferred
             | Verdict::Failed
             | Verdict::Waiting
             | Verdict::PendingDeploy => &mut self.other,
-            Verdict::Pending if view.has_lost_its_pair() => &mut self.other,
             Verdict::Issuing | Verdict::Renewing | Verdict::Ready | Verdict::Pending => return,
         };
         wrong.push(short(&view.key));
@@ -284,6 +284,7 @@ impl Certificates {
             (&self.damaged, "state damaged:", "status", true),
             (&self.expired, "expired:", "status", true),
             (&self.overdue, "overdue for renewal:", "status", true),
+            (&self.files, "not READY, files or links damaged:", "issue", false),
             (&self.other, "not READY:", "status", false),
         ];
         let rows = rows.into_iter().skip(if is_closed { 2 } else { 0 });

@@ -21,6 +21,7 @@ use super::hint::Hint;
 use super::issue::{nothing_found, print_orphans};
 use super::message::Level;
 use super::output::escape;
+use super::report::short;
 use super::run::on_one_thread;
 use super::shell::Shell;
 use super::status::Scene;
@@ -28,8 +29,9 @@ use super::targets::{request, targets};
 use super::verb::VerbArgs;
 use super::verbs::Example;
 use crate::engine::Task;
+use crate::engine::ports::{DamageCourse, StoreError};
 use crate::manifest::{self, Diagnostic};
-use crate::resource::FailureClass;
+use crate::resource::{FailureClass, NamespacedName};
 use crate::workspace::plan::{Item, Plan};
 use crate::workspace::{Request, Scope, Workspace};
 
@@ -105,7 +107,9 @@ pub(crate) fn plan(args: &PlanArgs, shell: &mut Shell) -> Result<ExitCode, CliEr
                 document::text(&Items { items: &items }, format)?
             }
             Format::Name => render::names(&items),
-            Format::Text | Format::Wide | Format::Prometheus => render::page(&items, &scene),
+            Format::Text | Format::Wide | Format::Prometheus => {
+                render::page(&items, damaged.len(), &scene)
+            }
         };
         shell.output.data(&text)?;
         for one in unmet.iter().chain(&later).chain(&manifest::placeholders(loaded)) {
@@ -115,10 +119,7 @@ pub(crate) fn plan(args: &PlanArgs, shell: &mut Shell) -> Result<ExitCode, CliEr
             doctor::print_finding(shell, finding);
         }
         for (name, of) in &damaged {
-            let message = format!("{name}: {}", escape(&of.to_string()));
-            let error = CliError::new(ExitCode::State, message);
-            let hint = command_for_entry(of).map(|remedy| Hint::Text(remedy.to_string()));
-            shell.output.print(&CliError { hint, ..error }.to_message());
+            shell.output.print(&unusable(name, of).to_message());
         }
         let unread = damaged.iter().map(|_| exit::Ending::Failed(FailureClass::State));
         let is_broken =
@@ -127,4 +128,20 @@ pub(crate) fn plan(args: &PlanArgs, shell: &mut Shell) -> Result<ExitCode, CliEr
         let changes = items.iter().filter(|item| item.changes()).map(|_| exit::Ending::Changed);
         Ok(exit::of_run(changes.chain(unread).chain(broken), shell.global.exit_code))
     })
+}
+
+/// That the state of a certificate cannot be read, with the command that helps.
+fn unusable(name: &NamespacedName, why: &StoreError) -> CliError {
+    let message = format!("{name}: {}", escape(&why.to_string()));
+    let remedy = why.wrong_entry().as_ref().and_then(command_for_entry);
+    let hint = match (remedy, why.course()) {
+        (Some(remedy), _) => Some(Hint::Text(remedy.to_string())),
+        (None, DamageCourse::SetAside) => {
+            Some(Hint::Command(format!("certctl issue {}", short(name))))
+        }
+        (None, DamageCourse::LeftToNewer | DamageCourse::Unusable) => {
+            Some(Hint::Command(format!("certctl status {}", short(name))))
+        }
+    };
+    CliError { hint, ..CliError::new(ExitCode::State, message) }
 }

@@ -23,12 +23,12 @@ pub(super) fn names(items: &[Item]) -> String {
 /// So many certificates each have a line, and so many of those that are due a block.
 const FEW: usize = 10;
 
-/// The table, a block for each certificate that is due, and the sum. Of many certificates only what
-/// will happen, unless it is to be wide.
-pub(super) fn page(items: &[Item], scene: &Scene) -> String {
+/// The table, a block for each certificate that is due, and the sum, with those whose state is
+/// `damaged`. Of many certificates only what will happen, unless it is to be wide.
+pub(super) fn page(items: &[Item], damaged: usize, scene: &Scene) -> String {
     let Scene { now, color, .. } = *scene;
     let everything = scene.format == Format::Wide;
-    if items.is_empty() {
+    if items.is_empty() && damaged == 0 {
         return String::new();
     }
     let due = items
@@ -51,7 +51,7 @@ pub(super) fn page(items: &[Item], scene: &Scene) -> String {
     if !text.is_empty() {
         text.push('\n');
     }
-    text.push_str(&sum(items));
+    text.push_str(&sum(items, damaged));
     if listed.len() < items.len() || (described.is_empty() && listed.len() > FEW) {
         let plan = scene.typed.command("certctl plan NAME");
         text.push_str(&["one of them in detail: ", &plan, "; all: -o wide\n"].concat());
@@ -211,7 +211,7 @@ fn by_solver(item: &Item) -> Vec<(String, Vec<&str>)> {
     groups
 }
 
-fn sum(items: &[Item]) -> String {
+fn sum(items: &[Item], damaged: usize) -> String {
     let is_revoked = |item: &&Item| item.is_revoked_for_good();
     let revoked = items.iter().filter(is_revoked).count();
     let unchanged = |item: &&Item| item.action == Action::Nothing && !is_revoked(item);
@@ -229,7 +229,11 @@ fn sum(items: &[Item]) -> String {
     ]
     .into_iter()
     .map(|(action, label)| (count(action), label))
-    .chain([(revoked, "revoked and not replaced"), (unchanged, "unchanged")])
+    .chain([
+        (revoked, "revoked and not replaced"),
+        (unchanged, "unchanged"),
+        (damaged, "with damaged state"),
+    ])
     .filter(|(count, _)| *count > 0)
     .map(|(count, label)| format!("{count} {label}"))
     .collect();

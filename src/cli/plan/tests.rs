@@ -130,9 +130,9 @@ prod/late: renew
 
 1 to renew, 1 to issue, 1 to deploy, 1 waiting, 1 unchanged
 ";
-    let text = page(&items(), &scene(Format::Text));
+    let text = page(&items(), 0, &scene(Format::Text));
     assert_eq!(text, expected, "\n{text}");
-    assert_eq!(page(&[], &scene(Format::Text)), "");
+    assert_eq!(page(&[], 0, &scene(Format::Text)), "");
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn of_many_certificates_what_will_happen_is_listed() {
     let text = |due_ones: usize, everything| {
         let items: Vec<Item> =
             (0..2000 - due_ones).map(idle).chain((0..due_ones).map(due)).collect();
-        page(&items, &scene(if everything { Format::Wide } else { Format::Text }))
+        page(&items, 0, &scene(if everything { Format::Wide } else { Format::Text }))
     };
     let hint = "one of them in detail: certctl plan NAME; all: -o wide\n";
     assert_eq!(text(0, false), format!("2000 unchanged\n{hint}"));

@@ -55,8 +55,9 @@ pub(crate) fn of_failure(
     let is_of_order = failure.since.is_some() && !failure.is_server_error();
     let of_order = is_of_order.then(|| advice::of_unreachable_order(&subject));
     let of_request = at_the_ca.and_then(|failed| advice::of_request(failed, &subject));
-    let advice = of_request.or(of_order).or_else(|| advice::of_class(failure.class, &subject));
-    found.advise(advice);
+    let of_damage = evidence.damage.and_then(|course| advice::of_damage(course, &subject));
+    let advice = of_request.or(of_order).or(of_damage);
+    found.advise(advice.or_else(|| advice::of_class(failure.class, &subject)));
     let is_of_issuer =
         failure.doing == Doing::RegisterAccount && failure.class == FailureClass::Precondition;
     if found.commands.is_empty() && (at_the_ca.is_some() || is_of_issuer) {

@@ -4,6 +4,7 @@ use super::scene::Scene;
 use super::upcoming::{Step, Upcoming};
 use super::verdict::Verdict;
 use crate::cli::advice;
+use crate::cli::error::command_for_entry;
 use crate::cli::hint::Hint;
 use crate::cli::output::escape;
 use crate::cli::report::short;
@@ -34,7 +35,11 @@ impl Remedy {
                 vec![(certctl(&format!("renew {name}")), "replace it")]
             }
             Verdict::LinksMissing | Verdict::FilesDamaged => {
-                vec![(certctl(&format!("issue {name}")), "restore its files, without an order")]
+                let what = match view.links {
+                    Some(_) => "restore its files, without an order",
+                    None => "order another key and certificate",
+                };
+                vec![(certctl(&format!("issue {name}")), what)]
             }
             Verdict::PendingDeploy => deploy(&name, scene),
             Verdict::Waiting => check_of(view).into_iter().collect(),
@@ -57,6 +62,10 @@ fn certctl(verb: &str) -> Hint {
 }
 
 fn damaged(view: &CertificateView, name: &str) -> Vec<Known> {
+    let entry = view.damage.as_ref().and_then(|damage| damage.entry.as_deref());
+    if let Some(remedy) = entry.and_then(command_for_entry).filter(|found| found.look.is_none()) {
+        return vec![(Hint::Shell(remedy.line), "let certctl use this file")];
+    }
     match view.damage.as_ref().map(|damage| damage.course) {
         Some(DamageCourse::SetAside) if view.certificate.is_some() => {
             vec![(certctl(&format!("issue {name}")), "set the damaged file aside now")]

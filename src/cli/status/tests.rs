@@ -182,7 +182,11 @@ fn overdue() -> CertificateView {
 fn damaged() -> CertificateView {
     let damage = "/var/lib/certctl/certificates/default/web/status.json: cannot be read (EOF)";
     CertificateView {
-        damage: Some(Damage { message: damage.to_owned(), course: DamageCourse::SetAside }),
+        damage: Some(Damage {
+            message: damage.to_owned(),
+            course: DamageCourse::SetAside,
+            entry: None,
+        }),
         ..CertificateView::unknown(NamespacedName::new("default", "web"))
     }
 }
@@ -207,7 +211,7 @@ fn golden(name: &str, text: &str) {
 #[test]
 fn the_table_has_one_line_per_certificate() {
     let mut views = vec![ready(), issuing(), failed(), refused(), broken(), revoked(), deferred()];
-    views.extend([waiting(), overdue(), damaged(), nameless()]);
+    views.extend(vec![waiting(), overdue(), damaged(), nameless()]);
     golden("overview.txt", &certificates(&views, Extent::Line, &scene(Format::Text)).unwrap());
     golden("overview-wide.txt", &certificates(&views, Extent::Line, &scene(Format::Wide)).unwrap());
     let width = Some(Width { columns: 100, utf8: true });
@@ -351,7 +355,7 @@ fn only_a_run_waits_for_a_slot() {
 
 #[test]
 fn machines_read_objects_of_cert_manager() {
-    let views = [ready(), issuing(), failed(), no_manifest()];
+    let views = vec![ready(), issuing(), failed(), no_manifest()];
     let mut documents = certificates(&views, Extent::Line, &scene(Format::Yaml)).unwrap();
     for noun in [Noun::CertificateRequest, Noun::Order, Noun::Challenge] {
         documents += "---\n";

@@ -11,7 +11,8 @@
 //! | a retry, at its time | an issuance waits |
 //! | a retry, a renewal or an issuance by the next run | an issuance is open, or the last attempt failed |
 //! | its replacement, by the next run | it is revoked |
-//! | its repair, by the next run | its links or files are missing or damaged |
+//! | its repair, by the next run | its links or files are missing or damaged, and there are copies |
+//! | its issuance, by the next run | key or certificate is missing or damaged, and there is no copy |
 //! | its deployment, at its time or by the next run | it is issued and not deployed |
 //! | its issuance, by the next run | its manifest asks for another one |
 //! | nothing | renewal is disabled |
@@ -94,6 +95,7 @@ impl Upcoming {
         }
         match verdict {
             Verdict::Revoked => return Self::NextRun(Step::Issuance),
+            Verdict::FilesDamaged if view.links.is_none() => return Self::NextRun(Step::Issuance),
             Verdict::LinksMissing | Verdict::FilesDamaged => return Self::NextRun(Step::Repair),
             Verdict::PendingDeploy => {
                 let at = view.next_deployment().filter(|at| *at > now);

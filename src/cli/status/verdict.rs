@@ -10,12 +10,13 @@
 //! | NO MANIFEST | the state knows it, no manifest does |
 //! | EXPIRED | the certificate in place is past its end |
 //! | LINKS MISSING | the files are in place, and the links by which servers reach them are not |
-//! | FILES DAMAGED | files that servers read are missing or not as they were published |
+//! | FILES DAMAGED | files that servers read are missing or not as they were published, and there are copies |
 //! | OVERDUE | more than a tenth of the time from its renewal to its end has gone, whatever the reason |
 //! | ISSUING, RENEWING | a process issues it, without or with a certificate that works |
 //! | DEFERRED | an issuance has begun, and waits as the CA's Retry-After or a limit of the CA says |
 //! | FAILED | the last attempt failed |
 //! | WAITING | its order waits for validation or the CA, and no process works on it |
+//! | FILES DAMAGED | its key or certificate is missing or unusable, and there is no copy |
 //! | PENDING DEPLOY | it is issued, and an output or a hook failed or has not run yet, or the output is gone |
 //! | READY | the Ready condition holds |
 //! | PENDING | something must be issued, and nothing has been tried |
@@ -27,7 +28,7 @@ use super::scene::Scene;
 use crate::cli::output::{Paint, escape};
 use crate::cli::report::{Findings, Style, of_failure, problem_of, short};
 use crate::engine::Evidence;
-use crate::resource::{Cause, ConditionType, Doing, Failure, Order, Remedy, Revocation};
+use crate::resource::{Cause, ConditionType, Doing, Failure, Order, Reason, Remedy, Revocation};
 use crate::workspace::view::{CertificateView, Damage, DamageCourse, Mistake};
 
 /// The word.
@@ -85,6 +86,8 @@ impl Verdict {
             Self::Failed
         } else if view.order_moved_at().is_some() {
             Self::Waiting
+        } else if view.has_lost_its_pair() {
+            Self::FilesDamaged
         } else if view.is_issuing() {
             Self::Pending
         } else if undeployed(view).is_some() {
@@ -152,10 +155,12 @@ impl Verdict {
                 format!("the order waits for {}{live}", order_waits(view))
             }
             Self::Revoked => revoked(view, scene),
-            Self::LinksMissing | Self::FilesDamaged => {
-                let what = view.links.as_ref().map_or("", |repair| repair.what.as_str());
-                format!("{}; the next run restores this without an order", escape(what))
-            }
+            Self::LinksMissing | Self::FilesDamaged => match &view.links {
+                Some(repair) => {
+                    format!("{}; the next run restores this without an order", escape(&repair.what))
+                }
+                None => lost(view),
+            },
             Self::Deferred => deferred(view, scene),
             Self::NoManifest => {
                 let manifest = view.record.as_ref().map(|record| record.manifest.as_ref());
@@ -257,7 +262,7 @@ fn deferred(view: &CertificateView, scene: &Scene) -> String {
 
 /// What of its state cannot be read, and what comes of it.
 fn damage(view: &CertificateView) -> String {
-    let Some(Damage { message, course }) = &view.damage else { return String::new() };
+    let Some(Damage { message, course, .. }) = &view.damage else { return String::new() };
     let course = match course {
         // No run works on it.
         DamageCourse::SetAside if view.certificate.is_none() => {
@@ -278,6 +283,20 @@ fn damage(view: &CertificateView) -> String {
     };
     let unaffected = "the key and certificate in place and all other certificates are not affected";
     format!("{}; {course}; {unaffected}", escape(message))
+}
+
+/// What of an issued pair is missing or unusable, of which there is no copy.
+fn lost(view: &CertificateView) -> String {
+    let status = view.record.as_ref().map(|record| &record.status);
+    let ready = status.and_then(|status| status.condition(ConditionType::Ready));
+    let what = match ready.map(|ready| ready.reason) {
+        Some(Reason::InvalidKeyPair) => "tls.key is damaged, or not the key of tls.crt",
+        Some(Reason::InvalidCertificate) => "tls.crt is damaged",
+        Some(Reason::MissingData) if view.leaf.is_some() => "tls.key is missing",
+        Some(Reason::MissingData) => "tls.crt is missing",
+        Some(_) | None => "its key and certificate are missing",
+    };
+    format!("{what}, and there is no copy; the next run orders another key and certificate")
 }
 
 /// Since when a renewal is overdue, and why.

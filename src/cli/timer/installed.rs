@@ -164,6 +164,23 @@ fn has_reload_unit(root: &Path) -> bool {
     systemd_runs_in(root) && unit_in(root, FOLDERS, RELOAD).is_some()
 }
 
+/// The user of the scheduled runs, as the installed service names it, and whether its timer is enabled.
+pub(crate) fn user_of_service(root: &Path) -> Option<(String, bool)> {
+    if is_masked(root, SERVICE) {
+        return None;
+    }
+    let unit = unit_in(root, FOLDERS, SERVICE)?;
+    let changes = root.join("etc/systemd/system/certctl.service.d");
+    let changes = std::fs::read_dir(changes).into_iter().flatten().flatten();
+    // A change by the administrator comes before the unit.
+    let user = changes.map(|entry| entry.path()).chain([unit]).find_map(|path| {
+        let text = crontab::text(&path)?;
+        let mut names = text.lines().filter_map(|line| line.trim().strip_prefix("User="));
+        names.next_back().map(str::to_owned)
+    });
+    Some((user?, Scheduler::of_system(root).is_enabled()))
+}
+
 /// The first unit of the scheduled runs that the administrator masked: systemd refuses to start it.
 pub(crate) fn masked_unit(root: &Path) -> Option<&'static str> {
     RUN_UNITS.iter().copied().find(|unit| is_masked(root, unit))
@@ -219,8 +236,7 @@ impl Units {
         let units = root.join("etc/systemd/system");
         let changes = std::fs::read_dir(units.join("certctl.service.d")).into_iter().flatten();
         let changes = changes.flatten().map(|entry| entry.path());
-        let may_listen =
-            changes.chain([units.join("certctl.service")]).any(|path| lets_listen(&path));
+        let may_listen = changes.chain([units.join(SERVICE)]).any(|path| lets_listen(&path));
         Self { socket, may_listen, is_scheduled: Scheduler::of_system(root).is_timer() }
     }
 }
@@ -294,6 +310,8 @@ fn has_line(path: &Path, is_it: impl Fn(&str) -> bool) -> bool {
 
 /// The timer of the packages, and of `timer print`.
 pub(crate) const TIMER: &str = "certctl.timer";
+/// The service of the timer.
+const SERVICE: &str = "certctl.service";
 /// Port 80, for the service of the timer.
 const SOCKET: &str = "certctl.socket";
 /// The hooks of root.
@@ -303,7 +321,7 @@ const ENABLED: &[&str] = &[
     "Library/LaunchDaemons/io.certctl.issue.plist",
 ];
 /// What a scheduled run needs, but for the port.
-const RUN_UNITS: &[&str] = &[TIMER, "certctl.service", RELOAD];
+const RUN_UNITS: &[&str] = &[TIMER, SERVICE, RELOAD];
 /// Where units of the system are: the administrator's first.
 const FOLDERS: &[&str] = &["etc/systemd/system", "usr/lib/systemd/system", "lib/systemd/system"];
 /// Those of packages.
@@ -412,6 +430,24 @@ mod tests {
             fs::create_dir_all(root.path().join("run/systemd/system")).unwrap();
             assert!(has_timer(root.path()), "{path}");
         }
+    }
+
+    #[test]
+    fn the_user_of_the_service_is_read_from_its_unit_and_its_changes() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path();
+        assert_eq!(user_of_service(root), None);
+        let unit = include_str!("../../../packaging/systemd/certctl.service");
+        write(root, "usr/lib/systemd/system/certctl.service", unit);
+        assert_eq!(user_of_service(root), Some(("certctl".to_owned(), false)));
+        write(root, "etc/systemd/system/timers.target.wants/certctl.timer", "");
+        assert_eq!(user_of_service(root), Some(("certctl".to_owned(), true)));
+        let change = "etc/systemd/system/certctl.service.d/user.conf";
+        write(root, change, "[Service]\n#User=other\nUser=acme\n");
+        assert_eq!(user_of_service(root), Some(("acme".to_owned(), true)));
+        let masked = root.join("etc/systemd/system/certctl.service");
+        std::os::unix::fs::symlink("/dev/null", masked).unwrap();
+        assert_eq!(user_of_service(root), None);
     }
 
     #[test]

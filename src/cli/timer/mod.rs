@@ -33,7 +33,7 @@ pub(crate) use host::Host;
 use installed::has_packaged_timer;
 pub(crate) use installed::{
     Scheduler, SocketUnit, TIMER, Units, enable_timer, has_timer, leaves_hooks_to_unit,
-    masked_unit, retry_of_hooks, systemd_runs,
+    masked_unit, retry_of_hooks, systemd_runs, user_of_service,
 };
 
 /// Generate cron, systemd or launchd files.

@@ -18,6 +18,7 @@ mod idle;
 mod issuing;
 mod keymanager;
 mod links;
+mod lost_record;
 mod order;
 mod order_absorb;
 mod policy;

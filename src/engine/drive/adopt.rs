@@ -47,7 +47,13 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         } else if let Some(pair) = &session.snapshot.secret
             && trigger::is_adoptable(pair, now)
         {
-            let message = format!("The key and certificate {from} were adopted");
+            let message = match session.snapshot.record.status.revision {
+                Some(revision) => format!(
+                    "The key and certificate {from} were adopted again as revision {revision}: \
+                     there was no record of them"
+                ),
+                None => format!("The key and certificate {from} were adopted"),
+            };
             let issuer = pair.leaf().map_or("", |leaf| leaf.issuer_common_name.as_str());
             session.snapshot.run.adopted = Some(format!("{message}; issued by \"{issuer}\""));
             session.apply(Record::default().normal(now, Reason::Adopted, message));

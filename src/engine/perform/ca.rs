@@ -175,6 +175,12 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         Ok((session, key))
     }
 
+    /// Whether the key of the issuer's account can be used; without an account, there is none to be
+    /// used.
+    pub async fn check_account_key(&self, task: &Task) -> Result<(), EffectError> {
+        self.account_key(task).await.map(drop)
+    }
+
     pub(super) async fn account_key(&self, task: &Task) -> Result<Rc<AccountKey>, EffectError> {
         let id = account_id(&AccountIdentity::of(&task.issuer));
         if let Some(key) = self.account_keys.borrow().get(&id) {
@@ -185,9 +191,10 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let unusable = |what: String| {
             let issuer = &task.issuer.metadata.name;
             error::precondition(format!(
-                "the account key of {server} {what}: put accounts/{id}/key.pem in the state back from \
-                 a backup; without one, name another secret in privateKeySecretRef of issuer {issuer}, \
-                 for a new key and a new account"
+                "the account key of {server} {what}: restore accounts/{id}/key.pem in the state from \
+                 a backup; without one, name another secret in privateKeySecretRef of issuer {issuer}: \
+                 the next run registers a new account with a new key, and the old one stays at the CA, \
+                 unused; its certificates stay valid"
             ))
         };
         let pem = pem.map_err(|e| error::state(&e))?;
