@@ -85,14 +85,14 @@ fn a_mistake_in_a_manifest_is_shown_with_its_line_and_its_cure() {
 }
 
 #[test]
-fn a_usage_line_shows_no_setting_of_a_variable() {
+fn a_usage_error_shows_no_setting_of_a_variable() {
     let folder = tempfile::tempdir().unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_certctl"));
     command.args(["create", "certificaterequest", "web"]).env_clear().env("HOME", folder.path());
     command.env("CERTCTL_HTTP01_LISTEN", "127.0.0.1:5002").stdin(Stdio::null());
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let usage = "Usage: certctl create certificaterequest --from-certificate-file <FILE> <NAME>\n";
-    finish(command.spawn().unwrap()).ends_in(2).says(usage);
+    let said = "`create certificaterequest` needs --from-certificate-file <FILE>\n";
+    finish(command.spawn().unwrap()).ends_in(2).says(said);
 }
 
 /// A server that gives every client this answer.
@@ -126,7 +126,7 @@ fn port_80_is_taken() {
     let address = other.local_addr().unwrap().to_string();
     let run = world.run(&["issue", "--http01-listen", &address]).ends_in(3);
     let holder = format!("{address} is in use by mistakes-");
-    run.says(&holder).says("certctl.io/http01-webroot").says("--http01-listen");
+    run.says(&holder).says("--webroot /var/www/html").says("certctl.io/http01-listen");
     assert_eq!(world.ca.requests(), 0);
 }
 

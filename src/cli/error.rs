@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::environment::EnvironmentError;
 use super::exit::ExitCode;
-use super::hint::Hint;
+use super::hint::{Hint, short};
 use super::log::LogError;
 use super::message::{Level, Message};
 use super::output::escape;
@@ -139,17 +139,17 @@ impl From<TargetError> for CliError {
                 (ExitCode::Manifest, Some(Hint::Instead { word: name.clone(), by }))
             }
             TargetError::Unknown { name, similar: Some(similar) } => {
-                let is_short = name.namespace.is_empty() && similar.namespace == "default";
-                let by = if is_short { similar.name.clone() } else { similar.to_string() };
+                let by =
+                    if name.namespace.is_empty() { short(similar) } else { similar.to_string() };
                 let hint = Hint::Instead { word: name.name.clone(), by: vec![by] };
                 (ExitCode::Manifest, Some(hint))
             }
             TargetError::Unknown { similar: None, .. } => {
                 (ExitCode::Manifest, Some(Hint::Command("certctl status".to_owned())))
             }
-            TargetError::HostName { certificate, .. } => {
-                let hint = format!("certctl status {certificate}");
-                (ExitCode::Manifest, Some(Hint::Command(hint)))
+            TargetError::DnsName { name, certificates } => {
+                let by = certificates.iter().map(short).collect();
+                (ExitCode::Manifest, Some(Hint::Instead { word: name.clone(), by }))
             }
             TargetError::WithoutManifest { name, .. } => {
                 let hint = format!("restore it; or to stop managing it: certctl forget {name}");

@@ -177,6 +177,12 @@ pub(super) fn with_the_line(error: CliError, shell: &Shell, words: &[OsString]) 
     CliError { hint: error.hint.map(again), ..error }
 }
 
+/// The hint of a line that could not be read, as a command that can be typed.
+pub(super) fn retyping(error: CliError, words: &[OsString]) -> CliError {
+    let line = |word: &str, by: &str| Typed::program() + &retyped(words, Some((word, by)));
+    CliError { hint: error.hint.map(|hint| hint.instead(line)), ..error }
+}
+
 /// What was typed, as another user types it.
 pub(super) fn as_user(user: &str, words: &[OsString]) -> String {
     format!("sudo -u {user} {}{}", program(), retyped(words, None))
@@ -187,8 +193,15 @@ pub(super) fn as_user(user: &str, words: &[OsString]) -> String {
 fn retyped(words: &[OsString], instead: Option<(&str, &str)>) -> String {
     let words = words.iter().skip(1).map(|one| {
         let one = one.to_string_lossy();
-        let is_it = |word: &str| one == word || one.rsplit('/').next() == Some(word);
-        let by = instead.filter(|(word, _)| is_it(word)).map(|(_, by)| by.to_owned());
+        let by = instead.and_then(|(word, by)| {
+            let is_it = one == word || one.rsplit('/').next() == Some(word);
+            let value = || one.strip_prefix(word).filter(|rest| rest.starts_with('='));
+            if is_it {
+                Some(by.to_owned())
+            } else {
+                value().map(|_| typed(&one.replacen(word, by, 1)))
+            }
+        });
         [" ", &by.unwrap_or_else(|| typed(&one))].concat()
     });
     words.collect()
@@ -378,6 +391,8 @@ mod tests {
     fn a_word_that_was_meant_otherwise_is_typed_anew() {
         let words = ["certctl", "status", "default/wbe", "-f", "a b.yaml"].map(OsString::from);
         assert_eq!(retyped(&words, Some(("wbe", "web"))), " status web -f 'a b.yaml'");
+        let words = ["certctl", "issue", "--tiemout=5m"].map(OsString::from);
+        assert_eq!(retyped(&words, Some(("--tiemout", "--timeout"))), " issue --timeout=5m");
         let hint = Hint::Instead { word: "web".into(), by: vec!["./web".into(), "a/web".into()] };
         let words = ["certctl", "issue", "web"].map(OsString::from);
         let hint = hint.instead(|word, by| format!("certctl{}", retyped(&words, Some((word, by)))));

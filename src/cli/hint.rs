@@ -8,7 +8,7 @@ use std::fmt;
 use serde::{Serialize, Serializer};
 
 use super::typed_flags::TypedFlags;
-use crate::resource::Fix;
+use crate::resource::{Fix, NamespacedName};
 
 /// What to do next.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,6 +96,11 @@ impl Serialize for Hint {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
+}
+
+/// The name alone in the default namespace, else with its namespace.
+pub(crate) fn short(name: &NamespacedName) -> String {
+    if name.namespace == "default" { name.name.clone() } else { name.to_string() }
 }
 
 #[cfg(test)]

@@ -258,10 +258,7 @@ fn means_all(yes: bool, shell: &mut Shell) -> Result<(), CliError> {
     let fact = "renew --all orders every certificate again, due or not, and CAs have rate limits; \
                 certctl issue renews only what is due";
     shell.confirm(yes, fact, "Renew all of them now?")?;
-    if !yes && !shell.output.can_ask() {
-        let advice = "from cron: certctl issue; without this warning: --yes";
-        shell.output.print(&Message::advice(fact, advice));
-    }
+    shell.warn_unasked(yes, fact, "from cron: certctl issue; without this warning: --yes");
     Ok(())
 }
 
@@ -618,8 +615,8 @@ fn note_ports(shell: &Shell, ended: &mut [Report], lacking: &BTreeMap<Namespaced
         let key = one.certificate.metadata.key();
         let mut ended = ended.iter_mut().filter(|end| end.error.is_some() && end.key() == key);
         if let Some(end) = ended.find(|end| end.details.places.is_empty()) {
-            let ways = ways_out(&error).iter().copied();
-            end.details.fixes.extend(ways.map(|way| Fix::Advice(way.to_owned())));
+            let ways = ways_out(&error, &one.create_arguments());
+            end.details.fixes.extend(ways.into_iter().map(Fix::Advice));
         }
     }
 }
@@ -691,7 +688,7 @@ pub(crate) fn print_orphans(shell: &mut Shell, orphans: &[(NamespacedName, PathB
     for (name, manifest) in orphans {
         let text = format!(
             "{name}: its manifest {} no longer exists; certctl does not renew it\n  \
-             to stop managing it: certctl forget {name}",
+             put it back, or stop managing it: certctl forget {name}",
             output::escape(&manifest.to_string_lossy())
         );
         if shell.prints(&text) {
@@ -718,5 +715,5 @@ pub(crate) fn nothing_found(shell: &Shell, known: usize) -> CliError {
         ),
     };
     let error = CliError::new(ExitCode::Manifest, message).of_absence();
-    error.hinted("use certctl issue FILE, or put manifests into the config directory")
+    error.hinted("certctl create, which writes the first manifests; or certctl issue FILE")
 }

@@ -54,6 +54,7 @@ mod orphans;
 mod owner;
 mod plan;
 mod progress;
+mod refusal;
 mod rehearse;
 mod report;
 mod result;
@@ -148,9 +149,10 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: Environme
             let config = streams.config_dir(None).ok().map(|config| config.path);
             let advice = synonym::advice(&refusal, &words, config.as_deref());
             let advice = advice.or_else(|| missing::advice(&refusal, &words, &streams));
-            let Some(error) = advice else {
+            let Some(error) = advice.or_else(|| refusal::error(&refusal, &words)) else {
                 return refuse(&refusal, &mut output);
             };
+            let error = folders::retyping(error, &words);
             output.print(&error.to_message());
             return error.code;
         }
@@ -257,7 +259,8 @@ fn start(verb: &Verb, shell: &mut Shell) -> Result<ExitCode, CliError> {
     verb.run(shell)
 }
 
-/// Prints clap's output: help and version on stdout, errors on stderr.
+/// Prints clap's pages: help and version on stdout; on stderr the help of a verb without its own
+/// verb.
 fn refuse(refusal: &clap::Error, output: &mut Output) -> ExitCode {
     let rendered = refusal.render();
     let text = |color: bool| {

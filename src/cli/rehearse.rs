@@ -83,7 +83,7 @@ pub(crate) fn rehearse(args: &RehearseArgs, shell: &mut Shell) -> Result<ExitCod
         let mut workspace = Workspace::open(settings).await?;
         let targets = targets(shell, &mut workspace, &request)?;
         if targets.loaded.certificates.is_empty() && !targets.has_errors {
-            let hint = "certctl rehearse FILE, or put manifests into the config directory";
+            let hint = "certctl create, which writes the first manifests; or certctl rehearse FILE";
             return Err(nothing_found(shell, 0).hinted(hint));
         }
         if targets.tasks.is_empty() {

@@ -22,6 +22,7 @@ use super::advice::check_of_ca;
 use super::count::count;
 use super::exit::ExitCode;
 use super::hint::Hint;
+pub(crate) use super::hint::short;
 use super::message::{Level, Message};
 use super::output::{Output, escape};
 use super::time;
@@ -476,11 +477,6 @@ fn rewritten(output: &mut Output, name: &NamespacedName, why: &str) {
     } else {
         tracing::info!(certificate = %name, "{}", escape(why));
     }
-}
-
-/// The name alone in the default namespace, else with its namespace.
-pub(crate) fn short(name: &NamespacedName) -> String {
-    if name.namespace == "default" { name.name.clone() } else { name.to_string() }
 }
 
 #[cfg(test)]

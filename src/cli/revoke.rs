@@ -284,7 +284,14 @@ async fn confirm(
         format!("\n  copies of its key and certificate are in {}", copies.join(", "))
     };
     let facts = format!("{name}: serial {serial} will be revoked ({reason}) {when}{copies}");
-    shell.confirm(args.yes, &facts, "Revoke it?")
+    ask(args, &facts, shell)
+}
+
+/// A terminal is asked; without one, what is done at once is told.
+fn ask(args: &RevokeArgs, facts: &str, shell: &mut Shell) -> Result<(), CliError> {
+    shell.confirm(args.yes, facts, "Revoke it?")?;
+    shell.warn_unasked(args.yes, facts, "without this warning: --yes");
+    Ok(())
 }
 
 /// Revokes the first certificate of a file, at the first of the Issuers' CAs that accepts.
@@ -332,7 +339,7 @@ async fn file(args: &RevokeArgs, path: &Path, shell: &mut Shell) -> Result<ExitC
     }
     let (serial, reason) = (&leaf.serial, args.reason);
     let facts = format!("{}: serial {serial} will be revoked ({reason})", path.display());
-    shell.confirm(args.yes, &facts, "Revoke it?")?;
+    ask(args, &facts, shell)?;
     workspace.make_writable()?;
     let foreign = ForeignRevocation { chain: &chain, key: key.as_ref(), reason };
     match workspace.revoke_foreign(&targets, &foreign).await? {

@@ -14,7 +14,7 @@ use super::environment::Environment;
 use super::error::CliError;
 use super::exit::ExitCode;
 use super::global::{Format, GlobalArgs, HookTime};
-use super::message::Level;
+use super::message::{Level, Message};
 use super::open_files;
 use super::output::{Output, UNATTENDED};
 use super::result::Results;
@@ -169,6 +169,13 @@ impl Shell {
             return Ok(());
         }
         Err(CliError::new(ExitCode::Failed, "not confirmed; nothing was changed"))
+    }
+
+    /// Warns of what a terminal would be asked, where there is neither one nor `--yes`.
+    pub(crate) fn warn_unasked(&mut self, yes: bool, facts: &str, advice: &str) {
+        if !yes && !self.output.can_ask() {
+            self.output.print(&Message::advice(facts, advice));
+        }
     }
 
     /// Refuses in a hook: it runs while its certificate is locked, and the verb would wait for that

@@ -16,7 +16,7 @@ use super::exit::ExitCode;
 use super::report::short;
 use super::timer::has_timer;
 use crate::manifest::{self, Source};
-use crate::resource::DnsName;
+use crate::resource::{DnsName, GoDuration};
 use crate::trust::quoted;
 
 /// Some words, and where they lead.
@@ -24,10 +24,10 @@ struct Row {
     words: &'static [&'static str],
     /// A whole sentence without its beginning: "there is no `word`; …".
     sentence: &'static str,
-    /// The command. `{names}`: the DNS names on the line, else `DNSNAME`; `{name}`: the first other
-    /// word, else `NAME`; `{targets}`: all of them, or nothing; `{config}`: the folder of
-    /// manifests; `{verb}`: the verb on the line; `{folder}`: that of `-w`, and `{webroot}`: the
-    /// flag with it, or nothing.
+    /// The command. `{names}`: the DNS names on the line, else `DNSNAME`; `{hosts}`: the same, also a
+    /// name without a dot; `{name}`: the first other word, else `NAME`; `{targets}`: all of them, or
+    /// nothing; `{config}`: the folder of manifests; `{verb}`: the verb on the line; `{folder}`: that
+    /// of `-w`, and `{webroot}`: the flag with it, or nothing; `{every}`: the time between two runs.
     command: &'static str,
 }
 
@@ -205,7 +205,7 @@ pub(super) fn without_destructive(mut refusal: clap::Error) -> clap::Error {
 
 /// Whether a word is this verb with a typing error: one letter, or two of a long verb, and never the
 /// first, which makes another word (`reactivate`).
-fn is_typo(word: &str, verb: &str) -> bool {
+pub(super) fn is_typo(word: &str, verb: &str) -> bool {
     let errors = strsim::osa_distance(word, verb);
     word.chars().next() == verb.chars().next() && errors <= (verb.len() / 4).clamp(1, 2)
 }
@@ -223,6 +223,8 @@ struct Line {
     webroot: Option<PathBuf>,
     /// The verb, where it is one of ours.
     verb: Option<String>,
+    /// The value of another tool's flag for the time between two runs.
+    every: Option<String>,
 }
 
 impl Line {
@@ -267,6 +269,8 @@ impl Line {
             self.into = Some(PathBuf::from(value));
         } else if OF_WEBROOTS.contains(&flag) && is_plain(value) {
             self.webroot.get_or_insert_with(|| PathBuf::from(value));
+        } else if OF_INTERVALS.contains(&flag) {
+            self.every = value.parse::<GoDuration>().ok().map(|_| value.to_owned());
         } else if OF_TARGETS.contains(&flag) && is_plain(value) {
             self.targets.push(value.to_owned());
         }
@@ -280,11 +284,18 @@ impl Line {
         let dotted: Vec<String> =
             self.targets.iter().filter(|word| is_dns_name(word)).cloned().collect();
         let names = if self.names.is_empty() { dotted } else { self.names.clone() };
-        let names = if names.is_empty() { "DNSNAME".to_owned() } else { shell(&names) };
+        let hosts = if names.is_empty() { &self.targets } else { &names };
+        let hosts: Vec<String> =
+            hosts.iter().filter(|word| word.parse::<DnsName>().is_ok()).cloned().collect();
+        let or_any = |names: &[String]| {
+            if names.is_empty() { "DNSNAME".to_owned() } else { shell(names) }
+        };
+        let (names, hosts) = (or_any(&names), or_any(&hosts));
         let name = self.targets.first().map_or("NAME", String::as_str);
         let folder = self.webroot.as_deref().map_or_else(|| "FOLDER".to_owned(), quoted);
         let webroot = self.webroot.as_deref().map(|path| format!(" --webroot {}", quoted(path)));
         let webroot = webroot.unwrap_or_default();
+        let every = self.every.as_deref().unwrap_or("1h");
         let config = self.into.as_deref().or(config);
         let config = config.map_or_else(|| "FOLDER".to_owned(), quoted);
         let is_placed = !command.starts_with("certctl create ") || command.contains(INTO);
@@ -292,9 +303,11 @@ impl Line {
         let into = into.map(|folder| format!(" {INTO} {}", quoted(folder))).unwrap_or_default();
         let filled = (command.to_owned() + &into)
             .replace("{names}", &names)
+            .replace("{hosts}", &hosts)
             .replace("{name}", name)
             .replace("{targets}", &shell(&self.targets))
             .replace("{verb}", self.verb.as_deref().unwrap_or("status"))
+            .replace("{every}", every)
             .replace("{webroot}", &webroot)
             .replace("{folder}", &folder)
             .replace("{config}", &config);
@@ -330,6 +343,8 @@ const OF_NAMES: &[&str] = &["-d", "--domain", "--domains"];
 const INTO: &str = "--into";
 /// The flags of webroots elsewhere.
 const OF_WEBROOTS: &[&str] = &["-w", "--webroot", "--webroot-path"];
+/// The flags elsewhere for the time between two runs.
+const OF_INTERVALS: &[&str] = &["--interval", "--period", "--schedule"];
 /// The flags of manifests, and those of certbot for one of its certificates.
 const OF_TARGETS: &[&str] = &["-f", "--filename", "--cert-name", "--cert-path"];
 /// The flags of other tools whose value is the next word.
@@ -359,6 +374,9 @@ const WITH_VALUE: &[&str] = &[
     "--issuer",
     "--output-dir",
     "--reload",
+    "--interval",
+    "--period",
+    "--schedule",
 ];
 
 /// The verbs that give up a certificate, a key, an account or what certctl knows of them.
@@ -444,7 +462,7 @@ const ROWS: &[Row] = &[
         words: &["certonly", "obtain", "--issue", "enroll"],
         sentence: "`certctl issue` obtains what the manifests describe; a new name needs a \
                    manifest first",
-        command: "certctl create certificate {names}{webroot} --into {config} && certctl issue",
+        command: "certctl create certificate {hosts}{webroot} --into {config} && certctl issue",
     },
     Row {
         words: &["-d", "--domain", "--domains"],
@@ -557,7 +575,7 @@ const ROWS: &[Row] = &[
         command: "certctl issue {targets}",
     },
     Row {
-        words: &["--dry-run", "dryrun", "test", "simulate"],
+        words: &["--dry-run", "dry-run", "dryrun", "diff", "--diff", "test", "simulate"],
         sentence: "`plan` shows what `issue` would do; `rehearse` runs everything with a built-in \
                    CA",
         command: "certctl plan {targets}",
@@ -613,6 +631,24 @@ const ROWS: &[Row] = &[
         command: "certctl timer print --systemd",
     },
     Row {
+        words: &["serve", "server", "watch", "loop"],
+        sentence: "`run` renews at every interval until it is stopped, for containers and hosts \
+                   without a scheduler",
+        command: "certctl run",
+    },
+    Row {
+        words: &["--interval", "--period", "--schedule"],
+        sentence: "`run --every` has the time from one run to the next; the timer or the crontab has \
+                   it elsewhere",
+        command: "certctl run --every {every}",
+    },
+    Row {
+        words: &["lego", "certbot", "acme.sh", "kubectl", "cmctl"],
+        sentence: "the page \"Switch from another client\" of the book (how-to/switch.md) has its \
+                   commands beside those of certctl; to list the verbs",
+        command: "certctl help",
+    },
+    Row {
         words: &["stop", "disable"],
         sentence: PRINT_TIMER,
         command: "certctl timer print --systemd",
@@ -635,7 +671,7 @@ const ROWS: &[Row] = &[
         command: "certctl version -v",
     },
     Row {
-        words: &["edit"],
+        words: &["edit", "reconfigure", "modify"],
         sentence: "manifests are files: change them with an editor; `plan` shows what `issue` \
                    would then do",
         command: "certctl plan {targets}",
@@ -821,6 +857,7 @@ mod tests {
                 "certctl obtain --domains=a.example",
                 &*format!("{create} a.example --into /etc/certctl && certctl issue"),
             ),
+            ("certctl obtain x", &*format!("{create} x --into /etc/certctl && certctl issue")),
             ("certctl obtain", &*format!("{create} DNSNAME --into /etc/certctl && certctl issue")),
             (
                 "certctl --issue -d a.example -w /var/www",
@@ -854,6 +891,14 @@ mod tests {
             ("certctl setup", "certctl create"),
             ("certctl cron", "certctl timer print --cron"),
             ("certctl dryrun web", "certctl plan web"),
+            ("certctl dry-run web", "certctl plan web"),
+            ("certctl diff", "certctl plan"),
+            ("certctl reconfigure web", "certctl plan web"),
+            ("certctl serve", "certctl run"),
+            ("certctl run --interval 6h", "certctl run --every 6h"),
+            ("certctl run --interval=6h", "certctl run --every 6h"),
+            ("certctl run --interval", "certctl run --every 1h"),
+            ("certctl lego", "certctl help"),
             ("certctl update", "certctl issue"),
             ("certctl check-config web.yaml", "certctl validate web.yaml"),
             ("certctl remove", "certctl forget NAME"),

@@ -97,17 +97,18 @@ fn text(shell: &Shell) -> String {
         text = format!("{text}  {name:<34} {value} ({origin})\n");
     }
     let features = if FEATURES.is_empty() { &["none"] } else { FEATURES };
-    text + &listed("features:", features) + &listed("DNS providers:", &dns01::names())
+    let width = shell.columns().min(100);
+    text + &listed("features:", features, width) + &listed("DNS providers:", &dns01::names(), width)
 }
 
-/// Words after a label, on as many lines of at most 100 columns as they need.
-fn listed(label: &str, names: &[&str]) -> String {
+/// Words after a label, on as many lines of at most so many columns as they need.
+fn listed(label: &str, names: &[&str], width: usize) -> String {
     let mut text = String::new();
     let mut line = format!("{label:<23}");
     for (index, word) in names.iter().enumerate() {
         let last = index + 1 == names.len();
         let word = if last { (*word).to_owned() } else { format!("{word},") };
-        if line.len() + word.len() > 100 {
+        if line.len() + word.len() > width {
             text.push_str(line.trim_end());
             text.push('\n');
             line = " ".repeat(23);
@@ -231,8 +232,8 @@ mod tests {
              {indent}word-08, word-09, word-10, word-11, word-12, word-13, word-14, word-15,\n\
              {indent}word-16, word-17, word-18, word-19\n"
         );
-        assert_eq!(listed("names:", &names), expected);
-        assert_eq!(listed("names:", &["none"]), "names:                 none\n");
+        assert_eq!(listed("names:", &names, 100), expected);
+        assert_eq!(listed("names:", &["none"], 100), "names:                 none\n");
     }
 
     #[test]

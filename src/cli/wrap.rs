@@ -171,12 +171,15 @@ fn broken(line: &str, width: usize) -> String {
 fn units(text: &str) -> Vec<String> {
     let mut units: Vec<String> = Vec::new();
     let mut is_command = false;
-    for word in text.split(' ') {
+    let mut all = text.split(' ').peekable();
+    while let Some(word) = all.next() {
         if let Some(unit) = units.last_mut().filter(|_| is_command) {
             unit.push(' ');
             unit.push_str(word);
         } else {
-            is_command = begins_command(word, units.last().map(String::as_str));
+            // A gap, or the end, makes it a word of a table.
+            let has_arguments = all.peek().is_some_and(|next| !next.is_empty());
+            is_command = has_arguments && begins_command(word, units.last().map(String::as_str));
             units.push(word.to_owned());
         }
         // What stands behind a command is apart from it.
@@ -272,6 +275,8 @@ mod tests {
                 "    = help: a certificate of its own or\n            none",
             ),
             (" 7 |   dnsNames: [a, b, c, d, e]", 9, " 7 |   dnsNames: [a, b, c, d, e]"),
+            // The source of an event is no command.
+            ("  3m  certctl  one two three", 24, "  3m  certctl  one two\n    three"),
         ] {
             assert_eq!(fitted(text, width), expected, "{text} {width}");
         }

@@ -134,6 +134,13 @@ pub fn of_certificate(
     unmet
 }
 
+/// What keeps a run from writing copies to the folder that these settings name.
+pub fn of_output(settings: &Settings) -> Option<Obstacle> {
+    let mut targets = settings.deploy_targets().into_iter();
+    let output = targets.find(|target| matches!(target, DeployTarget::Output { .. }))?;
+    check_target(&output, &HooksDir::default()).err()
+}
+
 fn webroot(settings: &Settings, certificate: &Certificate, issuer: &Issuer) -> Option<Unmet> {
     let path = settings.http01_webroot.as_ref()?;
     let is_over_http = names_of(certificate).iter().any(|name| {

@@ -330,24 +330,70 @@ impl<'n> Fields<'n> {
         &self.path
     }
 
-    /// Reports each unknown field to the sink.
+    /// Reports each unknown field to the sink; those below a mapping without a value, which are
+    /// indented too little, as one mistake.
     pub(crate) fn finish(self, sink: &mut Sink<'_>) {
-        // The last known field without a value: the unknown field may be one of its children,
-        // indented too little.
+        // The last known field without a value.
         let mut parent = None;
+        let mut children: Vec<&Entry> = Vec::new();
         for entry in self.entries {
             if self.known.contains(&entry.key.as_str()) {
-                parent = (entry.value.value == Value::Null).then_some(&entry.key);
-                continue;
+                self.report_children(parent, &children, sink);
+                children.clear();
+                parent = (entry.value.value == Value::Null).then_some(entry);
+            } else if parent.is_some() {
+                children.push(entry);
+            } else if let Some(place) = self.lacking(&entry.key, sink) {
+                let help = format!("indent it less to put it into `{place}`");
+                sink.add(self.unknown(entry).help(help));
+            } else {
+                let draft = self.unknown(entry);
+                sink.add(match nearest(&entry.key, self.known.iter().copied()) {
+                    suggestion @ Some(_) => draft.suggest(suggestion),
+                    None => draft.help(format!("its fields: {}", self.known.join(", "))),
+                });
             }
-            let message = format!("unknown field `{}` in {}", short(&entry.key), self.owner);
-            let draft = Draft::error("E0102", entry.key_span, self.at(&short(&entry.key)), message);
-            sink.add(match (parent, nearest(&entry.key, self.known.iter().copied())) {
-                (Some(parent), _) => draft.help(format!("indent it to put it into `{parent}`")),
-                (None, suggestion @ Some(_)) => draft.suggest(suggestion),
-                (None, None) => draft.help(format!("its fields: {}", self.known.join(", "))),
-            });
         }
+        self.report_children(parent, &children, sink);
+    }
+
+    /// Reports the unknown fields behind one without a value.
+    fn report_children(&self, parent: Option<&Entry>, children: &[&Entry], sink: &mut Sink<'_>) {
+        let (Some(parent), Some(first)) = (parent, children.first()) else { return };
+        let help = |what: &str| format!("indent {what} to put {what} into `{}`", parent.key);
+        if !MAPPINGS.contains(&parent.key.as_str()) {
+            for child in children {
+                sink.add(self.unknown(child).help(help("it")));
+            }
+            return;
+        }
+        // The mapping lacks nothing but blanks.
+        sink.withdraw_missing(&self.at(&parent.key));
+        if children.len() == 1 {
+            return sink.add(self.unknown(first).help(help("it")));
+        }
+        let keys: Vec<String> =
+            children.iter().map(|child| format!("`{}`", short(&child.key))).collect();
+        let message = format!("unknown fields {} in {}", keys.join(", "), self.owner);
+        let draft = Draft::error("E0102", first.key_span, self.at(&short(&first.key)), message);
+        sink.add(draft.help(help("them")));
+    }
+
+    /// The mapping around this one that lacks a field of this name, which is indented too far.
+    fn lacking<'p>(&'p self, key: &str, sink: &mut Sink<'_>) -> Option<&'p str> {
+        let mut path = self.path.as_str();
+        while let Some((outer, _)) = path.rsplit_once('.') {
+            if sink.withdraw_missing(&format!("{outer}.{key}")) {
+                return Some(outer);
+            }
+            path = outer;
+        }
+        None
+    }
+
+    fn unknown(&self, entry: &Entry) -> Draft {
+        let message = format!("unknown field `{}` in {}", short(&entry.key), self.owner);
+        Draft::error("E0102", entry.key_span, self.at(&short(&entry.key)), message)
     }
 
     /// Whether a field that is not known (so far) is probably a misspelling of one of these.
@@ -358,8 +404,10 @@ impl<'n> Fields<'n> {
     }
 }
 
-/// cert-manager's message for a field that is empty or absent.
+/// The fields that are mappings and are required: what is not indented below one is one mistake.
+const MAPPINGS: &[&str] = &["metadata", "spec", "acme", "issuerRef", "privateKeySecretRef"];
 const LIST: &str = "a list";
+/// cert-manager's message for a field that is empty or absent.
 pub(crate) const REQUIRED: &str = "must be specified";
 /// For text with an unrendered template.
 pub(crate) const TEMPLATE: &str =

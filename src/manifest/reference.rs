@@ -69,7 +69,9 @@ fn check(loaded: &mut Loaded, owner: impl Fn(&Conflict) -> Option<(NamespacedNam
         let Some((file, places)) = found_at else { continue };
         let key = certificate.metadata.key();
         let id = ObjectId { kind: "Certificate".to_owned(), key };
-        if is_flawed && has_wrong_reference(loaded, &id) {
+        // Without a name there is nothing to look for, and an error says so.
+        let is_nameless = certificate.spec.issuer_ref.name.is_empty();
+        if is_flawed && (is_nameless || has_wrong_reference(loaded, &id)) {
             continue;
         }
         let (text, secret) = texts.entry(*file).or_insert_with(|| {

@@ -7,6 +7,9 @@ use super::tree::Span;
 /// The maximum number of diagnostics of one document.
 const MAX_FINDINGS: usize = 200;
 
+/// The code of a required field that is not there.
+const MISSING: &str = "E0101";
+
 /// Collects the diagnostics of one document.
 pub(crate) struct Sink<'t> {
     text: &'t Text<'t>,
@@ -47,6 +50,22 @@ impl<'t> Sink<'t> {
         message: impl Into<String>,
     ) {
         self.add(Draft::error(code, span, field, message));
+    }
+
+    /// Withdraws the error that a field is missing, or its name: another error says where it is.
+    /// Returns whether there was one.
+    pub(crate) fn withdraw_missing(&mut self, field: &str) -> bool {
+        let is_of = |found: &str| {
+            let rest = found.strip_prefix(field);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        let is_it = |found: &Diagnostic| found.code == MISSING && is_of(&found.field);
+        let at = self.found.iter().position(is_it);
+        if let Some(at) = at {
+            self.found.remove(at);
+            self.errors = self.errors.saturating_sub(1);
+        }
+        at.is_some()
     }
 
     /// Omits source lines from now on.

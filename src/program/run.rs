@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use futures_util::future::{FusedFuture, FutureExt as _, join3};
 use rustix::fs::Mode;
-use rustix::io::{FdFlags, fcntl_setfd};
+use rustix::io::{Errno, FdFlags, fcntl_setfd};
 use rustix::process::{Pid, Signal, getpgid, kill_process_group, test_kill_process_group, umask};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{Child, ChildStdin, Command};
@@ -108,6 +108,8 @@ impl Run<'_> {
             let missing = error.kind() == ErrorKind::NotFound;
             let help = if missing {
                 "; is the interpreter that its first line names there?"
+            } else if Errno::from_io_error(&error) == Some(Errno::NOEXEC) {
+                "; its first line must name the interpreter, such as #!/bin/sh"
             } else if self.as_root && error.kind() == ErrorKind::PermissionDenied {
                 " as root; --hooks as-root needs CAP_SETUID and CAP_SETGID"
             } else {

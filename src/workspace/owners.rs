@@ -185,14 +185,17 @@ impl Owners {
         namespace: Option<&str>,
         found: Result<NamespacedName, TargetError>,
     ) -> Result<NamespacedName, OwnersError> {
-        if let Err(TargetError::Unknown { .. }) = &found {
+        // No Secret has the name of a wildcard.
+        let may_be = matches!(found, Err(TargetError::Unknown { .. })) && !name.name.contains('*');
+        if may_be {
             let namespace = name.namespace.as_deref().or(namespace).unwrap_or("default");
             let secret = NamespacedName::new(namespace, &name.name);
             if self.files(&secret).await?.is_some() {
                 return Ok(secret);
             }
         }
-        Ok(found?)
+        let certificates = self.known.as_ref().map(|(_, targets)| &targets.loaded.certificates);
+        Ok(found.map_err(|error| error.among(certificates.map_or(&[], Vec::as_slice)))?)
     }
 
     /// The Certificate whose published leaf is this one.

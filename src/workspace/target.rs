@@ -80,7 +80,9 @@ impl NameTarget {
             Some((namespace, name)) => (Some(namespace), name),
             None => (None, text),
         };
-        let is_valid = namespace.is_none_or(is_dns_label) && is_dns_subdomain(name);
+        // No object has the name of a wildcard, but one may be for it.
+        let rest = name.strip_prefix("*.").unwrap_or(name);
+        let is_valid = namespace.is_none_or(is_dns_label) && is_dns_subdomain(rest);
         is_valid.then(|| Self { namespace: namespace.map(str::to_owned), name: name.to_owned() })
     }
 
@@ -200,9 +202,9 @@ pub enum TargetError {
         /// The most similar existing name.
         similar: Option<NamespacedName>,
     },
-    /// A host name that a Certificate is for, where the name of the Certificate is needed.
-    #[error("`{name}` is a host name of the Certificate `{certificate}`: name the Certificate")]
-    HostName { name: String, certificate: NamespacedName },
+    /// A DNS name of Certificates, where the name of one is needed.
+    #[error("`{name}` is a DNS name of {}: name the Certificate", of(.certificates))]
+    DnsName { name: String, certificates: Vec<NamespacedName> },
     /// The state knows it, and there is no manifest of it any more.
     #[error("`{name}` is known from earlier runs, and {}", gone(.manifest.as_deref()))]
     WithoutManifest {
@@ -233,8 +235,11 @@ impl TargetError {
             let is_for = |one: &&Arc<Certificate>| {
                 one.spec.dns_names.iter().any(|dns_name| dns_name.to_string() == *name)
             };
-            if let Some(found) = certificates.iter().find(is_for) {
-                return Self::HostName { name: name.clone(), certificate: found.metadata.key() };
+            let found = certificates.iter().filter(is_for).map(|one| one.metadata.key());
+            let certificates: BTreeSet<NamespacedName> = found.collect();
+            if !certificates.is_empty() {
+                let certificates = certificates.into_iter().collect();
+                return Self::DnsName { name: name.clone(), certificates };
             }
         }
         self
@@ -251,6 +256,13 @@ fn gone(manifest: Option<&Path>) -> String {
 
 fn suggestion(similar: Option<&NamespacedName>) -> String {
     similar.map(|name| format!(", did you mean `{name}`?")).unwrap_or_default()
+}
+
+fn of(certificates: &[NamespacedName]) -> String {
+    match certificates {
+        [one] => format!("the Certificate `{one}`"),
+        several => format!("several Certificates ({})", join(several)),
+    }
 }
 
 fn join(names: &[NamespacedName]) -> String {

@@ -144,6 +144,12 @@ fn what_answers_for_a_name_is_asked_with_a_token_of_no_meaning() {
     assert_eq!(line(&run, "addresses"), "127.0.0.1");
     assert_eq!(line(&run, "listener"), format!("{}: free", world.port.address()));
     assert_eq!(line(&run, "verdict"), "this host receives the correct response");
+    // A CA comes to another port than this world's.
+    let note = format!(
+        "{} was checked (http01-check-port); a public CA connects to port 80: ",
+        world.port.number()
+    );
+    assert!(line(&run, "port").starts_with(&note), "{}", run.stdout);
     assert!(!world.path("state").exists());
 
     // Another process has the port: certctl queries it, and does not bind the port.
@@ -158,7 +164,8 @@ fn what_answers_for_a_name_is_asked_with_a_token_of_no_meaning() {
     assert_eq!(value["report"]["addresses"][0]["address"], "127.0.0.1");
 
     let run = check(&world, &words[..4]).ends_in(3);
-    assert!(line(&run, "try").starts_with("have that server serve the folder"), "{}", run.stdout);
+    let way_out = "certctl create certificate www.example.test --webroot /var/www/html prints";
+    assert!(line(&run, "try").starts_with(way_out), "{}", run.stdout);
 
     let run = check(&world, &["http", "nowhere.invalid"]).ends_in(4);
     assert!(line(&run, "addresses").starts_with("none: "), "{}", run.stdout);

@@ -101,17 +101,37 @@ fn a_name_whose_manifest_is_gone_is_said_to_be_that_with_the_way_out() {
 }
 
 #[test]
-fn a_host_name_leads_to_the_certificate_that_is_for_it_and_to_no_other_host() {
+fn a_dns_name_leads_to_the_certificates_that_have_it_and_to_no_other_host() {
     let named = CertificateYaml::new("y.example.test");
+    let wild = CertificateYaml::new("wild").for_names(&["*.example.test"]);
     let world = World::prepared(&[CertificateYaml::new("web"), named]);
-    for verb in ["issue", "status"] {
-        let run = world.run(&[verb, "web.example.test"]).ends_in(3);
-        run.says("`web.example.test` is a host name of the Certificate `default/web`")
-            .says("try: certctl status default/web");
-        let run = world.run(&[verb, "x.y.example.test"]).ends_in(3).says("not found");
+    world.write("config/wild.yaml", &wild);
+    let typed = |verb: &str, name: &str| {
+        let run = world.run(&[verb, name]);
+        assert!(matches!(run.code, Some(2 | 3)), "{verb}: {}", run.stderr);
+        run
+    };
+    let verbs = [
+        "issue", "status", "renew", "inspect", "describe", "plan", "validate", "deploy", "revoke",
+        "rollback",
+    ];
+    for verb in verbs {
+        typed(verb, "web.example.test")
+            .says("`web.example.test` is a DNS name of the Certificate `default/web`")
+            .says(&format!("certctl {verb} web --http01-check-port"));
+        typed(verb, "*.example.test").says(&format!("certctl {verb} wild --http01-check-port"));
+        let run = typed(verb, "x.y.example.test").says("not found");
         assert!(!run.stderr.contains("did you mean"), "{}", run.stderr);
-        world.run(&[verb, "z.example.test"]).ends_in(3).says("did you mean");
     }
+    world.run(&["status", "z.example.test"]).ends_in(3).says("did you mean");
+    world.write(
+        "config/other.yaml",
+        &CertificateYaml::new("other").for_names(&["web.example.test"]),
+    );
+    typed("issue", "web.example.test")
+        .says("is a DNS name of several Certificates (default/other, default/web)")
+        .says("certctl issue other --http01-check-port")
+        .says("certctl issue web --http01-check-port");
 }
 
 #[test]
@@ -267,7 +287,7 @@ fn validate_and_rehearse_take_the_names_that_issue_takes() {
     world.run(&["validate", "mail"]).ends_in(3).says("unknown field `dnsName`");
     world.run(&["validate", "wec"]).ends_in(3).says("did you mean `default/web`?");
     for verb in ["validate", "rehearse"] {
-        let said = "`web.example.test` is a host name of the Certificate `default/web`";
+        let said = "`web.example.test` is a DNS name of the Certificate `default/web`";
         world.run(&[verb, "web.example.test"]).ends_in(3).says(said);
     }
     for name in ["web", "far"] {

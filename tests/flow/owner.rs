@@ -135,6 +135,29 @@ fn a_webroot_that_the_owner_may_not_write_into_is_said_when_the_manifest_is_made
     assert!(!well.stderr.contains("webroot"), "{}", well.stderr);
 }
 
+#[test]
+fn an_output_that_the_owner_may_not_write_is_said_when_the_manifest_is_made() {
+    let Some(world) = world() else { return };
+    let (config, out) = (world.path("config"), world.path("out"));
+    let (config, out) = (config.to_str().unwrap(), out.to_str().unwrap());
+    let create = |name: &str, more: &[&str]| {
+        let words = ["create", "certificate", "www.example.test", "--issuer", "ca", "--name", name];
+        let words = [&words[..], &["--output-dir", out, "--into", config], more].concat();
+        world.run(&words).ends_in(0)
+    };
+    create("denied", &[])
+        .says("warning: output: ")
+        .says(&format!("(user {OWNER} owns the state)"))
+        .says("Permission denied");
+    fs::create_dir(out).unwrap();
+    chown(out, Some(OWNER), Some(OWNER)).unwrap();
+    create("given", &["--output-owner", "nobody"])
+        .says("cannot give files to user nobody")
+        .says("try: replace certctl.io/output-owner by certctl.io/output-group");
+    let well = create("well", &[]);
+    assert!(!well.stderr.contains("output: "), "{}", well.stderr);
+}
+
 /// Every verb that meets a folder that the owner may not write into ends in this.
 fn all_say(world: &World, fix: &str) {
     for words in [&["issue"][..], &["plan"], &["doctor", "--offline"], &["validate", "--host"]] {

@@ -71,7 +71,14 @@ fn asked_for_at_once_it_is_revoked_before_anything_is_ordered() {
     let world = issued();
     let old = world.state().published("web");
     let before = world.ca.requests();
-    world.run(&["revoke", "web", "--now", "--reason", "superseded"]).ends_in(0);
+    // Without a terminal nothing is asked, and what is done is told loudly.
+    let warning = format!(
+        "warning: default/web: serial {} will be revoked (superseded) immediately, before its \
+         replacement is issued",
+        old.serial
+    );
+    let run = world.run(&["revoke", "web", "--now", "--reason", "superseded"]).ends_in(0);
+    run.says(&warning).says("try: without this warning: --yes");
     assert_eq!(effects(&world, before), [RequestKind::Revoke, RequestKind::NewOrder]);
     assert_eq!(world.ca.revoked_serials(), [(old.serial.clone(), 4)]);
     assert_ne!(world.state().published("web").serial, old.serial);

@@ -144,6 +144,9 @@ fn create_asks_until_there_is_a_manifest_that_issues() {
         ("a_b.example.test: ", "web.example.test www.example.test\n"),
         ("How to validate", "\n"),
         ("Folder of your server", &out),
+        ("Group that reads", "?\n"),
+        ("0640", "no-such-group\n"),
+        ("no such group", "\n"),
         ("Program in", "bad name\n"),
         ("/dev/stdin", "\n"),
         ("Write this", "no\n"),
@@ -151,7 +154,7 @@ fn create_asks_until_there_is_a_manifest_that_issues() {
     scene.note("With a no at the end, nothing is written.");
     type_all(&mut scene, &asked);
     scene.run("ls -A config");
-    asked[11] = ("Write this", "yes\n");
+    asked[14] = ("Write this", "yes\n");
     type_all(&mut scene, &asked);
     scene.run("ls -A config");
     scene.run("certctl issue --http01-check-port $PORT");

@@ -4,6 +4,7 @@
 
 use certctl::cli::DOCUMENTS;
 use certctl::cli::args::VERBS;
+use certctl::cli::explain::code::CODES;
 use certctl::cli::explain::field::{Field, Kind, REQUIRED, Type, Used};
 use certctl::cli::explain::{all, below, key_of, lego};
 use clap::Command;
@@ -39,6 +40,12 @@ pub(crate) fn tables() -> Vec<Table> {
             rows: verb_rows(),
         },
         Table { page: JSON_PAGE, name: "kinds", head: &["kind", "printed by"], rows: kind_rows() },
+        Table {
+            page: CODE_PAGE,
+            name: "codes",
+            head: &["code", "meaning", "what to do"],
+            rows: code_rows(),
+        },
         fields(MANIFESTS, "Certificate", Kind::Certificate, &["spec"]),
         fields(MANIFESTS, "Issuer", Kind::Issuer, &["spec", "spec.acme"]),
         fields(
@@ -136,6 +143,13 @@ fn kind_rows() -> Vec<Vec<String>> {
     rows.collect()
 }
 
+/// The codes of errors and warnings.
+fn code_rows() -> Vec<Vec<String>> {
+    let rows = CODES.iter();
+    rows.map(|row| vec![span(row.code), as_markdown(row.meaning), as_markdown(row.remedy)])
+        .collect()
+}
+
 /// A bar would end the cell.
 fn cell(text: &str) -> String {
     text.replace('|', "\\|")
@@ -188,6 +202,7 @@ fn as_markdown(text: &str) -> String {
 }
 
 const VERB_PAGE: &str = "docs/src/reference/verbs.md";
+const CODE_PAGE: &str = "docs/src/reference/codes.md";
 const JSON_PAGE: &str = "docs/src/reference/json.md";
 const MANIFESTS: &str = "docs/src/reference/manifests.md";
 const PROVIDERS: &str = "docs/src/reference/dns-providers.md";

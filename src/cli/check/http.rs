@@ -100,6 +100,9 @@ fn page(check: &HttpCheck, texts: &Texts, columns: usize) -> String {
         page.push(("queried", check.report.summary()));
         page.extend(check.report.details().into_iter().map(|line| ("", format!("  {line}"))));
     }
+    if check.port != PORT_OF_CAS {
+        page.push(("port", other_port(check)));
+    }
     page.extend(way_out(check).map(|way_out| ("try", way_out)));
     lines(&page, columns)
 }
@@ -111,8 +114,12 @@ fn way_out(check: &HttpCheck) -> Option<String> {
     }
     match (&check.webroot, &check.listener) {
         (Some((_, Err(obstacle))), _) => return obstacle.fix.as_ref().map(ToString::to_string),
-        (None, Some(Err(PortError::Listen(error)))) => return Some(ways_out(error).join(", or ")),
-        (None, Some(Err(PortError::Address(_)))) => return Some(WAYS_OUT.join(", or ")),
+        (None, Some(Err(PortError::Listen(error)))) => {
+            return Some(ways_out(error, check.name.as_str()).join(", or "));
+        }
+        (None, Some(Err(PortError::Address(_)))) => {
+            return Some(by_server(check.name.as_str()).join(", or "));
+        }
         (Some(_) | None, _) => {}
     }
     if check.addresses.is_err() {
@@ -243,31 +250,57 @@ struct WebrootItem<'a> {
 pub(in crate::cli) const WAYS_OF_WEBROOT: &str = "start the web server that serves the folder; without one, leave out \
      certctl.io/http01-webroot, and certctl answers itself";
 
-/// What helps where the listener cannot listen.
-pub(in crate::cli) fn ways_out(error: &ListenError) -> &'static [&'static str] {
+/// What helps where the listener cannot listen; `names` are those of the certificate, as
+/// `create certificate` takes them.
+pub(in crate::cli) fn ways_out(error: &ListenError, names: &str) -> Vec<String> {
     match error {
-        ListenError::NoPermission { .. } => WAYS_WITHOUT_PERMISSION,
-        ListenError::InUse { holder: Some(holder), .. } if holder.is_init() => WAYS_OF_SOCKET,
+        ListenError::NoPermission { .. } => {
+            let ways = WAYS_WITHOUT_PERMISSION.iter().map(|way| (*way).to_owned());
+            ways.chain([by_webroot(names)]).collect()
+        }
+        ListenError::InUse { holder: Some(holder), .. } if holder.is_init() => {
+            WAYS_OF_SOCKET.iter().map(|way| (*way).to_owned()).collect()
+        }
         ListenError::InUse { .. }
         | ListenError::Io { .. }
         | ListenError::Thread { .. }
-        | ListenError::Inherited { .. } => WAYS_OUT,
+        | ListenError::Inherited { .. } => by_server(names),
     }
 }
 
+/// What helps where a web server has the port.
+fn by_server(names: &str) -> Vec<String> {
+    let proxy = "proxy /.well-known/acme-challenge/ to another port, which certctl.io/http01-listen \
+                 names; the book shows both: how-to/port-80.md";
+    vec![by_webroot(names), proxy.to_owned()]
+}
+
+fn by_webroot(names: &str) -> String {
+    format!(
+        "certctl create certificate {names} --webroot /var/www/html prints a manifest for a web \
+         server that serves that folder"
+    )
+}
+
+/// A CA connects to another port than this check did.
+fn other_port(check: &HttpCheck) -> String {
+    let HttpCheck { name, port, .. } = check;
+    format!(
+        "{port} was checked (http01-check-port); a public CA connects to port {PORT_OF_CAS}: \
+         certctl check http {name} --http01-check-port {PORT_OF_CAS}"
+    )
+}
+
+/// RFC 8555 section 8.3.
+const PORT_OF_CAS: u16 = 80;
 /// Only this host has asked.
 const NOT_KNOWN: &str = "not known: whether a CA's requests get here from the internet (firewall, \
                          NAT, the DNS that it sees)";
 const WAYS_WITHOUT_PERMISSION: &[&str] = &[
     "root, or CAP_NET_BIND_SERVICE, which a port below 1024 needs",
     "another port: --http01-listen, with port 80 forwarded to it",
-    "a web server on port 80 that serves the folder of certctl.io/http01-webroot",
 ];
 const WAYS_OF_SOCKET: &[&str] = &[
     "systemctl start certctl.service, if certctl.socket has the port: it issues with that",
     "systemctl mask --now certctl.socket",
-];
-const WAYS_OUT: &[&str] = &[
-    "have that server serve the folder named by certctl.io/http01-webroot",
-    "proxy /.well-known/acme-challenge/ to --http01-listen",
 ];

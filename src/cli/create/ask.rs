@@ -10,12 +10,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::ValueEnum as _;
+use nix::unistd::Group;
 
 use super::certificate::{CreateCertificateArgs, RefusedProgram};
 use super::dns01::Dns01;
 use super::issuer::CreateIssuerArgs;
 use super::known::Known;
-use super::print::{Placed, check, missing, scalar, shown, write};
+use super::print::{NEXT, Placed, check, missing, scalar, shown, write};
 use super::{certificate, issuer};
 use crate::cli::check::WAYS_OF_WEBROOT;
 use crate::cli::doctor;
@@ -53,6 +54,7 @@ pub(super) fn ask(into: Option<&Path>, shell: &mut Shell) -> Result<ExitCode, Cl
     hints(shell, &names);
     let (by, webroot) = proof(shell, by, &known, &names)?;
     let output_dir = output_dir(shell)?;
+    let output_group = if output_dir.is_some() { output_group(shell)? } else { None };
     let reload = reload(shell, &config)?;
     let args = CreateCertificateArgs {
         names,
@@ -62,7 +64,7 @@ pub(super) fn ask(into: Option<&Path>, shell: &mut Shell) -> Result<ExitCode, Cl
         reload,
         output_dir,
         output_owner: None,
-        output_group: None,
+        output_group,
         output_mode: None,
         into: Some(config),
     };
@@ -121,7 +123,7 @@ fn finish(
         let path = write(placed, text, shell)?;
         shell.output.talk(Level::Info, &format!("written to {path}"));
     }
-    let [first, then] = [" plan", " issue"].map(|verb| first_placed.next(verb, shell));
+    let [first, then] = NEXT.map(|verb| first_placed.next(verb, shell));
     say(shell, &format!("next: {missing}{first}, then {then}"));
     if let (By::New(args), Some((placed, _))) = (by, files.first())
         && args.name == STAGING
@@ -132,13 +134,14 @@ fn finish(
         say(shell, &format!("{ABOUT_STAGING} to {server} in this file, and issue again:"));
         shell.output.talk(Level::Info, &format!("  {path}"));
     }
-    if let Some(folder) = &args.webroot {
-        certificate::warn_of_webroot(folder, shell)?;
-    } else if listens(by, known, &args.names) {
+    if args.webroot.is_none() && listens(by, known, &args.names) {
         let name = args.names.first().map_or("", String::as_str);
         if let Some(found) = doctor::usual_port(shell, name) {
             doctor::print_finding(shell, &found);
         }
+    }
+    if let Some((_, manifest)) = files.last() {
+        certificate::warn_of_folders(args, manifest, shell)?;
     }
     Ok(ExitCode::Done)
 }
@@ -175,8 +178,7 @@ fn issuer_of(shell: &mut Shell, config: &Path, known: &Known) -> Result<By, CliE
         if is_known || is_ours {
             return Ok(text.to_owned());
         }
-        let is_url = text.strip_prefix("https://").is_some_and(|rest| !rest.is_empty());
-        is_url.then(|| text.to_owned()).ok_or_else(|| "a URL begins with https://".to_owned())
+        directory_of(text)
     })?;
     if known.contains(&answer) {
         return Ok(By::Known(answer));
@@ -209,6 +211,26 @@ fn issuer_of(shell: &mut Shell, config: &Path, known: &Known) -> Result<By, CliE
         dns01: None,
         into: Some(into),
     })))
+}
+
+/// The URL of another CA's directory: a host and a path may be typed without their scheme.
+fn directory_of(text: &str) -> Result<String, String> {
+    if !text.contains(['.', ':', '/']) {
+        return Err("a URL begins with https://, or enter one of these names".to_owned());
+    }
+    let (scheme, rest) = text.split_once("://").unwrap_or(("https", text));
+    let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
+    let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
+    if scheme != "https" || (name.parse::<DnsName>().is_err() && name.parse::<IpAddr>().is_err()) {
+        return Err("a URL begins with https:// and the name of a host".to_owned());
+    }
+    if path.is_empty() {
+        return Err(format!(
+            "the URL of an ACME directory has a path, which the CA's documentation names, such as \
+             https://{host}/acme/directory"
+        ));
+    }
+    Ok(format!("https://{rest}"))
 }
 
 /// The namespace of what is made.
@@ -302,8 +324,7 @@ fn proof(
         if !known.has_http01(by.name()) || names.iter().all(|name| name.starts_with("*.")) {
             return Ok((by, None));
         }
-        let question =
-            "Folder from which a web server on port 80 serves the challenges, if there is one";
+        let question = "Folder from which a web server on port 80 serves the challenges";
         let webroot = optional(shell, question, ABOUT_WEBROOT, folder)?;
         if webroot.is_some() {
             hint_of_webroot(shell);
@@ -417,6 +438,15 @@ fn output_dir(shell: &mut Shell) -> Result<Option<PathBuf>, CliError> {
     })
 }
 
+/// The group that reads the key in the folder of the server.
+fn output_group(shell: &mut Shell) -> Result<Option<String>, CliError> {
+    let question = "Group that reads tls.key there, such as ssl-cert";
+    optional(shell, question, ABOUT_GROUP, |text| match Group::from_name(text) {
+        Ok(Some(_)) => Ok(text.to_owned()),
+        Ok(None) | Err(_) => Err("no such group on this host: getent group".to_owned()),
+    })
+}
+
 /// The program that makes a server read the new files.
 fn reload(shell: &mut Shell, config: &Path) -> Result<Option<String>, CliError> {
     let hooks = config.join("hooks.d");
@@ -501,7 +531,7 @@ fn optional<T>(
     about: &str,
     read: impl Fn(&str) -> Result<T, String>,
 ) -> Result<Option<T>, CliError> {
-    answered(shell, question, about, Some(NONE), |text| {
+    answered(shell, &format!("{question}, or none"), about, Some(NONE), |text| {
         if text == NONE { Ok(None) } else { read(text).map(Some) }
     })
 }
@@ -568,6 +598,9 @@ const ABOUT_WEBROOT: &str = "A web server that has port 80 already serves the fi
 const ABOUT_OUTPUT: &str = "certctl keeps the certificate and its key in its state, and writes a copy \
                             into this folder for your server, with each renewal. The folder should \
                             be for these files alone.";
+const ABOUT_GROUP: &str = "Most servers open the files as root, and need no group. One that runs as \
+                           another user reads tls.key as a member of this group; its copy gets the \
+                           mode 0640.";
 const ABOUT_RELOAD: &str = "After each renewal certctl runs this program of the folder hooks.d, which \
                             makes the server read the new files; certctl help hooks has examples.";
 /// The CA to begin with.
@@ -625,6 +658,22 @@ mod tests {
             assert_eq!(refusal_of(name, by).as_deref(), why, "{name}");
         }
         assert!(refusal_of("a_b.example.com", &public).is_some());
+    }
+
+    #[test]
+    fn the_directory_of_a_ca_is_a_url_with_a_path_that_may_lack_its_scheme() {
+        for text in ["https://ca.example:9000/acme/acme/directory", "192.0.2.1/dir", "ca/dir"] {
+            let url = format!("https://{}", text.trim_start_matches("https://"));
+            assert_eq!(directory_of(text), Ok(url));
+        }
+        for text in ["ca.example", "ca.example:9000", "https://ca.example", "https://ca.example/"] {
+            let why = directory_of(text).unwrap_err();
+            assert!(why.ends_with("/acme/directory"), "{why}");
+        }
+        for text in ["http://ca.example/dir", "https:///dir", "a b/dir", "zerossl!"] {
+            let why = directory_of(text).unwrap_err();
+            assert!(why.starts_with("a URL begins with https://"), "{text}: {why}");
+        }
     }
 
     #[test]

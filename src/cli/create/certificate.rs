@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::issuer;
 use super::known::{IssuerName, Known};
-use super::print::{Placed, print, scalar};
+use super::print::{NEXT, Placed, check, print, scalar};
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::folders;
@@ -17,6 +17,7 @@ use crate::cli::output::escape;
 use crate::cli::owner;
 use crate::cli::shell::Shell;
 use crate::engine::install_example;
+use crate::engine::precondition::of_output;
 use crate::manifest::is_component;
 use crate::resource::{DnsName, Obstacle};
 use crate::solver::http01::check_webroot;
@@ -81,7 +82,7 @@ pub(super) fn certificate(
     let issuer = known.chosen(args.issuer.as_deref())?;
     let text = text(args, &issuer, &placed, &placed.state(shell)?);
     let next = |shell: &Shell| {
-        let [first, then] = [" validate", " issue"].map(|verb| placed.next(verb, shell));
+        let [first, then] = NEXT.map(|verb| placed.next(verb, shell));
         format!("{first}, then {then}")
     };
     let code = print(&placed, &text, next, shell)?;
@@ -90,9 +91,7 @@ pub(super) fn certificate(
         let verb = format!(" create issuer {}{server}{}", issuer.name, placed.flag());
         shell.output.print(&Message::advice(&warning, &folders::next(shell, &verb, None)));
     }
-    if let Some(folder) = &args.webroot {
-        warn_of_webroot(folder, shell)?;
-    }
+    warn_of_folders(args, &text, shell)?;
     Ok(code)
 }
 
@@ -104,13 +103,25 @@ pub(super) fn refusal_of(name: &str) -> Option<String> {
     Some(format!("`{}` is not a DNS name for a certificate: {error}; {allowed}", escape(name)))
 }
 
-/// Warns of a folder that a run could not write the challenges to. A run has the rights of the owner
-/// of the state: root gives up its own for this check, which therefore comes last.
-pub(super) fn warn_of_webroot(folder: &Path, shell: &mut Shell) -> Result<(), CliError> {
+/// Warns of folders that a run could not write to: the webroot, and that of the copies, also where it
+/// could not give them to their owner or group. A run has the rights of the owner of the state: root
+/// gives up its own for this check, which therefore comes last.
+pub(super) fn warn_of_folders(
+    args: &CreateCertificateArgs,
+    manifest: &str,
+    shell: &mut Shell,
+) -> Result<(), CliError> {
+    if args.webroot.is_none() && args.output_dir.is_none() {
+        return Ok(());
+    }
+    let loaded = check(manifest)?;
     owner::become_owner(shell)?;
-    if let Err(Obstacle { fact, fix }) = check_webroot(folder) {
+    let webroot = args.webroot.as_deref().and_then(|folder| check_webroot(folder).err());
+    let output = loaded.certificates.iter().find_map(|one| of_output(&one.settings));
+    for (what, obstacle) in [("webroot", webroot), ("output", output)] {
+        let Some(Obstacle { fact, fix }) = obstacle else { continue };
         let of_owner = shell.acts_as.as_ref().map(|owner| format!(" ({owner} owns the state)"));
-        let warning = format!("webroot: {}{}", escape(&fact), of_owner.unwrap_or_default());
+        let warning = format!("{what}: {}{}", escape(&fact), of_owner.unwrap_or_default());
         let fix = fix.map(|fix| escape(&fix.to_string()).into_owned());
         shell.output.print(&Message::advice(&warning, &fix.unwrap_or_default()));
     }
@@ -207,7 +218,7 @@ pub(super) fn text(
     let secret = format!("{}-tls", placed.name);
     let _ = write!(
         text,
-        "spec:\n  # tls.crt and tls.key will be in {state}/secrets/{}/{secret}/\n  secretName: {}\n",
+        "spec:\n  # tls.crt and tls.key will be in\n  # {state}/secrets/{}/{secret}/\n  secretName: {}\n",
         placed.namespace(),
         scalar(&secret)
     );
@@ -273,7 +284,7 @@ fn annotations(args: &CreateCertificateArgs, placed: &Placed) -> String {
     if let Some(program) = &args.reload {
         let _ = write!(
             text,
-            "    # {}{program} runs at the end of a run that changed a certificate.\n    \
+            "    # Runs at the end of a run that changed a certificate:\n    # {}{program}\n    \
              certctl.io/reload: {}\n",
             placed.hooks(),
             scalar(program)

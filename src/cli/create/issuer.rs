@@ -67,9 +67,8 @@ pub(super) fn issuer(args: &CreateIssuerArgs, shell: &mut Shell) -> Result<ExitC
 /// The manifest.
 pub(super) fn text(args: &CreateIssuerArgs, placed: &Placed) -> Result<String, CliError> {
     let mut text = String::from(
-        "# An ACME CA, and how it validates the names. By using it you agree to its terms of \
-         service.\n\
-         # All fields: certctl explain issuer\n\
+        "# An ACME CA, and how it validates the names. By using it you agree to its\n\
+         # terms of service. All fields: certctl explain issuer\n\
          apiVersion: cert-manager.io/v1\n\
          kind: Issuer\n",
     );
@@ -121,7 +120,8 @@ fn account(args: &CreateIssuerArgs, placed: &Placed) -> String {
     let install = &placed.install;
     let (id, name) = (scalar(id), scalar(&secret));
     format!(
-        "{key}    # External account binding: ID and HMAC key are from the CA. Store the key in a file:\n    \
+        "{key}    # External account binding: ID and HMAC key are from the CA. Store the\n    \
+         # key in a file:\n    \
          #   install -D {install} /dev/stdin {secrets}/{secret}/key\n    \
          externalAccountBinding:\n      keyID: {id}\n      keySecretRef:\n        \
          name: {name}\n        key: key\n"
@@ -130,9 +130,10 @@ fn account(args: &CreateIssuerArgs, placed: &Placed) -> String {
 
 /// An entry of `solvers`.
 const HTTP01: &str = "      \
-      # HTTP-01: the CA requests a file from port 80 of each name, which must resolve to this host.\n      \
-      # certctl listens there, or writes the file to a folder that your web server serves (certctl\n      \
-      # create certificate --webroot). Wildcards need DNS-01 instead: --dns01.\n      \
+      # HTTP-01: the CA requests a file from port 80 of each name, which must\n      \
+      # resolve to this host. certctl listens there, or writes the file to a folder\n      \
+      # that your web server serves (certctl create certificate --webroot).\n      \
+      # Wildcards need DNS-01 instead: --dns01.\n      \
       - http01:\n          ingress: {}\n";
 
 fn read_bundle(path: &Path) -> Result<Vec<u8>, CliError> {
@@ -169,12 +170,11 @@ fn server(args: &CreateIssuerArgs) -> Result<&str, CliError> {
 fn server_lines(server: &str) -> String {
     let about = match server {
         PRODUCTION => {
-            format!("    # Let's Encrypt. For tests, its staging environment: {STAGING}\n")
+            format!("    # Let's Encrypt. For tests, its staging environment:\n    # {STAGING}\n")
         }
         STAGING => format!(
-            "    # Let's Encrypt's staging environment: no browser trusts its certificates. For \
-             production:\n    \
-             # {PRODUCTION}\n"
+            "    # Let's Encrypt's staging environment: no browser trusts its certificates.\n    \
+             # For production: {PRODUCTION}\n"
         ),
         _ => "    # The ACME directory of the CA.\n".to_owned(),
     };

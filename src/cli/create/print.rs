@@ -25,6 +25,9 @@ use crate::trust::quoted;
 /// Where a package installs the output of `certctl schema`.
 const SCHEMA: &str = "/usr/share/certctl/certctl.schema.json";
 
+/// What comes after a manifest is written: what a run would do, and the run.
+pub(super) const NEXT: [&str; 2] = [" plan", " issue"];
+
 /// The manifest as it is shown and written.
 pub(super) fn shown(text: &str) -> String {
     for_editors(text, Path::new(SCHEMA))

@@ -91,7 +91,8 @@ pub(super) fn usual_port(shell: &Shell, certificate: &str) -> Option<Finding> {
     let port = Port::of(&shell.global.http01_listen, &Settings::default());
     let is_refused = matches!(port, Port::Refused(_));
     let units = is_refused.then(|| Units::of_config(shell)).flatten();
-    in_the_way(&Needed { port, certificates: vec![certificate.to_owned()] }, units)
+    let (certificates, arguments) = (vec![certificate.to_owned()], certificate.to_owned());
+    in_the_way(&Needed { port, certificates, arguments }, units)
 }
 
 fn in_the_way(found: &Needed, units: Option<Units>) -> Option<Finding> {
@@ -152,6 +153,8 @@ struct Needed {
     port: Port,
     /// The certificates that need it.
     certificates: Vec<String>,
+    /// What `create certificate` takes for the first of them.
+    arguments: String,
 }
 
 /// A webroot that is named.
@@ -166,7 +169,7 @@ struct Webroot<'u> {
 /// The ports that are listened on, as they are now, and the webroots.
 fn used<'u>(shell: &Shell, uses: &'u [Use<'_>]) -> (Vec<Needed>, Vec<Webroot<'u>>) {
     let mut webroots: BTreeMap<(&str, u16), Webroot<'_>> = BTreeMap::new();
-    let mut listeners: BTreeMap<&[String], (&Settings, Vec<String>)> = BTreeMap::new();
+    let mut listeners: BTreeMap<&[String], (&Use<'_>, Vec<String>)> = BTreeMap::new();
     for one in uses {
         if one.over_http().is_empty() {
             continue;
@@ -181,13 +184,14 @@ fn used<'u>(shell: &Shell, uses: &'u [Use<'_>]) -> (Vec<Needed>, Vec<Webroot<'u>
             }
         } else {
             let found = listeners.entry(&one.settings.http01_listen);
-            let (_, certificates) = found.or_insert((&one.settings, Vec::new()));
+            let (_, certificates) = found.or_insert((one, Vec::new()));
             certificates.push(short(&one.certificate.metadata.key()));
         }
     }
-    let ports = listeners.into_values().map(|(settings, certificates)| Needed {
-        port: Port::of(&shell.global.http01_listen, settings),
+    let ports = listeners.into_values().map(|(one, certificates)| Needed {
+        port: Port::of(&shell.global.http01_listen, &one.settings),
         certificates,
+        arguments: one.create_arguments(),
     });
     (ports.collect(), webroots.into_values().collect())
 }
@@ -204,7 +208,7 @@ fn names_webroot(one: &Use<'_>) -> String {
 }
 
 fn port(found: &Needed, is_hidden: bool) -> Finding {
-    let Needed { port, certificates } = found;
+    let Needed { port, certificates, arguments } = found;
     let needed = |error: &ListenError| format!("{error}; needed by {}", names(certificates));
     match port {
         Port::Usable { addresses, sharers } => {
@@ -237,7 +241,7 @@ fn port(found: &Needed, is_hidden: bool) -> Finding {
             } else {
                 needed(error)
             };
-            let ways = ways_out(error).join(", or ");
+            let ways = ways_out(error, arguments).join(", or ");
             Finding::wrong("HTTP-01", Obstacle::new(fact).advice(ways))
         }
         Port::Unknown(why) => Finding::unknown("HTTP-01", Obstacle::new(why)),
@@ -294,7 +298,10 @@ mod tests {
             (taken(), scheduled, None),
             (free(), privileged, None),
         ] {
-            let found = masked_socket(&[Needed { port, certificates: Vec::new() }], units);
+            let found = masked_socket(
+                &[Needed { port, certificates: Vec::new(), arguments: String::new() }],
+                units,
+            );
             assert_eq!(found.map(|found| found.verdict), verdict, "{units:?}");
         }
     }
@@ -355,7 +362,8 @@ mod tests {
         let mut certctl = Holder::new("certctl", 812);
         certctl.is_certctl = true;
         let usable = |sharers| Port::Usable { addresses: vec![addr], sharers };
-        let needed = |port| Needed { port, certificates: vec!["web".to_owned()] };
+        let needed =
+            |port| Needed { port, certificates: vec!["web".to_owned()], arguments: String::new() };
         for (port, verdict, of_host, fact) in [
             (usable(Vec::new()), Verdict::Well, true, "[::]:80 is free"),
             (
@@ -413,7 +421,8 @@ mod tests {
     #[test]
     fn a_port_that_no_run_gets_is_in_the_way() {
         let addr: SocketAddr = "[::]:80".parse().unwrap();
-        let needed = |port| Needed { port, certificates: vec!["web".to_owned()] };
+        let needed =
+            |port| Needed { port, certificates: vec!["web".to_owned()], arguments: String::new() };
         let denied = || needed(Port::Refused(ListenError::NoPermission { addr }));
         let found = in_the_way(&denied(), None).unwrap();
         let fact = "no permission to listen on [::]:80; needed by web";
@@ -451,7 +460,10 @@ mod tests {
                 Some("certctl.socket has [::]:80, for certctl.service"),
             ),
         ] {
-            let found = of_service(&Needed { port, certificates: Vec::new() }, units);
+            let found = of_service(
+                &Needed { port, certificates: Vec::new(), arguments: String::new() },
+                units,
+            );
             let found = found.map(|found| (found.verdict, found.fact));
             assert_eq!(found, fact.map(|fact| (Verdict::Well, fact.to_owned())), "{units:?}");
         }

@@ -3,6 +3,7 @@
 //! Contract: one table is the source for this, `certctl schema` and certctl.yaml(5): `fields.txt`;
 //! a test holds it against what the manifest layer accepts.
 
+pub mod code;
 pub mod field;
 pub mod lego;
 mod provider;
@@ -18,13 +19,14 @@ use super::shell::Shell;
 use super::verb::VerbArgs;
 use super::verbs::Example;
 use crate::manifest::nearest_by;
+use code::Code;
 use field::{Field, Kind, REQUIRED, Type};
 
 /// Explain a field of a manifest: `certctl explain certificate.spec.renewBefore`.
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
-    /// KIND.PATH, as in `kubectl explain`, or an annotation of certctl; all kinds and annotations when
-    /// left out.
+    /// KIND.PATH, as in `kubectl explain`, an annotation of certctl, or the code of an error, such as
+    /// E0201; all kinds and annotations when left out.
     #[arg(value_name = "FIELD")]
     pub field: Option<String>,
     /// Also list all fields below it.
@@ -38,6 +40,7 @@ impl VerbArgs for ExplainArgs {
     const EXAMPLES: &'static [Example] = &[
         Example::new("certctl explain certificate.spec.renewBefore", "Explain one field."),
         Example::new("certctl explain certctl.io/reload", "Explain an annotation."),
+        Example::new("certctl explain E0201", "Explain the code of an error."),
         Example::new("certctl explain certificate --recursive", "List all fields."),
     ];
 
@@ -58,6 +61,10 @@ pub(crate) fn explain(args: &ExplainArgs, shell: &mut Shell) -> Result<ExitCode,
         shell.page(&text)?;
         return Ok(ExitCode::Done);
     };
+    if let Some(code) = Code::parse(requested) {
+        shell.page(&code.page())?;
+        return Ok(ExitCode::Done);
+    }
     // As it stands in a manifest; the same on a Certificate and on an Issuer.
     let annotation = format!("certificate.{ANNOTATIONS}{requested}");
     let field = if requested.starts_with("certctl.io/") { &annotation } else { requested };

@@ -149,3 +149,20 @@ fn a_bare_word_finds_the_field_of_that_name() {
     assert_eq!(fields("profile").len(), 2, "of a keystore, and of the CA");
     assert_eq!((fields("nonsense"), fields("")), (vec![], vec![]));
 }
+
+#[test]
+fn a_page_fits_a_terminal_of_80_columns() {
+    for kind in Kind::ALL {
+        for path in
+            all(kind).into_iter().map(|field| field.path).chain(["", "metadata.annotations"])
+        {
+            let Some(page) = page(kind, path) else { continue };
+            let page = crate::cli::wrap::aligned(&page, 80);
+            let long = page.lines().find(|line| {
+                let is_whole = line.starts_with("EXAMPLE:") || !line.trim().contains(' ');
+                line.chars().count() > 80 && !is_whole
+            });
+            assert_eq!(long, None, "{path}");
+        }
+    }
+}

@@ -102,7 +102,7 @@ pub(crate) fn inspect(args: &InspectArgs, shell: &mut Shell) -> Result<ExitCode,
         let roots = Roots::read(subject.ca_bundle.as_deref());
         let report = Box::pin(Report::make(&subject, &roots, network.as_ref(), now)).await;
         let report = report.map_err(|error| CliError::new(ExitCode::Manifest, error))?;
-        shell.output.data(&render(&report, &subject, format)?)?;
+        shell.output.data(&render(&report, &subject, format, shell.columns())?)?;
         let attention = shell.global.exit_code && report.needs_attention();
         Ok(if attention { ExitCode::Attention } else { ExitCode::Done })
     })
@@ -131,9 +131,15 @@ async fn owners(shell: &mut Shell, source: &Source) -> Result<Owners, CliError> 
     }
 }
 
-fn render(report: &Report, subject: &Subject, format: Format) -> Result<String, CliError> {
+fn render(
+    report: &Report,
+    subject: &Subject,
+    format: Format,
+    columns: usize,
+) -> Result<String, CliError> {
     match format {
-        Format::Text | Format::Wide | Format::Prometheus => Ok(text::page(report)),
+        Format::Text | Format::Prometheus => Ok(text::fitted(&text::page(report), columns)),
+        Format::Wide => Ok(text::page(report)),
         Format::Json | Format::Yaml => document::text(report, format),
         Format::Name => Ok(format!("{}\n", subject.label)),
     }

@@ -6,6 +6,7 @@ use jiff::SignedDuration;
 
 use crate::cli::output::escape;
 use crate::cli::time::{length, rfc3339};
+use crate::cli::wrap;
 use crate::resource::rfc1123;
 use crate::workspace::inspect::{
     Check, KeyMatch, KnownRevocation, Party, RenewalWindow, Report, Revocation, Served, SpecMatch,
@@ -76,6 +77,37 @@ pub(super) fn page(report: &Report) -> String {
     }
     page.text
 }
+
+/// The page in the lines of a terminal of this width; elsewhere it keeps its tabs, as cmctl prints
+/// them.
+pub(super) fn fitted(page: &str, columns: usize) -> String {
+    if columns == usize::MAX {
+        return page.to_owned();
+    }
+    let mut text = String::new();
+    let mut column = 0;
+    for letter in page.chars() {
+        match letter {
+            '\t' => {
+                let blanks = TAB - column % TAB;
+                text.push_str(&" ".repeat(blanks));
+                column += blanks;
+            }
+            '\n' => {
+                text.push('\n');
+                column = 0;
+            }
+            letter => {
+                text.push(letter);
+                column += 1;
+            }
+        }
+    }
+    wrap::fitted(&text, columns)
+}
+
+/// How far apart the stops of a terminal's tabs are.
+const TAB: usize = 8;
 
 fn renewal_information(page: &mut Page, known: &RenewalWindow) {
     if let Some(window) = &known.suggested_window {

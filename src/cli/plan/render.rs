@@ -6,7 +6,7 @@ use crate::cli::global::Format;
 use crate::cli::output::{Paint, escape};
 use crate::cli::report::short;
 use crate::cli::status::Scene;
-use crate::cli::status::table::{Cell, render};
+use crate::cli::status::table::{Cell, listed};
 use crate::cli::time;
 use crate::cli::wrap::fitted;
 use crate::resource::{Reason, rfc3339};
@@ -35,14 +35,14 @@ pub(super) fn page(items: &[Item], damaged: usize, scene: &Scene) -> String {
         .iter()
         .filter(|item| item.changes() || item.wait.is_some() || item.is_revoked_for_good());
     let due: Vec<&Item> = due.collect();
-    let listed =
+    let in_table: Vec<&Item> =
         if everything || items.len() <= FEW { items.iter().collect() } else { due.clone() };
     let described = if everything || due.len() <= FEW { due } else { Vec::new() };
     let mut text = String::new();
-    if !listed.is_empty() {
+    if !in_table.is_empty() {
         let heading = ["NAME", "ACTION", "REASON", "ISSUER", "COST"];
-        let rows: Vec<Vec<Cell>> = listed.iter().map(|item| row(item, now)).collect();
-        text = render(&heading, &rows, color, scene.table_width());
+        let rows: Vec<Vec<Cell>> = in_table.iter().map(|item| row(item, now)).collect();
+        text = listed(&heading, &rows, color, scene.table_width());
     }
     for item in &described {
         text.push('\n');
@@ -52,7 +52,7 @@ pub(super) fn page(items: &[Item], damaged: usize, scene: &Scene) -> String {
         text.push('\n');
     }
     text.push_str(&sum(items, damaged));
-    if listed.len() < items.len() || (described.is_empty() && listed.len() > FEW) {
+    if in_table.len() < items.len() || (described.is_empty() && in_table.len() > FEW) {
         let plan = scene.typed.command("certctl plan NAME");
         text.push_str(&["one of them in detail: ", &plan, "; all: -o wide\n"].concat());
     }

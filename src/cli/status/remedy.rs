@@ -1,5 +1,7 @@
 //! The commands that help a certificate which is not as it should be.
 
+use std::path::Path;
+
 use super::scene::Scene;
 use super::upcoming::{Step, Upcoming};
 use super::verdict::Verdict;
@@ -9,7 +11,7 @@ use crate::cli::hint::Hint;
 use crate::cli::output::escape;
 use crate::cli::report::short;
 use crate::cli::timer::retry_of_hooks;
-use crate::resource::{Challenge, Phase};
+use crate::resource::{Challenge, NamespacedName, Phase};
 use crate::trust::{command_for_reading, quoted};
 use crate::workspace::view::{CertificateView, DamageCourse};
 
@@ -27,7 +29,7 @@ impl Remedy {
         let all = match verdict {
             Verdict::Damaged => damaged(view, &name),
             Verdict::Invalid => validate(view),
-            Verdict::NoManifest => vec![(certctl(&format!("forget {name}")), "stop managing it")],
+            Verdict::NoManifest => without_manifest(view, &name),
             Verdict::Revoked if view.certificate.is_none() => {
                 vec![(certctl(&format!("forget {name}")), "stop managing it")]
             }
@@ -77,6 +79,23 @@ fn damaged(view: &CertificateView, name: &str) -> Vec<Known> {
     }
 }
 
+/// A manifest like the one that is gone, or the end of its management.
+fn without_manifest(view: &CertificateView, name: &str) -> Vec<Known> {
+    let names = view.readable_leaf().map(|leaf| leaf.dns_names.iter().map(|name| escape(name)));
+    let names: Vec<_> = names.into_iter().flatten().collect();
+    let is_short = (1..=FEW).contains(&names.len());
+    let create = is_short.then(|| {
+        let names: Vec<String> = names.iter().map(|name| quoted(Path::new(&**name))).collect();
+        let NamespacedName { namespace, name } = &view.key;
+        let of_namespace =
+            if namespace == "default" { String::new() } else { format!(" -n {namespace}") };
+        let line = format!("create certificate {} --name {name}{of_namespace}", names.join(" "));
+        (certctl(&line), "print a manifest for it, if the old one is lost")
+    });
+    let forget = (certctl(&format!("forget {name}")), "stop managing it");
+    create.into_iter().chain([forget]).collect()
+}
+
 fn validate(view: &CertificateView) -> Vec<Known> {
     let unread = view.mistake.as_ref().filter(|mistake| mistake.is_unread());
     if let Some(mistake) = unread {
@@ -119,3 +138,6 @@ fn check_of(view: &CertificateView) -> Option<Known> {
     let line = advice::check_of(&spec.kind, &escape(&spec.identifier.to_string()))?;
     Some((Hint::Command(line), "look at what the CA would see"))
 }
+
+/// How many names a line shows.
+const FEW: usize = 4;

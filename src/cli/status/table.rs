@@ -100,23 +100,19 @@ impl Width {
     }
 }
 
-/// A heading and rows, columns three spaces apart, nothing behind the last one. On a terminal where
-/// not all fit, columns are left out: what a reader misses least goes first. Why it is so stays: what
-/// of it does not fit beside the others is below its row. Then dates become shorter, and then they
-/// go. What is still too wide is cut in its widest columns, but for the first, names, dates and
-/// coloured words.
-pub(crate) fn render(
-    heading: &[&str],
-    rows: &[Vec<Cell>],
-    color: bool,
-    width: Option<Width>,
-) -> String {
+/// The table of [`listed`] alone.
+#[cfg(test)]
+fn render(heading: &[&str], rows: &[Vec<Cell>], color: bool, width: Option<Width>) -> String {
     let (shown, rows) = arrange(heading, rows, width);
     shown.render(heading, &rows, color, width)
 }
 
-/// The same, with a line that names the columns that were left out.
-pub(super) fn listed(
+/// A heading and rows, columns three spaces apart, nothing behind the last one. On a terminal where
+/// not all fit, columns are left out: what a reader misses least goes first. Why it is so stays: what
+/// of it does not fit beside the others is below its row. Then dates become shorter, and then they
+/// go. What is still too wide is cut in its widest columns, but for the first, names, dates and
+/// coloured words. A line below names the columns that were left out.
+pub(crate) fn listed(
     heading: &[&str],
     rows: &[Vec<Cell>],
     color: bool,
@@ -124,7 +120,7 @@ pub(super) fn listed(
 ) -> String {
     let (shown, rows) = arrange(heading, rows, width);
     let mut text = shown.render(heading, &rows, color, width);
-    let left_out = shown.left_out(heading);
+    let left_out = shown.left_out(heading, &rows);
     if let Some(width) = width.filter(|_| !left_out.is_empty()) {
         let line = format!("not shown: {}; all columns: -o wide", left_out.join(", "));
         text.push_str(&wrap(&line, "", width.columns));
@@ -201,10 +197,17 @@ struct Why {
 }
 
 impl Shown {
-    /// The headings of the columns that are not there; reasons are below their rows.
-    fn left_out<'h>(&self, heading: &[&'h str]) -> Vec<&'h str> {
-        let is_shown =
-            |at: usize| self.columns.contains(&at) || self.why.is_some_and(|why| why.column == at);
+    /// The headings of the columns that are not there, or not in each row; reasons are below their
+    /// rows, unless they are minor.
+    fn left_out<'h>(&self, heading: &[&'h str], rows: &[Vec<Cell>]) -> Vec<&'h str> {
+        let is_below = |at: usize| {
+            let why = self.why.filter(|why| why.column == at)?;
+            let mut cells = rows.iter().filter_map(|row| row.get(at));
+            let is_lost =
+                |cell: &Cell| cell.width() > why.available && cell.is_minor && cell.text != NOTHING;
+            Some(!cells.any(is_lost))
+        };
+        let is_shown = |at: usize| is_below(at).unwrap_or_else(|| self.columns.contains(&at));
         let all = heading.iter().enumerate();
         all.filter(|(at, _)| !is_shown(*at)).map(|(_, word)| *word).collect()
     }
@@ -428,6 +431,12 @@ mod tests {
              failures\n\
              shop   READY    a +1    90d       59d\n"
         );
+        // What of a column is neither beside nor below its row is named.
+        let width = |columns| Some(Width { columns, utf8: true });
+        let narrow = listed(&heading, &rows, false, width(40));
+        assert!(narrow.ends_with("not shown: LAST; all columns: -o wide\n"), "{narrow}");
+        let wide = listed(&heading, &rows, false, width(80));
+        assert!(!wide.contains("not shown"), "{wide}");
         assert_eq!(
             at(26),
             "NAME   READY    EXPIRES\n\

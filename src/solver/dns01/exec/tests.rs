@@ -216,6 +216,11 @@ async fn an_error_quotes_the_output_of_the_program() {
     );
     assert_eq!(error.to_string(), expected);
     assert!(matches!(error, ProviderError::Settings { .. }), "{error:?}");
+    put(&folder.path().join("one"), "exit 0\n");
+    let error = exec(&folder, "one").present(&record("v")).await.unwrap_err();
+    let hint = "Exec format error (os error 8); its first line must name the interpreter, such as \
+                #!/bin/sh";
+    assert!(error.to_string().ends_with(hint), "{error}");
 }
 
 #[tokio::test]
