@@ -61,7 +61,7 @@ pub(super) fn scheduler(shell: &Shell) -> Finding {
             not_these(run, &missed, is_of_user, is_root)
         }
         (Some(Scheduler::Absent), None) => {
-            absent(is_of_user, is_root, crontabs.has_unread, systemd_runs())
+            absent(line_of(is_of_user, systemd_runs()), is_root, crontabs.has_unread)
         }
         (Some(Scheduler::Idle(_)), None)
         | (Some(Scheduler::Enabled(_) | Scheduler::Disabled(_)) | None, _) => {
@@ -140,7 +140,7 @@ fn line_of(is_of_user: bool, has_systemd: bool) -> String {
 }
 
 /// Nothing runs certctl, as far as this user can tell.
-fn absent(is_of_user: bool, is_root: bool, has_unread: bool, has_systemd: bool) -> Finding {
+fn absent(line: String, is_root: bool, has_unread: bool) -> Finding {
     // An ordinary user may not even see that there are others.
     let is_whole = is_root && !has_unread;
     let fact = if is_whole {
@@ -148,7 +148,7 @@ fn absent(is_of_user: bool, is_root: bool, has_unread: bool, has_systemd: bool) 
     } else {
         "no timer runs certctl, and no crontab that this user can read"
     };
-    let obstacle = Obstacle::new(fact).command(line_of(is_of_user, has_systemd));
+    let obstacle = Obstacle::new(fact).command(line);
     if is_whole {
         Finding::wrong("scheduler", obstacle)
     } else {
@@ -189,7 +189,7 @@ fn scheduled(timer: Option<Scheduler>, is_of_user: bool, now: Now, is_root: bool
             Finding::wrong("scheduler", obstacle.command(enable_timer(is_of_user)))
         }
         Some(Scheduler::Idle(path)) => idle(&path, is_of_user, CronDaemon::of_host()),
-        Some(Scheduler::Absent) => absent(is_of_user, is_root, false, systemd_runs()),
+        Some(Scheduler::Absent) => absent(line_of(is_of_user, systemd_runs()), is_root, false),
         None => not_checked(),
     }
 }
@@ -360,7 +360,7 @@ mod tests {
             (true, false, true, true, Verdict::Warning, some, &of_this_user),
             (true, false, false, true, Verdict::Warning, some, &of_this_user),
         ] {
-            let found = absent(is_of_user, is_root, has_unread, has_systemd);
+            let found = absent(line_of(is_of_user, has_systemd), is_root, has_unread);
             let remedy = Some(Fix::Command(line.clone()));
             assert_eq!((found.verdict, found.fact.as_str(), found.remedy), (verdict, fact, remedy));
         }
