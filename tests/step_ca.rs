@@ -120,20 +120,19 @@ fn write(path: &Path, text: &str) {
     options.open(path).unwrap().write_all(text.as_bytes()).unwrap();
 }
 
-/// Writes the manifests of an Issuer for this CA and of a certificate for these names.
-fn manifests(folder: &Path, ca: &StepCa, solver: &str, names: &str) -> String {
+/// Writes the manifests of an Issuer for this CA and of a certificate for these names, and others.
+fn manifests(folder: &Path, ca: &StepCa, (solver, names): (&str, &str), others: &str) {
     let manifest = format!(
         "apiVersion: cert-manager.io/v1\nkind: Issuer\nmetadata: {{ name: step }}\nspec:\n  acme:\n    \
          server: {}\n    caBundle: {}\n    privateKeySecretRef: {{ name: account }}\n    \
          solvers: [ {solver} ]\n---\napiVersion: cert-manager.io/v1\n\
          kind: Certificate\nmetadata: {{ name: web }}\nspec:\n  secretName: web-tls\n  \
          issuerRef: {{ name: step }}\n  privateKey: {{ algorithm: ECDSA, size: 256 }}\n  \
-         dnsNames: [ {names} ]\n",
+         dnsNames: [ {names} ]\n{others}",
         ca.directory_url(),
         STANDARD.encode(&ca.root),
     );
     write(&folder.join("web.yaml"), &manifest);
-    manifest
 }
 
 /// `certctl` with these words.
@@ -157,7 +156,7 @@ fn issuing(folder: &Path, ca: &StepCa, dns: SocketAddr, words: &[&str]) -> Comma
 
 /// `certctl issue` for these names, which asks this DNS server.
 fn issue(folder: &Path, ca: &StepCa, dns: SocketAddr, solver: &str, names: &str) -> Command {
-    manifests(folder, ca, solver, names);
+    manifests(folder, ca, (solver, names), "");
     issuing(folder, ca, dns, &["issue", "./web.yaml"])
 }
 
@@ -248,13 +247,12 @@ fn an_account_with_an_ed25519_key_registers_issues_revokes_and_ends() {
     let ca = StepCa::start(&program, dns.address());
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let manifests = manifests(folder, &ca, "http01: { ingress: {} }", NAME);
     let key = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/account-keys/ed25519.pem");
     let secret = format!(
         "---\napiVersion: v1\nkind: Secret\nmetadata: {{ name: account }}\ndata: {{ tls.key: {} }}\n",
         STANDARD.encode(std::fs::read(key).unwrap())
     );
-    std::fs::write(folder.join("web.yaml"), manifests + &secret).unwrap();
+    manifests(folder, &ca, ("http01: { ingress: {} }", NAME), &secret);
     let run = |mut command: Command, code: i32| {
         let output = command.output().unwrap();
         let printed = [output.stdout, output.stderr].concat();

@@ -315,7 +315,9 @@ mod tests {
     use std::path::{Path, PathBuf};
 
     use super::super::finding::Verdict;
-    use super::{Folders, Now, absent, by_cron, idle, not_these, scheduled, with_another_state};
+    use super::{
+        Folders, Now, absent, by_cron, idle, line_of, not_these, scheduled, with_another_state,
+    };
     use crate::cli::environment::{Directory, Source};
     use crate::cli::timer::{CronDaemon, CronRun, Scheduler, line_of_cron, line_of_user};
     use crate::resource::Fix;
