@@ -46,6 +46,7 @@ impl Found<'_> {
         }
         if kind == ErrorKind::MissingRequiredArgument {
             let missing = self.strings(ContextKind::InvalidArg);
+            let missing: Vec<&str> = missing.iter().map(|arg| without_brackets(arg)).collect();
             return Some(format!("`{}` needs {}", self.path, missing.join(" ")));
         }
         let arg = self.string(ContextKind::InvalidArg)?;
@@ -144,6 +145,11 @@ fn name(arg: &str) -> String {
     name.trim_end_matches("...").trim_matches(['<', '>', '[', ']']).to_owned()
 }
 
+/// What is required, as our own errors write it: `<NAME>` is `NAME`.
+fn without_brackets(arg: &str) -> &str {
+    arg.strip_prefix('<').and_then(|arg| arg.strip_suffix('>')).unwrap_or(arg)
+}
+
 /// The verbs among these words.
 fn path(words: &[OsString]) -> String {
     let (tree, mut path) = (Arguments::command(), Vec::new());
@@ -192,7 +198,7 @@ mod tests {
             ),
             (
                 "certctl timer print",
-                "`timer print` needs <--systemd|--cron|--launchd>",
+                "`timer print` needs --systemd|--cron|--launchd",
                 "certctl help timer print",
             ),
             (
