@@ -35,7 +35,8 @@ pub struct ForgetArgs {
     /// Also delete the issued key and certificate; copies in output folders stay.
     #[arg(long)]
     pub secret: bool,
-    /// Forget it even if its manifest still exists; the next `certctl issue` issues it again.
+    /// Forget it even if its manifest still exists; the next `certctl issue` adopts its files again,
+    /// or with --secret orders it anew.
     #[arg(long)]
     pub anyway: bool,
     /// Do not ask for confirmation of --secret; certctl asks on a terminal only.
@@ -130,14 +131,15 @@ fn refuse_managed(
     if places.is_empty() {
         return Ok(());
     }
+    let then = if args.secret { "orders it anew" } else { "adopts its files again" };
     if args.anyway {
         for place in &places {
-            let text = format!("{place}; the next certctl issue issues it again");
+            let text = format!("{place}; the next certctl issue {then}");
             shell.output.talk(Level::Warn, &text);
         }
         return Ok(());
     }
-    let hint = "remove the manifest first; or --anyway, and the next certctl issue issues it again";
+    let hint = format!("remove the manifest first; or --anyway, and the next certctl issue {then}");
     Err(CliError::new(ExitCode::Manifest, places.join("\n  ")).hinted(hint))
 }
 

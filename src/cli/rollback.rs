@@ -94,12 +94,12 @@ fn summary(certificate: &NamespacedName, back: &WentBack) -> String {
         let WentBack::Already { revision } = back else { return String::new() };
         return format!("{certificate}: {} is already live", what(*revision));
     };
-    let now = SystemClock.now();
+    let (now, zone) = (SystemClock.now(), time::system_zone());
     let mut text = format!(
         "{certificate}: rolled back from revision {from} to {}: serial {}, valid until {}",
         what(*to),
         leaf.serial,
-        time::both(leaf.not_after, now)
+        time::dated(leaf.not_after, now, Some(&zone))
     );
     let mut add = |line: std::fmt::Arguments<'_>| {
         // Writing to a String cannot fail.
@@ -114,7 +114,7 @@ fn summary(certificate: &NamespacedName, back: &WentBack) -> String {
     match renewal_time {
         Some(at) => add(format_args!(
             "renews {}; to replace it earlier: certctl renew {certificate}",
-            time::both(*at, now)
+            time::dated(*at, now, Some(&zone))
         )),
         None => add(format_args!("automatic renewal is disabled: certctl renew {certificate}")),
     }

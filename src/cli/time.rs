@@ -31,7 +31,7 @@ pub fn relative(at: Timestamp, now: Timestamp) -> String {
 }
 
 /// RFC 3339 with the relative time beside it: `2026-11-21T03:12:09Z (in 3h52m)`.
-pub fn both(at: Timestamp, now: Timestamp) -> String {
+fn both(at: Timestamp, now: Timestamp) -> String {
     format!("{} ({})", rfc3339(at), relative(at, now))
 }
 

@@ -133,12 +133,20 @@ fn create_asks_until_there_is_a_manifest_that_issues() {
     scene.world.write("root.pem", &scene.world.ca.root_pem());
     let root = scene.world.path("root.pem").display().to_string();
     let out = scene.world.path("out").display().to_string();
+    let other = rcgen::generate_simple_self_signed([]).unwrap().cert.pem();
+    scene.world.write("other.pem", &other);
+    let other = scene.world.path("other.pem").display().to_string();
+    let (wrong, again) = (url.clone() + "-of-nothing\n", url.clone() + ":");
     let (url, root, out) = (url + "\n", root + "\n", out + "\n");
+    let other = other + "\n";
     let mut asked = [
         ("CA:", "?\n"),
         ("directory.", "letsencrypted\n"),
-        ("letsencrypted: a URL", &url),
-        ("PEM file with the roots", &root),
+        ("letsencrypted: a URL", &wrong),
+        ("PEM file with the roots", &other),
+        ("no certificate of these roots", &root),
+        ("error:malformed:", &url),
+        (&again, &root),
         ("E-mail", "you@example.com\n"),
         ("DNS names", "a_b.example.test\n"),
         ("a_b.example.test: ", "web.example.test www.example.test\n"),
@@ -154,7 +162,7 @@ fn create_asks_until_there_is_a_manifest_that_issues() {
     scene.note("With a no at the end, nothing is written.");
     type_all(&mut scene, &asked);
     scene.run("ls -A config");
-    asked[14] = ("Write this", "yes\n");
+    *asked.last_mut().unwrap() = ("Write this", "yes\n");
     type_all(&mut scene, &asked);
     scene.run("ls -A config");
     scene.run("certctl issue --http01-check-port $PORT");

@@ -12,11 +12,12 @@ use std::time::Duration;
 use clap::ValueEnum as _;
 use nix::unistd::Group;
 
+use super::ca::{By, STAGING, issuer_of};
 use super::certificate::{CreateCertificateArgs, RefusedProgram};
 use super::dns01::Dns01;
-use super::issuer::CreateIssuerArgs;
 use super::known::Known;
-use super::print::{NEXT, Placed, check, missing, scalar, shown, write};
+use super::print::{NEXT, Placed, check, missing, shown, write};
+use super::question::{answered, optional, say};
 use super::{certificate, issuer};
 use crate::cli::check::WAYS_OF_WEBROOT;
 use crate::cli::doctor;
@@ -26,7 +27,6 @@ use crate::cli::message::Level;
 use crate::cli::output::escape;
 use crate::cli::run::on_one_thread;
 use crate::cli::shell::Shell;
-use crate::cli::wrap::{USUAL, wrap};
 use crate::engine::install_example;
 use crate::resource::{DnsName, Settings, lets_encrypt};
 use crate::solver::http01::check_webroot;
@@ -69,22 +69,6 @@ pub(super) fn ask(into: Option<&Path>, shell: &mut Shell) -> Result<ExitCode, Cl
         into: Some(config),
     };
     finish(&by, &known, &args, shell)
-}
-
-/// The Issuer of the certificate.
-enum By {
-    /// One that the manifests have.
-    Known(String),
-    New(Box<CreateIssuerArgs>),
-}
-
-impl By {
-    fn name(&self) -> &str {
-        match self {
-            Self::Known(name) => name,
-            Self::New(args) => &args.name,
-        }
-    }
 }
 
 /// Shows the manifests, and writes them after a yes.
@@ -155,104 +139,9 @@ fn listens(by: &By, known: &Known, names: &[String]) -> bool {
     has_http01 && names.iter().any(|name| !name.starts_with("*."))
 }
 
-/// Which CA; with another one's URL, the roots that its server is trusted by.
-fn issuer_of(shell: &mut Shell, config: &Path, known: &Known) -> Result<By, CliError> {
-    let known = known.names();
-    let ours = [(STAGING, "letsencrypt-staging (for a test)"), ("letsencrypt", "letsencrypt")];
-    let ours = ours.into_iter().filter(|(name, _)| !known.iter().any(|known| known == name));
-    let there = format!("{} (as in your manifests)", known.join(", "));
-    let there = (!known.is_empty()).then_some(there).into_iter();
-    let all: Vec<String> = there.chain(ours.map(|(_, shown)| shown.to_owned())).collect();
-    let question = format!("CA: {}, or the URL of another CA's ACME directory", all.join(", "));
-    let default = known.first().map_or(STAGING, String::as_str);
-    let into = config.to_owned();
-    let answer = answered(shell, &question, ABOUT_CA, Some(default), |text| {
-        let is_known = known.iter().any(|name| name == text);
-        let is_ours = ["letsencrypt", STAGING].contains(&text);
-        if is_ours && !is_known && has_file(&into, text) {
-            let file = file_of_issuer(text);
-            return Err(format!(
-                "{file} already exists, without this Issuer; see certctl validate"
-            ));
-        }
-        if is_known || is_ours {
-            return Ok(text.to_owned());
-        }
-        directory_of(text)
-    })?;
-    if known.contains(&answer) {
-        return Ok(By::Known(answer));
-    }
-    let server = answer.starts_with("https://").then(|| answer.clone());
-    let ca_bundle = match server {
-        Some(_) => {
-            let question = "PEM file with the roots of its server, for a private CA";
-            optional(shell, question, ABOUT_ROOTS, |text| {
-                let path = PathBuf::from(text);
-                if path.is_file() { Ok(path) } else { Err("file not found".to_owned()) }
-            })?
-        }
-        None => None,
-    };
-    let email = optional(shell, "E-mail address for the CA's messages", ABOUT_EMAIL, |text| {
-        let is_address = text
-            .split_once('@')
-            .is_some_and(|(user, host)| !user.is_empty() && host.parse::<DnsName>().is_ok());
-        is_address.then(|| text.to_owned()).ok_or_else(|| "not an e-mail address".to_owned())
-    })?;
-    Ok(By::New(Box::new(CreateIssuerArgs {
-        name: if server.is_some() { free_name(&known, &into) } else { answer },
-        email,
-        server,
-        ca_bundle,
-        staging: false,
-        profile: None,
-        eab_kid: None,
-        dns01: None,
-        into: Some(into),
-    })))
-}
-
-/// The URL of another CA's directory: a host and a path may be typed without their scheme.
-fn directory_of(text: &str) -> Result<String, String> {
-    if !text.contains(['.', ':', '/']) {
-        return Err("a URL begins with https://, or enter one of these names".to_owned());
-    }
-    let (scheme, rest) = text.split_once("://").unwrap_or(("https", text));
-    let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
-    let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
-    if scheme != "https" || (name.parse::<DnsName>().is_err() && name.parse::<IpAddr>().is_err()) {
-        return Err("a URL begins with https:// and the name of a host".to_owned());
-    }
-    if path.is_empty() {
-        return Err(format!(
-            "the URL of an ACME directory has a path, which the CA's documentation names, such as \
-             https://{host}/acme/directory"
-        ));
-    }
-    Ok(format!("https://{rest}"))
-}
-
 /// The namespace of what is made.
 fn namespace_of(shell: &Shell) -> &str {
     shell.global.namespace().unwrap_or("default")
-}
-
-/// The file of an Issuer in the folder of manifests.
-fn file_of_issuer(name: &str) -> String {
-    format!("issuer-{name}.yaml")
-}
-
-/// Whether the file of an Issuer is there, which would not be overwritten.
-fn has_file(config: &Path, issuer: &str) -> bool {
-    config.join(file_of_issuer(issuer)).exists()
-}
-
-/// A name that no Issuer has, and no file of one.
-fn free_name(known: &[String], config: &Path) -> String {
-    let is_free = |name: &String| !known.contains(name) && !has_file(config, name);
-    let numbered = (2..).map(|number: u32| format!("ca-{number}"));
-    ["ca".to_owned()].into_iter().chain(numbered).find(is_free).unwrap_or_default()
 }
 
 /// The names of the certificate, the first of which its file is named after.
@@ -524,68 +413,7 @@ fn folder(text: &str) -> Result<PathBuf, String> {
     is_there.then_some(path).ok_or_else(|| "no such folder; enter an absolute path".to_owned())
 }
 
-/// A question whose answer may be nothing.
-fn optional<T>(
-    shell: &mut Shell,
-    question: &str,
-    about: &str,
-    read: impl Fn(&str) -> Result<T, String>,
-) -> Result<Option<T>, CliError> {
-    answered(shell, &format!("{question}, or none"), about, Some(NONE), |text| {
-        if text == NONE { Ok(None) } else { read(text).map(Some) }
-    })
-}
-
-/// Asks until the answer can be used; `?` is answered by what the question is about.
-fn answered<T>(
-    shell: &mut Shell,
-    question: &str,
-    about: &str,
-    default: Option<&str>,
-    read: impl Fn(&str) -> Result<T, String>,
-) -> Result<T, CliError> {
-    let shown = default.map(|default| format!(" [{default}]")).unwrap_or_default();
-    let question = wrap(&format!("{question}{shown}"), "", columns());
-    let mut refusal = String::new();
-    loop {
-        let Some(answer) = shell.output.answer(&format!("{refusal}\n{question}> ")) else {
-            return Err(CliError::new(ExitCode::Failed, "no answer; nothing was written"));
-        };
-        let answer = answer.trim();
-        let answer = if answer.is_empty() { default.unwrap_or_default() } else { answer };
-        if answer == "?" {
-            refusal = wrap(about, "", columns());
-            continue;
-        }
-        match read(answer) {
-            Ok(read) => return Ok(read),
-            Err(why) => {
-                let typed = format!("{}: ", escape(&scalar(answer)));
-                let typed = if answer.is_empty() { "" } else { &typed };
-                refusal = wrap(&format!("{typed}{why}"), "", columns());
-            }
-        }
-    }
-}
-
-fn say(shell: &mut Shell, text: &str) {
-    shell.output.talk(Level::Info, &wrap(text, "", columns()));
-}
-
-/// The width of the terminal that is asked.
-fn columns() -> usize {
-    let size = rustix::termios::tcgetwinsize(std::io::stderr()).ok();
-    size.map(|size| usize::from(size.ws_col)).filter(|width| *width > 0).unwrap_or(USUAL)
-}
-
 // What the questions are about.
-const ABOUT_CA: &str = "The CA issues the certificate over ACME (RFC 8555). Let's Encrypt is free and \
-                        trusted by browsers; its staging CA is for tests, and no client trusts it. \
-                        The documentation of another CA has the URL of its ACME directory.";
-const ABOUT_ROOTS: &str = "A private CA has a certificate that this host may not trust yet. The file \
-                           has the root certificates in PEM; none for a public CA.";
-const ABOUT_EMAIL: &str = "Some CAs write to this address about the account or a revocation. It is no \
-                           part of the certificate, and most CAs do without.";
 const ABOUT_NAMES: &str = "The names that clients connect to. All are in one certificate, and all are \
                            validated; the first names its file. *.example.com stands for every name \
                            one level below example.com.";
@@ -603,16 +431,12 @@ const ABOUT_GROUP: &str = "Most servers open the files as root, and need no grou
                            mode 0640.";
 const ABOUT_RELOAD: &str = "After each renewal certctl runs this program of the folder hooks.d, which \
                             makes the server read the new files; certctl help hooks has examples.";
-/// The CA to begin with.
-const STAGING: &str = "letsencrypt-staging";
 const ABOUT_STAGING: &str = "Browsers do not trust the certificates of the staging CA. When it works, \
                              change server";
 /// The document root of most web servers' packages.
 const USUAL_WEBROOT: &str = "/var/www/html";
 /// The answer that goes back to the question before.
 const BACK: &str = "back";
-/// The answer that leaves something out.
-const NONE: &str = "none";
 /// How many names are looked up for a hint.
 const MOST_LOOKED_UP: usize = 5;
 /// How long a hint may take.
@@ -621,6 +445,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::create::issuer::CreateIssuerArgs;
 
     fn new_issuer(server: Option<&str>) -> By {
         By::New(Box::new(CreateIssuerArgs {
@@ -658,34 +483,6 @@ mod tests {
             assert_eq!(refusal_of(name, by).as_deref(), why, "{name}");
         }
         assert!(refusal_of("a_b.example.com", &public).is_some());
-    }
-
-    #[test]
-    fn the_directory_of_a_ca_is_a_url_with_a_path_that_may_lack_its_scheme() {
-        for text in ["https://ca.example:9000/acme/acme/directory", "192.0.2.1/dir", "ca/dir"] {
-            let url = format!("https://{}", text.trim_start_matches("https://"));
-            assert_eq!(directory_of(text), Ok(url));
-        }
-        for text in ["ca.example", "ca.example:9000", "https://ca.example", "https://ca.example/"] {
-            let why = directory_of(text).unwrap_err();
-            assert!(why.ends_with("/acme/directory"), "{why}");
-        }
-        for text in ["http://ca.example/dir", "https:///dir", "a b/dir", "zerossl!"] {
-            let why = directory_of(text).unwrap_err();
-            assert!(why.starts_with("a URL begins with https://"), "{text}: {why}");
-        }
-    }
-
-    #[test]
-    fn a_new_issuer_has_a_name_whose_file_is_not_there() {
-        let config = tempfile::tempdir().unwrap();
-        let name = |known: &[&str]| {
-            let known: Vec<String> = known.iter().map(ToString::to_string).collect();
-            free_name(&known, config.path())
-        };
-        assert_eq!((name(&[]), name(&["ca"])), ("ca".to_owned(), "ca-2".to_owned()));
-        std::fs::File::create(config.path().join("issuer-ca.yaml")).unwrap();
-        assert_eq!((name(&[]), name(&["ca-2"])), ("ca-2".to_owned(), "ca-3".to_owned()));
     }
 
     #[test]

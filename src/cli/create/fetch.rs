@@ -97,7 +97,7 @@ async fn deliver(
         "{}: serial {}, valid until {}\n  private key written to {}\n  certificate written to {}",
         args.name,
         leaf.serial,
-        time::both(leaf.not_after, SystemClock.now()),
+        time::dated(leaf.not_after, SystemClock.now(), Some(&time::system_zone())),
         files.key.display(),
         files.certificate.display()
     ));

@@ -11,12 +11,13 @@ use base64::prelude::BASE64_STANDARD;
 use clap::Args;
 
 use super::dns01::Dns01;
-use super::print::{Placed, print, scalar};
+use super::print::{Placed, check, print, scalar};
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::folders;
 use crate::cli::output::escape;
 use crate::cli::shell::Shell;
+use crate::resource::Issuer;
 use crate::resource::lets_encrypt::{PRODUCTION, STAGING};
 use crate::solver::dns01::WebhookProvider;
 
@@ -107,6 +108,21 @@ pub(super) fn text(args: &CreateIssuerArgs, placed: &Placed) -> Result<String, C
         },
     ));
     Ok(text)
+}
+
+/// An Issuer of which only the CA is known.
+pub(super) fn of_server(server: &str, ca_bundle: Option<&Path>) -> Result<Issuer, CliError> {
+    let bundle = match ca_bundle {
+        Some(path) => format!("    caBundle: {}\n", BASE64_STANDARD.encode(read_bundle(path)?)),
+        None => String::new(),
+    };
+    let text = format!(
+        "apiVersion: cert-manager.io/v1\nkind: Issuer\nmetadata: {{name: ca}}\nspec:\n  acme:\n\
+         {}{bundle}    privateKeySecretRef: {{name: ca-account}}\n    solvers:\n{HTTP01}",
+        server_lines(server)
+    );
+    let issuer = check(&text)?.issuers.into_iter().next();
+    issuer.ok_or_else(|| CliError::new(ExitCode::Usage, "the CA's URL makes no Issuer"))
 }
 
 fn account(args: &CreateIssuerArgs, placed: &Placed) -> String {

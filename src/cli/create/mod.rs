@@ -4,6 +4,7 @@
 //! Contract: never overwrites a file. Removes the key when the request fails.
 
 mod ask;
+mod ca;
 mod certificate;
 mod dns01;
 mod fetch;
@@ -11,6 +12,7 @@ mod files;
 mod issuer;
 mod known;
 mod print;
+mod question;
 #[cfg(test)]
 mod tests;
 

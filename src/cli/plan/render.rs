@@ -1,7 +1,5 @@
 //! The plan for people: a line for each certificate, then what would be done and why.
 
-use jiff::Timestamp;
-
 use crate::cli::global::Format;
 use crate::cli::output::{Paint, escape};
 use crate::cli::report::short;
@@ -9,7 +7,7 @@ use crate::cli::status::Scene;
 use crate::cli::status::table::{Cell, listed};
 use crate::cli::time;
 use crate::cli::wrap::fitted;
-use crate::resource::{Reason, rfc3339};
+use crate::resource::Reason;
 use crate::workspace::plan::{Action, Item, Wait};
 use crate::workspace::target::NameTarget;
 
@@ -26,7 +24,7 @@ const FEW: usize = 10;
 /// The table, a block for each certificate that is due, and the sum, with those whose state is
 /// `damaged`. Of many certificates only what will happen, unless it is to be wide.
 pub(super) fn page(items: &[Item], damaged: usize, scene: &Scene) -> String {
-    let Scene { now, color, .. } = *scene;
+    let Scene { color, .. } = *scene;
     let everything = scene.format == Format::Wide;
     if items.is_empty() && damaged == 0 {
         return String::new();
@@ -41,7 +39,7 @@ pub(super) fn page(items: &[Item], damaged: usize, scene: &Scene) -> String {
     let mut text = String::new();
     if !in_table.is_empty() {
         let heading = ["NAME", "ACTION", "REASON", "ISSUER", "COST"];
-        let rows: Vec<Vec<Cell>> = in_table.iter().map(|item| row(item, now)).collect();
+        let rows: Vec<Vec<Cell>> = in_table.iter().map(|item| row(item, scene)).collect();
         text = listed(&heading, &rows, color, scene.table_width());
     }
     for item in &described {
@@ -59,19 +57,19 @@ pub(super) fn page(items: &[Item], damaged: usize, scene: &Scene) -> String {
     fitted(&text, scene.columns())
 }
 
-fn row(item: &Item, now: Timestamp) -> Vec<Cell> {
+fn row(item: &Item, scene: &Scene) -> Vec<Cell> {
     let reason = match (&item.wait, item.action) {
         (Some(wait), _) => match wait.until {
             // The block below has the date.
-            Some(until) => format!("{}, again {}", wait.why, time::relative(until, now)),
+            Some(until) => format!("{}, again {}", wait.why, time::relative(until, scene.now)),
             None => wait.why.clone(),
         },
         (None, Action::Nothing) if item.is_revoked_for_good() => "revoked, not replaced".to_owned(),
         (None, Action::Nothing) => match item.renewal_time {
             Some(at) if item.is_suggested => {
-                format!("not due, renews {}, as the CA suggests", time::both(at, now))
+                format!("not due, renews {}, as the CA suggests", scene.time(at))
             }
-            Some(at) => format!("not due, renews {}", time::both(at, now)),
+            Some(at) => format!("not due, renews {}", scene.time(at)),
             None => "never renews".to_owned(),
         },
         (None, _) => item.reason.map_or_else(|| item.message.clone(), reason_text),
@@ -98,7 +96,6 @@ fn row(item: &Item, now: Timestamp) -> Vec<Cell> {
 }
 
 fn block(item: &Item, scene: &Scene) -> String {
-    let now = scene.now;
     let actions: Vec<&str> = [item.action].iter().chain(&item.also).map(|one| one.word()).collect();
     let mut text = format!("{}: {}\n", short(&item.key()), actions.join(", "));
     let mut line = |label: &str, value: &str| {
@@ -112,7 +109,7 @@ fn block(item: &Item, scene: &Scene) -> String {
         (None, message) => line("what", message),
     }
     if let Some(wait) = &item.wait {
-        line("waits", &until(wait, now));
+        line("waits", &until(wait, scene));
     }
     if item.is_revoked_for_good() {
         let command = format!("certctl renew {}", short(&item.key()));
@@ -120,7 +117,7 @@ fn block(item: &Item, scene: &Scene) -> String {
     }
     if let Some(window) = item.suggested_window.as_ref().filter(|_| item.is_suggested) {
         let see = window.explanation_url.as_ref().map(|url| format!(", {url}"));
-        let (start, end) = (rfc3339(window.start), rfc3339(window.end));
+        let (start, end) = (scene.date(window.start), scene.date(window.end));
         line("ARI", &format!("{start} to {end}{}", see.unwrap_or_default()));
     }
     if !item.differs.is_empty() {
@@ -187,10 +184,10 @@ const REASONS: &[(Reason, &str)] = &[
     (Reason::AdditionalOutputFormatsMismatch, "additional formats changed"),
 ];
 
-/// `backing off after 3 failures, until 2026-11-21T05:40:00Z (in 2h)`.
-fn until(wait: &Wait, now: Timestamp) -> String {
+/// `backing off after 3 failures, until 2026-11-21 05:40 UTC, in 2h`.
+fn until(wait: &Wait, scene: &Scene) -> String {
     match wait.until {
-        Some(until) => format!("{}, until {}", wait.why, time::both(until, now)),
+        Some(until) => format!("{}, until {}", wait.why, scene.time(until)),
         None => wait.why.clone(),
     }
 }

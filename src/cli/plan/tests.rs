@@ -91,12 +91,12 @@ fn items() -> Vec<Item> {
 #[test]
 fn a_line_for_each_and_a_block_for_what_is_due() {
     let expected = "\
-NAME        ACTION    REASON                                          ISSUER   COST
-changed     issue     manifest changed                                le       1 order
-waiting     wait      backing off after 3 failures, again in 2h       le       -
-fine        nothing   not due, renews 2026-12-21T03:12:09Z (in 30d)   le       -
-web         deploy    reload nginx                                    le       -
-prod/late   renew     renewal due                                     le       0 orders
+NAME        ACTION    REASON                                         ISSUER   COST
+changed     issue     manifest changed                               le       1 order
+waiting     wait      backing off after 3 failures, again in 2h      le       -
+fine        nothing   not due, renews 2026-12-21 03:12 UTC, in 30d   le       -
+web         deploy    reload nginx                                   le       -
+prod/late   renew     renewal due                                    le       0 orders
 
 changed: issue, deploy
   why       Fields differ: [spec.dnsNames]
@@ -110,7 +110,7 @@ changed: issue, deploy
 
 waiting: wait
   why       there is no \\u{1b} Secret
-  waits     backing off after 3 failures, until 2026-11-21T05:12:09Z (in 2h)
+  waits     backing off after 3 failures, until 2026-11-21 05:12 UTC, in 2h
   issuer    Issuer le, https://ca.test/directory
   profile   shortlived
   challenge http-01: a.example, b.example

@@ -58,7 +58,12 @@ impl Scene {
     }
 
     /// A time for people: in their zone, with the relative one beside it.
-    pub(super) fn time(&self, at: Timestamp) -> String {
+    pub(in crate::cli) fn time(&self, at: Timestamp) -> String {
         time::dated(at, self.now, Some(&self.zone))
+    }
+
+    /// The same without the relative one.
+    pub(in crate::cli) fn date(&self, at: Timestamp) -> String {
+        time::local(at, &self.zone)
     }
 }

@@ -1,13 +1,16 @@
 //! An issuer's CA: its directory, and whether the Issuer fits it (RFC 8555 section 7.1.1).
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::account::{AccountState, has_unused_key};
 use super::known::Known;
-use crate::acme::{AcmeError, Directory, Distrust};
+use crate::acme::{AcmeError, Directory, Distrust, Limits};
 use crate::controller::EffectError;
+use crate::engine::IssuerAccess;
 use crate::engine::ports::{Clock as _, SystemClock};
+use crate::manifest::SecretSource;
 use crate::resource::{FailureClass, Issuer};
+use crate::workspace::run::USER_AGENT;
 
 /// What was found out.
 pub struct CaCheck {
@@ -87,6 +90,21 @@ impl NoDirectory {
         };
         Self { error, is_no_acme, tls, class }
     }
+}
+
+/// The directory of a CA of which nothing else is known yet; the user waits for the answer.
+pub async fn directory_of_ca(
+    issuer: &Issuer,
+    patience: SignedDuration,
+) -> Result<Directory, NoDirectory> {
+    let secrets = SecretSource::default();
+    let access = IssuerAccess { issuer, secrets: &secrets, cluster_resource_namespace: "" };
+    let limits = Limits { retry_waits: Vec::new(), ..Limits::within(patience) };
+    let directory = match access.client(USER_AGENT, limits) {
+        Ok(client) => client.directory().await.map(|found| (*found).clone()),
+        Err(error) => Err(error),
+    };
+    directory.map_err(|error| NoDirectory::of(error, issuer))
 }
 
 impl CaCheck {

@@ -17,7 +17,7 @@ pub use crate::acme::{AccountKey, AccountStatus, Directory};
 pub use crate::probe::{Caa, CaaRecord, DnsError, LookupError};
 pub use crate::solver::http01::{Holder, ListenError};
 pub use account::{AccountState, AccountUnknown, KeyPlace, UnusableKey, has_unused_key};
-pub use acme::{CaCheck, NoDirectory, ServerTls};
+pub use acme::{CaCheck, NoDirectory, ServerTls, directory_of_ca};
 pub use dns::{DnsCheck, SelfCheck};
 pub use http::{HttpCheck, HttpCheckError};
 pub use issuer::{CaaVerdict, CheckedProvider, IssuerCheck};

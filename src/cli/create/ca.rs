@@ -1,0 +1,276 @@
+//! The question which CA issues the certificate.
+
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+
+use jiff::SignedDuration;
+
+use super::issuer::{self, CreateIssuerArgs};
+use super::known::Known;
+use super::question::{Question, optional, say};
+use crate::cli::error::CliError;
+use crate::cli::run::on_one_thread;
+use crate::cli::shell::Shell;
+use crate::resource::DnsName;
+use crate::workspace::check::{Directory, NoDirectory, ServerTls, directory_of_ca};
+
+/// The Issuer of the certificate.
+pub(super) enum By {
+    /// One that the manifests have.
+    Known(String),
+    New(Box<CreateIssuerArgs>),
+}
+
+impl By {
+    pub(super) fn name(&self) -> &str {
+        match self {
+            Self::Known(name) => name,
+            Self::New(args) => &args.name,
+        }
+    }
+}
+
+/// Which CA; with another one's URL, the roots that its server is trusted by.
+pub(super) fn issuer_of(shell: &mut Shell, config: &Path, known: &Known) -> Result<By, CliError> {
+    issuer_after("", shell, config, known)
+}
+
+/// The same, when an answer before was refused.
+fn issuer_after(
+    refusal: &str,
+    shell: &mut Shell,
+    config: &Path,
+    manifests: &Known,
+) -> Result<By, CliError> {
+    let known = manifests.names();
+    let ours = [(STAGING, "letsencrypt-staging (for a test)"), ("letsencrypt", "letsencrypt")];
+    let ours = ours.into_iter().filter(|(name, _)| !known.iter().any(|known| known == name));
+    let there = format!("{} (as in your manifests)", known.join(", "));
+    let there = (!known.is_empty()).then_some(there).into_iter();
+    let all: Vec<String> = there.chain(ours.map(|(_, shown)| shown.to_owned())).collect();
+    let question = format!("CA: {}, or the URL of another CA's ACME directory", all.join(", "));
+    let default = known.first().map_or(STAGING, String::as_str);
+    let into = config.to_owned();
+    let question = Question { text: &question, about: ABOUT_CA, default: Some(default), refusal };
+    let answer = question.answered(shell, |text| {
+        let is_known = known.iter().any(|name| name == text);
+        let is_ours = ["letsencrypt", STAGING].contains(&text);
+        if is_ours && !is_known && has_file(&into, text) {
+            let file = file_of_issuer(text);
+            return Err(format!(
+                "{file} already exists, without this Issuer; see certctl validate"
+            ));
+        }
+        if is_known || is_ours {
+            return Ok(Ca::Named(text.to_owned()));
+        }
+        let server = directory_of(text)?;
+        match requested(&server, None) {
+            Err(Refused { why, is_no_acme: true, .. }) => Err(why),
+            directory => Ok(Ca::Other { server, directory }),
+        }
+    })?;
+    let (name, server, ca_bundle) = match answer {
+        Ca::Named(name) if known.contains(&name) => return Ok(By::Known(name)),
+        Ca::Named(name) => (name, None, None),
+        Ca::Other { server, directory } => {
+            let roots = match roots(shell, &server, directory)? {
+                Ok(roots) => roots,
+                Err(why) => return issuer_after(&why, shell, config, manifests),
+            };
+            (free_name(&known, &into), Some(server), roots)
+        }
+    };
+    let email = optional(shell, "E-mail address for the CA's messages", ABOUT_EMAIL, |text| {
+        let is_address = text
+            .split_once('@')
+            .is_some_and(|(user, host)| !user.is_empty() && host.parse::<DnsName>().is_ok());
+        is_address.then(|| text.to_owned()).ok_or_else(|| "not an e-mail address".to_owned())
+    })?;
+    Ok(By::New(Box::new(CreateIssuerArgs {
+        name,
+        email,
+        server,
+        ca_bundle,
+        staging: false,
+        profile: None,
+        eab_kid: None,
+        dns01: None,
+        into: Some(into),
+    })))
+}
+
+/// An answer to the question.
+enum Ca {
+    /// By the name of an Issuer that exists or that certctl knows.
+    Named(String),
+    /// By the URL of its directory, which was requested at once.
+    Other { server: String, directory: Result<Binding, Refused> },
+}
+
+/// Whether a CA demands an external account binding (RFC 8555 section 7.3.4).
+#[derive(Clone, Copy)]
+enum Binding {
+    Required,
+    Optional,
+}
+
+/// Why the directory of a CA could not be read.
+struct Refused {
+    why: String,
+    is_no_acme: bool,
+    is_distrusted: bool,
+}
+
+/// Requests the directory of a CA whose server is trusted by these roots, or by the system's.
+fn requested(server: &str, roots: Option<&Path>) -> Result<Binding, Refused> {
+    let refused =
+        |error: CliError| Refused { why: error.message, is_no_acme: false, is_distrusted: false };
+    let issuer = issuer::of_server(server, roots).map_err(refused)?;
+    let found = on_one_thread(async { Ok(directory_of_ca(&issuer, PATIENCE).await) });
+    let directory = found.map_err(refused)?;
+    let binding = |directory: Directory| {
+        if directory.external_account_required { Binding::Required } else { Binding::Optional }
+    };
+    directory.map(binding).map_err(|found| {
+        let NoDirectory { error, is_no_acme, tls, .. } = found;
+        let of_kind = if is_no_acme { "; this is not an ACME directory" } else { "" };
+        let why = format!("{error}{of_kind}");
+        Refused { why, is_no_acme, is_distrusted: tls == ServerTls::Distrusted }
+    })
+}
+
+/// The roots that the server of a CA is trusted by, where the system's are not enough; or why there
+/// is no ACME server.
+fn roots(
+    shell: &mut Shell,
+    server: &str,
+    directory: Result<Binding, Refused>,
+) -> Result<Result<Option<PathBuf>, String>, CliError> {
+    let why = match directory {
+        Ok(binding) => {
+            say(shell, &answers(server, binding));
+            return Ok(Ok(None));
+        }
+        Err(why) if why.is_distrusted => {
+            format!("note: this host does not trust the server of {server}: the CA is private")
+        }
+        Err(Refused { why, .. }) => format!("note: {why}"),
+    };
+    say(shell, &why);
+    let question = "PEM file with the roots of its server, for a private CA";
+    let found = optional(shell, question, ABOUT_ROOTS, |text| {
+        let path = PathBuf::from(text);
+        if !path.is_file() {
+            return Err("file not found".to_owned());
+        }
+        match requested(server, Some(&path)) {
+            Err(Refused { is_distrusted: true, .. }) => {
+                Err(format!("the server of {server} has no certificate of these roots"))
+            }
+            directory => Ok((path, directory)),
+        }
+    })?;
+    let Some((path, directory)) = found else { return Ok(Ok(None)) };
+    match directory {
+        Err(Refused { why, is_no_acme: true, .. }) => return Ok(Err(why)),
+        Ok(binding) => say(shell, &answers(server, binding)),
+        Err(Refused { why, .. }) => say(shell, &format!("note: {why}")),
+    }
+    Ok(Ok(Some(path)))
+}
+
+/// That a CA answers, and what it demands.
+fn answers(server: &str, binding: Binding) -> String {
+    let bound = match binding {
+        Binding::Required => {
+            "; note: it requires an external account binding (EAB), which certctl create issuer NAME \
+             --server URL --eab-kid ID writes into the manifest"
+        }
+        Binding::Optional => "",
+    };
+    format!("{server} answers{bound}")
+}
+
+/// The URL of another CA's directory: a host and a path may be typed without their scheme.
+fn directory_of(text: &str) -> Result<String, String> {
+    if !text.contains(['.', ':', '/']) {
+        return Err("a URL begins with https://, or enter one of these names".to_owned());
+    }
+    let (scheme, rest) = text.split_once("://").unwrap_or(("https", text));
+    let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
+    let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
+    if scheme != "https" || (name.parse::<DnsName>().is_err() && name.parse::<IpAddr>().is_err()) {
+        return Err("a URL begins with https:// and the name of a host".to_owned());
+    }
+    if path.is_empty() {
+        return Err(format!(
+            "the URL of an ACME directory has a path, which the CA's documentation names, such as \
+             https://{host}/acme/directory"
+        ));
+    }
+    Ok(format!("https://{rest}"))
+}
+
+/// The file of an Issuer in the folder of manifests.
+fn file_of_issuer(name: &str) -> String {
+    format!("issuer-{name}.yaml")
+}
+
+/// Whether the file of an Issuer is there, which would not be overwritten.
+fn has_file(config: &Path, issuer: &str) -> bool {
+    config.join(file_of_issuer(issuer)).exists()
+}
+
+/// A name that no Issuer has, and no file of one.
+fn free_name(known: &[String], config: &Path) -> String {
+    let is_free = |name: &String| !known.contains(name) && !has_file(config, name);
+    let numbered = (2..).map(|number: u32| format!("ca-{number}"));
+    ["ca".to_owned()].into_iter().chain(numbered).find(is_free).unwrap_or_default()
+}
+
+// What the questions are about.
+const ABOUT_CA: &str = "The CA issues the certificate over ACME (RFC 8555). Let's Encrypt is free and \
+                        trusted by browsers; its staging CA is for tests, and no client trusts it. \
+                        The documentation of another CA has the URL of its ACME directory.";
+const ABOUT_ROOTS: &str = "A private CA has a certificate that this host may not trust yet. The file \
+                           has the root certificates in PEM; none for a public CA.";
+const ABOUT_EMAIL: &str = "Some CAs write to this address about the account or a revocation. It is no \
+                           part of the certificate, and most CAs do without.";
+/// The CA to begin with.
+pub(super) const STAGING: &str = "letsencrypt-staging";
+/// How long the CA may take to answer.
+const PATIENCE: SignedDuration = SignedDuration::from_secs(5);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_directory_of_a_ca_is_a_url_with_a_path_that_may_lack_its_scheme() {
+        for text in ["https://ca.example:9000/acme/acme/directory", "192.0.2.1/dir", "ca/dir"] {
+            let url = format!("https://{}", text.trim_start_matches("https://"));
+            assert_eq!(directory_of(text), Ok(url));
+        }
+        for text in ["ca.example", "ca.example:9000", "https://ca.example", "https://ca.example/"] {
+            let why = directory_of(text).unwrap_err();
+            assert!(why.ends_with("/acme/directory"), "{why}");
+        }
+        for text in ["http://ca.example/dir", "https:///dir", "a b/dir", "zerossl!"] {
+            let why = directory_of(text).unwrap_err();
+            assert!(why.starts_with("a URL begins with https://"), "{text}: {why}");
+        }
+    }
+
+    #[test]
+    fn a_new_issuer_has_a_name_whose_file_is_not_there() {
+        let config = tempfile::tempdir().unwrap();
+        let name = |known: &[&str]| {
+            let known: Vec<String> = known.iter().map(ToString::to_string).collect();
+            free_name(&known, config.path())
+        };
+        assert_eq!((name(&[]), name(&["ca"])), ("ca".to_owned(), "ca-2".to_owned()));
+        std::fs::File::create(config.path().join("issuer-ca.yaml")).unwrap();
+        assert_eq!((name(&[]), name(&["ca-2"])), ("ca-2".to_owned(), "ca-3".to_owned()));
+    }
+}

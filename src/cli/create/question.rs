@@ -1,0 +1,90 @@
+//! A question on the terminal, asked until its answer can be used.
+
+use super::print::scalar;
+use crate::cli::error::CliError;
+use crate::cli::exit::ExitCode;
+use crate::cli::message::Level;
+use crate::cli::output::escape;
+use crate::cli::shell::Shell;
+use crate::cli::wrap::{USUAL, wrap};
+
+/// The answer that leaves something out.
+const NONE: &str = "none";
+
+/// A question whose answer may be nothing.
+pub(super) fn optional<T>(
+    shell: &mut Shell,
+    question: &str,
+    about: &str,
+    read: impl Fn(&str) -> Result<T, String>,
+) -> Result<Option<T>, CliError> {
+    answered(shell, &format!("{question}, or none"), about, Some(NONE), |text| {
+        if text == NONE { Ok(None) } else { read(text).map(Some) }
+    })
+}
+
+/// Asks until the answer can be used; `?` is answered by what the question is about.
+pub(super) fn answered<T>(
+    shell: &mut Shell,
+    question: &str,
+    about: &str,
+    default: Option<&str>,
+    read: impl Fn(&str) -> Result<T, String>,
+) -> Result<T, CliError> {
+    Question { text: question, about, default, refusal: "" }.answered(shell, read)
+}
+
+/// A question on the terminal.
+pub(super) struct Question<'a> {
+    pub(super) text: &'a str,
+    pub(super) about: &'a str,
+    /// The answer of a blank line.
+    pub(super) default: Option<&'a str>,
+    /// Why an answer before leads to this question again.
+    pub(super) refusal: &'a str,
+}
+
+impl Question<'_> {
+    pub(super) fn answered<T>(
+        &self,
+        shell: &mut Shell,
+        read: impl Fn(&str) -> Result<T, String>,
+    ) -> Result<T, CliError> {
+        let shown = self.default.map(|default| format!(" [{default}]")).unwrap_or_default();
+        let question = wrap(&format!("{}{shown}", self.text), "", columns());
+        let wrapped = |text: &str| wrap(text, "", columns());
+        let mut refusal = match self.refusal {
+            "" => String::new(),
+            refusal => wrapped(refusal),
+        };
+        loop {
+            let Some(answer) = shell.output.answer(&format!("{refusal}\n{question}> ")) else {
+                return Err(CliError::new(ExitCode::Failed, "no answer; nothing was written"));
+            };
+            let answer = answer.trim();
+            let answer = if answer.is_empty() { self.default.unwrap_or_default() } else { answer };
+            if answer == "?" {
+                refusal = wrapped(self.about);
+                continue;
+            }
+            match read(answer) {
+                Ok(read) => return Ok(read),
+                Err(why) => {
+                    let typed = format!("{}: ", escape(&scalar(answer)));
+                    let typed = if answer.is_empty() { "" } else { &typed };
+                    refusal = wrapped(&format!("{typed}{why}"));
+                }
+            }
+        }
+    }
+}
+
+pub(super) fn say(shell: &mut Shell, text: &str) {
+    shell.output.talk(Level::Info, &wrap(text, "", columns()));
+}
+
+/// The width of the terminal that is asked.
+fn columns() -> usize {
+    let size = rustix::termios::tcgetwinsize(std::io::stderr()).ok();
+    size.map(|size| usize::from(size.ws_col)).filter(|width| *width > 0).unwrap_or(USUAL)
+}
