@@ -172,8 +172,10 @@ pub(crate) fn user_of_service(root: &Path) -> Option<(String, bool)> {
     let unit = unit_in(root, FOLDERS, SERVICE)?;
     let changes = root.join("etc/systemd/system/certctl.service.d");
     let changes = std::fs::read_dir(changes).into_iter().flatten().flatten();
-    // A change by the administrator comes before the unit.
-    let user = changes.map(|entry| entry.path()).chain([unit]).find_map(|path| {
+    let mut changes: Vec<PathBuf> = changes.map(|entry| entry.path()).collect();
+    changes.sort();
+    // The last change by the administrator comes before the others and the unit.
+    let user = changes.into_iter().rev().chain([unit]).find_map(|path| {
         let text = crontab::text(&path)?;
         let mut names = text.lines().filter_map(|line| line.trim().strip_prefix("User="));
         names.next_back().map(str::to_owned)
@@ -445,6 +447,11 @@ mod tests {
         let change = "etc/systemd/system/certctl.service.d/user.conf";
         write(root, change, "[Service]\n#User=other\nUser=acme\n");
         assert_eq!(user_of_service(root), Some(("acme".to_owned(), true)));
+        for (change, user) in [("a", "first"), ("z", "last"), ("b", "second")] {
+            let change = format!("etc/systemd/system/certctl.service.d/{change}.conf");
+            write(root, &change, &format!("[Service]\nUser={user}\n"));
+        }
+        assert_eq!(user_of_service(root), Some(("last".to_owned(), true)));
         let masked = root.join("etc/systemd/system/certctl.service");
         std::os::unix::fs::symlink("/dev/null", masked).unwrap();
         assert_eq!(user_of_service(root), None);
