@@ -15,7 +15,8 @@ use crate::workspace::selector::LabelSelector;
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Global options")]
 pub struct GlobalArgs {
-    /// Manifest or folder of manifests, `-` for standard input (repeat) [env: CERTCTL_FILES]
+    /// Manifest or folder of manifests beside the config directory, `-` for standard input (repeat)
+    /// [env: CERTCTL_FILES]
     #[arg(short, long = "filename", value_name = "FILE|DIR", global = true)]
     pub filename: Vec<PathBuf>,
     /// Only objects of this namespace

@@ -242,6 +242,14 @@ pub(crate) fn renew(args: &RenewArgs, shell: &mut Shell) -> Result<ExitCode, Cli
         }
         (true, false, false) | (false, true, false) | (false, false, true) => {}
     }
+    // Nothing is forced by a command line that means something else.
+    for path in shell.global.filename.iter().filter(|path| path.as_os_str() != "-") {
+        std::fs::metadata(path).map_err(|error| {
+            let path = output::escape(&path.to_string_lossy()).into_owned();
+            let message = format!("cannot read {path}: {error}; nothing is renewed");
+            CliError::new(ExitCode::Manifest, message)
+        })?;
+    }
     if args.all {
         means_all(args.yes, shell)?;
     }
@@ -615,8 +623,8 @@ fn note_ports(shell: &Shell, ended: &mut [Report], lacking: &BTreeMap<Namespaced
         let key = one.certificate.metadata.key();
         let mut ended = ended.iter_mut().filter(|end| end.error.is_some() && end.key() == key);
         if let Some(end) = ended.find(|end| end.details.places.is_empty()) {
-            let ways = ways_out(&error, &one.create_arguments());
-            end.details.fixes.extend(ways.into_iter().map(Fix::Advice));
+            let ways = ways_out(&error).iter().map(|way| Fix::Advice((*way).to_owned()));
+            end.details.fixes.extend(ways);
         }
     }
 }

@@ -111,9 +111,11 @@ impl Found<'_> {
             (ContextKind::InvalidValue, ContextKind::SuggestedValue)
         };
         let (word, mut by) = (self.string(of)?, self.strings(by));
-        let word = word.split('=').next()?.to_owned();
-        // Where one is a typing error away, the others are not meant.
-        if by.iter().any(|verb| is_typo(&word, verb)) {
+        let is_flag = kind == ErrorKind::UnknownArgument;
+        // A flag may have its value behind it, which stays.
+        let word = if is_flag { word.split('=').next()?.to_owned() } else { word };
+        // Where one is a typing error away, the others are not meant; another flag never is.
+        if is_flag || by.iter().any(|verb| is_typo(&word, verb)) {
             by.retain(|verb| is_typo(&word, verb));
         }
         (!by.is_empty()).then_some(Hint::Instead { word, by })
@@ -189,6 +191,16 @@ mod tests {
                 "certctl issue --new-key",
                 "`issue` has no flag `--new-key`; `renew` has it",
                 "certctl help issue",
+            ),
+            (
+                "certctl revoke web --revision 1",
+                "`revoke` has no flag `--revision`",
+                "certctl help revoke",
+            ),
+            (
+                "certctl status -o json={.status}",
+                "--output: `json={.status}` is none of wide, json, yaml, name, prometheus",
+                "json",
             ),
             ("certctl version x", "`version` does not take `x`", "certctl help version"),
             (

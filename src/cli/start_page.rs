@@ -138,6 +138,13 @@ impl Place {
                 let text = format!("{}, but systemd does not run here", path(found));
                 line(text).and(line_of_cron(self.is_of_user))
             }
+            Scheduler::Unserved(found, obstacle) => {
+                let found = line(format!("{}, but {}", path(found), escape(&obstacle.fact)));
+                match &obstacle.fix {
+                    Some(fix) => found.and(escape(&fix.to_string()).into_owned()),
+                    None => found,
+                }
+            }
             Scheduler::Absent if self.is_of_user => {
                 line("none found".to_owned()).and(line_of_user())
             }
@@ -429,6 +436,7 @@ impl Found {
         } else if self.due == 0 {
             let line = match (&place.scheduler, place.is_of_user) {
                 (None | Some(Scheduler::Enabled(_)), _) => None,
+                (Some(Scheduler::Unserved(..)), _) => Some("certctl doctor".to_owned()),
                 (Some(Scheduler::Absent), true) => Some(line_of_user()),
                 (Some(Scheduler::Absent), false) => Some(OF_SYSTEMD.to_owned()),
                 (Some(Scheduler::Disabled(_)), is_of_user) => Some(enable_timer(is_of_user)),
@@ -591,6 +599,7 @@ mod tests {
     use super::super::status::Width;
     use super::*;
     use crate::resource::NamespacedName;
+    use crate::resource::Obstacle;
     use crate::workspace::view::{Damage, DamageCourse};
 
     fn scene() -> Scene {
@@ -745,6 +754,13 @@ mod tests {
         let of_user = Place { is_of_user: true, ..place(Some(disabled())) };
         let line = "systemctl --user enable --now certctl.timer";
         assert_eq!(found.next_steps(&of_user, &scene()).remove(0).0, line);
+        let obstacle = Obstacle::new("no cron daemon is installed").advice("install one");
+        let unserved = || Scheduler::Unserved("/etc/cron.d/certctl".into(), obstacle.clone());
+        assert_eq!(first(unserved()), "certctl doctor");
+        let page = found.page(&place(Some(unserved())), &scene());
+        let line =
+            "/etc/cron.d/certctl, but no cron daemon is installed:\n                install one";
+        assert!(page.contains(line), "{page}");
         let idle = found.page(&place(Some(Scheduler::Idle("/t".into()))), &scene());
         let cron =
             "/t, but systemd does not run here:\n                certctl timer print --cron --dir";

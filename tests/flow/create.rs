@@ -294,3 +294,13 @@ fn a_placeholder_that_create_prints_is_a_warning_at_its_place() {
     let run = world.issue().ends_in(0);
     assert!(!run.stderr.contains("W0403"), "{}", run.stderr);
 }
+
+#[test]
+fn a_wildcard_that_the_issuer_cannot_validate_is_said_when_the_manifest_is_made() {
+    let world = World::prepared(&[]);
+    let create = ["create", "certificate", "*.example.test", "--issuer", "ca"];
+    let warning = "*.example.test needs a dns01 solver, and Issuer ca has none for it\n";
+    world.run(&create).ends_in(0).says(warning).says("explain issuer.spec.acme.solvers");
+    let plain = world.run(&["create", "certificate", "www.example.test", "--issuer", "ca"]);
+    assert!(!plain.ends_in(0).stderr.contains("dns01"));
+}

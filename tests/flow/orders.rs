@@ -18,6 +18,8 @@ fn renew_issues_again_although_nothing_is_due() {
     assert_eq!(world.state().record("other").status.revision, Some(1));
     world.run(&["renew"]).ends_in(2).says("certctl issue");
     world.run(&["renew", "nobody"]).ends_in(3);
+    let all = world.run(&["renew", "--all", "--yes", "-f", "mistyped.yaml"]).ends_in(3);
+    all.says("cannot read mistyped.yaml: ").says("; nothing is renewed");
     assert_eq!(world.ca.issued(), 3);
 }
 

@@ -115,10 +115,10 @@ fn way_out(check: &HttpCheck) -> Option<String> {
     match (&check.webroot, &check.listener) {
         (Some((_, Err(obstacle))), _) => return obstacle.fix.as_ref().map(ToString::to_string),
         (None, Some(Err(PortError::Listen(error)))) => {
-            return Some(ways_out(error, check.name.as_str()).join(", or "));
+            return Some(ways_out(error).join(", or "));
         }
         (None, Some(Err(PortError::Address(_)))) => {
-            return Some(by_server(check.name.as_str()).join(", or "));
+            return Some(WAYS_OF_SERVER.join(", or "));
         }
         (Some(_) | None, _) => {}
     }
@@ -250,36 +250,16 @@ struct WebrootItem<'a> {
 pub(in crate::cli) const WAYS_OF_WEBROOT: &str = "start the web server that serves the folder; without one, leave out \
      certctl.io/http01-webroot, and certctl answers itself";
 
-/// What helps where the listener cannot listen; `names` are those of the certificate, as
-/// `create certificate` takes them.
-pub(in crate::cli) fn ways_out(error: &ListenError, names: &str) -> Vec<String> {
+/// What helps where the listener cannot listen.
+pub(in crate::cli) fn ways_out(error: &ListenError) -> &'static [&'static str] {
     match error {
-        ListenError::NoPermission { .. } => {
-            let ways = WAYS_WITHOUT_PERMISSION.iter().map(|way| (*way).to_owned());
-            ways.chain([by_webroot(names)]).collect()
-        }
-        ListenError::InUse { holder: Some(holder), .. } if holder.is_init() => {
-            WAYS_OF_SOCKET.iter().map(|way| (*way).to_owned()).collect()
-        }
+        ListenError::NoPermission { .. } => WAYS_WITHOUT_PERMISSION,
+        ListenError::InUse { holder: Some(holder), .. } if holder.is_init() => WAYS_OF_SOCKET,
         ListenError::InUse { .. }
         | ListenError::Io { .. }
         | ListenError::Thread { .. }
-        | ListenError::Inherited { .. } => by_server(names),
+        | ListenError::Inherited { .. } => WAYS_OF_SERVER,
     }
-}
-
-/// What helps where a web server has the port.
-fn by_server(names: &str) -> Vec<String> {
-    let proxy = "proxy /.well-known/acme-challenge/ to another port, which certctl.io/http01-listen \
-                 names; the book shows both: how-to/port-80.md";
-    vec![by_webroot(names), proxy.to_owned()]
-}
-
-fn by_webroot(names: &str) -> String {
-    format!(
-        "certctl create certificate {names} --webroot /var/www/html prints a manifest for a web \
-         server that serves that folder"
-    )
 }
 
 /// A CA connects to another port than this check did.
@@ -299,7 +279,16 @@ const NOT_KNOWN: &str = "not known: whether a CA's requests get here from the in
 const WAYS_WITHOUT_PERMISSION: &[&str] = &[
     "root, or CAP_NET_BIND_SERVICE, which a port below 1024 needs",
     "another port: --http01-listen, with port 80 forwarded to it",
+    WAY_OF_WEBROOT,
 ];
+/// Where a web server has the port.
+const WAYS_OF_SERVER: &[&str] = &[
+    WAY_OF_WEBROOT,
+    "proxy /.well-known/acme-challenge/ to another port, which certctl.io/http01-listen names; both \
+     are in docs/src/how-to/port-80.md",
+];
+const WAY_OF_WEBROOT: &str = "give the Certificate the annotation certctl.io/http01-webroot: \
+                              /var/www/html, if a web server serves that folder";
 const WAYS_OF_SOCKET: &[&str] = &[
     "systemctl start certctl.service, if certctl.socket has the port: it issues with that",
     "systemctl mask --now certctl.socket",

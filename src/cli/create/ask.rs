@@ -5,7 +5,7 @@
 //! Writes after a yes only, and never over a file.
 
 use std::collections::BTreeMap;
-use std::net::{IpAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use super::certificate::{CreateCertificateArgs, RefusedProgram};
 use super::dns01::Dns01;
 use super::known::Known;
 use super::print::{NEXT, Placed, check, missing, shown, write};
-use super::question::{answered, optional, say};
+use super::question::{BACK, NONE, answered, optional, optional_or, say};
 use super::{certificate, issuer};
 use crate::cli::check::WAYS_OF_WEBROOT;
 use crate::cli::doctor;
@@ -30,7 +30,8 @@ use crate::cli::shell::Shell;
 use crate::engine::install_example;
 use crate::resource::{DnsName, Settings, lets_encrypt};
 use crate::solver::http01::check_webroot;
-use crate::workspace::check::{Port, WebServer};
+use crate::trust::{quoted, sudo};
+use crate::workspace::check::{Port, PortError, WebServer};
 
 /// Asks, shows the manifests, and writes them after a yes.
 pub(super) fn ask(into: Option<&Path>, shell: &mut Shell) -> Result<ExitCode, CliError> {
@@ -86,9 +87,9 @@ fn finish(
     }
     let issuer = known.chosen(Some(by.name()))?;
     files.push(certificate::manifest(args, &issuer, shell)?);
-    let mut missing = String::new();
+    let mut steps = Vec::new();
     for (at, (placed, text)) in files.iter().enumerate() {
-        missing += &placed.missing(&check(text)?);
+        steps.extend(placed.missing(&check(text)?));
         let between = if at == 0 { "" } else { "---\n" };
         let path = placed.path().unwrap_or_default();
         let path = escape(&path.to_string_lossy()).into_owned();
@@ -107,8 +108,7 @@ fn finish(
         let path = write(placed, text, shell)?;
         shell.output.talk(Level::Info, &format!("written to {path}"));
     }
-    let [first, then] = NEXT.map(|verb| first_placed.next(verb, shell));
-    say(shell, &format!("next: {missing}{first}, then {then}"));
+    steps.extend(NEXT.map(|verb| first_placed.next(verb, shell)));
     if let (By::New(args), Some((placed, _))) = (by, files.first())
         && args.name == STAGING
     {
@@ -127,6 +127,7 @@ fn finish(
     if let Some((_, manifest)) = files.last() {
         certificate::warn_of_folders(args, manifest, shell)?;
     }
+    shell.output.talk(Level::Info, &format!("next:\n  {}", steps.join("\n  ")));
     Ok(ExitCode::Done)
 }
 
@@ -214,18 +215,21 @@ fn proof(
             return Ok((by, None));
         }
         let question = "Folder from which a web server on port 80 serves the challenges";
-        let webroot = optional(shell, question, ABOUT_WEBROOT, folder)?;
+        let default = match usual_port(shell) {
+            Err(why) if Path::new(USUAL_WEBROOT).is_dir() => {
+                say(shell, &format!("note: {why}"));
+                USUAL_WEBROOT
+            }
+            Ok(_) | Err(_) => NONE,
+        };
+        let webroot = optional_or(default, shell, question, ABOUT_WEBROOT, folder)?;
         if webroot.is_some() {
             hint_of_webroot(shell);
         }
         return Ok((by, webroot));
     };
     let is_wildcard = names.iter().any(|name| name.starts_with("*."));
-    let port = if is_wildcard {
-        Ok(Vec::new())
-    } else {
-        Port::of(&shell.global.http01_listen, &Settings::default()).addresses()
-    };
+    let port = if is_wildcard { Ok(Vec::new()) } else { usual_port(shell) };
     if let Err(why) = &port {
         say(shell, &format!("note: {why}"));
     }
@@ -264,6 +268,11 @@ fn proof(
     };
     args.dns01 = Dns01::from_str(&answer, false).ok();
     Ok((By::New(args), webroot))
+}
+
+/// The addresses at which a run can answer the challenges, or why it cannot.
+fn usual_port(shell: &Shell) -> Result<Vec<SocketAddr>, PortError> {
+    Port::of(&shell.global.http01_listen, &Settings::default()).addresses()
 }
 
 /// The webroot; `None` of a person who goes back to the question before.
@@ -320,7 +329,8 @@ fn output_dir(shell: &mut Shell) -> Result<Option<PathBuf>, CliError> {
         match parent {
             None => Err("enter an absolute path".to_owned()),
             Some(parent) if !parent.is_dir() => {
-                Err(format!("there is no {}", escape(&parent.to_string_lossy())))
+                let mkdir = format!("{}mkdir -p {}", sudo(), quoted(parent));
+                Err(format!("its parent does not exist; in another terminal, type: {mkdir}"))
             }
             Some(_) => Ok(path),
         }
@@ -435,8 +445,6 @@ const ABOUT_STAGING: &str = "Browsers do not trust the certificates of the stagi
                              change server";
 /// The document root of most web servers' packages.
 const USUAL_WEBROOT: &str = "/var/www/html";
-/// The answer that goes back to the question before.
-const BACK: &str = "back";
 /// How many names are looked up for a hint.
 const MOST_LOOKED_UP: usize = 5;
 /// How long a hint may take.

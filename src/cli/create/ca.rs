@@ -1,5 +1,6 @@
 //! The question which CA issues the certificate.
 
+use std::cell::RefCell;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
@@ -7,7 +8,7 @@ use jiff::SignedDuration;
 
 use super::issuer::{self, CreateIssuerArgs};
 use super::known::Known;
-use super::question::{Question, optional, say};
+use super::question::{BACK, Question, optional, say};
 use crate::cli::error::CliError;
 use crate::cli::run::on_one_thread;
 use crate::cli::shell::Shell;
@@ -51,6 +52,8 @@ fn issuer_after(
     let question = format!("CA: {}, or the URL of another CA's ACME directory", all.join(", "));
     let default = known.first().map_or(STAGING, String::as_str);
     let into = config.to_owned();
+    // The last URL at which no CA answered.
+    let silent = RefCell::new(String::new());
     let question = Question { text: &question, about: ABOUT_CA, default: Some(default), refusal };
     let answer = question.answered(shell, |text| {
         let is_known = known.iter().any(|name| name == text);
@@ -67,6 +70,11 @@ fn issuer_after(
         let server = directory_of(text)?;
         match requested(&server, None) {
             Err(Refused { why, is_no_acme: true, .. }) => Err(why),
+            Err(Refused { why, is_distrusted: false, .. })
+                if silent.replace(server.clone()) != server =>
+            {
+                Err(format!("{why}; enter it again to use it nevertheless"))
+            }
             directory => Ok(Ca::Other { server, directory }),
         }
     })?;
@@ -158,8 +166,11 @@ fn roots(
         Err(Refused { why, .. }) => format!("note: {why}"),
     };
     say(shell, &why);
-    let question = "PEM file with the roots of its server, for a private CA";
+    let question = "PEM file with the roots of its server, for a private CA; back: another CA";
     let found = optional(shell, question, ABOUT_ROOTS, |text| {
+        if text == BACK {
+            return Ok(None);
+        }
         let path = PathBuf::from(text);
         if !path.is_file() {
             return Err("file not found".to_owned());
@@ -168,10 +179,11 @@ fn roots(
             Err(Refused { is_distrusted: true, .. }) => {
                 Err(format!("the server of {server} has no certificate of these roots"))
             }
-            directory => Ok((path, directory)),
+            directory => Ok(Some((path, directory))),
         }
     })?;
-    let Some((path, directory)) = found else { return Ok(Ok(None)) };
+    let Some(found) = found else { return Ok(Ok(None)) };
+    let Some((path, directory)) = found else { return Ok(Err(String::new())) };
     match directory {
         Err(Refused { why, is_no_acme: true, .. }) => return Ok(Err(why)),
         Ok(binding) => say(shell, &answers(server, binding)),

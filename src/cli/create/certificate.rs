@@ -91,6 +91,18 @@ pub(super) fn certificate(
         let verb = format!(" create issuer {}{server}{}", issuer.name, placed.flag());
         shell.output.print(&Message::advice(&warning, &folders::next(shell, &verb, None)));
     }
+    let mut wildcards = args.names.iter().filter(|name| name.starts_with("*."));
+    if known.names().contains(&issuer.name)
+        && let Some(name) = wildcards.find(|name| !known.validates_wildcard(&issuer.name, name))
+    {
+        let warning = format!(
+            "{} needs a dns01 solver, and Issuer {} has none for it",
+            escape(name),
+            escape(&issuer.name)
+        );
+        let command = folders::next(shell, " explain issuer.spec.acme.solvers", None);
+        shell.output.print(&Message::advice(&warning, &command));
+    }
     warn_of_folders(args, &text, shell)?;
     Ok(code)
 }

@@ -148,16 +148,16 @@ impl Placed {
         self.into.as_ref().filter(|into| !is_read(into)).map(PathBuf::as_path)
     }
 
-    /// The secrets and hooks that the manifest names and that are not there yet, in front of the next
-    /// command.
-    pub(super) fn missing(&self, loaded: &Loaded) -> String {
-        let mut missing = String::new();
+    /// What is to be done for the secrets and hooks that the manifest names and that are not there yet,
+    /// a line for each step.
+    pub(super) fn missing(&self, loaded: &Loaded) -> Vec<String> {
+        let mut missing = Vec::new();
         let folder = self.secrets();
         let secrets = loaded.issuers.iter().flat_map(Issuer::secrets);
         let secrets = secrets.map(|secret| format!("{folder}/{}/{}", secret.name, secret.key));
         let secrets: Vec<String> = secrets.filter(|path| !Path::new(path).exists()).collect();
         if !secrets.is_empty() {
-            missing = format!("store the credentials in {}, then ", secrets.join(", "));
+            missing.push(format!("store the credentials in {}", secrets.join(", ")));
         }
         for one in &loaded.certificates {
             for target in one.settings.deploy_targets() {
@@ -169,11 +169,10 @@ impl Placed {
                     continue;
                 }
                 let example = install_example(&self.config.join("hooks.d").join(name));
-                let step = example.map_or_else(
+                missing.push(example.map_or_else(
                     || format!("write the program {program} (certctl help hooks)"),
                     |line| escape(&line).into_owned(),
-                );
-                missing = format!("{missing}{step}, then ");
+                ));
             }
         }
         missing
@@ -202,8 +201,10 @@ pub(super) fn print(
         return Ok(ExitCode::Done);
     }
     let shown = write(placed, text, shell)?;
-    let (missing, next) = (placed.missing(&loaded), next(shell));
-    shell.output.talk(Level::Info, &format!("written to {shown}; next: {missing}{next}"));
+    let mut steps = placed.missing(&loaded);
+    steps.push(next(shell));
+    let steps = steps.join(", then ");
+    shell.output.talk(Level::Info, &format!("written to {shown}; next: {steps}"));
     Ok(ExitCode::Done)
 }
 
@@ -348,18 +349,16 @@ metadata: {name: web, annotations: {certctl.io/reload: nginx}}
 spec: {secretName: web, dnsNames: [www.example.com], issuerRef: {name: one}}
 ";
         let text = &check(text).unwrap();
-        let program =
-            format!("write the program {shown}/hooks.d/nginx (certctl help hooks), then ");
-        let token =
-            format!("store the credentials in {shown}/secrets/default/cloudflare/token, then ");
-        assert_eq!(placed.missing(text), format!("{token}{program}"));
+        let program = format!("write the program {shown}/hooks.d/nginx (certctl help hooks)");
+        let token = format!("store the credentials in {shown}/secrets/default/cloudflare/token");
+        assert_eq!(placed.missing(text), [token, program.clone()]);
         let secret = path.join("secrets/default/cloudflare");
         std::fs::create_dir_all(&secret).unwrap();
         atomic::write(&secret.join("token"), b"x", 0o600).unwrap();
-        assert_eq!(placed.missing(text), program);
+        assert_eq!(placed.missing(text), [program]);
         std::fs::create_dir(path.join("hooks.d")).unwrap();
         atomic::write(&path.join("hooks.d/nginx"), b"x", 0o755).unwrap();
-        assert_eq!(placed.missing(text), "");
+        assert!(placed.missing(text).is_empty());
     }
 
     #[test]

@@ -8,17 +8,30 @@ use crate::cli::output::escape;
 use crate::cli::shell::Shell;
 use crate::cli::wrap::{USUAL, wrap};
 
+/// The answer that goes back to the question before.
+pub(super) const BACK: &str = "back";
 /// The answer that leaves something out.
-const NONE: &str = "none";
+pub(super) const NONE: &str = "none";
 
-/// A question whose answer may be nothing.
+/// A question whose answer may be nothing, which is the default.
 pub(super) fn optional<T>(
     shell: &mut Shell,
     question: &str,
     about: &str,
     read: impl Fn(&str) -> Result<T, String>,
 ) -> Result<Option<T>, CliError> {
-    answered(shell, &format!("{question}, or none"), about, Some(NONE), |text| {
+    optional_or(NONE, shell, question, about, read)
+}
+
+/// The same with this default.
+pub(super) fn optional_or<T>(
+    default: &str,
+    shell: &mut Shell,
+    question: &str,
+    about: &str,
+    read: impl Fn(&str) -> Result<T, String>,
+) -> Result<Option<T>, CliError> {
+    answered(shell, &format!("{question}, or none"), about, Some(default), |text| {
         if text == NONE { Ok(None) } else { read(text).map(Some) }
     })
 }

@@ -91,8 +91,7 @@ pub(super) fn usual_port(shell: &Shell, certificate: &str) -> Option<Finding> {
     let port = Port::of(&shell.global.http01_listen, &Settings::default());
     let is_refused = matches!(port, Port::Refused(_));
     let units = is_refused.then(|| Units::of_config(shell)).flatten();
-    let (certificates, arguments) = (vec![certificate.to_owned()], certificate.to_owned());
-    in_the_way(&Needed { port, certificates, arguments }, units)
+    in_the_way(&Needed { port, certificates: vec![certificate.to_owned()] }, units)
 }
 
 fn in_the_way(found: &Needed, units: Option<Units>) -> Option<Finding> {
@@ -153,8 +152,6 @@ struct Needed {
     port: Port,
     /// The certificates that need it.
     certificates: Vec<String>,
-    /// What `create certificate` takes for the first of them.
-    arguments: String,
 }
 
 /// A webroot that is named.
@@ -191,7 +188,6 @@ fn used<'u>(shell: &Shell, uses: &'u [Use<'_>]) -> (Vec<Needed>, Vec<Webroot<'u>
     let ports = listeners.into_values().map(|(one, certificates)| Needed {
         port: Port::of(&shell.global.http01_listen, &one.settings),
         certificates,
-        arguments: one.create_arguments(),
     });
     (ports.collect(), webroots.into_values().collect())
 }
@@ -208,7 +204,7 @@ fn names_webroot(one: &Use<'_>) -> String {
 }
 
 fn port(found: &Needed, is_hidden: bool) -> Finding {
-    let Needed { port, certificates, arguments } = found;
+    let Needed { port, certificates } = found;
     let needed = |error: &ListenError| format!("{error}; needed by {}", names(certificates));
     match port {
         Port::Usable { addresses, sharers } => {
@@ -241,7 +237,7 @@ fn port(found: &Needed, is_hidden: bool) -> Finding {
             } else {
                 needed(error)
             };
-            let ways = ways_out(error, arguments).join(", or ");
+            let ways = ways_out(error).join(", or ");
             Finding::wrong("HTTP-01", Obstacle::new(fact).advice(ways))
         }
         Port::Unknown(why) => Finding::unknown("HTTP-01", Obstacle::new(why)),
@@ -298,10 +294,7 @@ mod tests {
             (taken(), scheduled, None),
             (free(), privileged, None),
         ] {
-            let found = masked_socket(
-                &[Needed { port, certificates: Vec::new(), arguments: String::new() }],
-                units,
-            );
+            let found = masked_socket(&[Needed { port, certificates: Vec::new() }], units);
             assert_eq!(found.map(|found| found.verdict), verdict, "{units:?}");
         }
     }
@@ -362,8 +355,7 @@ mod tests {
         let mut certctl = Holder::new("certctl", 812);
         certctl.is_certctl = true;
         let usable = |sharers| Port::Usable { addresses: vec![addr], sharers };
-        let needed =
-            |port| Needed { port, certificates: vec!["web".to_owned()], arguments: String::new() };
+        let needed = |port| Needed { port, certificates: vec!["web".to_owned()] };
         for (port, verdict, of_host, fact) in [
             (usable(Vec::new()), Verdict::Well, true, "[::]:80 is free"),
             (
@@ -421,8 +413,7 @@ mod tests {
     #[test]
     fn a_port_that_no_run_gets_is_in_the_way() {
         let addr: SocketAddr = "[::]:80".parse().unwrap();
-        let needed =
-            |port| Needed { port, certificates: vec!["web".to_owned()], arguments: String::new() };
+        let needed = |port| Needed { port, certificates: vec!["web".to_owned()] };
         let denied = || needed(Port::Refused(ListenError::NoPermission { addr }));
         let found = in_the_way(&denied(), None).unwrap();
         let fact = "no permission to listen on [::]:80; needed by web";
@@ -460,10 +451,7 @@ mod tests {
                 Some("certctl.socket has [::]:80, for certctl.service"),
             ),
         ] {
-            let found = of_service(
-                &Needed { port, certificates: Vec::new(), arguments: String::new() },
-                units,
-            );
+            let found = of_service(&Needed { port, certificates: Vec::new() }, units);
             let found = found.map(|found| (found.verdict, found.fact));
             assert_eq!(found, fact.map(|fact| (Verdict::Well, fact.to_owned())), "{units:?}");
         }

@@ -64,9 +64,10 @@ pub(super) fn scheduler(shell: &Shell) -> Finding {
             absent(line_of(is_of_user, systemd_runs()), is_root, crontabs.has_unread)
         }
         (Some(Scheduler::Idle(_)), None)
-        | (Some(Scheduler::Enabled(_) | Scheduler::Disabled(_)) | None, _) => {
-            scheduled(timer, is_of_user, now, is_root)
-        }
+        | (
+            Some(Scheduler::Enabled(_) | Scheduler::Disabled(_) | Scheduler::Unserved(..)) | None,
+            _,
+        ) => scheduled(timer, is_of_user, now, is_root),
     }
 }
 
@@ -189,6 +190,10 @@ fn scheduled(timer: Option<Scheduler>, is_of_user: bool, now: Now, is_root: bool
             Finding::wrong("scheduler", obstacle.command(enable_timer(is_of_user)))
         }
         Some(Scheduler::Idle(path)) => idle(&path, is_of_user, CronDaemon::of_host()),
+        Some(Scheduler::Unserved(path, Obstacle { fact, fix })) => {
+            let fact = format!("{}: {fact}", path.display());
+            Finding::wrong("scheduler", Obstacle { fact, fix })
+        }
         Some(Scheduler::Absent) => absent(line_of(is_of_user, systemd_runs()), is_root, false),
         None => not_checked(),
     }

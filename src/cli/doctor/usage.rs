@@ -1,12 +1,9 @@
 //! A Certificate with its Issuer, as the checks see it.
 
-use std::path::Path;
-
 use crate::engine::Task;
 use crate::engine::inputs::{names_of, solver_for};
 use crate::manifest::Loaded;
 use crate::resource::{Certificate, Identifier, Issuer, Settings, SolverKind};
-use crate::trust::quoted;
 use crate::workspace::issuer_of;
 
 /// See the module.
@@ -43,16 +40,6 @@ impl<'a> Use<'a> {
         is_usual && !self.over_http().is_empty()
     }
 
-    /// What `create certificate` takes for a manifest of the same certificate.
-    pub(in crate::cli) fn create_arguments(&self) -> String {
-        let names = names_of(self.certificate);
-        let shown = names.iter().map(|name| quoted(Path::new(&name.to_string())));
-        let shown: Vec<String> = shown.collect();
-        let names = if shown.len() > FEW { "DNSNAME".to_owned() } else { shown.join(" ") };
-        let (name, issuer) = (&self.certificate.metadata.name, &self.issuer.metadata.name);
-        format!("{names} --name {name} --issuer {issuer}")
-    }
-
     /// The names that are proven by HTTP-01.
     pub(in crate::cli) fn over_http(&self) -> Vec<Identifier> {
         let is_http = |name: &Identifier| {
@@ -65,6 +52,3 @@ impl<'a> Use<'a> {
         names_of(self.certificate).into_iter().filter(is_http).collect()
     }
 }
-
-/// How many names a line shows.
-const FEW: usize = 4;

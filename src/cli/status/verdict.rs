@@ -218,7 +218,7 @@ fn mistaken(mistake: &Mistake) -> String {
     let path = escape(&path.to_string_lossy()).into_owned();
     let place = if *line == 0 { path.clone() } else { format!("{path}:{line}") };
     let message = escape(message);
-    format!("{place}: {code}: {message}; nothing is renewed until it is fixed")
+    format!("{place}: {code}: {message}; it is not renewed until this is fixed")
 }
 
 /// Why the issuer is not known.

@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::installed::systemd_runs;
+use super::systemd::systemd_runs;
 use crate::resource::Obstacle;
 
 /// Whether there is one.

@@ -9,10 +9,13 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use super::cron_daemon::CronDaemon;
 use super::crontab::{self, Crontabs};
+use super::systemd::{systemd_runs, systemd_runs_in};
 use crate::cli::environment::{Directory, SYSTEM_CONFIG, SYSTEM_STATE, Source};
 use crate::cli::hint::Hint;
 use crate::cli::shell::Shell;
+use crate::resource::Obstacle;
 
 /// What was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +26,8 @@ pub(crate) enum Scheduler {
     Disabled(PathBuf),
     /// A unit of systemd on a host that systemd does not run: nothing starts it.
     Idle(PathBuf),
+    /// A line of a crontab, in this file, and what keeps it from being run.
+    Unserved(PathBuf, Obstacle),
     Absent,
 }
 
@@ -36,7 +41,14 @@ impl Scheduler {
         }
         let runs = Crontabs::of_host(false).runs;
         let line = runs.into_iter().find(|run| run.reads(&config.path));
-        Some(line.map_or(timer, |run| Self::Enabled(run.file)))
+        Some(line.map_or(timer, |run| Self::of_line(run.file, CronDaemon::of_host())))
+    }
+
+    fn of_line(file: PathBuf, daemon: CronDaemon) -> Self {
+        match daemon.obstacle() {
+            None => Self::Enabled(file),
+            Some(obstacle) => Self::Unserved(file, obstacle),
+        }
     }
 
     /// The timer among them.
@@ -50,7 +62,11 @@ impl Scheduler {
             Self::Enabled(path) | Self::Disabled(path) if !has_systemd && path.ends_with(TIMER) => {
                 Self::Idle(path)
             }
-            found @ (Self::Enabled(_) | Self::Disabled(_) | Self::Idle(_) | Self::Absent) => found,
+            found @ (Self::Enabled(_)
+            | Self::Disabled(_)
+            | Self::Idle(_)
+            | Self::Unserved(..)
+            | Self::Absent) => found,
         }
     }
 
@@ -87,7 +103,7 @@ impl Scheduler {
     fn is_timer(&self) -> bool {
         match self {
             Self::Enabled(path) => path.ends_with(TIMER),
-            Self::Disabled(_) | Self::Idle(_) | Self::Absent => false,
+            Self::Disabled(_) | Self::Idle(_) | Self::Unserved(..) | Self::Absent => false,
         }
     }
 
@@ -139,15 +155,6 @@ pub(crate) fn leaves_hooks_to_unit(shell: &Shell) -> bool {
     let is_usual = state.is_ok_and(|state| state.path == Path::new(SYSTEM_STATE));
     let is_of_user = || std::fs::metadata(SYSTEM_STATE).is_ok_and(|found| found.uid() != 0);
     is_usual && is_of_user() && has_reload_unit(Path::new("/"))
-}
-
-/// Whether systemd runs the host, as sd_booted(3) has it.
-pub(crate) fn systemd_runs() -> bool {
-    systemd_runs_in(Path::new("/"))
-}
-
-fn systemd_runs_in(root: &Path) -> bool {
-    root.join("run/systemd/system").is_dir()
 }
 
 /// The command that runs the outputs and hooks of a certificate that have failed or are still to
@@ -487,6 +494,11 @@ mod tests {
         // Without systemd, nothing starts it, and a plist of launchd is none of its units.
         assert_eq!(of_user().under(true), of_user());
         assert_eq!(of_user().under(false), Scheduler::Idle(timer));
+        let line = PathBuf::from("/etc/cron.d/certctl");
+        let by_cron = |daemon| Scheduler::of_line(line.clone(), daemon);
+        assert_eq!(by_cron(CronDaemon::Runs), Scheduler::Enabled(line.clone()));
+        let obstacle = CronDaemon::Absent.obstacle().unwrap();
+        assert_eq!(by_cron(CronDaemon::Absent), Scheduler::Unserved(line.clone(), obstacle));
         assert_eq!(Scheduler::Disabled(unit.clone()).under(false), Scheduler::Idle(unit));
         let plist = || Scheduler::Enabled("/Library/LaunchDaemons/io.certctl.issue.plist".into());
         assert_eq!(

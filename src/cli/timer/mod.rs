@@ -7,6 +7,7 @@ mod cron_daemon;
 mod crontab;
 mod host;
 mod installed;
+mod systemd;
 #[cfg(test)]
 mod testing;
 
@@ -33,8 +34,9 @@ pub(crate) use host::Host;
 use installed::has_packaged_timer;
 pub(crate) use installed::{
     Scheduler, SocketUnit, TIMER, Units, enable_timer, has_timer, leaves_hooks_to_unit,
-    masked_unit, retry_of_hooks, systemd_runs, user_of_service,
+    masked_unit, retry_of_hooks, user_of_service,
 };
+pub(crate) use systemd::systemd_runs;
 
 /// Generate cron, systemd or launchd files.
 #[derive(Debug, Subcommand)]
