@@ -368,7 +368,7 @@ fn run_with(scene: &Scene, tasks: &[Task], options: Options) -> Vec<Ended> {
 }
 
 fn renewed(name: &str) -> Task {
-    let force = Some(Force { new_key: false, new_order: false });
+    let force = Some(Force::default());
     Task { force, ..task("web", &[name]) }
 }
 
@@ -418,7 +418,7 @@ fn what_a_domain_has_left_is_asked_for_and_the_rest_waits_one_after_the_other() 
     }
     // Others are not concerned, nor are renewals.
     let other = [resume::scene::task("other", &["other.example"]), tasks[0].clone()];
-    let force = Some(Force { new_key: false, new_order: false });
+    let force = Some(Force::default());
     let other = other.map(|task| Task { force, ..task });
     assert_eq!(issued(&run_with(&scene, &other, paced())), 2);
     // The next run says the same, and one fits at its time.

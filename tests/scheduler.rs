@@ -243,7 +243,7 @@ const STORY: [(i64, &str, Reason, &str); 12] = [
         30,
         "one",
         Reason::Released,
-        "Challenge answered; the next one that waits may start (a.example)",
+        "Challenge stopped; the next one that waits may start (a.example)",
     ),
     (30, "three", Reason::Started, "queued since 1970-01-01T00:00:07Z (a.example)"),
     (40, "two", Reason::Requeued, "Challenge queued again (b.example)"),
@@ -251,7 +251,7 @@ const STORY: [(i64, &str, Reason, &str); 12] = [
         41,
         "three",
         Reason::Released,
-        "Challenge answered; the next one that waits may start (a.example)",
+        "Challenge stopped; the next one that waits may start (a.example)",
     ),
 ];
 

@@ -206,7 +206,7 @@ fn the_clean_up_of_an_abandoned_order_takes_nothing_from_the_next_one() {
         };
         scene.run(Fuse::at(place("SelfCheck")));
         assert_eq!(scene.outside.borrow().len(), 2);
-        scene.task.force = Some(Force { new_key: false, new_order: true });
+        scene.task.force = Some(Force { new_order: true, ..Force::default() });
         let labels = scene.run(Fuse::endless()).labels;
         // At the last clean-up of the abandoned order nothing of the next one is out.
         let at = |what: &str| {

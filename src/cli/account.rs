@@ -24,8 +24,10 @@ use crate::controller::EffectError;
 use crate::engine::inputs::account_id;
 use crate::engine::ports::{Key, Prefix, Store as _};
 use crate::engine::{AccountRequest, IssuerAccess};
+use crate::manifest::{Diagnostic, Loaded};
 use crate::resource::{Account, AccountIdentity, AccountStep, Issuer, NamespacedName};
 use crate::store::{Records, StateDirectory};
+use crate::trust::{quoted, sudo};
 use crate::workspace::check::{AccountKey, has_unused_key};
 use crate::workspace::target::{ISSUERS, NameTarget};
 use crate::workspace::{Job, Request, Targets, Workspace};
@@ -132,9 +134,12 @@ async fn show(args: &AccountIssuerArgs, shell: &mut Shell) -> Result<ExitCode, C
             shell.output.data(&document::list(&objects, args.issuer.is_some(), format)?)?;
         }
         Format::Text | Format::Wide => {
-            let pages: Vec<String> =
-                accounts.iter().map(|(account, key)| page(account, key.as_ref())).collect();
+            let pages: Vec<String> = accounts
+                .iter()
+                .map(|(account, key)| page(account, key.as_ref(), &targets.loaded.issuers))
+                .collect();
             shell.output.data(&pages.join("\n"))?;
+            advise_on_unused(shell, &workspace, &accounts, &targets.loaded);
             let lost = accounts.iter().filter(|(account, key)| has_lost_key(account, key.as_ref()));
             for (account, _) in lost {
                 let issuer = targets.loaded.issuers.iter().find(|issuer| is_of(account, issuer));
@@ -152,6 +157,39 @@ async fn show(args: &AccountIssuerArgs, shell: &mut Shell) -> Result<ExitCode, C
     }
     warn_of_unused_keys(shell, &workspace, &targets, &issuers).await;
     Ok(ExitCode::Done)
+}
+
+/// How the accounts are removed that no Issuer names and that were never registered. An Issuer with a
+/// mistake may name them.
+fn advise_on_unused(
+    shell: &mut Shell,
+    workspace: &Workspace,
+    accounts: &[(Account, Option<AccountKey>)],
+    loaded: &Loaded,
+) {
+    if loaded.diagnostics.iter().any(Diagnostic::is_error) {
+        return;
+    }
+    let is_unused = |account: &&Account| {
+        let is_registered = match account.next_step {
+            AccountStep::Register | AccountStep::Find => false,
+            AccountStep::UpdateContacts
+            | AccountStep::Nothing
+            | AccountStep::Deactivate
+            | AccountStep::Deactivated => true,
+        };
+        !is_registered && !loaded.issuers.iter().any(|issuer| is_of(account, issuer))
+    };
+    for account in accounts.iter().map(|(account, _)| account).filter(is_unused) {
+        let AccountIdentity { directory_url, namespace, secret_name, .. } = &account.identity;
+        let text = format!(
+            "no manifest names the account with privateKeySecretRef {namespace}/{secret_name} at \
+             {directory_url}, and it was never registered: if the Issuer is gone for good, remove it"
+        );
+        let folder = workspace.state().path().join("accounts").join(account_id(&account.identity));
+        let command = format!("{}rm -r {}", sudo(), quoted(&folder));
+        shell.output.print(&Message::advice(&escape(&text), &escape(&command)));
+    }
 }
 
 /// What leads to the first account.
@@ -238,7 +276,7 @@ pub(super) fn lost_key(
     (escape(&text).into_owned(), escape(&folders::flags(shell).on(&check)).into_owned())
 }
 
-fn page(account: &Account, key: Option<&AccountKey>) -> String {
+fn page(account: &Account, key: Option<&AccountKey>, issuers: &[Issuer]) -> String {
     let identity = &account.identity;
     let secret = NamespacedName::new(&identity.namespace, &identity.secret_name);
     let none = || "<none>".to_owned();
@@ -254,11 +292,14 @@ fn page(account: &Account, key: Option<&AccountKey>) -> String {
         [] => none(),
         contacts => escape(&contacts.join(", ")).into_owned(),
     };
+    let issuers = issuers.iter().filter(|issuer| is_of(account, issuer));
+    let issuers: Vec<String> = issuers.map(|issuer| short(&issuer.metadata.key())).collect();
+    let issuers = if issuers.is_empty() { none() } else { issuers.join(", ") };
     let or_none =
         |text: &Option<String>| text.as_ref().map_or_else(none, |text| escape(text).into_owned());
     format!(
-        "Directory: {}\nState: {state}\nAccount: {}\nContacts: {contacts}\nIssuer Kind: {}\n\
-         Key: {}, privateKeySecretRef {secret}\nKey Thumbprint SHA-256: {}\n\
+        "Directory: {}\nState: {state}\nAccount: {}\nContacts: {contacts}\nIssuer: {issuers}\n\
+         Issuer Kind: {}\nKey: {}, privateKeySecretRef {secret}\nKey Thumbprint SHA-256: {}\n\
          Terms of Service: {}\n",
         escape(&identity.directory_url),
         or_none(&account.url),

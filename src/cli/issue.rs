@@ -253,7 +253,7 @@ pub(crate) fn renew(args: &RenewArgs, shell: &mut Shell) -> Result<ExitCode, Cli
     if args.all {
         means_all(args.yes, shell)?;
     }
-    let force = Force { new_key: args.new_key, new_order: args.new_order };
+    let force = Force { new_key: args.new_key, new_order: args.new_order, for_revocation: false };
     begin(shell, &request, "renew", args.ignore_limits, None, |task| {
         task.force = Some(force);
         task.allow_untrusted = args.allow_untrusted;

@@ -179,7 +179,7 @@ async fn name(args: &RevokeArgs, shell: &mut Shell) -> Result<ExitCode, CliError
     }
     if replaces {
         let new_key = args.reason == RevocationReason::KeyCompromise;
-        let force = Some(Force { new_key, new_order: false });
+        let force = Some(Force { new_key, new_order: false, for_revocation: true });
         let tasks = [Task { force, ..task.clone() }];
         let job = Job::new("revoke", secrets);
         let ended = Box::pin(run(shell, &workspace, &tasks, job)).await?;

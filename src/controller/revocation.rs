@@ -23,8 +23,9 @@ use super::{
     deploy,
 };
 use crate::resource::{
-    BannedKey, Cause, CauseKind, CertificateRecord, Doing, Event, EventType, Failure, LeafFacts,
-    NamespacedName, Problem, Reason, Revocation, RevocationReason, RevokedCertificate,
+    BannedKey, Cause, CauseKind, CertificateRecord, ConditionStatus, ConditionType, Doing, Event,
+    EventType, Failure, LeafFacts, NamespacedName, Problem, Reason, Revocation, RevocationReason,
+    RevokedCertificate,
 };
 
 /// How many completed revocations are remembered.
@@ -307,18 +308,62 @@ fn with_request(record: &CertificateRecord, revocation: Revocation) -> Record {
     Record::of(Change::Certificate(Box::new(record))).normal(time, Reason::Revoked, message)
 }
 
-/// The record without the revocations that are still owed, each with an event.
-pub fn cancelled(record: &CertificateRecord, now: Timestamp) -> (CertificateRecord, Vec<Event>) {
-    let owed = record.revocations.iter().filter(|revocation| revocation.is_owed());
+/// What is left without the revocations that are still owed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cancelled {
+    pub record: CertificateRecord,
+    /// One for each revocation.
+    pub events: Vec<Event>,
+    /// Whether the issuance that they asked for ends: an open order is not needed then.
+    pub is_withdrawn: bool,
+}
+
+/// The record without the revocations that are still owed, and without the issuance of a replacement
+/// that nothing else asks for.
+pub fn cancelled(record: &CertificateRecord, now: Timestamp) -> Cancelled {
+    let owed = || record.revocations.iter().filter(|revocation| revocation.is_owed());
     let event = |revocation: &Revocation| {
         let message =
             format!("Revocation of serial {} cancelled: {}", revocation.serial, revocation.reason);
         Event { time: now, kind: EventType::Normal, reason: Reason::Revoked, message }
     };
-    let events = owed.map(event).collect();
+    let events = owed().map(event).collect();
+    let is_live = |revocation: &&Revocation| {
+        record.issued_fingerprint.as_ref().is_none_or(|live| *live == revocation.fingerprint)
+    };
+    // A banned key is replaced all the same.
+    let replaced = |revocation: &&Revocation| revocation.reason != RevocationReason::KeyCompromise;
+    let since = owed().find(is_live).filter(replaced).map(|revocation| revocation.requested_at);
+    let is_due = record.status.renewal_time.is_some_and(|due| due <= now);
     let mut record = record.clone();
     record.revocations.retain(|revocation| !revocation.is_owed());
-    (record, events)
+    let is_withdrawn = since.filter(|_| !is_due).is_some_and(|since| withdraw(&mut record, since));
+    Cancelled { record, events, is_withdrawn }
+}
+
+/// Ends the issuance of a replacement, and forgets its failures, as all is as before the request.
+/// `false` where an issuance that something else asked for is under way.
+fn withdraw(record: &mut CertificateRecord, requested_at: Timestamp) -> bool {
+    let issuing = record.status.condition(ConditionType::Issuing);
+    let is_open = issuing.filter(|issuing| issuing.status == ConditionStatus::True);
+    if is_open.is_some_and(|issuing| issuing.reason != Reason::Revoked) {
+        return false;
+    }
+    let is_since = |at: Option<Timestamp>| at.is_some_and(|at| requested_at <= at);
+    let last = record.last_failure.as_ref().and_then(|failure| failure.at);
+    if is_open.is_some() || is_since(record.status.last_failure_time) {
+        record.status.remove_condition(ConditionType::Issuing);
+    }
+    if is_since(last) {
+        record.last_failure = None;
+        record.alerted = 0;
+    }
+    if is_since(record.status.last_failure_time) {
+        record.status.last_failure_time = None;
+        record.status.failed_issuance_attempts = None;
+        record.attempted_inputs.clear();
+    }
+    true
 }
 
 /// The record with a revocation, which replaces an earlier one of the same certificate.

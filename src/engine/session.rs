@@ -25,7 +25,7 @@ use crate::controller::{
 use crate::pki;
 use crate::resource::{
     Account, AccountIdentity, AccountStep, Certificate, CertificateRecord, CertificateRequest,
-    CertificateStatus, Event, Issuer, NamespacedName, Order, Reason, Rollback,
+    CertificateStatus, ConditionType, Event, Issuer, NamespacedName, Order, Reason, Rollback,
 };
 use crate::store::{Records, Versioned};
 
@@ -281,9 +281,16 @@ impl<'a, S: Store> Session<'a, S> {
         }
         let mut record = self.snapshot.record.clone();
         record.retry_after = None;
-        if !self.snapshot.is_issuing() {
-            let message = "Certificate re-issuance manually triggered";
-            let record = trigger::issuing(&record, Reason::ManuallyTriggered, message, now);
+        let issuing = self.snapshot.record.status.condition(ConditionType::Issuing);
+        // What a revocation began is from now on requested by `renew`, too.
+        let is_of_revocation = issuing.is_some_and(|issuing| issuing.reason == Reason::Revoked);
+        if !self.snapshot.is_issuing() || (is_of_revocation && !force.for_revocation) {
+            let (reason, message) = if force.for_revocation {
+                (Reason::Revoked, "Issuing certificate as its revocation was requested")
+            } else {
+                (Reason::ManuallyTriggered, "Certificate re-issuance manually triggered")
+            };
+            let record = trigger::issuing(&record, reason, message, now);
             let record = Record::of(Change::Certificate(Box::new(record)));
             self.apply(record.normal(now, Reason::Issuing, message));
         } else if record != self.snapshot.record {

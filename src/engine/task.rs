@@ -37,6 +37,8 @@ pub struct Force {
     pub new_key: bool,
     /// Abandon a pending order, and order anew.
     pub new_order: bool,
+    /// A requested revocation asks for it, and the issuance ends when that is cancelled.
+    pub for_revocation: bool,
 }
 
 impl Task {

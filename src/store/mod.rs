@@ -90,7 +90,7 @@ pub use crls::Looks;
 pub use directory::StateDirectory;
 pub use lock::Lease;
 pub use opening::OpenMode;
-pub use output::{Output, OutputError};
+pub use output::{LostFiles, Output, OutputError};
 pub use prune::past_revisions;
 pub use records::{Listed, Records, Versioned};
 pub(crate) use removal::remove_tree;

@@ -22,7 +22,7 @@ use super::acl::{self, Acl};
 use super::removal;
 use super::set::{DATA, REVISION_PREFIX, stable_target};
 use crate::resource::{SecretFiles, SecretMetadata};
-use crate::trust::{TrustError, is_fresh, quoted};
+use crate::trust::{TrustError, is_fresh, quoted, sudo};
 
 mod folder;
 
@@ -52,7 +52,7 @@ pub enum OutputError {
     },
     /// A file of another owner is in the way.
     #[error("{} is not certctl's ({found}); it is not replaced", path.display())]
-    Foreign { path: PathBuf, found: &'static str },
+    Foreign { path: PathBuf, found: Occupant },
     /// The path of the folder contains a link.
     #[error("{} is a symbolic link; as root, outputs are written to real folders only", path.display())]
     Link { path: PathBuf },
@@ -79,6 +79,27 @@ pub enum OutputError {
     Newer { path: PathBuf, reason: String },
 }
 
+/// The names of files that servers do not find in the folder of an output as they were written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LostFiles {
+    pub missing: Vec<String>,
+    pub damaged: Vec<String>,
+    /// Something else is in the place of the link.
+    pub replaced: Vec<String>,
+}
+
+/// What is in the place of a link or folder of certctl.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum Occupant {
+    #[error("a link to something else")]
+    Link,
+    #[error("a file or folder")]
+    Entry,
+    /// Another process was quicker.
+    #[error("another folder than the one just made")]
+    OtherFolder,
+}
+
 impl From<TrustError> for OutputError {
     fn from(error: TrustError) -> Self {
         match error {
@@ -99,6 +120,12 @@ impl OutputError {
             Self::DefaultAcl { path } => Some(format!("setfacl -k {}", quoted(path))),
             Self::Io { action: "open", path, source } if source.kind() == ErrorKind::NotFound => {
                 Some(format!("mkdir -p {}", quoted(path)))
+            }
+            Self::Foreign { path, found: Occupant::Link | Occupant::Entry } => {
+                let mut aside = path.clone().into_os_string();
+                aside.push(".old");
+                let aside = PathBuf::from(aside);
+                Some(format!("{}mv {} {}", sudo(), quoted(path), quoted(&aside)))
             }
             Self::Io { .. }
             | Self::Foreign { .. }
@@ -181,14 +208,14 @@ impl Output {
         sets
     }
 
-    /// Which of these files servers do not find in the folder of an output, and which differ there.
+    /// Which of these files servers do not find in the folder of an output as they were written.
     /// What cannot be looked at is not judged.
-    pub fn lost(folder: &Path, files: &SecretFiles) -> (Vec<String>, Vec<String>) {
-        let (mut missing, mut damaged) = (Vec::new(), Vec::new());
+    pub fn lost(folder: &Path, files: &SecretFiles) -> LostFiles {
+        let mut lost = LostFiles::default();
         let folder = match rustix::fs::open(folder, FOLDER, Mode::empty()) {
             Ok(folder) => Some(folder),
             Err(Errno::NOENT) => None,
-            Err(_) => return (missing, damaged),
+            Err(_) => return lost,
         };
         for (name, bytes) in &files.0 {
             if name == SecretMetadata::FILE {
@@ -198,14 +225,18 @@ impl Output {
                 rustix::fs::readlinkat(folder, name, Vec::new())
                     .is_ok_and(|target| target.to_bytes() == stable_target(name).as_bytes())
             };
-            let there = folder.as_ref().filter(|folder| is_linked(folder));
-            match there.map(|folder| Self::bytes(folder, DATA, name)) {
-                None | Some(Ok(None)) => missing.push(name.clone()),
-                Some(Ok(Some(there))) if there != *bytes => damaged.push(name.clone()),
-                Some(Ok(Some(_)) | Err(_)) => {}
+            let is_there = |folder: &&OwnedFd| {
+                rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).is_ok()
+            };
+            let folder = folder.as_ref().filter(is_there);
+            match folder.map(|folder| (is_linked(folder), Self::bytes(folder, DATA, name))) {
+                None | Some((true, Ok(None))) => lost.missing.push(name.clone()),
+                Some((false, _)) => lost.replaced.push(name.clone()),
+                Some((true, Ok(Some(there)))) if there != *bytes => lost.damaged.push(name.clone()),
+                Some((true, Ok(Some(_)) | Err(_))) => {}
             }
         }
-        (missing, damaged)
+        lost
     }
 
     /// A file of a set, or of the live one through its link; `None` when there is none.
@@ -234,8 +265,8 @@ impl Output {
         match rustix::fs::readlinkat(folder, name, Vec::new()) {
             Ok(target) if target.to_bytes() == stable_target(name).as_bytes() => Ok(()),
             Err(Errno::NOENT) => Ok(()),
-            Ok(_) => Err(self.foreign(name, "a link to something else")),
-            Err(Errno::INVAL) => Err(self.foreign(name, "a file or folder")),
+            Ok(_) => Err(self.foreign(name, Occupant::Link)),
+            Err(Errno::INVAL) => Err(self.foreign(name, Occupant::Entry)),
             Err(error) => Err(self.failed("read", name, error)),
         }
     }
@@ -248,11 +279,11 @@ impl Output {
                 if target.starts_with(REVISION_PREFIX) && !target.contains('/') {
                     Ok(Some(target))
                 } else {
-                    Err(self.foreign(DATA, "a link to something else"))
+                    Err(self.foreign(DATA, Occupant::Link))
                 }
             }
             Err(Errno::NOENT) => Ok(None),
-            Err(Errno::INVAL) => Err(self.foreign(DATA, "a file or folder")),
+            Err(Errno::INVAL) => Err(self.foreign(DATA, Occupant::Entry)),
             Err(error) => Err(self.failed("read", DATA, error)),
         }
     }
@@ -309,7 +340,7 @@ impl Output {
         let set = rustix::fs::openat(folder, fresh, FOLDER | OFlags::NOFOLLOW, Mode::empty())
             .map_err(|e| self.failed("open", fresh, e))?;
         if !is_fresh(&set).map_err(|e| self.failed("read", fresh, e))? {
-            return Err(self.foreign(fresh, "another folder than the one just made"));
+            return Err(self.foreign(fresh, Occupant::OtherFolder));
         }
         for name in names {
             let Some(bytes) = files.0.get(*name) else { continue };
@@ -410,7 +441,7 @@ impl Output {
         OutputError::Io { action, path: self.folder.join(name), source: error.into() }
     }
 
-    fn foreign(&self, name: &str, found: &'static str) -> OutputError {
+    fn foreign(&self, name: &str, found: Occupant) -> OutputError {
         OutputError::Foreign { path: self.folder.join(name), found }
     }
 }

@@ -6,7 +6,8 @@ use thiserror::Error;
 use super::open::Workspace;
 use super::run::{Job, RunError};
 use super::selection::Targets;
-use crate::controller::revocation::{self, Requested, RevocationError, requested};
+use crate::controller::order::given_up;
+use crate::controller::revocation::{self, Cancelled, Requested, RevocationError, requested};
 use crate::controller::{
     Effect, EffectError, Intervals, Outcome, RevocationRequest, RevocationSigner, Secret, Snapshot,
 };
@@ -227,8 +228,8 @@ impl Workspace {
         remembered
     }
 
-    /// Cancels the owed revocations of a certificate, whose manifest is not needed: those that were
-    /// owed.
+    /// Cancels the owed revocations of a certificate, whose manifest is not needed, and the issuance
+    /// that only they asked for: those that were owed.
     pub async fn cancel_revocations(
         &self,
         name: &NamespacedName,
@@ -240,11 +241,33 @@ impl Workspace {
         let owed = stored.value.revocations.iter().filter(|revocation| revocation.is_owed());
         let owed: Vec<Revocation> = owed.cloned().collect();
         if !owed.is_empty() {
-            let (record, events) = revocation::cancelled(&stored.value, SystemClock.now());
+            let now = SystemClock.now();
+            let Cancelled { record, events, is_withdrawn } =
+                revocation::cancelled(&stored.value, now);
+            if is_withdrawn {
+                self.give_up_orders(name, now).await?;
+            }
             records.put_certificate(name, &record, Some(&stored.revision)).await?;
             self.state.journal(name, &events).await?;
         }
         Ok(owed)
+    }
+
+    /// Ends the open orders of a certificate; the next run removes what they presented.
+    async fn give_up_orders(
+        &self,
+        name: &NamespacedName,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let records = Records::new(&self.state);
+        for ((revision, number), order) in records.all_orders(name).await? {
+            let order = order?;
+            if order.value.phase.is_open() {
+                let ended = given_up(&order.value, "its revocation was cancelled", now);
+                records.put_order(name, revision, number, &ended, Some(&order)).await?;
+            }
+        }
+        Ok(())
     }
 
     /// The revision of a Secret that is this certificate, and whether it is live.

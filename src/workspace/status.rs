@@ -92,12 +92,10 @@ impl Workspace {
             let view = match known {
                 Known::Manifest(task) => {
                     let held = held.get(name).cloned().unwrap_or_default();
-                    let view = Box::pin(self.with_manifest(task, depth, held, now)).await;
-                    view.unwrap_or_else(|error| CertificateView {
-                        certificate: Some(Certificate::clone(&task.certificate)),
-                        issuer: Some(Issuer::clone(&task.issuer)),
-                        ..damaged(name, &error)
-                    })
+                    match Box::pin(self.with_manifest(task, depth, held, now)).await {
+                        Ok(view) => view,
+                        Err(error) => Box::pin(self.without_record(task, &error)).await,
+                    }
                 }
                 Known::Record(mistake) => {
                     let view = self.without_manifest(name.clone(), mistake.clone(), depth, now);
@@ -242,6 +240,20 @@ impl Workspace {
             record: Some(record),
             ..CertificateView::unknown(key)
         })
+    }
+
+    /// What the published files say where the record cannot be read.
+    async fn without_record(&self, task: &Task, error: &StoreError) -> CertificateView {
+        let secret = task.certificate.secret_key();
+        let live = live_files(&self.state, &secret, None, None).await.ok();
+        let files = live.and_then(|live| live.files);
+        CertificateView {
+            leaf: files.and_then(|files| published_pair(&files).certificate),
+            secret_path: self.state.secret_path(&secret).unwrap_or_default(),
+            certificate: Some(Certificate::clone(&task.certificate)),
+            issuer: Some(Issuer::clone(&task.issuer)),
+            ..damaged(&task.certificate.metadata.key(), error)
+        }
     }
 
     /// Conditions and dates are computed from the published files and the current time.

@@ -54,6 +54,26 @@ fn a_refused_registration_leads_on() {
 const UNANSWERED: &str = "https://127.0.0.1:1/directory";
 
 #[test]
+fn an_account_without_an_issuer_that_was_never_registered_is_removed_by_the_command_that_is_printed()
+ {
+    let world = World::start();
+    let issuer = world.issuer().to_string();
+    let unanswered = issuer.replace(&world.ca.directory_url(), UNANSWERED);
+    world.write("config/issuer.yaml", &unanswered);
+    world.run(&["account", "register"]).ends_in(5);
+    let shown = world.run(&["account", "show"]).ends_in(0);
+    assert!(shown.stdout.contains("\nIssuer: ca\nIssuer Kind: Issuer\n"), "{shown:?}");
+    assert!(!shown.stderr.contains("rm -r"), "{shown:?}");
+    world.write("config/issuer.yaml", &issuer);
+    let shown = world.run(&["account", "show"]).ends_in(0);
+    assert!(shown.stdout.contains("\nIssuer: <none>\n"), "{shown:?}");
+    let line = shown.stderr.lines().find_map(|line| line.strip_prefix("  try: ")).unwrap();
+    assert!(line.starts_with("rm -r "), "{line}");
+    std::process::Command::new("sh").args(["-c", line]).status().unwrap();
+    assert_eq!(world.run(&["account", "show"]).ends_in(0).stdout, "");
+}
+
+#[test]
 fn contacts_are_told_when_asked_for() {
     let world = World::start();
     world.write("config/issuer.yaml", &world.issuer());

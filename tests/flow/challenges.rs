@@ -165,6 +165,9 @@ fn a_self_check_that_never_passes_leaves_the_order_for_the_next_run() {
     let urls = world.state().order_urls("web");
     assert_eq!((urls.len(), world.sent(RequestKind::Challenge)), (1, 0));
     assert!(world.state().tokens().is_empty());
+    let page = world.run(&["status", "web"]).ends_in(0).stdout;
+    let line = "\nTry:          certctl check http web.example.test";
+    assert!(page.contains(line) && !page.contains("the next one that waits"), "{page}");
     world.dns.set("web.example.test", here());
     world.issue().ends_in(0);
     assert_eq!(world.state().order_urls("web"), urls);

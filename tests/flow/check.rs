@@ -93,7 +93,8 @@ fn a_ca_that_cannot_be_reached_or_trusted_is_shown_and_an_unknown_issuer_refused
     let elsewhere = world.issuer().trusting("");
     world.write("config/issuer.yaml", &elsewhere);
     let run = check(&world, &["acme"]).ends_in(5);
-    let trust = "not trusted by this system's roots; spec.acme.caBundle names others";
+    let trust = "not trusted by this system's roots; spec.acme.caBundle, which is not set, can \
+                 name others";
     assert_eq!(line(&run, "TLS"), trust);
     assert!(run.stdout.contains("error: "), "{}", run.stdout);
     let way_out = "set caBundle of the issuer to the CA's root certificate: certctl explain \

@@ -169,6 +169,34 @@ fn what_stands_in_the_way_of_an_output_stays() {
     assert_eq!(read(&world, "ran"), "ran\n");
 }
 
+#[test]
+fn a_file_in_the_place_of_a_link_of_an_output_is_moved_away_by_the_command_that_is_printed() {
+    let world = World::start();
+    world.prepare(&[web(&world)]);
+    hook(&world, "install", "true");
+    hook(&world, "reload", "true");
+    world.issue().ends_in(0);
+    let key = world.path("out/tls.key");
+    // What `sed -i` does.
+    let bytes = fs::read(&key).unwrap();
+    fs::remove_file(&key).unwrap();
+    fs::write(&key, bytes).unwrap();
+    let plan = world.run(&["plan", "web"]).stdout;
+    assert!(plan.contains("tls.key is not certctl's link"), "{plan}");
+    let line = format!("mv {0} {0}.old", key.display());
+    let pages = [&["status", "web"][..], &["describe", "web"], &["doctor"]];
+    for words in pages.into_iter().chain([&["issue"][..], &["deploy", "web"]]) {
+        let run = world.run(words);
+        let shown = run.stdout.clone() + &run.stderr;
+        assert!(shown.contains(&line), "{words:?}: {run:?}");
+    }
+    let moved = Command::new("sh").args(["-c", &line]).status().unwrap();
+    assert!(moved.success());
+    world.run(&["deploy", "web"]).ends_in(0);
+    assert!(fs::read_link(&key).is_ok());
+    world.run(&["status", "web", "--exit-code"]).ends_in(0);
+}
+
 /// `setfacl -d -m u:65534:r FOLDER`. `false` when the file system has no ACLs.
 #[cfg(target_os = "linux")]
 fn give_default_acl(folder: &Path) -> bool {

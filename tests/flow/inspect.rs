@@ -97,6 +97,27 @@ fn what_is_published_is_inspected_by_name_file_and_server() {
 }
 
 #[test]
+fn a_server_that_shows_the_certificate_of_another_name_needs_attention() {
+    let world = World::prepared(&[CertificateYaml::new("web"), CertificateYaml::new("shop")]);
+    world.issue().ends_in(0);
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    let port = serve(&runtime, &world.path("state/secrets/default/shop-tls")).port();
+    let target = format!("web.example.test:{port}");
+    let page = world.run(&["inspect", &target, "--exit-code"]).ends_in(8).stdout;
+    let line = "\tMatches name: no: web.example.test is not in this certificate; \
+                it is in that of default/web\n";
+    assert!(page.contains(line), "{page}");
+    let found = json(&world.run(&["inspect", &target, "-o", "json"]).ends_in(0));
+    let expected = serde_json::json!({
+        "name": "web.example.test", "matches": false, "expectedCertificate": "default/web"
+    });
+    assert_eq!((&found["host"], &found["certificate"]), (&expected, &"default/shop".into()));
+    let right = format!("shop.example.test:{port}");
+    let page = world.run(&["inspect", &right, "--exit-code"]).ends_in(0).stdout;
+    assert!(page.contains("\tMatches name: yes\n"), "{page}");
+}
+
+#[test]
 fn what_cannot_be_read_ends_in_3() {
     let world = World::start();
     world.write("empty.pem", "nothing here\n");

@@ -209,6 +209,25 @@ fn without_an_on_failure_hook_a_state_that_cannot_be_made_is_the_only_thing_said
 }
 
 #[test]
+fn where_the_record_is_damaged_the_files_say_what_is_in_place() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    world.issue().ends_in(0);
+    let folder = world.path("state/secrets/default/web-tls");
+    world.write("state/certificates/default/web/status.json", "{");
+    let page = world.run(&["status", "web"]).stdout;
+    assert!(page.starts_with("Status:       STATE DAMAGED - "), "{page}");
+    assert!(page.contains("\nCertificate:  valid from "), "{page}");
+    assert!(page.contains(&format!("\nFiles:        {}\n", folder.display())), "{page}");
+    // Without a manifest, the state alone has the folder's name.
+    fs::remove_file(world.path("config/web.yaml")).unwrap();
+    let page = world.run(&["status", "web"]).stdout;
+    for label in ["Certificate:  ", "Files:        "] {
+        let line = format!("\n{label}not known: the state is damaged\n");
+        assert!(page.contains(&line), "{page}");
+    }
+}
+
+#[test]
 fn a_selector_shows_the_certificates_with_mistakes_that_it_matches() {
     let labelled = |name: &str, label: &str| {
         let yaml = CertificateYaml::new(name).to_string();

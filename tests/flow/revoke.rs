@@ -140,6 +140,10 @@ fn a_pending_revocation_is_shown_and_can_be_cancelled() {
     let line = format!("Revocation:   of serial {serial} (unspecified), pending since ");
     let status = world.run(&["status", "web"]).ends_in(0).stdout;
     assert!(status.contains(&line), "{status}");
+    let page = world.run(&["describe", "web"]).ends_in(0).stdout;
+    let line = format!("Revocation: of serial {serial} (unspecified), pending since ");
+    let cancel = "\n  Try: certctl revoke web --cancel";
+    assert!(page.contains(&line) && page.contains(cancel), "{page}");
 
     // Its manifest is not needed.
     let manifest = std::fs::read_to_string(world.path("config/web.yaml")).unwrap();
@@ -152,11 +156,34 @@ fn a_pending_revocation_is_shown_and_can_be_cancelled() {
     assert!(journal.contains(&format!("Revocation of serial {serial} cancelled")), "{journal}");
     assert!(!journal.contains("Revocations:"), "{journal}");
 
-    // The replacement was begun, and replaces it; nothing is revoked.
+    // Nothing else asked for the replacement.
+    let table = world.run(&["status", "--exit-code"]).ends_in(0).stdout;
+    assert!(table.contains("READY"), "{table}");
+    world.issue().says_nothing();
+    let plan = world.run(&["plan", "web"]).ends_in(0).stdout;
+    assert!(plan.contains("nothing"), "{plan}");
     world.ca.faults().clear();
     world.run(&["renew", "web"]).ends_in(0);
     assert_ne!(world.state().published("web").serial, old.serial);
     assert_eq!(world.ca.revoked(), 0);
+}
+
+#[test]
+fn a_cancelled_revocation_takes_back_the_issuance_that_waits() {
+    let world = issued();
+    world.fault(Rule::always(Fault::Html { status: 503 }).on(RequestKind::NewOrder));
+    world.run(&["revoke", "web"]);
+    let plan = world.run(&["plan", "web"]).ends_in(0).stdout;
+    assert!(plan.contains("revo") && !plan.contains("renew"), "{plan}");
+    world.run(&["revoke", "web", "--cancel"]).ends_in(0);
+    world.run(&["status", "web", "--exit-code"]).ends_in(0);
+    world.issue().says_nothing();
+    // What `renew` requested too goes on.
+    world.run(&["revoke", "web"]);
+    world.run(&["renew", "web"]);
+    world.run(&["revoke", "web", "--cancel"]).ends_in(0);
+    let plan = world.run(&["plan", "web"]).ends_in(0).stdout;
+    assert!(plan.contains("requested by renew"), "{plan}");
 }
 
 #[test]

@@ -29,6 +29,18 @@ fn revision(world: &World) -> Option<u32> {
 }
 
 #[test]
+fn a_revoked_revision_is_not_retained_in_the_place_of_a_good_one() {
+    let (world, [_, second]) = renewed(&CertificateYaml::new("web"));
+    world.run(&["rollback", "web"]).ends_in(0);
+    let words = ["revoke", "web", "--no-issue", "--reason", "keyCompromise"];
+    world.run(&words).ends_in(0);
+    world.run(&["renew", "web"]).ends_in(0);
+    assert_eq!(revision(&world), Some(3));
+    world.run(&["rollback", "web", "--to", "2"]).ends_in(0);
+    assert_eq!(world.state().published("web"), second);
+}
+
+#[test]
 fn the_revision_before_is_live_again_until_it_is_renewed() {
     let (world, [first, second]) = renewed(&CertificateYaml::new("web"));
     let requests = world.ca.requests();

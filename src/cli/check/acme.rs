@@ -200,7 +200,7 @@ fn trust(check: &CaCheck) -> &'static str {
             "not trusted by the certificates of spec.acme.caBundle"
         }
         (ServerTls::Distrusted, _, None) => {
-            "not trusted by this system's roots; spec.acme.caBundle names others"
+            "not trusted by this system's roots; spec.acme.caBundle, which is not set, can name others"
         }
         (ServerTls::Trusted, true, _) => "not verified, because spec.acme.skipTLSVerify is set",
         (ServerTls::Trusted, false, Some(_)) => "trusted by the certificates of spec.acme.caBundle",

@@ -34,8 +34,8 @@ use source::{refused, source};
 /// Show one certificate: from the state, a file, standard input or a server.
 ///
 /// Shows names, key, chain, trust and revocation. --exit-code exits with 8 if it is expired or
-/// revoked, as the CA or the state says, or if its key, its Certificate or the server does not
-/// match.
+/// revoked, as the CA or the state says, or if its key, its Certificate, the server or the
+/// server's name does not match.
 #[derive(Debug, Args)]
 pub struct InspectArgs {
     /// A certificate or secret by name (`secret NAME` for a secret), a file with PEM or the manifest

@@ -9,8 +9,8 @@ use crate::cli::time::{length, rfc3339};
 use crate::cli::wrap;
 use crate::resource::rfc1123;
 use crate::workspace::inspect::{
-    Check, KeyMatch, KnownRevocation, Party, RenewalWindow, Report, Revocation, Served, SpecMatch,
-    Trust,
+    Check, HostMatch, KeyMatch, KnownRevocation, Party, RenewalWindow, Report, Revocation, Served,
+    SpecMatch, Trust,
 };
 
 /// The page; every text of a certificate or server is escaped.
@@ -53,6 +53,9 @@ pub(super) fn page(report: &Report) -> String {
         page.line("Trusted by the issuer's caBundle: ", &trust(found));
     }
     page.line("Private key: ", &key(&report.private_key));
+    if let Some(host) = &report.host {
+        page.line("Matches name: ", &matches_name(host));
+    }
     if let Some(spec) = &report.spec {
         page.line("Matches spec: ", &matches_spec(spec));
     }
@@ -200,6 +203,18 @@ fn key(key: &KeyMatch) -> String {
         KeyMatch::DoesNotMatch => "does not match".to_owned(),
         KeyMatch::Absent => "absent".to_owned(),
         KeyMatch::Unreadable(why) => format!("cannot be read: {}", escape(why)),
+    }
+}
+
+/// Whether the certificate is for the name that the server was asked for.
+fn matches_name(host: &HostMatch) -> String {
+    if host.matches {
+        return "yes".to_owned();
+    }
+    let text = format!("no: {} is not in this certificate", escape(&host.name));
+    match &host.expected_certificate {
+        Some(expected) => format!("{text}; it is in that of {}", escape(expected)),
+        None => text,
     }
 }
 

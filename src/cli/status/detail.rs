@@ -4,20 +4,27 @@
 
 use super::issuance;
 use super::objects::REGISTERED;
-use super::page::{NONE, Page, deployment};
+use super::page::{NONE, Page, deployment, no_leaf, secret_path};
 use super::remedy::Remedy;
 use super::scene::Scene;
 use super::upcoming::Upcoming;
 use super::verdict::{Verdict, counted_before, failed_at, findings, no_issuer};
 use super::waiting::{owed, waiting_for};
+use crate::cli::blocked::Blocked;
 use crate::cli::output::{Paint, escape};
+use crate::cli::report::short;
 use crate::resource::{self, CertificateSpec, OtherName, Revocation};
 use crate::workspace::view::CertificateView;
 
 /// The whole page; `wide` shows the keys of challenges and every event.
-pub(super) fn detail(view: &CertificateView, wide: bool, scene: &Scene) -> String {
+pub(super) fn detail(
+    view: &CertificateView,
+    blocked: &[Blocked],
+    wide: bool,
+    scene: &Scene,
+) -> String {
     let mut page = Page::default();
-    head(&mut page, view, scene);
+    head(&mut page, view, blocked, scene);
     names(&mut page, view);
     issuance::events(&mut page, view, wide, scene.now);
     issuer(&mut page, view, scene.color);
@@ -49,7 +56,7 @@ pub(super) fn detail(view: &CertificateView, wide: bool, scene: &Scene) -> Strin
     page.text
 }
 
-fn head(page: &mut Page, view: &CertificateView, scene: &Scene) {
+fn head(page: &mut Page, view: &CertificateView, blocked: &[Blocked], scene: &Scene) {
     let verdict = Verdict::of(view, scene.now);
     let word = verdict.paint().on(verdict.word(), scene.color);
     let sentence = verdict.sentence(view, scene);
@@ -60,6 +67,18 @@ fn head(page: &mut Page, view: &CertificateView, scene: &Scene) {
     }
     let upcoming = Upcoming::of(view, verdict, scene.now);
     page.line(0, "Next attempt", upcoming.sentence(view, scene));
+    if let Some(Revocation { serial, reason, requested_at, .. }) = view.owed_revocation() {
+        let since = scene.time(*requested_at);
+        page.line(0, "Revocation", format!("of serial {serial} ({reason}), pending since {since}"));
+        let cancel = format!("certctl revoke {} --cancel", short(&view.key));
+        page.line(1, "Try", format!("{}   (cancel it)", scene.typed.command(&cancel)));
+    }
+    for Blocked { fact, fix, .. } in blocked.iter().filter(|blocked| blocked.is_of(&view.key)) {
+        page.line(0, "Blocked by", escape(fact));
+        if let Some(fix) = fix.clone() {
+            page.line(1, "Try", scene.typed.hint(fix).to_string());
+        }
+    }
     for Remedy { command, what } in Remedy::of(view, verdict, scene) {
         page.line(0, "Try", format!("{command}   ({what})"));
     }
@@ -185,7 +204,7 @@ fn secret(page: &mut Page, view: &CertificateView) {
     let recorded = view.record.as_ref().map(|record| record.secret_name.as_str());
     let name = view.spec().map(|spec| spec.secret_name.as_str()).or(recorded);
     page.line(1, "Name", name.unwrap_or(NONE));
-    page.line(1, "Path", escape(&view.secret_path.to_string_lossy()));
+    page.line(1, "Path", secret_path(view));
     if let Some(repair) = &view.links {
         let key = match repair.remedy {
             resource::Remedy::Link { .. } => "Links",
@@ -194,7 +213,7 @@ fn secret(page: &mut Page, view: &CertificateView) {
         page.line(1, key, escape(&repair.what));
     }
     match &view.leaf {
-        None => page.line(1, "Certificate", "not issued yet"),
+        None => page.line(1, "Certificate", no_leaf(view)),
         Some(Err(why)) => page.line(1, "Certificate", format!("cannot be read: {}", escape(why))),
         Some(Ok(leaf)) => {
             if view.is_temporary() {

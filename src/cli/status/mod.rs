@@ -123,6 +123,11 @@ impl<'s> Listing<'s> {
         matches!(self.body, Body::Summaries)
     }
 
+    /// Whether it shows people what is in the way of each.
+    pub(crate) fn shows_obstacles(&self) -> bool {
+        matches!(self.body, Body::Summaries | Body::Pages)
+    }
+
     /// What is to be written for one more.
     pub(crate) fn add(&mut self, view: &CertificateView) -> Result<String, CliError> {
         let (scene, wide) = (self.scene, self.scene.format == Format::Wide);
@@ -138,7 +143,7 @@ impl<'s> Listing<'s> {
                 return Ok(between.to_owned() + &summary::summary(view, &self.blocked, scene));
             }
             Body::Pages => {
-                let page = detail::detail(view, wide, scene);
+                let page = detail::detail(view, &self.blocked, wide, scene);
                 return Ok(between.to_owned() + &fitted(&page, scene.columns()));
             }
             Body::Table(table) => table.add(view, wide, scene),

@@ -89,6 +89,22 @@ pub(super) fn deployment(view: &CertificateView) -> Vec<String> {
     targets.iter().map(ToString::to_string).collect()
 }
 
+/// What is known of a live certificate that is not there.
+pub(super) fn no_leaf(view: &CertificateView) -> &'static str {
+    if view.damage.is_some() { NOT_KNOWN } else { "not issued yet" }
+}
+
+/// The folder of the Secret.
+pub(super) fn secret_path(view: &CertificateView) -> String {
+    match escape(&view.secret_path.to_string_lossy()) {
+        path if path.is_empty() && view.damage.is_some() => NOT_KNOWN.to_owned(),
+        path => path.into_owned(),
+    }
+}
+
+/// What is printed where only the state, which cannot be read, has it.
+const NOT_KNOWN: &str = "not known: the state is damaged";
+
 /// The text, or what is printed where there is none.
 pub(super) fn or_none(text: &str) -> &str {
     if text.is_empty() { NONE } else { text }

@@ -11,7 +11,7 @@ use crate::cli::hint::Hint;
 use crate::cli::output::escape;
 use crate::cli::report::short;
 use crate::cli::timer::retry_of_hooks;
-use crate::resource::{Challenge, NamespacedName, Phase};
+use crate::resource::{Challenge, NamespacedName, Phase, ReasonSource};
 use crate::trust::{command_for_reading, quoted};
 use crate::workspace::view::{CertificateView, DamageCourse};
 
@@ -131,8 +131,13 @@ fn retry(view: &CertificateView, verdict: Verdict, name: &str, scene: &Scene) ->
 
 /// What diagnoses the first challenge whose self-check found something wrong.
 fn check_of(view: &CertificateView) -> Option<Known> {
-    let is_wrong = |challenge: &&Challenge| {
-        challenge.phase() == Some(Phase::SelfChecking) && !challenge.shown_reason().is_empty()
+    // A run that ends queues it again, with what the self-check found.
+    let is_wrong = |challenge: &&Challenge| match challenge.phase() {
+        Some(Phase::SelfChecking) => !challenge.shown_reason().is_empty(),
+        Some(Phase::Queued | Phase::Requeued | Phase::Presenting) => {
+            challenge.reason_source == ReasonSource::SelfCheck
+        }
+        Some(Phase::Accepting | Phase::Accepted) | None => false,
     };
     let spec = &view.order()?.challenges.iter().find(is_wrong)?.spec;
     let line = advice::check_of(&spec.kind, &escape(&spec.identifier.to_string()))?;

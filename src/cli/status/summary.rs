@@ -3,7 +3,7 @@
 
 use unicode_width::UnicodeWidthStr as _;
 
-use super::page::{NONE, deployment};
+use super::page::{NONE, deployment, no_leaf, secret_path};
 use super::remedy::Remedy;
 use super::scene::Scene;
 use super::upcoming::Upcoming;
@@ -14,7 +14,7 @@ use crate::cli::count::count;
 use crate::cli::output::{Paint, escape};
 use crate::cli::report::{Findings, short};
 use crate::cli::wrap::behind;
-use crate::resource::{Event, Issuer, Revocation};
+use crate::resource::{Event, Issuer, Reason, Revocation};
 use crate::workspace::view::CertificateView;
 
 /// The summary.
@@ -67,7 +67,7 @@ pub(super) fn summary(view: &CertificateView, blocked: &[Blocked], scene: &Scene
     names(&mut lines, view);
     lines.add("Issuer", issuer(view, scene));
     certificate(&mut lines, view, scene);
-    lines.add("Files", escape(&view.secret_path.to_string_lossy()));
+    lines.add("Files", secret_path(view));
     lines.some("Deployment", &deployment(view));
     if let Some(certificate) = &view.certificate {
         let path = certificate.origin.path.to_string_lossy();
@@ -77,7 +77,9 @@ pub(super) fn summary(view: &CertificateView, blocked: &[Blocked], scene: &Scene
     if !owed.is_empty() {
         lines.add("Clean-up", format!("{} to be removed", count(owed.len(), "challenge response")));
     }
-    if let (None, Some(Event { time: at, message, .. })) = (&found, view.events.last()) {
+    // That a slot is free says nothing of this certificate.
+    let last = view.events.iter().rfind(|event| event.reason != Reason::Released);
+    if let (None, Some(Event { time: at, message, .. })) = (&found, last) {
         let at = scene.local(*at);
         lines.add("Last event", format!("{at}: {}", escape(message.trim())));
     }
@@ -142,7 +144,7 @@ fn issuer(view: &CertificateView, scene: &Scene) -> String {
 
 fn certificate(lines: &mut Lines, view: &CertificateView, scene: &Scene) {
     let leaf = match &view.leaf {
-        None => return lines.add("Certificate", "not issued yet"),
+        None => return lines.add("Certificate", no_leaf(view)),
         Some(Err(why)) => {
             return lines.add("Certificate", format!("cannot be read: {}", escape(why)));
         }

@@ -85,7 +85,7 @@ fn a_revoked_certificate_is_due_now_or_never() {
         assert_eq!(cells[1], "REVOKED", "{table}");
         assert_eq!((cells[4], cells[6]), (renews, "revoked 1h12m ago"), "{table}");
     }
-    let page = detail::detail(&revoked_for_good(), false, &scene(Format::Text));
+    let page = detail::detail(&revoked_for_good(), &[], false, &scene(Format::Text));
     let head: Vec<&str> = page.lines().take(3).collect();
     assert!(
         head[0].ends_with("keyCompromise; its manifest is gone, and nothing replaces it"),

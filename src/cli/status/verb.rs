@@ -172,7 +172,7 @@ async fn of_certificates(
     let is_named = |task: &&Task| chosen.contains(&task.certificate.metadata.key());
     let tasks: Vec<&Task> = targets.tasks.iter().filter(is_named).collect();
     let is_summary = listing.is_summary();
-    if is_summary {
+    if listing.shows_obstacles() {
         listing.blocked = Blocked::all(shell, workspace, targets, &tasks).await?;
     }
     let mut text = String::new();

@@ -136,13 +136,21 @@ fn the_newest_good_set_stays_beside_a_damaged_live_one() {
             // An interrupted publish of the same certificate left it.
             set("..revision-4-0", 4, Some(pair("4", "4"))),
         ];
-        assert_eq!(StoredPair::last_good(&sets, &leaf("4").fingerprint), Some("..revision-2-0"));
+        assert_eq!(
+            StoredPair::last_good(&sets, &leaf("4").fingerprint, |_| false),
+            Some("..revision-2-0")
+        );
     }
     let sets = [
         set("..revision-1-0", 1, Some(pair("1", "1"))),
         StoredPair { is_live: true, ..set("..revision-2-0", 2, Some(pair("2", "2"))) },
     ];
-    assert_eq!(StoredPair::last_good(&sets, &leaf("3").fingerprint), None);
+    assert_eq!(StoredPair::last_good(&sets, &leaf("3").fingerprint, |_| false), None);
+    // A revoked one cannot be gone back to.
+    let is_revoked = |pair: &PublishedPair| pair.leaf() == Some(&leaf("2"));
+    let retained = StoredPair::last_good(&sets, &leaf("3").fingerprint, is_revoked);
+    assert_eq!(retained, Some("..revision-1-0"));
+    assert_eq!(StoredPair::last_good(&sets, &leaf("3").fingerprint, |_| true), None);
 }
 
 #[test]

@@ -4,12 +4,15 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::fixture::{ACCOUNT, account, error, leaf, live, now};
 use crate::controller::policy::first_trigger;
-use crate::controller::revocation::{self, Requested, RevocationError};
+use crate::controller::revocation::{self, Cancelled, Requested, RevocationError};
 use crate::controller::{
     Change, Effect, EffectError, Outcome, Record, RevocationRequest, RevocationSigner, Snapshot,
-    Step, UserRequest, absorb,
+    Step, UserRequest, absorb, trigger,
 };
-use crate::resource::{CauseKind, Reason, Revocation, RevocationReason, RevokedCertificate, hex};
+use crate::resource::{
+    Cause, CauseKind, CertificateRecord, Doing, Failure, Reason, Revocation, RevocationReason,
+    RevokedCertificate, hex,
+};
 
 /// The user requests that the live certificate be revoked.
 fn wishing(reason: RevocationReason, at_once: bool) -> Snapshot {
@@ -52,12 +55,35 @@ fn what_is_cancelled_is_only_what_the_ca_has_not_answered() {
     let owed = snapshot.record.revocations[0].clone();
     let done = Revocation { fingerprint: "done".into(), revoked_at: Some(now()), ..owed.clone() };
     snapshot.record.revocations.push(done.clone());
-    let (record, events) = revocation::cancelled(&snapshot.record, now());
+    let Cancelled { record, events, .. } = revocation::cancelled(&snapshot.record, now());
     assert_eq!(record.revocations, [done]);
     let messages: Vec<&str> = events.iter().map(|event| event.message.as_str()).collect();
     assert_eq!(messages, [format!("Revocation of serial {} cancelled: superseded", owed.serial)]);
-    let (again, events) = revocation::cancelled(&record, now());
-    assert_eq!((again, events), (record, vec![]));
+    let again = revocation::cancelled(&record, now());
+    assert_eq!(again, Cancelled { record, events: vec![], is_withdrawn: false });
+}
+
+#[test]
+fn what_is_cancelled_takes_its_issuance_and_failures_along_unless_something_else_asks_for_it() {
+    let before = live().record;
+    for (by, reason, is_withdrawn) in [
+        (Reason::Revoked, RevocationReason::Superseded, true),
+        (Reason::ManuallyTriggered, RevocationReason::Superseded, false),
+        (Reason::Revoked, RevocationReason::KeyCompromise, false),
+    ] {
+        let snapshot = requested(reason, false);
+        let mut record = trigger::issuing(&snapshot.record, by, "", now());
+        let failure = Failure::of(Doing::Nothing, Cause::precondition("no".to_owned()));
+        record.last_failure = Some(Failure { at: Some(now()), ..failure });
+        let failed = CertificateRecord { revocations: vec![], ..record.clone() };
+        let expected = if is_withdrawn { before.clone() } else { failed };
+        let found = revocation::cancelled(&record, now());
+        assert_eq!((found.record, found.is_withdrawn), (expected, is_withdrawn), "{by:?}");
+    }
+    // A renewal that is due needs the next attempt's time.
+    let mut record = requested(RevocationReason::Superseded, false).record;
+    record.status.renewal_time = Some(now());
+    assert!(!revocation::cancelled(&record, now()).is_withdrawn);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use zeroize::Zeroizing;
 use super::error;
 use super::password::password;
 use super::world::World;
-use crate::controller::{EffectError, Outcome, SecretContents};
+use crate::controller::{EffectError, Outcome, SecretContents, revocation};
 use crate::engine::gather::{published_pair, salted_digest, with_metadata};
 use crate::engine::inputs::{digest_of, names_of};
 use crate::engine::links::{LiveFiles, decoded, live_files};
@@ -15,8 +15,9 @@ use crate::engine::ports::{Clock, Store};
 use crate::engine::task::Task;
 use crate::pki::{self, KeystoreContents};
 use crate::resource::{
-    Issuance, LeafFacts, PublishedKeystore, Remedy, SecretFiles, SecretMetadata, StoredPair,
-    annotation, annotations_of, csv, keystore,
+    BannedKeys, CertificateRecord, Issuance, LeafFacts, NamespacedName, PublishedKeystore,
+    PublishedPair, Remedy, SecretFiles, SecretMetadata, StoredPair, annotation, annotations_of,
+    csv, keystore,
 };
 use crate::store::Records;
 
@@ -128,7 +129,8 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         Ok(Outcome::Done)
     }
 
-    /// Publishes the next key with this chain, and keeps the last good set when the live one is damaged.
+    /// Publishes the next key with this chain, and keeps the last good set when the live one is
+    /// damaged, or cannot be live again.
     async fn put_live(
         &self,
         task: &Task,
@@ -142,9 +144,30 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let secret = task.certificate.secret_key();
         let sets = self.store.sets(&secret).await.map_err(|e| error::state(&e))?;
         let sets: Vec<StoredPair> = sets.iter().map(decoded).collect();
-        let last_good = StoredPair::last_good(&sets, &chain.leaf().fingerprint);
+        let (record, banned) = self.revoked(&task.certificate.metadata.key()).await?;
+        let is_spent = |pair: &PublishedPair| {
+            let is_revoked = |leaf: &LeafFacts| {
+                let record = record.as_ref();
+                record.is_some_and(|record| revocation::of(record, &leaf.fingerprint).is_some())
+                    || banned.contains(&leaf.public_key)
+            };
+            pair.leaf().is_some_and(is_revoked)
+        };
+        let last_good = StoredPair::last_good(&sets, &chain.leaf().fingerprint, is_spent);
         let done = self.store.publish(&secret, revision, &files, last_good).await;
         done.map(|()| chain.leaf().clone()).map_err(|e| error::state(&e))
+    }
+
+    /// What says which pairs must not be live again: the record, and the banned keys.
+    async fn revoked(
+        &self,
+        name: &NamespacedName,
+    ) -> Result<(Option<CertificateRecord>, BannedKeys), EffectError> {
+        let records = Records::new(self.store);
+        let record = records.certificate(name).await.map_err(|e| error::state(&e))?;
+        let banned = records.banned_keys().await.map_err(|e| error::state(&e))?;
+        let banned = banned.map(|stored| stored.value).unwrap_or_default();
+        Ok((record.map(|stored| stored.value), banned))
     }
 
     /// Checks the inputs of the formats before the first request to a CA.

@@ -78,6 +78,7 @@ mod found {
     use std::fs::{self, File};
     use std::io::{BufRead, BufReader};
     use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+    use std::os::unix::fs::MetadataExt as _;
     use std::path::{Path, PathBuf};
 
     use super::{Holder, answers_for};
@@ -122,9 +123,12 @@ mod found {
             }
             let Some(name) = name_of(&process.path()) else { continue };
             let is_certctl = pid != std::process::id() && own_name.as_ref() == Some(&name);
-            // The files of another user's process are hidden, its name and its user are not.
+            // The files of another user's process are hidden, its name, its user and its network
+            // namespace are not.
             let is_holder = has_socket.unwrap_or_else(|| {
-                is_certctl && user_of(&process.path()).is_some_and(|user| users.contains(&user))
+                is_certctl
+                    && user_of(&process.path()).is_some_and(|user| users.contains(&user))
+                    && is_in_our_network(&process.path())
             });
             if is_holder {
                 holders.push(Holder { name, pid, is_certctl });
@@ -145,6 +149,13 @@ mod found {
         let status = fs::read_to_string(process.join("status")).ok()?;
         let users = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
         users.split_whitespace().nth(1).map(str::to_owned)
+    }
+
+    /// Whether a process is in the network namespace of this one. `ns/net` cannot be read of another
+    /// user's process; `net/tcp` can, and each namespace has one of its own.
+    pub(super) fn is_in_our_network(process: &Path) -> bool {
+        let table = |process: &Path| Some(fs::metadata(process.join("net/tcp")).ok()?.ino());
+        table(process).is_some_and(|found| table(Path::new("/proc/self")) == Some(found))
     }
 
     /// The sockets that a process has open; None when that cannot be seen.
@@ -276,6 +287,29 @@ mod tests {
     fn us() -> Holder {
         let name = std::fs::read_to_string("/proc/self/comm").unwrap_or_default();
         Holder::new(name.trim_end(), std::process::id())
+    }
+
+    /// Where the system lets this user make a network namespace.
+    #[test]
+    fn a_process_in_another_network_namespace_is_not_in_ours() {
+        let pid = |pid: u32| std::path::PathBuf::from(format!("/proc/{pid}"));
+        assert!(found::is_in_our_network(&pid(std::process::id())));
+        assert!(!found::is_in_our_network(&pid(u32::MAX)), "there is none");
+        let mut other = std::process::Command::new("unshare");
+        let Ok(mut other) = other.args(["-n", "cat"]).stdin(std::process::Stdio::piped()).spawn()
+        else {
+            return;
+        };
+        let own_name = |pid: u32| std::fs::read_to_string(format!("/proc/{pid}/comm"));
+        while other.try_wait().unwrap().is_none() {
+            if own_name(other.id()).is_ok_and(|name| name == "cat\n") {
+                assert!(!found::is_in_our_network(&pid(other.id())));
+                break;
+            }
+            std::thread::yield_now();
+        }
+        drop(other.stdin.take());
+        other.wait().unwrap();
     }
 
     #[test]

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Access, AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::{FOLDER, Output, OutputError};
+use super::{FOLDER, Occupant, Output, OutputError};
 use crate::store::acl::{self, Acl};
 use crate::trust::{Trusted, Walk, is_fresh};
 
@@ -53,10 +53,7 @@ impl Output {
             .map_err(|error| failed("open", &path, error))?;
         walk.judge_handle(&path, &new)?;
         if !is_fresh(&new).map_err(|error| failed("read", &path, error))? {
-            return Err(OutputError::Foreign {
-                path,
-                found: "another folder than the one just made",
-            });
+            return Err(OutputError::Foreign { path, found: Occupant::OtherFolder });
         }
         rustix::fs::fchmod(&new, mode).map_err(|error| failed("change", &path, error))?;
         rustix::fs::fsync(&handle).map_err(|error| failed("sync", &path, error))?;

@@ -40,11 +40,15 @@ pub struct Report {
     pub revoked: Option<KnownRevocation>,
     /// What the CA says about when to renew it (ARI).
     pub renewal_information: Option<RenewalWindow>,
+    /// Whether it is for the name that a server was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<HostMatch>,
     /// How what a server shows compares with the state.
     pub served: Option<Served>,
     /// Whether the system's roots vouch for it.
     pub trust: Trust,
-    /// Whether the caBundle of its Issuer does.
+    /// Whether the caBundle of its Issuer does; `None` where the bundle has other roots: it is for
+    /// the TLS of the CA's server, and need not have those of the certificates.
     pub bundle_trust: Option<Trust>,
     /// What the CRLs say.
     pub crl: Check,
@@ -82,6 +86,17 @@ pub struct SpecMatch {
     pub matches: bool,
     /// The fields that differ.
     pub differences: Vec<&'static str>,
+}
+
+/// A comparison with the name that a server was asked for (RFC 9525).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct HostMatch {
+    pub name: String,
+    pub matches: bool,
+    /// The Certificate that has the name, where this certificate does not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expected_certificate: Option<String>,
 }
 
 /// A comparison of a server with the state.
@@ -180,7 +195,9 @@ impl Report {
             let (reason, without_replacement) = (known.reason, known.without_replacement);
             Some(KnownRevocation { at: known.revoked_at?, reason, without_replacement })
         });
-        let trust = |roots| Trust::of(pki::verify_trust(certificates, roots, &leaf.usages, now));
+        let verdict = |roots| pki::verify_trust(certificates, roots, &leaf.usages, now);
+        let by_bundle = roots.bundle.as_ref().map(verdict);
+        let by_bundle = by_bundle.filter(|found| *found != Err(pki::TrustError::UnknownIssuer));
         let issuer = issuer_of(
             subject.bundle.leaf(),
             [certificates, &subject.above, &roots.certificates]
@@ -199,9 +216,10 @@ impl Report {
             spec,
             revoked,
             renewal_information: known,
+            host: subject.host.clone(),
             served,
-            trust: trust(&roots.system),
-            bundle_trust: roots.bundle.as_ref().map(trust),
+            trust: Trust::of(verdict(&roots.system)),
+            bundle_trust: by_bundle.map(Trust::of),
             crl: asking.all(&leaf.crl_urls, false).await,
             ocsp: asking.all(&leaf.ocsp_urls, true).await,
             chain: chain_entries(certificates, now)?,
@@ -219,6 +237,7 @@ impl Report {
             || key_is_wrong
             || self.revoked.is_some()
             || self.spec.as_ref().is_some_and(|spec| !spec.matches)
+            || self.host.as_ref().is_some_and(|host| !host.matches)
             || self.served.as_ref().is_some_and(|served| !served.same)
             || self.crl.is_revoked()
             || self.ocsp.is_revoked()

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+use super::report::HostMatch;
 use crate::engine::ports::StoreError;
 use crate::manifest::{self, SecretManifest};
 use crate::pki::{Bundle, CertificateError};
@@ -15,7 +16,7 @@ use crate::resource::{
     CertificateSpec, LeafFacts, NamespacedName, RenewalInformation, Revocation, SecretFiles,
 };
 use crate::workspace::target::NameTarget;
-use crate::workspace::{Owners, OwnersError};
+use crate::workspace::{Owners, OwnersError, covers};
 
 /// Where the certificate comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +46,8 @@ pub struct Subject {
     pub spec: Option<CertificateSpec>,
     /// The caBundle of its Issuer.
     pub ca_bundle: Option<String>,
+    /// The name that a server was asked for, and whether the leaf has it.
+    pub host: Option<HostMatch>,
     /// The serial number in the state, when the source is a server.
     pub state_serial: Option<String>,
     /// Its revocation, as the state knows it.
@@ -179,6 +182,7 @@ impl Subject {
             certificate: None,
             spec: None,
             ca_bundle: None,
+            host: None,
             state_serial: None,
             revocation: None,
             renewal_information: None,
@@ -211,12 +215,19 @@ impl Subject {
     /// The same, beside what the state has for this host.
     async fn served(self, owners: &Owners, host: &str) -> Self {
         let Ok(facts) = self.facts() else { return self };
+        let matches = covers(&facts, host);
+        let expected = if matches { None } else { owners.covering(host).await };
+        let expected_certificate =
+            expected.as_ref().map(|(owner, _)| owner.certificate.to_string());
+        let host_match = HostMatch { name: host.to_owned(), matches, expected_certificate };
+        let subject = Self { host: Some(host_match), ..self };
         let found = match owners.same(&facts.fingerprint).await {
             Some(found) => Some(found),
-            None => owners.covering(host).await,
+            None if matches => owners.covering(host).await,
+            None => expected,
         };
-        let Some((owner, leaf)) = found else { return self };
-        let subject = self.owned(owners, Some(&owner.certificate));
+        let Some((owner, leaf)) = found else { return subject };
+        let subject = subject.owned(owners, Some(&owner.certificate));
         Self { state_serial: Some(leaf.serial), ..subject }
     }
 

@@ -239,6 +239,19 @@ async fn an_unreachable_server_and_a_missing_issuer_are_unknown() {
     assert_eq!((found.crl.clone(), found.ocsp), (Check::Unknown { reasons }, found.crl));
 }
 
+#[tokio::test]
+async fn a_bundle_with_other_roots_says_nothing_of_a_certificate() {
+    let (root, other) =
+        (Ca::root("Root", KeyAlgorithm::Ecdsa, 256), Ca::root("Other", KeyAlgorithm::Ecdsa, 256));
+    let subject = Subject::of_pem(&root.sign(&leaf("", &["www.example.com"]), &ec()));
+    let by = async |ca: &Ca| {
+        let roots = Roots::read(Some(&ca.above));
+        Report::make(&subject, &roots, None, at("2031-01-02")).await.unwrap().bundle_trust
+    };
+    assert_eq!(by(&root).await, Some(Trust { trusted: true, reason: None }));
+    assert_eq!(by(&other).await, None);
+}
+
 #[test]
 fn a_wildcard_covers_one_label() {
     let facts: LeafFacts = {
