@@ -126,7 +126,9 @@ fn port_80_is_taken() {
     let address = other.local_addr().unwrap().to_string();
     let run = world.run(&["issue", "--http01-listen", &address]).ends_in(3);
     let holder = format!("{address} is in use by mistakes-");
-    run.says(&holder).says("certctl.io/http01-webroot: /var/www/html").says("certctl.io/http01-listen");
+    run.says(&holder)
+        .says("certctl.io/http01-webroot: /var/www/html")
+        .says("certctl.io/http01-listen");
     assert_eq!(world.ca.requests(), 0);
 }
 

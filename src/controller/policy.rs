@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 
 use super::renewal::{self, WindowError, go_time};
-use super::{Snapshot, revocation, rollback};
+use super::{Snapshot, rollback};
 use crate::resource::{
     CertificateRequest, CertificateSpec, DnsName, KeyFacts, LeafFacts, Reason, Remedy, Repair,
     annotation, rfc1123,
@@ -157,7 +157,7 @@ fn key_is_banned(s: &Snapshot, _now: Timestamp) -> Option<Violation> {
 /// Not from cert-manager either. It holds whether or not the CA has revoked it yet.
 fn certificate_is_revoked(s: &Snapshot, _now: Timestamp) -> Option<Violation> {
     let leaf = usable(s)?.1;
-    let revocation = revocation::of(&s.record, &leaf.fingerprint)?;
+    let revocation = s.record.revocation_of(&leaf.fingerprint)?;
     let reason = revocation.reason;
     let message = if revocation.was_found() {
         format!("Issuing certificate as the CA has revoked it ({reason})")

@@ -98,7 +98,7 @@ pub fn requested(snapshot: &Snapshot, now: Timestamp) -> Result<Requested, Revoc
         let (now, then) = (server.clone(), then.clone());
         return Err(RevocationError::OtherCa { certificate, now, then });
     }
-    let known = of(record, &leaf.fingerprint);
+    let known = record.revocation_of(&leaf.fingerprint);
     if let Some(done) = known.filter(|known| !known.is_owed()) {
         return Ok(Requested::Already(done.clone()));
     }
@@ -150,23 +150,19 @@ pub fn decide(snapshot: &Snapshot, _: Timestamp) -> Step {
     }])
 }
 
-/// The revocation recorded for a certificate, unless the CA refused it.
-pub fn of<'a>(record: &'a CertificateRecord, fingerprint: &str) -> Option<&'a Revocation> {
-    let mut all = record.revocations.iter();
-    all.find(|revocation| revocation.fingerprint == fingerprint && revocation.refusal.is_none())
-}
-
 /// Whether the live certificate is revoked, without a replacement until the user requests one.
 pub fn ends_here(snapshot: &Snapshot) -> bool {
-    let revocation = snapshot.live_leaf().and_then(|leaf| of(&snapshot.record, &leaf.fingerprint));
+    let revocation =
+        snapshot.live_leaf().and_then(|leaf| snapshot.record.revocation_of(&leaf.fingerprint));
     revocation.is_some_and(|revocation| revocation.without_replacement)
 }
 
 /// The revocation of the live certificate, in words, when it is not replaced until the user
 /// requests it.
 pub fn unreplaced(record: &CertificateRecord, live: &LeafFacts) -> Option<String> {
-    let revocation =
-        of(record, &live.fingerprint).filter(|revocation| revocation.without_replacement)?;
+    let revocation = record
+        .revocation_of(&live.fingerprint)
+        .filter(|revocation| revocation.without_replacement)?;
     let reason = revocation.reason;
     Some(match revocation.revoked_at {
         Some(_) => format!("it is revoked ({reason}), and not replaced"),
@@ -189,7 +185,7 @@ fn due(snapshot: &Snapshot) -> Option<&Revocation> {
 /// compromised key is banned first.
 pub fn found(snapshot: &Snapshot, found: &RevokedCertificate, now: Timestamp) -> Record {
     let leaf = issued(snapshot).filter(|leaf| leaf.fingerprint == found.fingerprint);
-    let known = of(&snapshot.record, &found.fingerprint);
+    let known = snapshot.record.revocation_of(&found.fingerprint);
     let (Some(leaf), None | Some(Revocation { revoked_at: None, .. })) = (leaf, known) else {
         return Record::default();
     };
@@ -244,7 +240,7 @@ pub fn noted(
     reason: RevocationReason,
     now: Timestamp,
 ) -> Option<(CertificateRecord, Event)> {
-    let known = of(record, &leaf.fingerprint);
+    let known = record.revocation_of(&leaf.fingerprint);
     if known.is_some_and(|known| known.revoked_at.is_some()) {
         return None;
     }

@@ -18,9 +18,7 @@ use jiff::Timestamp;
 use thiserror::Error;
 
 use super::run::UserRequest;
-use super::{
-    Change, Effect, IllegalOutcome, Outcome, Record, Snapshot, Step, deploy, order, revocation,
-};
+use super::{Change, Effect, IllegalOutcome, Outcome, Record, Snapshot, Step, deploy, order};
 use crate::resource::{
     Cause, CertificateRecord, ConditionType, Doing, Failure, Issuer, LeafFacts, NamespacedName,
     PublishedPair, Reason, Rollback, annotation, rfc3339,
@@ -196,7 +194,7 @@ pub(super) fn refusal(snapshot: &Snapshot, pair: &PublishedPair, now: Timestamp)
         (None, _) | (_, None) => return Some("it is not complete".to_owned()),
     };
     let owner = pair.annotations.get(annotation::CERTIFICATE_NAME);
-    let revocation_of = revocation::of(&snapshot.record, &leaf.fingerprint);
+    let revocation_of = snapshot.record.revocation_of(&leaf.fingerprint);
     if key.public_key != leaf.public_key {
         Some("its key is not the key of its certificate".to_owned())
     } else if leaf.is_temporary() {

@@ -67,6 +67,12 @@ pub struct CertificateRecord {
 }
 
 impl CertificateRecord {
+    /// The revocation recorded for a certificate, unless the CA refused it.
+    pub fn revocation_of(&self, fingerprint: &str) -> Option<&Revocation> {
+        let mut all = self.revocations.iter();
+        all.find(|revocation| revocation.fingerprint == fingerprint && revocation.refusal.is_none())
+    }
+
     /// The revision of the next issuance: no number is used twice.
     pub fn next_revision(&self) -> u32 {
         let newest = self.rollback.as_ref().map_or(0, |rollback| rollback.newest);

@@ -8,7 +8,6 @@ use super::open::{Scope, Workspace};
 use super::selection::{Targets, issuer_of};
 use super::settings::Settings;
 use super::target::{NameTarget, TargetError};
-use crate::controller::revocation;
 use crate::engine::ports::{Store as _, StoreError};
 use crate::engine::{live_files, published_pair};
 use crate::resource::{
@@ -109,10 +108,9 @@ impl Owners {
     /// The revocation of a leaf, live or not, that one of the Certificates knows of.
     pub fn revocation(&self, leaf: &LeafFacts) -> Option<&Revocation> {
         let (workspace, _) = self.known.as_ref()?;
-        let mut records = workspace.records().iter();
-        let revocation_of = |record| revocation::of(record, &leaf.fingerprint);
-        records.find_map(|(_, record)| {
-            revocation_of(record).filter(|revocation_of| revocation_of.revoked_at.is_some())
+        workspace.records().iter().find_map(|(_, record)| {
+            let known = record.revocation_of(&leaf.fingerprint);
+            known.filter(|revocation| revocation.revoked_at.is_some())
         })
     }
 

@@ -18,7 +18,7 @@ use super::open::Workspace;
 use super::run::RunError;
 use super::settings::Settings;
 use crate::controller::revocation::{
-    self, LONGEST_RETENTION, LOOK_AGAIN, LOOK_EVERY, is_fresh, is_sampled,
+    LONGEST_RETENTION, LOOK_AGAIN, LOOK_EVERY, is_fresh, is_sampled,
 };
 use crate::engine::Task;
 use crate::engine::inputs::digest_of;
@@ -112,7 +112,7 @@ impl Workspace {
                 continue;
             };
             let is_old = begin.duration_until(now) >= LOOK_EVERY;
-            let is_known = revocation::of(record, fingerprint).is_some();
+            let is_known = record.revocation_of(fingerprint).is_some();
             if is_old && now < end && !is_known && is_sampled(fingerprint, tasks.len(), last, now) {
                 chosen.push(task);
             }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 
 use crate::controller::alert::Overdue;
-use crate::controller::{deploy, revocation, rollback};
+use crate::controller::{deploy, rollback};
 pub use crate::engine::ports::DamageCourse;
 use crate::engine::ports::{StoreError, WrongEntry};
 use crate::manifest::{Diagnostic, UNREAD};
@@ -298,7 +298,7 @@ impl CertificateView {
     }
 
     fn requested_revocation(&self) -> Option<&Revocation> {
-        revocation::of(self.record.as_ref()?, &self.readable_leaf()?.fingerprint)
+        self.record.as_ref()?.revocation_of(&self.readable_leaf()?.fingerprint)
     }
 
     /// The rollback that made the live pair live; it stays until its renewal.

@@ -7,7 +7,7 @@ use zeroize::Zeroizing;
 use super::error;
 use super::password::password;
 use super::world::World;
-use crate::controller::{EffectError, Outcome, SecretContents, revocation};
+use crate::controller::{EffectError, Outcome, SecretContents};
 use crate::engine::gather::{published_pair, salted_digest, with_metadata};
 use crate::engine::inputs::{digest_of, names_of};
 use crate::engine::links::{LiveFiles, decoded, live_files};
@@ -148,7 +148,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let is_spent = |pair: &PublishedPair| {
             let is_revoked = |leaf: &LeafFacts| {
                 let record = record.as_ref();
-                record.is_some_and(|record| revocation::of(record, &leaf.fingerprint).is_some())
+                record.is_some_and(|record| record.revocation_of(&leaf.fingerprint).is_some())
                     || banned.contains(&leaf.public_key)
             };
             pair.leaf().is_some_and(is_revoked)

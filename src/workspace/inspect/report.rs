@@ -7,7 +7,7 @@ use rustls::pki_types::pem::PemObject as _;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::subject::Subject;
+use super::subject::{HostMatch, Subject};
 use crate::controller::policy::leaf_mismatches;
 use crate::pki::{
     self, CertificateDetails, CertificateError, ChainEntry, KeyMatch, Revocation, chain_entries,
@@ -86,17 +86,6 @@ pub struct SpecMatch {
     pub matches: bool,
     /// The fields that differ.
     pub differences: Vec<&'static str>,
-}
-
-/// A comparison with the name that a server was asked for (RFC 9525).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct HostMatch {
-    pub name: String,
-    pub matches: bool,
-    /// The Certificate that has the name, where this certificate does not.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub expected_certificate: Option<String>,
 }
 
 /// A comparison of a server with the state.

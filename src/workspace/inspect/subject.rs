@@ -5,9 +5,10 @@ use std::ffi::OsStr;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use thiserror::Error;
 
-use super::report::HostMatch;
 use crate::engine::ports::StoreError;
 use crate::manifest::{self, SecretManifest};
 use crate::pki::{Bundle, CertificateError};
@@ -54,6 +55,17 @@ pub struct Subject {
     pub revocation: Option<Revocation>,
     /// What the CA said about when to renew it.
     pub renewal_information: Option<RenewalInformation>,
+}
+
+/// A comparison with the name that a server was asked for (RFC 9525).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct HostMatch {
+    pub name: String,
+    pub matches: bool,
+    /// The Certificate that has the name, where this certificate does not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expected_certificate: Option<String>,
 }
 
 /// Why there is no certificate to look at.
