@@ -239,19 +239,14 @@ const STORY: [(i64, &str, Reason, &str); 12] = [
     (2, "three", Reason::Created, "Created Challenge resource \"x-1\" for domain \"a.example\""),
     (20, "one", Reason::Started, "queued since 1970-01-01T00:00:05Z (a.example)"),
     (21, "two", Reason::Started, "queued since 1970-01-01T00:00:06Z (b.example)"),
-    (
-        30,
-        "one",
-        Reason::Released,
-        "Challenge stopped; the next one that waits may start (a.example)",
-    ),
+    (30, "one", Reason::Released, "Challenge ended; the next one that waits may start (a.example)"),
     (30, "three", Reason::Started, "queued since 1970-01-01T00:00:07Z (a.example)"),
     (40, "two", Reason::Requeued, "Challenge queued again (b.example)"),
     (
         41,
         "three",
         Reason::Released,
-        "Challenge stopped; the next one that waits may start (a.example)",
+        "Challenge ended; the next one that waits may start (a.example)",
     ),
 ];
 

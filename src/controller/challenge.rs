@@ -320,7 +320,7 @@ pub(crate) fn scheduled(
 
 /// The journal's event for a released slot without another event.
 pub(crate) fn released(identifier: &str) -> String {
-    format!("Challenge stopped; the next one that waits may start ({identifier})")
+    format!("Challenge ended; the next one that waits may start ({identifier})")
 }
 
 fn wait_ends(challenge: &Challenge) -> Option<Timestamp> {
