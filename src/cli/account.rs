@@ -27,7 +27,7 @@ use crate::engine::{AccountRequest, IssuerAccess};
 use crate::manifest::{Diagnostic, Loaded};
 use crate::resource::{Account, AccountIdentity, AccountStep, Issuer, NamespacedName};
 use crate::store::{Records, StateDirectory};
-use crate::trust::{quoted, sudo};
+use crate::trust::{quoted, sudo_on_own};
 use crate::workspace::check::{AccountKey, has_unused_key};
 use crate::workspace::target::{ISSUERS, NameTarget};
 use crate::workspace::{Job, Request, Targets, Workspace};
@@ -172,8 +172,10 @@ fn advise_on_unused(
     }
     let is_unused = |account: &&Account| {
         let is_registered = match account.next_step {
-            AccountStep::Register | AccountStep::Find => false,
-            AccountStep::UpdateContacts
+            AccountStep::Register => false,
+            // An answer to its registration may have been lost.
+            AccountStep::Find
+            | AccountStep::UpdateContacts
             | AccountStep::Nothing
             | AccountStep::Deactivate
             | AccountStep::Deactivated => true,
@@ -187,7 +189,7 @@ fn advise_on_unused(
              {directory_url}, and it was never registered: if the Issuer is gone for good, remove it"
         );
         let folder = workspace.state().path().join("accounts").join(account_id(&account.identity));
-        let command = format!("{}rm -r {}", sudo(), quoted(&folder));
+        let command = format!("{}rm -r {}", sudo_on_own(), quoted(&folder));
         shell.output.print(&Message::advice(&escape(&text), &escape(&command)));
     }
 }

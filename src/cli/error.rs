@@ -20,7 +20,7 @@ use crate::engine::ports::{StoreError, WrongEntry};
 use crate::resource::NamespacedName;
 use crate::trust::{
     Remedy, command_for_denied, command_for_foreign, command_for_owner, command_for_private,
-    command_for_reading, quoted, sudo,
+    command_for_reading, is_of_root, quoted,
 };
 use crate::workspace::check::HttpCheckError;
 use crate::workspace::target::TargetError;
@@ -179,7 +179,7 @@ impl From<StoreError> for CliError {
             Some(again(format!("sudo {owner}")))
         } else if error.is_denied() {
             // A process of root has all the permissions there are.
-            Some(sudo().to_owned()).filter(|sudo| !sudo.is_empty()).map(again)
+            (!is_of_root()).then(|| again("sudo ".to_owned()))
         } else if let StoreError::Untrusted(error) = &error {
             error.remedy().map(Hint::Text)
         } else {

@@ -35,8 +35,8 @@ pub struct ForgetArgs {
     /// Also delete the issued key and certificate; copies in output folders stay.
     #[arg(long)]
     pub secret: bool,
-    /// Forget it even if its manifest still exists; the next `certctl issue` adopts its files again,
-    /// or with --secret orders it anew.
+    /// Forget it even if its manifest still exists; the next `certctl issue` adopts its files again
+    /// while they are valid, and else, or with --secret, orders it anew.
     #[arg(long)]
     pub anyway: bool,
     /// Do not ask for confirmation of --secret; certctl asks on a terminal only.
@@ -131,7 +131,11 @@ fn refuse_managed(
     if places.is_empty() {
         return Ok(());
     }
-    let then = if args.secret { "orders it anew" } else { "adopts its files again" };
+    let then = if args.secret {
+        "orders it anew"
+    } else {
+        "adopts its files while they are valid, and else orders it anew"
+    };
     if args.anyway {
         for place in &places {
             let text = format!("{place}; the next certctl issue {then}");

@@ -243,7 +243,8 @@ pub(crate) fn renew(args: &RenewArgs, shell: &mut Shell) -> Result<ExitCode, Cli
         (true, false, false) | (false, true, false) | (false, false, true) => {}
     }
     // Nothing is forced by a command line that means something else.
-    for path in shell.global.filename.iter().filter(|path| path.as_os_str() != "-") {
+    let named = shell.files_named();
+    for path in named.iter().filter(|path| path.as_os_str() != "-") {
         std::fs::metadata(path).map_err(|error| {
             let path = output::escape(&path.to_string_lossy()).into_owned();
             let message = format!("cannot read {path}: {error}; nothing is renewed");

@@ -69,10 +69,11 @@ impl Message {
         Self::new(level, text, message.trim_end())
     }
 
-    /// A warning with what to do.
+    /// A warning with what to do, if that is known.
     pub fn advice(warning: &str, advice: &str) -> Self {
-        let text = Styled::led_by("warning", Paint::Warn, warning).trying(Some(advice));
-        Self::new(Level::Warn, text, warning).with("hint", advice)
+        let advice = Some(advice).filter(|advice| !advice.is_empty());
+        let text = Styled::led_by("warning", Paint::Warn, warning).trying(advice);
+        Self::new(Level::Warn, text, warning).with_some("hint", advice)
     }
 
     /// The message of a diagnostic.

@@ -67,7 +67,8 @@ pub struct RevokeArgs {
     /// Issue no replacement until `certctl renew NAME`; implies --now.
     #[arg(long)]
     pub no_issue: bool,
-    /// Cancel the pending revocations of NAME; a key banned by keyCompromise stays banned.
+    /// Cancel the pending revocations of NAME, and the order of a replacement that only they asked
+    /// for; a key banned by keyCompromise stays banned.
     #[arg(long, conflicts_with_all = ["reason", "now", "no_issue", "key"])]
     pub cancel: bool,
     /// Private key of the certificate in FILE, to sign with instead of an account key.

@@ -122,9 +122,13 @@ impl Shell {
 
     /// The sources that `-f` and `CERTCTL_FILES` name.
     pub(crate) fn files(&self) -> Result<Vec<Source>, CliError> {
+        Ok(Request::paths(&self.files_named())?.sources)
+    }
+
+    /// The paths of `-f`, else those of `CERTCTL_FILES`.
+    pub(crate) fn files_named(&self) -> Vec<PathBuf> {
         let named = &self.global.filename;
-        let paths = if named.is_empty() { self.environment.files() } else { named.clone() };
-        Ok(Request::paths(&paths)?.sources)
+        if named.is_empty() { self.environment.files() } else { named.clone() }
     }
 
     /// Whether a scheduler started this run, whose messages are mailed: the lines that certctl

@@ -27,7 +27,8 @@ struct Row {
     /// The command. `{names}`: the DNS names on the line, else `DNSNAME`; `{hosts}`: the same, also a
     /// name without a dot; `{name}`: the first other word, else `NAME`; `{targets}`: all of them, or
     /// nothing; `{config}`: the folder of manifests; `{verb}`: the verb on the line; `{folder}`: that
-    /// of `-w`, and `{webroot}`: the flag with it, or nothing; `{every}`: the time between two runs.
+    /// of `-w`; `{served}`: the flags for it and for the web server of `--nginx` or `--apache`, or
+    /// nothing, and `{reload}`: that server, else nginx; `{every}`: the time between two runs.
     command: &'static str,
 }
 
@@ -221,6 +222,8 @@ struct Line {
     into: Option<PathBuf>,
     /// The folder of certbot's and acme.sh's `-w`.
     webroot: Option<PathBuf>,
+    /// The web server of certbot's plugin.
+    server: Option<&'static str>,
     /// The verb, where it is one of ours.
     verb: Option<String>,
     /// The value of another tool's flag for the time between two runs.
@@ -234,8 +237,12 @@ impl Line {
         for text in words.iter().skip(1).filter_map(|word| word.to_str()) {
             // certbot's --webroot has no value of its own, but is followed by -w and the folder.
             let waiting = flag.take().filter(|flag| *flag != "--webroot" || !text.starts_with('-'));
+            let plugin = text.strip_prefix("--").or((!has_verb).then_some(text));
             if let Some(flag) = waiting {
                 line.note(flag, text);
+            } else if let Some(server) = SERVERS.iter().find(|server| plugin == Some(**server)) {
+                line.server = Some(server);
+                has_verb |= !text.starts_with('-');
             } else if text.starts_with('-') {
                 match text.split_once('=') {
                     Some((flag, value)) => line.note(flag, value),
@@ -292,15 +299,22 @@ impl Line {
         };
         let (names, hosts) = (or_any(&names), or_any(&hosts));
         let name = self.targets.first().map_or("NAME", String::as_str);
-        let folder = self.webroot.as_deref().map_or_else(|| "FOLDER".to_owned(), quoted);
-        let webroot = self.webroot.as_deref().map(|path| format!(" --webroot {}", quoted(path)));
-        let webroot = webroot.unwrap_or_default();
+        // A web server has port 80, and serves the challenges from a folder.
+        let webroot = self.webroot.as_deref().or(self.server.map(|_| Path::new(WEBROOT)));
+        let folder = webroot.map_or_else(|| "FOLDER".to_owned(), quoted);
+        let mut served = webroot.map(|_| format!(" --webroot {folder}")).unwrap_or_default();
+        served.extend(self.server.map(|server| format!(" --reload {server}")));
         let every = self.every.as_deref().unwrap_or("1h");
         let config = self.into.as_deref().or(config);
         let config = config.map_or_else(|| "FOLDER".to_owned(), quoted);
         let is_placed = !command.starts_with("certctl create ") || command.contains(INTO);
         let into = self.into.as_deref().filter(|_| !is_placed);
         let into = into.map(|folder| format!(" {INTO} {}", quoted(folder))).unwrap_or_default();
+        // The hook of the server comes first, whose command `create` prints.
+        let command = match self.server {
+            Some(_) => command.strip_suffix(" && certctl issue").unwrap_or(command),
+            None => command,
+        };
         let filled = (command.to_owned() + &into)
             .replace("{names}", &names)
             .replace("{hosts}", &hosts)
@@ -308,7 +322,8 @@ impl Line {
             .replace("{targets}", &shell(&self.targets))
             .replace("{verb}", self.verb.as_deref().unwrap_or("status"))
             .replace("{every}", every)
-            .replace("{webroot}", &webroot)
+            .replace("{served}", &served)
+            .replace("{reload}", self.server.unwrap_or(SERVERS[0]))
             .replace("{folder}", &folder)
             .replace("{config}", &config);
         filled.trim_end().to_owned()
@@ -343,6 +358,10 @@ const OF_NAMES: &[&str] = &["-d", "--domain", "--domains"];
 const INTO: &str = "--into";
 /// The flags of webroots elsewhere.
 const OF_WEBROOTS: &[&str] = &["-w", "--webroot", "--webroot-path"];
+/// The web servers that certbot has a plugin for.
+const SERVERS: &[&str] = &["nginx", "apache"];
+/// Their folder for files, as Debian has it; `create` warns where there is none.
+const WEBROOT: &str = "/var/www/html";
 /// The flags elsewhere for the time between two runs.
 const OF_INTERVALS: &[&str] = &["--interval", "--period", "--schedule"];
 /// The flags of manifests, and those of certbot for one of its certificates.
@@ -462,12 +481,12 @@ const ROWS: &[Row] = &[
         words: &["certonly", "obtain", "--issue", "enroll"],
         sentence: "`certctl issue` obtains what the manifests describe; a new name needs a \
                    manifest first",
-        command: "certctl create certificate {hosts}{webroot} --into {config} && certctl issue",
+        command: "certctl create certificate {hosts}{served} --into {config} && certctl issue",
     },
     Row {
         words: &["-d", "--domain", "--domains"],
         sentence: "the manifest has the DNS names of a certificate",
-        command: "certctl create certificate {names}{webroot} --into {config} && certctl issue",
+        command: "certctl create certificate {names}{served} --into {config} && certctl issue",
     },
     Row {
         words: &["init", "setup", "wizard", "configure"],
@@ -510,7 +529,7 @@ const ROWS: &[Row] = &[
         words: &["enhance", "nginx", "apache", "--nginx", "--apache"],
         sentence: "certctl does not edit the configuration of web servers; it writes the files, \
                    and reloads the server by a hook",
-        command: "certctl create certificate {names} --reload nginx",
+        command: "certctl create certificate {names} --webroot {folder} --reload {reload}",
     },
     Row {
         words: &["install", "reinstall", "--install-cert", "--installcert", "--deploy"],
@@ -849,8 +868,8 @@ mod tests {
             (
                 "certctl certonly --nginx -d a.example -d *.b.example,c.example",
                 &*format!(
-                    "{create} a.example '*.b.example' c.example --into /etc/certctl && certctl \
-                     issue"
+                    "{create} a.example '*.b.example' c.example --webroot /var/www/html --reload \
+                     nginx --into /etc/certctl"
                 ),
             ),
             (
@@ -916,8 +935,11 @@ mod tests {
     fn each_flag_of_another_tool_leads_to_the_command_for_it() {
         let create = "certctl create certificate";
         for (line, command) in [
-            ("certctl enhance", &*format!("{create} DNSNAME --reload nginx")),
-            ("certctl issue --nginx", &*format!("{create} DNSNAME --reload nginx")),
+            ("certctl enhance", &*format!("{create} DNSNAME --webroot FOLDER --reload nginx")),
+            (
+                "certctl issue --apache -d a.example",
+                &*format!("{create} a.example --webroot /var/www/html --reload apache"),
+            ),
             ("certctl install web", "certctl deploy --again web"),
             ("certctl --install-cert -d a.example", "certctl deploy --again"),
             ("certctl issue --webroot", &*format!("{create} DNSNAME --webroot FOLDER")),

@@ -85,14 +85,17 @@ pub fn repair(
     folder.filter(|pair| is_meant(pair)).map(|_| Repair { what, remedy })
 }
 
-/// Describes files of a set that are missing or damaged.
-pub fn damage(missing: &[String], damaged: &[String]) -> String {
+/// Describes files of a set that are missing or damaged, and what is in the place of its links.
+pub fn damage(missing: &[String], damaged: &[String], replaced: &[String]) -> String {
     let say = |names: &[String], verb: [&str; 2]| {
         let verb = if names.len() == 1 { verb[0] } else { verb[1] };
         (!names.is_empty()).then(|| format!("{} {verb}", names.join(", ")))
     };
-    let parts =
-        [say(missing, ["is missing", "are missing"]), say(damaged, ["is damaged", "are damaged"])];
+    let parts = [
+        say(missing, ["is missing", "are missing"]),
+        say(damaged, ["is damaged", "are damaged"]),
+        say(replaced, ["is not certctl's link", "are not certctl's links"]),
+    ];
     parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 

@@ -144,14 +144,16 @@ fn key_and_certificate_do_not_match(s: &Snapshot, _now: Timestamp) -> Option<Vio
     }
 }
 
+/// Why a certificate with a banned key is replaced.
+pub(super) const BANNED_KEY: &str =
+    "Issuing certificate as its private key is banned: it is, or may be, known to others";
+
 /// Not from cert-manager, which has no revocation.
 fn key_is_banned(s: &Snapshot, _now: Timestamp) -> Option<Violation> {
     let key = usable(s)?.0;
-    s.banned_keys.contains(&key.public_key).then(|| {
-        let message = "Issuing certificate as its private key is banned: it is, or may be, known \
-                       to others";
-        violation(Reason::BannedKey, message.to_owned())
-    })
+    s.banned_keys
+        .contains(&key.public_key)
+        .then(|| violation(Reason::BannedKey, BANNED_KEY.to_owned()))
 }
 
 /// Not from cert-manager either. It holds whether or not the CA has revoked it yet.

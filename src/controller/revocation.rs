@@ -17,15 +17,16 @@ use jiff::{SignedDuration, Timestamp};
 
 use thiserror::Error;
 
+use super::policy::BANNED_KEY;
 use super::run::UserRequest;
 use super::{
     Change, Effect, EffectError, IllegalOutcome, Outcome, Record, RevocationSigner, Snapshot, Step,
     deploy,
 };
 use crate::resource::{
-    BannedKey, Cause, CauseKind, CertificateRecord, ConditionStatus, ConditionType, Doing, Event,
-    EventType, Failure, LeafFacts, NamespacedName, Problem, Reason, Revocation, RevocationReason,
-    RevokedCertificate,
+    BannedKey, Cause, CauseKind, CertificateRecord, Condition, ConditionStatus, ConditionType,
+    Doing, Event, EventType, Failure, LeafFacts, NamespacedName, Problem, Reason, Revocation,
+    RevocationReason, RevokedCertificate,
 };
 
 /// How many completed revocations are remembered.
@@ -327,29 +328,52 @@ pub fn cancelled(record: &CertificateRecord, now: Timestamp) -> Cancelled {
     let is_live = |revocation: &&Revocation| {
         record.issued_fingerprint.as_ref().is_none_or(|live| *live == revocation.fingerprint)
     };
-    // A banned key is replaced all the same.
-    let replaced = |revocation: &&Revocation| revocation.reason != RevocationReason::KeyCompromise;
-    let since = owed().find(is_live).filter(replaced).map(|revocation| revocation.requested_at);
-    let is_due = record.status.renewal_time.is_some_and(|due| due <= now);
+    let of_live = owed().find(is_live).cloned();
     let mut record = record.clone();
     record.revocations.retain(|revocation| !revocation.is_owed());
-    let is_withdrawn = since.filter(|_| !is_due).is_some_and(|since| withdraw(&mut record, since));
+    let is_withdrawn =
+        of_live.is_some_and(|revocation| takes_issuance_along(&mut record, &revocation, now));
     Cancelled { record, events, is_withdrawn }
+}
+
+/// Whether the issuance that a cancelled revocation of the live certificate asked for ends with it.
+fn takes_issuance_along(
+    record: &mut CertificateRecord,
+    cancelled: &Revocation,
+    now: Timestamp,
+) -> bool {
+    if cancelled.reason == RevocationReason::KeyCompromise {
+        // The key stays banned, and is replaced all the same.
+        let of_revocation = |issuing: &&Condition| issuing.reason == Reason::Revoked;
+        if let Some(issuing) = is_issuing(record).filter(of_revocation).cloned() {
+            let (reason, message) = (Reason::BannedKey, BANNED_KEY.to_owned());
+            record.status.set_condition(Condition { reason, message, ..issuing });
+        }
+        return false;
+    }
+    let is_due = record.status.renewal_time.is_some_and(|due| due <= now);
+    !is_due && withdraw(record, cancelled.requested_at)
+}
+
+fn is_issuing(record: &CertificateRecord) -> Option<&Condition> {
+    let issuing = record.status.condition(ConditionType::Issuing);
+    issuing.filter(|issuing| issuing.status == ConditionStatus::True)
 }
 
 /// Ends the issuance of a replacement, and forgets its failures, as all is as before the request.
 /// `false` where an issuance that something else asked for is under way.
 fn withdraw(record: &mut CertificateRecord, requested_at: Timestamp) -> bool {
-    let issuing = record.status.condition(ConditionType::Issuing);
-    let is_open = issuing.filter(|issuing| issuing.status == ConditionStatus::True);
-    if is_open.is_some_and(|issuing| issuing.reason != Reason::Revoked) {
+    let issuing = is_issuing(record);
+    if issuing.is_some_and(|issuing| issuing.reason != Reason::Revoked) {
         return false;
     }
+    let is_open = issuing.is_some();
     let is_since = |at: Option<Timestamp>| at.is_some_and(|at| requested_at <= at);
     let last = record.last_failure.as_ref().and_then(|failure| failure.at);
-    if is_open.is_some() || is_since(record.status.last_failure_time) {
+    if is_open || is_since(record.status.last_failure_time) {
         record.status.remove_condition(ConditionType::Issuing);
     }
+    record.retry_after = None;
     if is_since(last) {
         record.last_failure = None;
         record.alerted = 0;

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::manifest::nearest_by;
 use crate::program::Runner;
 use crate::trust::{quoted, sudo};
 
@@ -55,6 +56,17 @@ fn install_from(examples: &Path, hook: &Path) -> Option<String> {
     let example = examples.join(hook.file_name()?);
     let line = || format!("{}install -D -m 0755 {} {}", sudo(), quoted(&example), quoted(hook));
     example.is_file().then(line)
+}
+
+/// The hook or example that a missing hook may be a typing error of.
+pub(super) fn similar(hook: &Path) -> Option<String> {
+    let name = hook.file_name()?.to_str()?;
+    let folders = [hook.parent()?, Path::new(EXAMPLES)].map(std::fs::read_dir);
+    let entries = folders.into_iter().flatten().flatten().flatten();
+    let mut names: Vec<String> =
+        entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    names.sort();
+    nearest_by(name, names.into_iter(), String::as_str)
 }
 
 /// Where the packages have the examples of hooks.

@@ -171,7 +171,7 @@ impl<'a> Published<'a> {
                 }
             }
         }
-        Some(links::damage(&missing, &damaged)).filter(|what| !what.is_empty())
+        Some(links::damage(&missing, &damaged, &[])).filter(|what| !what.is_empty())
     }
 
     fn is_of_the_pair(&self, name: &str, files: Option<&SecretFiles>) -> bool {

@@ -19,12 +19,6 @@ pub(super) fn lost_output(
         return None;
     }
     let LostFiles { missing, damaged, replaced } = Output::lost(folder.as_ref(), files);
-    let damage = Some(links::damage(&missing, &damaged)).filter(|what| !what.is_empty());
-    let replaced = (!replaced.is_empty()).then(|| {
-        let verb =
-            if replaced.len() == 1 { "is not certctl's link" } else { "are not certctl's links" };
-        format!("{} {verb}", replaced.join(", "))
-    });
-    let parts: Vec<String> = damage.into_iter().chain(replaced).collect();
-    (!parts.is_empty()).then(|| parts.join("; "))
+    let damage = links::damage(&missing, &damaged, &replaced);
+    (!damage.is_empty()).then_some(damage)
 }

@@ -157,38 +157,33 @@ pub struct StoredPair {
 impl StoredPair {
     /// The set that must stay beside the live one when another pair is published: none when the
     /// live one is good, else the newest good one that is not of the certificate to be published. One
-    /// that is spent is not good: it is revoked, or its key is banned.
+    /// whose leaf is spent is not good: it is revoked, or its key is banned.
     pub fn last_good<'a>(
         sets: &'a [Self],
         fingerprint: &str,
-        is_spent: impl Fn(&PublishedPair) -> bool,
+        is_spent: impl Fn(&LeafFacts) -> bool,
     ) -> Option<&'a str> {
-        let is_good =
-            |set: &Self| set.is_good() && set.pair.as_ref().is_ok_and(|pair| !is_spent(pair));
-        let live_is_good = sets.iter().any(|set| set.is_live && is_good(set));
+        let live_is_good = sets.iter().any(|set| set.is_live && set.is_good(&is_spent));
         // An interrupted publish left a set of that certificate: it was never live.
-        if live_is_good { None } else { Self::newest_other(sets, fingerprint, is_good) }
+        if live_is_good { None } else { Self::newest_of_another(sets, fingerprint, is_spent) }
     }
 
     /// The newest good set that is of another certificate.
-    pub fn newest_of_another<'a>(sets: &'a [Self], fingerprint: &str) -> Option<&'a str> {
-        Self::newest_other(sets, fingerprint, Self::is_good)
-    }
-
-    fn newest_other<'a>(
+    pub fn newest_of_another<'a>(
         sets: &'a [Self],
         fingerprint: &str,
-        is_good: impl Fn(&Self) -> bool,
+        is_spent: impl Fn(&LeafFacts) -> bool,
     ) -> Option<&'a str> {
         let is_same = |set: &Self| {
             let leaf = set.pair.as_ref().ok().and_then(PublishedPair::leaf);
             leaf.is_some_and(|leaf| leaf.fingerprint == fingerprint)
         };
-        sets.iter().rfind(|set| is_good(set) && !is_same(set)).map(|set| set.name.as_str())
+        let found = sets.iter().rfind(|set| set.is_good(&is_spent) && !is_same(set));
+        found.map(|set| set.name.as_str())
     }
 
-    fn is_good(&self) -> bool {
-        self.pair.as_ref().is_ok_and(PublishedPair::is_good)
+    fn is_good(&self, is_spent: impl Fn(&LeafFacts) -> bool) -> bool {
+        self.pair.as_ref().is_ok_and(|pair| pair.is_good() && !pair.leaf().is_some_and(is_spent))
     }
 }
 

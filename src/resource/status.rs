@@ -9,8 +9,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AcmeStatus, Condition, ConditionType, Deployment, Failure, LeafFacts, RenewalInformation,
-    Revocation, Rollback,
+    AcmeStatus, BannedKeys, Condition, ConditionType, Deployment, Failure, LeafFacts,
+    RenewalInformation, Revocation, Rollback,
 };
 
 /// `status.json` of one certificate.
@@ -77,6 +77,12 @@ impl CertificateRecord {
     pub fn next_revision(&self) -> u32 {
         let newest = self.rollback.as_ref().map_or(0, |rollback| rollback.newest);
         self.status.revision.unwrap_or(0).max(newest).saturating_add(1)
+    }
+
+    /// Whether a certificate cannot be live again: it is revoked, that was requested, or its key is
+    /// banned.
+    pub fn has_given_up(&self, leaf: &LeafFacts, banned: &BannedKeys) -> bool {
+        self.revocation_of(&leaf.fingerprint).is_some() || banned.contains(&leaf.public_key)
     }
 
     /// The directory URL of the CA that issued the live revision, as far as that was recorded.

@@ -122,10 +122,7 @@ impl OutputError {
                 Some(format!("mkdir -p {}", quoted(path)))
             }
             Self::Foreign { path, found: Occupant::Link | Occupant::Entry } => {
-                let mut aside = path.clone().into_os_string();
-                aside.push(".old");
-                let aside = PathBuf::from(aside);
-                Some(format!("{}mv {} {}", sudo(), quoted(path), quoted(&aside)))
+                Some(format!("{}mv {} {}", sudo(), quoted(path), quoted(&free_beside(path))))
             }
             Self::Io { .. }
             | Self::Foreign { .. }
@@ -134,6 +131,17 @@ impl OutputError {
             | Self::Newer { .. } => None,
         }
     }
+}
+
+/// A name beside an entry that nothing has.
+fn free_beside(path: &Path) -> PathBuf {
+    let named = |number: u32| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(if number == 0 { ".old".to_owned() } else { format!(".old-{number}") });
+        PathBuf::from(name)
+    };
+    let mut names = (0..).map(named);
+    names.find(|name| name.symlink_metadata().is_err()).unwrap_or_default()
 }
 
 impl Output {

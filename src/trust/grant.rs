@@ -51,10 +51,19 @@ pub fn user_name(number: u32) -> String {
     named.map_or_else(|| number.to_string(), |named| named.name)
 }
 
-/// What stands before a command that root runs: nothing where root started this process, which may
-/// act as another user since.
+/// What stands before a command that root runs: nothing where it is root who types.
 pub fn sudo() -> &'static str {
-    if rustix::process::geteuid().is_root() || may_become_root() { "" } else { "sudo " }
+    if is_of_root() && !is_by_sudo() { "" } else { "sudo " }
+}
+
+/// What stands before a command on what this process owns: nothing, but where sudo started it.
+pub fn sudo_on_own() -> &'static str {
+    if is_by_sudo() { "sudo " } else { "" }
+}
+
+/// Whether root started this process, which may act as another user since.
+pub fn is_of_root() -> bool {
+    rustix::process::geteuid().is_root() || may_become_root()
 }
 
 /// The command that makes a folder, or one that holds nothing of others, this process's own; `group`
@@ -81,12 +90,12 @@ pub fn command_for_owner(path: &Path, user: u32, is_whole: bool) -> String {
         |known| format!("{}:{}", known.name, group_name(known.gid.as_raw())),
     );
     let whole = if is_whole && path.is_dir() { "-R " } else { "" };
-    format!("{}chown {whole}{to} {}", sudo_typed(sudo()), quoted(path))
+    format!("{}chown {whole}{to} {}", sudo(), quoted(path))
 }
 
 /// The command that closes a file or a folder to all but its owner.
 pub fn command_for_private(path: &Path) -> String {
-    format!("{}chmod go-rwx {}", sudo_typed(""), quoted(path))
+    format!("{}chmod go-rwx {}", sudo_on_own(), quoted(path))
 }
 
 /// What lets this process use what the system denied it: the command that puts right the entry on
@@ -107,7 +116,7 @@ pub fn command_for_denied(path: &Path) -> Option<Remedy> {
                 (true, false) => "0600",
                 (false, _) => "u+rwx",
             };
-            let line = format!("{}chmod {mode} {}", sudo_typed(""), quoted(at));
+            let line = format!("{}chmod {mode} {}", sudo_on_own(), quoted(at));
             return Some(Remedy { line, look: None });
         }
     }
@@ -157,15 +166,9 @@ pub fn command_for_foreign(path: &Path, owner: u32, user: u32) -> Remedy {
     Remedy { line: command_for_owner(path, user, true), look }
 }
 
-/// What stands before a command where sudo started this process: the user who typed it is not root.
-fn sudo_typed(otherwise: &'static str) -> &'static str {
-    if is_by_sudo() { "sudo " } else { otherwise }
-}
-
 /// Whether sudo started this process, for a user who is not root.
 pub fn is_by_sudo() -> bool {
-    let is_root = rustix::process::geteuid().is_root() || may_become_root();
-    is_root && std::env::var_os("SUDO_USER").is_some_and(|user| !user.is_empty())
+    is_of_root() && std::env::var_os("SUDO_USER").is_some_and(|user| !user.is_empty())
 }
 
 /// The first folder on the way to this one that this process may not search; none is missing before

@@ -250,3 +250,17 @@ fn the_issuers_of_a_name_are_judged_by_its_caa_records_and_their_providers_asked
     assert_eq!(shown, [(false, true), (true, true)], "{value:#}");
     assert_eq!(world.sent(RequestKind::NewAccount), 0);
 }
+
+#[test]
+fn a_check_of_a_certificates_name_leads_to_its_domain() {
+    let world = World::start();
+    let web = CertificateYaml::new("web").for_names(&["www.example.test"]);
+    world.prepare(&[web, CertificateYaml::new("host").for_names(&["host"])]);
+    for verb in ["http", "dns"] {
+        let run = check(&world, &[verb, "web"]).ends_in(2);
+        run.says("web is a Certificate: name one of its domains\n")
+            .says(&format!("  try: certctl check {verb} www.example.test"));
+    }
+    // A domain of the same name is meant.
+    assert_eq!(line(&check(&world, &["http", "host"]), "name"), "host");
+}

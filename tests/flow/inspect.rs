@@ -115,6 +115,10 @@ fn a_server_that_shows_the_certificate_of_another_name_needs_attention() {
     let right = format!("shop.example.test:{port}");
     let page = world.run(&["inspect", &right, "--exit-code"]).ends_in(0).stdout;
     assert!(page.contains("\tMatches name: yes\n"), "{page}");
+    // Whoever types the address of a server knows that clients reach it by its name.
+    let by_address = format!("127.0.0.1:{port}");
+    let page = world.run(&["inspect", &by_address, "--exit-code"]).ends_in(0).stdout;
+    assert!(!page.contains("Matches name"), "{page}");
 }
 
 #[test]

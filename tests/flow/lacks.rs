@@ -44,6 +44,15 @@ fn a_hook_that_goes_missing_is_seen_while_nothing_is_due_and_before_an_output_is
     assert_eq!(world.sent(RequestKind::NewOrder), 1);
 }
 
+#[test]
+fn a_hook_with_a_typing_error_leads_to_the_one_that_is_there() {
+    let world =
+        World::prepared(&[CertificateYaml::new("web").annotation("certctl.io/reload", "ngixn")]);
+    world.write_program("config/hooks.d/nginx", "exit 0");
+    let missing = format!("there is no hook {}", world.path("config/hooks.d/ngixn").display());
+    world.issue().ends_in(3).says(&missing).says("did you mean `nginx`?");
+}
+
 /// Annotations of a certificate that is READY already: what they ask for is looked at as it is
 /// before an order.
 #[test]

@@ -1,12 +1,13 @@
 //! What somebody sees who does not know certctl yet.
 
+use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
 
 use certctl::rehearsal::{Fault, ProblemType, Rule};
 
 use crate::session::Session;
-use crate::support::CertificateYaml;
+use crate::support::{CertificateYaml, World};
 
 #[test]
 fn the_start_page_says_what_there_is_and_what_to_type() {
@@ -125,6 +126,41 @@ pub(crate) fn type_all(scene: &mut Session, answers: &[(&str, &str)]) {
 }
 
 #[test]
+fn create_asks_for_the_account_binding_that_a_ca_requires() {
+    let world = World::with(|options| {
+        let key = b"0123456789abcdef0123456789abcdef".to_vec();
+        options.external_account_keys = BTreeMap::from([("kid-1".to_owned(), key)]);
+    });
+    let mut scene = Session::within("create-binding", world);
+    scene.with_columns(80);
+    scene.world.write("root.pem", &scene.world.ca.root_pem());
+    let root = scene.world.path("root.pem").display().to_string() + "\n";
+    let url = scene.world.ca.directory_url() + "\n";
+    type_all(
+        &mut scene,
+        &[
+            ("CA:", &url),
+            ("PEM file with the roots", "\n"),
+            ("the path of the file", &root),
+            ("E-mail", "\n"),
+            ("Key ID", "?\n"),
+            ("at the end.", "\n"),
+            ("account page", "kid-1\n"),
+            ("DNS names", "web.example.test\n"),
+            ("How to validate", "\n"),
+            ("Folder of your server", "\n"),
+            ("Program in", "\n"),
+            ("Write this", "\n"),
+        ],
+    );
+    scene.run("certctl validate");
+    let key = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY";
+    scene.world.write_secret("ca-eab", "key", key);
+    scene.run("certctl issue --http01-check-port $PORT");
+    scene.end();
+}
+
+#[test]
 fn create_asks_until_there_is_a_manifest_that_issues() {
     let mut scene = Session::new("create-asks");
     scene.with_columns(80);
@@ -139,12 +175,15 @@ fn create_asks_until_there_is_a_manifest_that_issues() {
     let (wrong, again) = (url.clone() + "-of-nothing\n", url.clone() + ":");
     let (url, root, out) = (url + "\n", root + "\n", out + "\n");
     let other = other + "\n";
+    scene.world.write("no-roots.pem", "nothing\n");
+    let nothing = scene.world.path("no-roots.pem").display().to_string() + "\n";
     let mut asked = [
         ("CA:", "?\n"),
         ("directory.", "letsencrypted\n"),
         ("letsencrypted: a URL", "https://127.0.0.1:1/dir\n"),
         ("nevertheless", &wrong),
-        ("PEM file with the roots", &other),
+        ("PEM file with the roots", &nothing),
+        ("no-roots.pem: ", &other),
         ("no certificate of these roots", &root),
         ("error:malformed:", &url),
         (&again, &root),
@@ -185,7 +224,11 @@ fn create_asks_until_there_is_a_manifest_that_issues() {
             ("Write this", "\n"),
         ],
     );
-    scene.note("A test with the staging CA.");
+    scene.note("A test with the staging CA, and a folder that everybody may write to.");
+    let open = scene.world.path("open");
+    fs::create_dir(&open).unwrap();
+    fs::set_permissions(&open, Permissions::from_mode(0o777)).unwrap();
+    let open = open.join("out").display().to_string() + "\n";
     type_all(
         &mut scene,
         &[
@@ -196,7 +239,8 @@ fn create_asks_until_there_is_a_manifest_that_issues() {
             ("full DNS name", "third.example.test a_b.example.test\n"),
             ("host name", "third.example.test\n"),
             ("How to validate", "http\n"),
-            ("Folder of your server", "\n"),
+            ("Folder of your server", &open),
+            ("Group that reads", "\n"),
             ("Program in", "\n"),
             ("Write this", "\n"),
         ],

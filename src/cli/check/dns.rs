@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::dns_issuer;
 use super::dns_issuer::{Judged, issuer_lines};
-use super::known::known;
+use super::known::{is_domain, known};
 use super::page::{code_of, format_of, lines, written};
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
@@ -33,6 +33,7 @@ pub(super) fn check(args: &CheckDnsArgs, shell: &mut Shell) -> Result<ExitCode, 
     let name: DnsName = args.name.parse().map_err(refused)?;
     on_one_thread(async {
         let known = known(shell, false).await?;
+        is_domain(&name, "dns", &known)?;
         let check = DnsCheck::of(&known, &name).await?;
         let judged: Vec<Judged> = check.issuers.iter().map(Judged::of).collect();
         let page = page(&check, shell.columns());

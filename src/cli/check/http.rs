@@ -7,7 +7,7 @@ use clap::Args;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::known::known;
+use super::known::{is_domain, known};
 use super::page::{code_of, format_of, lines, written};
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
@@ -36,6 +36,7 @@ pub(super) fn check(args: &CheckHttpArgs, shell: &mut Shell) -> Result<ExitCode,
     }
     on_one_thread(async {
         let known = known(shell, false).await?;
+        is_domain(&name, "http", &known)?;
         let check = HttpCheck::of(&known, &name).await?;
         let texts = Texts::of(&check);
         let page = page(&check, &texts, shell.columns());

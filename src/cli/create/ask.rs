@@ -23,14 +23,14 @@ use crate::cli::check::WAYS_OF_WEBROOT;
 use crate::cli::doctor;
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
-use crate::cli::message::Level;
+use crate::cli::message::{Level, Message};
 use crate::cli::output::escape;
 use crate::cli::run::on_one_thread;
 use crate::cli::shell::Shell;
 use crate::engine::install_example;
-use crate::resource::{DnsName, Settings, lets_encrypt};
+use crate::resource::{DnsName, Fix, Obstacle, Settings, lets_encrypt};
 use crate::solver::http01::check_webroot;
-use crate::trust::{quoted, sudo};
+use crate::trust::{can_be_made, quoted, sudo, sudo_on_own};
 use crate::workspace::check::{Port, PortError, WebServer};
 
 /// Asks, shows the manifests, and writes them after a yes.
@@ -124,11 +124,32 @@ fn finish(
             doctor::print_finding(shell, &found);
         }
     }
-    if let Some((_, manifest)) = files.last() {
-        certificate::warn_of_folders(args, manifest, shell)?;
-    }
+    let found = files.last().map(|(_, manifest)| certificate::obstacles(args, manifest, shell));
+    let (obstacles, code) = match found.unwrap_or_else(|| Ok(Vec::new())) {
+        Ok(obstacles) => (obstacles, Ok(ExitCode::Done)),
+        Err(error) => (Vec::new(), Err(error)),
+    };
+    let fixes = fixes(obstacles, shell);
+    let steps: Vec<String> = fixes.into_iter().chain(steps).collect();
     shell.output.talk(Level::Info, &format!("next:\n  {}", steps.join("\n  ")));
-    Ok(ExitCode::Done)
+    code
+}
+
+/// Warns of what is in the way of a run, and returns the commands that remove it.
+fn fixes(obstacles: Vec<Obstacle>, shell: &mut Shell) -> Vec<String> {
+    let mut commands = Vec::new();
+    for Obstacle { fact, fix } in obstacles {
+        let advice = match fix {
+            Some(Fix::Advice(sentence)) => sentence,
+            Some(Fix::Command(line) | Fix::Certctl(line)) => {
+                commands.push(escape(&line).into_owned());
+                String::new()
+            }
+            None => String::new(),
+        };
+        shell.output.print(&Message::advice(&fact, &escape(&advice)));
+    }
+    commands
 }
 
 /// Whether certctl is to listen for the challenges of these names, where no webroot is given.
@@ -329,8 +350,9 @@ fn output_dir(shell: &mut Shell) -> Result<Option<PathBuf>, CliError> {
         match parent {
             None => Err("enter an absolute path".to_owned()),
             Some(parent) if !parent.is_dir() => {
-                let mkdir = format!("{}mkdir -p {}", sudo(), quoted(parent));
-                Err(format!("its parent does not exist; in another terminal, type: {mkdir}"))
+                let sudo = if can_be_made(parent) { sudo_on_own() } else { sudo() };
+                let mkdir = format!("{sudo}mkdir -p {}", escape(&quoted(parent)));
+                Err(format!("its parent does not exist. In another terminal, type this:\n{mkdir}"))
             }
             Some(_) => Ok(path),
         }

@@ -8,7 +8,7 @@ use jiff::SignedDuration;
 
 use super::issuer::{self, CreateIssuerArgs};
 use super::known::Known;
-use super::question::{BACK, Question, optional, say};
+use super::question::{BACK, NONE, Question, answered, optional, say};
 use crate::cli::error::CliError;
 use crate::cli::run::on_one_thread;
 use crate::cli::shell::Shell;
@@ -78,16 +78,15 @@ fn issuer_after(
             directory => Ok(Ca::Other { server, directory }),
         }
     })?;
-    let (name, server, ca_bundle) = match answer {
+    let (name, server, ca_bundle, binding) = match answer {
         Ca::Named(name) if known.contains(&name) => return Ok(By::Known(name)),
-        Ca::Named(name) => (name, None, None),
-        Ca::Other { server, directory } => {
-            let roots = match roots(shell, &server, directory)? {
-                Ok(roots) => roots,
-                Err(why) => return issuer_after(&why, shell, config, manifests),
-            };
-            (free_name(&known, &into), Some(server), roots)
-        }
+        Ca::Named(name) => (name, None, None, Binding::Optional),
+        Ca::Other { server, directory } => match server_of(shell, &server, directory)? {
+            Server::Chosen { roots, binding } => {
+                (free_name(&known, &into), Some(server), roots, binding)
+            }
+            Server::Refused(why) => return issuer_after(&why, shell, config, manifests),
+        },
     };
     let email = optional(shell, "E-mail address for the CA's messages", ABOUT_EMAIL, |text| {
         let is_address = text
@@ -95,6 +94,10 @@ fn issuer_after(
             .is_some_and(|(user, host)| !user.is_empty() && host.parse::<DnsName>().is_ok());
         is_address.then(|| text.to_owned()).ok_or_else(|| "not an e-mail address".to_owned())
     })?;
+    let eab_kid = match binding {
+        Binding::Required => key_id(shell)?,
+        Binding::Optional => None,
+    };
     Ok(By::New(Box::new(CreateIssuerArgs {
         name,
         email,
@@ -102,7 +105,7 @@ fn issuer_after(
         ca_bundle,
         staging: false,
         profile: None,
-        eab_kid: None,
+        eab_kid,
         dns01: None,
         into: Some(into),
     })))
@@ -128,15 +131,32 @@ struct Refused {
     why: String,
     is_no_acme: bool,
     is_distrusted: bool,
+    /// The file of roots cannot be used.
+    has_no_roots: bool,
+}
+
+/// What is known of another CA's server.
+enum Server {
+    Chosen {
+        /// Those that it is trusted by, where the system's are not enough.
+        roots: Option<PathBuf>,
+        binding: Binding,
+    },
+    /// The question for the CA comes again.
+    Refused(String),
 }
 
 /// Requests the directory of a CA whose server is trusted by these roots, or by the system's.
 fn requested(server: &str, roots: Option<&Path>) -> Result<Binding, Refused> {
-    let refused =
-        |error: CliError| Refused { why: error.message, is_no_acme: false, is_distrusted: false };
-    let issuer = issuer::of_server(server, roots).map_err(refused)?;
+    let refused = |error: CliError, has_no_roots| Refused {
+        why: error.message,
+        is_no_acme: false,
+        is_distrusted: false,
+        has_no_roots,
+    };
+    let issuer = issuer::of_server(server, roots).map_err(|error| refused(error, true))?;
     let found = on_one_thread(async { Ok(directory_of_ca(&issuer, PATIENCE).await) });
-    let directory = found.map_err(refused)?;
+    let directory = found.map_err(|error| refused(error, false))?;
     let binding = |directory: Directory| {
         if directory.external_account_required { Binding::Required } else { Binding::Optional }
     };
@@ -144,34 +164,41 @@ fn requested(server: &str, roots: Option<&Path>) -> Result<Binding, Refused> {
         let NoDirectory { error, is_no_acme, tls, .. } = found;
         let of_kind = if is_no_acme { "; this is not an ACME directory" } else { "" };
         let why = format!("{error}{of_kind}");
-        Refused { why, is_no_acme, is_distrusted: tls == ServerTls::Distrusted }
+        let is_distrusted = tls == ServerTls::Distrusted;
+        Refused { why, is_no_acme, is_distrusted, has_no_roots: false }
     })
 }
 
-/// The roots that the server of a CA is trusted by, where the system's are not enough; or why there
-/// is no ACME server.
-fn roots(
+/// Finds out which roots the server of a CA is trusted by.
+fn server_of(
     shell: &mut Shell,
     server: &str,
     directory: Result<Binding, Refused>,
-) -> Result<Result<Option<PathBuf>, String>, CliError> {
-    let why = match directory {
+) -> Result<Server, CliError> {
+    let (why, default) = match directory {
         Ok(binding) => {
-            say(shell, &answers(server, binding));
-            return Ok(Ok(None));
+            say(shell, &format!("{server} answers"));
+            return Ok(Server::Chosen { roots: None, binding });
         }
-        Err(why) if why.is_distrusted => {
-            format!("note: this host does not trust the server of {server}: the CA is private")
+        Err(refused) if refused.is_distrusted => {
+            // A private CA, or an incomplete chain: no run could use it as it is.
+            let why =
+                format!("this host does not trust the server of {server}: its root is unknown");
+            (format!("note: {why}"), None)
         }
-        Err(Refused { why, .. }) => format!("note: {why}"),
+        Err(Refused { why, .. }) => (format!("note: {why}"), Some(NONE)),
     };
     say(shell, &why);
-    let question = "PEM file with the roots of its server, for a private CA; back: another CA";
-    let found = optional(shell, question, ABOUT_ROOTS, |text| {
-        if text == BACK {
-            return Ok(None);
+    let question =
+        "PEM file with the roots of its server, for a private CA; back: another CA, or none";
+    let found = answered(shell, question, ABOUT_ROOTS, default, |text| {
+        if [BACK, NONE].contains(&text) {
+            return Ok((text == NONE).then_some(None));
         }
         let path = PathBuf::from(text);
+        if text.is_empty() {
+            return Err("enter the path of the file, none or back".to_owned());
+        }
         if !path.is_file() {
             return Err("file not found".to_owned());
         }
@@ -179,29 +206,38 @@ fn roots(
             Err(Refused { is_distrusted: true, .. }) => {
                 Err(format!("the server of {server} has no certificate of these roots"))
             }
-            directory => Ok(Some((path, directory))),
+            Err(Refused { has_no_roots: true, why, .. }) => Err(why),
+            directory => Ok(Some(Some((path, directory)))),
         }
     })?;
-    let Some(found) = found else { return Ok(Ok(None)) };
-    let Some((path, directory)) = found else { return Ok(Err(String::new())) };
-    match directory {
-        Err(Refused { why, is_no_acme: true, .. }) => return Ok(Err(why)),
-        Ok(binding) => say(shell, &answers(server, binding)),
-        Err(Refused { why, .. }) => say(shell, &format!("note: {why}")),
-    }
-    Ok(Ok(Some(path)))
+    let (roots, directory) = match found {
+        None => return Ok(Server::Refused(String::new())),
+        Some(None) => return Ok(Server::Chosen { roots: None, binding: Binding::Optional }),
+        Some(Some((path, directory))) => (Some(path), directory),
+    };
+    let binding = match directory {
+        Err(Refused { why, is_no_acme: true, .. }) => return Ok(Server::Refused(why)),
+        Ok(binding) => {
+            say(shell, &format!("{server} answers"));
+            binding
+        }
+        Err(Refused { why, .. }) => {
+            say(shell, &format!("note: {why}"));
+            Binding::Optional
+        }
+    };
+    Ok(Server::Chosen { roots, binding })
 }
 
-/// That a CA answers, and what it demands.
-fn answers(server: &str, binding: Binding) -> String {
-    let bound = match binding {
-        Binding::Required => {
-            "; note: it requires an external account binding (EAB), which certctl create issuer NAME \
-             --server URL --eab-kid ID writes into the manifest"
-        }
-        Binding::Optional => "",
-    };
-    format!("{server} answers{bound}")
+/// The key identifier of the external account binding that a CA demands.
+fn key_id(shell: &mut Shell) -> Result<Option<String>, CliError> {
+    let question = "Key ID of the external account binding (EAB), which this CA requires, or none";
+    answered(shell, question, ABOUT_BINDING, None, |text| match text {
+        "" => Err("the CA's account page has it; none: without it for now".to_owned()),
+        NONE => Ok(None),
+        text if text.contains(char::is_control) => Err("it has a control character".to_owned()),
+        text => Ok(Some(text.to_owned())),
+    })
 }
 
 /// The URL of another CA's directory: a host and a path may be typed without their scheme.
@@ -247,6 +283,9 @@ const ABOUT_CA: &str = "The CA issues the certificate over ACME (RFC 8555). Let'
                         The documentation of another CA has the URL of its ACME directory.";
 const ABOUT_ROOTS: &str = "A private CA has a certificate that this host may not trust yet. The file \
                            has the root certificates in PEM; none for a public CA.";
+const ABOUT_BINDING: &str = "The CA connects the ACME account with one that you have there: it gives you \
+                             a key ID and a secret key. The secret key is stored in a file, by a \
+                             command that is shown at the end.";
 const ABOUT_EMAIL: &str = "Some CAs write to this address about the account or a revocation. It is no \
                            part of the certificate, and most CAs do without.";
 /// The CA to begin with.

@@ -81,10 +81,7 @@ pub(super) fn certificate(
     let known = Known::of(&placed, shell);
     let issuer = known.chosen(args.issuer.as_deref())?;
     let text = text(args, &issuer, &placed, &placed.state(shell)?);
-    let next = |shell: &Shell| {
-        let [first, then] = NEXT.map(|verb| placed.next(verb, shell));
-        format!("{first}, then {then}")
-    };
+    let next = |shell: &Shell| NEXT.map(|verb| placed.next(verb, shell)).to_vec();
     let code = print(&placed, &text, next, shell)?;
     if let Some(warning) = known.lack(&issuer, &placed) {
         let server = if issuer::is_known_ca(&issuer.name) { "" } else { " --server URL" };
@@ -103,7 +100,10 @@ pub(super) fn certificate(
         let command = folders::next(shell, " explain issuer.spec.acme.solvers", None);
         shell.output.print(&Message::advice(&warning, &command));
     }
-    warn_of_folders(args, &text, shell)?;
+    for Obstacle { fact, fix } in obstacles(args, &text, shell)? {
+        let fix = fix.map(|fix| escape(&fix.to_string()).into_owned());
+        shell.output.print(&Message::advice(&fact, &fix.unwrap_or_default()));
+    }
     Ok(code)
 }
 
@@ -115,29 +115,30 @@ pub(super) fn refusal_of(name: &str) -> Option<String> {
     Some(format!("`{}` is not a DNS name for a certificate: {error}; {allowed}", escape(name)))
 }
 
-/// Warns of folders that a run could not write to: the webroot, and that of the copies, also where it
-/// could not give them to their owner or group. A run has the rights of the owner of the state: root
-/// gives up its own for this check, which therefore comes last.
-pub(super) fn warn_of_folders(
+/// Why a run could not write to the webroot or to the folder of the copies, also where it could not
+/// give them to their owner or group; each with the command that removes it. A run has the rights of the
+/// owner of the state: root gives up its own for this check, which therefore comes last.
+pub(super) fn obstacles(
     args: &CreateCertificateArgs,
     manifest: &str,
     shell: &mut Shell,
-) -> Result<(), CliError> {
+) -> Result<Vec<Obstacle>, CliError> {
     if args.webroot.is_none() && args.output_dir.is_none() {
-        return Ok(());
+        return Ok(Vec::new());
     }
     let loaded = check(manifest)?;
     owner::become_owner(shell)?;
     let webroot = args.webroot.as_deref().and_then(|folder| check_webroot(folder).err());
     let output = loaded.certificates.iter().find_map(|one| of_output(&one.settings));
-    for (what, obstacle) in [("webroot", webroot), ("output", output)] {
-        let Some(Obstacle { fact, fix }) = obstacle else { continue };
-        let of_owner = shell.acts_as.as_ref().map(|owner| format!(" ({owner} owns the state)"));
-        let warning = format!("{what}: {}{}", escape(&fact), of_owner.unwrap_or_default());
-        let fix = fix.map(|fix| escape(&fix.to_string()).into_owned());
-        shell.output.print(&Message::advice(&warning, &fix.unwrap_or_default()));
-    }
-    Ok(())
+    let found = [("webroot", webroot), ("output", output)].into_iter();
+    let found = found.filter_map(|(what, obstacle)| Some((what, obstacle?)));
+    let of_owner = shell.acts_as.as_ref().map(|owner| format!(" ({owner} owns the state)"));
+    let of_owner = of_owner.unwrap_or_default();
+    let whole = found.map(|(what, Obstacle { fact, fix })| Obstacle {
+        fact: format!("{what}: {}{of_owner}", escape(&fact)),
+        fix,
+    });
+    Ok(whole.collect())
 }
 
 /// A text that is not the name of a program in `hooks.d`, such as a command.

@@ -62,7 +62,7 @@ pub(super) fn issuer(args: &CreateIssuerArgs, shell: &mut Shell) -> Result<ExitC
     let placed = Placed::of("issuer", &args.name, args.into.as_deref(), shell)?;
     let text = text(args, &placed)?;
     let verb = format!(" create certificate DNSNAME --issuer {}{}", args.name, placed.flag());
-    print(&placed, &text, |shell| folders::next(shell, &verb, None), shell)
+    print(&placed, &text, |shell| vec![folders::next(shell, &verb, None)], shell)
 }
 
 /// The manifest.

@@ -20,7 +20,7 @@ use crate::engine::ports::StoreError;
 use crate::manifest::{self, Loaded, Source};
 use crate::resource::{DeployTarget, Issuer, is_dns_subdomain};
 use crate::store::atomic;
-use crate::trust::quoted;
+use crate::trust::{quoted, sudo_on_own};
 
 /// Where a package installs the output of `certctl schema`.
 const SCHEMA: &str = "/usr/share/certctl/certctl.schema.json";
@@ -151,14 +151,20 @@ impl Placed {
     /// What is to be done for the secrets and hooks that the manifest names and that are not there yet,
     /// a line for each step.
     pub(super) fn missing(&self, loaded: &Loaded) -> Vec<String> {
-        let mut missing = Vec::new();
-        let folder = self.secrets();
+        let folder = self.config.join("secrets").join(self.namespace());
         let secrets = loaded.issuers.iter().flat_map(Issuer::secrets);
-        let secrets = secrets.map(|secret| format!("{folder}/{}/{}", secret.name, secret.key));
-        let secrets: Vec<String> = secrets.filter(|path| !Path::new(path).exists()).collect();
-        if !secrets.is_empty() {
-            missing.push(format!("store the credentials in {}", secrets.join(", ")));
-        }
+        let secrets = secrets.map(|secret| folder.join(&secret.name).join(&secret.key));
+        let secrets = secrets.filter(|path| !path.exists());
+        let (sudo, install) = (sudo_on_own(), &self.install);
+        let store = |path: PathBuf| {
+            let path = escape(&quoted(&path)).into_owned();
+            // A shell that the lines are pasted into passes over the first.
+            [
+                "# reads the secret: type it, Enter, Ctrl-D".to_owned(),
+                format!("{sudo}install -D {install} /dev/stdin {path}"),
+            ]
+        };
+        let mut missing: Vec<String> = secrets.flat_map(store).collect();
         for one in &loaded.certificates {
             for target in one.settings.deploy_targets() {
                 let (DeployTarget::Hook { name } | DeployTarget::Reload { name }) = target else {
@@ -188,11 +194,11 @@ impl Placed {
     }
 }
 
-/// Prints a manifest, or writes it into its folder; `next` makes the command that comes then.
+/// Prints a manifest, or writes it into its folder; `next` makes the commands that come then.
 pub(super) fn print(
     placed: &Placed,
     text: &str,
-    next: impl Fn(&Shell) -> String,
+    next: impl Fn(&Shell) -> Vec<String>,
     shell: &mut Shell,
 ) -> Result<ExitCode, CliError> {
     let loaded = check(text)?;
@@ -201,10 +207,13 @@ pub(super) fn print(
         return Ok(ExitCode::Done);
     }
     let shown = write(placed, text, shell)?;
-    let mut steps = placed.missing(&loaded);
-    steps.push(next(shell));
-    let steps = steps.join(", then ");
-    shell.output.talk(Level::Info, &format!("written to {shown}; next: {steps}"));
+    let (missing, next) = (placed.missing(&loaded), next(shell));
+    let steps = if missing.is_empty() {
+        format!(" {}", next.join(", then "))
+    } else {
+        format!("\n  {}", [missing, next].concat().join("\n  "))
+    };
+    shell.output.talk(Level::Info, &format!("written to {shown}; next:{steps}"));
     Ok(ExitCode::Done)
 }
 
@@ -331,7 +340,7 @@ mod tests {
             namespace,
             config: path.into(),
             into: None,
-            install: String::new(),
+            install: "-m 0600".to_owned(),
         };
         let text = "\
 apiVersion: cert-manager.io/v1
@@ -350,8 +359,10 @@ spec: {secretName: web, dnsNames: [www.example.com], issuerRef: {name: one}}
 ";
         let text = &check(text).unwrap();
         let program = format!("write the program {shown}/hooks.d/nginx (certctl help hooks)");
-        let token = format!("store the credentials in {shown}/secrets/default/cloudflare/token");
-        assert_eq!(placed.missing(text), [token, program.clone()]);
+        let note = "# reads the secret: type it, Enter, Ctrl-D".to_owned();
+        let token =
+            format!("install -D -m 0600 /dev/stdin {shown}/secrets/default/cloudflare/token");
+        assert_eq!(placed.missing(text), [note, token, program.clone()]);
         let secret = path.join("secrets/default/cloudflare");
         std::fs::create_dir_all(&secret).unwrap();
         atomic::write(&secret.join("token"), b"x", 0o600).unwrap();

@@ -84,8 +84,12 @@ impl Question<'_> {
                 Ok(read) => return Ok(read),
                 Err(why) => {
                     let typed = format!("{}: ", escape(&scalar(answer)));
-                    let typed = if answer.is_empty() { "" } else { &typed };
-                    refusal = wrapped(&format!("{typed}{why}"));
+                    let is_shown = answer.is_empty() || why.starts_with(&typed);
+                    let typed = if is_shown { "" } else { &typed };
+                    // A command stands on lines of its own, which are not broken.
+                    let (why, command) = why.split_once('\n').unwrap_or((&why, ""));
+                    let command = if command.is_empty() { "" } else { &format!("  {command}\n") };
+                    refusal = wrapped(&format!("{typed}{why}")) + command;
                 }
             }
         }

@@ -39,7 +39,7 @@ use source::{refused, source};
 #[derive(Debug, Args)]
 pub struct InspectArgs {
     /// A certificate or secret by name (`secret NAME` for a secret), a file with PEM or the manifest
-    /// of a Secret, `-` for standard input, or a TLS server.
+    /// of a Secret, `-` for standard input, or a TLS server, also as https://HOST.
     #[arg(value_name = "NAME|FILE|-|HOST:PORT", required = true, num_args = 1..=2)]
     pub words: Vec<OsString>,
     /// Do not query the CA for revocation.

@@ -11,6 +11,9 @@ use crate::workspace::OwnersError;
 use crate::workspace::inspect::{InspectError, Source, Unreadable};
 use crate::workspace::target::{NameTarget, Target, TargetError};
 
+/// The port of `https`.
+const HTTPS: u16 = 443;
+
 /// Where the certificate comes from; `known` are the objects that there are.
 pub(super) fn source(words: &[OsString], known: &[NamespacedName]) -> Result<Source, CliError> {
     let secret = |word: &OsString| word.to_str().is_some_and(|text| text.starts_with("secret/"));
@@ -40,14 +43,21 @@ pub(super) fn source(words: &[OsString], known: &[NamespacedName]) -> Result<Sou
     })
 }
 
-/// `HOST:PORT`, `ADDRESS:PORT`, `[ADDRESS]:PORT`.
+/// `HOST:PORT`, `ADDRESS:PORT`, `[ADDRESS]:PORT`, or `https://` with these and a path, where the port
+/// may be left out.
 fn server(word: &OsStr) -> Option<Source> {
     let text = word.to_str().filter(|text| !text.starts_with(['/', '.']))?;
-    let (host, port) = text.rsplit_once(':')?;
-    let port: u16 = port.parse().ok().filter(|port| *port > 0)?;
+    let authority = text.strip_prefix("https://").and_then(|rest| rest.split('/').next());
+    let numbered = |text: &str| {
+        let (host, port) = text.rsplit_once(':')?;
+        let port: u16 = port.parse().ok().filter(|port| *port > 0)?;
+        Some((host.to_owned(), port))
+    };
+    let without_port = || authority.map(|host| (host.to_owned(), HTTPS));
+    let (host, port) = numbered(authority.unwrap_or(text)).or_else(without_port)?;
     let host = match host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
         Some(inner) => inner.parse::<std::net::Ipv6Addr>().ok()?.to_string(),
-        None if host.parse::<std::net::Ipv4Addr>().is_ok() => host.to_owned(),
+        None if host.parse::<std::net::Ipv4Addr>().is_ok() => host,
         None => host.parse::<crate::resource::DnsName>().ok()?.to_string(),
     };
     Some(Source::Server { host, port })

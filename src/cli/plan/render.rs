@@ -162,7 +162,7 @@ fn reason_text(reason: Reason) -> String {
 
 /// Those that a plan may have.
 const REASONS: &[(Reason, &str)] = &[
-    (Reason::DoesNotExist, "no certificate yet"),
+    (Reason::DoesNotExist, "no certificate"),
     (Reason::MissingData, "key or certificate missing"),
     (Reason::InvalidKeyPair, "key damaged or of another certificate"),
     (Reason::InvalidCertificate, "certificate damaged"),

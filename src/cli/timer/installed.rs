@@ -180,6 +180,7 @@ pub(crate) fn user_of_service(root: &Path) -> Option<(String, bool)> {
     let changes = root.join("etc/systemd/system/certctl.service.d");
     let changes = std::fs::read_dir(changes).into_iter().flatten().flatten();
     let mut changes: Vec<PathBuf> = changes.map(|entry| entry.path()).collect();
+    changes.retain(|path| path.extension().is_some_and(|extension| extension == "conf"));
     changes.sort();
     // The last change by the administrator comes before the others and the unit.
     let user = changes.into_iter().rev().chain([unit]).find_map(|path| {

@@ -147,10 +147,14 @@ fn the_newest_good_set_stays_beside_a_damaged_live_one() {
     ];
     assert_eq!(StoredPair::last_good(&sets, &leaf("3").fingerprint, |_| false), None);
     // A revoked one cannot be gone back to.
-    let is_revoked = |pair: &PublishedPair| pair.leaf() == Some(&leaf("2"));
+    let is_revoked = |found: &LeafFacts| *found == leaf("2");
     let retained = StoredPair::last_good(&sets, &leaf("3").fingerprint, is_revoked);
     assert_eq!(retained, Some("..revision-1-0"));
     assert_eq!(StoredPair::last_good(&sets, &leaf("3").fingerprint, |_| true), None);
+    let retained = |fingerprint: &str| {
+        StoredPair::newest_of_another(&sets, &leaf(fingerprint).fingerprint, is_revoked)
+    };
+    assert_eq!((retained("3"), retained("1")), (Some("..revision-1-0"), None));
 }
 
 #[test]
@@ -163,7 +167,7 @@ fn damaged_files_of_the_live_set_are_published_again_and_say_which() {
         (&[], &[], ""),
     ];
     for (missing, damaged, expected_message) in cases {
-        assert_eq!(damage(&names(missing), &names(damaged)), expected_message);
+        assert_eq!(damage(&names(missing), &names(damaged), &[]), expected_message);
     }
     let what = "tls.key is missing".to_owned();
     let repair = Repair { what, remedy: Remedy::Publish { revision: 1 } };

@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::fixture::{ACCOUNT, account, error, leaf, live, now};
-use crate::controller::policy::first_trigger;
+use crate::controller::policy::{BANNED_KEY, first_trigger};
 use crate::controller::revocation::{self, Cancelled, Requested, RevocationError};
 use crate::controller::{
     Change, Effect, EffectError, Outcome, Record, RevocationRequest, RevocationSigner, Snapshot,
@@ -75,7 +75,11 @@ fn what_is_cancelled_takes_its_issuance_and_failures_along_unless_something_else
         let mut record = trigger::issuing(&snapshot.record, by, "", now());
         let failure = Failure::of(Doing::Nothing, Cause::precondition("no".to_owned()));
         record.last_failure = Some(Failure { at: Some(now()), ..failure });
-        let failed = CertificateRecord { revocations: vec![], ..record.clone() };
+        record.retry_after = Some(now() + SignedDuration::from_hours(1));
+        let mut failed = CertificateRecord { revocations: vec![], ..record.clone() };
+        if reason == RevocationReason::KeyCompromise {
+            failed = trigger::issuing(&failed, Reason::BannedKey, BANNED_KEY, now());
+        }
         let expected = if is_withdrawn { before.clone() } else { failed };
         let found = revocation::cancelled(&record, now());
         assert_eq!((found.record, found.is_withdrawn), (expected, is_withdrawn), "{by:?}");

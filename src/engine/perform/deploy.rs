@@ -14,7 +14,7 @@ use super::error;
 use super::world::World;
 use crate::controller::{EffectError, Outcome};
 use crate::engine::gather::files_digest;
-use crate::engine::hooks::{HooksDir, install_example};
+use crate::engine::hooks::{HooksDir, install_example, similar};
 use crate::engine::inputs::digest_of;
 use crate::engine::ports::{Alert, Clock, HookTurn, Store};
 use crate::engine::task::Task;
@@ -24,7 +24,7 @@ use crate::resource::{Cause, DeployTarget, Fix, LeafFacts, NamespacedName, Obsta
 use crate::store::{Output, OutputError};
 use crate::trust::{
     TrustError, can_be_made, can_be_searched, closed_above, command_for_own, group_name,
-    has_nothing_of_others, may_give_away, own_user, sudo, user_name,
+    has_nothing_of_others, is_of_root, may_give_away, own_user, user_name,
 };
 
 impl<C: Clock, S: Store> World<'_, C, S> {
@@ -348,9 +348,15 @@ fn hook(hooks: &HooksDir, name: &str, by: Runner) -> Result<Program, Obstacle> {
         if Program::is_there(folder, PLACE, &[name]) == Ok(false) {
             let path = folder.join(name);
             let missing = Obstacle::new(format_args!("there is no hook {}", path.display()));
-            return match install_example(&path) {
-                Some(line) => missing.command(line),
-                None => missing.advice("put an executable file there, or remove the annotation"),
+            return match (install_example(&path), similar(&path)) {
+                (Some(line), _) => missing.command(line),
+                (None, Some(other)) => missing.advice(format!(
+                    "did you mean `{other}`? If not, put an executable file there, or remove the \
+                     annotation"
+                )),
+                (None, None) => {
+                    missing.advice("put an executable file there, or remove the annotation")
+                }
             };
         }
         error
@@ -394,7 +400,7 @@ fn permission(output: &Output) -> Fix {
             own(&other)
         ))
     };
-    if let Some(owner) = other_owner(folder).filter(|_| !sudo().is_empty()) {
+    if let Some(owner) = other_owner(folder).filter(|_| !is_of_root()) {
         let shown = folder.display();
         return Fix::Advice(format!(
             "{shown} belongs to user {owner}: where that user runs certctl, it stays as it is; else name \

@@ -15,9 +15,8 @@ use crate::engine::ports::{Clock, Store};
 use crate::engine::task::Task;
 use crate::pki::{self, KeystoreContents};
 use crate::resource::{
-    BannedKeys, CertificateRecord, Issuance, LeafFacts, NamespacedName, PublishedKeystore,
-    PublishedPair, Remedy, SecretFiles, SecretMetadata, StoredPair, annotation, annotations_of,
-    csv, keystore,
+    BannedKeys, CertificateRecord, Issuance, LeafFacts, NamespacedName, PublishedKeystore, Remedy,
+    SecretFiles, SecretMetadata, StoredPair, annotation, annotations_of, csv, keystore,
 };
 use crate::store::Records;
 
@@ -109,8 +108,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     ) -> Result<Outcome, EffectError> {
         let (name, secret) = (task.certificate.metadata.key(), task.certificate.secret_key());
         let records = Records::new(self.store);
-        let record = records.certificate(&name).await.map_err(|e| error::state(&e))?;
-        let record = record.map(|stored| stored.value);
+        let record = self.record(&name).await?;
         let requests = records.requests(&name).await.map_err(|e| error::state(&e))?;
         let request = requests.into_iter().find(|(of, _)| *of == revision);
         let request = request.and_then(|(_, stored)| stored.ok()).map(|stored| stored.value);
@@ -122,7 +120,11 @@ impl<C: Clock, S: Store> World<'_, C, S> {
             let sets: Vec<StoredPair> = sets.iter().map(decoded).collect();
             let live = published_pair(&files);
             let fingerprint = live.leaf().map_or("", |leaf| leaf.fingerprint.as_str());
-            let retained = StoredPair::newest_of_another(&sets, fingerprint);
+            let banned = self.banned_keys().await?;
+            let is_spent = |leaf: &LeafFacts| {
+                record.as_ref().is_some_and(|record| record.has_given_up(leaf, &banned))
+            };
+            let retained = StoredPair::newest_of_another(&sets, fingerprint, is_spent);
             let done = self.store.publish(&secret, revision, &files, retained).await;
             done.map_err(|e| error::state(&e))?;
         }
@@ -144,30 +146,27 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let secret = task.certificate.secret_key();
         let sets = self.store.sets(&secret).await.map_err(|e| error::state(&e))?;
         let sets: Vec<StoredPair> = sets.iter().map(decoded).collect();
-        let (record, banned) = self.revoked(&task.certificate.metadata.key()).await?;
-        let is_spent = |pair: &PublishedPair| {
-            let is_revoked = |leaf: &LeafFacts| {
-                let record = record.as_ref();
-                record.is_some_and(|record| record.revocation_of(&leaf.fingerprint).is_some())
-                    || banned.contains(&leaf.public_key)
-            };
-            pair.leaf().is_some_and(is_revoked)
+        let record = self.record(&task.certificate.metadata.key()).await?;
+        let banned = self.banned_keys().await?;
+        let is_spent = |leaf: &LeafFacts| {
+            record.as_ref().is_some_and(|record| record.has_given_up(leaf, &banned))
         };
         let last_good = StoredPair::last_good(&sets, &chain.leaf().fingerprint, is_spent);
         let done = self.store.publish(&secret, revision, &files, last_good).await;
         done.map(|()| chain.leaf().clone()).map_err(|e| error::state(&e))
     }
 
-    /// What says which pairs must not be live again: the record, and the banned keys.
-    async fn revoked(
+    async fn record(
         &self,
         name: &NamespacedName,
-    ) -> Result<(Option<CertificateRecord>, BannedKeys), EffectError> {
-        let records = Records::new(self.store);
-        let record = records.certificate(name).await.map_err(|e| error::state(&e))?;
-        let banned = records.banned_keys().await.map_err(|e| error::state(&e))?;
-        let banned = banned.map(|stored| stored.value).unwrap_or_default();
-        Ok((record.map(|stored| stored.value), banned))
+    ) -> Result<Option<CertificateRecord>, EffectError> {
+        let record = Records::new(self.store).certificate(name).await;
+        Ok(record.map_err(|e| error::state(&e))?.map(|stored| stored.value))
+    }
+
+    async fn banned_keys(&self) -> Result<BannedKeys, EffectError> {
+        let banned = Records::new(self.store).banned_keys().await;
+        Ok(banned.map_err(|e| error::state(&e))?.map(|stored| stored.value).unwrap_or_default())
     }
 
     /// Checks the inputs of the formats before the first request to a CA.

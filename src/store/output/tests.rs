@@ -62,6 +62,10 @@ fn what_is_not_ours_stays() {
         let error = output.write(1, &files("1", &PAIR), ANY).unwrap_err();
         assert!(matches!(error, OutputError::Foreign { .. }), "{error}");
         assert_eq!(names(&output.folder), [name], "nothing else is left");
+        // Nor does what is moved away replace what was moved away before.
+        fs::create_dir(output.folder.join(format!("{name}.old"))).unwrap();
+        let line = error.remedy().unwrap();
+        assert!(line.ends_with(&format!("/{name}.old-1")), "{line}");
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::ffi::OsStr;
 use std::io::{self, Read as _};
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
@@ -231,8 +232,11 @@ impl Subject {
         let expected = if matches { None } else { owners.covering(host).await };
         let expected_certificate =
             expected.as_ref().map(|(owner, _)| owner.certificate.to_string());
+        // By its address, a server is reached that clients reach by its name.
+        let is_address = host.parse::<IpAddr>().is_ok() || host == "localhost";
         let host_match = HostMatch { name: host.to_owned(), matches, expected_certificate };
-        let subject = Self { host: Some(host_match), ..self };
+        let host_match = Some(host_match).filter(|_| matches || !is_address || expected.is_some());
+        let subject = Self { host: host_match, ..self };
         let found = match owners.same(&facts.fingerprint).await {
             Some(found) => Some(found),
             None if matches => owners.covering(host).await,
