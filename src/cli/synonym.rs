@@ -323,7 +323,7 @@ impl Line {
             .replace("{verb}", self.verb.as_deref().unwrap_or("status"))
             .replace("{every}", every)
             .replace("{served}", &served)
-            .replace("{reload}", self.server.unwrap_or(SERVERS[0]))
+            .replace("{reload}", self.server.unwrap_or(NGINX))
             .replace("{folder}", &folder)
             .replace("{config}", &config);
         filled.trim_end().to_owned()
@@ -359,7 +359,8 @@ const INTO: &str = "--into";
 /// The flags of webroots elsewhere.
 const OF_WEBROOTS: &[&str] = &["-w", "--webroot", "--webroot-path"];
 /// The web servers that certbot has a plugin for.
-const SERVERS: &[&str] = &["nginx", "apache"];
+const SERVERS: &[&str] = &[NGINX, "apache"];
+const NGINX: &str = "nginx";
 /// Their folder for files, as Debian has it; `create` warns where there is none.
 const WEBROOT: &str = "/var/www/html";
 /// The flags elsewhere for the time between two runs.

@@ -135,12 +135,12 @@ impl OutputError {
 
 /// A name beside an entry that nothing has.
 fn free_beside(path: &Path) -> PathBuf {
-    let named = |number: u32| {
+    let numbered = |number: u32| {
         let mut name = path.as_os_str().to_owned();
         name.push(if number == 0 { ".old".to_owned() } else { format!(".old-{number}") });
         PathBuf::from(name)
     };
-    let mut names = (0..).map(named);
+    let mut names = (0..).map(numbered);
     names.find(|name| name.symlink_metadata().is_err()).unwrap_or_default()
 }
 

@@ -161,6 +161,33 @@ fn create_asks_for_the_account_binding_that_a_ca_requires() {
 }
 
 #[test]
+fn create_begins_with_the_staging_ca_and_warns_of_a_folder_that_everybody_may_write_to() {
+    let mut scene = Session::new("create-staging");
+    scene.with_columns(80);
+    let open = scene.world.path("open");
+    fs::create_dir(&open).unwrap();
+    fs::set_permissions(&open, Permissions::from_mode(0o777)).unwrap();
+    let open = open.join("out").display().to_string() + "\n";
+    type_all(
+        &mut scene,
+        &[
+            ("CA:", "letsencrypt-staging\n"),
+            ("E-mail", "\n"),
+            ("DNS names", "\n"),
+            ("at least one", "y\n"),
+            ("full DNS name", "third.example.test a_b.example.test\n"),
+            ("host name", "third.example.test\n"),
+            ("How to validate", "http\n"),
+            ("Folder of your server", &open),
+            ("Group that reads", "\n"),
+            ("Program in", "\n"),
+            ("Write this", "\n"),
+        ],
+    );
+    scene.end();
+}
+
+#[test]
 fn create_asks_until_there_is_a_manifest_that_issues() {
     let mut scene = Session::new("create-asks");
     scene.with_columns(80);
@@ -221,27 +248,6 @@ fn create_asks_until_there_is_a_manifest_that_issues() {
             ("files alone.", "\n"),
             ("Program in", "?\n"),
             ("has examples.", "\n"),
-            ("Write this", "\n"),
-        ],
-    );
-    scene.note("A test with the staging CA, and a folder that everybody may write to.");
-    let open = scene.world.path("open");
-    fs::create_dir(&open).unwrap();
-    fs::set_permissions(&open, Permissions::from_mode(0o777)).unwrap();
-    let open = open.join("out").display().to_string() + "\n";
-    type_all(
-        &mut scene,
-        &[
-            ("CA:", "letsencrypt-staging\n"),
-            ("E-mail", "\n"),
-            ("DNS names", "\n"),
-            ("at least one", "y\n"),
-            ("full DNS name", "third.example.test a_b.example.test\n"),
-            ("host name", "third.example.test\n"),
-            ("How to validate", "http\n"),
-            ("Folder of your server", &open),
-            ("Group that reads", "\n"),
-            ("Program in", "\n"),
             ("Write this", "\n"),
         ],
     );

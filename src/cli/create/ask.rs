@@ -129,14 +129,13 @@ fn finish(
         Ok(obstacles) => (obstacles, Ok(ExitCode::Done)),
         Err(error) => (Vec::new(), Err(error)),
     };
-    let fixes = fixes(obstacles, shell);
-    let steps: Vec<String> = fixes.into_iter().chain(steps).collect();
+    let steps = [repairs(obstacles, shell), steps].concat();
     shell.output.talk(Level::Info, &format!("next:\n  {}", steps.join("\n  ")));
     code
 }
 
 /// Warns of what is in the way of a run, and returns the commands that remove it.
-fn fixes(obstacles: Vec<Obstacle>, shell: &mut Shell) -> Vec<String> {
+fn repairs(obstacles: Vec<Obstacle>, shell: &mut Shell) -> Vec<String> {
     let mut commands = Vec::new();
     for Obstacle { fact, fix } in obstacles {
         let advice = match fix {
