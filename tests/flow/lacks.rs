@@ -26,6 +26,7 @@ fn a_hook_that_goes_missing_is_seen_while_nothing_is_due_and_before_an_output_is
     assert!(run.stderr.contains(&place), "{}", run.stderr);
     assert!(run.stderr.contains("= help: put an executable file there"), "{}", run.stderr);
     let page = world.run(&["status", "web"]).ends_in(0).stdout;
+    let whole = world.run(&["describe", "web"]).ends_in(0).stdout;
     for text in [
         "Blocked by:",
         &missing,
@@ -33,6 +34,7 @@ fn a_hook_that_goes_missing_is_seen_while_nothing_is_due_and_before_an_output_is
         "put an executable file there",
     ] {
         assert!(page.contains(text), "{text}: {page}");
+        assert!(whole.contains(text), "{text}: {whole}");
     }
     // The CA issues; the pair in place stays where servers read it until the hook is there.
     fs::rename(&output, world.path("old")).unwrap();
