@@ -120,6 +120,16 @@ fn wildcard(provider: &str) -> World {
 }
 
 #[test]
+fn an_issuer_of_a_new_certificate_has_a_typing_error() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    world.write("config/company.yaml", &world.issuer().named("company"));
+    let config = world.path("config").display().to_string();
+    let words = ["create", "certificate", "www.example.test", "--issuer", "compnay", "--into"];
+    let run = world.run(&[&words[..], &[&config]].concat()).ends_in(0);
+    run.says("try: the same with --issuer company; or correct spec.issuerRef.name\n");
+}
+
+#[test]
 fn port_80_is_taken() {
     let world = World::prepared(&[CertificateYaml::new("web")]);
     let other = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -96,7 +96,13 @@ pub(crate) async fn conclude(
 ) -> Result<ExitCode, CliError> {
     let mut style = Style::of(shell, now);
     let is_many = shell.output.talks_to_terminal() && reports.len() > MANY;
-    let is_shown = |report: &Report| !is_many || !report::is_idle(report);
+    // What a log would leave out, too.
+    let is_quiet =
+        shell.global.quiet > 0 && shell.output.talks_to_terminal() && !shell.output.talks_json();
+    let is_shown = |report: &Report| {
+        let is_one_of_many = is_many && report::is_idle(report);
+        !(is_one_of_many || is_quiet && report::is_well(report))
+    };
     let lines = reports.iter().filter(|report| report.error.is_none() && is_shown(report));
     style.names = report::width_of_names(lines);
     // A program gets an object for each certificate.
@@ -114,7 +120,8 @@ pub(crate) async fn conclude(
 /// On a terminal: the last line of a run over several certificates, of which so many were left out
 /// because of an error in their manifests.
 pub(crate) fn print_tally(shell: &mut Shell, reports: &[Report], invalid: usize) {
-    if !shell.output.talks_to_terminal() || shell.output.talks_json() {
+    let is_quiet = shell.global.quiet > 0;
+    if !shell.output.talks_to_terminal() || shell.output.talks_json() || is_quiet {
         return;
     }
     if let Some(text) = report::tally(reports, invalid, shell.begun.elapsed()) {

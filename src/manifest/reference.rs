@@ -60,6 +60,7 @@ fn check(loaded: &mut Loaded, owner: impl Fn(&Conflict) -> Option<(NamespacedNam
         }
     }
     let mut blocked = Vec::new();
+    let folders = first_of_folders(loaded);
     // A file of many Certificates is split into lines once, not for each of them.
     let mut texts: BTreeMap<usize, (Text<'_>, bool)> = BTreeMap::new();
     let flawed = loaded.flawed.iter().map(|certificate| (certificate, true));
@@ -80,7 +81,7 @@ fn check(loaded: &mut Loaded, owner: impl Fn(&Conflict) -> Option<(NamespacedNam
             (Text::new(path, content), may_be_secret(content))
         });
         let mut sink = Sink::new(text, places.document, *secret);
-        let check = Check { loaded, certificate, places, is_flawed };
+        let check = Check { loaded, certificate, places, folders: &folders, is_flawed };
         let is_served = check.all(&mut sink);
         sink.block(0, &Blocks::Object(id.clone()));
         if sink.errors() > 0 || !is_served {
@@ -303,6 +304,34 @@ pub fn explain_remembered(loaded: &mut Loaded, remembered: &BTreeMap<PathBuf, Na
     }
 }
 
+/// The first Certificate that writes to each folder of an output.
+fn first_of_folders(loaded: &Loaded) -> BTreeMap<PathBuf, NamespacedName> {
+    let defaults: Vec<&Issuer> =
+        loaded.issuers.iter().filter(|issuer| issuer.settings.output_dir.is_some()).collect();
+    let mut first = BTreeMap::new();
+    for certificate in &loaded.certificates {
+        let reference = &certificate.spec.issuer_ref;
+        let is_its = |issuer: &&&Issuer| {
+            let key = issuer.metadata.key();
+            let is_near =
+                key.namespace.is_empty() || key.namespace == certificate.metadata.namespace;
+            issuer.kind == reference.kind && key.name == reference.name && is_near
+        };
+        let issuer = defaults.iter().find(is_its).copied();
+        if let Some(folder) = output_of(certificate, issuer) {
+            first.entry(folder).or_insert_with(|| certificate.metadata.key());
+        }
+    }
+    first
+}
+
+/// The folder that a Certificate writes to, in one form for all spellings.
+fn output_of(certificate: &Certificate, issuer: Option<&Issuer>) -> Option<PathBuf> {
+    let default = || issuer?.settings.output_dir.as_ref();
+    let folder = certificate.settings.output_dir.as_ref().or_else(default)?;
+    Some(Path::new(folder).components().collect())
+}
+
 fn conflicts(
     loaded: &mut Loaded,
     found: &mut Vec<Diagnostic>,
@@ -372,6 +401,8 @@ struct Check<'l> {
     loaded: &'l Loaded,
     certificate: &'l Certificate,
     places: &'l Places,
+    /// The first Certificate that writes to each folder.
+    folders: &'l BTreeMap<PathBuf, NamespacedName>,
     /// Whether it is invalid by itself: what its errors leave out is no further error.
     is_flawed: bool,
 }
@@ -381,6 +412,7 @@ impl Check<'_> {
     fn all(&self, sink: &mut Sink<'_>) -> bool {
         let Some(issuer) = self.issuer(sink) else { return false };
         self.client_auth(issuer, sink);
+        self.output(issuer, sink);
         for (field, span) in &self.places.unusual {
             let message = "public ACME CAs do not certify these names";
             sink.add(Draft::warning("W0303", *span, field, message));
@@ -396,6 +428,20 @@ impl Check<'_> {
             self.solver(issuer, name, sink);
         }
         true
+    }
+
+    /// Warns of a folder that another Certificate writes to.
+    fn output(&self, issuer: &Issuer, sink: &mut Sink<'_>) {
+        let Some(folder) = output_of(self.certificate, Some(issuer)) else { return };
+        let key = self.certificate.metadata.key();
+        let Some(first) = self.folders.get(&folder).filter(|first| **first != key) else { return };
+        let folder = folder.display();
+        let message = format!(
+            "Certificates {first} and {key} have the same certctl.io/output-dir {folder}: each \
+             overwrites the files of the other"
+        );
+        let draft = Draft::warning("W0308", self.places.name, "metadata.annotations", message);
+        sink.add(draft.help(format!("give {key} a folder of its own")));
     }
 
     /// The issuer, when it is there and can be used.

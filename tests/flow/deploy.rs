@@ -197,6 +197,36 @@ fn a_file_in_the_place_of_a_link_of_an_output_is_moved_away_by_the_command_that_
     world.run(&["status", "web", "--exit-code"]).ends_in(0);
 }
 
+#[test]
+fn a_certificate_does_not_replace_that_of_another_one_in_a_folder() {
+    let world = World::start();
+    let into = |name: &str, folder: &str| {
+        let folder = world.path(folder).display().to_string();
+        CertificateYaml::new(name).annotation("certctl.io/output-dir", &folder)
+    };
+    world.prepare(&[into("shop", "out")]);
+    world.issue().ends_in(0);
+    let shop = read(&world, "out/tls.crt");
+    world.prepare(&[into("shop", "out"), into("api", "out/")]);
+    world.run(&["validate"]).ends_in(0).says("warning[W0308]: metadata.annotations: Certificates");
+    let another = "the certificate there is of another Certificate than default/api: shop.example";
+    let run = world.issue().ends_in(6).says(another);
+    assert_eq!(read(&world, "out/tls.crt"), shop);
+    // The folder of one that is not written there any more is given to the other by two commands.
+    world.prepare(&[into("shop", "elsewhere"), into("api", "out")]);
+    let live = world.path("out/..data").display().to_string();
+    assert!(run.stderr.contains(&format!("rm {live}, and certctl deploy default/api")), "{run:?}");
+    fs::remove_file(live).unwrap();
+    world.run(&["deploy"]).ends_in(0);
+    assert_eq!(read(&world, "elsewhere/tls.crt"), shop);
+    assert!(read(&world, "out/tls.crt") != shop);
+    // A Certificate may change all its names.
+    world
+        .prepare(&[into("shop", "elsewhere"), into("api", "out").for_names(&["new.example.test"])]);
+    world.issue().ends_in(0);
+    world.run(&["validate"]).ends_in(0);
+}
+
 /// `setfacl -d -m u:65534:r FOLDER`. `false` when the file system has no ACLs.
 #[cfg(target_os = "linux")]
 fn give_default_acl(folder: &Path) -> bool {

@@ -110,9 +110,10 @@ fn a_port_that_another_server_has_is_a_fact_and_the_ways_around_it() {
     let run = world.run(&["issue", "--http01-listen", &address]).ends_in(3);
     let run = run.says(&format!("the HTTP-01 listener cannot start: {address} is in use by "));
     run.says(
-        "  try       give the Certificate the annotation certctl.io/http01-webroot: /var/www/html, if a web \
-         server serves that folder\n            proxy /.well-known/acme-challenge/ to another port, which \
-         certctl.io/http01-listen names; both are in docs/src/how-to/port-80.md\n",
+        "  try       write certctl.io/http01-webroot: /var/www/html below metadata.annotations of the \
+         Certificate, if a web server serves that folder\n            proxy \
+         /.well-known/acme-challenge/ to another port, which certctl.io/http01-listen names; both \
+         are in the book, how-to/port-80.md (of a package: /usr/share/doc/certctl/docs/src)\n",
     );
 }
 

@@ -127,7 +127,7 @@ fn a_webroot_that_the_owner_may_not_write_into_is_said_when_the_manifest_is_made
     let line = format!("install -d -m 0755 -o {OWNER} -g {OWNER} {www}");
     missing
         .says(&format!("\n  try: {line}/.well-known/acme-challenge\n"))
-        .says(&format!("(user {OWNER} owns the state)"));
+        .says(&format!("(runs act as user {OWNER}, the owner of the state)"));
     fs::create_dir(www).unwrap();
     let denied = create("denied").says("Permission denied");
     in_a_shell(denied.stderr.lines().last().unwrap().trim_start().strip_prefix("try: ").unwrap());
@@ -147,7 +147,7 @@ fn an_output_that_the_owner_may_not_write_is_said_when_the_manifest_is_made() {
     };
     create("denied", &[])
         .says("warning: output: ")
-        .says(&format!("(user {OWNER} owns the state)"))
+        .says(&format!("(runs act as user {OWNER}, the owner of the state)"))
         .says("Permission denied");
     fs::create_dir(out).unwrap();
     chown(out, Some(OWNER), Some(OWNER)).unwrap();

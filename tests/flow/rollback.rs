@@ -241,7 +241,11 @@ fn it_goes_to_where_it_is_used_though_something_newer_is_there() {
     let set = format!("..revision-{newest}-0");
     std::os::unix::fs::symlink(set, out.join("..data")).unwrap();
     world.write("state/certificates/default/web/status.json", &record);
-    world.run(&["deploy", "web"]).ends_in(6).says("the certificate there is newer");
+    world
+        .run(&["deploy", "web"])
+        .ends_in(6)
+        .says("the certificate there is newer")
+        .says("certctl renew default/web");
     assert_eq!(fs::read(out.join("tls.crt")).unwrap(), newer);
     world.write("state/certificates/default/web/status.json", &knows_it);
     world.run(&["deploy", "web"]).ends_in(0);

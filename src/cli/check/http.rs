@@ -286,10 +286,11 @@ const WAYS_WITHOUT_PERMISSION: &[&str] = &[
 const WAYS_OF_SERVER: &[&str] = &[
     WAY_OF_WEBROOT,
     "proxy /.well-known/acme-challenge/ to another port, which certctl.io/http01-listen names; both \
-     are in docs/src/how-to/port-80.md",
+     are in the book, how-to/port-80.md (of a package: /usr/share/doc/certctl/docs/src)",
 ];
-const WAY_OF_WEBROOT: &str = "give the Certificate the annotation certctl.io/http01-webroot: \
-                              /var/www/html, if a web server serves that folder";
+const WAY_OF_WEBROOT: &str = "write certctl.io/http01-webroot: /var/www/html below \
+                              metadata.annotations of the Certificate, if a web server serves that \
+                              folder";
 const WAYS_OF_SOCKET: &[&str] = &[
     "systemctl start certctl.service, if certctl.socket has the port: it issues with that",
     "systemctl mask --now certctl.socket",

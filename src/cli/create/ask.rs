@@ -27,10 +27,9 @@ use crate::cli::message::{Level, Message};
 use crate::cli::output::escape;
 use crate::cli::run::on_one_thread;
 use crate::cli::shell::Shell;
-use crate::engine::install_example;
+use crate::engine::{examples, install_example, similar_hook};
 use crate::resource::{DnsName, Fix, Obstacle, Settings, lets_encrypt};
 use crate::solver::http01::check_webroot;
-use crate::trust::{can_be_made, quoted, sudo, sudo_on_own};
 use crate::workspace::check::{Port, PortError, WebServer};
 
 /// Asks, shows the manifests, and writes them after a yes.
@@ -346,13 +345,9 @@ fn output_dir(shell: &mut Shell) -> Result<Option<PathBuf>, CliError> {
     optional(shell, question, ABOUT_OUTPUT, |text| {
         let path = PathBuf::from(text);
         let parent = path.parent().filter(|_| path.is_absolute());
+        // One that cannot be made is a step of what comes next.
         match parent {
             None => Err("enter an absolute path".to_owned()),
-            Some(parent) if !parent.is_dir() => {
-                let sudo = if can_be_made(parent) { sudo_on_own() } else { sudo() };
-                let mkdir = format!("{sudo}mkdir -p {}", escape(&quoted(parent)));
-                Err(format!("its parent does not exist. In another terminal, type this:\n{mkdir}"))
-            }
             Some(_) => Ok(path),
         }
     })
@@ -375,9 +370,25 @@ fn reload(shell: &mut Shell, config: &Path) -> Result<Option<String>, CliError> 
         entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
     known.sort();
     let shown = if known.is_empty() { "none yet".to_owned() } else { known.join(", ") };
+    let examples = examples();
+    let shown = match examples.as_slice() {
+        [] => shown,
+        examples => format!("{shown}; the package has {}", examples.join(", ")),
+    };
     let question = format!("Program in hooks.d that reloads your server ({shown})");
+    let mut unknown = None;
     let answer = loop {
         let answer = optional(shell, &question, ABOUT_RELOAD, |text| Ok(text.to_owned()))?;
+        let is_there = |name: &String| known.contains(name) || examples.contains(name);
+        if let Some(name) = answer.as_ref().filter(|name| !is_there(name))
+            && unknown.as_ref() != Some(name)
+            && let Some(other) = similar_hook(&hooks.join(name))
+        {
+            let name = escape(name).into_owned();
+            say(shell, &format!("{name}: did you mean {other}? To use {name}, enter it again"));
+            unknown = answer;
+            continue;
+        }
         let refused = answer.as_deref().and_then(|text| RefusedProgram::of(text, config));
         let Some(RefusedProgram { why, line, name }) = refused else { break answer };
         say(

@@ -84,9 +84,14 @@ pub(super) fn certificate(
     let next = |shell: &Shell| NEXT.map(|verb| placed.next(verb, shell)).to_vec();
     let code = print(&placed, &text, next, shell)?;
     if let Some(warning) = known.lack(&issuer, &placed) {
-        let server = if issuer::is_known_ca(&issuer.name) { "" } else { " --server URL" };
-        let verb = format!(" create issuer {}{server}{}", issuer.name, placed.flag());
-        shell.output.print(&Message::advice(&warning, &folders::next(shell, &verb, None)));
+        let advice = if let Some(name) = known.similar(&issuer.name) {
+            format!("the same with --issuer {name}; or correct spec.issuerRef.name")
+        } else {
+            let server = if issuer::is_known_ca(&issuer.name) { "" } else { " --server URL" };
+            let verb = format!(" create issuer {}{server}{}", issuer.name, placed.flag());
+            folders::next(shell, &verb, None)
+        };
+        shell.output.print(&Message::advice(&warning, &advice));
     }
     let mut wildcards = args.names.iter().filter(|name| name.starts_with("*."));
     if known.names().contains(&issuer.name)
@@ -132,7 +137,10 @@ pub(super) fn obstacles(
     let output = loaded.certificates.iter().find_map(|one| of_output(&one.settings));
     let found = [("webroot", webroot), ("output", output)].into_iter();
     let found = found.filter_map(|(what, obstacle)| Some((what, obstacle?)));
-    let of_owner = shell.acts_as.as_ref().map(|owner| format!(" ({owner} owns the state)"));
+    let of_owner = shell
+        .acts_as
+        .as_ref()
+        .map(|owner| format!(" (runs act as {owner}, the owner of the state)"));
     let of_owner = of_owner.unwrap_or_default();
     let whole = found.map(|(what, Obstacle { fact, fix })| Obstacle {
         fact: format!("{what}: {}{of_owner}", escape(&fact)),

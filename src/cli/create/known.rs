@@ -8,7 +8,7 @@ use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::output::escape;
 use crate::cli::shell::Shell;
-use crate::manifest::{self, Source};
+use crate::manifest::{self, Source, nearest_by};
 use crate::resource::{ChallengeType, Identifier, IssuerKind, Solver, SolverKind, pick_solver};
 
 /// An Issuer, as a Certificate names it.
@@ -122,6 +122,13 @@ impl Known {
         let there =
             if self.0.is_empty() { String::new() } else { format!("; there are: {}", self.list()) };
         Some(format!("there is no Issuer {} in {}{there}", escape(&issuer.name), placed.config()))
+    }
+
+    /// The Issuer that a name may be a typing error of.
+    pub(super) fn similar(&self, name: &str) -> Option<String> {
+        let is_ours = ["letsencrypt", "letsencrypt-staging"].contains(&name);
+        let names = self.names();
+        if is_ours { None } else { nearest_by(name, names.into_iter(), String::as_str) }
     }
 
     fn list(&self) -> String {

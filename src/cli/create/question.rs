@@ -86,10 +86,7 @@ impl Question<'_> {
                     let typed = format!("{}: ", escape(&scalar(answer)));
                     let is_shown = answer.is_empty() || why.starts_with(&typed);
                     let typed = if is_shown { "" } else { &typed };
-                    // A command stands on lines of its own, which are not broken.
-                    let (why, command) = why.split_once('\n').unwrap_or((&why, ""));
-                    let command = if command.is_empty() { "" } else { &format!("  {command}\n") };
-                    refusal = wrapped(&format!("{typed}{why}")) + command;
+                    refusal = wrapped(&format!("{typed}{why}"));
                 }
             }
         }

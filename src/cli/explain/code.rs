@@ -158,6 +158,11 @@ pub const CODES: &[Code] = &[
         "renewBefore renews the certificate soon after it is issued",
         "choose a shorter time, or remove the field",
     ),
+    row(
+        "W0308",
+        "two Certificates write to one output folder, each over the files of the other",
+        "give each a certctl.io/output-dir of its own",
+    ),
     row("W0401", "the file has nothing that certctl reads", "remove it, or move it elsewhere"),
     row(
         "W0402",

@@ -90,6 +90,9 @@ fn unreadable(place: &str, why: &Unreadable, source: &Source) -> CliError {
                 "with its certificate: cat CERTIFICATE {file} | certctl inspect -"
             ))
         }
+        (_, Source::Name { name, is_secret: false }) => {
+            error.trying(format_args!("certctl status {}", name.name))
+        }
         (Unreadable::Offline, _) | (_, Source::Name { .. } | Source::File(_) | Source::Stdin) => {
             error
         }

@@ -1,5 +1,6 @@
 //! Effects of deployment: outputs, hooks, reloads.
 
+use std::cell::Cell;
 use std::fmt;
 use std::fs::File;
 use std::io::ErrorKind;
@@ -14,17 +15,20 @@ use super::error;
 use super::world::World;
 use crate::controller::{EffectError, Outcome};
 use crate::engine::gather::files_digest;
-use crate::engine::hooks::{HooksDir, install_example, similar};
+use crate::engine::hooks::{HooksDir, install_example, similar_hook};
 use crate::engine::inputs::digest_of;
+use crate::engine::links::decoded;
 use crate::engine::ports::{Alert, Clock, HookTurn, Store};
 use crate::engine::task::Task;
 use crate::pki;
 use crate::program::{INHERITED, Limits, Program, Run, Runner, end_group, is_running};
-use crate::resource::{Cause, DeployTarget, Fix, LeafFacts, NamespacedName, Obstacle, SecretFiles};
+use crate::resource::{
+    Cause, DeployTarget, Fix, LeafFacts, NamespacedName, Obstacle, SecretFiles, StoredPair,
+};
 use crate::store::{Output, OutputError};
 use crate::trust::{
     TrustError, can_be_made, can_be_searched, closed_above, command_for_own, group_name,
-    has_nothing_of_others, is_of_root, may_give_away, own_user, user_name,
+    has_nothing_of_others, is_of_root, may_give_away, own_user, quoted, sudo, user_name,
 };
 
 impl<C: Clock, S: Store> World<'_, C, S> {
@@ -43,7 +47,14 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let left = left.iter().filter(|later| later.step() >= target.step());
         check_targets(left, &self.options.hooks)?;
         match target {
-            DeployTarget::Output { .. } => write_output(target, revision, &files, replaces)?,
+            DeployTarget::Output { .. } => {
+                let sets = self.store.sets(&secret).await.map_err(|e| error::state(&e))?;
+                let sets: Vec<StoredPair> = sets.iter().map(decoded).collect();
+                let name = task.certificate.metadata.key();
+                let leaves = sets.iter().filter_map(|set| set.pair.as_ref().ok()?.leaf());
+                let own = Own { name, leaves: leaves.collect(), replaces };
+                write_output(target, revision, &files, &own)?;
+            }
             DeployTarget::Hook { name } => self.deploy_hook(task, name, revision, &files).await?,
             // Once for all certificates of the run: see `reload_program`.
             DeployTarget::Reload { .. } => {}
@@ -348,7 +359,7 @@ fn hook(hooks: &HooksDir, name: &str, by: Runner) -> Result<Program, Obstacle> {
         if Program::is_there(folder, PLACE, &[name]) == Ok(false) {
             let path = folder.join(name);
             let missing = Obstacle::new(format_args!("there is no hook {}", path.display()));
-            return match (install_example(&path), similar(&path)) {
+            return match (install_example(&path), similar_hook(&path)) {
                 (Some(line), _) => missing.command(line),
                 (None, Some(other)) => missing.advice(format!(
                     "did you mean `{other}`? If not, put an executable file there, or remove the \
@@ -474,17 +485,50 @@ fn group_id(name: &str) -> Result<u32, Obstacle> {
     }
 }
 
+/// What a folder may hold that an output replaces.
+struct Own<'a> {
+    /// The Certificate.
+    name: NamespacedName,
+    /// Of its pairs, as far as they are there.
+    leaves: Vec<&'a LeafFacts>,
+    /// The fingerprints of newer certificates that it may replace.
+    replaces: &'a [String],
+}
+
+impl Own<'_> {
+    /// Whether a certificate is another Certificate's: this one has none of its names, and never had it.
+    fn is_of_another(&self, ours: &LeafFacts, theirs: &LeafFacts) -> bool {
+        let is_known = self.leaves.iter().any(|leaf| leaf.fingerprint == theirs.fingerprint);
+        let has = |name: &String| {
+            let is_common = !name.is_empty() && ours.common_name == *name;
+            is_common || ours.dns_names.contains(name)
+        };
+        let is_shared = theirs.dns_names.iter().any(has)
+            || has(&theirs.common_name)
+            || theirs.ip_addresses.iter().any(|address| ours.ip_addresses.contains(address));
+        !is_known && !is_shared && !self.replaces.contains(&theirs.fingerprint)
+    }
+}
+
 fn write_output(
     target: &DeployTarget,
     revision: u32,
     files: &SecretFiles,
-    replaces: &[String],
+    own: &Own<'_>,
 ) -> Result<(), EffectError> {
     let Some(output) = output_of(target).map_err(error::local)? else { return Ok(()) };
     let ours = leaf_of(files)?;
+    let is_of_another = Cell::new(false);
     let may_replace = |there: &[u8]| match pki::leaf_facts(&String::from_utf8_lossy(there)) {
+        Ok(theirs) if own.is_of_another(&ours, &theirs) => {
+            is_of_another.set(true);
+            let names = theirs.dns_names.join(", ");
+            let name = &own.name;
+            Err(format!("the certificate there is of another Certificate than {name}: {names}"))
+        }
         Ok(theirs)
-            if theirs.not_before > ours.not_before && !replaces.contains(&theirs.fingerprint) =>
+            if theirs.not_before > ours.not_before
+                && !own.replaces.contains(&theirs.fingerprint) =>
         {
             Err(format!(
                 "the certificate there is newer: it is valid from {}, the one to be written from {}",
@@ -494,7 +538,27 @@ fn write_output(
         Ok(_) | Err(_) => Ok(()),
     };
     let written = output.write(revision, files, &may_replace);
-    written.map_err(|error| error::local(obstacle(&output, &error)))
+    written.map_err(|error| {
+        let found = obstacle(&output, &error);
+        error::local(match error {
+            OutputError::Newer { .. } if is_of_another.get() => {
+                let live = quoted(&output.folder.join("..data"));
+                found.advice(format!(
+                    "give each Certificate a certctl.io/output-dir of its own; if no other one writes \
+                     there any more: {}rm {live}, and certctl deploy {}",
+                    sudo(),
+                    own.name
+                ))
+            }
+            OutputError::Newer { .. } => found.certctl(format!("certctl renew {}", own.name)),
+            OutputError::Io { .. }
+            | OutputError::Foreign { .. }
+            | OutputError::Link { .. }
+            | OutputError::Trust(_)
+            | OutputError::DefaultAcl { .. }
+            | OutputError::AccessAcl { .. } => found,
+        })
+    })
 }
 
 fn leaf_of(files: &SecretFiles) -> Result<LeafFacts, EffectError> {
