@@ -377,9 +377,8 @@ pub(crate) fn is_idle(report: &Report) -> bool {
 
 /// Whether all went well: `-q` leaves it out.
 pub(crate) fn is_well(report: &Report) -> bool {
-    let is_done = matches!(report.ending, Ending::Issued | Ending::Unchanged | Ending::Rewritten);
     let is_left = report.details.unreplaced.is_some();
-    is_done && !is_left && report.error.is_none() && report.deploy_error.is_none()
+    report.ending.is_well() && !is_left && report.error.is_none() && report.deploy_error.is_none()
 }
 
 /// Reports a success or an interruption.

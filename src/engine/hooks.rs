@@ -61,16 +61,17 @@ fn install_from(examples: &Path, hook: &Path) -> Option<String> {
 /// The hook or example that a missing hook may be a typing error of.
 pub fn similar_hook(hook: &Path) -> Option<String> {
     let name = hook.file_name()?.to_str()?;
-    let names = [names_in(hook.parent()?), examples()].concat();
+    let names = [programs_in(hook.parent()?), examples()].concat();
     nearest_by(name, names.into_iter(), String::as_str)
 }
 
 /// The hooks that the packages have examples of, where they are installed.
 pub fn examples() -> Vec<String> {
-    names_in(Path::new(EXAMPLES))
+    programs_in(Path::new(EXAMPLES))
 }
 
-fn names_in(folder: &Path) -> Vec<String> {
+/// The names of what is in a folder of hooks, sorted.
+pub fn programs_in(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut names: Vec<String> =
         entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();

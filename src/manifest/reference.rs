@@ -304,6 +304,16 @@ pub fn explain_remembered(loaded: &mut Loaded, remembered: &BTreeMap<PathBuf, Na
     }
 }
 
+/// Namespace and name of the issuer that a Certificate refers to.
+fn issuer_key(certificate: &Certificate) -> NamespacedName {
+    let reference = &certificate.spec.issuer_ref;
+    let namespace = match reference.kind {
+        IssuerKind::Issuer => certificate.metadata.namespace.clone(),
+        IssuerKind::ClusterIssuer => String::new(),
+    };
+    NamespacedName { namespace, name: reference.name.clone() }
+}
+
 /// The first Certificate that writes to each folder of an output.
 fn first_of_folders(loaded: &Loaded) -> BTreeMap<PathBuf, NamespacedName> {
     let defaults: Vec<&Issuer> =
@@ -457,7 +467,7 @@ impl Check<'_> {
             sink.error("E0203", self.places.issuer_group, field, message);
             return None;
         }
-        let id = ObjectId { kind: reference.kind.to_string(), key: self.issuer_key() };
+        let id = ObjectId { kind: reference.kind.to_string(), key: issuer_key(self.certificate) };
         let field = "spec.issuerRef.name";
         if self.loaded.blocked.contains(&id) {
             let message = format!("{id} is invalid, see above");
@@ -496,15 +506,6 @@ impl Check<'_> {
             let is_near = one.namespace.is_empty() || one.namespace == *namespace;
             one.name == *name && (namespace.is_empty() || is_near)
         })
-    }
-
-    fn issuer_key(&self) -> NamespacedName {
-        let reference = &self.certificate.spec.issuer_ref;
-        let namespace = match reference.kind {
-            IssuerKind::Issuer => self.certificate.metadata.namespace.clone(),
-            IssuerKind::ClusterIssuer => String::new(),
-        };
-        NamespacedName { namespace, name: reference.name.clone() }
     }
 
     fn not_found(&self, id: &ObjectId, sink: &mut Sink<'_>) {

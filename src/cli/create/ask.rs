@@ -27,7 +27,7 @@ use crate::cli::message::{Level, Message};
 use crate::cli::output::escape;
 use crate::cli::run::on_one_thread;
 use crate::cli::shell::Shell;
-use crate::engine::{examples, install_example, similar_hook};
+use crate::engine::{examples, install_example, programs_in, similar_hook};
 use crate::resource::{DnsName, Fix, Obstacle, Settings, lets_encrypt};
 use crate::solver::http01::check_webroot;
 use crate::workspace::check::{Port, PortError, WebServer};
@@ -185,14 +185,13 @@ fn names(
                 return Err(of_several.unwrap_or_default() + &why);
             }
         }
-        if let By::Known(issuer) = by {
-            let mut wildcards = names.iter().filter(|name| name.starts_with("*."));
-            if let Some(name) = wildcards.find(|name| !known.validates_wildcard(issuer, name)) {
-                return Err(format!(
-                    "{name} needs a dns01 solver, and Issuer {issuer} has none for it: choose \
-                     another name, or certctl create issuer ISSUER-NAME … --dns01 PROVIDER"
-                ));
-            }
+        if let By::Known(issuer) = by
+            && let Some(name) = known.unvalidated(issuer, &names)
+        {
+            return Err(format!(
+                "{name} needs a dns01 solver, and Issuer {issuer} has none for it: choose \
+                 another name, or certctl create issuer ISSUER-NAME … --dns01 PROVIDER"
+            ));
         }
         let file = format!("certificate-{}.yaml", certificate::named_after(first));
         if config.join(&file).exists() {
@@ -344,12 +343,9 @@ fn output_dir(shell: &mut Shell) -> Result<Option<PathBuf>, CliError> {
         "Folder of your server for tls.crt and tls.key, beside the copy in certctl's state";
     optional(shell, question, ABOUT_OUTPUT, |text| {
         let path = PathBuf::from(text);
-        let parent = path.parent().filter(|_| path.is_absolute());
         // One that cannot be made is a step of what comes next.
-        match parent {
-            None => Err("enter an absolute path".to_owned()),
-            Some(_) => Ok(path),
-        }
+        let is_folder = path.is_absolute() && path.parent().is_some();
+        is_folder.then_some(path).ok_or_else(|| "enter an absolute path".to_owned())
     })
 }
 
@@ -365,10 +361,7 @@ fn output_group(shell: &mut Shell) -> Result<Option<String>, CliError> {
 /// The program that makes a server read the new files.
 fn reload(shell: &mut Shell, config: &Path) -> Result<Option<String>, CliError> {
     let hooks = config.join("hooks.d");
-    let entries = std::fs::read_dir(&hooks).into_iter().flatten().flatten();
-    let mut known: Vec<String> =
-        entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
-    known.sort();
+    let known = programs_in(&hooks);
     let shown = if known.is_empty() { "none yet".to_owned() } else { known.join(", ") };
     let examples = examples();
     let shown = match examples.as_slice() {

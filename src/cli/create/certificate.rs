@@ -93,9 +93,8 @@ pub(super) fn certificate(
         };
         shell.output.print(&Message::advice(&warning, &advice));
     }
-    let mut wildcards = args.names.iter().filter(|name| name.starts_with("*."));
     if known.names().contains(&issuer.name)
-        && let Some(name) = wildcards.find(|name| !known.validates_wildcard(&issuer.name, name))
+        && let Some(name) = known.unvalidated(&issuer.name, &args.names)
     {
         let warning = format!(
             "{} needs a dns01 solver, and Issuer {} has none for it",

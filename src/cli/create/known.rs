@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use super::issuer::is_known_ca;
 use super::print::Placed;
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
@@ -86,12 +87,18 @@ impl Known {
     }
 
     /// Whether an Issuer of this name can validate a wildcard, of a Certificate without labels.
-    pub(super) fn validates_wildcard(&self, name: &str, wildcard: &str) -> bool {
+    fn validates_wildcard(&self, name: &str, wildcard: &str) -> bool {
         let Some(Ok(domain)) = wildcard.strip_prefix("*.").map(str::parse) else { return false };
         let (identifier, labels) = (Identifier::Dns(domain), BTreeMap::new());
         let offered = &[ChallengeType::Dns01];
         let mut named = self.0.iter().filter(|one| one.name == name);
         named.any(|one| pick_solver(&one.solvers, &identifier, true, &labels, offered).is_some())
+    }
+
+    /// The first wildcard among these names that no Issuer of this name can validate.
+    pub(super) fn unvalidated<'a>(&self, issuer: &str, names: &'a [String]) -> Option<&'a String> {
+        let mut wildcards = names.iter().filter(|name| name.starts_with("*."));
+        wildcards.find(|name| !self.validates_wildcard(issuer, name))
     }
 
     /// Their names.
@@ -126,9 +133,8 @@ impl Known {
 
     /// The Issuer that a name may be a typing error of.
     pub(super) fn similar(&self, name: &str) -> Option<String> {
-        let is_ours = ["letsencrypt", "letsencrypt-staging"].contains(&name);
         let names = self.names();
-        if is_ours { None } else { nearest_by(name, names.into_iter(), String::as_str) }
+        if is_known_ca(name) { None } else { nearest_by(name, names.into_iter(), String::as_str) }
     }
 
     fn list(&self) -> String {

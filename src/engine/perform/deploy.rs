@@ -17,14 +17,11 @@ use crate::controller::{EffectError, Outcome};
 use crate::engine::gather::files_digest;
 use crate::engine::hooks::{HooksDir, install_example, similar_hook};
 use crate::engine::inputs::digest_of;
-use crate::engine::links::decoded;
 use crate::engine::ports::{Alert, Clock, HookTurn, Store};
 use crate::engine::task::Task;
 use crate::pki;
 use crate::program::{INHERITED, Limits, Program, Run, Runner, end_group, is_running};
-use crate::resource::{
-    Cause, DeployTarget, Fix, LeafFacts, NamespacedName, Obstacle, SecretFiles, StoredPair,
-};
+use crate::resource::{Cause, DeployTarget, Fix, LeafFacts, NamespacedName, Obstacle, SecretFiles};
 use crate::store::{Output, OutputError};
 use crate::trust::{
     TrustError, can_be_made, can_be_searched, closed_above, command_for_own, group_name,
@@ -48,8 +45,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         check_targets(left, &self.options.hooks)?;
         match target {
             DeployTarget::Output { .. } => {
-                let sets = self.store.sets(&secret).await.map_err(|e| error::state(&e))?;
-                let sets: Vec<StoredPair> = sets.iter().map(decoded).collect();
+                let sets = self.sets(&secret).await?;
                 let name = task.certificate.metadata.key();
                 let leaves = sets.iter().filter_map(|set| set.pair.as_ref().ok()?.leaf());
                 let own = Own { name, leaves: leaves.collect(), replaces };

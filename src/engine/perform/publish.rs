@@ -29,6 +29,14 @@ pub(super) struct Issued<'a> {
     pub(super) exempt: bool,
 }
 
+/// Whether a certificate cannot be live again, as the record and the banned keys say.
+fn spent<'a>(
+    record: Option<&'a CertificateRecord>,
+    banned: &'a BannedKeys,
+) -> impl Fn(&LeafFacts) -> bool + 'a {
+    move |leaf| record.is_some_and(|record| record.has_given_up(leaf, banned))
+}
+
 impl<C: Clock, S: Store> World<'_, C, S> {
     /// Publishes key, chain and metadata in one step.
     pub(super) async fn publish(
@@ -116,14 +124,11 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let LiveFiles { files, repair, .. } = live.map_err(|e| error::state(&e))?;
         let remedy = repair.map(|repair| repair.remedy);
         if let (Some(files), Some(Remedy::Publish { .. })) = (files, remedy) {
-            let sets = self.store.sets(&secret).await.map_err(|e| error::state(&e))?;
-            let sets: Vec<StoredPair> = sets.iter().map(decoded).collect();
+            let sets = self.sets(&secret).await?;
             let live = published_pair(&files);
             let fingerprint = live.leaf().map_or("", |leaf| leaf.fingerprint.as_str());
             let banned = self.banned_keys().await?;
-            let is_spent = |leaf: &LeafFacts| {
-                record.as_ref().is_some_and(|record| record.has_given_up(leaf, &banned))
-            };
+            let is_spent = spent(record.as_ref(), &banned);
             let retained = StoredPair::newest_of_another(&sets, fingerprint, is_spent);
             let done = self.store.publish(&secret, revision, &files, retained).await;
             done.map_err(|e| error::state(&e))?;
@@ -144,16 +149,22 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let chain = pki::Chain::from_pem(certificate).map_err(error::local)?;
         let files = self.secret_files(task, contents, &key, &chain)?;
         let secret = task.certificate.secret_key();
-        let sets = self.store.sets(&secret).await.map_err(|e| error::state(&e))?;
-        let sets: Vec<StoredPair> = sets.iter().map(decoded).collect();
+        let sets = self.sets(&secret).await?;
         let record = self.record(&task.certificate.metadata.key()).await?;
         let banned = self.banned_keys().await?;
-        let is_spent = |leaf: &LeafFacts| {
-            record.as_ref().is_some_and(|record| record.has_given_up(leaf, &banned))
-        };
+        let is_spent = spent(record.as_ref(), &banned);
         let last_good = StoredPair::last_good(&sets, &chain.leaf().fingerprint, is_spent);
         let done = self.store.publish(&secret, revision, &files, last_good).await;
         done.map(|()| chain.leaf().clone()).map_err(|e| error::state(&e))
+    }
+
+    /// The pairs that are there of a Secret.
+    pub(super) async fn sets(
+        &self,
+        secret: &NamespacedName,
+    ) -> Result<Vec<StoredPair>, EffectError> {
+        let sets = self.store.sets(secret).await.map_err(|e| error::state(&e))?;
+        Ok(sets.iter().map(decoded).collect())
     }
 
     async fn record(
