@@ -7,7 +7,7 @@ use clap::parser::ValueSource;
 
 use super::environment::{Directory, SYSTEM_CONFIG, SYSTEM_STATE, Source};
 use super::error::CliError;
-use super::hint::Hint;
+use super::hint::{Hint, Place};
 use super::message::Level;
 use super::output::escape;
 use super::setting;
@@ -99,9 +99,11 @@ impl Typed {
     pub(super) fn hint(&self, hint: Hint) -> Hint {
         match hint {
             Hint::Command(line) => Hint::Command(self.command(&line)),
-            hint @ (Hint::Again { .. } | Hint::Instead { .. } | Hint::Shell(_) | Hint::Text(_)) => {
-                hint
-            }
+            hint @ (Hint::Again { .. }
+            | Hint::Instead { .. }
+            | Hint::Value { .. }
+            | Hint::Shell(_)
+            | Hint::Text(_)) => hint,
         }
     }
 }
@@ -172,14 +174,14 @@ pub(super) fn with_the_line(error: CliError, shell: &Shell, words: &[OsString]) 
         let of_variables = flags_of(shell, |source| matches!(source, Source::Variable(_)));
         let line = [program(), retyped(words, None), of_variables].concat();
         let hint = hint.with_flags(&flags(shell)).again(&line);
-        hint.instead(|word, by| Typed::program() + &retyped(words, Some((word, by))))
+        hint.instead(|place, by| Typed::program() + &retyped(words, Some((place, by))))
     };
     CliError { hint: error.hint.map(again), ..error }
 }
 
 /// The hint of a line that could not be read, as a command that can be typed.
 pub(super) fn retyping(error: CliError, words: &[OsString]) -> CliError {
-    let line = |word: &str, by: &str| Typed::program() + &retyped(words, Some((word, by)));
+    let line = |place: Place<'_>, by: &str| Typed::program() + &retyped(words, Some((place, by)));
     CliError { hint: error.hint.map(|hint| hint.instead(line)), ..error }
 }
 
@@ -188,21 +190,31 @@ pub(super) fn as_user(user: &str, words: &[OsString]) -> String {
     format!("sudo -u {user} {}{}", program(), retyped(words, None))
 }
 
-/// The arguments as they are typed, perhaps with another word in the place of one; a blank before
+/// The arguments as they are typed, perhaps with another word or value in a place; a blank before
 /// each.
-fn retyped(words: &[OsString], instead: Option<(&str, &str)>) -> String {
+fn retyped(words: &[OsString], instead: Option<(Place<'_>, &str)>) -> String {
+    let mut before = None;
     let words = words.iter().skip(1).map(|one| {
         let one = one.to_string_lossy();
-        let by = instead.and_then(|(word, by)| {
-            let is_it = one == word || one.rsplit('/').next() == Some(word);
-            let value = || one.strip_prefix(word).filter(|rest| rest.starts_with('='));
-            if is_it {
-                Some(by.to_owned())
-            } else {
-                value().map(|_| typed(&one.replacen(word, by, 1)))
+        let by = instead.and_then(|(place, by)| match place {
+            Place::Word(word) => {
+                let is_it = one == word || one.rsplit('/').next() == Some(word);
+                let value = || one.strip_prefix(word).filter(|rest| rest.starts_with('='));
+                if is_it {
+                    Some(by.to_owned())
+                } else {
+                    value().map(|_| typed(&one.replacen(word, by, 1)))
+                }
+            }
+            Place::Value(flag) if before.as_deref() == Some(flag) => Some(typed(by)),
+            Place::Value(flag) => {
+                let value = one.strip_prefix(flag).filter(|rest| rest.starts_with('='));
+                value.map(|_| typed(&format!("{flag}={by}")))
             }
         });
-        [" ", &by.unwrap_or_else(|| typed(&one))].concat()
+        let word = by.unwrap_or_else(|| typed(&one));
+        before = Some(one.into_owned());
+        [" ", &word].concat()
     });
     words.collect()
 }
@@ -390,14 +402,30 @@ mod tests {
     #[test]
     fn a_word_that_was_meant_otherwise_is_typed_anew() {
         let words = ["certctl", "status", "default/wbe", "-f", "a b.yaml"].map(OsString::from);
-        assert_eq!(retyped(&words, Some(("wbe", "web"))), " status web -f 'a b.yaml'");
+        assert_eq!(retyped(&words, Some((Place::Word("wbe"), "web"))), " status web -f 'a b.yaml'");
         let words = ["certctl", "issue", "--tiemout=5m"].map(OsString::from);
-        assert_eq!(retyped(&words, Some(("--tiemout", "--timeout"))), " issue --timeout=5m");
+        assert_eq!(
+            retyped(&words, Some((Place::Word("--tiemout"), "--timeout"))),
+            " issue --timeout=5m"
+        );
         let hint = Hint::Instead { word: "web".into(), by: vec!["./web".into(), "a/web".into()] };
         let words = ["certctl", "issue", "web"].map(OsString::from);
-        let hint = hint.instead(|word, by| format!("certctl{}", retyped(&words, Some((word, by)))));
+        let hint =
+            hint.instead(|place, by| format!("certctl{}", retyped(&words, Some((place, by)))));
         let expected = "certctl issue ./web\ncertctl issue a/web";
         assert_eq!(hint, Hint::Text(expected.to_owned()));
+        for (line, expected) in [
+            (
+                "create ca --server ca --into /tmp/ca",
+                " create ca --server 'https://ca?a&b' --into /tmp/ca",
+            ),
+            ("create ca --server=ca", " create ca --server='https://ca?a&b'"),
+        ] {
+            let words: Vec<OsString> =
+                ["certctl"].into_iter().chain(line.split(' ')).map(OsString::from).collect();
+            let place = Place::Value("--server");
+            assert_eq!(retyped(&words, Some((place, "https://ca?a&b"))), expected);
+        }
     }
 
     #[test]

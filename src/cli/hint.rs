@@ -24,10 +24,20 @@ pub enum Hint {
     },
     /// What was typed, once more with each of these in the place of a word.
     Instead { word: String, by: Vec<String> },
+    /// What was typed, once more with each of these as the value of a flag.
+    Value { flag: String, by: Vec<String> },
     /// A command line of other programs; printed as it stands.
     Shell(String),
     /// A sentence, or several commands; printed as it stands.
     Text(String),
+}
+
+/// What of a line is typed anew.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Place<'a> {
+    Word(&'a str),
+    /// Of this flag, such as `--server`.
+    Value(&'a str),
 }
 
 impl Hint {
@@ -35,7 +45,7 @@ impl Hint {
     pub(super) fn command(&self) -> Option<&str> {
         match self {
             Self::Command(line) | Self::Shell(line) => Some(line),
-            Self::Again { .. } | Self::Instead { .. } | Self::Text(_) => None,
+            Self::Again { .. } | Self::Instead { .. } | Self::Value { .. } | Self::Text(_) => None,
         }
     }
 
@@ -43,19 +53,23 @@ impl Hint {
     pub(super) fn with_flags(self, flags: &TypedFlags) -> Self {
         match self {
             Self::Command(line) => Self::Command(flags.on(&line)),
-            hint @ (Self::Again { .. } | Self::Instead { .. } | Self::Shell(_) | Self::Text(_)) => {
-                hint
-            }
+            hint @ (Self::Again { .. }
+            | Self::Instead { .. }
+            | Self::Value { .. }
+            | Self::Shell(_)
+            | Self::Text(_)) => hint,
         }
     }
 
-    /// The same with a line for each word that may stand instead, as `line` makes it.
-    pub(super) fn instead(self, line: impl Fn(&str, &str) -> String) -> Self {
+    /// The same with a line for each word or value that may stand instead, as `line` makes it.
+    pub(super) fn instead(self, line: impl Fn(Place<'_>, &str) -> String) -> Self {
+        let lines = |place: Place<'_>, by: Vec<String>| {
+            let lines: Vec<String> = by.iter().map(|by| line(place, by)).collect();
+            Self::Text(lines.join("\n"))
+        };
         match self {
-            Self::Instead { word, by } => {
-                let lines: Vec<String> = by.iter().map(|by| line(&word, by)).collect();
-                Self::Text(lines.join("\n"))
-            }
+            Self::Instead { word, by } => lines(Place::Word(&word), by),
+            Self::Value { flag, by } => lines(Place::Value(&flag), by),
             hint @ (Self::Command(_) | Self::Again { .. } | Self::Shell(_) | Self::Text(_)) => hint,
         }
     }
@@ -64,9 +78,11 @@ impl Hint {
     pub(super) fn again(self, line: &str) -> Self {
         match self {
             Self::Again { by, note } => Self::Text([&by, line, &note].concat()),
-            hint @ (Self::Command(_) | Self::Instead { .. } | Self::Shell(_) | Self::Text(_)) => {
-                hint
-            }
+            hint @ (Self::Command(_)
+            | Self::Instead { .. }
+            | Self::Value { .. }
+            | Self::Shell(_)
+            | Self::Text(_)) => hint,
         }
     }
 }
@@ -86,7 +102,7 @@ impl fmt::Display for Hint {
         match self {
             Self::Command(text) | Self::Shell(text) | Self::Text(text) => f.write_str(text),
             Self::Again { by, note } => write!(f, "{by}certctl …{note}"),
-            Self::Instead { by, .. } => f.write_str(&by.join("\n")),
+            Self::Instead { by, .. } | Self::Value { by, .. } => f.write_str(&by.join("\n")),
         }
     }
 }

@@ -10,10 +10,11 @@ use super::account::lost_key;
 use super::check::ways_out;
 use super::count::count;
 use super::daily::Daily;
-use super::doctor::Use;
+use super::doctor::{self, Use};
 use super::error::{CliError, command_for_entry};
 use super::exit::{self, ExitCode};
-use super::folders;
+use super::folders::{self, Typed};
+use super::hint::Hint;
 use super::message::{Level, Message};
 use super::orphans;
 use super::output::{self, When};
@@ -459,7 +460,7 @@ pub(crate) async fn work_on(
     let mut code = conclude(shell, workspace.state(), &ended, has_errors, now).await?;
     print_tally(shell, &ended, loaded.blocked.iter().filter(|id| id.kind == "Certificate").count());
     if verb == "issue" {
-        note_standard_input(shell, request);
+        note_later_runs(shell, request, &ended);
     }
     let revoked = if owed {
         Box::pin(revocations::finish(shell, workspace, None, verb)).await?
@@ -485,19 +486,52 @@ pub(crate) async fn work_on(
     }
 }
 
-/// Says to a person where later runs look for a manifest that came from standard input.
-fn note_standard_input(shell: &mut Shell, request: &Request) {
+/// Says to a person what later runs need, and what starts them.
+fn note_later_runs(shell: &mut Shell, request: &Request, ended: &[Report]) {
     let is_read = request.sources.iter().any(|source| matches!(source, Source::Stdin(_)));
+    if is_read && !shell.is_scheduled() {
+        note_standard_input(shell);
+    } else if !is_read && shell.output.talks_to_terminal() && shell.global.quiet == 0 {
+        note_scheduler(shell, ended);
+    }
+}
+
+/// Says to a person where later runs look for a manifest that came from standard input.
+fn note_standard_input(shell: &mut Shell) {
     let config = shell.environment.config_dir(shell.global.config_dir.as_deref());
-    if let Ok(config) = config
-        && is_read
-        && !shell.is_scheduled()
-    {
+    if let Ok(config) = config {
         let text = format!(
             "the manifest from standard input is not kept: for renewals, put it into a file in {}",
             output::escape(&config.path.to_string_lossy())
         );
         shell.output.talk(Level::Info, &text);
+    }
+}
+
+/// Says to a person with a first certificate what renews it.
+fn note_scheduler(shell: &mut Shell, ended: &[Report]) {
+    let is_first = |end: &Report| end.ending == Ending::Issued && end.revision == Some(1);
+    if shell.wants_document() || !ended.iter().any(is_first) {
+        return;
+    }
+    let found = doctor::scheduler(shell);
+    let (fact, fix) = found.parts();
+    if !found.is_known() {
+        return;
+    }
+    let fact = output::escape(fact);
+    match fix {
+        None => shell.output.talk(Level::Info, &format!("renewed automatically by {fact}")),
+        Some(fix) => {
+            let hint = Typed::of(shell).hint(Hint::from(fix.clone())).to_string();
+            let so = if found.is_wrong() {
+                "renewal is not scheduled"
+            } else {
+                "nothing is known to renew it"
+            };
+            let fact = format!("{so}: {fact}");
+            shell.output.print(&Message::advice(&fact, &hint));
+        }
     }
 }
 

@@ -118,7 +118,17 @@ impl Found<'_> {
         if is_flag || by.iter().any(|verb| is_typo(&word, verb)) {
             by.retain(|verb| is_typo(&word, verb));
         }
-        (!by.is_empty()).then_some(Hint::Instead { word, by })
+        if by.is_empty() {
+            return None;
+        }
+        // Of a flag, its value.
+        let of_flag = || self.string(ContextKind::InvalidArg).filter(|arg| arg.starts_with("--"));
+        let flag = of_flag().filter(|_| of == ContextKind::InvalidValue);
+        let flag = flag.and_then(|arg| arg.split([' ', '=']).next().map(str::to_owned));
+        Some(flag.map_or_else(
+            || Hint::Instead { word, by: by.clone() },
+            |flag| Hint::Value { flag, by: by.clone() },
+        ))
     }
 
     fn string(&self, kind: ContextKind) -> Option<String> {

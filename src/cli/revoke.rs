@@ -5,6 +5,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use zeroize::Zeroizing;
 
 use super::error::CliError;
@@ -59,7 +60,8 @@ pub struct RevokeArgs {
     pub target: OsString,
     /// Why: unspecified, keyCompromise, affiliationChanged, superseded, cessationOfOperation, or
     /// another of RFC 5280 that the CA accepts.
-    #[arg(long, value_name = "REASON", default_value = "unspecified")]
+    #[arg(long, value_name = "REASON", default_value = "unspecified", value_parser = reason(), ignore_case = true,
+          hide_possible_values = true)]
     pub reason: RevocationReason,
     /// Revoke before the new certificate is issued; until then servers present a revoked one.
     #[arg(long)]
@@ -77,6 +79,12 @@ pub struct RevokeArgs {
     /// Do not ask for confirmation; certctl asks on a terminal only.
     #[arg(long)]
     pub yes: bool,
+}
+
+/// A reason of RFC 5280, in any case.
+fn reason() -> impl TypedValueParser<Value = RevocationReason> {
+    PossibleValuesParser::new(RevocationReason::ALL.map(RevocationReason::as_str))
+        .try_map(|word| word.parse::<RevocationReason>())
 }
 
 impl VerbArgs for RevokeArgs {

@@ -12,8 +12,8 @@ use jiff::Timestamp;
 use unicode_width::UnicodeWidthStr as _;
 
 use super::blocked::Blocked;
-use super::count::count;
-use super::environment::Source;
+use super::count::{count, names};
+use super::doctor::{self, Finding};
 use super::error::CliError;
 use super::exit::ExitCode;
 use super::folders;
@@ -25,7 +25,6 @@ use super::run::on_one_thread;
 use super::shell::Shell;
 use super::status::{BLOCKED, Remedy, Scene, Step, Upcoming, Verdict};
 use super::time;
-use super::timer::{Scheduler, enable_timer, line_of_cron, line_of_user};
 use super::wrap::{behind, wrap};
 use crate::engine::Task;
 use crate::engine::ports::StoreError;
@@ -68,10 +67,8 @@ struct Place {
     /// Who may not read what there is, and the command that lets this user.
     reader: String,
     way_in: String,
-    /// What runs certctl; `None` where these folders are not those of a scheduled run.
-    scheduler: Option<Scheduler>,
-    /// Whether they are those of a user's own runs.
-    is_of_user: bool,
+    /// What runs certctl, or why nothing does; `None` where that could not be checked.
+    scheduler: Option<Finding>,
     /// A folder of root's that was not read.
     unread: Option<&'static str>,
 }
@@ -80,8 +77,7 @@ impl Place {
     fn of(shell: &Shell, settings: &Settings) -> Self {
         let (environment, global) = (&shell.environment, &shell.global);
         let config = environment.config_dir(global.config_dir.as_deref()).ok();
-        let scheduler = config.as_ref().and_then(Scheduler::of_config);
-        let is_of_user = config.as_ref().is_some_and(|found| found.source == Source::User);
+        let scheduler = Some(doctor::scheduler(shell)).filter(Finding::is_known);
         let config = config.map(|found| found.path);
         let absent = |path: &Path| if is_gone(path) { " (missing)" } else { "" };
         let manifests = match (settings.files.len(), &config) {
@@ -101,7 +97,7 @@ impl Place {
             }
             None => ("This user".to_owned(), folders::as_root(shell, "")),
         };
-        Self { manifests, config, state, reader, way_in, scheduler, is_of_user, unread }
+        Self { manifests, config, state, reader, way_in, scheduler, unread }
     }
 
     /// The page of a user who may not read the state, or the manifests.
@@ -125,31 +121,21 @@ impl Place {
     }
 
     /// What is known of the scheduler.
-    fn scheduler(&self) -> Option<Line> {
-        let path = |path: &Path| escape(&path.to_string_lossy()).into_owned();
-        let line = |text: String| Line::new("scheduler", text);
-        Some(match self.scheduler.as_ref()? {
-            Scheduler::Enabled(found) => line(path(found)),
-            Scheduler::Disabled(found) => {
-                let text = format!("{} is not enabled", path(found));
-                line(text).and(enable_timer(self.is_of_user))
-            }
-            Scheduler::Idle(found) => {
-                let text = format!("{}, but systemd does not run here", path(found));
-                line(text).and(line_of_cron(self.is_of_user))
-            }
-            Scheduler::Unserved(found, obstacle) => {
-                let found = line(format!("{}, but {}", path(found), escape(&obstacle.fact)));
-                match &obstacle.fix {
-                    Some(fix) => found.and(escape(&fix.to_string()).into_owned()),
-                    None => found,
-                }
-            }
-            Scheduler::Absent if self.is_of_user => {
-                line("none found".to_owned()).and(line_of_user())
-            }
-            Scheduler::Absent => line("none found".to_owned()).and(OF_SYSTEMD.to_owned()),
+    fn scheduler(&self, scene: &Scene) -> Option<Line> {
+        let (fact, fix) = self.scheduler.as_ref()?.parts();
+        let line = Line::new("scheduler", escape(fact).into_owned());
+        let fix = fix.cloned().map(|fix| scene.typed.hint(Hint::from(fix)).to_string());
+        Some(match fix {
+            Some(fix) => line.and(escape(&fix).into_owned()),
+            None => line,
         })
+    }
+
+    /// The command after which something runs certctl, or that leads to it.
+    fn scheduling(&self, scene: &Scene) -> Option<String> {
+        let (_, fix) = self.scheduler.as_ref()?.parts();
+        let hint = scene.typed.hint(Hint::from(fix?.clone()));
+        Some(hint.command().map_or_else(|| scene.typed.command("certctl doctor"), str::to_owned))
     }
 }
 
@@ -345,8 +331,8 @@ impl Found {
     fn add_blocked(&mut self, scene: &Scene) {
         for Blocked { fact, fix, certificates } in std::mem::take(&mut self.blocked) {
             let Some(rank) = Wrong::Blocked.rank() else { continue };
-            let names: Vec<String> = certificates.iter().map(short).collect();
-            let (name, sentence) = (names_of(&names), escape(&fact).into_owned());
+            let of: Vec<String> = certificates.iter().map(short).collect();
+            let (name, sentence) = (names(&of), escape(&fact).into_owned());
             let hint = fix.map(|fix| scene.typed.hint(fix));
             let command = hint.as_ref().and_then(Hint::command).map(str::to_owned);
             let advice = hint.filter(|_| command.is_none()).map(|hint| hint.to_string());
@@ -386,7 +372,7 @@ impl Found {
         let mut rows =
             vec![Line::new("manifests", place.manifests.clone()), Line::new("last change", last)];
         rows.extend(self.next.as_ref().map(|next| Line::new("next", next.dated(scene))));
-        rows.extend(place.scheduler());
+        rows.extend(place.scheduler(scene));
         text += &lines(&rows, width);
         text += &self.wrong(scene, width);
         text + "\n" + &heading("Next:", scene) + &steps(&self.next_steps(place, scene), width)
@@ -434,14 +420,7 @@ impl Found {
                 steps.insert(0, of(&format!("status {}", worst.name), "show its details"));
             }
         } else if self.due == 0 {
-            let line = match (&place.scheduler, place.is_of_user) {
-                (None | Some(Scheduler::Enabled(_)), _) => None,
-                (Some(Scheduler::Unserved(..)), _) => Some("certctl doctor".to_owned()),
-                (Some(Scheduler::Absent), true) => Some(line_of_user()),
-                (Some(Scheduler::Absent), false) => Some(OF_SYSTEMD.to_owned()),
-                (Some(Scheduler::Disabled(_)), is_of_user) => Some(enable_timer(is_of_user)),
-                (Some(Scheduler::Idle(_)), is_of_user) => Some(line_of_cron(is_of_user)),
-            };
+            let line = place.scheduling(scene);
             steps.extend(line.map(|line| (line, "renew automatically")));
             steps.push(of("status", "one line for each certificate"));
         }
@@ -549,14 +528,6 @@ fn dated(at: Timestamp, scene: &Scene) -> String {
     time::dated(at, scene.now, Some(&scene.zone))
 }
 
-/// The first names, and how many more there are.
-fn names_of(all: &[String]) -> String {
-    let (shown, omitted) = all.split_at(all.len().min(MOST_SHOWN));
-    let omitted =
-        if omitted.is_empty() { String::new() } else { format!(" and {} more", omitted.len()) };
-    shown.join(", ") + &omitted
-}
-
 /// What is wrong, the worst first: what clients see, then what will be seen, then what only needs a
 /// decision.
 const WORST_FIRST: &[Wrong] = &[
@@ -581,7 +552,6 @@ const MAY_BE_BLOCKED: &[Verdict] =
 const MOST_SHOWN: usize = 3;
 /// The Issuer to begin with, as README does.
 const STAGING: &str = "letsencrypt-staging";
-const OF_SYSTEMD: &str = "certctl timer print --systemd";
 /// What stands before and between the columns of the commands.
 const GAPS: usize = 5;
 /// How many commands are.
@@ -617,7 +587,7 @@ mod tests {
         }
     }
 
-    fn place(scheduler: Option<Scheduler>) -> Place {
+    fn place(scheduler: Option<Finding>) -> Place {
         Place {
             manifests: "/etc/certctl".to_owned(),
             config: Some("/etc/certctl".into()),
@@ -625,7 +595,6 @@ mod tests {
             reader: "This user".to_owned(),
             way_in: "sudo certctl".to_owned(),
             scheduler,
-            is_of_user: false,
             unread: None,
         }
     }
@@ -716,7 +685,7 @@ mod tests {
     fn what_is_in_the_way_on_this_host_is_one_fault_of_all_that_it_stops() {
         let (mut found, scene) = (Found::default(), scene());
         let names = ["api", "mail", "shop", "web"];
-        let certificates = names.map(|name| NamespacedName::new("default", name)).to_vec();
+        let certificates = names.map(|name| NamespacedName::new("default", name)).into();
         let fix = Some(Hint::Shell("mkdir -p /srv/www".to_owned()));
         found.blocked =
             vec![Blocked { fact: "cannot open /srv/www".to_owned(), fix, certificates }];
@@ -736,36 +705,29 @@ mod tests {
         let next =
             Some(Next { at: scene.now, name: "a-long-name".to_owned(), step: Step::Issuance });
         let found = Found { ready: 1, last: Some(scene.now), next, faults, ..Found::default() };
-        let page = found.page(&place(Some(Scheduler::Absent)), &scene);
+        let page = found.page(&place(Some(absent())), &scene);
         assert!(page.lines().all(|line| line.chars().count() <= 40), "{page}");
         assert!(page.contains("\n    certctl timer print --systemd\n"), "{page}");
+    }
+
+    fn absent() -> Finding {
+        let obstacle = Obstacle::new("no timer runs certctl");
+        Finding::warning("scheduler", obstacle.command("certctl timer print --systemd"))
     }
 
     #[test]
     fn a_scheduler_that_is_missing_is_the_first_to_be_made() {
         let found = Found { ready: 1, ..Found::default() };
         let first = |scheduler| found.next_steps(&place(Some(scheduler)), &scene()).remove(0).0;
-        assert_eq!(first(Scheduler::Absent), "certctl timer print --systemd");
-        let of_user = Place { is_of_user: true, ..place(Some(Scheduler::Absent)) };
-        assert_eq!(found.next_steps(&of_user, &scene()).remove(0).0, line_of_user());
-        assert_eq!(first(Scheduler::Enabled("/etc/cron.d/certctl".into())), "certctl status");
-        let disabled = || Scheduler::Disabled("/t".into());
-        assert_eq!(first(disabled()), "systemctl enable --now certctl.timer");
-        let of_user = Place { is_of_user: true, ..place(Some(disabled())) };
-        let line = "systemctl --user enable --now certctl.timer";
-        assert_eq!(found.next_steps(&of_user, &scene()).remove(0).0, line);
-        let obstacle = Obstacle::new("no cron daemon is installed").advice("install one");
-        let unserved = || Scheduler::Unserved("/etc/cron.d/certctl".into(), obstacle.clone());
+        assert_eq!(first(absent()), "certctl timer print --systemd");
+        assert_eq!(first(Finding::well("scheduler", "/etc/cron.d/certctl")), "certctl status");
+        let page = found.page(&place(Some(absent())), &scene());
+        let line = "scheduler     no timer runs certctl: certctl timer print --systemd\n";
+        assert!(page.contains(line), "{page}");
+        let obstacle = Obstacle::new("/etc/cron.d/certctl: no cron daemon").advice("install one");
+        let unserved = || Finding::warning("scheduler", obstacle.clone());
         assert_eq!(first(unserved()), "certctl doctor");
         let page = found.page(&place(Some(unserved())), &scene());
-        let line =
-            "/etc/cron.d/certctl, but no cron daemon is installed:\n                install one";
-        assert!(page.contains(line), "{page}");
-        let idle = found.page(&place(Some(Scheduler::Idle("/t".into()))), &scene());
-        let cron =
-            "/t, but systemd does not run here:\n                certctl timer print --cron --dir";
-        assert!(idle.contains(cron), "{idle}");
-        let page = found.page(&place(Some(disabled())), &scene());
-        assert!(page.contains("/t is not enabled: systemctl enable --now certctl.timer"), "{page}");
+        assert!(page.contains("/etc/cron.d/certctl: no cron daemon: install one\n"), "{page}");
     }
 }

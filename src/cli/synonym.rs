@@ -17,7 +17,7 @@ use super::report::short;
 use super::timer::has_timer;
 use crate::manifest::{self, Source};
 use crate::resource::{DnsName, GoDuration};
-use crate::trust::quoted;
+use crate::trust::{quoted, sudo_on_own};
 
 /// Some words, and where they lead.
 struct Row {
@@ -67,7 +67,8 @@ pub(super) fn advice(
     let message = format!("there is no `{word}`: {}", on_host.sentence);
     let error = CliError::new(ExitCode::Usage, message);
     Some(if std::ptr::eq(on_host, row) {
-        error.trying(line.fill(row.command, config))
+        let has_issuer = line.into.as_deref().or(config).is_some_and(has_issuer);
+        error.trying(as_typed(&line.fill(row.command, config, has_issuer)))
     } else {
         // A command of systemd.
         error.hinted(on_host.command)
@@ -142,6 +143,27 @@ fn described(config: &Path, name: &str) -> Option<String> {
             || one.spec.dns_names.iter().any(|dns_name| dns_name.to_string() == name)
     })?;
     Some(short(&found.metadata.key()))
+}
+
+/// One command or several, each with sudo where that started this process.
+fn as_typed(commands: &str) -> String {
+    let typed: Vec<String> = commands
+        .split(" && ")
+        .map(|line| {
+            if line.starts_with("certctl ") {
+                [sudo_on_own(), line].concat()
+            } else {
+                line.to_owned()
+            }
+        })
+        .collect();
+    typed.join(" && ")
+}
+
+/// Whether a folder of manifests has an Issuer.
+fn has_issuer(config: &Path) -> bool {
+    let source = Source::Directory(config.to_owned());
+    !manifest::load(&[source], &manifest::Options::default()).issuers.is_empty()
 }
 
 fn row(word: &str) -> Option<&'static Row> {
@@ -222,6 +244,12 @@ struct Line {
     into: Option<PathBuf>,
     /// The folder of certbot's and acme.sh's `-w`.
     webroot: Option<PathBuf>,
+    /// The URL of the CA, or its name elsewhere.
+    ca: Option<String>,
+    /// The address for the CA's messages.
+    email: Option<String>,
+    /// Whether certificates for tests are asked for.
+    is_staging: bool,
     /// The web server of certbot's plugin.
     server: Option<&'static str>,
     /// The verb, where it is one of ours.
@@ -244,6 +272,7 @@ impl Line {
                 line.server = Some(server);
                 has_verb |= !text.starts_with('-');
             } else if text.starts_with('-') {
+                line.is_staging |= OF_STAGING.contains(&text);
                 match text.split_once('=') {
                     Some((flag, value)) => line.note(flag, value),
                     None => flag = Some(text).filter(|flag| takes_value(flag, &tree)),
@@ -278,12 +307,34 @@ impl Line {
             self.webroot.get_or_insert_with(|| PathBuf::from(value));
         } else if OF_INTERVALS.contains(&flag) {
             self.every = value.parse::<GoDuration>().ok().map(|_| value.to_owned());
+        } else if OF_CAS.contains(&flag) && is_plain(value) {
+            self.ca = Some(value.to_owned());
+        } else if OF_EMAIL.contains(&flag) && is_address(value) {
+            self.email = Some(value.to_owned());
         } else if OF_TARGETS.contains(&flag) && is_plain(value) {
             self.targets.push(value.to_owned());
         }
     }
 
-    fn fill(&self, command: &str, config: Option<&Path>) -> String {
+    /// The command that makes the Issuer, before the one that makes a Certificate.
+    fn new_issuer(&self) -> String {
+        let is_url = |ca: &&String| ca.contains("://");
+        let is_test = |ca: &String| ca.contains("staging") || ca.ends_with("_test");
+        let mut line = match self.ca.as_ref().filter(is_url) {
+            Some(url) if !is_test(url) => format!("certctl create issuer ca --server {url}"),
+            _ if self.is_staging || self.ca.as_ref().is_some_and(is_test) => {
+                "certctl create issuer letsencrypt-staging".to_owned()
+            }
+            _ => "certctl create issuer letsencrypt".to_owned(),
+        };
+        if self.names.iter().chain(&self.targets).any(|name| name.starts_with("*.")) {
+            line.push_str(" --dns01 PROVIDER");
+        }
+        line.extend(self.email.iter().map(|email| format!(" --email {email}")));
+        line + " --into {config} && "
+    }
+
+    fn fill(&self, command: &str, config: Option<&Path>, has_issuer: bool) -> String {
         let shell = |words: &[String]| {
             let quoted: Vec<String> = words.iter().map(|word| quoted(Path::new(word))).collect();
             quoted.join(" ")
@@ -310,12 +361,15 @@ impl Line {
         let is_placed = !command.starts_with("certctl create ") || command.contains(INTO);
         let into = self.into.as_deref().filter(|_| !is_placed);
         let into = into.map(|folder| format!(" {INTO} {}", quoted(folder))).unwrap_or_default();
+        let is_first = command.ends_with(AND_ISSUE) && !has_issuer;
+        let issuer = if is_first { self.new_issuer() } else { String::new() };
         // The hook of the server comes first, whose command `create` prints.
         let command = match self.server {
-            Some(_) => command.strip_suffix(" && certctl issue").unwrap_or(command),
+            Some(_) => command.strip_suffix(AND_ISSUE).unwrap_or(command),
             None => command,
         };
-        let filled = (command.to_owned() + &into)
+        let filled = [&issuer, command, &into]
+            .concat()
             .replace("{names}", &names)
             .replace("{hosts}", &hosts)
             .replace("{name}", name)
@@ -346,6 +400,11 @@ fn is_plain(word: &str) -> bool {
     !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "*._-/:".contains(c))
 }
 
+/// Whether a word can be shown as an address for mail.
+fn is_address(word: &str) -> bool {
+    word.contains('@') && is_plain(&word.replace(['@', '+'], "."))
+}
+
 /// Whether a word looks like a DNS name, and not like a file.
 fn is_dns_name(word: &str) -> bool {
     let is_file = [".yaml", ".yml", ".json", ".pem", ".crt"].iter().any(|end| word.ends_with(end));
@@ -354,6 +413,12 @@ fn is_dns_name(word: &str) -> bool {
 
 /// The flags of DNS names, here and elsewhere.
 const OF_NAMES: &[&str] = &["-d", "--domain", "--domains"];
+/// The flags of the CA elsewhere.
+const OF_CAS: &[&str] = &["--server", "-s"];
+/// Those of the address for its messages.
+const OF_EMAIL: &[&str] = &["-m", "--email", "--accountemail"];
+/// Those that ask for certificates for tests.
+const OF_STAGING: &[&str] = &["--staging", "--test-cert", "--test"];
 /// The flag of `create` for a folder.
 const INTO: &str = "--into";
 /// The flags of webroots elsewhere.
@@ -476,6 +541,8 @@ const STOP_TIMER: Row = Row {
     command: "systemctl disable --now certctl.timer",
 };
 
+/// What ends a command that issues at once.
+const AND_ISSUE: &str = " && certctl issue";
 /// See the module. A word stands in one row.
 const ROWS: &[Row] = &[
     Row {
@@ -797,7 +864,7 @@ mod tests {
         let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
         let refusal = Arguments::command().try_get_matches_from(&words).err()?;
         let refusal = without_destructive(refusal);
-        advice(&refusal, &words, Some(Path::new("/etc/certctl"))).map(|error| {
+        advice(&refusal, &words, Some(Path::new("/nowhere"))).map(|error| {
             assert_eq!(error.code, ExitCode::Usage, "{line}");
             error.hint.unwrap().to_string()
         })
@@ -862,49 +929,47 @@ mod tests {
     #[test]
     fn each_word_of_another_tool_leads_to_the_command_for_it() {
         let create = "certctl create certificate";
+        let first =
+            "certctl create issuer letsencrypt --into /nowhere && certctl create certificate";
         for (line, command) in [
             ("certctl init", "certctl create"),
-            ("certctl new", &*format!("{create} DNSNAME --into /etc/certctl")),
-            ("certctl add a.example", &*format!("{create} a.example --into /etc/certctl")),
+            ("certctl new", &*format!("{create} DNSNAME --into /nowhere")),
+            ("certctl add a.example", &*format!("{create} a.example --into /nowhere")),
             (
                 "certctl certonly --nginx -d a.example -d *.b.example,c.example",
                 &*format!(
-                    "{create} a.example '*.b.example' c.example --webroot /var/www/html --reload \
-                     nginx --into /etc/certctl"
+                    "certctl create issuer letsencrypt --dns01 PROVIDER --into /nowhere && {create} a.example '*.b.example' c.example --webroot /var/www/html --reload \
+                     nginx --into /nowhere"
                 ),
             ),
             (
                 "certctl obtain --domains=a.example",
-                &*format!("{create} a.example --into /etc/certctl && certctl issue"),
+                &*format!("{first} a.example --into /nowhere && certctl issue"),
             ),
-            ("certctl obtain x", &*format!("{create} x --into /etc/certctl && certctl issue")),
-            ("certctl obtain", &*format!("{create} DNSNAME --into /etc/certctl && certctl issue")),
+            ("certctl obtain x", &*format!("{first} x --into /nowhere && certctl issue")),
+            ("certctl obtain", &*format!("{first} DNSNAME --into /nowhere && certctl issue")),
             (
                 "certctl --issue -d a.example -w /var/www",
-                &*format!(
-                    "{create} a.example --webroot /var/www --into /etc/certctl && certctl issue"
-                ),
+                &*format!("{first} a.example --webroot /var/www --into /nowhere && certctl issue"),
             ),
             (
                 "certctl certonly --webroot -w /var/www -d a.example -d b.example",
                 &*format!(
-                    "{create} a.example b.example --webroot /var/www --into /etc/certctl && \
+                    "{first} a.example b.example --webroot /var/www --into /nowhere && \
                      certctl issue"
                 ),
             ),
             (
                 "certctl issue -d a.example",
-                &*format!("{create} a.example --into /etc/certctl && certctl issue"),
+                &*format!("{first} a.example --into /nowhere && certctl issue"),
             ),
             (
                 "certctl issue --domain a.example --webroot /var/www",
-                &*format!(
-                    "{create} a.example --webroot /var/www --into /etc/certctl && certctl issue"
-                ),
+                &*format!("{first} a.example --webroot /var/www --into /nowhere && certctl issue"),
             ),
             (
                 "certctl issue --domains $(id)",
-                &*format!("{create} DNSNAME --into /etc/certctl && certctl issue"),
+                &*format!("{first} DNSNAME --into /nowhere && certctl issue"),
             ),
             ("certctl delete web", "certctl forget web"),
             ("certctl delete certificate web", "certctl forget web"),
@@ -1033,6 +1098,29 @@ mod tests {
     }
 
     #[test]
+    fn what_was_said_of_the_ca_is_kept_for_the_first_issuer() {
+        let create = "certctl create certificate";
+        for (line, command) in [
+            (
+                "certctl --issue --staging -d a.example -m me@b.example",
+                &*format!(
+                    "certctl create issuer letsencrypt-staging --email me@b.example --into /nowhere \
+                     && {create} a.example --into /nowhere && certctl issue"
+                ),
+            ),
+            (
+                "certctl --issue --server https://ca.example/dir -d *.a.example",
+                &*format!(
+                    "certctl create issuer ca --server https://ca.example/dir --dns01 PROVIDER \
+                     --into /nowhere && {create} '*.a.example' --into /nowhere && certctl issue"
+                ),
+            ),
+        ] {
+            assert_eq!(suggested(line).as_deref(), Some(command), "{line}");
+        }
+    }
+
+    #[test]
     fn a_name_of_a_certificate_that_is_there_leads_to_its_verb() {
         let config = tempfile::tempdir().unwrap();
         let mut file = std::fs::File::create(config.path().join("web.yaml")).unwrap();
@@ -1053,9 +1141,14 @@ mod tests {
         ] {
             assert_eq!(advised(line), command, "{line}");
         }
-        assert!(
-            advised("certctl certonly -d b.example").starts_with("certctl create certificate b.")
-        );
+        let new = || advised("certctl certonly -d b.example");
+        assert!(new().starts_with("certctl create issuer letsencrypt --into "), "{}", new());
+        let mut file = std::fs::File::create(config.path().join("ca.yaml")).unwrap();
+        let text = "apiVersion: cert-manager.io/v1\nkind: Issuer\nmetadata: {name: ca}\nspec: {acme: \
+                    {server: https://ca.example/dir, privateKeySecretRef: {name: a}, solvers: \
+                    [{http01: {ingress: {}}}]}}\n";
+        std::io::Write::write_all(&mut file, text.as_bytes()).unwrap();
+        assert!(new().starts_with("certctl create certificate b."), "{}", new());
     }
 
     #[test]
@@ -1178,7 +1271,7 @@ mod tests {
     #[test]
     fn every_command_is_one_that_is_taken() {
         for row in ROWS.iter().chain(GROUPS) {
-            for command in Line::default().fill(row.command, None).split(" && ") {
+            for command in Line::default().fill(row.command, None, false).split(" && ") {
                 let command = command.replace("PROVIDER", "cloudflare");
                 let command = command.replace("URL", "https://ca.example/dir");
                 let taken = Arguments::command().try_get_matches_from(command.split(' '));

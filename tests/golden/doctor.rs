@@ -140,4 +140,4 @@ fn folders_that_cannot_be_read_are_findings() {
 }
 
 /// Nobody.
-const USER: u32 = 65_534;
+pub(crate) const USER: u32 = 65_534;

@@ -1,5 +1,10 @@
 //! `issue`, `renew`, `plan`, `deploy` and `rehearse`, when all goes well or nothing is due.
 
+use std::fs::{self, Permissions};
+use std::net::TcpListener;
+use std::os::unix::fs::{PermissionsExt as _, chown, fchown};
+
+use crate::doctor::USER;
 use crate::session::Session;
 use crate::support::{CertificateYaml, World};
 
@@ -18,6 +23,42 @@ fn a_first_certificate() {
     scene.run("certctl status");
     scene.run("certctl describe web");
     scene.run("certctl inspect web");
+    scene.end();
+}
+
+#[test]
+fn a_first_certificate_says_what_renews_it_and_the_table_what_would_stop_that() {
+    let mut scene = Session::new("issue-own");
+    let home = scene.world.path("home");
+    if rustix::process::geteuid().is_root() {
+        chown(&home, Some(USER), Some(USER)).unwrap();
+        // The kernel lets processes of one user alone share a port.
+        fchown(&scene.world.port.socket, Some(USER), Some(USER)).unwrap();
+    }
+    fs::set_permissions(scene.world.path(""), Permissions::from_mode(0o711)).unwrap();
+    let issuer = scene.issuer();
+    scene.world.write("home/.config/certctl/issuer.yaml", &issuer);
+    scene.world.write("home/.config/certctl/web.yaml", &CertificateYaml::new("web"));
+    let own = "env -u CERTCTL_CONFIG_DIR -u CERTCTL_STATE_DIR certctl";
+    scene.note("As a user without root, with folders of their own.").as_user(USER);
+    scene.on_terminal(&format!("{own} issue --progress never"));
+    let none = "Nothing more is said off a terminal, with -q, of a manifest that is not kept.";
+    scene.world.write("home/.config/certctl/api.yaml", &CertificateYaml::new("api"));
+    scene.note(none).run(&format!("{own} issue"));
+    scene.world.write("home/.config/certctl/mail.yaml", &CertificateYaml::new("mail"));
+    scene.on_terminal(&format!("{own} issue -q"));
+    scene.world.write("shop.yaml", &CertificateYaml::new("shop"));
+    scene.on_terminal(&format!("cat shop.yaml | {own} issue --progress never -"));
+    scene.run(&format!("{own} status web"));
+    let port = scene.world.port.number();
+    let taken = TcpListener::bind(("127.0.0.1", port)).unwrap();
+    if rustix::process::geteuid().is_root() {
+        // Else any certctl of root might be the one that has it.
+        fchown(&taken, Some(USER), Some(USER)).unwrap();
+    }
+    scene.note("Another program has the port now.");
+    scene.run(&format!("{own} status 2>&1 >/dev/null | sed 's/in use by [^;]*/in use/'"));
+    drop(taken);
     scene.end();
 }
 
@@ -123,12 +164,12 @@ fn files_that_are_gone_come_back_without_an_order() {
     scene.configured(&[("web", &certificate)]);
     scene.quietly("certctl issue");
     let key = scene.world.path("state/secrets/default/web-tls/..data/tls.key");
-    std::fs::remove_file(key).unwrap();
+    fs::remove_file(key).unwrap();
     scene.note("A private key is gone.").run("certctl status");
     scene.run("certctl status --exit-code");
     scene.run("certctl plan");
     scene.run("certctl issue");
-    std::fs::remove_file(out.join("tls.key")).unwrap();
+    fs::remove_file(out.join("tls.key")).unwrap();
     scene.note("So is a link in an output folder.").run("certctl status");
     scene.run("certctl plan");
     scene.run("certctl issue");
@@ -167,7 +208,7 @@ fn a_rehearsal_needs_nothing_and_leaves_nothing() {
     let wild = CertificateYaml::new("wild").for_names(&["*.example.test"]);
     scene.world.write("config/web.yaml", &wild);
     scene.note("A wildcard cannot be proven by HTTP-01.").run("certctl rehearse");
-    std::fs::remove_file(scene.world.path("config/web.yaml")).unwrap();
+    fs::remove_file(scene.world.path("config/web.yaml")).unwrap();
     scene.note("No Certificate at all.").run("certctl rehearse");
     scene.end();
 }

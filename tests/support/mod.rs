@@ -181,7 +181,7 @@ impl World {
 /// A port of 127.0.0.1 that is kept for this world alone: bound in the way certctl shares its own
 /// port, and never listened on, so that the listening process gets all connections.
 pub(crate) struct Port {
-    socket: Socket,
+    pub(crate) socket: Socket,
 }
 
 impl Port {

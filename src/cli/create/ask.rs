@@ -16,7 +16,7 @@ use super::ca::{By, STAGING, issuer_of};
 use super::certificate::{CreateCertificateArgs, RefusedProgram};
 use super::dns01::Dns01;
 use super::known::Known;
-use super::print::{NEXT, Placed, check, missing, shown, write};
+use super::print::{NEXT, Placed, check, meant_instead, missing, shown, write};
 use super::question::{BACK, NONE, answered, optional, optional_or, say};
 use super::{certificate, issuer};
 use crate::cli::check::WAYS_OF_WEBROOT;
@@ -36,8 +36,8 @@ use crate::workspace::check::{Port, PortError, WebServer};
 pub(super) fn ask(into: Option<&Path>, shell: &mut Shell) -> Result<ExitCode, CliError> {
     if !shell.output.can_ask() {
         let message = "create asks on a terminal only; elsewhere, name what to create";
-        let hint = "certctl create issuer letsencrypt-staging --email ADDRESS, then certctl create \
-                    certificate DNSNAME";
+        let hint = "certctl create issuer letsencrypt-staging --email ADDRESS\n\
+                    certctl create certificate DNSNAME";
         return Err(CliError::new(ExitCode::Usage, message).hinted(hint));
     }
     let config = match into {
@@ -106,6 +106,10 @@ fn finish(
     for (placed, text) in &files {
         let path = write(placed, text, shell)?;
         shell.output.talk(Level::Info, &format!("written to {path}"));
+    }
+    if let (Some(_), Some(name)) = (&args.webroot, args.names.first()) {
+        // Another folder than the server's looks as well from here.
+        steps.push(first_placed.next(&format!(" check http {name}"), shell));
     }
     steps.extend(NEXT.map(|verb| first_placed.next(verb, shell)));
     if let (By::New(args), Some((placed, _))) = (by, files.first())
@@ -195,7 +199,10 @@ fn names(
         }
         let file = format!("certificate-{}.yaml", certificate::named_after(first));
         if config.join(&file).exists() {
-            return Err(format!("{file} already exists; certctl does not overwrite it"));
+            return Err(format!(
+                "{file} already exists: edit that file; or, for a second certificate, certctl \
+                 create certificate DNSNAME --name NAME --into FOLDER"
+            ));
         }
         Ok(names)
     })
@@ -445,7 +452,14 @@ fn leads(name: &str, addresses: &[IpAddr]) -> String {
 fn folder(text: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(text);
     let is_there = path.is_absolute() && path.is_dir();
-    is_there.then_some(path).ok_or_else(|| "no such folder; enter an absolute path".to_owned())
+    let meant = || meant_instead(&path).filter(|_| path.is_absolute());
+    let refused = || match meant() {
+        Some(meant) => {
+            format!("no such folder, did you mean {}?", escape(&meant.to_string_lossy()))
+        }
+        None => "no such folder; enter an absolute path".to_owned(),
+    };
+    if is_there { Ok(path) } else { Err(refused()) }
 }
 
 // What the questions are about.
@@ -527,6 +541,9 @@ mod tests {
         for text in ["relative", ".", "/no/such/folder", ""] {
             assert_eq!(folder(text), refused, "{text}");
         }
+        let mistyped = format!("{path}x");
+        let meant = format!("no such folder, did you mean {path}?");
+        assert_eq!(folder(&mistyped), Err(meant));
         assert_eq!(question_of_webroot(true).1, Some("/var/www/html"));
         let (question, default) = question_of_webroot(false);
         assert!(question.contains("the right to write; back: ") && default.is_none(), "{question}");

@@ -15,6 +15,7 @@ use super::print::{Placed, check, print, scalar};
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::folders;
+use crate::cli::hint::Hint;
 use crate::cli::output::escape;
 use crate::cli::shell::Shell;
 use crate::resource::Issuer;
@@ -60,6 +61,13 @@ const MAX_BUNDLE_BYTES: u64 = 1 << 20;
 /// Prints or writes the manifest.
 pub(super) fn issuer(args: &CreateIssuerArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
     let placed = Placed::of("issuer", &args.name, args.into.as_deref(), shell)?;
+    if let Some(server) = args.server.as_ref().filter(|server| !server.contains("://")) {
+        let message =
+            format!("--server: the URL `{}` does not begin with https://", escape(server));
+        let flag = "--server".to_owned();
+        let instead = Hint::Value { flag, by: vec![format!("https://{server}")] };
+        return Err(CliError { hint: Some(instead), ..CliError::new(ExitCode::Usage, message) });
+    }
     let text = text(args, &placed)?;
     let verb = format!(" create certificate DNSNAME --issuer {}{}", args.name, placed.flag());
     print(&placed, &text, |shell| vec![folders::next(shell, &verb, None)], shell)

@@ -11,13 +11,14 @@ use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::folders;
 use crate::cli::global::Format;
+use crate::cli::hint::Hint;
 use crate::cli::message::Level;
 use crate::cli::output::escape;
 use crate::cli::owner;
 use crate::cli::shell::Shell;
 use crate::engine::install_example;
 use crate::engine::ports::StoreError;
-use crate::manifest::{self, Loaded, Source};
+use crate::manifest::{self, Loaded, Source, nearest_by};
 use crate::resource::{DeployTarget, Issuer, is_dns_subdomain};
 use crate::store::atomic;
 use crate::trust::{quoted, sudo_on_own};
@@ -208,12 +209,8 @@ pub(super) fn print(
     }
     let shown = write(placed, text, shell)?;
     let (missing, next) = (placed.missing(&loaded), next(shell));
-    let steps = if missing.is_empty() {
-        format!(" {}", next.join(", then "))
-    } else {
-        format!("\n  {}", [missing, next].concat().join("\n  "))
-    };
-    shell.output.talk(Level::Info, &format!("written to {shown}; next:{steps}"));
+    let steps = [missing, next].concat().join("\n  ");
+    shell.output.talk(Level::Info, &format!("written to {shown}; next:\n  {steps}"));
     Ok(ExitCode::Done)
 }
 
@@ -254,8 +251,26 @@ pub(super) fn write(placed: &Placed, text: &str, shell: &Shell) -> Result<String
 
 /// That the folder to write to is not there.
 pub(super) fn missing(folder: &Path) -> CliError {
-    let message = format!("{} does not exist", escape(&folder.to_string_lossy()));
-    CliError::new(ExitCode::Manifest, message).hinted(format_args!("mkdir -p {}", quoted(folder)))
+    let shown = escape(&folder.to_string_lossy()).into_owned();
+    let error = |text: &str| CliError::new(ExitCode::Manifest, format_args!("{shown}{text}"));
+    let Some(meant) = meant_instead(folder) else {
+        let line = format!("{}mkdir -p {}", sudo_on_own(), quoted(folder));
+        return error(" does not exist").hinted(line);
+    };
+    let by = vec![meant.to_string_lossy().into_owned()];
+    let hint = Some(Hint::Value { flag: "--into".to_owned(), by });
+    CliError { hint, ..error(" does not exist; one beside it has a similar name") }
+}
+
+/// The folder beside a missing one that was probably meant.
+pub(super) fn meant_instead(folder: &Path) -> Option<PathBuf> {
+    let (parent, name) = (folder.parent()?, folder.file_name()?.to_str()?);
+    let entries = std::fs::read_dir(parent).ok()?.flatten();
+    let folders = entries.filter(|entry| entry.path().is_dir());
+    let names: Vec<String> =
+        folders.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    let other = nearest_by(name, names.iter(), |name| name)?;
+    Some(parent.join(other))
 }
 
 fn unwritten(error: &StoreError, folder: &Path) -> CliError {

@@ -33,11 +33,11 @@ pub(in crate::cli) enum Verdict {
 }
 
 impl Finding {
-    pub(super) fn well(subject: &str, fact: impl fmt::Display) -> Self {
+    pub(in crate::cli) fn well(subject: &str, fact: impl fmt::Display) -> Self {
         Self::new(Verdict::Well, subject, Obstacle::new(fact))
     }
 
-    pub(super) fn warning(subject: &str, found: Obstacle) -> Self {
+    pub(in crate::cli) fn warning(subject: &str, found: Obstacle) -> Self {
         Self::new(Verdict::Warning, subject, found)
     }
 
@@ -45,7 +45,7 @@ impl Finding {
         Self::new(Verdict::Wrong, subject, found)
     }
 
-    pub(super) fn unknown(subject: &str, found: Obstacle) -> Self {
+    pub(in crate::cli) fn unknown(subject: &str, found: Obstacle) -> Self {
         Self::new(Verdict::Unknown, subject, found)
     }
 
@@ -59,32 +59,17 @@ impl Finding {
         (self.fact, self.remedy)
     }
 
+    /// The same, kept.
+    pub(in crate::cli) fn parts(&self) -> (&str, Option<&Fix>) {
+        (&self.fact, self.remedy.as_ref())
+    }
+
+    /// Whether it could be checked.
+    pub(in crate::cli) fn is_known(&self) -> bool {
+        self.verdict != Verdict::Unknown
+    }
+
     pub(in crate::cli) fn is_wrong(&self) -> bool {
         self.verdict == Verdict::Wrong
-    }
-}
-
-/// The first names, and how many more there are.
-pub(super) fn names(of: &[String]) -> String {
-    let shown: Vec<&str> = of.iter().take(MOST_NAMED).map(String::as_str).collect();
-    match of.len().saturating_sub(MOST_NAMED) {
-        0 => shown.join(", "),
-        others => format!("{} and {others} more", shown.join(", ")),
-    }
-}
-
-/// How many names are in a line.
-const MOST_NAMED: usize = 3;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn of_many_names_the_first_are_shown() {
-        let all: Vec<String> = ["a", "b", "c", "d", "e"].map(str::to_owned).to_vec();
-        for (number, text) in [(0, ""), (1, "a"), (3, "a, b, c"), (5, "a, b, c and 2 more")] {
-            assert_eq!(names(&all[..number]), text);
-        }
     }
 }

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::Path;
 
-use super::finding::{Finding, Verdict, names};
+use super::finding::{Finding, Verdict};
 use super::usage::Use;
 use crate::cli::check::{WAYS_OF_WEBROOT, ways_out};
+use crate::cli::count::names;
 use crate::cli::report::short;
 use crate::cli::shell::Shell;
 use crate::cli::timer::{SocketUnit, Units};

@@ -39,6 +39,7 @@ use crate::workspace::check::Known;
 use crate::workspace::view::CertificateView;
 pub(super) use finding::Finding;
 use schedule::Certificates;
+pub(super) use schedule::scheduler;
 pub(super) use usage::Use;
 
 /// Show what on this host would stop a run, with the command that fixes it.
@@ -122,7 +123,7 @@ async fn runs(
     is_closed: bool,
 ) -> Result<(Vec<Finding>, bool), CliError> {
     let Known { workspace, targets, .. } = known;
-    let scheduler = schedule::scheduler(shell);
+    let scheduler = scheduler(shell);
     if known.state().is_none() {
         return Ok((vec![scheduler], true));
     }
@@ -149,7 +150,7 @@ pub(super) fn of_host(shell: &Shell, loaded: &Loaded) -> Result<Vec<Finding>, Cl
     found.push(folder::state(shell));
     found.extend(need::alert_hook(&settings));
     found.extend(http01::http01(shell, &uses));
-    found.push(schedule::scheduler(shell));
+    found.push(scheduler(shell));
     Ok(found)
 }
 

@@ -3,8 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::finding::{Finding, names};
+use super::finding::Finding;
 use crate::cli::count::count;
+use crate::cli::count::names;
 use crate::cli::report::short;
 use crate::engine::check_alert_hook;
 use crate::engine::precondition::Need;

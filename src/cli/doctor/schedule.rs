@@ -3,15 +3,16 @@
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-use super::finding::{Finding, names};
+use super::finding::Finding;
+use crate::cli::count::names;
 use crate::cli::environment::{Directory, SYSTEM_STATE, Source};
 use crate::cli::report::short;
 use crate::cli::shell::Shell;
 use crate::cli::status::{Scene, Upcoming, Verdict};
 use crate::cli::time;
 use crate::cli::timer::{
-    CronDaemon, CronRun, Crontabs, Scheduler, TIMER, enable_timer, line_of_cron, masked_unit,
-    systemd_runs,
+    CronDaemon, Crontabs, KnownRun, Looping, TIMER, Timer, enable_timer, line_of_cron, masked_unit,
+    systemctl_of, systemd_runs,
 };
 use crate::cli::typed_flags::TypedFlags;
 use crate::resource::Obstacle;
@@ -20,19 +21,25 @@ use crate::workspace::Workspace;
 use crate::workspace::view::CertificateView;
 
 /// What starts the runs: the timer, or else a line of a crontab whose run has these folders.
-pub(super) fn scheduler(shell: &Shell) -> Finding {
+pub(in crate::cli) fn scheduler(shell: &Shell) -> Finding {
     let Shell { environment, global, .. } = shell;
     let config = environment.config_dir(global.config_dir.as_deref());
     let state = environment.state_dir(global.state_dir.as_deref());
     let (Ok(config), Ok(state)) = (config, state) else { return not_checked() };
     let is_of_user = config.source == Source::User;
-    let timer = Scheduler::timer_of(&config);
-    let is_of_units = matches!(timer, Some(Scheduler::Enabled(_) | Scheduler::Disabled(_)));
+    let owner = std::fs::metadata(&state.path).ok().map(|found| found.uid());
+    let folders = Folders { config: &config, state: &state, owner };
+    if let Some(found) = Looping::of_host().iter().find(|one| folders.missed_by(&one.run).is_none())
+    {
+        return by_loop(found);
+    }
+    let timer = Timer::of_config(&config);
+    let is_of_units = matches!(timer, Some(Timer::Enabled(_) | Timer::Disabled(_)));
     if let Some(unit) = masked_unit(Path::new("/")).filter(|_| is_of_units && !is_of_user) {
         return masked(unit);
     }
     let as_root = shell.acts_as.is_some();
-    if let Some(Scheduler::Enabled(path)) = &timer
+    if let Some(Timer::Enabled(path)) = &timer
         && !is_of_user
         && state.path != Path::new(SYSTEM_STATE)
     {
@@ -44,30 +51,26 @@ pub(super) fn scheduler(shell: &Shell) -> Finding {
         None => Now::Runs { next: None },
     };
     let is_root = environment.is_root();
-    if matches!(timer, Some(Scheduler::Enabled(_))) {
+    if matches!(timer, Some(Timer::Enabled(_))) {
         return scheduled(timer, is_of_user, now, is_root);
     }
     let crontabs = Crontabs::of_host(as_root);
-    let owner = std::fs::metadata(&state.path).ok().map(|found| found.uid());
-    let folders = Folders { config: &config, state: &state, owner };
     let judged = crontabs.runs.iter().map(|run| (run, folders.missed_by(run)));
-    let judged: Vec<(&CronRun, Option<String>)> = judged.collect();
+    let judged: Vec<(&KnownRun, Option<String>)> = judged.collect();
     if let Some((run, _)) = judged.iter().find(|(_, missed)| missed.is_none()) {
         return by_cron(run, CronDaemon::of_host());
     }
     let elsewhere = judged.into_iter().find_map(|(run, missed)| Some((run, missed?)));
     match (&timer, elsewhere) {
-        (Some(Scheduler::Absent | Scheduler::Idle(_)), Some((run, missed))) => {
+        (Some(Timer::Absent | Timer::Idle(_)), Some((run, missed))) => {
             not_these(run, &missed, is_of_user, is_root)
         }
-        (Some(Scheduler::Absent), None) => {
+        (Some(Timer::Absent), None) => {
             absent(line_of(is_of_user, systemd_runs()), is_root, crontabs.has_unread)
         }
-        (Some(Scheduler::Idle(_)), None)
-        | (
-            Some(Scheduler::Enabled(_) | Scheduler::Disabled(_) | Scheduler::Unserved(..)) | None,
-            _,
-        ) => scheduled(timer, is_of_user, now, is_root),
+        (Some(Timer::Idle(_)), None) | (Some(Timer::Enabled(_) | Timer::Disabled(_)) | None, _) => {
+            scheduled(timer, is_of_user, now, is_root)
+        }
     }
 }
 
@@ -81,7 +84,7 @@ struct Folders<'a> {
 
 impl Folders<'_> {
     /// Why a run of cron does nothing for these.
-    fn missed_by(&self, run: &CronRun) -> Option<String> {
+    fn missed_by(&self, run: &KnownRun) -> Option<String> {
         let Self { config, state, owner } = self;
         if !run.reads(&config.path) {
             let (theirs, ours) = (run.config.path.display(), config.path.display());
@@ -96,8 +99,13 @@ impl Folders<'_> {
     }
 }
 
+/// A process that does what a scheduler would start.
+fn by_loop(Looping { pid, run }: &Looping) -> Finding {
+    Finding::well("scheduler", format_args!("certctl run (pid {pid}), as {}", run.user))
+}
+
 /// A line of a crontab that has the right folders.
-fn by_cron(run: &CronRun, daemon: CronDaemon) -> Finding {
+fn by_cron(run: &KnownRun, daemon: CronDaemon) -> Finding {
     let line = format!("{}, as {}", run.file.display(), run.user);
     match daemon.obstacle() {
         None => Finding::well("scheduler", line),
@@ -108,10 +116,10 @@ fn by_cron(run: &CronRun, daemon: CronDaemon) -> Finding {
 }
 
 /// A line of a crontab with other folders, or without the right to these.
-fn not_these(run: &CronRun, missed: &str, is_of_user: bool, is_root: bool) -> Finding {
-    let CronRun { file, user, .. } = run;
+fn not_these(run: &KnownRun, missed: &str, is_of_user: bool, is_root: bool) -> Finding {
+    let KnownRun { file, user, .. } = run;
     let fact = format!("{} runs certctl as {user}: {missed}", file.display());
-    let obstacle = Obstacle::new(fact).command(line_of(is_of_user, systemd_runs()));
+    let obstacle = Obstacle::new(fact).certctl(line_of(is_of_user, systemd_runs()));
     if is_root {
         Finding::wrong("scheduler", obstacle)
     } else {
@@ -124,7 +132,7 @@ fn with_another_state(timer: &Path, state: &Path) -> Finding {
     let fact =
         format!("{} uses the state {SYSTEM_STATE}, not {}", timer.display(), state.display());
     let line = format!("certctl timer print --cron --state-dir {}", quoted(state));
-    Finding::wrong("scheduler", Obstacle::new(fact).command(line))
+    Finding::wrong("scheduler", Obstacle::new(fact).certctl(line))
 }
 
 fn not_checked() -> Finding {
@@ -136,6 +144,9 @@ fn not_checked() -> Finding {
 fn line_of(is_of_user: bool, has_systemd: bool) -> String {
     if has_systemd && !is_of_user {
         return "certctl timer print --systemd".to_owned();
+    }
+    if cfg!(target_os = "macos") && !is_of_user {
+        return "certctl timer print --launchd".to_owned();
     }
     line_of_cron(is_of_user)
 }
@@ -149,7 +160,7 @@ fn absent(line: String, is_root: bool, has_unread: bool) -> Finding {
     } else {
         "no timer runs certctl, and no crontab that this user can read"
     };
-    let obstacle = Obstacle::new(fact).command(line);
+    let obstacle = Obstacle::new(fact).certctl(line);
     if is_whole {
         Finding::wrong("scheduler", obstacle)
     } else {
@@ -168,13 +179,13 @@ enum Now {
 
 fn masked(unit: &str) -> Finding {
     let obstacle = Obstacle::new(format_args!("{unit} is masked: no scheduled run goes through"));
-    Finding::wrong("scheduler", obstacle.command(format!("systemctl unmask {unit}")))
+    Finding::wrong("scheduler", obstacle.command(format!("{} unmask {unit}", systemctl_of(false))))
 }
 
-fn scheduled(timer: Option<Scheduler>, is_of_user: bool, now: Now, is_root: bool) -> Finding {
-    let systemctl = if is_of_user { "systemctl --user" } else { "systemctl" };
+fn scheduled(timer: Option<Timer>, is_of_user: bool, now: Now, is_root: bool) -> Finding {
+    let systemctl = systemctl_of(is_of_user);
     match timer {
-        Some(Scheduler::Enabled(path)) => match now {
+        Some(Timer::Enabled(path)) => match now {
             Now::Stopped => {
                 let obstacle =
                     Obstacle::new(format_args!("{} is enabled, and stopped now", path.display()));
@@ -185,16 +196,12 @@ fn scheduled(timer: Option<Scheduler>, is_of_user: bool, now: Now, is_root: bool
             }
             Now::Runs { next: None } => Finding::well("scheduler", path.display()),
         },
-        Some(Scheduler::Disabled(path)) => {
+        Some(Timer::Disabled(path)) => {
             let obstacle = Obstacle::new(format_args!("{} is not enabled", path.display()));
             Finding::wrong("scheduler", obstacle.command(enable_timer(is_of_user)))
         }
-        Some(Scheduler::Idle(path)) => idle(&path, is_of_user, CronDaemon::of_host()),
-        Some(Scheduler::Unserved(path, Obstacle { fact, fix })) => {
-            let fact = format!("{}: {fact}", path.display());
-            Finding::wrong("scheduler", Obstacle { fact, fix })
-        }
-        Some(Scheduler::Absent) => absent(line_of(is_of_user, systemd_runs()), is_root, false),
+        Some(Timer::Idle(path)) => idle(&path, is_of_user, CronDaemon::of_host()),
+        Some(Timer::Absent) => absent(line_of(is_of_user, systemd_runs()), is_root, false),
         None => not_checked(),
     }
 }
@@ -205,7 +212,7 @@ fn idle(timer: &Path, is_of_user: bool, cron: CronDaemon) -> Finding {
     Finding::wrong(
         "scheduler",
         match cron.obstacle() {
-            None => Obstacle::new(fact).command(line_of_cron(is_of_user)),
+            None => Obstacle::new(fact).certctl(line_of_cron(is_of_user)),
             Some(found) => Obstacle { fact: format!("{fact}, and {}", found.fact), ..found },
         },
     )
@@ -324,15 +331,21 @@ mod tests {
         Folders, Now, absent, by_cron, idle, line_of, not_these, scheduled, with_another_state,
     };
     use crate::cli::environment::{Directory, Source};
-    use crate::cli::timer::{CronDaemon, CronRun, Scheduler, line_of_cron, line_of_user};
+    use crate::cli::timer::{CronDaemon, KnownRun, Timer, line_of_cron, line_of_user};
     use crate::resource::Fix;
+    use crate::trust::sudo_on_own;
+
+    /// Before a command for root.
+    fn sudo_of(is_of_user: bool) -> &'static str {
+        if is_of_user { "" } else { sudo_on_own() }
+    }
 
     #[test]
     fn a_scheduler_that_does_not_run_is_wrong_with_the_command_that_makes_it() {
-        let unit = || Scheduler::Disabled(PathBuf::from("/certctl.timer"));
+        let unit = || Timer::Disabled(PathBuf::from("/certctl.timer"));
         let enable = "systemctl enable --now certctl.timer";
         let of_user = "systemctl --user enable --now certctl.timer";
-        let enabled = || Some(Scheduler::Enabled("/certctl.timer".into()));
+        let enabled = || Some(Timer::Enabled("/certctl.timer".into()));
         let start = "systemctl start certctl.timer";
         let start_of_user = "systemctl --user start certctl.timer";
         let wrong = Verdict::Wrong;
@@ -346,7 +359,7 @@ mod tests {
         ] {
             let now = if is_stopped { Now::Stopped } else { Now::Runs { next: None } };
             let found = scheduled(timer, is_of_user, now, is_root);
-            let line = line.map(|line| Fix::Command(line.to_owned()));
+            let line = line.map(|line| Fix::Command([sudo_of(is_of_user), line].concat()));
             assert_eq!((found.verdict, found.remedy), (verdict, line), "{}", found.fact);
         }
         let next = Some("Tue 2026-11-24 03:12:33 UTC".to_owned());
@@ -368,7 +381,7 @@ mod tests {
             (true, false, false, true, Verdict::Warning, some, &of_this_user),
         ] {
             let found = absent(line_of(is_of_user, has_systemd), is_root, has_unread);
-            let remedy = Some(Fix::Command(line.clone()));
+            let remedy = Some(Fix::Certctl(line.clone()));
             assert_eq!((found.verdict, found.fact.as_str(), found.remedy), (verdict, fact, remedy));
         }
     }
@@ -382,7 +395,7 @@ mod tests {
         {
             let found = of(is_of_user, CronDaemon::Runs);
             assert_eq!((found.verdict, found.fact.as_str()), (Verdict::Wrong, alone));
-            assert_eq!(found.remedy, Some(Fix::Command(line.to_owned())));
+            assert_eq!(found.remedy, Some(Fix::Certctl(line.to_owned())));
         }
         let found = of(false, CronDaemon::Absent);
         assert_eq!(found.fact, format!("{alone}, and no cron daemon is installed"));
@@ -394,8 +407,8 @@ mod tests {
         Directory { path: path.into(), source }
     }
 
-    fn run(config: &str, state: &str, uid: u32) -> CronRun {
-        CronRun {
+    fn run(config: &str, state: &str, uid: u32) -> KnownRun {
+        KnownRun {
             file: PathBuf::from("/etc/cron.d/certctl"),
             user: "bob".to_owned(),
             uid,
@@ -408,12 +421,13 @@ mod tests {
     fn a_line_of_cron_counts_for_its_own_folders_and_with_the_right_to_the_state() {
         let config = directory("/no/config", Source::User);
         let state = directory("/no/state", Source::User);
-        let of =
-            |owner, run: &CronRun| Folders { config: &config, state: &state, owner }.missed_by(run);
+        let of = |owner, run: &KnownRun| {
+            Folders { config: &config, state: &state, owner }.missed_by(run)
+        };
         let ours = || run("/no/config", "/no/state", 1000);
         assert_eq!(of(None, &ours()), None);
         assert_eq!(of(Some(1000), &ours()), None);
-        assert_eq!(of(Some(1000), &CronRun { uid: 0, ..ours() }), None);
+        assert_eq!(of(Some(1000), &KnownRun { uid: 0, ..ours() }), None);
         let foreign = of(Some(999), &ours());
         assert_eq!(foreign.as_deref(), Some("/no/state belongs to another user"));
         let other = of(None, &run("/home/bob/c", "/no/state", 1000)).unwrap();
@@ -444,7 +458,7 @@ mod tests {
     fn a_timer_with_another_state_is_wrong() {
         let found = with_another_state(Path::new("/certctl.timer"), Path::new("/srv/s"));
         assert_eq!(found.fact, "/certctl.timer uses the state /var/lib/certctl, not /srv/s");
-        let line = Fix::Command("certctl timer print --cron --state-dir /srv/s".to_owned());
+        let line = Fix::Certctl("certctl timer print --cron --state-dir /srv/s".to_owned());
         assert_eq!((found.verdict, found.remedy), (Verdict::Wrong, Some(line)));
     }
 }

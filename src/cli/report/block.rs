@@ -134,7 +134,10 @@ impl Block {
             match hint {
                 Hint::Command(line) => shows.push(line.as_str()),
                 Hint::Shell(line) => does.push((line.clone(), true)),
-                hint @ (Hint::Again { .. } | Hint::Instead { .. } | Hint::Text(_)) => {
+                hint @ (Hint::Again { .. }
+                | Hint::Instead { .. }
+                | Hint::Value { .. }
+                | Hint::Text(_)) => {
                     does.push((hint.to_string(), false));
                 }
             }

@@ -2,6 +2,7 @@
 //! indentation, names of every kind, the last request when none is running, and always the next
 //! step and its time.
 
+use super::ahead::{Host, Note, notes};
 use super::issuance;
 use super::objects::REGISTERED;
 use super::page::{NONE, Page, deployment, no_leaf, secret_path};
@@ -10,21 +11,14 @@ use super::scene::Scene;
 use super::upcoming::Upcoming;
 use super::verdict::{Verdict, counted_before, failed_at, findings, no_issuer};
 use super::waiting::{owed, waiting_for};
-use crate::cli::blocked::Blocked;
 use crate::cli::output::{Paint, escape};
-use crate::cli::report::short;
 use crate::resource::{self, CertificateSpec, OtherName, Revocation};
 use crate::workspace::view::CertificateView;
 
 /// The whole page; `wide` shows the keys of challenges and every event.
-pub(super) fn detail(
-    view: &CertificateView,
-    blocked: &[Blocked],
-    wide: bool,
-    scene: &Scene,
-) -> String {
+pub(super) fn detail(view: &CertificateView, host: &Host, wide: bool, scene: &Scene) -> String {
     let mut page = Page::default();
-    head(&mut page, view, blocked, scene);
+    head(&mut page, view, host, scene);
     names(&mut page, view);
     issuance::events(&mut page, view, wide, scene.now);
     issuer(&mut page, view, scene.color);
@@ -56,7 +50,7 @@ pub(super) fn detail(
     page.text
 }
 
-fn head(page: &mut Page, view: &CertificateView, blocked: &[Blocked], scene: &Scene) {
+fn head(page: &mut Page, view: &CertificateView, host: &Host, scene: &Scene) {
     let verdict = Verdict::of(view, scene.now);
     let word = verdict.paint().on(verdict.word(), scene.color);
     let sentence = verdict.sentence(view, scene);
@@ -67,16 +61,11 @@ fn head(page: &mut Page, view: &CertificateView, blocked: &[Blocked], scene: &Sc
     }
     let upcoming = Upcoming::of(view, verdict, scene.now);
     page.line(0, "Next attempt", upcoming.sentence(view, scene));
-    if let Some(Revocation { serial, reason, requested_at, .. }) = view.owed_revocation() {
-        let since = scene.time(*requested_at);
-        page.line(0, "Revocation", format!("of serial {serial} ({reason}), pending since {since}"));
-        let cancel = format!("certctl revoke {} --cancel", short(&view.key));
-        page.line(1, "Try", format!("{}   (cancel it)", scene.typed.command(&cancel)));
-    }
-    for Blocked { fact, fix, .. } in blocked.iter().filter(|blocked| blocked.is_of(&view.key)) {
-        page.line(0, "Blocked by", escape(fact));
-        if let Some(fix) = fix.clone() {
-            page.line(1, "Try", scene.typed.hint(fix).to_string());
+    for Note { label, fact, remedy } in notes(view, upcoming, host, scene) {
+        page.line(0, label, fact);
+        if let Some((hint, what)) = remedy {
+            let what = if what.is_empty() { String::new() } else { format!("   ({what})") };
+            page.line(1, "Try", format!("{hint}{what}"));
         }
     }
     for Remedy { command, what } in Remedy::of(view, verdict, scene) {

@@ -4,6 +4,7 @@
 //! time, the zone and whether to colour come in a [`Scene`]. Foreign text is escaped wherever
 //! people read it, and left as it is in JSON and YAML.
 
+mod ahead;
 mod detail;
 mod issuance;
 mod lists;
@@ -24,7 +25,6 @@ pub(crate) mod verb;
 mod verdict;
 mod waiting;
 
-use super::blocked::Blocked;
 use super::document::{self, Listed, Object};
 use super::error::CliError;
 use super::exit::ExitCode;
@@ -35,6 +35,7 @@ use crate::manifest::nearest_by;
 use crate::resource::{Issuer, NamespacedName};
 use crate::workspace::target::NameTarget;
 use crate::workspace::view::{CertificateView, Damage, IssuerView};
+use ahead::Host;
 use lists::Documents;
 pub use noun::Noun;
 use objects::CertificateObject;
@@ -85,8 +86,8 @@ pub(crate) struct Listing<'s> {
     /// The first error of a state that cannot be read, and how many there are.
     pub(crate) damage: Option<(String, usize)>,
     pub(crate) is_empty: bool,
-    /// What on this host is in the way of those that are named.
-    pub(crate) blocked: Vec<Blocked>,
+    /// What this host has for those that are named.
+    pub(in crate::cli) host: Host,
 }
 
 enum Body {
@@ -114,8 +115,8 @@ impl<'s> Listing<'s> {
             (Format::Name, _) => Body::Names,
             (Format::Prometheus, _) => Body::Metrics(Exposition::new(scene.now)),
         };
-        let blocked = Vec::new();
-        Self { scene, body, needs_attention: false, damage: None, is_empty: true, blocked }
+        let host = Host::default();
+        Self { scene, body, needs_attention: false, damage: None, is_empty: true, host }
     }
 
     /// Whether it shows people a summary of each.
@@ -123,8 +124,13 @@ impl<'s> Listing<'s> {
         matches!(self.body, Body::Summaries)
     }
 
-    /// Whether it shows people what is in the way of each.
-    pub(crate) fn shows_obstacles(&self) -> bool {
+    /// Whether it shows people a line for each.
+    pub(crate) fn is_table(&self) -> bool {
+        matches!(self.body, Body::Table(_))
+    }
+
+    /// Whether it shows people what this host has for each.
+    pub(crate) fn shows_host(&self) -> bool {
         matches!(self.body, Body::Summaries | Body::Pages)
     }
 
@@ -140,10 +146,10 @@ impl<'s> Listing<'s> {
         let between = if is_first { "" } else { "\n" };
         match &mut self.body {
             Body::Summaries => {
-                return Ok(between.to_owned() + &summary::summary(view, &self.blocked, scene));
+                return Ok(between.to_owned() + &summary::summary(view, &self.host, scene));
             }
             Body::Pages => {
-                let page = detail::detail(view, &self.blocked, wide, scene);
+                let page = detail::detail(view, &self.host, wide, scene);
                 return Ok(between.to_owned() + &fitted(&page, scene.columns()));
             }
             Body::Table(table) => table.add(view, wide, scene),

@@ -3,29 +3,30 @@
 
 use unicode_width::UnicodeWidthStr as _;
 
+use super::ahead::{Host, Note, notes};
 use super::page::{NONE, deployment, no_leaf, secret_path};
 use super::remedy::Remedy;
 use super::scene::Scene;
 use super::upcoming::Upcoming;
 use super::verdict::{Verdict, counted_before, failed_at, findings, no_issuer, past, timed};
 use super::waiting::{owed, waiting_for};
-use crate::cli::blocked::Blocked;
 use crate::cli::count::count;
 use crate::cli::output::{Paint, escape};
 use crate::cli::report::{Findings, short};
 use crate::cli::wrap::behind;
-use crate::resource::{Event, Issuer, Reason, Revocation};
+use crate::resource::{Event, Issuer, Reason};
 use crate::workspace::view::CertificateView;
 
 /// The summary.
-pub(super) fn summary(view: &CertificateView, blocked: &[Blocked], scene: &Scene) -> String {
+pub(super) fn summary(view: &CertificateView, host: &Host, scene: &Scene) -> String {
     let mut lines = Lines::within(scene.columns());
     let verdict = Verdict::of(view, scene.now);
     let word = verdict.paint().on(verdict.word(), scene.color);
     let sentence = verdict.sentence(view, scene);
     lines.painted("Status", (verdict.word(), &word), &format!("{} - {sentence}", verdict.word()));
     let waits = waiting_for(view, verdict, scene.now);
-    let next = Upcoming::of(view, verdict, scene.now).sentence(view, scene);
+    let upcoming = Upcoming::of(view, verdict, scene.now);
+    let (next, notes) = (upcoming.sentence(view, scene), notes(view, upcoming, host, scene));
     if waits.as_slice() != [next.as_str()] {
         lines.some("Waiting for", &waits);
     }
@@ -33,25 +34,17 @@ pub(super) fn summary(view: &CertificateView, blocked: &[Blocked], scene: &Scene
     if let Some(overdue) = view.overdue {
         lines.add("Overdue", format!("since {}", scene.time(overdue.since)));
     }
-    if let Some(Revocation { serial, reason, requested_at, .. }) = view.owed_revocation() {
-        let since = scene.time(*requested_at);
-        lines.add("Revocation", format!("of serial {serial} ({reason}), pending since {since}"));
-        let cancel = format!("certctl revoke {} --cancel", short(&view.key));
-        lines.command("  Try", &scene.typed.command(&cancel), "cancel it");
-    }
-    let blocked: Vec<&Blocked> =
-        blocked.iter().filter(|blocked| blocked.is_of(&view.key)).collect();
-    for Blocked { fact, fix, .. } in &blocked {
-        lines.add("Blocked by", escape(fact));
-        let Some(hint) = fix.clone().map(|fix| scene.typed.hint(fix)) else { continue };
+    for Note { label, fact, remedy } in &notes {
+        lines.add(label, fact);
+        let Some((hint, what)) = remedy else { continue };
         match hint.command() {
-            Some(line) => lines.command("  Try", line, ""),
+            Some(line) => lines.command("  Try", line, what),
             None => lines.add("  Try", hint.to_string()),
         }
     }
     let found = findings(view, scene);
     if let Some(found) = &found {
-        let past = past(view, !blocked.is_empty());
+        let past = past(view, host.blocks(&view.key));
         failure(&mut lines, found, past, (&sentence, &failed_at(view, scene)), scene);
     }
     if let Some(before) = counted_before(view, scene) {

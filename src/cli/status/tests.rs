@@ -10,11 +10,13 @@ use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::cli::blocked::Blocked;
+use crate::cli::doctor::Finding;
 use crate::controller::alert;
 use crate::resource::{
     AuthorizationState, Cause, ChallengeState, DeployTarget, Deployment, Doing, EndedChallenge,
-    FailedOrder, Failure, FailureClass, OrderPhase, Phase, Problem, ReasonSource, Revocation,
-    RevocationReason, Rollback,
+    FailedOrder, Failure, FailureClass, Obstacle, OrderPhase, Phase, Problem, ReasonSource,
+    Revocation, RevocationReason, Rollback,
 };
 use crate::workspace::view::{DamageCourse, Mistake};
 
@@ -85,7 +87,7 @@ fn a_revoked_certificate_is_due_now_or_never() {
         assert_eq!(cells[1], "REVOKED", "{table}");
         assert_eq!((cells[4], cells[6]), (renews, "revoked 1h12m ago"), "{table}");
     }
-    let page = detail::detail(&revoked_for_good(), &[], false, &scene(Format::Text));
+    let page = detail::detail(&revoked_for_good(), &Host::default(), false, &scene(Format::Text));
     let head: Vec<&str> = page.lines().take(3).collect();
     assert!(
         head[0].ends_with("keyCompromise; its manifest is gone, and nothing replaces it"),
@@ -101,7 +103,7 @@ fn a_pending_revocation_is_in_the_table_and_in_the_summary() {
     let scene = scene(Format::Text);
     let table = certificates(from_ref(&view), Extent::Line, &scene).unwrap();
     assert!(table.lines().nth(1).unwrap().ends_with("; revocation pending"), "{table}");
-    let page = summary::summary(&view, &[], &scene);
+    let page = summary::summary(&view, &Host::default(), &scene);
     let line = page.lines().find(|line| line.starts_with("Revocation:")).unwrap();
     let expected = "Revocation:   of serial 04d2 (keyCompromise), pending since ";
     assert!(line.starts_with(expected), "{line}");
@@ -110,17 +112,42 @@ fn a_pending_revocation_is_in_the_table_and_in_the_summary() {
 }
 
 #[test]
+fn both_pages_say_what_starts_the_next_attempt_where_there_is_one() {
+    let scene = scene(Format::Text);
+    let obstacle = Obstacle::new("no timer runs certctl").command("certctl timer print");
+    let missing = || Finding::warning("scheduler", obstacle.clone());
+    let shown = |view: &CertificateView, scheduler| {
+        let host = Host { scheduler: Some(scheduler), ..Host::default() };
+        let pages =
+            [summary::summary(view, &host, &scene), detail::detail(view, &host, false, &scene)];
+        pages.map(|page| {
+            let lines = page.lines().skip_while(|line| !line.starts_with("Scheduler:")).take(2);
+            let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+            lines.map(words).take_while(|line| line.contains("imer")).collect::<Vec<_>>().join("|")
+        })
+    };
+    let well = || Finding::well("scheduler", "/etc/certctl.timer");
+    assert_eq!(shown(&ready(), well()), ["Scheduler: /etc/certctl.timer"; 2]);
+    let expected = "Scheduler: no timer runs certctl|Try: certctl timer print";
+    assert_eq!(shown(&ready(), missing()), [expected; 2]);
+    let unknown = Finding::unknown("scheduler", obstacle.clone());
+    assert_eq!(shown(&ready(), unknown), [""; 2]);
+    assert_eq!(shown(&revoked_for_good(), missing()), [""; 2]);
+}
+
+#[test]
 fn a_failure_beside_an_obstacle_is_not_said_to_be_over() {
     let mut view = failed();
     view.is_withdrawn = true;
     let scene = scene(Format::Text);
     let fact = "cannot open /srv/www".to_owned();
-    let blocked = Blocked { fact, fix: None, certificates: vec![view.key.clone()] };
-    let is_over = |blocked: &[Blocked]| {
-        let page = summary::summary(&view, blocked, &scene);
+    let blocked = Blocked { fact, fix: None, certificates: [view.key.clone()].into() };
+    let is_over = |blocked: Vec<Blocked>| {
+        let host = Host { blocked, ..Host::default() };
+        let page = summary::summary(&view, &host, &scene);
         page.split_whitespace().collect::<Vec<_>>().join(" ").contains("; this no longer holds")
     };
-    assert_eq!([is_over(&[]), is_over(&[blocked])], [true, false]);
+    assert_eq!([is_over(Vec::new()), is_over(vec![blocked])], [true, false]);
 }
 
 /// The status of requests, orders or challenges, all or those named.

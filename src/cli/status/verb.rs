@@ -5,10 +5,12 @@ use std::path::Path;
 
 use clap::Args;
 
+use super::ahead::Host;
 use super::scene::Scene;
 use super::{Exposition, Extent, LastRun, Listing, Noun, ObjectListing, issuers};
-use crate::cli::blocked::Blocked;
+use crate::cli::blocked::{self, Blocked};
 use crate::cli::count::count;
+use crate::cli::doctor;
 use crate::cli::environment::Source;
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
@@ -36,7 +38,8 @@ use crate::workspace::{Depth, Request, Scope, Targets, Workspace};
 /// -o wide adds columns, -o yaml prints cert-manager's own kinds, --exit-code exits with 8 unless
 /// all are READY or RENEWING. OVERDUE: more than a tenth of the time between renewalTime and
 /// notAfter has gone without a renewal, whatever the reason. WAITING: an order waits, and no
-/// process works on it. INVALID: the manifest has an error. STATE DAMAGED: exit code 7.
+/// process works on it. INVALID: the manifest has an error. STATE DAMAGED: exit code 7. ARI in the
+/// column RENEWS: the CA suggested that time (RFC 9773).
 #[derive(Debug, Args)]
 #[command(aliases = ["get", "list", "ls", "show", "certificates"])]
 pub struct StatusArgs {
@@ -171,9 +174,13 @@ async fn of_certificates(
     let mut listing = Listing::new(extent, scene);
     let is_named = |task: &&Task| chosen.contains(&task.certificate.metadata.key());
     let tasks: Vec<&Task> = targets.tasks.iter().filter(is_named).collect();
-    let is_summary = listing.is_summary();
-    if listing.shows_obstacles() {
-        listing.blocked = Blocked::all(shell, workspace, targets, &tasks).await?;
+    let (is_summary, is_table) = (listing.is_summary(), listing.is_table());
+    if listing.shows_host() {
+        let blocked = Blocked::all(shell, workspace, targets, &tasks).await?;
+        // The scheduled runs do not read a file that was named here.
+        let is_named = !shell.global.filename.is_empty();
+        let scheduler = (!is_named).then(|| doctor::scheduler(shell));
+        listing.host = Host { blocked, scheduler };
     }
     let mut text = String::new();
     let selected: Vec<Option<&NamespacedName>> =
@@ -200,11 +207,15 @@ async fn of_certificates(
     if let Some(error) = damage.map(unreadable).or_else(|| unread(shell, is_empty)) {
         return Err(error);
     }
-    // Of all certificates, the start page, `plan` and `doctor` say what this machine lacks; a summary
-    // has it.
     if !is_summary {
         for unmet in workspace.unmet(&targets.loaded, &targets.secrets, &tasks).await? {
             shell.output.finding(&unmet.as_warning("W0402"));
+        }
+    }
+    if is_table && shell.global.quiet == 0 {
+        let tasks: Vec<&Task> = targets.tasks.iter().collect();
+        for warning in blocked::below_table(shell, &tasks, &scene.typed) {
+            shell.output.print(&warning);
         }
     }
     // A table that a filter or a wrong folder empties must not look healthy.

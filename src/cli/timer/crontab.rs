@@ -14,10 +14,10 @@ use std::process::{Command, Stdio};
 
 use crate::cli::environment::{Directory, Environment, Source};
 
-/// A run that cron starts.
+/// A run that something starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct CronRun {
-    /// The crontab, or the script.
+pub(crate) struct KnownRun {
+    /// The crontab, or the script; of one that goes on, its program.
     pub(crate) file: PathBuf,
     pub(crate) user: String,
     /// The number of the user.
@@ -26,7 +26,7 @@ pub(crate) struct CronRun {
     pub(crate) state: Directory,
 }
 
-impl CronRun {
+impl KnownRun {
     /// Whether it reads the manifests of this folder.
     pub(crate) fn reads(&self, config: &Path) -> bool {
         is_same(&self.config.path, config)
@@ -47,7 +47,7 @@ fn is_same(one: &Path, other: &Path) -> bool {
 
 /// A user that a line may name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct User {
+pub(super) struct User {
     name: String,
     uid: u32,
     home: PathBuf,
@@ -56,6 +56,11 @@ struct User {
 impl User {
     fn of_host(name: &str) -> Option<Self> {
         nix::unistd::User::from_name(name).ok().flatten().map(Self::from)
+    }
+
+    pub(super) fn of_number(uid: u32) -> Option<Self> {
+        let user = nix::unistd::User::from_uid(nix::unistd::Uid::from_raw(uid));
+        user.ok().flatten().map(Self::from)
     }
 
     fn own() -> Option<Self> {
@@ -73,7 +78,7 @@ impl From<nix::unistd::User> for User {
 /// The runs that the crontabs of a host have.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Crontabs {
-    pub(crate) runs: Vec<CronRun>,
+    pub(crate) runs: Vec<KnownRun>,
     /// Whether there are some that this user cannot read.
     pub(crate) has_unread: bool,
 }
@@ -177,7 +182,7 @@ fn runs(
     file: &Path,
     owner: Option<&User>,
     known: &dyn Fn(&str) -> Option<User>,
-) -> Vec<CronRun> {
+) -> Vec<KnownRun> {
     let (mut variables, mut runs) = (Vec::new(), Vec::new());
     for line in text.lines().map(str::trim) {
         if line.starts_with(|c: char| c.is_ascii_alphabetic() || "_\"'".contains(c)) {
@@ -211,12 +216,12 @@ fn behind_the_time(line: &str) -> Option<std::str::SplitWhitespace<'_>> {
 }
 
 /// The run that a command is, if it is one.
-fn run_of(
+pub(super) fn run_of(
     words: &[&str],
     file: &Path,
     user: User,
     variables: &[(String, String)],
-) -> Option<CronRun> {
+) -> Option<KnownRun> {
     let is_named = words.iter().any(is_program);
     let command = match command_of(words) {
         Some(command) => command,
@@ -232,7 +237,7 @@ fn run_of(
     let variables: Vec<(String, String)> = variables.iter().cloned().chain(before).collect();
     let environment = Environment::of_run(user.uid, &user.home, &variables);
     let flag = |name: &str| flag(command, name);
-    Some(CronRun {
+    Some(KnownRun {
         config: environment.config_dir(flag("--config-dir").as_deref()).ok()?,
         state: environment.state_dir(flag("--state-dir").as_deref()).ok()?,
         file: file.to_owned(),
@@ -242,7 +247,7 @@ fn run_of(
 }
 
 /// The runs of certctl in a script of the shell.
-fn runs_of_script(text: &str, file: &Path, user: &User) -> Vec<CronRun> {
+fn runs_of_script(text: &str, file: &Path, user: &User) -> Vec<KnownRun> {
     let (mut variables, mut runs) = (Vec::new(), Vec::new());
     for line in text.lines().map(str::trim).filter(|line| !line.starts_with('#')) {
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -457,7 +462,7 @@ mod tests {
         let read = || {
             let own = || Some((known("bob")?, "7 * * * * certctl issue".to_owned()));
             let Crontabs { runs, has_unread } = Crontabs::read(root, &known, own);
-            let of = |run: CronRun| (run.file.strip_prefix(root).unwrap().to_owned(), run.user);
+            let of = |run: KnownRun| (run.file.strip_prefix(root).unwrap().to_owned(), run.user);
             (runs.into_iter().map(of).collect::<Vec<_>>(), has_unread)
         };
         assert_eq!(read(), (vec![], false));

@@ -1,58 +1,35 @@
-//! Whether a scheduler of this system runs certctl, as far as files show it.
+//! Whether a timer of this system runs certctl, as far as files show it.
 //!
-//! Contract: read-only, and no program is started but `systemctl is-active`, `systemctl show` and
-//! `crontab -l`. What is not found may be there nevertheless: the crontab of another user cannot be
-//! read, and a container has a loop of its own.
+//! Contract: read-only, and no program is started but `systemctl is-active` and `systemctl show`.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::cron_daemon::CronDaemon;
-use super::crontab::{self, Crontabs};
+use super::crontab;
 use super::systemd::{systemd_runs, systemd_runs_in};
 use crate::cli::environment::{Directory, SYSTEM_CONFIG, SYSTEM_STATE, Source};
 use crate::cli::hint::Hint;
 use crate::cli::shell::Shell;
-use crate::resource::Obstacle;
+use crate::trust::sudo_on_own;
 
 /// What was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Scheduler {
+pub(crate) enum Timer {
     /// It runs certctl; the file that says so.
     Enabled(PathBuf),
     /// A unit of systemd that is installed and not enabled.
     Disabled(PathBuf),
     /// A unit of systemd on a host that systemd does not run: nothing starts it.
     Idle(PathBuf),
-    /// A line of a crontab, in this file, and what keeps it from being run.
-    Unserved(PathBuf, Obstacle),
     Absent,
 }
 
-impl Scheduler {
-    /// The one that runs certctl with this folder of configuration, a timer or a line of a crontab;
-    /// `None` where it is not the one of a scheduled run.
+impl Timer {
+    /// The one that runs certctl with this folder of configuration; `None` where it is not the one
+    /// of a scheduled run.
     pub(crate) fn of_config(config: &Directory) -> Option<Self> {
-        let timer = Self::timer_of(config)?;
-        if timer.is_enabled() {
-            return Some(timer);
-        }
-        let runs = Crontabs::of_host(false).runs;
-        let line = runs.into_iter().find(|run| run.reads(&config.path));
-        Some(line.map_or(timer, |run| Self::of_line(run.file, CronDaemon::of_host())))
-    }
-
-    fn of_line(file: PathBuf, daemon: CronDaemon) -> Self {
-        match daemon.obstacle() {
-            None => Self::Enabled(file),
-            Some(obstacle) => Self::Unserved(file, obstacle),
-        }
-    }
-
-    /// The timer among them.
-    pub(crate) fn timer_of(config: &Directory) -> Option<Self> {
         Self::unit_of(config).map(|found| found.under(systemd_runs()))
     }
 
@@ -62,11 +39,7 @@ impl Scheduler {
             Self::Enabled(path) | Self::Disabled(path) if !has_systemd && path.ends_with(TIMER) => {
                 Self::Idle(path)
             }
-            found @ (Self::Enabled(_)
-            | Self::Disabled(_)
-            | Self::Idle(_)
-            | Self::Unserved(..)
-            | Self::Absent) => found,
+            found @ (Self::Enabled(_) | Self::Disabled(_) | Self::Idle(_) | Self::Absent) => found,
         }
     }
 
@@ -86,13 +59,13 @@ impl Scheduler {
     /// `as_root`: root acts as another user now, which systemd answers over a bus alone, that a small
     /// host does not have.
     pub(crate) fn is_stopped(&self, is_of_user: bool, as_root: bool) -> bool {
-        self.is_timer()
+        self.is_of_systemd()
             && systemctl().is_some_and(|path| says_stopped(path, TIMER, is_of_user, as_root))
     }
 
     /// When a timer of systemd that is enabled runs next, in systemd's words.
     pub(crate) fn next_run(&self, is_of_user: bool, as_root: bool) -> Option<String> {
-        let systemctl = systemctl().filter(|_| self.is_timer())?;
+        let systemctl = systemctl().filter(|_| self.is_of_systemd())?;
         next_run(systemctl, is_of_user, as_root)
     }
 
@@ -100,10 +73,11 @@ impl Scheduler {
         matches!(self, Self::Enabled(_))
     }
 
-    fn is_timer(&self) -> bool {
+    /// Whether it is enabled, and one of systemd.
+    fn is_of_systemd(&self) -> bool {
         match self {
             Self::Enabled(path) => path.ends_with(TIMER),
-            Self::Disabled(_) | Self::Idle(_) | Self::Unserved(..) | Self::Absent => false,
+            Self::Disabled(_) | Self::Idle(_) | Self::Absent => false,
         }
     }
 
@@ -144,8 +118,12 @@ pub(super) fn has_packaged_timer(root: &Path) -> bool {
 
 /// The command that starts the timer now and at each boot.
 pub(crate) fn enable_timer(is_of_user: bool) -> String {
-    let of = if is_of_user { " --user" } else { "" };
-    format!("systemctl{of} enable --now {TIMER}")
+    format!("{} enable --now {TIMER}", systemctl_of(is_of_user))
+}
+
+/// systemctl as this user types it.
+pub(crate) fn systemctl_of(is_of_user: bool) -> String {
+    if is_of_user { "systemctl --user".to_owned() } else { format!("{}systemctl", sudo_on_own()) }
 }
 
 /// Whether `certctl-reload.service` runs the hooks of this state: it is installed, and the state is
@@ -188,7 +166,7 @@ pub(crate) fn user_of_service(root: &Path) -> Option<(String, bool)> {
         let mut names = text.lines().filter_map(|line| line.trim().strip_prefix("User="));
         names.next_back().map(str::to_owned)
     });
-    Some((user?, Scheduler::of_system(root).is_enabled()))
+    Some((user?, Timer::of_system(root).is_enabled()))
 }
 
 /// The first unit of the scheduled runs that the administrator masked: systemd refuses to start it.
@@ -224,7 +202,7 @@ impl Units {
             return None;
         }
         let config = shell.environment.config_dir(shell.global.config_dir.as_deref()).ok()?;
-        Scheduler::timer_of(&config).filter(|_| config.source != Source::User)?;
+        Timer::of_config(&config).filter(|_| config.source != Source::User)?;
         let as_root = shell.acts_as.is_some();
         let is_open = || {
             let state = state_of(systemctl()?, SOCKET, false, as_root)?;
@@ -247,7 +225,7 @@ impl Units {
         let changes = std::fs::read_dir(units.join("certctl.service.d")).into_iter().flatten();
         let changes = changes.flatten().map(|entry| entry.path());
         let may_listen = changes.chain([units.join(SERVICE)]).any(|path| lets_listen(&path));
-        Self { socket, may_listen, is_scheduled: Scheduler::of_system(root).is_timer() }
+        Self { socket, may_listen, is_scheduled: Timer::of_system(root).is_of_systemd() }
     }
 }
 
@@ -380,7 +358,7 @@ mod tests {
             assert_eq!(says_stopped(&program, TIMER, of_user, false), is_stopped, "{answer}");
         }
         assert!(!says_stopped(&root.path().join("none"), TIMER, false, false));
-        assert!(!Scheduler::Enabled("/etc/crontab".into()).is_stopped(false, false));
+        assert!(!Timer::Enabled("/etc/io.plist".into()).is_stopped(false, false));
     }
 
     #[test]
@@ -480,31 +458,23 @@ mod tests {
     fn a_timer_is_found_by_its_files() {
         let root = tempfile::tempdir().unwrap();
         let root = root.path();
-        let of_system = || Scheduler::of_system(root);
-        assert_eq!(of_system(), Scheduler::Absent);
+        let of_system = || Timer::of_system(root);
+        assert_eq!(of_system(), Timer::Absent);
         let unit = write(root, "usr/lib/systemd/system/certctl.timer", "");
-        assert_eq!(of_system(), Scheduler::Disabled(unit));
+        assert_eq!(of_system(), Timer::Disabled(unit));
         let timer = write(root, "etc/systemd/system/timers.target.wants/certctl.timer", "");
-        assert_eq!(of_system(), Scheduler::Enabled(timer));
-        let of_user = || Scheduler::of_user(&root.join("home"));
-        assert_eq!(of_user(), Scheduler::Absent);
+        assert_eq!(of_system(), Timer::Enabled(timer));
+        let of_user = || Timer::of_user(&root.join("home"));
+        assert_eq!(of_user(), Timer::Absent);
         let unit = write(root, "home/systemd/user/certctl.timer", "");
-        assert_eq!(of_user(), Scheduler::Disabled(unit.clone()));
+        assert_eq!(of_user(), Timer::Disabled(unit.clone()));
         let timer = write(root, "home/systemd/user/timers.target.wants/certctl.timer", "");
-        assert_eq!(of_user(), Scheduler::Enabled(timer.clone()));
+        assert_eq!(of_user(), Timer::Enabled(timer.clone()));
         // Without systemd, nothing starts it, and a plist of launchd is none of its units.
         assert_eq!(of_user().under(true), of_user());
-        assert_eq!(of_user().under(false), Scheduler::Idle(timer));
-        let line = PathBuf::from("/etc/cron.d/certctl");
-        let by_cron = |daemon| Scheduler::of_line(line.clone(), daemon);
-        assert_eq!(by_cron(CronDaemon::Runs), Scheduler::Enabled(line.clone()));
-        let obstacle = CronDaemon::Absent.obstacle().unwrap();
-        assert_eq!(by_cron(CronDaemon::Absent), Scheduler::Unserved(line.clone(), obstacle));
-        assert_eq!(Scheduler::Disabled(unit.clone()).under(false), Scheduler::Idle(unit));
-        let plist = || Scheduler::Enabled("/Library/LaunchDaemons/io.certctl.issue.plist".into());
-        assert_eq!(
-            (plist().under(false), Scheduler::Absent.under(false)),
-            (plist(), Scheduler::Absent)
-        );
+        assert_eq!(of_user().under(false), Timer::Idle(timer));
+        assert_eq!(Timer::Disabled(unit.clone()).under(false), Timer::Idle(unit));
+        let plist = || Timer::Enabled("/Library/LaunchDaemons/io.certctl.issue.plist".into());
+        assert_eq!((plist().under(false), Timer::Absent.under(false)), (plist(), Timer::Absent));
     }
 }

@@ -7,6 +7,7 @@ mod cron_daemon;
 mod crontab;
 mod host;
 mod installed;
+mod looping;
 mod systemd;
 #[cfg(test)]
 mod testing;
@@ -29,13 +30,14 @@ use super::verbs::Example;
 use crate::resource::escape;
 use crate::trust::{Trusted, Walk, own_user};
 pub(crate) use cron_daemon::CronDaemon;
-pub(crate) use crontab::{CronRun, Crontabs};
+pub(crate) use crontab::{Crontabs, KnownRun};
 pub(crate) use host::Host;
 use installed::has_packaged_timer;
 pub(crate) use installed::{
-    Scheduler, SocketUnit, TIMER, Units, enable_timer, has_timer, leaves_hooks_to_unit,
-    masked_unit, retry_of_hooks, user_of_service,
+    SocketUnit, TIMER, Timer, Units, enable_timer, has_timer, leaves_hooks_to_unit, masked_unit,
+    retry_of_hooks, systemctl_of, user_of_service,
 };
+pub(crate) use looping::Looping;
 pub(crate) use systemd::systemd_runs;
 
 /// Generate cron, systemd or launchd files.

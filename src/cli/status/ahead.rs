@@ -1,0 +1,69 @@
+//! What stands between a certificate and its next attempt: of both of its pages.
+
+use super::scene::Scene;
+use super::upcoming::Upcoming;
+use crate::cli::blocked::Blocked;
+use crate::cli::doctor::Finding;
+use crate::cli::hint::Hint;
+use crate::cli::output::escape;
+use crate::cli::report::short;
+use crate::resource::{NamespacedName, Revocation};
+use crate::workspace::view::CertificateView;
+
+/// What this host has for the certificates that are shown.
+#[derive(Debug, Default)]
+pub(in crate::cli) struct Host {
+    /// What is in the way of them.
+    pub(in crate::cli) blocked: Vec<Blocked>,
+    /// What starts the runs.
+    pub(in crate::cli) scheduler: Option<Finding>,
+}
+
+impl Host {
+    /// Whether something is in the way of this certificate.
+    pub(super) fn blocks(&self, certificate: &NamespacedName) -> bool {
+        self.blocked.iter().any(|blocked| blocked.is_of(certificate))
+    }
+}
+
+/// Something that is known of the time until then.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Note {
+    pub(super) label: &'static str,
+    pub(super) fact: String,
+    /// What to do about it, and what that is for.
+    pub(super) remedy: Option<(Hint, &'static str)>,
+}
+
+/// The revocation that is pending, what starts the runs, and what would stop one.
+pub(super) fn notes(
+    view: &CertificateView,
+    upcoming: Upcoming,
+    host: &Host,
+    scene: &Scene,
+) -> Vec<Note> {
+    let typed = |hint: Hint| scene.typed.hint(hint);
+    let pending = view.owed_revocation().map(|revocation| {
+        let Revocation { serial, reason, requested_at, .. } = revocation;
+        let since = scene.time(*requested_at);
+        let cancel = Hint::Command(format!("certctl revoke {} --cancel", short(&view.key)));
+        Note {
+            label: "Revocation",
+            fact: format!("of serial {serial} ({reason}), pending since {since}"),
+            remedy: Some((typed(cancel), "cancel it")),
+        }
+    });
+    let is_awaited = upcoming != Upcoming::Never;
+    let scheduler = host.scheduler.as_ref().filter(|found| is_awaited && found.is_known());
+    let scheduler = scheduler.map(|found| {
+        let (fact, fix) = found.parts();
+        let fix = fix.cloned().map(|fix| (typed(Hint::from(fix)), ""));
+        Note { label: "Scheduler", fact: escape(fact).into_owned(), remedy: fix }
+    });
+    let blocked = host.blocked.iter().filter(|blocked| blocked.is_of(&view.key));
+    let blocked = blocked.map(|Blocked { fact, fix, .. }| {
+        let fix = fix.clone().map(|fix| (typed(fix), ""));
+        Note { label: "Blocked by", fact: escape(fact).into_owned(), remedy: fix }
+    });
+    pending.into_iter().chain(scheduler).chain(blocked).collect()
+}
