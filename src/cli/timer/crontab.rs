@@ -58,9 +58,11 @@ impl User {
         nix::unistd::User::from_name(name).ok().flatten().map(Self::from)
     }
 
-    pub(super) fn of_number(uid: u32) -> Option<Self> {
+    /// The one with this number, which may have no name in a container.
+    pub(super) fn of_number(uid: u32) -> Self {
         let user = nix::unistd::User::from_uid(nix::unistd::Uid::from_raw(uid));
-        user.ok().flatten().map(Self::from)
+        let nameless = || Self { name: uid.to_string(), uid, home: PathBuf::from("/") };
+        user.ok().flatten().map_or_else(nameless, Self::from)
     }
 
     fn own() -> Option<Self> {

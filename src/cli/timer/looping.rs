@@ -20,18 +20,17 @@ pub(crate) struct Looping {
 impl Looping {
     /// Those of this host, or container.
     pub(crate) fn of_host() -> Vec<Self> {
-        Self::of(Path::new("/proc"), &User::of_number)
+        Self::of(Path::new("/proc"))
     }
 
-    fn of(processes: &Path, known: &dyn Fn(u32) -> Option<User>) -> Vec<Self> {
+    fn of(processes: &Path) -> Vec<Self> {
         let entries = fs::read_dir(processes).into_iter().flatten().flatten();
-        let mut all: Vec<Self> =
-            entries.filter_map(|entry| Self::read(&entry.path(), known)).collect();
+        let mut all: Vec<Self> = entries.filter_map(|entry| Self::read(&entry.path())).collect();
         all.sort_by_key(|one| one.pid);
         all
     }
 
-    fn read(process: &Path, known: &dyn Fn(u32) -> Option<User>) -> Option<Self> {
+    fn read(process: &Path) -> Option<Self> {
         let pid = process.file_name()?.to_str()?.parse().ok()?;
         let line = fs::read(process.join("cmdline")).ok()?;
         let words = texts(&line);
@@ -40,7 +39,7 @@ impl Looping {
         if Path::new(program).file_name()? != "certctl" || !arguments.contains(&"run") {
             return None;
         }
-        let user = known(process.metadata().ok()?.uid())?;
+        let user = User::of_number(process.metadata().ok()?.uid());
         let variables = fs::read(process.join("environ")).unwrap_or_default();
         let variables = texts(&variables).into_iter().filter_map(|variable| {
             let (name, value) = variable.split_once('=')?;
@@ -76,7 +75,7 @@ mod tests {
         process(8, "certctl issue run.yaml", "");
         process(9, "vi run certctl", "");
         write(root.path(), "self/cmdline", "certctl\0run\0");
-        let found = Looping::of(root.path(), &User::of_number);
+        let found = Looping::of(root.path());
         let found: Vec<(u32, String)> = found
             .into_iter()
             .map(|one| (one.pid, one.run.config.path.display().to_string()))
