@@ -126,7 +126,9 @@ fn an_issuer_of_a_new_certificate_has_a_typing_error() {
     let config = world.path("config").display().to_string();
     let words = ["create", "certificate", "www.example.test", "--issuer", "compnay", "--into"];
     let run = world.run(&[&words[..], &[&config]].concat()).ends_in(0);
-    run.says("try: the same with --issuer company; or correct spec.issuerRef.name\n");
+    run.says(&format!(
+        "try: write company as spec.issuerRef.name in {config}/certificate-www.example.test.yaml\n"
+    ));
 }
 
 #[test]

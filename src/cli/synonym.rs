@@ -1149,6 +1149,8 @@ mod tests {
                     [{http01: {ingress: {}}}]}}\n";
         std::io::Write::write_all(&mut file, text.as_bytes()).unwrap();
         assert!(new().starts_with("certctl create certificate b."), "{}", new());
+        let elsewhere = advised("certctl certonly -d b.example --into /nowhere");
+        assert!(elsewhere.starts_with("certctl create issuer letsencrypt --into /nowhere && "));
     }
 
     #[test]

@@ -87,7 +87,11 @@ fn command_for_copies(shell: &Shell, request: &Request) -> Option<String> {
     shell.acts_as.as_ref()?;
     let config = shell.environment.config_dir(shell.global.config_dir.as_deref()).ok()?.path;
     let files = request.sources.iter().filter_map(|source| match source {
-        Source::File(path) if !manifest::is_gone(path) && !can_be_read(path) => Some(quoted(path)),
+        // What this user may not look at is a file by its name, else a folder.
+        Source::File(path) if !manifest::is_gone(path) && !can_be_read(path) => {
+            let all = if manifest::is_listed(path) { "" } else { "/*.yaml" };
+            Some(quoted(path) + all)
+        }
         Source::File(_) | Source::Directory(_) | Source::Stdin(_) => None,
     });
     let files: Vec<String> = files.collect();

@@ -122,7 +122,7 @@ fn at_name(
         end_column: origin.column + id.key.name.len(),
     };
     let draft = Draft::error(code, span, "metadata.name", message);
-    let file = loaded.files.iter().position(|path| *path == origin.path);
+    let file = file_of(loaded, origin);
     let content = content(loaded, file.unwrap_or(usize::MAX));
     let documents = documents(content).unwrap_or_default();
     let document = documents.iter().filter(|document| document.first_line <= origin.line).count();
@@ -163,13 +163,19 @@ pub fn unmet(
     })
 }
 
+/// The place of an object's file among those read. Paths are compared by their bytes, as a comparison
+/// by their parts is long for thousands.
+fn file_of(loaded: &Loaded, origin: &Origin) -> Option<usize> {
+    loaded.files.iter().position(|path| path.as_os_str() == origin.path.as_os_str())
+}
+
 /// What is made of the object at a place, if it is still there, with the sink of its document.
 pub(super) fn in_document<T>(
     loaded: &Loaded,
     origin: &Origin,
     make: impl FnOnce(Option<&Node>, &Sink<'_>) -> T,
 ) -> T {
-    let file = loaded.files.iter().position(|path| *path == origin.path);
+    let file = file_of(loaded, origin);
     let content = content(loaded, file.unwrap_or(usize::MAX));
     let documents = documents(content).unwrap_or_default();
     let number = documents.iter().filter(|one| one.first_line <= origin.line).count();

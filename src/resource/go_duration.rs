@@ -76,7 +76,7 @@ fn one_part(text: &str) -> Result<(i128, &str), GoDurationError> {
         "m" => 60_000_000_000,
         "h" => 3_600_000_000_000,
         "" => return Err(GoDurationError::MissingUnit),
-        "d" => return Err(GoDurationError::Days),
+        "d" => return Err(GoDurationError::Days { hours: hours_of(number) }),
         other => return Err(GoDurationError::UnknownUnit { unit: other.to_owned() }),
     };
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
@@ -94,6 +94,11 @@ fn one_part(text: &str) -> Result<(i128, &str), GoDurationError> {
         nanos += i128::from(digit) * place;
     }
     Ok((nanos, rest))
+}
+
+/// Days in hours; one day of what is no whole number of them.
+fn hours_of(days: &str) -> u64 {
+    days.parse().ok().and_then(|days: u64| days.checked_mul(24)).unwrap_or(24)
 }
 
 impl fmt::Display for GoDuration {
@@ -157,9 +162,9 @@ pub enum GoDurationError {
     /// A number without a unit.
     #[error("missing unit: one of ns, us, ms, s, m, h must follow the number")]
     MissingUnit,
-    /// Days, which Go does not have.
-    #[error("there are no days in a Go duration: write 24h for a day, 2160h for 90 days")]
-    Days,
+    /// Days, which Go does not have, in hours.
+    #[error("there are no days in a Go duration: write {hours}h")]
+    Days { hours: u64 },
     /// Some other unit.
     #[error("unknown unit `{unit}`: use ns, us, ms, s, m or h")]
     UnknownUnit {
@@ -198,7 +203,8 @@ mod tests {
     fn what_go_refuses_is_refused_with_the_way_out() {
         for (text, error) in [
             ("", GoDurationError::Syntax),
-            ("90d", GoDurationError::Days),
+            ("90d", GoDurationError::Days { hours: 2160 }),
+            ("1.5d", GoDurationError::Days { hours: 24 }),
             ("90", GoDurationError::MissingUnit),
             ("1w", GoDurationError::UnknownUnit { unit: "w".into() }),
             ("h", GoDurationError::Syntax),

@@ -106,6 +106,9 @@ impl Workspace {
             manifest::prefer(&mut loaded, &named);
         }
         manifest::check_owned_references(&mut loaded, |conflict| self.owner(conflict));
+        // What is in the config directory is read in any case.
+        let config = self.settings.config_dir.as_deref();
+        remembered.retain(|path, _| config.is_none() || path.parent() != config);
         manifest::explain_remembered(&mut loaded, &remembered);
         // All checks are done.
         loaded.places.clear();

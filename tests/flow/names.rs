@@ -41,6 +41,10 @@ fn a_name_in_two_manifests_or_with_the_secret_of_another_is_not_worked_on() {
         world.run(words).ends_in(3).says("Certificate default/web is defined already");
     }
     fs::remove_file(copy).unwrap();
+    let first = world.write("config/a.yaml", &CertificateYaml::new("web"));
+    let run = world.run(&["plan"]).ends_in(3).says("Certificate default/web is defined already");
+    assert!(!run.stderr.contains("an earlier run"), "{}", run.stderr);
+    fs::remove_file(first).unwrap();
     // The record of mail is of another Secret than it wants now.
     let text = CertificateYaml::new("mail").to_string().replace("mail-tls", "web-tls");
     world.write("config/mail.yaml", &text);

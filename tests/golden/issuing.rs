@@ -50,6 +50,9 @@ fn a_first_certificate_says_what_renews_it_and_the_table_what_would_stop_that() 
     scene.world.write("shop.yaml", &CertificateYaml::new("shop"));
     scene.on_terminal(&format!("cat shop.yaml | {own} issue --progress never -"));
     scene.run(&format!("{own} status web"));
+    scene.note("A file that is named is not what the scheduler's runs read.");
+    let file = "home/.config/certctl/web.yaml";
+    scene.run(&format!("{own} status -f {file} web | grep -c Scheduler"));
     let port = scene.world.port.number();
     let taken = TcpListener::bind(("127.0.0.1", port)).unwrap();
     if rustix::process::geteuid().is_root() {

@@ -98,6 +98,8 @@ fn manifests_are_made_to_begin_with() {
         "certctl create certificate '*.example.com' example.com --webroot /var/www/html --reload nginx",
         "certctl create certificate web.example.test --into config",
         "certctl create certificate web.example.test --into nowhere",
+        "certctl create certificate web.example.test --into ./confg",
+        "certctl create issuer own --server=ca.example.com/dir --into config",
         "certctl create certificate 'a b'",
         "certctl create certificate _foo.example.com",
         "certctl create certificate web.example.test --name web -o json",

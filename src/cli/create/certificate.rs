@@ -9,6 +9,7 @@ use clap::Args;
 use super::issuer;
 use super::known::{IssuerName, Known};
 use super::print::{NEXT, Placed, check, print, scalar};
+use crate::cli::doctor;
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::folders;
@@ -85,7 +86,13 @@ pub(super) fn certificate(
     let code = print(&placed, &text, next, shell)?;
     if let Some(warning) = known.lack(&issuer, &placed) {
         let advice = if let Some(name) = known.similar(&issuer.name) {
-            format!("the same with --issuer {name}; or correct spec.issuerRef.name")
+            match placed.path() {
+                Some(path) => {
+                    let path = escape(&path.to_string_lossy()).into_owned();
+                    format!("write {name} as spec.issuerRef.name in {path}")
+                }
+                None => format!("the same with --issuer {name}"),
+            }
         } else {
             let server = if issuer::is_known_ca(&issuer.name) { "" } else { " --server URL" };
             let verb = format!(" create issuer {}{server}{}", issuer.name, placed.flag());
@@ -103,6 +110,13 @@ pub(super) fn certificate(
         );
         let command = folders::next(shell, " explain issuer.spec.acme.solvers", None);
         shell.output.print(&Message::advice(&warning, &command));
+    }
+    if args.webroot.is_none()
+        && known.has_http01(&issuer.name)
+        && args.names.iter().any(|name| !name.starts_with("*."))
+        && let Some(found) = doctor::usual_port(shell, &placed.name)
+    {
+        doctor::print_finding(shell, &found);
     }
     for Obstacle { fact, fix } in obstacles(args, &text, shell)? {
         let fix = fix.map(|fix| escape(&fix.to_string()).into_owned());

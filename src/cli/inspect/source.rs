@@ -103,13 +103,19 @@ fn unreadable(place: &str, why: &Unreadable, source: &Source) -> CliError {
     }
 }
 
+/// Whether a name looks like that of a host, and not like a file.
+fn is_host(name: &str) -> bool {
+    let is_file = [".pem", ".crt", ".cer", ".key"].iter().any(|end| name.ends_with(end));
+    name.contains('.') && !is_file
+}
+
 /// A name without a certificate: that of a host may have been meant for its server.
 fn not_found(error: OwnersError, source: &Source) -> CliError {
     let is_unknown = matches!(error, OwnersError::Target(TargetError::Unknown { .. }));
     let error = CliError::from(error);
     match source {
         Source::Name { name: NameTarget { name: host, namespace: None, .. }, is_secret: false }
-            if is_unknown && host.contains('.') =>
+            if is_unknown && is_host(host) =>
         {
             error.hinted(format_args!("certctl inspect {host}:443, for that server"))
         }

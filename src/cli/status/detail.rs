@@ -68,7 +68,9 @@ fn head(page: &mut Page, view: &CertificateView, host: &Host, scene: &Scene) {
             page.line(1, "Try", format!("{hint}{what}"));
         }
     }
-    for Remedy { command, what } in Remedy::of(view, verdict, scene) {
+    // What is in the way would stop that, too.
+    let remedies = Remedy::of(view, verdict, scene).into_iter();
+    for Remedy { command, what } in remedies.filter(|_| !host.blocks(&view.key)) {
         page.line(0, "Try", format!("{command}   ({what})"));
     }
     if let Some(overdue) = view.overdue {

@@ -50,7 +50,9 @@ pub(super) fn summary(view: &CertificateView, host: &Host, scene: &Scene) -> Str
     if let Some(before) = counted_before(view, scene) {
         lines.add("Before that", before);
     }
-    for Remedy { command, what } in Remedy::of(view, verdict, scene) {
+    // What is in the way would stop that, too.
+    let remedies = Remedy::of(view, verdict, scene).into_iter();
+    for Remedy { command, what } in remedies.filter(|_| !host.blocks(&view.key)) {
         lines.command("Try", &command, what);
     }
     if let Some(back) = view.went_back() {

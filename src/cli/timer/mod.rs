@@ -117,7 +117,9 @@ pub(super) fn timer(verb: &TimerVerb, shell: &mut Shell) -> Result<ExitCode, Cli
             write(folder, &files)?;
             for (place, _) in &files {
                 let path = folder.join(named(place));
-                let text = format!("written to {}, for {place}", escape(&path.to_string_lossy()));
+                let is_there = path == Path::new(place);
+                let of = if is_there { String::new() } else { format!(", for {place}") };
+                let text = format!("written to {}{of}", escape(&path.to_string_lossy()));
                 shell.output.talk(Level::Info, &text);
             }
         }
