@@ -141,6 +141,10 @@ fn port_80_is_taken() {
     run.says(&holder)
         .says("certctl.io/http01-webroot: /var/www/html")
         .says("certctl.io/http01-listen");
+    let config = world.path("config").display().to_string();
+    let words =
+        ["create", "certificate", "api.example.test", "--http01-listen", &address, "--into"];
+    world.run(&[&words[..], &[&config]].concat()).ends_in(0).says(&holder);
     assert_eq!(world.ca.requests(), 0);
 }
 

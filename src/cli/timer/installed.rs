@@ -437,6 +437,8 @@ mod tests {
             let change = format!("etc/systemd/system/certctl.service.d/{change}.conf");
             write(root, &change, &format!("[Service]\nUser={user}\n"));
         }
+        // systemd reads no others.
+        write(root, "etc/systemd/system/certctl.service.d/zz.conf.old", "[Service]\nUser=old\n");
         assert_eq!(user_of_service(root), Some(("last".to_owned(), true)));
         let masked = root.join("etc/systemd/system/certctl.service");
         std::os::unix::fs::symlink("/dev/null", masked).unwrap();
