@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::doctor::{self, Finding, Use};
+use super::doctor::{self, Finding};
 use super::folders::Typed;
 use super::hint::Hint;
 use super::message::Message;
@@ -46,12 +46,9 @@ impl Blocked {
             let fact = format!("{fact} ({}:{})", found.path.display(), found.line);
             all.note(fact, fix, certificates);
         }
-        for tasks in by_listener(tasks) {
-            for found in doctor::before(shell, &tasks) {
-                let (fact, fix) = found.into_parts();
-                let keys = tasks.iter().map(|task| task.certificate.metadata.key());
-                all.note(fact, fix, keys.collect());
-            }
+        for (found, certificates) in doctor::before(shell, tasks) {
+            let (fact, fix) = found.into_parts();
+            all.note(fact, fix, certificates.into_iter().collect());
         }
         Ok(all.found)
     }
@@ -83,27 +80,12 @@ impl Obstacles {
 /// What a table of certificates adds where no run of any user would get a port. What each
 /// manifest needs besides is left to `doctor`: that takes longer than the table.
 pub(super) fn below_table(shell: &Shell, tasks: &[&Task], typed: &Typed) -> Vec<Message> {
-    let groups = by_listener(tasks).into_iter();
-    let found = groups.flat_map(|tasks| doctor::before(shell, &tasks)).filter(Finding::is_wrong);
+    let found = doctor::before(shell, tasks).into_iter().map(|(found, _)| found);
     let warning = |found: Finding| {
         let (fact, _) = found.into_parts();
         let warning =
             format!("no certificate that needs this port can be renewed now: {}", escape(&fact));
         Message::advice(&warning, &typed.command("certctl doctor"))
     };
-    found.map(warning).collect()
-}
-
-/// Those whose challenges the HTTP-01 listener answers, by its addresses.
-fn by_listener<'t>(tasks: &[&'t Task]) -> Vec<Vec<&'t Task>> {
-    let mut groups: BTreeMap<Vec<String>, Vec<&Task>> = BTreeMap::new();
-    for task in tasks {
-        let uses = Use::of_tasks([*task]);
-        let listens =
-            |one: &&Use<'_>| one.settings.http01_webroot.is_none() && !one.over_http().is_empty();
-        if let Some(one) = uses.iter().find(listens) {
-            groups.entry(one.settings.http01_listen.clone()).or_default().push(task);
-        }
-    }
-    groups.into_values().collect()
+    found.filter(Finding::is_wrong).map(warning).collect()
 }

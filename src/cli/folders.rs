@@ -193,14 +193,22 @@ pub(super) fn as_user(user: &str, words: &[OsString]) -> String {
 /// The arguments as they are typed, perhaps with another word or value in a place; a blank before
 /// each.
 fn retyped(words: &[OsString], instead: Option<(Place<'_>, &str)>) -> String {
-    let mut before = None;
+    let mut before: Option<String> = None;
+    // One that stands there already is not typed twice: `issue web wbe`.
+    let is_there = |by: &str| {
+        let pairs = words.iter().skip(1).zip(words.iter().skip(2));
+        let mut names = pairs.filter(|(before, _)| !before.to_string_lossy().starts_with('-'));
+        !by.starts_with('-') && names.any(|(_, one)| one.to_string_lossy() == by)
+    };
     let words = words.iter().skip(1).map(|one| {
         let one = one.to_string_lossy();
         let by = instead.and_then(|(place, by)| match place {
             Place::Word(word) => {
                 let is_it = one == word || one.rsplit('/').next() == Some(word);
                 let value = || one.strip_prefix(word).filter(|rest| rest.starts_with('='));
-                if is_it {
+                if is_it && is_there(by) {
+                    Some(String::new())
+                } else if is_it {
                     Some(by.to_owned())
                 } else {
                     value().map(|_| typed(&one.replacen(word, by, 1)))
@@ -214,7 +222,7 @@ fn retyped(words: &[OsString], instead: Option<(Place<'_>, &str)>) -> String {
         });
         let word = by.unwrap_or_else(|| typed(&one));
         before = Some(one.into_owned());
-        [" ", &word].concat()
+        if word.is_empty() { word } else { [" ", &word].concat() }
     });
     words.collect()
 }
@@ -403,6 +411,15 @@ mod tests {
     fn a_word_that_was_meant_otherwise_is_typed_anew() {
         let words = ["certctl", "status", "default/wbe", "-f", "a b.yaml"].map(OsString::from);
         assert_eq!(retyped(&words, Some((Place::Word("wbe"), "web"))), " status web -f 'a b.yaml'");
+        for (line, expected) in [
+            ("issue web wbe", " issue web"),
+            ("issue wbe db web", " issue db web"),
+            ("issue -f web wbe", " issue -f web web"),
+        ] {
+            let words: Vec<OsString> =
+                ["certctl"].into_iter().chain(line.split(' ')).map(OsString::from).collect();
+            assert_eq!(retyped(&words, Some((Place::Word("wbe"), "web"))), expected);
+        }
         let words = ["certctl", "issue", "--tiemout=5m"].map(OsString::from);
         assert_eq!(
             retyped(&words, Some((Place::Word("--tiemout"), "--timeout"))),

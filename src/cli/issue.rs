@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::account::lost_key;
-use super::check::ways_out;
+use super::check::way_out_of;
 use super::count::count;
 use super::daily::Daily;
 use super::doctor::{self, Use};
@@ -658,8 +658,7 @@ fn note_ports(shell: &Shell, ended: &mut [Report], lacking: &BTreeMap<Namespaced
         let key = one.certificate.metadata.key();
         let mut ended = ended.iter_mut().filter(|end| end.error.is_some() && end.key() == key);
         if let Some(end) = ended.find(|end| end.details.places.is_empty()) {
-            let ways = ways_out(&error).iter().map(|way| Fix::Advice((*way).to_owned()));
-            end.details.fixes.extend(ways);
+            end.details.fixes.push(way_out_of(&error));
         }
     }
 }

@@ -426,6 +426,13 @@ impl Observer for Progress {
         );
     }
 
+    fn renewed_meanwhile(&self, certificate: &NamespacedName) {
+        tracing::info!(
+            %certificate,
+            "issued by the run that this one waited for; it is not ordered once more"
+        );
+    }
+
     fn lingers(&self, at_most: Duration) {
         let seconds = at_most.as_secs_f64().round();
         tracing::info!(

@@ -125,10 +125,10 @@ impl Found<'_> {
         let of_flag = || self.string(ContextKind::InvalidArg).filter(|arg| arg.starts_with("--"));
         let flag = of_flag().filter(|_| of == ContextKind::InvalidValue);
         let flag = flag.and_then(|arg| arg.split([' ', '=']).next().map(str::to_owned));
-        Some(flag.map_or_else(
-            || Hint::Instead { word, by: by.clone() },
-            |flag| Hint::Value { flag, by: by.clone() },
-        ))
+        Some(match flag {
+            Some(flag) => Hint::Value { flag, by },
+            None => Hint::Instead { word, by },
+        })
     }
 
     fn string(&self, kind: ContextKind) -> Option<String> {

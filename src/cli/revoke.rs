@@ -44,7 +44,7 @@ use crate::workspace::{
 ///
 /// certctl generates a new key, even with rotationPolicy: Never, issues a certificate for it,
 /// writes the files, runs the hooks, and then revokes the old certificate. certctl never uses
-/// the old key again. `certctl status` lists the names, `certctl status NAME` the revocation.
+/// the old key again. `certctl status` lists the names, `certctl describe NAME` has the revocation.
 /// With --now, certctl revokes the old certificate first: servers present a revoked certificate
 /// until the new one is deployed.
 ///

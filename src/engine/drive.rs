@@ -104,6 +104,7 @@ pub(super) async fn reach<C: Clock, S: Store, P: Performer, O: Observer>(
             Some(Lock::Certificate(session.name.clone()))
         }
     };
+    let next_revision = session.snapshot.record.next_revision();
     drop(session);
     let locked = async {
         match &lock {
@@ -121,7 +122,12 @@ pub(super) async fn reach<C: Clock, S: Store, P: Performer, O: Observer>(
     };
     let mut session = Session::load(engine.store, task, intervals, engine.clock.now()).await?;
     session.lock_timeout = engine.options.lock_timeout;
+    let is_renewed = session.snapshot.record.next_revision() > next_revision;
     let mut drive = Drive::new(engine, shared, task, session);
+    // Of two who ask for a renewal at once, both get the same.
+    if is_renewed && drive.force.take_if(|force| !force.asks_for_more()).is_some() {
+        engine.observer.renewed_meanwhile(&task.certificate.metadata.key());
+    }
     let limited = engine.options.reports_once_a_day(task);
     let (ending, is_new) = drive.all_passes(limited).await?;
     let evidence = Evidence::of(&drive.session.snapshot, &ending);
@@ -218,7 +224,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
                     let now = self.engine.clock.now();
                     self.session.apply(revocation::found(&self.session.snapshot, found, now));
                 }
-                if let Some(force) = self.task.force {
+                if let Some(force) = self.force {
                     self.session.force(force, self.engine.clock.now());
                 }
                 self.adopt().await?;

@@ -142,6 +142,9 @@ pub trait Observer {
     /// Another process works on the certificate; this one waits for it, for `at_most`.
     fn queues(&self, _certificate: &NamespacedName, _holder: &str, _at_most: SignedDuration) {}
 
+    /// The run that this one waited for has issued what this one was to renew.
+    fn renewed_meanwhile(&self, _certificate: &NamespacedName) {}
+
     /// All work is done, and the port still answers for other runs, for `at_most`.
     fn lingers(&self, _at_most: Duration) {}
 
@@ -164,6 +167,10 @@ impl<O: Observer> Observer for Rc<O> {
 
     fn queues(&self, certificate: &NamespacedName, holder: &str, at_most: SignedDuration) {
         O::queues(self, certificate, holder, at_most);
+    }
+
+    fn renewed_meanwhile(&self, certificate: &NamespacedName) {
+        O::renewed_meanwhile(self, certificate);
     }
 
     fn lingers(&self, at_most: Duration) {

@@ -41,6 +41,13 @@ pub struct Force {
     pub for_revocation: bool,
 }
 
+impl Force {
+    /// Whether a renewal that another run has just finished is not what is asked for.
+    pub(super) fn asks_for_more(self) -> bool {
+        self.new_key || self.new_order || self.for_revocation
+    }
+}
+
 impl Task {
     /// The Certificate's settings, with the Issuer's as defaults.
     pub fn settings(&self) -> Settings {

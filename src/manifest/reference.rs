@@ -641,7 +641,7 @@ impl Check<'_> {
     }
 }
 
-/// The flag of an Issuer's server for `certctl create issuer`, which knows some by their names.
+/// The flags of an Issuer's server for `certctl create issuer`, which knows some by their names.
 fn server_flag(issuer: &Issuer) -> String {
     let named = [
         ("letsencrypt", lets_encrypt::PRODUCTION_HOST),
@@ -649,10 +649,11 @@ fn server_flag(issuer: &Issuer) -> String {
     ];
     let server = &issuer.acme.server;
     if named.contains(&(&issuer.metadata.name, host_of(server))) {
-        String::new()
-    } else {
-        format!(" --server {}", quoted(Path::new(server)))
+        return String::new();
     }
+    // The roots of the Issuer are in no file that is known.
+    let bundle = if issuer.acme.ca_bundle.is_some() { " --ca-bundle FILE" } else { "" };
+    format!(" --server {}{bundle}", quoted(Path::new(server)))
 }
 
 /// How many issuers are listed when no name is similar to the missing one.

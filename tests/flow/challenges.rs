@@ -18,7 +18,7 @@ fn a_port_in_use_is_found_before_any_request() {
     let other = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = other.local_addr().unwrap().to_string();
     let run = world.run(&["issue", "--http01-listen", &address]).ends_in(3);
-    let run = run.says(&address).says("webroot");
+    let run = run.says(&address).says("certctl help port-80");
     assert!(run.stderr.contains("not counted as an attempt"), "{}", run.stderr);
     assert_eq!(world.ca.requests(), 0);
     assert_eq!(world.state().record("web").status.failed_issuance_attempts, None);

@@ -103,18 +103,13 @@ fn of_two_certificates_one_fails_and_the_other_is_issued() {
 }
 
 #[test]
-fn a_port_that_another_server_has_is_a_fact_and_the_ways_around_it() {
+fn a_port_that_another_server_has_is_a_fact_and_where_the_ways_around_it_are() {
     let world = World::prepared(&[CertificateYaml::new("web")]);
     let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = server.local_addr().unwrap().to_string();
     let run = world.run(&["issue", "--http01-listen", &address]).ends_in(3);
     let run = run.says(&format!("the HTTP-01 listener cannot start: {address} is in use by "));
-    run.says(
-        "  try       write certctl.io/http01-webroot: /var/www/html below metadata.annotations of the \
-         Certificate, if a web server serves that folder\n            proxy \
-         /.well-known/acme-challenge/ to another port, which certctl.io/http01-listen names; both \
-         are in the book, how-to/port-80.md (of a package: /usr/share/doc/certctl/docs/src)\n",
-    );
+    run.says("  try       certctl help port-80\n");
 }
 
 #[test]

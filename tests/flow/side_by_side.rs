@@ -110,6 +110,28 @@ fn those_who_do_not_wait_for_the_lock_come_again_later() {
     assert_eq!(world.ca.requests(), requests);
 }
 
+/// Two who ask for a renewal at once both have what they asked for, unless that is more than a renewal.
+#[test]
+fn a_renewal_that_waits_for_another_one_is_done_with_that() {
+    for (more, orders) in [(&[][..], 2), (&["--new-key"], 3)] {
+        let world = World::prepared(&[CertificateYaml::new("web")]);
+        world.issue().ends_in(0);
+        world.dns.remove("*.example.test");
+        let first = world.start_certctl(&["renew", "web"]);
+        until("a token is presented", || !world.state().tokens().is_empty());
+        let said = world.path("said");
+        let second = [&["renew", "web"], more].concat();
+        let second = world.command(&second).stderr(File::create(&said).unwrap()).spawn().unwrap();
+        let said = || std::fs::read_to_string(&said).unwrap();
+        until("the second one waits", || said().contains("locked by"));
+        world.dns.set("web.example.test", vec!["127.0.0.1".parse().unwrap()]);
+        finish(first).ends_in(0);
+        finish(second).ends_in(0);
+        let is_done = said().contains("issued by the run that this one waited for");
+        assert_eq!((is_done, world.ca.created(RequestKind::NewOrder)), (orders == 2, orders));
+    }
+}
+
 #[test]
 fn two_processes_share_a_port_and_a_state() {
     let world = World::start();

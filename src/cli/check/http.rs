@@ -13,7 +13,7 @@ use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::run::on_one_thread;
 use crate::cli::shell::Shell;
-use crate::resource::{AddressAnswer, CHALLENGE_PATH, DnsName, Http01Report, Obstacle};
+use crate::resource::{AddressAnswer, CHALLENGE_PATH, DnsName, Fix, Http01Report, Obstacle};
 use crate::workspace::check::{HttpCheck, ListenError, PortError, WebServer};
 
 /// `certctl check http`.
@@ -116,10 +116,10 @@ fn way_out(check: &HttpCheck) -> Option<String> {
     match (&check.webroot, &check.listener) {
         (Some((_, Err(obstacle))), _) => return obstacle.fix.as_ref().map(ToString::to_string),
         (None, Some(Err(PortError::Listen(error)))) => {
-            return Some(ways_out(error).join(", or "));
+            return Some(way_out_of(error).to_string());
         }
         (None, Some(Err(PortError::Address(_)))) => {
-            return Some(WAYS_OF_SERVER.join(", or "));
+            return Some(HELP.to_owned());
         }
         (Some(_) | None, _) => {}
     }
@@ -251,15 +251,14 @@ struct WebrootItem<'a> {
 pub(in crate::cli) const WAYS_OF_WEBROOT: &str = "start the web server that serves the folder; without one, leave out \
      certctl.io/http01-webroot, and certctl answers itself";
 
-/// What helps where the listener cannot listen.
-pub(in crate::cli) fn ways_out(error: &ListenError) -> &'static [&'static str] {
+/// What helps where the listener cannot listen, in one sentence or command.
+pub(in crate::cli) fn way_out_of(error: &ListenError) -> Fix {
     match error {
-        ListenError::NoPermission { .. } => WAYS_WITHOUT_PERMISSION,
-        ListenError::InUse { holder: Some(holder), .. } if holder.is_init() => WAYS_OF_SOCKET,
+        ListenError::NoPermission { .. } => Fix::Advice(WAY_WITHOUT_PERMISSION.to_owned()),
         ListenError::InUse { .. }
         | ListenError::Io { .. }
         | ListenError::Thread { .. }
-        | ListenError::Inherited { .. } => WAYS_OF_SERVER,
+        | ListenError::Inherited { .. } => Fix::Command(HELP.to_owned()),
     }
 }
 
@@ -277,21 +276,7 @@ const PORT_OF_CAS: u16 = 80;
 /// Only this host has asked.
 const NOT_KNOWN: &str = "not known: whether a CA's requests get here from the internet (firewall, \
                          NAT, the DNS that it sees)";
-const WAYS_WITHOUT_PERMISSION: &[&str] = &[
-    "root, or CAP_NET_BIND_SERVICE, which a port below 1024 needs",
-    "another port: --http01-listen, with port 80 forwarded to it",
-    WAY_OF_WEBROOT,
-];
-/// Where a web server has the port.
-const WAYS_OF_SERVER: &[&str] = &[
-    WAY_OF_WEBROOT,
-    "proxy /.well-known/acme-challenge/ to another port, which certctl.io/http01-listen names; both \
-     are in the book, how-to/port-80.md (of a package: /usr/share/doc/certctl/docs/src)",
-];
-const WAY_OF_WEBROOT: &str = "write certctl.io/http01-webroot: /var/www/html below \
-                              metadata.annotations of the Certificate, if a web server serves that \
-                              folder";
-const WAYS_OF_SOCKET: &[&str] = &[
-    "systemctl start certctl.service, if certctl.socket has the port: it issues with that",
-    "systemctl mask --now certctl.socket",
-];
+/// It reads no folder, so that it needs none of the flags that were typed.
+const HELP: &str = "certctl help port-80";
+const WAY_WITHOUT_PERMISSION: &str = "run it as root, or with CAP_NET_BIND_SERVICE, which a port \
+                                      below 1024 needs; other ways: certctl help port-80";

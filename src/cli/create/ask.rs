@@ -16,7 +16,7 @@ use super::ca::{By, STAGING, issuer_of};
 use super::certificate::{CreateCertificateArgs, RefusedProgram};
 use super::dns01::Dns01;
 use super::known::Known;
-use super::print::{NEXT, Placed, check, meant_instead, missing, shown, write};
+use super::print::{Placed, check, meant_instead, missing, shown, write};
 use super::question::{BACK, NONE, answered, optional, optional_or, say};
 use super::{certificate, issuer};
 use crate::cli::check::WAYS_OF_WEBROOT;
@@ -111,7 +111,7 @@ fn finish(
         // Another folder than the server's looks as well from here.
         steps.push(first_placed.next(&format!(" check http {name}"), shell));
     }
-    steps.extend(NEXT.map(|verb| first_placed.next(verb, shell)));
+    steps.extend(first_placed.runs(shell));
     if let (By::New(args), Some((placed, _))) = (by, files.first())
         && args.name == STAGING
     {

@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::issuer;
 use super::known::{IssuerName, Known};
-use super::print::{NEXT, Placed, check, print, scalar};
+use super::print::{Placed, check, print, scalar};
 use crate::cli::doctor;
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
@@ -82,8 +82,7 @@ pub(super) fn certificate(
     let known = Known::of(&placed, shell);
     let issuer = known.chosen(args.issuer.as_deref())?;
     let text = text(args, &issuer, &placed, &placed.state(shell)?);
-    let next = |shell: &Shell| NEXT.map(|verb| placed.next(verb, shell)).to_vec();
-    let code = print(&placed, &text, next, shell)?;
+    let code = print(&placed, &text, |shell| placed.runs(shell), shell)?;
     if let Some(warning) = known.lack(&issuer, &placed) {
         let advice = if let Some(name) = known.similar(&issuer.name) {
             match placed.path() {

@@ -21,13 +21,10 @@ use crate::engine::ports::StoreError;
 use crate::manifest::{self, Loaded, Source, nearest_by};
 use crate::resource::{DeployTarget, Issuer, is_dns_subdomain};
 use crate::store::atomic;
-use crate::trust::{quoted, sudo_on_own};
+use crate::trust::{own_user, quoted, sudo_on_own};
 
 /// Where a package installs the output of `certctl schema`.
 const SCHEMA: &str = "/usr/share/certctl/certctl.schema.json";
-
-/// What comes after a manifest is written: what a run would do, and the run.
-pub(super) const NEXT: [&str; 2] = [" plan", " issue"];
 
 /// The manifest as it is shown and written.
 pub(super) fn shown(text: &str) -> String {
@@ -129,6 +126,21 @@ impl Placed {
     /// A command that reads this manifest. `verb` with a blank before it.
     pub(super) fn next(&self, verb: &str, shell: &Shell) -> String {
         folders::next(shell, verb, self.elsewhere(shell))
+    }
+
+    /// What comes after the manifest of a certificate is written: what a run would do, the run, and
+    /// where nothing else renews it, the runs of a schedule.
+    pub(super) fn runs(&self, shell: &Shell) -> Vec<String> {
+        let mut verbs = vec![" plan".to_owned(), " issue".to_owned()];
+        if self.elsewhere(shell).is_some() {
+            let user = if shell.environment.is_root() {
+                String::new()
+            } else {
+                format!(" --user {}", own_user())
+            };
+            verbs.push(format!(" timer print --cron{user}"));
+        }
+        verbs.iter().map(|verb| self.next(verb, shell)).collect()
     }
 
     /// The state of the commands that read this manifest, for comments.

@@ -6,12 +6,12 @@ use std::path::Path;
 
 use super::finding::{Finding, Verdict};
 use super::usage::Use;
-use crate::cli::check::{WAYS_OF_WEBROOT, ways_out};
+use crate::cli::check::{WAYS_OF_WEBROOT, way_out_of};
 use crate::cli::count::names;
 use crate::cli::report::short;
 use crate::cli::shell::Shell;
 use crate::cli::timer::{SocketUnit, Units};
-use crate::resource::{Obstacle, Settings};
+use crate::resource::{NamespacedName, Obstacle, Settings};
 use crate::solver::http01::check_webroot;
 use crate::workspace::check::{ListenError, Port, WebServer};
 
@@ -73,26 +73,26 @@ fn unneeded_socket(refused: &ListenError, units: Units) -> Option<Finding> {
 }
 
 /// The ports that would stop a run by any user; and, as a warning, those that this user may not
-/// listen on, unless a unit runs certctl with the right to.
-pub(super) fn blocking(shell: &Shell, uses: &[Use<'_>]) -> Vec<Finding> {
+/// listen on, unless a unit runs certctl with the right to. Each with the certificates that need it.
+pub(super) fn blocking(shell: &Shell, uses: &[Use<'_>]) -> Vec<(Finding, Vec<NamespacedName>)> {
     let (ports, _) = used(shell, uses);
     let has_refused = ports.iter().any(|found| matches!(found.port, Port::Refused(_)));
     let units = has_refused.then(|| Units::of_config(shell)).flatten();
-    let left = ports.iter().filter(|found| of_service(found, units).is_none());
+    let left = ports.into_iter().filter(|found| of_service(found, units).is_none());
     let (of_host, denied): (Vec<_>, Vec<_>) = left.partition(|found| is_of_host(&found.port));
-    let of_host = of_host.into_iter().map(|found| port(found, is_hidden()));
-    let mut found: Vec<Finding> = of_host.filter(Finding::is_wrong).collect();
-    let denied = denied.into_iter().map(|one| port(one, false));
-    found.extend(denied.map(|one| Finding { verdict: Verdict::Warning, ..one }));
+    let of_host = of_host.into_iter().map(|one| (port(&one, is_hidden()), one.certificates));
+    let mut found: Vec<_> = of_host.filter(|(found, _)| found.is_wrong()).collect();
+    let denied = denied.into_iter().map(|one| (port(&one, false), one.certificates));
+    found.extend(denied.map(|(one, of)| (Finding { verdict: Verdict::Warning, ..one }, of)));
     found
 }
 
 /// What keeps a run from the usual port, as a warning to the user of a new certificate.
-pub(super) fn usual_port(shell: &Shell, certificate: &str) -> Option<Finding> {
+pub(super) fn usual_port(shell: &Shell, certificate: NamespacedName) -> Option<Finding> {
     let port = Port::of(&shell.global.http01_listen, &Settings::default());
     let is_refused = matches!(port, Port::Refused(_));
     let units = is_refused.then(|| Units::of_config(shell)).flatten();
-    in_the_way(&Needed { port, certificates: vec![certificate.to_owned()] }, units)
+    in_the_way(&Needed { port, certificates: vec![certificate] }, units)
 }
 
 fn in_the_way(found: &Needed, units: Option<Units>) -> Option<Finding> {
@@ -152,7 +152,7 @@ fn is_of_host(found: &Port) -> bool {
 struct Needed {
     port: Port,
     /// The certificates that need it.
-    certificates: Vec<String>,
+    certificates: Vec<NamespacedName>,
 }
 
 /// A webroot that is named.
@@ -167,7 +167,7 @@ struct Webroot<'u> {
 /// The ports that are listened on, as they are now, and the webroots.
 fn used<'u>(shell: &Shell, uses: &'u [Use<'_>]) -> (Vec<Needed>, Vec<Webroot<'u>>) {
     let mut webroots: BTreeMap<(&str, u16), Webroot<'_>> = BTreeMap::new();
-    let mut listeners: BTreeMap<&[String], (&Use<'_>, Vec<String>)> = BTreeMap::new();
+    let mut listeners: BTreeMap<&[String], (&Use<'_>, Vec<NamespacedName>)> = BTreeMap::new();
     for one in uses {
         if one.over_http().is_empty() {
             continue;
@@ -183,7 +183,7 @@ fn used<'u>(shell: &Shell, uses: &'u [Use<'_>]) -> (Vec<Needed>, Vec<Webroot<'u>
         } else {
             let found = listeners.entry(&one.settings.http01_listen);
             let (_, certificates) = found.or_insert((one, Vec::new()));
-            certificates.push(short(&one.certificate.metadata.key()));
+            certificates.push(one.certificate.metadata.key());
         }
     }
     let ports = listeners.into_values().map(|(one, certificates)| Needed {
@@ -206,7 +206,8 @@ fn names_webroot(one: &Use<'_>) -> String {
 
 fn port(found: &Needed, is_hidden: bool) -> Finding {
     let Needed { port, certificates } = found;
-    let needed = |error: &ListenError| format!("{error}; needed by {}", names(certificates));
+    let certificates: Vec<String> = certificates.iter().map(short).collect();
+    let needed = |error: &ListenError| format!("{error}; needed by {}", names(&certificates));
     match port {
         Port::Usable { addresses, sharers } => {
             let addresses = list(addresses);
@@ -233,13 +234,12 @@ fn port(found: &Needed, is_hidden: bool) -> Finding {
         Port::Refused(error) => {
             let is_theirs = is_hidden && matches!(error, ListenError::InUse { holder: None, .. });
             let fact = if is_theirs {
-                let names = names(certificates);
+                let names = names(&certificates);
                 format!("{error} by a process of another user; needed by {names}")
             } else {
                 needed(error)
             };
-            let ways = ways_out(error).join(", or ");
-            Finding::wrong("HTTP-01", Obstacle::new(fact).advice(ways))
+            Finding::wrong("HTTP-01", Obstacle { fact, fix: Some(way_out_of(error)) })
         }
         Port::Unknown(why) => Finding::unknown("HTTP-01", Obstacle::new(why)),
     }
@@ -356,7 +356,7 @@ mod tests {
         let mut certctl = Holder::new("certctl", 812);
         certctl.is_certctl = true;
         let usable = |sharers| Port::Usable { addresses: vec![addr], sharers };
-        let needed = |port| Needed { port, certificates: vec!["web".to_owned()] };
+        let needed = |port| Needed { port, certificates: vec![NamespacedName::new("default", "web")] };
         for (port, verdict, of_host, fact) in [
             (usable(Vec::new()), Verdict::Well, true, "[::]:80 is free"),
             (
@@ -414,7 +414,7 @@ mod tests {
     #[test]
     fn a_port_that_no_run_gets_is_in_the_way() {
         let addr: SocketAddr = "[::]:80".parse().unwrap();
-        let needed = |port| Needed { port, certificates: vec!["web".to_owned()] };
+        let needed = |port| Needed { port, certificates: vec![NamespacedName::new("default", "web")] };
         let denied = || needed(Port::Refused(ListenError::NoPermission { addr }));
         let found = in_the_way(&denied(), None).unwrap();
         let fact = "no permission to listen on [::]:80; needed by web";

@@ -34,6 +34,7 @@ use super::verbs::Example;
 use crate::engine::Task;
 use crate::engine::ports::StoreError;
 use crate::manifest::Loaded;
+use crate::resource::NamespacedName;
 use crate::workspace::Depth;
 use crate::workspace::check::Known;
 use crate::workspace::view::CertificateView;
@@ -154,14 +155,15 @@ pub(super) fn of_host(shell: &Shell, loaded: &Loaded) -> Result<Vec<Finding>, Cl
     Ok(found)
 }
 
-/// What would stop the issuance of these, or that by this user, apart from what the manifests lack.
-pub(super) fn before(shell: &Shell, tasks: &[&Task]) -> Vec<Finding> {
+/// What would stop the issuance of these, or that by this user, apart from what the manifests lack;
+/// each with those that it stops.
+pub(super) fn before(shell: &Shell, tasks: &[&Task]) -> Vec<(Finding, Vec<NamespacedName>)> {
     http01::blocking(shell, &Use::of_tasks(tasks.iter().copied()))
 }
 
 /// What keeps a run from the port of HTTP-01 that this certificate, which is new, needs.
 pub(super) fn usual_port(shell: &Shell, certificate: &str) -> Option<Finding> {
-    http01::usual_port(shell, certificate)
+    http01::usual_port(shell, NamespacedName::new("default", certificate))
 }
 
 /// Prints findings as the result.

@@ -4,15 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::finding::Finding;
-use crate::cli::count::count;
-use crate::cli::count::names;
+use super::usage::Use;
+use crate::cli::count::{count, names};
 use crate::cli::report::short;
 use crate::engine::check_alert_hook;
 use crate::engine::precondition::Need;
 use crate::resource::{DeployTarget, Obstacle};
 use crate::workspace::{Lack, Settings};
-
-use super::usage::Use;
 
 /// What the Certificates name, of each kind.
 #[derive(Default)]

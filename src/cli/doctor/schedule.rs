@@ -20,7 +20,7 @@ use crate::trust::quoted;
 use crate::workspace::Workspace;
 use crate::workspace::view::CertificateView;
 
-/// What starts the runs: the timer, or else a line of a crontab whose run has these folders.
+/// What starts the runs: the timer, or else a line of a crontab or a `certctl run` with these folders.
 pub(in crate::cli) fn scheduler(shell: &Shell) -> Finding {
     let Shell { environment, global, .. } = shell;
     let config = environment.config_dir(global.config_dir.as_deref());

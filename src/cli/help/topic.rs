@@ -43,6 +43,12 @@ pub const TOPICS: &[Topic] = &[
         file: "certctl.yaml.5",
         sections: &[],
     },
+    Topic {
+        name: "port-80",
+        about: "What to do where port 80 is in use",
+        file: "certctl-port-80.7",
+        sections: &[],
+    },
 ];
 
 impl Topic {

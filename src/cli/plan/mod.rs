@@ -96,7 +96,8 @@ pub(crate) fn plan(args: &PlanArgs, shell: &mut Shell) -> Result<ExitCode, CliEr
         };
         let (loaded, secrets) = (&targets.loaded, &targets.secrets);
         let active = tasks(active);
-        let host = doctor::before(shell, &active);
+        let host = doctor::before(shell, &active).into_iter().map(|(found, _)| found);
+        let host: Vec<Finding> = host.collect();
         let unmet = workspace.unmet(loaded, secrets, &active).await?;
         // What only a later run needs is no error of this one.
         let later = workspace.unmet(loaded, secrets, &tasks(idle)).await?;

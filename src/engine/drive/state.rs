@@ -12,7 +12,7 @@ use crate::engine::goal::Goal;
 use crate::engine::ports::{Clock, Observer, Performer, Store, StoreError};
 use crate::engine::run::Engine;
 use crate::engine::session::Session;
-use crate::engine::task::Task;
+use crate::engine::task::{Force, Task};
 use crate::resource::{Cause, Doing};
 
 /// Outcomes in quick succession are written together: those within this time, or within four times
@@ -26,6 +26,8 @@ pub(super) struct Drive<'a, C, S: Store, P, O> {
     pub(super) shared: &'a Shared<'a, C, S>,
     pub(super) task: &'a Task,
     pub(super) session: Session<'a, S>,
+    /// How the issuance is forced; not where the run that this one waited for has issued.
+    pub(super) force: Option<Force>,
     /// The effects in flight: a repeated request for one does not start it again.
     in_flight: Vec<Effect>,
     pub(super) effects: FuturesUnordered<LocalBoxFuture<'a, (Effect, Outcome)>>,
@@ -57,6 +59,7 @@ impl<'a, C: Clock, S: Store, P: Performer, O: Observer> Drive<'a, C, S, P, O> {
             shared,
             task,
             session,
+            force: task.force,
             in_flight: Vec::new(),
             effects: FuturesUnordered::new(),
             deadline: None,
