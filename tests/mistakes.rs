@@ -138,9 +138,11 @@ fn port_80_is_taken() {
     let address = other.local_addr().unwrap().to_string();
     let run = world.run(&["issue", "--http01-listen", &address]).ends_in(3);
     let holder = format!("{address} is in use by mistakes-");
-    run.says(&holder)
-        .says("certctl.io/http01-webroot: /var/www/html")
-        .says("certctl.io/http01-listen");
+    run.says(&holder).says("certctl help port-80");
+    let page = world.run(&["help", "port-80"]).ends_in(0).stdout;
+    for way in ["certctl.io/http01-webroot: /var/www/html", "certctl.io/http01-listen: "] {
+        assert!(page.contains(way), "{page}");
+    }
     let config = world.path("config").display().to_string();
     let words =
         ["create", "certificate", "api.example.test", "--http01-listen", &address, "--into"];

@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use certctl::rehearsal::{Fault, ProblemType, Rule};
 
 use crate::session::Session;
-use crate::support::{CertificateYaml, World};
+use crate::support::{CertificateYaml, WebServer, World};
 
 #[test]
 fn the_start_page_says_what_there_is_and_what_to_type() {
@@ -253,5 +253,40 @@ fn create_asks_until_there_is_a_manifest_that_issues() {
     );
     scene.note("The end of a file is no answer.");
     type_all(&mut scene, &[("CA:", "\u{4}")]);
+    scene.end();
+}
+
+#[test]
+fn create_tries_whether_the_web_server_serves_the_folder() {
+    let mut scene = Session::new("create-webroot");
+    scene.with_columns(80);
+    scene.configured(&[]);
+    let [webroot, other] = ["webroot", "other"].map(|name| scene.world.path(name));
+    for folder in [&webroot, &other] {
+        fs::create_dir(folder).unwrap();
+    }
+    let _server = WebServer::start(&scene.world.port, &webroot);
+    for (note, name, folder) in [
+        ("The folder of another server.", "web.example.test\n", &other),
+        ("The folder that is served.", "shop.example.test\n", &webroot),
+    ] {
+        scene.note(note);
+        let folder = format!("{}\n", folder.display());
+        let typed = [
+            ("CA:", "\n"),
+            ("DNS names", name),
+            ("Folder from which", &folder),
+            ("Folder of your server", "\n"),
+            ("Program in", "\n"),
+            ("Write this", "\n"),
+        ];
+        // Where its own port is free, no host has another default.
+        let mut watched = scene.watch("certctl create --http01-listen 127.0.0.1:0");
+        for (question, keys) in typed {
+            watched.answer(question, keys);
+        }
+        scene.end_of_watched(watched);
+    }
+    scene.run("find other webroot -type f");
     scene.end();
 }

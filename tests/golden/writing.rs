@@ -130,6 +130,10 @@ fn manifests_are_made_to_begin_with() {
     ] {
         scene.run(line);
     }
+    scene.hook("postfix", "exit 0");
+    scene.run(
+        "certctl create certificate d.example.test --issuer ca --reload postfxi --into config",
+    );
     scene.end();
 }
 

@@ -13,7 +13,9 @@ use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::run::on_one_thread;
 use crate::cli::shell::Shell;
-use crate::resource::{AddressAnswer, CHALLENGE_PATH, DnsName, Fix, Http01Report, Obstacle};
+use crate::resource::{
+    AddressAnswer, CHALLENGE_PATH, DnsName, Fix, Http01Report, Obstacle, Settings,
+};
 use crate::workspace::check::{HttpCheck, ListenError, PortError, WebServer};
 
 /// `certctl check http`.
@@ -42,6 +44,24 @@ pub(super) fn check(args: &CheckHttpArgs, shell: &mut Shell) -> Result<ExitCode,
         let page = page(&check, &texts, shell.columns());
         shell.output.data(&written(format, page, &document(&check, &texts))?)?;
         Ok(code_of(check.failures()))
+    })
+}
+
+/// Whether a web server serves the webroot of these settings at the name, as `check http` says it; `None`
+/// where the file could not be put there.
+pub(in crate::cli) fn of_webroot(
+    shell: &Shell,
+    settings: &Settings,
+    name: &DnsName,
+) -> Result<Option<Result<String, Obstacle>>, CliError> {
+    on_one_thread(async {
+        let check = HttpCheck::with(&shell.settings()?, settings, name).await?;
+        if !check.is_served {
+            return Ok(None);
+        }
+        let fact = format!("{name}: {}", verdict(&check));
+        let has_passed = check.report.has_passed() && check.addresses.is_ok();
+        Ok(Some(if has_passed { Ok(fact) } else { Err(Obstacle { fact, fix: None }) }))
     })
 }
 
@@ -98,7 +118,10 @@ fn page(check: &HttpCheck, texts: &Texts, columns: usize) -> String {
         page.push(("", NOT_KNOWN.to_owned()));
     }
     if !check.report.addresses.is_empty() {
-        page.push(("queried", check.report.summary()));
+        // Of a failure, the line of an address says all that the verdict does.
+        let failed = || check.report.url.clone();
+        let has_passed = check.report.has_passed();
+        page.push(("queried", if has_passed { check.report.summary() } else { failed() }));
         page.extend(check.report.details().into_iter().map(|line| ("", format!("  {line}"))));
     }
     if check.port != PORT_OF_CAS {

@@ -19,7 +19,7 @@ use super::known::Known;
 use super::print::{Placed, check, meant_instead, missing, shown, write};
 use super::question::{BACK, NONE, answered, optional, optional_or, say};
 use super::{certificate, issuer};
-use crate::cli::check::WAYS_OF_WEBROOT;
+use crate::cli::check::{WAYS_OF_WEBROOT, of_webroot};
 use crate::cli::doctor;
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
@@ -107,11 +107,9 @@ fn finish(
         let path = write(placed, text, shell)?;
         shell.output.talk(Level::Info, &format!("written to {path}"));
     }
-    if let (Some(_), Some(name)) = (&args.webroot, args.names.first()) {
-        // Another folder than the server's looks as well from here.
-        steps.push(first_placed.next(&format!(" check http {name}"), shell));
-    }
-    steps.extend(first_placed.runs(shell));
+    let name = args.names.first().map_or("", String::as_str);
+    let check_http = first_placed.next(&format!(" check http {name}"), shell);
+    let runs = first_placed.runs(shell);
     if let (By::New(args), Some((placed, _))) = (by, files.first())
         && args.name == STAGING
     {
@@ -121,20 +119,54 @@ fn finish(
         say(shell, &format!("{ABOUT_STAGING} to {server} in this file, and issue again:"));
         shell.output.talk(Level::Info, &format!("  {path}"));
     }
-    if args.webroot.is_none() && listens(by, known, &args.names) {
-        let name = args.names.first().map_or("", String::as_str);
-        if let Some(found) = doctor::usual_port(shell, name) {
-            doctor::print_finding(shell, &found);
-        }
+    if args.webroot.is_none()
+        && listens(by, known, &args.names)
+        && let Some(found) = doctor::usual_port(shell, name)
+    {
+        doctor::print_finding(shell, &found);
     }
     let found = files.last().map(|(_, manifest)| certificate::obstacles(args, manifest, shell));
     let (obstacles, code) = match found.unwrap_or_else(|| Ok(Vec::new())) {
         Ok(obstacles) => (obstacles, Ok(ExitCode::Done)),
         Err(error) => (Vec::new(), Err(error)),
     };
-    let steps = [repairs(obstacles, shell), steps].concat();
+    // Another folder than the server's looks as well from here. The check has the rights of a run.
+    if args.webroot.is_some()
+        && !files.last().is_some_and(|file| serves(name, file, &issuer.settings, shell))
+    {
+        steps.push(check_http);
+    }
+    let steps = [repairs(obstacles, shell), steps, runs].concat();
     shell.output.talk(Level::Info, &format!("next:\n  {}", steps.join("\n  ")));
     code
+}
+
+/// Whether a web server serves the webroot of this file at the name. What was found is printed.
+fn serves(
+    name: &str,
+    (placed, manifest): &(Placed, String),
+    of_issuer: &Settings,
+    shell: &mut Shell,
+) -> bool {
+    let Ok(loaded) = check(manifest) else { return false };
+    let settings = loaded.certificates.first().map(|one| one.settings.or(of_issuer));
+    let name = name.parse::<DnsName>().ok().filter(|name| !name.is_wildcard());
+    let Some((settings, name)) = settings.zip(name) else { return false };
+    match of_webroot(shell, &settings, &name) {
+        Ok(Some(Ok(fact))) => {
+            say(shell, &fact);
+            true
+        }
+        Ok(Some(Err(Obstacle { fact, .. }))) => {
+            let path = placed.path().unwrap_or_default();
+            let path = escape(&path.to_string_lossy()).into_owned();
+            let advice = format!("if it serves another folder, write that into {path}");
+            shell.output.print(&Message::advice(&fact, &advice));
+            false
+        }
+        // The page of the next step says why.
+        Ok(None) | Err(_) => false,
+    }
 }
 
 /// Warns of what is in the way of a run, and returns the commands that remove it.
@@ -249,7 +281,7 @@ fn proof(
         };
         let webroot = optional_or(default, shell, question, ABOUT_WEBROOT, folder)?;
         if webroot.is_some() {
-            hint_of_webroot(shell);
+            hint_of_webroot(&known.chosen(Some(by.name()))?.settings, shell);
         }
         return Ok((by, webroot));
     };
@@ -308,7 +340,7 @@ fn webroot(shell: &mut Shell) -> Result<Option<PathBuf>, CliError> {
         question_of_webroot(is_root || check_webroot(Path::new(USUAL_WEBROOT)).is_ok());
     let webroot = answered(shell, question, ABOUT_WEBROOT, default, folder_or_back)?;
     if webroot.is_some() {
-        hint_of_webroot(shell);
+        hint_of_webroot(&Settings::default(), shell);
     }
     Ok(webroot)
 }
@@ -337,9 +369,9 @@ fn question_of_webroot(may_write_to_usual: bool) -> (&'static str, Option<&'stat
     }
 }
 
-/// Tells whether a web server is there to serve a webroot.
-fn hint_of_webroot(shell: &mut Shell) {
-    let port = shell.global.http01_check_port;
+/// Tells whether a web server is there to serve a webroot, by an Issuer with these defaults.
+fn hint_of_webroot(of_issuer: &Settings, shell: &mut Shell) {
+    let port = of_issuer.http01_check_port.unwrap_or(shell.global.http01_check_port);
     if WebServer::at(port) == WebServer::Absent {
         say(shell, &format!("note: nothing listens on port {port} now: {WAYS_OF_WEBROOT}"));
     }

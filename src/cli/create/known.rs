@@ -10,7 +10,9 @@ use crate::cli::exit::ExitCode;
 use crate::cli::output::escape;
 use crate::cli::shell::Shell;
 use crate::manifest::{self, Source, nearest_by};
-use crate::resource::{ChallengeType, Identifier, IssuerKind, Solver, SolverKind, pick_solver};
+use crate::resource::{
+    ChallengeType, Identifier, IssuerKind, Settings, Solver, SolverKind, pick_solver,
+};
 
 /// An Issuer, as a Certificate names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,12 +24,20 @@ pub(super) struct IssuerName {
     pub(super) has_http01: bool,
     /// Its solvers, as far as they are known.
     solvers: Vec<Solver>,
+    /// Its defaults for its Certificates.
+    pub(super) settings: Settings,
 }
 
 impl IssuerName {
     /// An Issuer in the namespace of the Certificate.
     pub(super) fn of(name: &str) -> Self {
-        Self { name: name.to_owned(), is_of_cluster: false, has_http01: true, solvers: Vec::new() }
+        Self {
+            name: name.to_owned(),
+            is_of_cluster: false,
+            has_http01: true,
+            solvers: Vec::new(),
+            settings: Settings::default(),
+        }
     }
 
     /// Whether a Certificate names both alike.
@@ -76,7 +86,8 @@ impl Known {
                 SolverKind::Dns01(_) => false,
             });
             let (name, solvers) = (issuer.metadata.name.clone(), issuer.acme.solvers.clone());
-            Some(IssuerName { name, is_of_cluster, has_http01, solvers })
+            let settings = issuer.settings.clone();
+            Some(IssuerName { name, is_of_cluster, has_http01, solvers, settings })
         });
         Self(known.collect())
     }

@@ -16,8 +16,8 @@ use crate::cli::message::Level;
 use crate::cli::output::escape;
 use crate::cli::owner;
 use crate::cli::shell::Shell;
-use crate::engine::install_example;
 use crate::engine::ports::StoreError;
+use crate::engine::{install_example, similar_hook};
 use crate::manifest::{self, Loaded, Source, nearest_by};
 use crate::resource::{DeployTarget, Issuer, is_dns_subdomain};
 use crate::store::atomic;
@@ -187,11 +187,15 @@ impl Placed {
                 if Path::new(&program).exists() {
                     continue;
                 }
-                let example = install_example(&self.config.join("hooks.d").join(name));
-                missing.push(example.map_or_else(
-                    || format!("write the program {program} (certctl help hooks)"),
-                    |line| escape(&line).into_owned(),
-                ));
+                let path = self.config.join("hooks.d").join(&name);
+                missing.push(match (install_example(&path), similar_hook(&path)) {
+                    (Some(line), _) => escape(&line).into_owned(),
+                    (None, Some(other)) => format!(
+                        "write the program {program} (certctl help hooks); did you mean {}?",
+                        escape(&other)
+                    ),
+                    (None, None) => format!("write the program {program} (certctl help hooks)"),
+                });
             }
         }
         missing

@@ -356,7 +356,8 @@ mod tests {
         let mut certctl = Holder::new("certctl", 812);
         certctl.is_certctl = true;
         let usable = |sharers| Port::Usable { addresses: vec![addr], sharers };
-        let needed = |port| Needed { port, certificates: vec![NamespacedName::new("default", "web")] };
+        let needed =
+            |port| Needed { port, certificates: vec![NamespacedName::new("default", "web")] };
         for (port, verdict, of_host, fact) in [
             (usable(Vec::new()), Verdict::Well, true, "[::]:80 is free"),
             (
@@ -414,7 +415,8 @@ mod tests {
     #[test]
     fn a_port_that_no_run_gets_is_in_the_way() {
         let addr: SocketAddr = "[::]:80".parse().unwrap();
-        let needed = |port| Needed { port, certificates: vec![NamespacedName::new("default", "web")] };
+        let needed =
+            |port| Needed { port, certificates: vec![NamespacedName::new("default", "web")] };
         let denied = || needed(Port::Refused(ListenError::NoPermission { addr }));
         let found = in_the_way(&denied(), None).unwrap();
         let fact = "no permission to listen on [::]:80; needed by web";

@@ -26,6 +26,7 @@ use crate::solver::http01::{
 };
 use crate::workspace::Scratch;
 use crate::workspace::run::RunError;
+use crate::workspace::settings::Settings as RunSettings;
 
 /// What was found out of a name.
 pub struct HttpCheck {
@@ -105,15 +106,23 @@ fn settings_of(known: &Known, name: &DnsName) -> Settings {
 impl HttpCheck {
     /// Serves a test token, and asks for it at each address of `name`.
     pub async fn of(known: &Known, name: &DnsName) -> Result<Self, HttpCheckError> {
-        let run = known.workspace.settings();
-        let resolver = run.resolver(BTreeMap::new()).await?;
         let settings = settings_of(known, name);
+        Self::with(known.workspace.settings(), &settings, name).await
+    }
+
+    /// The same with these settings of a Certificate.
+    pub async fn with(
+        run: &RunSettings,
+        settings: &Settings,
+        name: &DnsName,
+    ) -> Result<Self, HttpCheckError> {
+        let resolver = run.resolver(BTreeMap::new()).await?;
         let (token, answer) = test_token()?;
         let webroot = settings.http01_webroot.as_ref();
         let put = webroot.map(|path| put(Path::new(path), &token, &answer));
         let own = match put {
             Some(_) => None,
-            None => Some(Served::start(&run.http01_listen, &settings, &token, &answer)?),
+            None => Some(Served::start(&run.http01_listen, settings, &token, &answer)?),
         };
         let port = settings.http01_check_port.unwrap_or(run.http01_check_port);
         let options = CheckOptions { port, ..CheckOptions::default() };
