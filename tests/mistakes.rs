@@ -132,6 +132,22 @@ fn an_issuer_of_a_new_certificate_has_a_typing_error() {
 }
 
 #[test]
+fn manifests_in_another_folder_have_no_schedule() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    let folders = ["config", "state"].map(|name| world.path(name).display().to_string());
+    let typed = ["--config-dir", &folders[0], "--state-dir", &folders[1]];
+    for (verb, found) in [("status", "Scheduler:"), ("doctor", "scheduler")] {
+        let words = if verb == "status" { vec![verb, "web"] } else { vec![verb, "--offline"] };
+        let page = world.run(&[&words[..], &typed].concat()).stdout;
+        let lines = page.lines().skip_while(|line| !line.contains(found)).take(2);
+        let lines = lines.collect::<Vec<_>>().join("\n");
+        assert!(lines.contains("no crontab and no certctl run has these folders"), "{page}");
+        let line = format!("--config-dir {} --state-dir {}", folders[0], folders[1]);
+        assert!(lines.contains("certctl timer print --cron") && lines.contains(&line), "{page}");
+    }
+}
+
+#[test]
 fn port_80_is_taken() {
     let world = World::prepared(&[CertificateYaml::new("web")]);
     let other = TcpListener::bind("127.0.0.1:0").unwrap();

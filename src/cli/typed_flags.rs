@@ -25,6 +25,9 @@ impl TypedFlags {
             let mut rows = OF_VERBS.iter().filter(|(flags, _)| flags.contains(&name));
             rows.any(|(_, of)| of.contains(&verb) || of.contains(&&*below))
         };
+        if WITHOUT_FOLDERS.contains(&verb) {
+            return line.to_owned();
+        }
         let has = |name: &str| line.contains(&format!(" --{name}"));
         let missing = self.of_verbs.iter().filter(|(name, _)| is_needed(name) && !has(name));
         missing.fold([line, &self.folders].concat(), |line, (_, word)| line + " " + word)
@@ -53,6 +56,9 @@ pub(super) const OF_VERBS: &[(&[&str], &[&str])] = &[
         &["issue", "renew", "plan", "validate", "check", "doctor", "revoke", "account", "run"],
     ),
 ];
+
+/// The verbs that read nothing of the host.
+const WITHOUT_FOLDERS: &[&str] = &["help", "explain", "man", "schema", "completion"];
 
 pub(super) const PROGRAM: &str = "certctl";
 
@@ -90,6 +96,7 @@ mod tests {
                 "certctl check dns a --resolver 9.9.9.9:53 --state-dir s".to_owned(),
             ),
             ("certctl", "certctl --state-dir s".to_owned()),
+            ("certctl help hooks", "certctl help hooks".to_owned()),
             ("certctl status run", "certctl status run --state-dir s".to_owned()),
             (
                 "sudo '/o p/certctl' deploy",
@@ -103,6 +110,7 @@ mod tests {
     #[test]
     fn the_flags_and_the_verbs_that_commands_repeat_are_there() {
         let tree = Arguments::command();
+        assert!(WITHOUT_FOLDERS.iter().all(|verb| tree.find_subcommand(verb).is_some()));
         for (flags, verbs) in OF_VERBS {
             for flag in *flags {
                 assert!(tree.get_arguments().any(|arg| arg.get_long() == Some(flag)), "{flag}");

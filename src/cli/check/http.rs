@@ -47,22 +47,20 @@ pub(super) fn check(args: &CheckHttpArgs, shell: &mut Shell) -> Result<ExitCode,
     })
 }
 
-/// Whether a web server serves the webroot of these settings at the name, as `check http` says it; `None`
-/// where the file could not be put there.
+/// That a web server serves the webroot of these settings at the name, or why not, as `check http` says it;
+/// `None` where that could not be tried.
 pub(in crate::cli) fn of_webroot(
     shell: &Shell,
     settings: &Settings,
     name: &DnsName,
-) -> Result<Option<Result<String, Obstacle>>, CliError> {
-    on_one_thread(async {
-        let check = HttpCheck::with(&shell.settings()?, settings, name).await?;
-        if !check.is_served {
-            return Ok(None);
-        }
-        let fact = format!("{name}: {}", verdict(&check));
-        let has_passed = check.report.has_passed() && check.addresses.is_ok();
-        Ok(Some(if has_passed { Ok(fact) } else { Err(Obstacle { fact, fix: None }) }))
-    })
+) -> Option<Result<String, String>> {
+    let settings_of_run = shell.settings().ok()?;
+    let check = on_one_thread(async {
+        HttpCheck::with(&settings_of_run, settings, name).await.map_err(CliError::from)
+    });
+    let check = check.ok().filter(|check| check.is_served)?;
+    let fact = format!("{name}: {}", verdict(&check));
+    Some(if check.failures().is_empty() { Ok(fact) } else { Err(fact) })
 }
 
 /// What the page and the document say in the same words.

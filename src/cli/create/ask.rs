@@ -153,11 +153,11 @@ fn serves(
     let name = name.parse::<DnsName>().ok().filter(|name| !name.is_wildcard());
     let Some((settings, name)) = settings.zip(name) else { return false };
     match of_webroot(shell, &settings, &name) {
-        Ok(Some(Ok(fact))) => {
+        Some(Ok(fact)) => {
             say(shell, &fact);
             true
         }
-        Ok(Some(Err(Obstacle { fact, .. }))) => {
+        Some(Err(fact)) => {
             let path = placed.path().unwrap_or_default();
             let path = escape(&path.to_string_lossy()).into_owned();
             let advice = format!("if it serves another folder, write that into {path}");
@@ -165,7 +165,7 @@ fn serves(
             false
         }
         // The page of the next step says why.
-        Ok(None) | Err(_) => false,
+        None => false,
     }
 }
 

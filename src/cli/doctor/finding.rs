@@ -5,6 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::cli::typed_flags::TypedFlags;
 use crate::resource::{Fix, Obstacle};
 
 /// One line of the result.
@@ -52,6 +53,14 @@ impl Finding {
     fn new(verdict: Verdict, subject: &str, found: Obstacle) -> Self {
         let Obstacle { fact, fix } = found;
         Self { subject: subject.to_owned(), verdict, fact, remedy: fix }
+    }
+
+    /// The same, with the flags of the folders that its command needs.
+    pub(super) fn typed(mut self, flags: &TypedFlags) -> Self {
+        if let Some(Fix::Certctl(line)) = &mut self.remedy {
+            *line = flags.on(line);
+        }
+        self
     }
 
     /// What is known, and what to do about it.

@@ -87,6 +87,8 @@ pub(super) fn doctor(args: &DoctorArgs, shell: &mut Shell) -> Result<ExitCode, C
         let is_closed = found.iter().any(|one| one.is_wrong() && one.subject == "state");
         let (of_runs, is_damaged) = runs(shell, &known, !uses.is_empty(), is_closed).await?;
         found.extend(of_runs);
+        let flags = folders::flags(shell);
+        let found: Vec<Finding> = found.into_iter().map(|one| one.typed(&flags)).collect();
         print(shell, &found)?;
         Ok(if is_damaged {
             ExitCode::State
@@ -152,7 +154,8 @@ pub(super) fn of_host(shell: &Shell, loaded: &Loaded) -> Result<Vec<Finding>, Cl
     found.extend(need::alert_hook(&settings));
     found.extend(http01::http01(shell, &uses));
     found.push(scheduler(shell));
-    Ok(found)
+    let flags = folders::flags(shell);
+    Ok(found.into_iter().map(|one| one.typed(&flags)).collect())
 }
 
 /// What would stop the issuance of these, or that by this user, apart from what the manifests lack;

@@ -11,8 +11,8 @@ use crate::cli::shell::Shell;
 use crate::cli::status::{Scene, Upcoming, Verdict};
 use crate::cli::time;
 use crate::cli::timer::{
-    CronDaemon, Crontabs, KnownRun, Looping, TIMER, Timer, enable_timer, line_of_cron, masked_unit,
-    systemctl_of, systemd_runs,
+    CronDaemon, Crontabs, KnownRun, Looping, TIMER, Timer, enable_timer, line_of_cron,
+    line_of_user, masked_unit, systemctl_of, systemd_runs,
 };
 use crate::cli::typed_flags::TypedFlags;
 use crate::resource::Obstacle;
@@ -68,6 +68,7 @@ pub(in crate::cli) fn scheduler(shell: &Shell) -> Finding {
         (Some(Timer::Absent), None) => {
             absent(line_of(is_of_user, systemd_runs()), is_root, crontabs.has_unread)
         }
+        (None, _) if matches!(config.source, Source::Flag(_)) => of_other_folders(is_root),
         (Some(Timer::Idle(_)), None) | (Some(Timer::Enabled(_) | Timer::Disabled(_)) | None, _) => {
             scheduled(timer, is_of_user, now, is_root)
         }
@@ -132,12 +133,21 @@ fn with_another_state(timer: &Path, state: &Path) -> Finding {
     let fact =
         format!("{} uses the state {SYSTEM_STATE}, not {}", timer.display(), state.display());
     let line = format!("certctl timer print --cron --state-dir {}", quoted(state));
-    Finding::wrong("scheduler", Obstacle::new(fact).certctl(line))
+    Finding::wrong("scheduler", Obstacle::new(fact).command(line))
 }
 
 fn not_checked() -> Finding {
     let obstacle = Obstacle::new("not checked: the config directory is not a default one");
     Finding::unknown("scheduler", obstacle)
+}
+
+/// Nothing starts runs with the folders that were typed, as far as it is known: a unit may, under any
+/// name.
+fn of_other_folders(is_root: bool) -> Finding {
+    let fact =
+        "no crontab and no certctl run has these folders; units of other names are not checked";
+    let line = if is_root { "certctl timer print --cron".to_owned() } else { line_of_user() };
+    Finding::warning("scheduler", Obstacle::new(fact).certctl(line))
 }
 
 /// The command that prints the files for a scheduler of these runs.
@@ -458,7 +468,7 @@ mod tests {
     fn a_timer_with_another_state_is_wrong() {
         let found = with_another_state(Path::new("/certctl.timer"), Path::new("/srv/s"));
         assert_eq!(found.fact, "/certctl.timer uses the state /var/lib/certctl, not /srv/s");
-        let line = Fix::Certctl("certctl timer print --cron --state-dir /srv/s".to_owned());
+        let line = Fix::Command("certctl timer print --cron --state-dir /srv/s".to_owned());
         assert_eq!((found.verdict, found.remedy), (Verdict::Wrong, Some(line)));
     }
 }
