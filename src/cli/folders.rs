@@ -15,14 +15,15 @@ use super::shell::Shell;
 use super::typed_flags::{OF_VERBS, PROGRAM, TypedFlags};
 use crate::trust::{is_by_sudo, quoted};
 
-/// The flags as they were typed.
+/// The sudo and the flags as they were typed.
 pub(super) fn flags(shell: &Shell) -> TypedFlags {
-    let folders = flags_of(shell, |source| matches!(source, Source::Flag(_)));
+    let program = is_by_sudo().then(|| sudo(""));
+    let folders = flags_of(shell, is_passed_on());
     let of_verbs = setting::flags(&shell.matches)
         .into_iter()
         .filter(|(name, _)| OF_VERBS.iter().any(|(flags, _)| flags.contains(&name.as_str())));
     let of_verbs = of_verbs.map(|(name, word)| (name, typed(&word.to_string_lossy())));
-    TypedFlags { folders, of_verbs: of_verbs.collect() }
+    TypedFlags { program, folders, of_verbs: of_verbs.collect() }
 }
 
 /// certctl as root, who may read what this user may not, and acts as the owner of the state. `verb`
@@ -49,7 +50,7 @@ pub(super) fn next(shell: &Shell, verb: &str, config: Option<&Path>) -> String {
     let state = state.map(|state| (STATE_FLAG, state));
     let config = config.map(|config| (CONFIG_FLAG, config.to_owned()));
     let folders = typed_flags(config.into_iter().chain(state).chain(folders));
-    TypedFlags { folders, ..flags(shell) }.on(&format!("{}{verb}", Typed::program()))
+    TypedFlags { folders, ..flags(shell) }.on(&format!("{PROGRAM}{verb}"))
 }
 
 /// The state that [`next`] gives to the manifests of another folder; `None` where one was named.
@@ -60,18 +61,10 @@ pub(super) fn own_state(shell: &Shell, config: &Path) -> Option<PathBuf> {
 
 /// How the user who typed the last command types the next one, about the same manifests and the same
 /// state.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Typed {
-    /// certctl, with sudo where that started this process.
-    program: String,
     /// The flags, those of the manifests among the folders'.
     flags: TypedFlags,
-}
-
-impl Default for Typed {
-    fn default() -> Self {
-        Self { program: PROGRAM.to_owned(), flags: TypedFlags::default() }
-    }
 }
 
 impl Typed {
@@ -82,7 +75,7 @@ impl Typed {
             shell.global.filename.iter().filter(|path| is_typed && **path != Path::new("-"));
         let files = named.map(|path| ("-f", path.clone()));
         let folders = typed_flags(files.chain(folders_of(shell, is_passed_on())));
-        Self { program: Self::program(), flags: TypedFlags { folders, ..flags(shell) } }
+        Self { flags: TypedFlags { folders, ..flags(shell) } }
     }
 
     fn program() -> String {
@@ -91,8 +84,12 @@ impl Typed {
 
     /// A command of certctl, such as `certctl renew web`, as it is typed here.
     pub(super) fn command(&self, line: &str) -> String {
-        let verb = line.strip_prefix(PROGRAM).unwrap_or(line);
-        self.flags.on(&[&self.program, verb].concat())
+        self.flags.on(line)
+    }
+
+    /// The same for a command that names its folders itself.
+    pub(super) fn by_sudo(&self, line: &str) -> String {
+        self.flags.by_sudo(line)
     }
 
     /// What to do next, in the same way.

@@ -457,6 +457,7 @@ impl Found {
         };
         let certificate = format!("certctl create certificate www.example.com{of} --into {into}");
         let issue = scene.typed.command("certctl issue");
+        let [issuer, certificate] = [issuer, certificate].map(|line| scene.typed.by_sudo(&line));
         let lines = match self.issuer {
             None => [issuer, certificate, issue],
             Some(_) => [certificate, scene.typed.command("certctl plan"), issue],

@@ -1,8 +1,11 @@
-//! The flags that were typed, for the commands that certctl suggests: pasted, they do the same.
+//! The sudo and the flags that were typed, for the commands that certctl suggests: pasted, they do the
+//! same.
 
-/// The flags that were typed and that the next command needs, too.
+/// What was typed and the next command needs, too.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TypedFlags {
+    /// certctl with sudo, where that started this process.
+    pub(super) program: Option<String>,
     /// Those of the folders, a blank before each.
     pub(super) folders: String,
     /// Those of [`OF_VERBS`]: the name of each, and the word that was typed.
@@ -13,10 +16,11 @@ impl TypedFlags {
     /// Those of the folders only.
     #[cfg(test)]
     pub(super) fn of_folders(folders: &str) -> Self {
-        Self { folders: folders.to_owned(), of_verbs: Vec::new() }
+        Self { folders: folders.to_owned(), ..Self::default() }
     }
 
-    /// `line`, a command of certctl, with those that its verb needs and that it does not have.
+    /// `line`, a command of certctl, with sudo, and with the flags that its verb needs and that it does
+    /// not have.
     pub(super) fn on(&self, line: &str) -> String {
         let mut words = line.split(' ').skip_while(|word| !is_program(word)).skip(1);
         let verb = words.next().unwrap_or_default();
@@ -30,7 +34,17 @@ impl TypedFlags {
         }
         let has = |name: &str| line.contains(&format!(" --{name}"));
         let missing = self.of_verbs.iter().filter(|(name, _)| is_needed(name) && !has(name));
-        missing.fold([line, &self.folders].concat(), |line, (_, word)| line + " " + word)
+        missing.fold(self.by_sudo(line) + &self.folders, |line, (_, word)| line + " " + word)
+    }
+
+    /// The same without the flags.
+    pub(super) fn by_sudo(&self, line: &str) -> String {
+        let rest = line.strip_prefix(PROGRAM);
+        let rest = rest.filter(|rest| rest.is_empty() || rest.starts_with(' '));
+        match self.program.as_ref().zip(rest) {
+            Some((program, rest)) => [program, rest].concat(),
+            None => line.to_owned(),
+        }
     }
 }
 
@@ -78,7 +92,8 @@ mod tests {
         .map(|(name, word)| (name.to_owned(), word.to_owned()));
         let hooks = ("hooks".to_owned(), "--hooks=later".to_owned());
         let of_verbs = of_verbs.into_iter().chain([hooks]).collect();
-        let flags = TypedFlags { folders: " --state-dir s".to_owned(), of_verbs };
+        let folders = " --state-dir s".to_owned();
+        let flags = TypedFlags { program: None, folders, of_verbs };
         let of_network = "--resolver=[::1]:53 --http01-check-port=5002";
         for (line, expected) in [
             ("certctl status web", "certctl status web --state-dir s".to_owned()),
@@ -102,6 +117,20 @@ mod tests {
                 "sudo '/o p/certctl' deploy",
                 "sudo '/o p/certctl' deploy --state-dir s --hooks=later".to_owned(),
             ),
+        ] {
+            assert_eq!(flags.on(line), expected);
+        }
+    }
+
+    #[test]
+    fn a_command_has_the_sudo_that_was_typed() {
+        let program = Some("sudo /opt/certctl".to_owned());
+        let flags = TypedFlags { program, ..TypedFlags::of_folders(" --state-dir s") };
+        for (line, expected) in [
+            ("certctl status web", "sudo /opt/certctl status web --state-dir s"),
+            ("certctl", "sudo /opt/certctl --state-dir s"),
+            ("sudo certctl issue", "sudo certctl issue --state-dir s"),
+            ("certctl help hooks", "certctl help hooks"),
         ] {
             assert_eq!(flags.on(line), expected);
         }

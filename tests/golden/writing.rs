@@ -118,6 +118,8 @@ fn manifests_are_made_to_begin_with() {
         "certctl create --into other certificate g.example.test",
         "certctl create certificate https://www.example.com/about",
         "SUDO_USER=me certctl create certificate e.example.test --issuer ca --into config",
+        "SUDO_USER=me certctl plan nothing",
+        "mkdir empty; SUDO_USER=me certctl --config-dir empty --state-dir empty",
         "certctl create certificate f.example.test --issuer ca --webroot /no/such --into config",
     ] {
         scene.run(line);
