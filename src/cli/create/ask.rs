@@ -28,7 +28,7 @@ use crate::cli::output::escape;
 use crate::cli::run::on_one_thread;
 use crate::cli::shell::Shell;
 use crate::engine::{examples, install_example, programs_in, similar_hook};
-use crate::resource::{DnsName, Fix, Obstacle, Settings, lets_encrypt};
+use crate::resource::{DnsName, Settings, lets_encrypt};
 use crate::solver::http01::check_webroot;
 use crate::workspace::check::{Port, PortError, WebServer};
 
@@ -136,7 +136,7 @@ fn finish(
     {
         steps.push(check_http);
     }
-    let steps = [repairs(obstacles, shell), steps, runs].concat();
+    let steps = [certificate::repairs(obstacles, shell), steps, runs].concat();
     shell.output.talk(Level::Info, &format!("next:\n  {}", steps.join("\n  ")));
     code
 }
@@ -167,23 +167,6 @@ fn serves(
         // The page of the next step says why.
         None => false,
     }
-}
-
-/// Warns of what is in the way of a run, and returns the commands that remove it.
-fn repairs(obstacles: Vec<Obstacle>, shell: &mut Shell) -> Vec<String> {
-    let mut commands = Vec::new();
-    for Obstacle { fact, fix } in obstacles {
-        let advice = match fix {
-            Some(Fix::Advice(sentence)) => sentence,
-            Some(Fix::Command(line) | Fix::Certctl(line)) => {
-                commands.push(escape(&line).into_owned());
-                String::new()
-            }
-            None => String::new(),
-        };
-        shell.output.print(&Message::advice(&fact, &escape(&advice)));
-    }
-    commands
 }
 
 /// Whether certctl is to listen for the challenges of these names, where no webroot is given.

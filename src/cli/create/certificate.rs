@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::issuer;
 use super::known::{IssuerName, Known};
-use super::print::{Placed, check, print, scalar};
+use super::print::{Placed, check, say_written, scalar, shown, write};
 use crate::cli::doctor;
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
@@ -20,7 +20,7 @@ use crate::cli::shell::Shell;
 use crate::engine::install_example;
 use crate::engine::precondition::of_output;
 use crate::manifest::is_component;
-use crate::resource::{DnsName, Obstacle};
+use crate::resource::{DnsName, Fix, Obstacle};
 use crate::solver::http01::check_webroot;
 use crate::trust::{quoted, sudo};
 
@@ -82,8 +82,47 @@ pub(super) fn certificate(
     let known = Known::of(&placed, shell);
     let issuer = known.chosen(args.issuer.as_deref())?;
     let text = text(args, &issuer, &placed, &placed.state(shell)?);
-    let code = print(&placed, &text, |shell| placed.runs(shell), shell)?;
-    if let Some(warning) = known.lack(&issuer, &placed) {
+    let loaded = check(&text)?;
+    let written = match &placed.into {
+        Some(_) => Some(write(&placed, &text, shell)?),
+        None => {
+            shell.output.data(&shown(&text))?;
+            None
+        }
+    };
+    let steps = [placed.missing(&loaded), placed.runs(shell)].concat();
+    let first = warn(args, &known, &issuer, &placed, shell);
+    // The rights of root are given up for this.
+    let (found, code) = match obstacles(args, &text, shell) {
+        Ok(found) => (found, Ok(ExitCode::Done)),
+        Err(error) => (Vec::new(), Err(error)),
+    };
+    match written {
+        Some(path) => {
+            let steps = [first, repairs(found, shell), steps].concat();
+            say_written(&path, &steps, shell);
+        }
+        None => {
+            for Obstacle { fact, fix } in found {
+                let fix = fix.map(|fix| escape(&fix.to_string()).into_owned());
+                shell.output.print(&Message::advice(&fact, &fix.unwrap_or_default()));
+            }
+        }
+    }
+    code
+}
+
+/// Warns of what a run would refuse, or could not do; returns the commands that come first where the
+/// manifest is written.
+fn warn(
+    args: &CreateCertificateArgs,
+    known: &Known,
+    issuer: &IssuerName,
+    placed: &Placed,
+    shell: &mut Shell,
+) -> Vec<String> {
+    let mut first = Vec::new();
+    if let Some(warning) = known.lack(issuer, placed) {
         let advice = if let Some(name) = known.similar(&issuer.name) {
             match placed.path() {
                 Some(path) => {
@@ -95,7 +134,13 @@ pub(super) fn certificate(
         } else {
             let server = if issuer::is_known_ca(&issuer.name) { "" } else { " --server URL" };
             let verb = format!(" create issuer {}{server}{}", issuer.name, placed.flag());
-            folders::next(shell, &verb, None)
+            let command = folders::next(shell, &verb, None);
+            if placed.into.is_some() {
+                first.push(command);
+                String::new()
+            } else {
+                command
+            }
         };
         shell.output.print(&Message::advice(&warning, &advice));
     }
@@ -117,11 +162,24 @@ pub(super) fn certificate(
     {
         doctor::print_finding(shell, &found);
     }
-    for Obstacle { fact, fix } in obstacles(args, &text, shell)? {
-        let fix = fix.map(|fix| escape(&fix.to_string()).into_owned());
-        shell.output.print(&Message::advice(&fact, &fix.unwrap_or_default()));
+    first
+}
+
+/// Warns of what is in the way of a run, and returns the commands that remove it.
+pub(super) fn repairs(obstacles: Vec<Obstacle>, shell: &mut Shell) -> Vec<String> {
+    let mut commands = Vec::new();
+    for Obstacle { fact, fix } in obstacles {
+        let advice = match fix {
+            Some(Fix::Advice(sentence)) => sentence,
+            Some(Fix::Command(line) | Fix::Certctl(line)) => {
+                commands.push(escape(&line).into_owned());
+                String::new()
+            }
+            None => String::new(),
+        };
+        shell.output.print(&Message::advice(&fact, &escape(&advice)));
     }
-    Ok(code)
+    commands
 }
 
 /// Why a certificate cannot have this name, which is neither a DNS name nor an address.

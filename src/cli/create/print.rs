@@ -224,10 +224,15 @@ pub(super) fn print(
         return Ok(ExitCode::Done);
     }
     let shown = write(placed, text, shell)?;
-    let (missing, next) = (placed.missing(&loaded), next(shell));
-    let steps = [missing, next].concat().join("\n  ");
-    shell.output.talk(Level::Info, &format!("written to {shown}; next:\n  {steps}"));
+    let steps = [placed.missing(&loaded), next(shell)].concat();
+    say_written(&shown, &steps, shell);
     Ok(ExitCode::Done)
+}
+
+/// Where a manifest was written, and the commands that come next.
+pub(super) fn say_written(path: &str, steps: &[String], shell: &mut Shell) {
+    let steps = steps.join("\n  ");
+    shell.output.talk(Level::Info, &format!("written to {path}; next:\n  {steps}"));
 }
 
 /// Writes a manifest into its folder, which is made when it is the one that is read anyway; returns
