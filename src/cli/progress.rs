@@ -216,7 +216,8 @@ fn is_drawn(progress: When, is_quiet: bool, is_watched: bool, talks_json: bool) 
 impl Style {
     fn dress(self, line: &ProgressBar, template: &str, is_moving: bool) {
         let template = if self.is_alive && is_moving {
-            format!("{template} {{elapsed}}")
+            // Before the text, which may be cut off.
+            template.replace("{wide_msg}", "{elapsed} {wide_msg}")
         } else {
             template.to_owned()
         };

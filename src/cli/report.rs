@@ -262,7 +262,7 @@ fn undeployed(name: &NamespacedName, fault: &Fault, details: &Details, style: &S
     let name = short(name);
     let last = details.deploy_last_try.map(|at| format!("failed {}, ", style.time(at)));
     let next = details.deploy_next_try.filter(|at| *at > style.now);
-    let next = next.map(|at| format!("next try {}", style.time(at)));
+    let next = next.map(|at| format!("next try not before {}", style.time(at)));
     let next = next.unwrap_or_else(|| "the next run retries".to_owned());
     let text = last.unwrap_or_default() + &next;
     let command = retry_of_hooks(style.has_reload_unit, &name).with_flags(&style.flags);

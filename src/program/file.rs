@@ -8,7 +8,7 @@ use rustix::fs::{Access, AtFlags, CWD, accessat};
 
 use crate::manifest::is_secret_key;
 use crate::resource::{Obstacle, escape};
-use crate::trust::{TrustError, Trusted, Walk, quoted};
+use crate::trust::{TrustError, Trusted, Walk, quoted, sudo_on_own};
 
 /// Who runs a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,7 +103,11 @@ impl Program {
         }
         if program.mode & 0o111 == 0 {
             let obstacle = Obstacle::new(format_args!("{path} is not executable"));
-            return Err(obstacle.command(format!("chmod a+rx {}", quoted(&self.named))));
+            return Err(obstacle.command(format!(
+                "{}chmod a+rx {}",
+                sudo_on_own(),
+                quoted(&self.named)
+            )));
         }
         // Its mode, or the file system, may forbid it to this user alone.
         let may = || accessat(CWD, &self.path, Access::EXEC_OK, AtFlags::EACCESS).is_ok();

@@ -221,7 +221,8 @@ fn a_file_in_the_webroot_is_asked_for_as_a_ca_does_and_taken_away_again() {
     is_empty();
     std::fs::remove_dir_all(&www).unwrap();
     let run = check(&world, &["http", "web.example.test"]).ends_in(3);
-    assert_eq!(line(&run, "try"), format!("mkdir -p {webroot}"));
+    let advice = "name the document root of the web server; if this is to be it: mkdir -p";
+    assert_eq!(line(&run, "try"), format!("{advice} {webroot}"));
 }
 
 #[test]

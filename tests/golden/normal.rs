@@ -45,7 +45,7 @@ const PATTERNS: &[(&str, Replace)] = &[
     (r"<now>, (now|in [0-9]{1,2}s|[0-9]{1,2}s ago)\b", |_, _| Some("<now>".to_owned())),
     (r"issued (now|[0-9]{1,2}s ago)\b", |_, _| Some("issued <seconds> ago".to_owned())),
     (r"(?m)^  (Normal|Warning) .* certctl  ", age),
-    (r"(?m)^[a-z0-9-]+ +[⠁-⣿] .* [0-9]{1,3}s$", progress),
+    (r"(?m)^[a-z0-9-]+ +[⠁-⣿] [0-9]{1,3}s .*$", progress),
     (r"(?m)  [0-9]{1,2}s *-?$", |_, _| Some("  <s>".to_owned())),
     (r"(?m), [0-9]+ s$", |_, _| Some(", <time>".to_owned())),
     (r"(?m) [0-9]{10}$", epoch),
@@ -83,12 +83,12 @@ fn epoch(text: &str, now: Timestamp) -> Option<String> {
     Some(format!(" <seconds of {}>", from_now(time, now).trim_matches(['<', '>'])))
 }
 
-/// `web  ⠙ waiting for the CA  12s`: how much of the text there is controller for depends on the time.
+/// `web  ⠙ 12s waiting for the CA`: how much of the text there is space for depends on the time.
 fn progress(line: &str, _: Timestamp) -> Option<String> {
-    let (start, _) = line.rsplit_once(' ')?;
-    let (name, text) = start.split_once(|c: char| ('⠁'..='⣿').contains(&c))?;
-    let text: String = text.trim_end().chars().take(60).collect();
-    Some(format!("{name}<spinner>{text} <s>"))
+    let (name, text) = line.split_once(|c: char| ('⠁'..='⣿').contains(&c))?;
+    let (_, text) = text.trim_start().split_once(' ')?;
+    let text: String = text.chars().take(60).collect();
+    Some(format!("{name}<spinner> <s> {}", text.trim_end()))
 }
 
 /// The column of ages in a list of events.
@@ -167,7 +167,7 @@ mod tests {
             ("2999-12-31T00:00:00Z", "<now+years>"),
             ("x 1803033982\nx 18030339820", "x <seconds of now+90d>\nx 18030339820"),
             ("ca  3s\nca  3s   -\nca 3s", "ca  <s>\nca  <s>\nca 3s"),
-            ("web  ⠙ waiting  12s", "web  <spinner> waiting <s>"),
+            ("web  ⠙ 12s waiting", "web  <spinner> <s> waiting"),
             ("issued now", "issued <seconds> ago"),
             ("issued 2s ago, 3m ago", "issued <seconds> ago, 3m ago"),
             ("2026-11-21T03:12:08Z (1s ago)", "<now>"),

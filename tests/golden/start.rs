@@ -277,7 +277,8 @@ fn create_tries_whether_the_web_server_serves_the_folder() {
             ("DNS names", name),
             ("Folder from which", &folder),
             ("Folder of your server", "\n"),
-            ("Program in", "\n"),
+            ("Program in", "back\n"),
+            ("enter it again", "\n"),
             ("Write this", "\n"),
         ];
         // Where its own port is free, no host has another default.

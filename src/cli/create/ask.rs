@@ -110,6 +110,7 @@ fn finish(
     let name = args.names.first().map_or("", String::as_str);
     let check_http = first_placed.next(&format!(" check http {name}"), shell);
     let runs = first_placed.runs(shell);
+    steps.extend(certificate::mask_socket(args, shell));
     if let (By::New(args), Some((placed, _))) = (by, files.first())
         && args.name == STAGING
     {
@@ -395,12 +396,16 @@ fn reload(shell: &mut Shell, config: &Path) -> Result<Option<String>, CliError> 
     let answer = loop {
         let answer = optional(shell, &question, ABOUT_RELOAD, |text| Ok(text.to_owned()))?;
         let is_there = |name: &String| known.contains(name) || examples.contains(name);
-        if let Some(name) = answer.as_ref().filter(|name| !is_there(name))
+        let is_name = |name: &&String| RefusedProgram::of(name, config).is_none();
+        if let Some(name) = answer.as_ref().filter(is_name).filter(|name| !is_there(name))
             && unknown.as_ref() != Some(name)
-            && let Some(other) = similar_hook(&hooks.join(name))
         {
+            let why = match similar_hook(&hooks.join(name)) {
+                Some(other) => format!("did you mean {other}?"),
+                None => "there is no such program yet.".to_owned(),
+            };
             let name = escape(name).into_owned();
-            say(shell, &format!("{name}: did you mean {other}? To use {name}, enter it again"));
+            say(shell, &format!("{name}: {why} To use {name}, enter it again"));
             unknown = answer;
             continue;
         }

@@ -9,7 +9,7 @@ use clap::Args;
 use super::issuer;
 use super::known::{IssuerName, Known};
 use super::print::{Placed, check, say_written, scalar, shown, write};
-use crate::cli::doctor;
+use crate::cli::doctor::{self, Finding};
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::folders;
@@ -83,14 +83,14 @@ pub(super) fn certificate(
     let issuer = known.chosen(args.issuer.as_deref())?;
     let text = text(args, &issuer, &placed, &placed.state(shell)?);
     let loaded = check(&text)?;
-    let written = match &placed.into {
-        Some(_) => Some(write(&placed, &text, shell)?),
-        None => {
-            shell.output.data(&shown(&text))?;
-            None
-        }
+    let written = if placed.into.is_some() {
+        Some(write(&placed, &text, shell)?)
+    } else {
+        shell.output.data(&shown(&text))?;
+        None
     };
-    let steps = [placed.missing(&loaded), placed.runs(shell)].concat();
+    let steps =
+        [placed.missing(&loaded), of_webroot(args, &placed, shell), placed.runs(shell)].concat();
     let first = warn(args, &known, &issuer, &placed, shell);
     // The rights of root are given up for this.
     let (found, code) = match obstacles(args, &text, shell) {
@@ -110,6 +110,26 @@ pub(super) fn certificate(
         }
     }
     code
+}
+
+/// The commands that come first where a web server answers.
+fn of_webroot(args: &CreateCertificateArgs, placed: &Placed, shell: &Shell) -> Vec<String> {
+    let mut steps = mask_socket(args, shell);
+    if let (Some(_), Some(name)) = (&args.webroot, args.names.first())
+        && !name.starts_with("*.")
+    {
+        steps.push(placed.next(&format!(" check http {name}"), shell));
+    }
+    steps
+}
+
+/// The command that keeps a unit from failing at each run, where a web server has its port.
+pub(super) fn mask_socket(args: &CreateCertificateArgs, shell: &Shell) -> Vec<String> {
+    let found = args.webroot.as_ref().and_then(|_| doctor::idle_socket(shell));
+    let (fact, fix) = found.map(Finding::into_parts).unzip();
+    let note = fact.map(|fact| format!("# {}", escape(&fact)));
+    let command = fix.flatten().map(|fix| escape(&fix.to_string()).into_owned());
+    note.into_iter().chain(command).collect()
 }
 
 /// Warns of what a run would refuse, or could not do; returns the commands that come first where the

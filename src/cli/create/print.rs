@@ -23,6 +23,8 @@ use crate::resource::{DeployTarget, Issuer, is_dns_subdomain};
 use crate::store::atomic;
 use crate::trust::{own_user, quoted, sudo_on_own};
 
+/// Where a package installs examples of manifests, which begin with the configuration of the server.
+const EXAMPLES: &str = "/usr/share/doc/certctl/examples";
 /// Where a package installs the output of `certctl schema`.
 const SCHEMA: &str = "/usr/share/certctl/certctl.schema.json";
 
@@ -184,6 +186,14 @@ impl Placed {
                     continue;
                 };
                 let program = format!("{}{name}", self.hooks());
+                let example = Path::new(EXAMPLES).join(format!("{name}.yaml"));
+                if example.is_file() {
+                    // A shell that the lines are pasted into passes over it.
+                    let example = escape(&example.to_string_lossy()).into_owned();
+                    missing.push(format!(
+                        "# {name} names the files as the beginning of {example} shows"
+                    ));
+                }
                 if Path::new(&program).exists() {
                     continue;
                 }

@@ -10,7 +10,7 @@ use crate::cli::check::{WAYS_OF_WEBROOT, way_out_of};
 use crate::cli::count::names;
 use crate::cli::report::short;
 use crate::cli::shell::Shell;
-use crate::cli::timer::{SocketUnit, Units};
+use crate::cli::timer::{SocketUnit, Units, systemctl_of};
 use crate::resource::{NamespacedName, Obstacle, Settings};
 use crate::solver::http01::check_webroot;
 use crate::workspace::check::{ListenError, Port, WebServer};
@@ -21,11 +21,7 @@ pub(super) fn http01(shell: &Shell, uses: &[Use<'_>]) -> Vec<Finding> {
     let units = Units::of_config(shell);
     let masked = units.and_then(|units| masked_socket(&ports, units));
     let is_needed = uses.is_empty() || uses.iter().any(Use::needs_usual_port);
-    let unneeded =
-        units.filter(|_| !is_needed).and_then(|units| match Port::of(&[], &Settings::default()) {
-            Port::Refused(refused) => unneeded_socket(&refused, units),
-            Port::Usable { .. } | Port::Unknown(_) => None,
-        });
+    let unneeded = if is_needed { None } else { idle_socket(shell) };
     let of_port = |one| of_service(one, units).unwrap_or_else(|| port(one, is_hidden()));
     let ports = ports.iter().map(of_port).chain(unneeded);
     masked.into_iter().chain(ports).chain(webroots.iter().map(webroot)).collect()
@@ -43,7 +39,8 @@ fn masked_socket(ports: &[Needed], units: Units) -> Option<Finding> {
     }
     let fact =
         "certctl.socket is masked: certctl.service runs as an ordinary user, and gets no port 80";
-    let obstacle = Obstacle::new(fact).command("systemctl unmask certctl.socket");
+    let obstacle =
+        Obstacle::new(fact).command(format!("{} unmask certctl.socket", systemctl_of(false)));
     Some(if units.is_scheduled {
         Finding::wrong("HTTP-01", obstacle)
     } else {
@@ -68,8 +65,21 @@ fn unneeded_socket(refused: &ListenError, units: Units) -> Option<Finding> {
     let fact = format!(
         "certctl.socket fails at each run of certctl.service: {refused}, and no certificate needs it"
     );
-    let obstacle = Obstacle::new(fact).command("systemctl mask --now certctl.socket");
+    let systemctl = systemctl_of(false);
+    // By a pattern, which is no error where the unit has not failed yet.
+    let obstacle = Obstacle::new(fact).command(format!(
+        "{systemctl} mask --now certctl.socket && {systemctl} reset-failed 'certctl.socket*'"
+    ));
     Some(Finding::warning("HTTP-01", obstacle))
+}
+
+/// The unit that fails at each run, because another program has the usual port.
+pub(super) fn idle_socket(shell: &Shell) -> Option<Finding> {
+    let units = Units::of_config(shell)?;
+    match Port::of(&[], &Settings::default()) {
+        Port::Refused(refused) => unneeded_socket(&refused, units),
+        Port::Usable { .. } | Port::Unknown(_) => None,
+    }
 }
 
 /// The ports that would stop a run by any user; and, as a warning, those that this user may not
@@ -307,14 +317,16 @@ mod tests {
         let nginx = || in_use(Some(Holder::new("nginx", 812)));
         let there = Units { socket: SocketUnit::Closed, ..Units::default() };
         let open = Units { socket: SocketUnit::Open, ..there };
-        let found = unneeded_socket(&nginx(), there).unwrap();
+        let (found, systemctl) = (unneeded_socket(&nginx(), there).unwrap(), systemctl_of(false));
         assert_eq!(
             (found.verdict, found.fact.as_str(), found.remedy),
             (
                 Verdict::Warning,
                 "certctl.socket fails at each run of certctl.service: [::]:80 is in use by nginx (pid \
                  812), and no certificate needs it",
-                Some(Fix::Command("systemctl mask --now certctl.socket".to_owned()))
+                Some(Fix::Command(format!(
+                    "{systemctl} mask --now certctl.socket && {systemctl} reset-failed 'certctl.socket*'"
+                )))
             )
         );
         assert!(unneeded_socket(&in_use(None), there).is_some());

@@ -169,6 +169,11 @@ pub(super) fn usual_port(shell: &Shell, certificate: &str) -> Option<Finding> {
     http01::usual_port(shell, NamespacedName::new("default", certificate))
 }
 
+/// What fails at each run of the service where another program has port 80.
+pub(super) fn idle_socket(shell: &Shell) -> Option<Finding> {
+    http01::idle_socket(shell)
+}
+
 /// Prints findings as the result.
 fn print(shell: &mut Shell, findings: &[Finding]) -> Result<(), CliError> {
     let text = match shell.global.format() {

@@ -139,7 +139,7 @@ pub(crate) fn leaves_hooks_to_unit(shell: &Shell) -> bool {
 /// run. Where a unit does, it is started: only that clears its failure.
 pub(crate) fn retry_of_hooks(by_unit: bool, certificate: &str) -> Hint {
     if by_unit {
-        Hint::Shell("systemctl start certctl-reload.service".to_owned())
+        Hint::Shell(format!("{} start certctl-reload.service", systemctl_of(false)))
     } else {
         Hint::Command(format!("certctl deploy {certificate}"))
     }

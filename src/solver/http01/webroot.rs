@@ -114,11 +114,17 @@ impl Webroot {
             WebrootError::Untrusted(error) => error.remedy().map(Fix::Advice),
             WebrootError::Io { source, .. } => {
                 let kind = source.kind();
-                let line = if kind == io::ErrorKind::NotFound && can_be_made(path) {
-                    format!("mkdir -p {}", quoted(path))
-                } else if kind == io::ErrorKind::NotFound {
-                    command_for_own(&tokens, "0755", None)
-                } else if kind == io::ErrorKind::PermissionDenied {
+                if kind == io::ErrorKind::NotFound {
+                    let line = if can_be_made(path) {
+                        format!("mkdir -p {}", quoted(path))
+                    } else {
+                        command_for_own(&tokens, "0755", None)
+                    };
+                    // A typing error, most of the time: the server serves nothing from there.
+                    let advice = "name the document root of the web server; if this is to be it";
+                    return Some(Fix::Advice(format!("{advice}: {line}")));
+                }
+                let line = if kind == io::ErrorKind::PermissionDenied {
                     permission(path, &tokens)
                 } else {
                     return None;
