@@ -148,6 +148,20 @@ fn manifests_in_another_folder_have_no_schedule() {
 }
 
 #[test]
+fn two_certificates_write_into_one_folder() {
+    let world = World::prepared(&[]);
+    let [config, out] = ["config", "out"].map(|name| world.path(name).display().to_string());
+    std::fs::create_dir(&out).unwrap();
+    let create = |name: &str| {
+        let words = ["create", "certificate", "www.example.test", "--issuer", "ca", "--name", name];
+        world.run(&[&words[..], &["--output-dir", &out, "--into", &config]].concat()).ends_in(0)
+    };
+    assert!(!create("one").stderr.contains("W0308"));
+    create("another").says("W0308").says("default/one").says("default/another");
+    assert!(create("third").says("default/third").stderr.matches("W0308").count() == 1);
+}
+
+#[test]
 fn port_80_is_taken() {
     let world = World::prepared(&[CertificateYaml::new("web")]);
     let other = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -245,7 +259,7 @@ fn the_token_of_the_dns_provider_is_wrong() {
 #[test]
 fn renew_is_in_the_crontab_or_a_name_is_mistyped() {
     let world = World::prepared(&[CertificateYaml::new("web")]);
-    world.run(&["renew"]).ends_in(2).says("certctl issue for all that are due");
+    world.run(&["renew"]).ends_in(2).says("certctl issue # all that are due");
     world.run(&["issue", "wep"]).ends_in(3).says("`wep` not found").says("`default/web`");
     let run = world.run(&["issue", "wep.yaml"]).ends_in(3).says("--> wep.yaml");
     run.says("No such file");

@@ -77,9 +77,14 @@ impl Obstacles {
     }
 }
 
-/// What a table of certificates adds where no run of any user would get a port. What each
+/// What a table of certificates adds where no run of any user would get a port, or no run is started. What each
 /// manifest needs besides is left to `doctor`: that takes longer than the table.
-pub(super) fn below_table(shell: &Shell, tasks: &[&Task], typed: &Typed) -> Vec<Message> {
+pub(super) fn below_table(
+    shell: &Shell,
+    tasks: &[&Task],
+    is_of_files: bool,
+    typed: &Typed,
+) -> Vec<Message> {
     let found = doctor::before(shell, tasks).into_iter().map(|(found, _)| found);
     let warning = |found: Finding| {
         let (fact, _) = found.into_parts();
@@ -87,5 +92,15 @@ pub(super) fn below_table(shell: &Shell, tasks: &[&Task], typed: &Typed) -> Vec<
             format!("no certificate that needs this port can be renewed now: {}", escape(&fact));
         Message::advice(&warning, &typed.command("certctl doctor"))
     };
-    found.filter(Finding::is_wrong).map(warning).collect()
+    let mut all: Vec<Message> = found.filter(Finding::is_wrong).map(warning).collect();
+    // The scheduled runs do not read a file that was named here, and have nothing to do without one.
+    if !is_of_files && !tasks.is_empty() {
+        let found = doctor::of_schedule(shell, tasks).into_iter().map(Finding::into_parts);
+        all.extend(found.map(|(fact, fix)| {
+            let fix = fix.map(|fix| typed.hint(Hint::from(fix)).to_string()).unwrap_or_default();
+            let warning = format!("the scheduled runs renew nothing: {}", escape(&fact));
+            Message::advice(&warning, &escape(&fix))
+        }));
+    }
+    all
 }

@@ -302,7 +302,7 @@ fn is_unread(config: &Directory, of_system: &Path) -> bool {
 pub(super) fn with_unread(error: CliError, unread: Option<&str>) -> CliError {
     match unread.filter(|_| error.is_absence) {
         Some(folder) => {
-            let note = format!(", for the manifests in {folder}");
+            let note = format!(" # for the manifests in {folder}");
             CliError { hint: Some(Hint::Again { by: "sudo ".to_owned(), note }), ..error }
         }
         None => error,
@@ -449,7 +449,7 @@ mod tests {
         let hint = |error: CliError, unread| with_unread(error, unread).hint.unwrap().to_string();
         assert_eq!(
             hint(error().of_absence(), Some("/etc/certctl")),
-            "sudo certctl …, for the manifests in /etc/certctl"
+            "sudo certctl … # for the manifests in /etc/certctl"
         );
         assert_eq!(hint(error().of_absence(), None), "certctl status");
         assert_eq!(hint(error(), Some("/etc/certctl")), "certctl status");

@@ -231,9 +231,7 @@ pub(crate) fn renew(args: &RenewArgs, shell: &mut Shell) -> Result<ExitCode, Cli
                 "please either supply one or more Certificate resource names, label selectors, \
                  or use the --all flag to renew all Certificate resources",
             )
-            .hinted(
-                "certctl renew NAME for one now, due or not; certctl issue for all that are due",
-            ));
+            .hinted("certctl renew NAME # one now, due or not\ncertctl issue # all that are due"));
         }
         (true, true, _) | (true, _, true) | (_, true, true) => {
             return Err(usage(

@@ -28,7 +28,7 @@ pub(super) fn advice(
         KINDS.iter().find(|(word, _)| typed(&word)).filter(|_| typed(&&"create"))
     {
         let text = format!("`create {kind}` needs {missing}");
-        let hint = format!("certctl create, which asks on a terminal; certctl help create {kind}");
+        let hint = format!("certctl create # asks on a terminal\ncertctl help create {kind}");
         return Some(CliError::new(ExitCode::Usage, text).hinted(hint));
     }
     let verb = VERBS.iter().find(typed)?;
@@ -78,7 +78,7 @@ mod tests {
                 .hint
                 .map(|hint| hint.to_string())
         };
-        let create = "certctl create, which asks on a terminal; certctl help create certificate";
+        let create = "certctl create # asks on a terminal\ncertctl help create certificate";
         for line in ["certctl create certificate", "certctl create cert"] {
             assert_eq!(hint_of(line).as_deref(), Some(create), "{line}");
         }

@@ -478,8 +478,8 @@ impl Found {
             text += &wrap(&about, "", width);
         }
         text += "\n";
-        let pointer = "On a terminal, `certctl create` asks for these values; `certctl --help` lists \
-                    the verbs.";
+        let pointer = "On a terminal, `certctl create` asks for these values, and for another CA; \
+                       `certctl --help` lists the verbs.";
         text + &wrap(pointer, "", width)
     }
 }

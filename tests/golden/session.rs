@@ -327,11 +327,16 @@ impl Watched {
         self.remarks += &["--- screen, when ", when, "\n", &last].concat();
     }
 
-    /// Types an answer when this question is on the screen.
+    /// Types an answer when this question is on the screen, and the program waits for one: an echo before
+    /// the question would stand elsewhere.
     #[track_caller]
     pub(crate) fn answer(&mut self, question: &str, keys: &str) {
         let mut left = PATIENCE;
-        while !self.terminal.screen().contains(question) {
+        let is_asked = |screen: &str| {
+            let last = screen.trim_end().lines().last().map_or("", str::trim_end);
+            screen.contains(question) && last.ends_with(['>', ']'])
+        };
+        while !is_asked(&self.terminal.screen()) {
             assert!(!left.is_zero(), "never asked {question:?}; but:\n{}", self.terminal.screen());
             thread::park_timeout(STEP);
             left = left.saturating_sub(STEP);

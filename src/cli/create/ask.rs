@@ -341,13 +341,13 @@ fn folder_or_back(text: &str) -> Result<Option<PathBuf>, String> {
 fn question_of_webroot(may_write_to_usual: bool) -> (&'static str, Option<&'static str>) {
     if may_write_to_usual {
         (
-            "The folder that your web server serves over HTTP; back: choose another way",
+            "The folder that your web server serves over HTTP (back: choose another way)",
             Some(USUAL_WEBROOT),
         )
     } else {
         (
             "The folder that your web server serves over HTTP, to which you need the right to \
-             write; back: choose another way",
+             write (back: choose another way)",
             None,
         )
     }
@@ -494,7 +494,8 @@ const ABOUT_WEBROOT: &str = "A web server that has port 80 already serves the fi
                              .well-known/acme-challenge, and removes it afterwards.";
 const ABOUT_OUTPUT: &str = "certctl keeps the certificate and its key in its state, and writes a copy \
                             into this folder for your server, with each renewal. The folder should \
-                            be for these files alone.";
+                            be for these files alone. A server that opens them as root, as nginx \
+                            does, can read those in the state, too.";
 const ABOUT_GROUP: &str = "Most servers open the files as root, and need no group. One that runs as \
                            another user reads tls.key as a member of this group; its copy gets the \
                            mode 0640.";
@@ -566,7 +567,7 @@ mod tests {
         assert_eq!(folder(&mistyped), Err(meant));
         assert_eq!(question_of_webroot(true).1, Some("/var/www/html"));
         let (question, default) = question_of_webroot(false);
-        assert!(question.contains("the right to write; back: ") && default.is_none(), "{question}");
+        assert!(question.contains("the right to write (back: ") && default.is_none(), "{question}");
         assert_eq!(folder_or_back(path), Ok(Some(PathBuf::from(path))));
         assert_eq!(folder_or_back("back"), Ok(None));
         let refused = folder_or_back("").unwrap_err();

@@ -190,7 +190,7 @@ fn server_of(
     };
     say(shell, &why);
     let question =
-        "PEM file with the roots of its server, for a private CA; back: another CA, or none";
+        "PEM file with the roots of its server, for a private CA (back: another CA), or none";
     let found = answered(shell, question, ABOUT_ROOTS, default, |text| {
         if [BACK, NONE].contains(&text) {
             return Ok((text == NONE).then_some(None));

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::issuer;
-use super::known::{IssuerName, Known};
+use super::known::{IssuerName, Known, shared_outputs};
 use super::print::{Placed, check, say_written, scalar, shown, write};
 use crate::cli::doctor::{self, Finding};
 use crate::cli::error::CliError;
@@ -20,7 +20,7 @@ use crate::cli::shell::Shell;
 use crate::engine::install_example;
 use crate::engine::precondition::of_output;
 use crate::manifest::is_component;
-use crate::resource::{DnsName, Fix, Obstacle};
+use crate::resource::{DnsName, Fix, NamespacedName, Obstacle};
 use crate::solver::http01::check_webroot;
 use crate::trust::{quoted, sudo};
 
@@ -174,6 +174,12 @@ fn warn(
         );
         let command = folders::next(shell, " explain issuer.spec.acme.solvers", None);
         shell.output.print(&Message::advice(&warning, &command));
+    }
+    if let (Some(_), Some(folder)) = (&args.output_dir, &placed.into) {
+        let key = NamespacedName::new(placed.namespace(), &placed.name);
+        for found in shared_outputs(folder, &key) {
+            shell.output.finding(&found);
+        }
     }
     if args.webroot.is_none()
         && known.has_http01(&issuer.name)

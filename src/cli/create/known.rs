@@ -9,9 +9,10 @@ use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::output::escape;
 use crate::cli::shell::Shell;
-use crate::manifest::{self, Source, nearest_by};
+use crate::manifest::{self, Diagnostic, Source, nearest_by};
 use crate::resource::{
-    ChallengeType, Identifier, IssuerKind, Settings, Solver, SolverKind, pick_solver,
+    ChallengeType, Identifier, IssuerKind, NamespacedName, Settings, Solver, SolverKind,
+    pick_solver,
 };
 
 /// An Issuer, as a Certificate names it.
@@ -44,6 +45,18 @@ impl IssuerName {
     fn is(&self, other: &Self) -> bool {
         (&self.name, self.is_of_cluster) == (&other.name, other.is_of_cluster)
     }
+}
+
+/// That a Certificate of a folder of manifests writes its copies where another one does.
+pub(super) fn shared_outputs(folder: &Path, certificate: &NamespacedName) -> Vec<Diagnostic> {
+    let source = Source::Directory(folder.to_owned());
+    let mut loaded = manifest::load(&[source], &manifest::Options::default());
+    manifest::check_references(&mut loaded);
+    let name = certificate.to_string();
+    let is_its = |found: &Diagnostic| {
+        found.code == "W0308" && found.message.split(' ').any(|word| word == name)
+    };
+    loaded.diagnostics.into_iter().filter(is_its).collect()
 }
 
 /// Those that the manifests have.

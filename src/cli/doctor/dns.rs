@@ -1,4 +1,5 @@
-//! Whether the name servers of this host answer, asked for one name of each certificate.
+//! Whether the name servers of this host answer, asked for one name of each certificate, and for the
+//! others that are proven over HTTP, as far as they are few.
 
 use std::collections::BTreeMap;
 
@@ -13,21 +14,25 @@ use crate::resource::{DnsName, Identifier, Obstacle};
 use crate::workspace::Settings;
 use crate::workspace::check::DnsError;
 
-/// The first name of each certificate, and whether it must have an address.
+/// The names to ask for, and whether each must have an address: the first of each certificate, then the
+/// others that must.
 fn queried(uses: &[Use<'_>]) -> BTreeMap<DnsName, bool> {
-    let mut names = BTreeMap::new();
-    for one in uses {
+    let dns = |identifier: Identifier| match identifier {
+        Identifier::Dns(name) => Some(name),
+        Identifier::Ip(_) => None,
+    };
+    let over_http = |one: &Use<'_>| -> Vec<(DnsName, bool)> {
+        one.over_http().into_iter().filter_map(dns).map(|name| (name, true)).collect()
+    };
+    let first = |one: &Use<'_>| {
         // A name that is proven over HTTP must have an address, so it is the better one to ask for.
-        let over_http = one.over_http();
-        let dns = |identifier: Identifier| match identifier {
-            Identifier::Dns(name) => Some(name),
-            Identifier::Ip(_) => None,
-        };
-        let http = over_http.into_iter().find_map(dns).map(|name| (name, true));
+        let http = over_http(one).into_iter().next();
         let any = || names_of(one.certificate).into_iter().find_map(dns).map(|name| (name, false));
-        if let Some((name, is_http)) = http.or_else(any)
-            && (names.len() < MOST_QUERIED || names.contains_key(&name))
-        {
+        http.or_else(any)
+    };
+    let mut names = BTreeMap::new();
+    for (name, is_http) in uses.iter().filter_map(first).chain(uses.iter().flat_map(over_http)) {
+        if names.len() < MOST_QUERIED || names.contains_key(&name) {
             *names.entry(name).or_default() |= is_http;
         }
     }

@@ -27,6 +27,12 @@ pub(super) fn http01(shell: &Shell, uses: &[Use<'_>]) -> Vec<Finding> {
     masked.into_iter().chain(ports).chain(webroots.iter().map(webroot)).collect()
 }
 
+/// What keeps the service from the port of these, while runs by hand get it.
+pub(super) fn masked(shell: &Shell, uses: &[Use<'_>]) -> Option<Finding> {
+    let units = Units::of_config(shell)?;
+    masked_socket(&used(shell, uses).0, units)
+}
+
 /// What keeps the service from a port that this run would get, or that this user may not open
 /// either.
 fn masked_socket(ports: &[Needed], units: Units) -> Option<Finding> {

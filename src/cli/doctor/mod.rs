@@ -169,6 +169,13 @@ pub(super) fn usual_port(shell: &Shell, certificate: &str) -> Option<Finding> {
     http01::usual_port(shell, NamespacedName::new("default", certificate))
 }
 
+/// What keeps the scheduled runs from these.
+pub(super) fn of_schedule(shell: &Shell, tasks: &[&Task]) -> Vec<Finding> {
+    let uses = Use::of_tasks(tasks.iter().copied());
+    let masked = http01::masked(shell, &uses);
+    [Some(scheduler(shell)), masked].into_iter().flatten().filter(Finding::is_wrong).collect()
+}
+
 /// What fails at each run of the service where another program has port 80.
 pub(super) fn idle_socket(shell: &Shell) -> Option<Finding> {
     http01::idle_socket(shell)

@@ -58,7 +58,7 @@ impl Page {
     ) {
         let title = escape(&found.title);
         if let Some(past) = past(view, false) {
-            return self.line(0, "Last failure", timed(at, &title) + past);
+            return self.line(0, "Last failure", timed(&[at, past].concat(), &title));
         }
         let is_shown = status.contains(&*title) && !at.is_empty();
         self.line(0, "Last failure", if is_shown { at.to_owned() } else { timed(at, &title) });

@@ -94,7 +94,7 @@ fn failure(
 ) {
     let title = escape(&found.title);
     if let Some(past) = past {
-        return lines.add("Last failure", timed(at, &title) + past);
+        return lines.add("Last failure", timed(&[at, past].concat(), &title));
     }
     let is_shown = status.contains(&*title);
     if !is_shown || !at.is_empty() {

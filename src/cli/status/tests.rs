@@ -145,7 +145,7 @@ fn a_failure_beside_an_obstacle_is_not_said_to_be_over() {
     let is_over = |blocked: Vec<Blocked>| {
         let host = Host { blocked, ..Host::default() };
         let page = summary::summary(&view, &host, &scene);
-        page.split_whitespace().collect::<Vec<_>>().join(" ").contains("; this no longer holds")
+        page.split_whitespace().collect::<Vec<_>>().join(" ").contains("(this no longer holds): ")
     };
     assert_eq!([is_over(Vec::new()), is_over(vec![blocked])], [true, false]);
 }

@@ -214,7 +214,8 @@ async fn of_certificates(
     }
     if is_table && shell.global.quiet == 0 {
         let tasks: Vec<&Task> = targets.tasks.iter().collect();
-        for warning in blocked::below_table(shell, &tasks, &scene.typed) {
+        let is_of_files = !shell.global.filename.is_empty();
+        for warning in blocked::below_table(shell, &tasks, is_of_files, &scene.typed) {
             shell.output.print(&warning);
         }
     }

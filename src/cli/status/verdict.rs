@@ -373,14 +373,14 @@ pub(super) fn timed(at: &str, what: &str) -> String {
     if at.is_empty() { what.to_owned() } else { format!("{at}: {what}") }
 }
 
-/// What is said of a failure that stays recorded until the next success and is no longer the newest
+/// What is said behind the time of a failure that stays recorded until the next success and is no longer the newest
 /// of what is known; `None` where it is. Where an obstacle on this host stops the next run, it may be
 /// the same one again.
 pub(super) fn past(view: &CertificateView, is_blocked: bool) -> Option<&'static str> {
     if view.failure().is_none() {
-        Some(if is_blocked { "" } else { "; this no longer holds" })
+        Some(if is_blocked { "" } else { " (this no longer holds)" })
     } else if view.has_moved_on() {
-        Some("; a new order is under way since")
+        Some(" (a new order is under way since)")
     } else {
         None
     }
