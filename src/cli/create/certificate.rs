@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::issuer;
-use super::known::{IssuerName, Known, shared_outputs};
+use super::known::{IssuerName, Known, manifests_in, shared_outputs};
 use super::print::{Placed, check, say_written, scalar, shown, write};
 use crate::cli::doctor::{self, Finding};
 use crate::cli::error::CliError;
@@ -123,9 +123,11 @@ fn of_webroot(args: &CreateCertificateArgs, placed: &Placed, shell: &Shell) -> V
     steps
 }
 
-/// The command that keeps a unit from failing at each run, where a web server has its port.
+/// The command that keeps a unit from failing at each run, where a web server has its port and no
+/// manifest of the folder needs it.
 pub(super) fn mask_socket(args: &CreateCertificateArgs, shell: &Shell) -> Vec<String> {
-    let found = args.webroot.as_ref().and_then(|_| doctor::idle_socket(shell));
+    let folder = args.webroot.as_ref().and(args.into.as_ref());
+    let found = folder.and_then(|folder| doctor::idle_socket(shell, &manifests_in(folder)));
     let (fact, fix) = found.map(Finding::into_parts).unzip();
     let note = fact.map(|fact| format!("# {}", escape(&fact)));
     let command = fix.flatten().map(|fix| escape(&fix.to_string()).into_owned());

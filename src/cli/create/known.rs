@@ -9,7 +9,7 @@ use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::output::escape;
 use crate::cli::shell::Shell;
-use crate::manifest::{self, Diagnostic, Source, nearest_by};
+use crate::manifest::{self, Diagnostic, Loaded, Source, nearest_by};
 use crate::resource::{
     ChallengeType, Identifier, IssuerKind, NamespacedName, Settings, Solver, SolverKind,
     pick_solver,
@@ -47,12 +47,17 @@ impl IssuerName {
     }
 }
 
-/// That a Certificate of a folder of manifests writes its copies where another one does.
-pub(super) fn shared_outputs(folder: &Path, certificate: &NamespacedName) -> Vec<Diagnostic> {
+/// The manifests of a folder.
+pub(super) fn manifests_in(folder: &Path) -> Loaded {
     let source = Source::Directory(folder.to_owned());
     let mut loaded = manifest::load(&[source], &manifest::Options::default());
     manifest::check_references(&mut loaded);
-    let name = certificate.to_string();
+    loaded
+}
+
+/// That a Certificate of a folder of manifests writes its copies where another one does.
+pub(super) fn shared_outputs(folder: &Path, certificate: &NamespacedName) -> Vec<Diagnostic> {
+    let (loaded, name) = (manifests_in(folder), certificate.to_string());
     let is_its = |found: &Diagnostic| {
         found.code == "W0308" && found.message.split(' ').any(|word| word == name)
     };

@@ -191,7 +191,7 @@ impl Placed {
                     // A shell that the lines are pasted into passes over it.
                     let example = escape(&example.to_string_lossy()).into_owned();
                     missing.push(format!(
-                        "# {name} names the files as the beginning of {example} shows"
+                        "# for the configuration of {name}: the first lines of {example}"
                     ));
                 }
                 if Path::new(&program).exists() {

@@ -20,8 +20,7 @@ pub(super) fn http01(shell: &Shell, uses: &[Use<'_>]) -> Vec<Finding> {
     let (ports, webroots) = used(shell, uses);
     let units = Units::of_config(shell);
     let masked = units.and_then(|units| masked_socket(&ports, units));
-    let is_needed = uses.is_empty() || uses.iter().any(Use::needs_usual_port);
-    let unneeded = if is_needed { None } else { idle_socket(shell) };
+    let unneeded = idle_socket(shell, uses);
     let of_port = |one| of_service(one, units).unwrap_or_else(|| port(one, is_hidden()));
     let ports = ports.iter().map(of_port).chain(unneeded);
     masked.into_iter().chain(ports).chain(webroots.iter().map(webroot)).collect()
@@ -79,8 +78,12 @@ fn unneeded_socket(refused: &ListenError, units: Units) -> Option<Finding> {
     Some(Finding::warning("HTTP-01", obstacle))
 }
 
-/// The unit that fails at each run, because another program has the usual port.
-pub(super) fn idle_socket(shell: &Shell) -> Option<Finding> {
+/// The unit that fails at each run, because another program has the usual port, and that none of these
+/// needs.
+pub(super) fn idle_socket(shell: &Shell, uses: &[Use<'_>]) -> Option<Finding> {
+    if uses.is_empty() || uses.iter().any(Use::needs_usual_port) {
+        return None;
+    }
     let units = Units::of_config(shell)?;
     match Port::of(&[], &Settings::default()) {
         Port::Refused(refused) => unneeded_socket(&refused, units),

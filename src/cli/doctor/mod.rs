@@ -176,9 +176,10 @@ pub(super) fn of_schedule(shell: &Shell, tasks: &[&Task]) -> Vec<Finding> {
     [Some(scheduler(shell)), masked].into_iter().flatten().filter(Finding::is_wrong).collect()
 }
 
-/// What fails at each run of the service where another program has port 80.
-pub(super) fn idle_socket(shell: &Shell) -> Option<Finding> {
-    http01::idle_socket(shell)
+/// What fails at each run of the service where another program has port 80 and none of these
+/// manifests needs it.
+pub(super) fn idle_socket(shell: &Shell, loaded: &Loaded) -> Option<Finding> {
+    http01::idle_socket(shell, &Use::of_manifests(loaded))
 }
 
 /// Prints findings as the result.
