@@ -210,7 +210,7 @@ fn page(scene: &Scene) -> String {
         format: Format::Text,
         width: None,
         has_reload_unit: false,
-        typed: status::Typed::default(),
+        typed: status::TypedFlags::default(),
     };
     status::certificates(&[view], status::Extent::Whole, &look).unwrap()
 }

@@ -4,11 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::doctor::{self, Finding};
-use super::folders::Typed;
 use super::hint::Hint;
 use super::message::Message;
 use super::output::escape;
 use super::shell::Shell;
+use super::typed_flags::TypedFlags;
 use crate::engine::Task;
 use crate::engine::ports::StoreError;
 use crate::resource::{Fix, NamespacedName};
@@ -77,30 +77,58 @@ impl Obstacles {
     }
 }
 
-/// What a table of certificates adds where no run of any user would get a port, or no run is started. What each
-/// manifest needs besides is left to `doctor`: that takes longer than the table.
+/// What a table of certificates adds where no run of any user would get a port, or no run is started.
+/// What each manifest needs besides is left to `doctor`: that takes longer than the table.
 pub(super) fn below_table(
     shell: &Shell,
     tasks: &[&Task],
     is_of_files: bool,
-    typed: &Typed,
+    typed: &TypedFlags,
 ) -> Vec<Message> {
-    let found = doctor::before(shell, tasks).into_iter().map(|(found, _)| found);
-    let warning = |found: Finding| {
-        let (fact, _) = found.into_parts();
-        let warning =
-            format!("no certificate that needs this port can be renewed now: {}", escape(&fact));
-        Message::advice(&warning, &typed.command("certctl doctor"))
-    };
-    let mut all: Vec<Message> = found.filter(Finding::is_wrong).map(warning).collect();
     // The scheduled runs do not read a file that was named here, and have nothing to do without one.
-    if !is_of_files && !tasks.is_empty() {
-        let found = doctor::of_schedule(shell, tasks).into_iter().map(Finding::into_parts);
-        all.extend(found.map(|(fact, fix)| {
-            let fix = fix.map(|fix| typed.hint(Hint::from(fix)).to_string()).unwrap_or_default();
-            let warning = format!("the scheduled runs renew nothing: {}", escape(&fact));
-            Message::advice(&warning, &escape(&fix))
-        }));
+    let (blocking, of_schedule) = if is_of_files || tasks.is_empty() {
+        let found = doctor::before(shell, tasks).into_iter().map(|(found, _)| found);
+        (found.filter(Finding::is_wrong).collect(), Vec::new())
+    } else {
+        doctor::of_ports_and_schedule(shell, tasks)
+    };
+    warnings(blocking, of_schedule, typed)
+}
+
+fn warnings(blocking: Vec<Finding>, of_schedule: Vec<Finding>, typed: &TypedFlags) -> Vec<Message> {
+    let of_port = |(fact, _): (String, Option<Fix>)| {
+        let warning = format!("no certificate that needs this port can be renewed now: {fact}");
+        Message::advice(&escape(&warning), &typed.on("certctl doctor"))
+    };
+    let of_schedule = of_schedule.into_iter().map(Finding::into_parts).map(|(fact, fix)| {
+        let fix = fix.map(|fix| Hint::from(fix).with_flags(typed).to_string()).unwrap_or_default();
+        let warning = format!("the scheduled runs renew nothing: {fact}");
+        Message::advice(&escape(&warning), &escape(&fix))
+    });
+    blocking.into_iter().map(Finding::into_parts).map(of_port).chain(of_schedule).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resource::Obstacle;
+
+    #[test]
+    fn a_table_is_followed_by_what_stops_every_run_and_by_what_stops_the_scheduled_ones() {
+        let of = |fact: &str| Obstacle::new(fact);
+        let port = Finding::wrong("HTTP-01", of("[::]:80 is in use").advice("end it"));
+        let timer = Finding::wrong("scheduler", of("no timer").certctl("certctl timer print"));
+        let flags = TypedFlags::of_folders(" --state-dir s");
+        let texts = warnings(vec![port], vec![timer], &flags).into_iter();
+        let texts: Vec<String> = texts.map(|one| one.text.to_string()).collect();
+        assert_eq!(
+            texts,
+            [
+                "warning: no certificate that needs this port can be renewed now: [::]:80 is in use\n  \
+                 try: certctl doctor --state-dir s",
+                "warning: the scheduled runs renew nothing: no timer\n  try: certctl timer print \
+                 --state-dir s",
+            ]
+        );
     }
-    all
 }

@@ -59,50 +59,18 @@ pub(super) fn own_state(shell: &Shell, config: &Path) -> Option<PathBuf> {
     state.is_ok_and(|state| is_usual(&state)).then(|| state_beside(config))
 }
 
-/// How the user who typed the last command types the next one, about the same manifests and the same
-/// state.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Typed {
-    /// The flags, those of the manifests among the folders'.
-    flags: TypedFlags,
+/// The same for commands about the manifests of the last one: with its `-f`, too.
+pub(super) fn flags_with_files(shell: &Shell) -> TypedFlags {
+    let is_typed = shell.matches.value_source("filename") == Some(ValueSource::CommandLine);
+    let named = shell.global.filename.iter().filter(|path| is_typed && **path != Path::new("-"));
+    let files = named.map(|path| ("-f", path.clone()));
+    let folders = typed_flags(files.chain(folders_of(shell, is_passed_on())));
+    TypedFlags { folders, ..flags(shell) }
 }
 
-impl Typed {
-    /// That of this process.
-    pub(super) fn of(shell: &Shell) -> Self {
-        let is_typed = shell.matches.value_source("filename") == Some(ValueSource::CommandLine);
-        let named =
-            shell.global.filename.iter().filter(|path| is_typed && **path != Path::new("-"));
-        let files = named.map(|path| ("-f", path.clone()));
-        let folders = typed_flags(files.chain(folders_of(shell, is_passed_on())));
-        Self { flags: TypedFlags { folders, ..flags(shell) } }
-    }
-
-    fn program() -> String {
-        if is_by_sudo() { sudo("") } else { PROGRAM.to_owned() }
-    }
-
-    /// A command of certctl, such as `certctl renew web`, as it is typed here.
-    pub(super) fn command(&self, line: &str) -> String {
-        self.flags.on(line)
-    }
-
-    /// The same for a command that names its folders itself.
-    pub(super) fn by_sudo(&self, line: &str) -> String {
-        self.flags.by_sudo(line)
-    }
-
-    /// What to do next, in the same way.
-    pub(super) fn hint(&self, hint: Hint) -> Hint {
-        match hint {
-            Hint::Command(line) => Hint::Command(self.command(&line)),
-            hint @ (Hint::Again { .. }
-            | Hint::Instead { .. }
-            | Hint::Value { .. }
-            | Hint::Shell(_)
-            | Hint::Text(_)) => hint,
-        }
-    }
+/// certctl, as the user who typed the last command types it.
+fn own_program() -> String {
+    if is_by_sudo() { sudo("") } else { PROGRAM.to_owned() }
 }
 
 /// Which folders the next command has to name.
@@ -171,14 +139,14 @@ pub(super) fn with_the_line(error: CliError, shell: &Shell, words: &[OsString]) 
         let of_variables = flags_of(shell, |source| matches!(source, Source::Variable(_)));
         let line = [program(), retyped(words, None), of_variables].concat();
         let hint = hint.with_flags(&flags(shell)).again(&line);
-        hint.instead(|place, by| Typed::program() + &retyped(words, Some((place, by))))
+        hint.instead(|place, by| own_program() + &retyped(words, Some((place, by))))
     };
     CliError { hint: error.hint.map(again), ..error }
 }
 
 /// The hint of a line that could not be read, as a command that can be typed.
 pub(super) fn retyping(error: CliError, words: &[OsString]) -> CliError {
-    let line = |place: Place<'_>, by: &str| Typed::program() + &retyped(words, Some((place, by)));
+    let line = |place: Place<'_>, by: &str| own_program() + &retyped(words, Some((place, by)));
     CliError { hint: error.hint.map(|hint| hint.instead(line)), ..error }
 }
 

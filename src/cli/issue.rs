@@ -13,7 +13,7 @@ use super::daily::Daily;
 use super::doctor::{self, Use};
 use super::error::{CliError, command_for_entry};
 use super::exit::{self, ExitCode};
-use super::folders::{self, Typed};
+use super::folders;
 use super::hint::Hint;
 use super::message::{Level, Message};
 use super::orphans;
@@ -521,7 +521,8 @@ fn note_scheduler(shell: &mut Shell, ended: &[Report]) {
     match fix {
         None => shell.output.talk(Level::Info, &format!("renewed automatically by {fact}")),
         Some(fix) => {
-            let hint = Typed::of(shell).hint(Hint::from(fix.clone())).to_string();
+            let hint =
+                Hint::from(fix.clone()).with_flags(&folders::flags_with_files(shell)).to_string();
             let so = if found.is_wrong() {
                 "renewal is not scheduled"
             } else {

@@ -124,7 +124,7 @@ impl Place {
     fn scheduler(&self, scene: &Scene) -> Option<Line> {
         let (fact, fix) = self.scheduler.as_ref()?.parts();
         let line = Line::new("scheduler", escape(fact).into_owned());
-        let fix = fix.cloned().map(|fix| scene.typed.hint(Hint::from(fix)).to_string());
+        let fix = fix.cloned().map(|fix| Hint::from(fix).with_flags(&scene.typed).to_string());
         Some(match fix {
             Some(fix) => line.and(escape(&fix).into_owned()),
             None => line,
@@ -134,8 +134,8 @@ impl Place {
     /// The command after which something runs certctl, or that leads to it.
     fn scheduling(&self, scene: &Scene) -> Option<String> {
         let (_, fix) = self.scheduler.as_ref()?.parts();
-        let hint = scene.typed.hint(Hint::from(fix?.clone()));
-        Some(hint.command().map_or_else(|| scene.typed.command("certctl doctor"), str::to_owned))
+        let hint = Hint::from(fix?.clone()).with_flags(&scene.typed);
+        Some(hint.command().map_or_else(|| scene.typed.on("certctl doctor"), str::to_owned))
     }
 }
 
@@ -333,7 +333,7 @@ impl Found {
             let Some(rank) = Wrong::Blocked.rank() else { continue };
             let of: Vec<String> = certificates.iter().map(short).collect();
             let (name, sentence) = (names(&of), escape(&fact).into_owned());
-            let hint = fix.map(|fix| scene.typed.hint(fix));
+            let hint = fix.map(|fix| fix.with_flags(&scene.typed));
             let command = hint.as_ref().and_then(Hint::command).map(str::to_owned);
             let advice = hint.filter(|_| command.is_none()).map(|hint| hint.to_string());
             let remedies = command.map(|command| Remedy { command, what: "put that right" });
@@ -399,7 +399,7 @@ impl Found {
         }
         let omitted = self.troubled.saturating_sub(self.faults.len());
         if omitted > 0 {
-            let status = scene.typed.command("certctl status");
+            let status = scene.typed.on("certctl status");
             text.push_str(&["  and ", &omitted.to_string(), " more: ", &status, "\n"].concat());
         }
         text
@@ -407,7 +407,7 @@ impl Found {
 
     /// Three commands, and what each is for.
     fn next_steps(&self, place: &Place, scene: &Scene) -> Vec<(String, &'static str)> {
-        let of = |line: &str, what| (scene.typed.command(&format!("certctl {line}")), what);
+        let of = |line: &str, what| (scene.typed.on(&format!("certctl {line}")), what);
         let mut steps = Vec::new();
         if let Some(worst) = self.faults.first() {
             let helps = worst.remedies.iter().take(1);
@@ -456,11 +456,11 @@ impl Found {
             Some(issuer) => format!(" --issuer {issuer}"),
         };
         let certificate = format!("certctl create certificate www.example.com{of} --into {into}");
-        let issue = scene.typed.command("certctl issue");
+        let issue = scene.typed.on("certctl issue");
         let [issuer, certificate] = [issuer, certificate].map(|line| scene.typed.by_sudo(&line));
         let lines = match self.issuer {
             None => [issuer, certificate, issue],
-            Some(_) => [certificate, scene.typed.command("certctl plan"), issue],
+            Some(_) => [certificate, scene.typed.on("certctl plan"), issue],
         };
         text += "\n";
         let about = "To get a certificate, with your e-mail address and DNS name:";
@@ -566,8 +566,8 @@ const LEAST: usize = 60;
 mod tests {
     use jiff::tz::TimeZone;
 
-    use super::super::folders::Typed;
     use super::super::status::Width;
+    use super::super::typed_flags::TypedFlags;
     use super::*;
     use crate::resource::NamespacedName;
     use crate::resource::Obstacle;
@@ -584,7 +584,7 @@ mod tests {
             format: Format::Text,
             width,
             has_reload_unit: false,
-            typed: Typed::default(),
+            typed: TypedFlags::default(),
         }
     }
 

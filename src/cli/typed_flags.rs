@@ -3,7 +3,7 @@
 
 /// What was typed and the next command needs, too.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct TypedFlags {
+pub struct TypedFlags {
     /// certctl with sudo, where that started this process.
     pub(super) program: Option<String>,
     /// Those of the folders, a blank before each.

@@ -15,7 +15,7 @@ use nix::unistd::Group;
 use super::ca::{By, STAGING, issuer_of};
 use super::certificate::{CreateCertificateArgs, RefusedProgram};
 use super::dns01::Dns01;
-use super::known::Known;
+use super::known::{Known, manifests_in};
 use super::print::{Placed, check, meant_instead, missing, shown, write};
 use super::question::{BACK, NONE, answered, optional, optional_or, say};
 use super::{certificate, issuer};
@@ -108,9 +108,10 @@ fn finish(
         shell.output.talk(Level::Info, &format!("written to {path}"));
     }
     let name = args.names.first().map_or("", String::as_str);
-    let check_http = first_placed.next(&format!(" check http {name}"), shell);
+    let check_http = certificate::check_http(args, first_placed, shell);
     let runs = first_placed.runs(shell);
-    steps.extend(certificate::mask_socket(args, shell));
+    let manifests = args.into.as_deref().map(manifests_in);
+    steps.extend(certificate::mask_socket(args, manifests.as_ref(), shell));
     if let (By::New(args), Some((placed, _))) = (by, files.first())
         && args.name == STAGING
     {
@@ -132,10 +133,10 @@ fn finish(
         Err(error) => (Vec::new(), Err(error)),
     };
     // Another folder than the server's looks as well from here. The check has the rights of a run.
-    if args.webroot.is_some()
+    if check_http.is_some()
         && !files.last().is_some_and(|file| serves(name, file, &issuer.settings, shell))
     {
-        steps.push(check_http);
+        steps.extend(check_http);
     }
     let steps = [certificate::repairs(obstacles, shell), steps, runs].concat();
     shell.output.talk(Level::Info, &format!("next:\n  {}", steps.join("\n  ")));

@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::issuer;
 use super::known::{IssuerName, Known, manifests_in, shared_outputs};
-use super::print::{Placed, check, say_written, scalar, shown, write};
+use super::print::{Placed, check, put, say_written, scalar};
 use crate::cli::doctor::{self, Finding};
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
@@ -19,7 +19,7 @@ use crate::cli::owner;
 use crate::cli::shell::Shell;
 use crate::engine::install_example;
 use crate::engine::precondition::of_output;
-use crate::manifest::is_component;
+use crate::manifest::{Loaded, is_component};
 use crate::resource::{DnsName, Fix, NamespacedName, Obstacle};
 use crate::solver::http01::check_webroot;
 use crate::trust::{quoted, sudo};
@@ -82,16 +82,17 @@ pub(super) fn certificate(
     let known = Known::of(&placed, shell);
     let issuer = known.chosen(args.issuer.as_deref())?;
     let text = text(args, &issuer, &placed, &placed.state(shell)?);
-    let loaded = check(&text)?;
-    let written = if placed.into.is_some() {
-        Some(write(&placed, &text, shell)?)
-    } else {
-        shell.output.data(&shown(&text))?;
-        None
-    };
-    let steps =
-        [placed.missing(&loaded), of_webroot(args, &placed, shell), placed.runs(shell)].concat();
+    let (loaded, written) = put(&placed, &text, shell)?;
+    // With the new one among them.
+    let manifests = args.into.as_deref().map(manifests_in);
+    let check_http = check_http(args, &placed, shell).into_iter().collect();
+    let mask = mask_socket(args, manifests.as_ref(), shell);
+    let steps = [placed.missing(&loaded), mask, check_http, placed.runs(shell)].concat();
     let first = warn(args, &known, &issuer, &placed, shell);
+    if let Some(manifests) = manifests.as_ref().filter(|_| args.output_dir.is_some()) {
+        let key = NamespacedName::new(placed.namespace(), &placed.name);
+        shared_outputs(manifests, &key).for_each(|found| shell.output.finding(found));
+    }
     // The rights of root are given up for this.
     let (found, code) = match obstacles(args, &text, shell) {
         Ok(found) => (found, Ok(ExitCode::Done)),
@@ -112,22 +113,26 @@ pub(super) fn certificate(
     code
 }
 
-/// The commands that come first where a web server answers.
-fn of_webroot(args: &CreateCertificateArgs, placed: &Placed, shell: &Shell) -> Vec<String> {
-    let mut steps = mask_socket(args, shell);
-    if let (Some(_), Some(name)) = (&args.webroot, args.names.first())
-        && !name.starts_with("*.")
-    {
-        steps.push(placed.next(&format!(" check http {name}"), shell));
-    }
-    steps
+/// The command that shows whether the web server serves the webroot.
+pub(super) fn check_http(
+    args: &CreateCertificateArgs,
+    placed: &Placed,
+    shell: &Shell,
+) -> Option<String> {
+    let name = args.webroot.as_ref().and(args.names.first());
+    let name = name.filter(|name| !name.starts_with("*."))?;
+    Some(placed.next(&format!(" check http {name}"), shell))
 }
 
 /// The command that keeps a unit from failing at each run, where a web server has its port and no
-/// manifest of the folder needs it.
-pub(super) fn mask_socket(args: &CreateCertificateArgs, shell: &Shell) -> Vec<String> {
-    let folder = args.webroot.as_ref().and(args.into.as_ref());
-    let found = folder.and_then(|folder| doctor::idle_socket(shell, &manifests_in(folder)));
+/// manifest needs it; of all those in the folder, where it is written to one.
+pub(super) fn mask_socket(
+    args: &CreateCertificateArgs,
+    manifests: Option<&Loaded>,
+    shell: &Shell,
+) -> Vec<String> {
+    let manifests = args.webroot.as_ref().and(manifests);
+    let found = manifests.and_then(|manifests| doctor::idle_socket(shell, manifests));
     let (fact, fix) = found.map(Finding::into_parts).unzip();
     let note = fact.map(|fact| format!("# {}", escape(&fact)));
     let command = fix.flatten().map(|fix| escape(&fix.to_string()).into_owned());
@@ -176,12 +181,6 @@ fn warn(
         );
         let command = folders::next(shell, " explain issuer.spec.acme.solvers", None);
         shell.output.print(&Message::advice(&warning, &command));
-    }
-    if let (Some(_), Some(folder)) = (&args.output_dir, &placed.into) {
-        let key = NamespacedName::new(placed.namespace(), &placed.name);
-        for found in shared_outputs(folder, &key) {
-            shell.output.finding(&found);
-        }
     }
     if args.webroot.is_none()
         && known.has_http01(&issuer.name)

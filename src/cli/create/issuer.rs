@@ -11,7 +11,7 @@ use base64::prelude::BASE64_STANDARD;
 use clap::Args;
 
 use super::dns01::Dns01;
-use super::print::{Placed, check, print, scalar};
+use super::print::{Placed, check, put, say_written, scalar};
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::folders;
@@ -70,7 +70,12 @@ pub(super) fn issuer(args: &CreateIssuerArgs, shell: &mut Shell) -> Result<ExitC
     }
     let text = text(args, &placed)?;
     let verb = format!(" create certificate DNSNAME --issuer {}{}", args.name, placed.flag());
-    print(&placed, &text, |shell| vec![folders::next(shell, &verb, None)], shell)
+    let (loaded, written) = put(&placed, &text, shell)?;
+    if let Some(path) = written {
+        let next = folders::next(shell, &verb, None);
+        say_written(&path, &[placed.missing(&loaded), vec![next]].concat(), shell);
+    }
+    Ok(ExitCode::Done)
 }
 
 /// The manifest.

@@ -47,7 +47,7 @@ impl IssuerName {
     }
 }
 
-/// The manifests of a folder.
+/// The manifests of a folder, which may not be there yet.
 pub(super) fn manifests_in(folder: &Path) -> Loaded {
     let source = Source::Directory(folder.to_owned());
     let mut loaded = manifest::load(&[source], &manifest::Options::default());
@@ -55,13 +55,14 @@ pub(super) fn manifests_in(folder: &Path) -> Loaded {
     loaded
 }
 
-/// That a Certificate of a folder of manifests writes its copies where another one does.
-pub(super) fn shared_outputs(folder: &Path, certificate: &NamespacedName) -> Vec<Diagnostic> {
-    let (loaded, name) = (manifests_in(folder), certificate.to_string());
-    let is_its = |found: &Diagnostic| {
-        found.code == "W0308" && found.message.split(' ').any(|word| word == name)
-    };
-    loaded.diagnostics.into_iter().filter(is_its).collect()
+/// That a Certificate of these manifests writes its copies where another one does.
+pub(super) fn shared_outputs<'l>(
+    manifests: &'l Loaded,
+    certificate: &NamespacedName,
+) -> impl Iterator<Item = &'l Diagnostic> {
+    let name = certificate.to_string();
+    let of_outputs = manifests.diagnostics.iter().filter(|found| found.code == "W0308");
+    of_outputs.filter(move |found| found.message.split(' ').any(|word| word == name))
 }
 
 /// Those that the manifests have.
@@ -91,8 +92,7 @@ impl Known {
         if !folder.is_dir() {
             return Self(Vec::new());
         }
-        let source = Source::Directory(folder.to_owned());
-        let loaded = manifest::load(&[source], &manifest::Options::default());
+        let loaded = manifests_in(folder);
         let known = loaded.issuers.iter().filter_map(|issuer| {
             let is_of_cluster = match issuer.kind {
                 IssuerKind::ClusterIssuer => true,

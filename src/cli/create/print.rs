@@ -221,22 +221,20 @@ impl Placed {
     }
 }
 
-/// Prints a manifest, or writes it into its folder; `next` makes the commands that come then.
-pub(super) fn print(
+/// Prints a manifest, or writes it into its folder; returns what it says, and where it was written.
+pub(super) fn put(
     placed: &Placed,
     text: &str,
-    next: impl Fn(&Shell) -> Vec<String>,
     shell: &mut Shell,
-) -> Result<ExitCode, CliError> {
+) -> Result<(Loaded, Option<String>), CliError> {
     let loaded = check(text)?;
-    if placed.into.is_none() {
+    let written = if placed.into.is_some() {
+        Some(write(placed, text, shell)?)
+    } else {
         shell.output.data(&shown(text))?;
-        return Ok(ExitCode::Done);
-    }
-    let shown = write(placed, text, shell)?;
-    let steps = [placed.missing(&loaded), next(shell)].concat();
-    say_written(&shown, &steps, shell);
-    Ok(ExitCode::Done)
+        None
+    };
+    Ok((loaded, written))
 }
 
 /// Where a manifest was written, and the commands that come next.

@@ -5,12 +5,11 @@ use std::collections::BTreeSet;
 use super::finding::Finding;
 use crate::cli::check::{account_line, clock_line, refusal};
 use crate::cli::report::short;
-use crate::cli::typed_flags::TypedFlags;
 use crate::resource::{AccountIdentity, Issuer, Obstacle};
 use crate::workspace::check::{AccountState, CaCheck, Known};
 
 /// One clock, each CA, and the accounts there.
-pub(super) async fn cas(known: &Known, flags: &TypedFlags) -> Vec<Finding> {
+pub(super) async fn cas(known: &Known) -> Vec<Finding> {
     let mut found = Vec::new();
     let (mut accounts, mut servers, mut down) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
     let mut clocks = Vec::new();
@@ -29,11 +28,11 @@ pub(super) async fn cas(known: &Known, flags: &TypedFlags) -> Vec<Finding> {
         clocks.extend(checked.clock_skew().zip(clock_line(&checked)));
         let is_new = servers.insert(server);
         match refusal(&checked) {
-            Some(why) => found.push(refused(issuer, &why, flags)),
+            Some(why) => found.push(refused(issuer, &why)),
             None if is_new => found.push(Finding::well("CA", format_args!("{server} answers"))),
             None => {}
         }
-        found.extend(checked.account.as_ref().map(|state| account(issuer, state, flags)));
+        found.extend(checked.account.as_ref().map(|state| account(issuer, state)));
     }
     // The CA whose clock is nearest is the one to believe.
     let nearest = clocks.into_iter().min_by_key(|(ahead, _)| ahead.unsigned_abs());
@@ -41,19 +40,19 @@ pub(super) async fn cas(known: &Known, flags: &TypedFlags) -> Vec<Finding> {
     clock.into_iter().chain(found).collect()
 }
 
-fn refused(issuer: &Issuer, why: &str, flags: &TypedFlags) -> Finding {
-    let line = flags.on(&format!("certctl check acme {}", short(&issuer.metadata.key())));
-    Finding::wrong("CA", Obstacle::new(why).command(line))
+fn refused(issuer: &Issuer, why: &str) -> Finding {
+    let line = format!("certctl check acme {}", short(&issuer.metadata.key()));
+    Finding::wrong("CA", Obstacle::new(why).certctl(line))
 }
 
-fn account(issuer: &Issuer, state: &AccountState, flags: &TypedFlags) -> Finding {
+fn account(issuer: &Issuer, state: &AccountState) -> Finding {
     let name = short(&issuer.metadata.key());
     let fact = format!("{} {name}: {}", issuer.kind, account_line(state));
     if state.is_well() {
         return Finding::well("account", fact);
     }
-    let line = flags.on(&format!("certctl account show {name}"));
-    Finding::wrong("account", Obstacle::new(fact).command(line))
+    let line = format!("certctl account show {name}");
+    Finding::wrong("account", Obstacle::new(fact).certctl(line))
 }
 
 fn clock(ahead: i64, fact: String) -> Finding {

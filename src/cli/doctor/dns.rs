@@ -8,7 +8,6 @@ use futures_util::future::join_all;
 use super::finding::Finding;
 use super::usage::Use;
 use crate::cli::count::count;
-use crate::cli::typed_flags::TypedFlags;
 use crate::engine::inputs::names_of;
 use crate::resource::{DnsName, Identifier, Obstacle};
 use crate::workspace::Settings;
@@ -40,7 +39,7 @@ fn queried(uses: &[Use<'_>]) -> BTreeMap<DnsName, bool> {
 }
 
 /// One finding when all is well, else one for each name that is not.
-pub(super) async fn dns(settings: &Settings, uses: &[Use<'_>], flags: &TypedFlags) -> Vec<Finding> {
+pub(super) async fn dns(settings: &Settings, uses: &[Use<'_>]) -> Vec<Finding> {
     let names = queried(uses);
     if names.is_empty() {
         return Vec::new();
@@ -51,7 +50,7 @@ pub(super) async fn dns(settings: &Settings, uses: &[Use<'_>], flags: &TypedFlag
     };
     let lookups = names.iter().map(async |(name, is_http)| {
         let answer = resolver.addresses(name.base()).await;
-        refusal(name, *is_http, &answer.err()?, flags)
+        refusal(name, *is_http, &answer.err()?)
     });
     let wrong: Vec<Refusal> = join_all(lookups).await.into_iter().flatten().collect();
     findings(names.len(), wrong)
@@ -64,13 +63,12 @@ struct Refusal {
     obstacle: Obstacle,
 }
 
-fn refusal(name: &DnsName, is_http: bool, error: &DnsError, flags: &TypedFlags) -> Option<Refusal> {
+fn refusal(name: &DnsName, is_http: bool, error: &DnsError) -> Option<Refusal> {
     match error {
         // What is proven by a TXT record needs no address.
         DnsError::NxDomain { .. } | DnsError::NoAddress { .. } if !is_http => None,
         DnsError::NxDomain { .. } | DnsError::NoAddress { .. } | DnsError::BadName { .. } => {
-            let obstacle =
-                Obstacle::new(error).command(flags.on(&format!("certctl check http {name}")));
+            let obstacle = Obstacle::new(error).certctl(format!("certctl check http {name}"));
             Some(Refusal { is_of_servers: false, obstacle })
         }
         DnsError::Failed { .. } => {
@@ -97,7 +95,25 @@ const MOST_QUERIED: usize = 20;
 
 #[cfg(test)]
 mod tests {
+    use super::super::usage::tests::loaded;
     use super::*;
+
+    #[test]
+    fn every_name_over_http_is_asked_for_as_far_as_they_are_few() {
+        let of = |certificates: &[(&str, &str)]| {
+            let loaded = loaded(certificates);
+            queried(&Use::of_manifests(&loaded))
+        };
+        let name = |label: &str| -> DnsName { format!("{label}.example.com").parse().unwrap() };
+        let two = of(&[("a.example.com', 'b", ""), ("*", ""), ("*.example.com', 'a", "")]);
+        let expected = [("a", true), ("b", true), ("*", false)];
+        assert_eq!(two, expected.map(|(label, is_http)| (name(label), is_http)).into());
+        let many: Vec<String> = (0..MOST_QUERIED).map(|at| format!("n{at}")).collect();
+        let first = many.join(".example.com', '");
+        let asked = of(&[(&first, ""), ("second", "")]);
+        assert_eq!(asked.len(), MOST_QUERIED);
+        assert!(asked.contains_key(&name("second")), "the first of each: {asked:?}");
+    }
 
     #[test]
     fn only_what_is_proven_over_http_needs_an_address() {
@@ -111,7 +127,7 @@ mod tests {
             (&failed, true, Some(true)),
             (&failed, false, Some(true)),
         ] {
-            let found = refusal(&dns, is_http, error, &TypedFlags::of_folders(" --state-dir s"));
+            let found = refusal(&dns, is_http, error);
             assert_eq!(found.map(|found| found.is_of_servers), of_servers, "{error}");
         }
     }

@@ -42,7 +42,7 @@ impl Finding {
         Self::new(Verdict::Warning, subject, found)
     }
 
-    pub(super) fn wrong(subject: &str, found: Obstacle) -> Self {
+    pub(in crate::cli) fn wrong(subject: &str, found: Obstacle) -> Self {
         Self::new(Verdict::Wrong, subject, found)
     }
 

@@ -77,18 +77,15 @@ fn config_file(mistake: &Diagnostic) -> Finding {
 pub(super) fn manifests(shell: &Shell, loaded: &Loaded) -> Option<Finding> {
     let config = shell.environment.config_dir(shell.global.config_dir.as_deref()).ok()?.path;
     let is_unread = |error: std::io::Error| error.kind() != ErrorKind::NotFound;
-    (!fs::read_dir(&config).is_err_and(is_unread)).then(|| in_folder(shell, loaded, &config))
+    (!fs::read_dir(&config).is_err_and(is_unread)).then(|| in_folder(loaded, &config))
 }
 
-fn in_folder(shell: &Shell, loaded: &Loaded, config: &Path) -> Finding {
+fn in_folder(loaded: &Loaded, config: &Path) -> Finding {
     let (errors, _) = manifest::count(&manifest::joined(&loaded.diagnostics));
     let certificates = loaded.certificates.len();
     if errors > 0 {
         let obstacle = Obstacle::new(count(errors, "error"));
-        return Finding::wrong(
-            "manifests",
-            obstacle.command(folders::flags(shell).on("certctl validate")),
-        );
+        return Finding::wrong("manifests", obstacle.certctl("certctl validate"));
     }
     if certificates == 0 {
         let into = quoted(config);

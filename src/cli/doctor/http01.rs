@@ -1,5 +1,6 @@
 //! How HTTP-01 challenges are answered: by the listener, or by the files of another server.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -24,12 +25,6 @@ pub(super) fn http01(shell: &Shell, uses: &[Use<'_>]) -> Vec<Finding> {
     let of_port = |one| of_service(one, units).unwrap_or_else(|| port(one, is_hidden()));
     let ports = ports.iter().map(of_port).chain(unneeded);
     masked.into_iter().chain(ports).chain(webroots.iter().map(webroot)).collect()
-}
-
-/// What keeps the service from the port of these, while runs by hand get it.
-pub(super) fn masked(shell: &Shell, uses: &[Use<'_>]) -> Option<Finding> {
-    let units = Units::of_config(shell)?;
-    masked_socket(&used(shell, uses).0, units)
 }
 
 /// What keeps the service from a port that this run would get, or that this user may not open
@@ -81,7 +76,7 @@ fn unneeded_socket(refused: &ListenError, units: Units) -> Option<Finding> {
 /// The unit that fails at each run, because another program has the usual port, and that none of these
 /// needs.
 pub(super) fn idle_socket(shell: &Shell, uses: &[Use<'_>]) -> Option<Finding> {
-    if uses.is_empty() || uses.iter().any(Use::needs_usual_port) {
+    if !leave_usual_port(uses) {
         return None;
     }
     let units = Units::of_config(shell)?;
@@ -91,19 +86,47 @@ pub(super) fn idle_socket(shell: &Shell, uses: &[Use<'_>]) -> Option<Finding> {
     }
 }
 
-/// The ports that would stop a run by any user; and, as a warning, those that this user may not
-/// listen on, unless a unit runs certctl with the right to. Each with the certificates that need it.
-pub(super) fn blocking(shell: &Shell, uses: &[Use<'_>]) -> Vec<(Finding, Vec<NamespacedName>)> {
-    let (ports, _) = used(shell, uses);
-    let has_refused = ports.iter().any(|found| matches!(found.port, Port::Refused(_)));
-    let units = has_refused.then(|| Units::of_config(shell)).flatten();
-    let left = ports.into_iter().filter(|found| of_service(found, units).is_none());
-    let (of_host, denied): (Vec<_>, Vec<_>) = left.partition(|found| is_of_host(&found.port));
-    let of_host = of_host.into_iter().map(|one| (port(&one, is_hidden()), one.certificates));
-    let mut found: Vec<_> = of_host.filter(|(found, _)| found.is_wrong()).collect();
-    let denied = denied.into_iter().map(|one| (port(&one, false), one.certificates));
-    found.extend(denied.map(|(one, of)| (Finding { verdict: Verdict::Warning, ..one }, of)));
-    found
+/// Whether there are certificates, and none of them needs the usual port.
+fn leave_usual_port(uses: &[Use<'_>]) -> bool {
+    !uses.is_empty() && !uses.iter().any(Use::needs_usual_port)
+}
+
+/// The ports of some certificates as they are now, and the units of the scheduled runs, which are asked
+/// for once, and only where they matter.
+pub(super) struct Ports<'s> {
+    needed: Vec<Needed>,
+    shell: &'s Shell,
+    units: OnceCell<Option<Units>>,
+}
+
+impl<'s> Ports<'s> {
+    pub(super) fn of(shell: &'s Shell, uses: &[Use<'_>]) -> Self {
+        Self { needed: used(shell, uses).0, shell, units: OnceCell::new() }
+    }
+
+    fn units(&self) -> Option<Units> {
+        *self.units.get_or_init(|| Units::of_config(self.shell))
+    }
+
+    /// Those that would stop a run by any user; and, as a warning, those that this user may not listen
+    /// on, unless a unit runs certctl with the right to. Each with the certificates that need it.
+    pub(super) fn blocking(&self) -> Vec<(Finding, Vec<NamespacedName>)> {
+        let has_refused = self.needed.iter().any(|found| matches!(found.port, Port::Refused(_)));
+        let units = if has_refused { self.units() } else { None };
+        let left = self.needed.iter().filter(|found| of_service(found, units).is_none());
+        let (of_host, denied): (Vec<_>, Vec<_>) = left.partition(|found| is_of_host(&found.port));
+        let of = |one: &Needed, is_hidden| (port(one, is_hidden), one.certificates.clone());
+        let of_host = of_host.into_iter().map(|one| of(one, is_hidden()));
+        let mut found: Vec<_> = of_host.filter(|(found, _)| found.is_wrong()).collect();
+        let denied = denied.into_iter().map(|one| of(one, false));
+        found.extend(denied.map(|(one, of)| (Finding { verdict: Verdict::Warning, ..one }, of)));
+        found
+    }
+
+    /// What keeps the service from these, while runs by hand get them.
+    pub(super) fn masked(&self) -> Option<Finding> {
+        masked_socket(&self.needed, self.units()?)
+    }
 }
 
 /// What keeps a run from the usual port, as a warning to the user of a new certificate.
@@ -293,6 +316,7 @@ fn list(addresses: &[SocketAddr]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::usage;
     use super::*;
     use crate::resource::Fix;
     use crate::workspace::check::Holder;
@@ -346,6 +370,24 @@ mod tests {
             (ListenError::NoPermission { addr }, there),
         ] {
             assert_eq!(unneeded_socket(&refused, units), None, "{refused} {units:?}");
+        }
+    }
+
+    #[test]
+    fn the_usual_port_is_left_where_no_certificate_needs_it() {
+        let webroot = "certctl.io/http01-webroot: /srv";
+        let listens = "certctl.io/reload: nginx";
+        for (certificates, is_left) in [
+            (&[][..], false),
+            (&[("web", webroot)], true),
+            (&[("web", "certctl.io/http01-listen: '127.0.0.1:8080'")], true),
+            (&[("web", listens)], false),
+            (&[("web", webroot), ("db", listens)], false),
+            (&[("*", listens)], true),
+        ] {
+            let loaded = usage::tests::loaded(certificates);
+            let uses = Use::of_manifests(&loaded);
+            assert_eq!(leave_usual_port(&uses), is_left, "{certificates:?}");
         }
     }
 

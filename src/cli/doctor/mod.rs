@@ -80,15 +80,13 @@ pub(super) fn doctor(args: &DoctorArgs, shell: &mut Shell) -> Result<ExitCode, C
         let uses = Use::of_tasks(&known.targets.tasks);
         let mut found = host(shell, &known, &uses).await;
         if !args.offline {
-            let flags = folders::flags(shell);
-            found.extend(dns::dns(known.workspace.settings(), &uses, &flags).await);
-            found.extend(ca::cas(&known, &flags).await);
+            found.extend(dns::dns(known.workspace.settings(), &uses).await);
+            found.extend(ca::cas(&known).await);
         }
         let is_closed = found.iter().any(|one| one.is_wrong() && one.subject == "state");
         let (of_runs, is_damaged) = runs(shell, &known, !uses.is_empty(), is_closed).await?;
         found.extend(of_runs);
-        let flags = folders::flags(shell);
-        let found: Vec<Finding> = found.into_iter().map(|one| one.typed(&flags)).collect();
+        let found = typed(shell, found);
         print(shell, &found)?;
         Ok(if is_damaged {
             ExitCode::State
@@ -130,8 +128,7 @@ async fn runs(
     if known.state().is_none() {
         return Ok((vec![scheduler], true));
     }
-    let (scene, flags) =
-        (Scene { format: Format::Text, ..Scene::of(shell) }, folders::flags(shell));
+    let scene = Scene { format: Format::Text, ..Scene::of(shell) };
     let mut certificates = Certificates::default();
     let show = |view: CertificateView| {
         certificates.add(&view, &scene);
@@ -139,9 +136,8 @@ async fn runs(
     };
     Box::pin(workspace.each_view(targets, None, Depth::Line, scene.now, show)).await?;
     let has_runs = has_certificates || !workspace.records().is_empty();
-    let last_run = has_runs.then(|| schedule::last_run(workspace, &certificates, &scene, &flags));
-    let found =
-        last_run.into_iter().chain(certificates.findings(is_closed, &flags)).chain([scheduler]);
+    let last_run = has_runs.then(|| schedule::last_run(workspace, &certificates, &scene));
+    let found = last_run.into_iter().chain(certificates.findings(is_closed)).chain([scheduler]);
     Ok((found.collect(), certificates.are_damaged()))
 }
 
@@ -154,14 +150,19 @@ pub(super) fn of_host(shell: &Shell, loaded: &Loaded) -> Result<Vec<Finding>, Cl
     found.extend(need::alert_hook(&settings));
     found.extend(http01::http01(shell, &uses));
     found.push(scheduler(shell));
+    Ok(typed(shell, found))
+}
+
+/// The same, with the sudo and the flags that were typed in each command of certctl.
+fn typed(shell: &Shell, found: Vec<Finding>) -> Vec<Finding> {
     let flags = folders::flags(shell);
-    Ok(found.into_iter().map(|one| one.typed(&flags)).collect())
+    found.into_iter().map(|one| one.typed(&flags)).collect()
 }
 
 /// What would stop the issuance of these, or that by this user, apart from what the manifests lack;
 /// each with those that it stops.
 pub(super) fn before(shell: &Shell, tasks: &[&Task]) -> Vec<(Finding, Vec<NamespacedName>)> {
-    http01::blocking(shell, &Use::of_tasks(tasks.iter().copied()))
+    http01::Ports::of(shell, &Use::of_tasks(tasks.iter().copied())).blocking()
 }
 
 /// What keeps a run from the port of HTTP-01 that this certificate, which is new, needs.
@@ -169,11 +170,15 @@ pub(super) fn usual_port(shell: &Shell, certificate: &str) -> Option<Finding> {
     http01::usual_port(shell, NamespacedName::new("default", certificate))
 }
 
-/// What keeps the scheduled runs from these.
-pub(super) fn of_schedule(shell: &Shell, tasks: &[&Task]) -> Vec<Finding> {
-    let uses = Use::of_tasks(tasks.iter().copied());
-    let masked = http01::masked(shell, &uses);
-    [Some(scheduler(shell)), masked].into_iter().flatten().filter(Finding::is_wrong).collect()
+/// The ports that keep any run, and what keeps the scheduled runs, from these.
+pub(super) fn of_ports_and_schedule(
+    shell: &Shell,
+    tasks: &[&Task],
+) -> (Vec<Finding>, Vec<Finding>) {
+    let ports = http01::Ports::of(shell, &Use::of_tasks(tasks.iter().copied()));
+    let blocking = ports.blocking().into_iter().map(|(found, _)| found);
+    let of_schedule = [Some(scheduler(shell)), ports.masked()].into_iter().flatten();
+    (blocking.filter(Finding::is_wrong).collect(), of_schedule.filter(Finding::is_wrong).collect())
 }
 
 /// What fails at each run of the service where another program has port 80 and none of these

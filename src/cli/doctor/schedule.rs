@@ -14,7 +14,6 @@ use crate::cli::timer::{
     CronDaemon, Crontabs, KnownRun, Looping, TIMER, Timer, enable_timer, line_of_cron,
     line_of_user, masked_unit, systemctl_of, systemd_runs,
 };
-use crate::cli::typed_flags::TypedFlags;
 use crate::resource::Obstacle;
 use crate::trust::quoted;
 use crate::workspace::Workspace;
@@ -229,12 +228,7 @@ fn idle(timer: &Path, is_of_user: bool, cron: CronDaemon) -> Finding {
 }
 
 /// When a run last changed something.
-pub(super) fn last_run(
-    workspace: &Workspace,
-    of: &Certificates,
-    scene: &Scene,
-    flags: &TypedFlags,
-) -> Finding {
+pub(super) fn last_run(workspace: &Workspace, of: &Certificates, scene: &Scene) -> Finding {
     match workspace.last_write() {
         Some(at) => {
             let at = time::dated(at, scene.now, Some(&scene.zone));
@@ -243,10 +237,7 @@ pub(super) fn last_run(
         None if of.are_damaged() => {
             Finding::unknown("last run", Obstacle::new("the state of certificates is damaged"))
         }
-        None => {
-            let line = flags.on("certctl issue");
-            Finding::warning("last run", Obstacle::new("never").command(line))
-        }
+        None => Finding::warning("last run", Obstacle::new("never").certctl("certctl issue")),
     }
 }
 
@@ -300,7 +291,7 @@ impl Certificates {
     }
 
     /// What is to be said of them; of damage only where the state is not closed to this user.
-    pub(super) fn findings(&self, is_closed: bool, flags: &TypedFlags) -> Vec<Finding> {
+    pub(super) fn findings(&self, is_closed: bool) -> Vec<Finding> {
         let rows = [
             (&self.set_aside, "state damaged, set aside by the next run:", "issue", true),
             (&self.damaged, "state damaged:", "status", true),
@@ -313,11 +304,11 @@ impl Certificates {
         let found = rows.filter(|(of, ..)| !of.is_empty());
         let found = found.map(|(of, fact, verb, is_wrong)| {
             let line = match of.first() {
-                Some(first) if of.len() == 1 => flags.on(&format!("certctl {verb} {first}")),
-                Some(_) | None => flags.on(&format!("certctl {verb}")),
+                Some(first) if of.len() == 1 => format!("certctl {verb} {first}"),
+                Some(_) | None => format!("certctl {verb}"),
             };
             let obstacle = Obstacle::new(format_args!("{fact} {}", names(of)));
-            let obstacle = obstacle.command(line);
+            let obstacle = obstacle.certctl(line);
             if is_wrong {
                 Finding::wrong("certificates", obstacle)
             } else {

@@ -52,3 +52,30 @@ impl<'a> Use<'a> {
         names_of(self.certificate).into_iter().filter(is_http).collect()
     }
 }
+
+#[cfg(test)]
+pub(super) mod tests {
+    use crate::manifest::{Loaded, Options, Source, load};
+
+    /// Certificates of one Issuer with both solvers, which differ in what is before `.example.com`; each
+    /// with an annotation. Wildcards are proven over DNS.
+    pub(in crate::cli::doctor) fn loaded(certificates: &[(&str, &str)]) -> Loaded {
+        let dns01 = "dns01: {cloudflare: {apiTokenSecretRef: {name: cloudflare, key: token}}}";
+        let issuer = format!(
+            "apiVersion: cert-manager.io/v1\nkind: Issuer\nmetadata: {{name: ca}}\nspec: {{acme: \
+             {{server: 'https://ca.example/dir', privateKeySecretRef: {{name: ca}}, solvers: \
+             [{{http01: {{ingress: {{}}}}}}, {{{dns01}}}]}}}}\n"
+        );
+        let certificates = certificates.iter().enumerate().map(|(at, (name, annotation))| {
+            format!(
+                "---\napiVersion: cert-manager.io/v1\nkind: Certificate\nmetadata: {{name: c{at}, \
+                 annotations: {{{annotation}}}}}\nspec: {{secretName: c{at}, dnsNames: \
+                 ['{name}.example.com'], issuerRef: {{name: ca}}}}\n"
+            )
+        });
+        let text = issuer + &certificates.collect::<String>();
+        let loaded = load(&[Source::Stdin(text.into_bytes())], &Options::default());
+        assert!(!loaded.has_errors(), "{:?}", loaded.diagnostics);
+        loaded
+    }
+}

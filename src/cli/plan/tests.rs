@@ -14,7 +14,7 @@ fn scene(format: Format) -> Scene {
         format,
         width: None,
         has_reload_unit: false,
-        typed: crate::cli::folders::Typed::default(),
+        typed: crate::cli::typed_flags::TypedFlags::default(),
     }
 }
 

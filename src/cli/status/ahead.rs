@@ -42,7 +42,7 @@ pub(super) fn notes(
     host: &Host,
     scene: &Scene,
 ) -> Vec<Note> {
-    let typed = |hint: Hint| scene.typed.hint(hint);
+    let typed = |hint: Hint| hint.with_flags(&scene.typed);
     let pending = view.owed_revocation().map(|revocation| {
         let Revocation { serial, reason, requested_at, .. } = revocation;
         let since = scene.time(*requested_at);

@@ -1,9 +1,9 @@
 //! Pages for people: indented lines of `Label: value`.
 
 use super::verdict::{past, timed};
-use crate::cli::folders::Typed;
 use crate::cli::output::escape;
 use crate::cli::report::{Findings, Row};
+use crate::cli::typed_flags::TypedFlags;
 use crate::resource::Condition;
 use crate::workspace::view::CertificateView;
 
@@ -54,7 +54,7 @@ impl Page {
         found: &Findings,
         view: &CertificateView,
         (status, at): (&str, &str),
-        typed: &Typed,
+        typed: &TypedFlags,
     ) {
         let title = escape(&found.title);
         if let Some(past) = past(view, false) {
@@ -71,7 +71,7 @@ impl Page {
         }
         for (at, command) in found.commands.iter().enumerate() {
             let label = if at == 0 { "try:" } else { "" };
-            self.raw(1, &format!("{label:<9} {}", escape(&typed.command(command))));
+            self.raw(1, &format!("{label:<9} {}", escape(&typed.on(command))));
         }
     }
 

@@ -52,7 +52,10 @@ impl Remedy {
             | Verdict::Failed => retry(view, verdict, &name, scene),
             Verdict::Ready | Verdict::Pending | Verdict::Issuing | Verdict::Renewing => Vec::new(),
         };
-        let typed = |(hint, what)| Self { command: scene.typed.hint(hint).to_string(), what };
+        let typed = |(hint, what): (Hint, _)| Self {
+            command: hint.with_flags(&scene.typed).to_string(),
+            what,
+        };
         all.into_iter().map(typed).collect()
     }
 }

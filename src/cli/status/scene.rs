@@ -4,11 +4,12 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::table::Width;
-use crate::cli::folders::Typed;
+use crate::cli::folders;
 use crate::cli::global::Format;
 use crate::cli::shell::Shell;
 use crate::cli::time;
 use crate::cli::timer::leaves_hooks_to_unit;
+use crate::cli::typed_flags::TypedFlags;
 use crate::engine::ports::{Clock as _, SystemClock};
 
 /// Time, zone, format and terminal.
@@ -25,7 +26,7 @@ pub struct Scene {
     /// Whether the hooks of this state are left to `certctl-reload.service`.
     pub has_reload_unit: bool,
     /// How commands of certctl are typed here.
-    pub typed: Typed,
+    pub typed: TypedFlags,
 }
 
 impl Scene {
@@ -38,7 +39,7 @@ impl Scene {
             format: shell.global.format(),
             width: Width::of_stdout(shell.environment.is_utf8()),
             has_reload_unit: leaves_hooks_to_unit(shell),
-            typed: Typed::of(shell),
+            typed: folders::flags_with_files(shell),
         }
     }
 

@@ -78,7 +78,7 @@ pub(super) fn summary(view: &CertificateView, host: &Host, scene: &Scene) -> Str
         let at = scene.local(*at);
         lines.add("Last event", format!("{at}: {}", escape(message.trim())));
     }
-    let describe = scene.typed.command(&format!("certctl describe {}", short(&view.key)));
+    let describe = scene.typed.on(&format!("certctl describe {}", short(&view.key)));
     lines.command("More", &describe, "");
     lines.text
 }
@@ -108,7 +108,7 @@ fn failure(
     }
     for (at, command) in found.commands.iter().enumerate() {
         let label = if at == 0 { "  Try" } else { "" };
-        lines.command(label, &escape(&scene.typed.command(command)), "");
+        lines.command(label, &escape(&scene.typed.on(command)), "");
     }
 }
 

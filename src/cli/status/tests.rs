@@ -31,7 +31,7 @@ fn needs_attention(views: &[CertificateView], now: Timestamp) -> bool {
 
 fn scene(format: Format) -> Scene {
     let (now, zone) = (at(NOW), berlin());
-    let typed = Typed::default();
+    let typed = TypedFlags::default();
     Scene { now, zone, color: false, format, width: None, has_reload_unit: false, typed }
 }
 
