@@ -250,12 +250,20 @@ pub(crate) fn block(report: &Report, style: &Style) -> Option<Block> {
                 tags: [fault.class.word().to_owned()].into_iter().chain(attempt).collect(),
                 rows: places(details).into_iter().chain(found.rows).chain(live).collect(),
                 commands,
-                next: Some(next(next_attempt, &name, style)),
+                next: Some(if details.evidence.taken_back {
+                    let again = Hint::Command(format!("certctl renew {name}"));
+                    Next { text: NOT_REQUESTED.to_owned(), or: Some(("once fixed", again)) }
+                } else {
+                    next(next_attempt, &name, style)
+                }),
                 ..block
             })
         }
     }
 }
+
+/// Of a forced renewal that lacked something on this machine.
+const NOT_REQUESTED: &str = "nothing was requested, and the certificate stays as it is";
 
 /// The block on a certificate that is issued but not deployed.
 fn undeployed(name: &NamespacedName, fault: &Fault, details: &Details, style: &Style) -> Block {

@@ -34,6 +34,8 @@ pub struct Run {
     pub order_was_seen: bool,
     /// newOrder was sent in this run.
     pub ordered: bool,
+    /// The issuance that this run was to force is taken back: nothing is requested any more.
+    pub taken_back: bool,
     /// A new pair was published in this run.
     pub published: bool,
     /// Which pair was adopted in this run, in one sentence, if one was.

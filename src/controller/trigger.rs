@@ -21,7 +21,8 @@ use super::policy::{Violation, first_trigger, key_mismatches, leaf_mismatches, w
 use super::{Change, Deferral, Record, Snapshot, Step, backoff, order, renewal, revocation};
 use crate::resource::{
     Cause, CertificateRecord, CertificateSpec, Condition, ConditionStatus, ConditionType, Doing,
-    Failure, KeyFacts, LeafFacts, NamespacedName, PublishedPair, Reason, is_staging, rfc3339,
+    Failure, FailureClass, KeyFacts, LeafFacts, NamespacedName, PublishedPair, Reason, is_staging,
+    rfc3339,
 };
 
 /// See the table above.
@@ -82,6 +83,37 @@ fn withdrawn(snapshot: &Snapshot, now: Timestamp) -> Option<Record> {
     record.status.remove_condition(ConditionType::Issuing);
     let message = "The issuer is the one of the certificate in place again: nothing to issue";
     Some(Record::of(Change::Certificate(Box::new(record))).normal(now, Reason::Ready, message))
+}
+
+/// A forced issuance of a certificate that is not due ends where this machine lacks what it needs before
+/// anything is sent to the CA: all is as `before` again, and whoever forced it asks again. `None` where
+/// the issuance goes on.
+pub fn taken_back(
+    snapshot: &Snapshot,
+    before: &CertificateRecord,
+    failure: &Failure,
+    now: Timestamp,
+) -> Option<Record> {
+    if failure.class != FailureClass::Precondition || snapshot.current_order().is_some() {
+        return None;
+    }
+    let mut record = snapshot.record.clone();
+    record.status.remove_condition(ConditionType::Issuing);
+    if let Some(known) = before.status.condition(ConditionType::Issuing) {
+        record.status.set_condition(known.clone());
+    }
+    record.status.next_private_key_secret_name = None;
+    record.retry_after = before.retry_after;
+    if first_trigger(&Snapshot { record: record.clone(), ..snapshot.clone() }, now).is_some() {
+        return None;
+    }
+    let key = snapshot.next_key.as_ref().map(|_| Change::DropNextKey);
+    let request = snapshot.next_request.as_ref();
+    let request = request.map(|request| Change::DropRequest(request.revision));
+    let changes = key.into_iter().chain(request).chain([Change::Certificate(Box::new(record))]);
+    let message = "Re-issuance taken back: nothing was sent to the CA";
+    let record = Record { changes: changes.collect(), events: Vec::new() };
+    Some(record.normal(now, Reason::Ready, message))
 }
 
 /// A valid pair of a production CA would be replaced by one of a staging CA, which clients refuse.

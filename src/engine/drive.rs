@@ -225,7 +225,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
                     self.session.apply(revocation::found(&self.session.snapshot, found, now));
                 }
                 if let Some(force) = self.force {
-                    self.session.force(force, self.engine.clock.now());
+                    self.before_force = self.session.force(force, self.engine.clock.now());
                 }
                 self.adopt().await?;
                 self.claim_the_order().await?;

@@ -45,6 +45,8 @@ pub struct Evidence {
     pub not_after: Option<Timestamp>,
     /// Which pair was adopted, in one sentence, if one was.
     pub adopted: Option<String>,
+    /// Whether nothing is requested any more, as the run that was to force an issuance lacked something.
+    pub taken_back: bool,
     /// What the next run does with the part of the state that could not be used.
     pub damage: Option<DamageCourse>,
 }
@@ -57,6 +59,7 @@ impl Evidence {
             issuer: snapshot.issuer.metadata.name.clone(),
             not_after: record.status.not_after,
             adopted: snapshot.run.adopted.clone(),
+            taken_back: snapshot.run.taken_back,
             ..Self::default()
         };
         match ending {

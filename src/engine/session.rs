@@ -265,8 +265,11 @@ impl<'a, S: Store> Session<'a, S> {
     }
 
     /// Sets Issuing, as `certctl renew` does. That overrides the backoff and the CA's Retry-After,
-    /// which a failed order that is still open may wait for.
-    pub(crate) fn force(&mut self, force: Force, now: Timestamp) {
+    /// which a failed order that is still open may wait for. Returns the record before, where nothing
+    /// else asks for this issuance.
+    pub(crate) fn force(&mut self, force: Force, now: Timestamp) -> Option<CertificateRecord> {
+        let before = self.snapshot.record.clone();
+        let is_first = !self.snapshot.is_issuing() && !force.for_revocation;
         if force.new_order
             && let Some(order) = self.snapshot.current_order()
         {
@@ -296,6 +299,7 @@ impl<'a, S: Store> Session<'a, S> {
         } else if record != self.snapshot.record {
             self.apply(Record::of(Change::Certificate(Box::new(record))));
         }
+        is_first.then_some(before)
     }
 
     /// The CA is asked whatever it said.

@@ -1,6 +1,7 @@
 //! What is missing is named before it does harm, by each verb that can see it.
 
 use std::fs;
+use std::path::Path;
 
 use certctl::rehearsal::RequestKind;
 
@@ -334,4 +335,43 @@ fn a_server_that_is_mended_before_it_answered_leads_to_no_order() {
         assert!(status.contains("READY") && status.contains("issued"), "{status}");
     }
     assert_eq!(world.sent(RequestKind::NewOrder), 1);
+}
+
+/// `renew` is a request for now: what it lacks, the user has to put right first, and asks again.
+#[test]
+fn a_renewal_that_was_only_asked_for_and_lacks_something_leaves_all_as_it_was() {
+    let web = CertificateYaml::new("web").annotation("certctl.io/deploy-hook", "install");
+    let world = World::prepared(&[web]);
+    let hook = world.write_program("config/hooks.d/install", "exit 0");
+    world.issue().ends_in(0);
+    let locks = world.path("state/locks");
+    let state = || {
+        let mut all = world.state().everything();
+        let is_kept = |path: &Path| !path.ends_with("events.jsonl") && !path.starts_with(&locks);
+        all.retain(|path, _| is_kept(path));
+        all
+    };
+    let (before, sent) = (state(), world.ca.requests());
+    fs::remove_file(&hook).unwrap();
+    for flags in [&[][..], &["--new-key"], &["--new-order"]] {
+        let run = world.run(&[&["renew", "web"], flags].concat()).ends_in(3);
+        let run = run.says("there is no hook").says("the certificate stays as it is");
+        assert!(!run.stderr.contains("next run"), "{}", run.stderr);
+        let now = state();
+        let paths = before.keys().chain(now.keys());
+        let changed: Vec<_> = paths.filter(|path| before.get(*path) != now.get(*path)).collect();
+        assert!(changed.is_empty(), "{flags:?}: {changed:?}");
+    }
+    assert_eq!(world.ca.requests(), sent);
+    let status = world.run(&["status"]).ends_in(0).stdout;
+    assert!(status.contains("READY") && !status.contains("setup incomplete"), "{status}");
+    world.issue().says_nothing();
+    // What is due is requested by the certificate itself: the next run tries again.
+    world.prepare(&[CertificateYaml::new("web")
+        .for_names(&["web.example.test", "other.example.test"])
+        .annotation("certctl.io/deploy-hook", "install")]);
+    world.run(&["renew", "web"]).ends_in(3).says("the next run retries");
+    world.write_program("config/hooks.d/install", "exit 0");
+    world.issue().ends_in(0);
+    assert_eq!(world.sent(RequestKind::NewOrder), 2);
 }

@@ -13,7 +13,7 @@ use crate::engine::ports::{Clock, Observer, Performer, Store, StoreError};
 use crate::engine::run::Engine;
 use crate::engine::session::Session;
 use crate::engine::task::{Force, Task};
-use crate::resource::{Cause, Doing};
+use crate::resource::{Cause, CertificateRecord, Doing};
 
 /// Outcomes in quick succession are written together: those within this time, or within four times
 /// the last write's duration, so that a slow disk does not dominate the run.
@@ -28,6 +28,8 @@ pub(super) struct Drive<'a, C, S: Store, P, O> {
     pub(super) session: Session<'a, S>,
     /// How the issuance is forced; not where the run that this one waited for has issued.
     pub(super) force: Option<Force>,
+    /// The record before, where nothing else asks for the issuance that is forced.
+    pub(super) before_force: Option<CertificateRecord>,
     /// The effects in flight: a repeated request for one does not start it again.
     in_flight: Vec<Effect>,
     pub(super) effects: FuturesUnordered<LocalBoxFuture<'a, (Effect, Outcome)>>,
@@ -60,6 +62,7 @@ impl<'a, C: Clock, S: Store, P: Performer, O: Observer> Drive<'a, C, S, P, O> {
             task,
             session,
             force: task.force,
+            before_force: None,
             in_flight: Vec::new(),
             effects: FuturesUnordered::new(),
             deadline: None,

@@ -6,7 +6,9 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 
 use super::state::Drive;
-use crate::controller::{Change, Deferral, Record, Step, backoff, challenge, deploy, next_step};
+use crate::controller::{
+    Change, Deferral, Record, Step, backoff, challenge, deploy, next_step, trigger,
+};
 use crate::engine::ending::{Ending, Issued, PendingOn};
 use crate::engine::goal::Goal;
 use crate::engine::notice;
@@ -22,6 +24,13 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
     /// Records that an issuance has failed.
     pub(super) async fn fail(&mut self, failure: Failure, now: Timestamp) -> Ending {
         self.drop_effects();
+        let (snapshot, before) = (&self.session.snapshot, self.before_force.as_ref());
+        let taken_back = before.and_then(|one| trigger::taken_back(snapshot, one, &failure, now));
+        if let Some(record) = taken_back {
+            self.session.apply(record);
+            self.session.snapshot.run.taken_back = true;
+            return Ending::Failed { failure, attempts: None, next_attempt: None };
+        }
         if let Err(error) = self.add_failed_validations(now).await {
             tracing::warn!(certificate = %self.session.name, %error, "failed validations not noted");
         }
