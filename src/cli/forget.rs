@@ -8,25 +8,29 @@ use clap::Args;
 
 use super::error::CliError;
 use super::exit::ExitCode;
+use super::folders;
+use super::hint::short;
 use super::message::Level;
 use super::orphans::place;
 use super::output::escape;
 use super::result::Forgotten;
 use super::revocations::stays_in;
+use super::revoke::file_of_live;
 use super::run::on_one_thread;
 use super::shell::Shell;
 use super::status::verb::write_metrics;
 use super::targets::open;
 use super::verb::VerbArgs;
 use super::verbs::Example;
-use crate::resource::NamespacedName;
+use crate::resource::{NamespacedName, Revocation};
+use crate::trust::quoted;
 use crate::workspace::Workspace;
 use crate::workspace::target::{CERTIFICATE, NameTarget};
 
 /// Stop managing a certificate; its files stay unless --secret.
 ///
-/// Refused while its manifest exists, unless --anyway. Copies in output folders stay, and their
-/// paths are printed.
+/// Refused while its manifest exists, unless --anyway, and while a revocation is pending. Copies in
+/// output folders stay, and their paths are printed.
 #[derive(Debug, Args)]
 pub struct ForgetArgs {
     /// Certificates, as NAME or NAMESPACE/NAME.
@@ -67,6 +71,7 @@ pub(crate) fn forget(args: &ForgetArgs, shell: &mut Shell) -> Result<ExitCode, C
         let mut workspace = open(shell).await?;
         let forgotten = if args.secret { workspace.forgotten().await? } else { BTreeMap::new() };
         let names = named(args, &workspace, &forgotten, shell)?;
+        refuse_pending(&names, &mut workspace, shell)?;
         refuse_managed(args, &names, &mut workspace, shell)?;
         let with_secret = |name: NamespacedName| {
             let record = workspace.record(&name);
@@ -111,6 +116,34 @@ fn named(
         meant.push(target.find(&names, shell.global.namespace())?);
     }
     Ok(meant)
+}
+
+/// A revocation that was requested and has not happened would be forgotten, too.
+fn refuse_pending(
+    names: &[NamespacedName],
+    workspace: &mut Workspace,
+    shell: &Shell,
+) -> Result<(), CliError> {
+    let owed = names.iter().find_map(|name| {
+        let mut revocations = workspace.record(name)?.revocations.iter();
+        Some((name, revocations.find(|revocation| revocation.is_owed())?.clone()))
+    });
+    let Some((name, Revocation { serial, reason, .. })) = owed else { return Ok(()) };
+    let one = short(name);
+    let message = format!(
+        "{one}: serial {serial} is to be revoked ({reason}), and is not yet; forgotten, it never is"
+    );
+    let file = file_of_live(name, workspace);
+    let revoke = match (workspace.manifest_of(name), file) {
+        (None, Some(file)) => format!(" revoke {} --reason {reason}", quoted(&file)),
+        (Some(_), _) | (None, None) => format!(" revoke {one} --now"),
+    };
+    let (revoke, cancel) = (
+        folders::next(shell, &revoke, None),
+        folders::next(shell, &format!(" revoke {one} --cancel"), None),
+    );
+    let hint = format!("{revoke} # revokes it now\n{cancel} # leaves it valid");
+    Err(CliError::new(ExitCode::Manifest, message).hinted(hint))
 }
 
 /// A certificate with a manifest would be issued again by the next run.

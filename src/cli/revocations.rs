@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use super::error::CliError;
 use super::exit;
+use super::folders;
+use super::hint::short;
 use super::message::{Level, Message};
 use super::output::escape;
 use super::result::{Revoked, RevokedState};
@@ -49,14 +51,17 @@ pub(crate) async fn finish(
                 revocation.reason,
                 RevokedState::Owed,
             ));
-            shell.output.talk(
-                Level::Info,
-                &format!(
-                    "pending: {name}: serial {serial} is not revoked yet: certctl revokes it when \
-                 its replacement is issued and deployed\n  to revoke it now: certctl revoke {name} \
-                 --now; to cancel it: certctl revoke {name} --cancel"
-                ),
+            let one = short(&name);
+            let text = format!(
+                "NOT REVOKED yet: {one}: serial {serial} ({}): waits until its replacement is issued \
+                 and deployed\n  to revoke it before that: {}\n  to cancel it:             {}",
+                revocation.reason,
+                folders::next(shell, &format!(" revoke {one} --now"), None),
+                folders::next(shell, &format!(" revoke {one} --cancel"), None),
             );
+            if shell.prints(&text) {
+                shell.output.talk(Level::Warn, &text);
+            }
             endings.push(exit::Ending::Deferred);
         }
     }

@@ -26,6 +26,7 @@ use crate::controller::revocation::{Requested, RevocationError};
 use crate::engine::ports::{Clock as _, StoreError, SystemClock};
 use crate::engine::{Force, Task};
 use crate::pki::{Chain, ChainError, PrivateKey};
+use crate::report::{Ending, Report};
 use crate::resource::{
     CertificateRecord, FailureClass, Issuer, NamespacedName, Revocation, RevocationReason,
 };
@@ -181,7 +182,7 @@ async fn name(args: &RevokeArgs, shell: &mut Shell) -> Result<ExitCode, CliError
             false
         }
     };
-    let mut endings = Vec::new();
+    let (mut endings, mut is_finished) = (Vec::new(), false);
     if at_once {
         endings
             .extend(Box::pin(finish(shell, &mut workspace, Some(&certificate), "revoke")).await?);
@@ -192,6 +193,13 @@ async fn name(args: &RevokeArgs, shell: &mut Shell) -> Result<ExitCode, CliError
         let tasks = [Task { force, ..task.clone() }];
         let job = Job::new("revoke", secrets);
         let ended = Box::pin(run(shell, &workspace, &tasks, job)).await?;
+        let is_replaced = |end: &Report| end.ending == Ending::Issued && end.deploy_error.is_none();
+        // Of a key that has leaked, it is said first that the certificate is still good.
+        is_finished = !at_once && !ended.iter().all(is_replaced);
+        if is_finished {
+            let owed = Box::pin(finish(shell, &mut workspace, Some(&certificate), "revoke"));
+            endings.extend(owed.await?);
+        }
         let now = SystemClock.now();
         let code = conclude(shell, workspace.state(), &ended, false, now).await?;
         if let signal @ ExitCode::Signal(_) = code {
@@ -199,8 +207,10 @@ async fn name(args: &RevokeArgs, shell: &mut Shell) -> Result<ExitCode, CliError
         }
         endings.extend(ended.iter().map(code_of));
     }
-    let owed = Box::pin(finish(shell, &mut workspace, Some(&certificate), "revoke")).await?;
-    endings.extend(owed);
+    if !is_finished {
+        let owed = Box::pin(finish(shell, &mut workspace, Some(&certificate), "revoke")).await?;
+        endings.extend(owed);
+    }
     let done = [certificate].into();
     Box::pin(orphans::clean_up(shell, &mut workspace, &done, "revoke")).await?;
     let code = exit::of_run(endings, shell.global.exit_code);
@@ -253,20 +263,22 @@ fn by_its_file(
     let Some(name) = found.filter(|name| workspace.manifest_of(name).is_none()) else {
         return error;
     };
-    let secret = workspace.record(&name).map(|record| record.secret_name.clone());
+    let Some(file) = file_of_live(&name, workspace) else { return error };
+    let file = quoted(&file);
+    let reason = if args.reason == RevocationReason::Unspecified {
+        String::new()
+    } else {
+        format!(" --reason {}", args.reason)
+    };
+    error.hinted(format_args!("certctl revoke {file}{reason}; or restore the manifest"))
+}
+
+/// The file of the live certificate of a name that certctl knows.
+pub(super) fn file_of_live(name: &NamespacedName, workspace: &Workspace) -> Option<PathBuf> {
+    let secret = workspace.record(name).map(|record| record.secret_name.clone());
     let secret = NamespacedName::new(&name.namespace, secret.unwrap_or_default());
-    match workspace.state().secret_path(&secret) {
-        Ok(folder) if folder.exists() => {
-            let file = quoted(&folder.join("tls.crt"));
-            let reason = if args.reason == RevocationReason::Unspecified {
-                String::new()
-            } else {
-                format!(" --reason {}", args.reason)
-            };
-            error.hinted(format_args!("certctl revoke {file}{reason}; or restore the manifest"))
-        }
-        Ok(_) | Err(_) => error,
-    }
+    let folder = workspace.state().secret_path(&secret).ok()?;
+    folder.exists().then(|| folder.join("tls.crt"))
 }
 
 /// Asks before the live certificate is revoked.
