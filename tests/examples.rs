@@ -279,6 +279,35 @@ fn postgresql_gets_its_files_whole_and_reads_them() {
 }
 
 #[test]
+fn postfix_is_reloaded_by_root_while_it_runs() {
+    let calls = |uid: &str, status: u8| {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("log");
+        let log = log.display();
+        for (name, script) in [
+            ("id", format!("echo {uid}")),
+            ("postfix", format!("echo \"$@\" >> {log}; [ \"$1\" != status ] || exit {status}")),
+        ] {
+            let fake = folder.path().join(name);
+            let text = format!("#!/bin/sh\n{script}\n");
+            std::fs::File::create(&fake).unwrap().write_all(text.as_bytes()).unwrap();
+            std::fs::set_permissions(&fake, std::fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        let mut command = Command::new(examples().join("hooks.d/postfix"));
+        let path = format!("{}:/usr/bin:/bin", folder.path().display());
+        command.arg("reload").env_clear().env("PATH", path).stdin(Stdio::null());
+        let output = command.output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        let log = std::fs::read_to_string(folder.path().join("log")).unwrap_or_default();
+        (output.status.success(), said, log)
+    };
+    assert_eq!(calls("0", 0), (true, String::new(), "status\nreload\n".to_owned()));
+    assert_eq!(calls("0", 1), (true, String::new(), "status\n".to_owned()));
+    let refused = "only root may reload postfix\n".to_owned();
+    assert_eq!(calls("1000", 0), (false, refused, String::new()));
+}
+
+#[test]
 fn the_mail_about_a_failure_says_what_and_until_when() {
     let folder = tempfile::tempdir().unwrap();
     let fake = folder.path().join("sendmail");

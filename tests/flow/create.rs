@@ -10,7 +10,7 @@ use certctl::pki;
 use certctl::rehearsal::{Fault, ProblemType, RequestKind, Rule};
 use serde_json::{Value, json};
 
-use crate::support::{CertificateYaml, Entry, World, finish, until};
+use crate::support::{CertificateYaml, Entry, Port, World, finish, until};
 
 const NAMES: [&str; 2] = ["one.example.test", "two.example.test"];
 
@@ -258,13 +258,63 @@ fn a_manifest_that_is_there_stays_and_the_error_leads_on() {
     }
 }
 
+/// A file that is written is not written again, so it is one that works.
+#[test]
+fn an_issuer_that_cannot_work_is_not_written() {
+    let world = World::start();
+    let root = world.write("root.pem", &world.ca.root_pem()).display().to_string();
+    let other = rcgen::generate_simple_self_signed(["ca.example.test".to_owned()]).unwrap();
+    let other = world.write("other.pem", &other.cert.pem()).display().to_string();
+    let config = world.path("config").display().to_string();
+    let server = world.ca.directory_url();
+    let create = |server: &str, more: &[&str]| {
+        let words = ["create", "issuer", "own", "--server", server, "--into", &config];
+        world.run(&[&words[..], more].concat())
+    };
+    let file = world.path("config/issuer-own.yaml");
+    let no_acme = server.replace("/directory", "/nothing");
+    for (server, more, why) in [
+        (&server, &[][..], "does not trust the server"),
+        (&server, &["--ca-bundle", &other], "has no certificate of the roots"),
+        (&no_acme, &["--ca-bundle", &root], "this is not an ACME directory"),
+    ] {
+        create(server, more).ends_in(3).says(why).says("; nothing was written\n  try: ");
+        assert!(!file.exists(), "{why}");
+    }
+    // What is only printed may be for another host.
+    let printed = world.run(&["create", "issuer", "own", "--server", &server]).ends_in(0);
+    assert_eq!(printed.stderr, "");
+    // Nobody listens there.
+    let port = Port::take();
+    let silent = format!("https://127.0.0.1:{}/directory", port.number());
+    create(&silent, &[]).ends_in(0).says("warning: ").says("written to");
+    fs::remove_file(&file).unwrap();
+    create(&server, &["--ca-bundle", &root]).ends_in(0);
+    assert!(file.exists());
+}
+
+#[test]
+fn an_issuer_without_the_binding_that_its_ca_requires_is_not_written() {
+    let world = World::with(|options| {
+        options.external_account_keys = [("kid-1".to_owned(), b"key".to_vec())].into();
+    });
+    let root = world.write("root.pem", &world.ca.root_pem()).display().to_string();
+    let (config, server) = (world.path("config").display().to_string(), world.ca.directory_url());
+    let words = ["create", "issuer", "own", "--server", &server, "--ca-bundle", &root];
+    let words = [&words[..], &["--into", &config]].concat();
+    world.run(&words).ends_in(3).says("requires an external account binding").says("--eab-kid ID");
+    world.run(&[&words[..], &["--eab-kid", "kid-1"]].concat()).ends_in(0);
+}
+
 #[test]
 fn a_placeholder_that_create_prints_is_a_warning_at_its_place() {
     let world = World::prepared(&[CertificateYaml::new("web")]);
     let config = world.path("config").display().to_string();
+    let root = world.write("root.pem", &world.ca.root_pem()).display().to_string();
     for (name, provider) in [("azure", "azureDNS"), ("oracle", "oraclecloud")] {
         let words = ["create", "issuer", name, "--server", &world.ca.directory_url()];
-        let words = [&words[..], &["--dns01", provider, "--into", &config]].concat();
+        let of_world = ["--ca-bundle", &root, "--dns01", provider, "--into", &config];
+        let words = [&words[..], &of_world].concat();
         world.run(&words).ends_in(0);
     }
     let places: Vec<String> = ["azure", "oracle"]

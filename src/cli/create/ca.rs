@@ -10,6 +10,7 @@ use super::issuer::{self, CreateIssuerArgs};
 use super::known::Known;
 use super::question::{BACK, NONE, Question, answered, optional, say};
 use crate::cli::error::CliError;
+use crate::cli::exit::ExitCode;
 use crate::cli::run::on_one_thread;
 use crate::cli::shell::Shell;
 use crate::resource::DnsName;
@@ -167,6 +168,42 @@ fn requested(server: &str, roots: Option<&Path>) -> Result<Binding, Refused> {
         let is_distrusted = tls == ServerTls::Distrusted;
         Refused { why, is_no_acme, is_distrusted, has_no_roots: false }
     })
+}
+
+/// Refuses an Issuer of another CA that cannot work as it is; returns why it is not known whether it can,
+/// where the CA does not answer.
+pub(super) fn checked(args: &CreateIssuerArgs) -> Result<Option<String>, CliError> {
+    let Some(server) = &args.server else { return Ok(None) };
+    let refused = |message: String, hint: &str| {
+        Err(CliError::new(ExitCode::Manifest, format!("{message}; nothing was written"))
+            .hinted(hint))
+    };
+    match requested(server, args.ca_bundle.as_deref()) {
+        Ok(Binding::Required) if args.eab_kid.is_none() => refused(
+            format!("{server} requires an external account binding (EAB)"),
+            "--eab-kid ID, which the CA's account page has",
+        ),
+        Ok(Binding::Required | Binding::Optional) => Ok(None),
+        Err(Refused { is_no_acme: true, why, .. }) => {
+            refused(why, "--server, with the URL that the CA's documentation names")
+        }
+        Err(Refused { is_distrusted: true, .. }) => {
+            let (why, hint) = match &args.ca_bundle {
+                None => (
+                    format!("this host does not trust the server of {server}: its root is unknown"),
+                    "--ca-bundle FILE, the PEM file with the root of its server",
+                ),
+                Some(_) => (
+                    format!(
+                        "the server of {server} has no certificate of the roots in --ca-bundle"
+                    ),
+                    "--ca-bundle with the PEM file that has the root of its server",
+                ),
+            };
+            refused(why, hint)
+        }
+        Err(Refused { why, .. }) => Ok(Some(why)),
+    }
 }
 
 /// Finds out which roots the server of a CA is trusted by.

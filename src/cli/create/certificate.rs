@@ -288,6 +288,10 @@ impl RefusedProgram {
 /// The servers for which the packages have a program.
 pub(super) const SHIPPED: &[&str] =
     &["apache", "dovecot", "haproxy", "nginx", "postfix", "postgresql"];
+/// Those that read key and chain from one file.
+const OF_ONE_FILE: &[&str] = &["haproxy", "postfix"];
+/// Those whose program also copies the files to where the server may read them.
+const COPYING: &[&str] = &["postgresql"];
 
 /// The host of a URL; `None` of what is no URL.
 pub(super) fn host_of_url(text: &str) -> Option<String> {
@@ -354,9 +358,16 @@ pub(super) fn text(
         text,
         "  privateKey:\n    # RSA for clients that do not support ECDSA.\n    algorithm: ECDSA\n  \
          # certctl renews it when a third of its lifetime is left. To change that:\n  \
-         # renewBefore: 720h\n  issuerRef:\n    name: {}\n",
-        scalar(&issuer.name)
+         # renewBefore: 720h\n"
     );
+    if let Some(server) = args.reload.as_deref().filter(|server| OF_ONE_FILE.contains(server)) {
+        let _ = write!(
+            text,
+            "  # {server} reads key and chain from one file, tls-combined.pem.\n  \
+             additionalOutputFormats:\n    - type: CombinedPEM\n"
+        );
+    }
+    let _ = write!(text, "  issuerRef:\n    name: {}\n", scalar(&issuer.name));
     if issuer.is_of_cluster {
         text.push_str("    kind: ClusterIssuer\n");
     }
@@ -398,6 +409,13 @@ fn annotations(args: &CreateCertificateArgs, placed: &Placed) -> String {
         if let Some(value) = value {
             let _ = writeln!(text, "    certctl.io/{key}: {}", scalar(value));
         }
+    }
+    if let Some(program) = args.reload.as_deref().filter(|program| COPYING.contains(program)) {
+        let _ = write!(
+            text,
+            "    # Copies the files to where the server may read them.\n    \
+             certctl.io/deploy-hook: {program}\n"
+        );
     }
     if let Some(program) = &args.reload {
         let _ = write!(

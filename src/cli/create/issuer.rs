@@ -10,12 +10,14 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use clap::Args;
 
+use super::ca;
 use super::dns01::Dns01;
 use super::print::{Placed, check, put, say_written, scalar};
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::folders;
 use crate::cli::hint::Hint;
+use crate::cli::message::Message;
 use crate::cli::output::escape;
 use crate::cli::shell::Shell;
 use crate::resource::Issuer;
@@ -69,6 +71,12 @@ pub(super) fn issuer(args: &CreateIssuerArgs, shell: &mut Shell) -> Result<ExitC
         return Err(CliError { hint: Some(instead), ..CliError::new(ExitCode::Usage, message) });
     }
     let text = text(args, &placed)?;
+    // What was written once is not written again.
+    if placed.path().is_some_and(|path| !path.exists())
+        && let Some(why) = ca::checked(args)?
+    {
+        shell.output.print(&Message::advice(&why, &folders::next(shell, " check acme", None)));
+    }
     let verb = format!(" create certificate DNSNAME --issuer {}{}", args.name, placed.flag());
     let (loaded, written) = put(&placed, &text, shell)?;
     if let Some(path) = written {

@@ -148,6 +148,22 @@ fn the_programs_that_are_offered_are_those_of_the_packages() {
 }
 
 #[test]
+fn a_server_of_the_packages_gets_the_files_of_its_example() {
+    for name in certificate::SHIPPED {
+        let example = format!("{}/examples/{name}.yaml", env!("CARGO_MANIFEST_DIR"));
+        let example = std::fs::read_to_string(example).unwrap();
+        let made = text(&["certificate", "www.example.com", "--reload", name]);
+        let [example, made] = [&example, &made].map(|text| {
+            let loaded = check(text).unwrap();
+            let certificate = loaded.certificates.first().unwrap().clone();
+            let formats = certificate.spec.additional_output_formats.clone();
+            (formats, certificate.settings.deploy_hook.clone(), certificate.settings.reload.clone())
+        });
+        assert_eq!(made, example, "{name}");
+    }
+}
+
+#[test]
 fn a_command_to_reload_by_becomes_a_program_of_hooks() {
     let config = std::path::Path::new("/etc/certctl");
     let refused = |text: &str| certificate::RefusedProgram::of(text, config);

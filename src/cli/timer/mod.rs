@@ -411,11 +411,12 @@ mod tests {
             flag("state-dir", "--state-dir=/srv/state").unwrap(),
             flag("timeout", "--timeout=5m").unwrap(),
         ];
-        let line = "issue -q --state-dir=/srv/state --timeout=5m\n";
+        let (flags_of, line) = (" --state-dir=/srv/state --timeout=5m\n", "issue -q");
+        let [line, by_systemd] = [line, "issue"].map(|verb| verb.to_owned() + flags_of);
         let launchd = "<string>-q</string> <string>--state-dir=/srv/state</string> \
                        <string>--timeout=5m</string> </array>";
         for (scheduler, wanted) in
-            [("--cron", vec![line]), ("--systemd", vec![line]), ("--launchd", vec![launchd])]
+            [("--cron", &*line), ("--systemd", &*by_systemd), ("--launchd", launchd)]
         {
             let line = ["certctl", "timer", "print", scheduler];
             let parsed = Arguments::try_parse_from(line).unwrap().verb;
@@ -423,9 +424,7 @@ mod tests {
             let templates = templates(&args, None);
             let text = printed(&files(&args, templates, "/usr/bin/certctl", &flags, Host::here()));
             let joined = text.split_whitespace().collect::<Vec<_>>().join(" ");
-            for part in wanted {
-                assert!(text.contains(part) || joined.contains(part), "{part}: {text}");
-            }
+            assert!(text.contains(wanted) || joined.contains(wanted), "{wanted}: {text}");
         }
         let here = std::env::current_dir().unwrap();
         let relative = flag("config-dir", "--config-dir=conf");
@@ -453,16 +452,20 @@ mod tests {
         };
         let issues = text("/certctl.service");
         for line in [
+            "\nExecStart=/usr/bin/certctl issue\n",
+            "CERTCTL_UNATTENDED=1",
             "CERTCTL_HOOKS=later",
-            "OnSuccess=certctl-reload.service",
-            "OnFailure=certctl-reload.service",
+            "\nWants=certctl-reload.service\n",
         ] {
             assert!(issues.contains(line), "{line}: {issues}");
         }
         let reloads = text("/certctl-reload.service");
-        for line in
-            ["\nExecStart=/usr/bin/certctl deploy -q\n", "CERTCTL_HOOKS=as-root", "CAP_SETUID"]
-        {
+        for line in [
+            "\nExecStart=/usr/bin/certctl deploy\n",
+            "\nAfter=certctl.service\n",
+            "CERTCTL_HOOKS=as-root",
+            "CAP_SETUID",
+        ] {
             assert!(reloads.contains(line), "{line}: {reloads}");
         }
         // systemd would not see a failure; and it would take the rights of root from a hook.
