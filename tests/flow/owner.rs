@@ -57,6 +57,22 @@ fn root_issues_as_the_owner_of_the_state_and_runs_hooks_as_root() {
 }
 
 #[test]
+fn the_holder_of_the_port_is_named_to_root_which_gives_up_the_right_to_see_it() {
+    let Some(world) = world() else { return };
+    hook(&world, "");
+    // Another user's socket, to the owner of the state.
+    world.port.socket.listen(1).unwrap();
+    let (port, pid) = (world.port.address(), std::process::id());
+    let name = fs::read_to_string("/proc/self/comm").unwrap();
+    let held = format!("{port} is in use by {} (pid {pid})", name.trim_end());
+    for words in [&["issue"][..], &["doctor", "--offline"], &["status", "web"]] {
+        let run = world.run(words);
+        let said = run.stdout + &run.stderr;
+        assert!(said.contains(&held) && !said.contains("another user"), "{words:?}: {said}");
+    }
+}
+
+#[test]
 fn what_the_owner_could_not_do_root_does_not_do_for_it() {
     let Some(world) = world() else { return };
     hook(&world, "");
@@ -94,7 +110,9 @@ fn what_the_owner_could_not_do_root_does_not_do_for_it() {
 fn a_secret_is_judged_and_stored_for_the_owner() {
     let Some(world) = world() else { return };
     hook(&world, "");
-    let words = ["create", "issuer", "dns", "--server", &world.ca.directory_url()];
+    let root = world.write("root.pem", &world.ca.root_pem()).display().to_string();
+    let server = world.ca.directory_url();
+    let words = ["create", "issuer", "dns", "--server", &server, "--ca-bundle", &root];
     let config = world.path("config").display().to_string();
     let more = ["--email", "a@example.test", "--dns01", "cloudflare", "--into", &config];
     world.run(&[&words[..], &more].concat()).ends_in(0);

@@ -3,7 +3,10 @@
 
 use std::fmt;
 use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::OnceLock;
 
+use super::listener_addresses;
 use crate::resource::escape;
 
 /// A process that listens.
@@ -43,9 +46,31 @@ impl fmt::Display for Holder {
 /// A process that listens on `address`: another certctl, if there is one. systemd holds the socket
 /// of a unit beside the certctl to which it passed it.
 pub(super) fn holder_of(address: SocketAddr) -> Option<Holder> {
+    // Of other users' processes, the ones with the name of certctl are a guess.
+    if let Some(seen) = seen_before(address) {
+        return Some(seen);
+    }
     let holders = found::holders(address);
     let ours = holders.iter().find(|holder| holder.is_certctl);
     ours.or(holders.first()).cloned()
+}
+
+/// Remembers who listens on these, or on the usual port where there are none: for a process of root that
+/// gives up its rights, and then does not see the sockets of other users.
+pub fn remember_holders(addresses: &[SocketAddr]) {
+    let wanted = listener_addresses(addresses).into_iter();
+    let held = wanted.filter_map(|address| Some((address, holder_of(address)?)));
+    // The rights go once.
+    drop(SEEN.set(held.collect()));
+}
+
+static SEEN: OnceLock<Vec<(SocketAddr, Holder)>> = OnceLock::new();
+
+/// The remembered one, while it is there.
+fn seen_before(address: SocketAddr) -> Option<Holder> {
+    let (_, holder) = SEEN.get()?.iter().find(|(held, _)| *held == address)?;
+    let is_there = Path::new("/proc").join(holder.pid.to_string()).exists();
+    is_there.then(|| holder.clone())
 }
 
 /// Whether any process listens on `address`, also one that this user may not look into.

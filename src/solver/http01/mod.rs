@@ -17,7 +17,7 @@ mod webroot;
 
 pub use folder::{FolderError, PresentedToken, TokenFolder};
 pub use hits::{Hit, Hits};
-pub use holder::{Holder, answers_for};
+pub use holder::{Holder, answers_for, remember_holders};
 pub use listener::{Listener, listener_addresses};
 pub use socket::{ListenError, inherited};
 pub use webroot::{Webroot, WebrootError, check_webroot};
