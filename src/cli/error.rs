@@ -56,6 +56,13 @@ impl CliError {
         Self { hint: Some(Hint::Command(command.to_string())), ..self }
     }
 
+    /// The same with several commands of certctl to try, each with what it is for, or nothing.
+    #[must_use]
+    pub fn trying_any(self, commands: &[(&str, &str)]) -> Self {
+        let owned = |(line, note): &(&str, &str)| ((*line).to_owned(), (*note).to_owned());
+        Self { hint: Some(Hint::Commands(commands.iter().map(owned).collect())), ..self }
+    }
+
     /// The same, of something that was not found.
     #[must_use]
     pub fn of_absence(self) -> Self {

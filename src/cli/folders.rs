@@ -147,7 +147,9 @@ pub(super) fn with_the_line(error: CliError, shell: &Shell, words: &[OsString]) 
 /// The hint of a line that could not be read, as a command that can be typed.
 pub(super) fn retyping(error: CliError, words: &[OsString]) -> CliError {
     let line = |place: Place<'_>, by: &str| own_program() + &retyped(words, Some((place, by)));
-    CliError { hint: error.hint.map(|hint| hint.instead(line)), ..error }
+    // The flags are not known yet.
+    let flags = TypedFlags { program: is_by_sudo().then(|| sudo("")), ..TypedFlags::default() };
+    CliError { hint: error.hint.map(|hint| hint.instead(line).with_flags(&flags)), ..error }
 }
 
 /// What was typed, as another user types it.

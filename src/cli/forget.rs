@@ -8,7 +8,6 @@ use clap::Args;
 
 use super::error::CliError;
 use super::exit::ExitCode;
-use super::folders;
 use super::hint::short;
 use super::message::Level;
 use super::orphans::place;
@@ -71,7 +70,7 @@ pub(crate) fn forget(args: &ForgetArgs, shell: &mut Shell) -> Result<ExitCode, C
         let mut workspace = open(shell).await?;
         let forgotten = if args.secret { workspace.forgotten().await? } else { BTreeMap::new() };
         let names = named(args, &workspace, &forgotten, shell)?;
-        refuse_pending(&names, &mut workspace, shell)?;
+        refuse_pending(&names, &mut workspace)?;
         refuse_managed(args, &names, &mut workspace, shell)?;
         let with_secret = |name: NamespacedName| {
             let record = workspace.record(&name);
@@ -119,11 +118,7 @@ fn named(
 }
 
 /// A revocation that was requested and has not happened would be forgotten, too.
-fn refuse_pending(
-    names: &[NamespacedName],
-    workspace: &mut Workspace,
-    shell: &Shell,
-) -> Result<(), CliError> {
+fn refuse_pending(names: &[NamespacedName], workspace: &mut Workspace) -> Result<(), CliError> {
     let owed = names.iter().find_map(|name| {
         let mut revocations = workspace.record(name)?.revocations.iter();
         Some((name, revocations.find(|revocation| revocation.is_owed())?.clone()))
@@ -135,15 +130,12 @@ fn refuse_pending(
     );
     let file = file_of_live(name, workspace);
     let revoke = match (workspace.manifest_of(name), file) {
-        (None, Some(file)) => format!(" revoke {} --reason {reason}", quoted(&file)),
-        (Some(_), _) | (None, None) => format!(" revoke {one} --now"),
+        (None, Some(file)) => format!("certctl revoke {} --reason {reason}", quoted(&file)),
+        (Some(_), _) | (None, None) => format!("certctl revoke {one} --now"),
     };
-    let (revoke, cancel) = (
-        folders::next(shell, &revoke, None),
-        folders::next(shell, &format!(" revoke {one} --cancel"), None),
-    );
-    let hint = format!("{revoke} # revokes it now\n{cancel} # leaves it valid");
-    Err(CliError::new(ExitCode::Manifest, message).hinted(hint))
+    let cancel = format!("certctl revoke {one} --cancel");
+    let commands = [(&*revoke, "revokes it now"), (&cancel, "leaves it valid")];
+    Err(CliError::new(ExitCode::Manifest, message).trying_any(&commands))
 }
 
 /// A certificate with a manifest would be issued again by the next run.

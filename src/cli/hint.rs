@@ -15,6 +15,8 @@ use crate::resource::{Fix, NamespacedName};
 pub enum Hint {
     /// One command of certctl, which is printed with the flags that were typed and that it needs.
     Command(String),
+    /// Several commands of certctl, each with what it is for, or nothing.
+    Commands(Vec<(String, String)>),
     /// What was typed, once more and by another user: what stands before it, and what behind it.
     Again {
         /// Such as `sudo `.
@@ -28,7 +30,7 @@ pub enum Hint {
     Value { flag: String, by: Vec<String> },
     /// A command line of other programs; printed as it stands.
     Shell(String),
-    /// A sentence, or several commands; printed as it stands.
+    /// A sentence; printed as it stands.
     Text(String),
 }
 
@@ -45,7 +47,11 @@ impl Hint {
     pub(super) fn command(&self) -> Option<&str> {
         match self {
             Self::Command(line) | Self::Shell(line) => Some(line),
-            Self::Again { .. } | Self::Instead { .. } | Self::Value { .. } | Self::Text(_) => None,
+            Self::Commands(_)
+            | Self::Again { .. }
+            | Self::Instead { .. }
+            | Self::Value { .. }
+            | Self::Text(_) => None,
         }
     }
 
@@ -53,6 +59,10 @@ impl Hint {
     pub(super) fn with_flags(self, flags: &TypedFlags) -> Self {
         match self {
             Self::Command(line) => Self::Command(flags.on(&line)),
+            Self::Commands(lines) => {
+                let lines = lines.into_iter().map(|(line, note)| (flags.on(&line), note));
+                Self::Commands(lines.collect())
+            }
             hint @ (Self::Again { .. }
             | Self::Instead { .. }
             | Self::Value { .. }
@@ -70,7 +80,11 @@ impl Hint {
         match self {
             Self::Instead { word, by } => lines(Place::Word(&word), by),
             Self::Value { flag, by } => lines(Place::Value(&flag), by),
-            hint @ (Self::Command(_) | Self::Again { .. } | Self::Shell(_) | Self::Text(_)) => hint,
+            hint @ (Self::Command(_)
+            | Self::Commands(_)
+            | Self::Again { .. }
+            | Self::Shell(_)
+            | Self::Text(_)) => hint,
         }
     }
 
@@ -79,6 +93,7 @@ impl Hint {
         match self {
             Self::Again { by, note } => Self::Text([&by, line, &note].concat()),
             hint @ (Self::Command(_)
+            | Self::Commands(_)
             | Self::Instead { .. }
             | Self::Value { .. }
             | Self::Shell(_)
@@ -101,6 +116,12 @@ impl fmt::Display for Hint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Command(text) | Self::Shell(text) | Self::Text(text) => f.write_str(text),
+            Self::Commands(lines) => {
+                let line = |(line, note): &(String, String)| {
+                    if note.is_empty() { line.clone() } else { format!("{line} # {note}") }
+                };
+                f.write_str(&lines.iter().map(line).collect::<Vec<_>>().join("\n"))
+            }
             Self::Again { by, note } => write!(f, "{by}certctl …{note}"),
             Self::Instead { by, .. } | Self::Value { by, .. } => f.write_str(&by.join("\n")),
         }

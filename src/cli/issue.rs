@@ -231,7 +231,10 @@ pub(crate) fn renew(args: &RenewArgs, shell: &mut Shell) -> Result<ExitCode, Cli
                 "please either supply one or more Certificate resource names, label selectors, \
                  or use the --all flag to renew all Certificate resources",
             )
-            .hinted("certctl renew NAME # one now, due or not\ncertctl issue # all that are due"));
+            .trying_any(&[
+                ("certctl renew NAME", "one now, due or not"),
+                ("certctl issue", "all that are due"),
+            ]));
         }
         (true, true, _) | (true, _, true) | (_, true, true) => {
             return Err(usage(
@@ -756,5 +759,8 @@ pub(crate) fn nothing_found(shell: &Shell, known: usize) -> CliError {
         ),
     };
     let error = CliError::new(ExitCode::Manifest, message).of_absence();
-    error.hinted("certctl create, which writes the first manifests; or certctl issue FILE")
+    error.trying_any(&[
+        ("certctl create", "asks, and writes the first manifests"),
+        ("certctl issue FILE", "from a manifest elsewhere"),
+    ])
 }

@@ -28,8 +28,9 @@ pub(super) fn advice(
         KINDS.iter().find(|(word, _)| typed(&word)).filter(|_| typed(&&"create"))
     {
         let text = format!("`create {kind}` needs {missing}");
-        let hint = format!("certctl create # asks on a terminal\ncertctl help create {kind}");
-        return Some(CliError::new(ExitCode::Usage, text).hinted(hint));
+        let help = format!("certctl help create {kind}");
+        let error = CliError::new(ExitCode::Usage, text);
+        return Some(error.trying_any(&[("certctl create", "asks on a terminal"), (&help, "")]));
     }
     let verb = VERBS.iter().find(typed)?;
     let names = completion::certificates(words, environment, Path::new("."));
@@ -39,11 +40,12 @@ pub(super) fn advice(
     if names.len() == 1 && first != "NAME" {
         return Some(error.trying(format_args!("certctl {verb} {first}")));
     }
-    Some(error.hinted(match names.len() {
-        0 => format!("certctl status; certctl help {verb}"),
-        1..=FEW => format!("certctl {verb} {first}; the names are: {}", names.join(", ")),
-        _ => format!("certctl {verb} {first}; certctl status lists the names"),
-    }))
+    let line = format!("certctl {verb} {first}");
+    Some(match names.len() {
+        0 => error.trying_any(&[("certctl status", ""), (&format!("certctl help {verb}"), "")]),
+        1..=FEW => error.trying_any(&[(&line, &format!("the names are: {}", names.join(", ")))]),
+        _ => error.trying_any(&[(&line, ""), ("certctl status", "lists the names")]),
+    })
 }
 
 /// The verbs of a certificate.

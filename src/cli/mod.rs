@@ -191,14 +191,16 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: Environme
             None => start_page::start_page(&mut shell),
         }
     });
+    let mut is_absence = false;
     let code = ended.unwrap_or_else(|error| {
+        is_absence = error.is_absence;
         let error = folders::with_unread(error, folders::unread(&shell));
         let error = folders::with_the_line(error, &shell, &words);
         shell.output.print(&error.to_message());
         print_error(&error, &mut shell);
         error.code
     });
-    owner::explain(code, &mut shell, &words);
+    owner::explain(code, is_absence, &mut shell, &words);
     code
 }
 

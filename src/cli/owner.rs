@@ -45,8 +45,9 @@ pub(super) fn become_owner(shell: &mut Shell) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Says whose rights the run had, behind what these may be the reason of.
-pub(super) fn explain(code: ExitCode, shell: &mut Shell, words: &[OsString]) {
+/// Says whose rights the run had, behind what these may be the reason of: not of a name that is not
+/// found, unless the owner has manifests of its own.
+pub(super) fn explain(code: ExitCode, is_absence: bool, shell: &mut Shell, words: &[OsString]) {
     let may_be_reason = matches!(code, ExitCode::Manifest | ExitCode::Output | ExitCode::State);
     // Where the errors are told once a day, so is this.
     let is_relevant = may_be_reason && (shell.output.has_talked() || shell.output.has_data());
@@ -57,10 +58,14 @@ pub(super) fn explain(code: ExitCode, shell: &mut Shell, words: &[OsString]) {
         let state = environment.state_dir(global.state_dir.as_deref()).ok();
         let config = environment.config_dir(global.config_dir.as_deref()).ok();
         // The manifests are root's then, and the state remembers those of its owner.
-        if state.as_ref().is_some_and(is_named) && !config.as_ref().is_some_and(is_named) {
+        let may_have_own =
+            state.as_ref().is_some_and(is_named) && !config.as_ref().is_some_and(is_named);
+        if may_have_own {
             text.extend(with_own_manifests(&owner, words));
         }
-        shell.output.talk(Level::Info, &text);
+        if may_have_own || !is_absence {
+            shell.output.talk(Level::Info, &text);
+        }
     }
 }
 

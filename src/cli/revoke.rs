@@ -140,7 +140,7 @@ async fn name(args: &RevokeArgs, shell: &mut Shell) -> Result<ExitCode, CliError
     let [task] = tasks.as_slice() else {
         let message = "to revoke by name, its Certificate and Issuer must exist";
         return Err(CliError::new(ExitCode::Manifest, message)
-            .hinted("certctl revoke FILE --key KEYFILE, which needs neither"));
+            .trying_any(&[("certctl revoke FILE --key KEYFILE", "needs neither")]));
     };
     confirm(args, task, &workspace, shell).await?;
     workspace.make_writable()?;
@@ -270,7 +270,8 @@ fn by_its_file(
     } else {
         format!(" --reason {}", args.reason)
     };
-    error.hinted(format_args!("certctl revoke {file}{reason}; or restore the manifest"))
+    let line = format!("certctl revoke {file}{reason}");
+    error.trying_any(&[(&line, "or restore the manifest")])
 }
 
 /// The file of the live certificate of a name that certctl knows.
@@ -449,7 +450,9 @@ fn nobody_revoked(serial: &str, refusals: &[Refusal], has_key: bool) -> CliError
     let error = CliError::new(code, message);
     match (refusals.is_empty(), has_key) {
         (true, _) => error.hinted("-f MANIFEST with an Issuer of the CA that issued it"),
-        (false, false) => error.hinted("certctl revoke FILE --key KEYFILE, with its own key"),
+        (false, false) => {
+            error.trying_any(&[("certctl revoke FILE --key KEYFILE", "with its own key")])
+        }
         (false, true) => error,
     }
 }
@@ -474,7 +477,7 @@ impl From<AskError> for CliError {
             }
             AskError::Refused(error @ RevocationError::OtherCa { .. }) => {
                 Self::new(ExitCode::Manifest, error)
-                    .hinted("certctl revoke FILE -f MANIFEST, with an Issuer of that CA")
+                    .trying_any(&[("certctl revoke FILE -f MANIFEST", "with an Issuer of that CA")])
             }
         }
     }

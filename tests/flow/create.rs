@@ -258,6 +258,19 @@ fn a_manifest_that_is_there_stays_and_the_error_leads_on() {
     }
 }
 
+#[test]
+fn a_second_certificate_for_the_same_names_is_said() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    let folder = world.path("config").display().to_string();
+    let made = |name: &str, of: &str| {
+        let words = ["create", "certificate", of, "--name", name, "--into", &folder];
+        world.run(&words).ends_in(0).stderr
+    };
+    let same = format!("warning: Certificate web in {folder}/web.yaml has the same names; ");
+    assert!(made("second", "WEB.example.test").starts_with(&same));
+    assert!(!made("third", "other.example.test").contains("same names"));
+}
+
 /// A file that is written is not written again, so it is one that works.
 #[test]
 fn an_issuer_that_cannot_work_is_not_written() {

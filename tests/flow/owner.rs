@@ -81,6 +81,9 @@ fn what_the_owner_could_not_do_root_does_not_do_for_it() {
     chown(&program, Some(OWNER), None).unwrap();
     let ran_as = format!("ran as user {OWNER}, the owner of the state, not as root");
     world.run(&["issue"]).ends_in(3).says("reload").says(&ran_as);
+    // No right of root would find a typing error.
+    let mistyped = world.run(&["status", "wbe"]).ends_in(3).says("not found");
+    assert!(!mistyped.stderr.contains("ran as"), "{}", mistyped.stderr);
     chown(&program, Some(0), None).unwrap();
     // An output that is root's alone.
     let folder = world.path("out");

@@ -81,7 +81,8 @@ fn chosen<'a>(
     Err(match (target, names.as_slice()) {
         (Some(_), [one]) => error.trying(format_args!("certctl check acme {one}")),
         (Some(_), [_, ..]) => {
-            error.hinted(format_args!("certctl check acme, with one of: {}", names.join(", ")))
+            let note = format!("one of: {}", names.join(", "));
+            error.trying_any(&[("certctl check acme NAME", &note)])
         }
         (Some(_) | None, _) => error.trying("certctl check acme -f FILE"),
     })

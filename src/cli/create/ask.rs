@@ -36,9 +36,10 @@ use crate::workspace::check::{Port, PortError, WebServer};
 pub(super) fn ask(into: Option<&Path>, shell: &mut Shell) -> Result<ExitCode, CliError> {
     if !shell.output.can_ask() {
         let message = "create asks on a terminal only; elsewhere, name what to create";
-        let hint = "certctl create issuer letsencrypt-staging --email ADDRESS\n\
-                    certctl create certificate DNSNAME";
-        return Err(CliError::new(ExitCode::Usage, message).hinted(hint));
+        return Err(CliError::new(ExitCode::Usage, message).trying_any(&[
+            ("certctl create issuer letsencrypt-staging --email ADDRESS", ""),
+            ("certctl create certificate DNSNAME", ""),
+        ]));
     }
     let config = match into {
         Some(folder) if !folder.is_dir() => return Err(missing(folder)),
@@ -112,6 +113,11 @@ fn finish(
     let runs = first_placed.runs(shell);
     let manifests = args.into.as_deref().map(manifests_in);
     steps.extend(certificate::mask_socket(args, manifests.as_ref(), shell));
+    if let (Some(all), Some((placed, _))) = (&manifests, files.last())
+        && let Some(warning) = certificate::of_same_names(all, &placed.key())
+    {
+        shell.output.talk(Level::Warn, &warning);
+    }
     if let (By::New(args), Some((placed, _))) = (by, files.first())
         && args.name == STAGING
     {

@@ -1,8 +1,10 @@
 //! `certctl create certificate`: a manifest of a Certificate, to be kept.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::Args;
 
@@ -13,14 +15,16 @@ use crate::cli::doctor::{self, Finding};
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::folders;
-use crate::cli::message::Message;
+use crate::cli::hint::short;
+use crate::cli::message::{Level, Message};
 use crate::cli::output::escape;
 use crate::cli::owner;
 use crate::cli::shell::Shell;
+use crate::engine::inputs::names_of;
 use crate::engine::install_example;
 use crate::engine::precondition::of_output;
 use crate::manifest::{Loaded, is_component};
-use crate::resource::{DnsName, Fix, NamespacedName, Obstacle};
+use crate::resource::{Certificate, DnsName, Fix, Identifier, NamespacedName, Obstacle};
 use crate::solver::http01::check_webroot;
 use crate::trust::{quoted, sudo};
 
@@ -89,8 +93,11 @@ pub(super) fn certificate(
     let mask = mask_socket(args, manifests.as_ref(), shell);
     let steps = [placed.missing(&loaded), mask, check_http, placed.runs(shell)].concat();
     let first = warn(args, &known, &issuer, &placed, shell);
+    let key = placed.key();
+    if let Some(warning) = manifests.as_ref().and_then(|all| of_same_names(all, &key)) {
+        shell.output.talk(Level::Warn, &warning);
+    }
     if let Some(manifests) = manifests.as_ref().filter(|_| args.output_dir.is_some()) {
-        let key = NamespacedName::new(placed.namespace(), &placed.name);
         shared_outputs(manifests, &key).for_each(|found| shell.output.finding(found));
     }
     // The rights of root are given up for this.
@@ -111,6 +118,18 @@ pub(super) fn certificate(
         }
     }
     code
+}
+
+/// That another Certificate of these manifests has all names of this one.
+pub(super) fn of_same_names(manifests: &Loaded, key: &NamespacedName) -> Option<String> {
+    let names = |one: &Certificate| -> BTreeSet<Identifier> { names_of(one).into_iter().collect() };
+    let is_ours = |one: &&Arc<Certificate>| one.metadata.key() == *key;
+    let ours = names(manifests.certificates.iter().find(is_ours)?);
+    let mut others = manifests.certificates.iter().filter(|one| !is_ours(one));
+    let other = others.find(|one| names(one).is_superset(&ours))?;
+    let path = other.origin.path.to_string_lossy();
+    let (name, path) = (short(&other.metadata.key()), escape(&path));
+    Some(format!("Certificate {name} in {path} has the same names; both are issued and renewed"))
 }
 
 /// The command that shows whether the web server serves the webroot.

@@ -19,7 +19,7 @@ use crate::cli::shell::Shell;
 use crate::engine::ports::StoreError;
 use crate::engine::{install_example, similar_hook};
 use crate::manifest::{self, Loaded, Source, nearest_by};
-use crate::resource::{DeployTarget, Issuer, is_dns_subdomain};
+use crate::resource::{DeployTarget, Issuer, NamespacedName, is_dns_subdomain};
 use crate::store::atomic;
 use crate::trust::{own_user, quoted, sudo_on_own};
 
@@ -108,6 +108,11 @@ impl Placed {
             let _ = writeln!(text, "  namespace: {}", scalar(namespace));
         }
         text
+    }
+
+    /// The object's key.
+    pub(super) fn key(&self) -> NamespacedName {
+        NamespacedName::new(self.namespace(), &self.name)
     }
 
     /// The folder of manifests, for comments.

@@ -129,8 +129,7 @@ fn not_these(run: &KnownRun, missed: &str, is_of_user: bool, is_root: bool) -> F
 
 /// The timer of the system runs certctl with the state of the system.
 fn with_another_state(timer: &Path, state: &Path) -> Finding {
-    let fact =
-        format!("{} uses the state {SYSTEM_STATE}, not {}", timer.display(), state.display());
+    let fact = format!("{} uses the state {SYSTEM_STATE}, not {}", shown(timer), state.display());
     let line = format!("certctl timer print --cron --state-dir {}", quoted(state));
     Finding::wrong("scheduler", Obstacle::new(fact).command(line))
 }
@@ -197,16 +196,16 @@ fn scheduled(timer: Option<Timer>, is_of_user: bool, now: Now, is_root: bool) ->
         Some(Timer::Enabled(path)) => match now {
             Now::Stopped => {
                 let obstacle =
-                    Obstacle::new(format_args!("{} is enabled, and stopped now", path.display()));
+                    Obstacle::new(format_args!("{} is enabled, and stopped now", shown(&path)));
                 Finding::wrong("scheduler", obstacle.command(format!("{systemctl} start {TIMER}")))
             }
             Now::Runs { next: Some(next) } => {
-                Finding::well("scheduler", format_args!("{}; next run {next}", path.display()))
+                Finding::well("scheduler", format_args!("{}; next run {next}", shown(&path)))
             }
-            Now::Runs { next: None } => Finding::well("scheduler", path.display()),
+            Now::Runs { next: None } => Finding::well("scheduler", shown(&path)),
         },
         Some(Timer::Disabled(path)) => {
-            let obstacle = Obstacle::new(format_args!("{} is not enabled", path.display()));
+            let obstacle = Obstacle::new(format_args!("{} is not enabled", shown(&path)));
             Finding::wrong("scheduler", obstacle.command(enable_timer(is_of_user)))
         }
         Some(Timer::Idle(path)) => idle(&path, is_of_user, CronDaemon::of_host()),
@@ -215,9 +214,16 @@ fn scheduled(timer: Option<Timer>, is_of_user: bool, now: Now, is_root: bool) ->
     }
 }
 
+/// A unit by its name, which is what systemd is asked by; any other file by its path.
+fn shown(scheduler: &Path) -> String {
+    let is_unit = scheduler.extension().is_some_and(|extension| extension == "timer");
+    let name = scheduler.file_name().filter(|_| is_unit).unwrap_or(scheduler.as_os_str());
+    name.to_string_lossy().into_owned()
+}
+
 /// A timer without systemd: cron is the way, where there is a cron.
 fn idle(timer: &Path, is_of_user: bool, cron: CronDaemon) -> Finding {
-    let fact = format!("{}: systemd does not run here", timer.display());
+    let fact = format!("{}: systemd does not run here", shown(timer));
     Finding::wrong(
         "scheduler",
         match cron.obstacle() {
@@ -365,7 +371,7 @@ mod tests {
         }
         let next = Some("Tue 2026-11-24 03:12:33 UTC".to_owned());
         let found = scheduled(enabled(), false, Now::Runs { next }, true);
-        assert_eq!(found.fact, "/certctl.timer; next run Tue 2026-11-24 03:12:33 UTC");
+        assert_eq!(found.fact, "certctl.timer; next run Tue 2026-11-24 03:12:33 UTC");
     }
 
     #[test]
@@ -390,7 +396,7 @@ mod tests {
     #[test]
     fn where_systemd_does_not_run_cron_is_named_or_what_it_lacks() {
         let of = |is_of_user, cron| idle(Path::new("/certctl.timer"), is_of_user, cron);
-        let alone = "/certctl.timer: systemd does not run here";
+        let alone = "certctl.timer: systemd does not run here";
         for (is_of_user, line) in
             [(false, "certctl timer print --cron --dir /etc/cron.d"), (true, &line_of_user())]
         {
@@ -458,7 +464,7 @@ mod tests {
     #[test]
     fn a_timer_with_another_state_is_wrong() {
         let found = with_another_state(Path::new("/certctl.timer"), Path::new("/srv/s"));
-        assert_eq!(found.fact, "/certctl.timer uses the state /var/lib/certctl, not /srv/s");
+        assert_eq!(found.fact, "certctl.timer uses the state /var/lib/certctl, not /srv/s");
         let line = Fix::Command("certctl timer print --cron --state-dir /srv/s".to_owned());
         assert_eq!((found.verdict, found.remedy), (Verdict::Wrong, Some(line)));
     }

@@ -117,7 +117,7 @@ fn not_found(error: OwnersError, source: &Source) -> CliError {
         Source::Name { name: NameTarget { name: host, namespace: None, .. }, is_secret: false }
             if is_unknown && is_host(host) =>
         {
-            error.hinted(format_args!("certctl inspect {host}:443, for that server"))
+            error.trying_any(&[(&format!("certctl inspect {host}:443"), "that server")])
         }
         Source::Name { .. } | Source::File(_) | Source::Stdin | Source::Server { .. } => error,
     }

@@ -134,7 +134,8 @@ impl Block {
             match hint {
                 Hint::Command(line) => shows.push(line.as_str()),
                 Hint::Shell(line) => does.push((line.clone(), true)),
-                hint @ (Hint::Again { .. }
+                hint @ (Hint::Commands(_)
+                | Hint::Again { .. }
                 | Hint::Instead { .. }
                 | Hint::Value { .. }
                 | Hint::Text(_)) => {

@@ -67,7 +67,7 @@ pub(super) fn service(args: &RunArgs, shell: &mut Shell) -> Result<ExitCode, Cli
     if !shell.inherited.is_empty() {
         let message = "run opens its port itself and takes no inherited socket";
         let error = CliError::new(ExitCode::Usage, message);
-        return Err(error.hinted("with systemd: certctl timer print --systemd"));
+        return Err(error.trying_any(&[("certctl timer print --systemd", "with systemd")]));
     }
     if shell.files()?.iter().any(|source| matches!(source, Source::Stdin(_))) {
         let message = "run reads the manifests before each run, and standard input only once";

@@ -111,9 +111,12 @@ fn validate(view: &CertificateView) -> Vec<Known> {
 
 fn deploy(name: &str, scene: &Scene) -> Vec<Known> {
     // It works at once too, and for this certificate alone.
-    let deploy = scene.has_reload_unit.then(|| retry_of_hooks(false, name));
-    let all = [Some(retry_of_hooks(scene.has_reload_unit, name)), deploy];
-    all.into_iter().flatten().map(|hint| (hint, "run its outputs and hooks now")).collect()
+    let deploy = (retry_of_hooks(false, name), "run its outputs and hooks now");
+    if scene.has_reload_unit {
+        vec![(retry_of_hooks(true, name), "run all that are pending, by their unit"), deploy]
+    } else {
+        vec![deploy]
+    }
 }
 
 /// What tries again at once what failed or waits.

@@ -99,7 +99,7 @@ fn show_all(words: &[OsString], extent: Extent, shell: &mut Shell) -> Result<Exi
         let text = word.to_string_lossy();
         names.push(NameTarget::parse_of(noun.kinds(), &text).ok_or_else(|| {
             CliError::new(ExitCode::Usage, format_args!("`{text}` is not a valid name"))
-                .hinted("certctl status -f FILE, for the objects of a file")
+                .trying_any(&[("certctl status -f FILE", "the objects of a file")])
         })?);
     }
     on_one_thread(async {

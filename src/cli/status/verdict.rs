@@ -350,7 +350,7 @@ fn went_back(view: &CertificateView) -> String {
 pub(super) fn undeployed(view: &CertificateView) -> Option<String> {
     let deployments = view.record.as_ref().map_or(&[][..], |record| &record.deployments);
     let failed = deployments.iter().find(|deployment| deployment.failed_attempts > 0);
-    let failed = failed.map(|failed| failed.failure().cause.to_string());
+    let failed = failed.map(|failed| failed.failure().cause.without_fixes().to_string());
     let waits = || view.owed.as_ref().map(|owed| format!("{owed}: not run yet"));
     let what = failed.or_else(|| view.lost_output.clone()).or_else(waits)?;
     Some(escape(&what).into_owned())
@@ -391,7 +391,8 @@ pub(super) fn findings(view: &CertificateView, scene: &Scene) -> Option<Findings
     let failure = view.record.as_ref()?.last_failure.as_ref()?;
     // An order failed with an attempt that counted: what came after that has another cause.
     let order = if failure.counts() { failed_order(view) } else { None };
-    Some(cause_of(failure, order, view, scene))
+    // What to do about it stands where it is still in the way.
+    Some(cause_of(&failure.without_fixes(), order, view, scene))
 }
 
 /// What the last attempt that counted failed by, and when, where something else has failed since.
