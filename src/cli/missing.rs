@@ -84,7 +84,7 @@ mod tests {
         for line in ["certctl create certificate", "certctl create cert"] {
             assert_eq!(hint_of(line).as_deref(), Some(create), "{line}");
         }
-        let none = "certctl status; certctl help revoke";
+        let none = "certctl status\ncertctl help revoke";
         assert_eq!(hint_of("certctl revoke").as_deref(), Some(none));
         for name in ["web", "mail"] {
             let manifest = format!(
@@ -95,8 +95,8 @@ mod tests {
             file.write_all(manifest.as_bytes()).unwrap();
         }
         for (line, hint) in [
-            ("certctl revoke", Some("certctl revoke NAME; the names are: mail, web")),
-            ("certctl inspect", Some("certctl inspect mail; the names are: mail, web")),
+            ("certctl revoke", Some("certctl revoke NAME # the names are: mail, web")),
+            ("certctl inspect", Some("certctl inspect mail # the names are: mail, web")),
             ("certctl check dns", None),
             ("certctl revoke web --reason nonsense", None),
         ] {
