@@ -67,6 +67,7 @@ pub fn certificates(
     scene: &Scene,
 ) -> Result<String, CliError> {
     let (mut listing, mut text) = (Listing::new(extent, scene), String::new());
+    listing.has_names = views.len() > 1;
     for view in views {
         text += &listing.add(view)?;
     }
@@ -88,6 +89,8 @@ pub(crate) struct Listing<'s> {
     pub(crate) is_empty: bool,
     /// What this host has for those that are named.
     pub(in crate::cli) host: Host,
+    /// Whether each summary begins with the name: there are several.
+    pub(in crate::cli) has_names: bool,
 }
 
 enum Body {
@@ -116,7 +119,8 @@ impl<'s> Listing<'s> {
             (Format::Prometheus, _) => Body::Metrics(Exposition::new(scene.now)),
         };
         let host = Host::default();
-        Self { scene, body, needs_attention: false, damage: None, is_empty: true, host }
+        let (needs_attention, damage, is_empty, has_names) = (false, None, true, false);
+        Self { scene, body, needs_attention, damage, is_empty, host, has_names }
     }
 
     /// Whether it shows people a summary of each.
@@ -146,7 +150,8 @@ impl<'s> Listing<'s> {
         let between = if is_first { "" } else { "\n" };
         match &mut self.body {
             Body::Summaries => {
-                return Ok(between.to_owned() + &summary::summary(view, &self.host, scene));
+                let name = self.has_names.then_some(&view.key);
+                return Ok(between.to_owned() + &summary::summary(view, name, &self.host, scene));
             }
             Body::Pages => {
                 let page = detail::detail(view, &self.host, wide, scene);

@@ -14,12 +14,20 @@ use crate::cli::count::count;
 use crate::cli::output::{Paint, escape};
 use crate::cli::report::{Findings, short};
 use crate::cli::wrap::behind;
-use crate::resource::{Event, Issuer, Reason};
+use crate::resource::{Event, Issuer, NamespacedName, Reason};
 use crate::workspace::view::CertificateView;
 
-/// The summary.
-pub(super) fn summary(view: &CertificateView, host: &Host, scene: &Scene) -> String {
+/// The summary, with the name in front where there is one.
+pub(super) fn summary(
+    view: &CertificateView,
+    name: Option<&NamespacedName>,
+    host: &Host,
+    scene: &Scene,
+) -> String {
     let mut lines = Lines::within(scene.columns());
+    if let Some(name) = name {
+        lines.add("Name", short(name));
+    }
     let verdict = Verdict::of(view, scene.now);
     let word = verdict.paint().on(verdict.word(), scene.color);
     let sentence = verdict.sentence(view, scene);

@@ -103,12 +103,28 @@ fn a_pending_revocation_is_in_the_table_and_in_the_summary() {
     let scene = scene(Format::Text);
     let table = certificates(from_ref(&view), Extent::Line, &scene).unwrap();
     assert!(table.lines().nth(1).unwrap().ends_with("; revocation pending"), "{table}");
-    let page = summary::summary(&view, &Host::default(), &scene);
+    let page = summary::summary(&view, None, &Host::default(), &scene);
     let line = page.lines().find(|line| line.starts_with("Revocation:")).unwrap();
     let expected = "Revocation:   of serial 04d2 (keyCompromise), pending since ";
     assert!(line.starts_with(expected), "{line}");
     let cancel = "\n  Try:        certctl revoke web --cancel   (cancel it)\n";
     assert!(page.contains(cancel), "{page}");
+}
+
+#[test]
+fn of_several_summaries_each_begins_with_its_name() {
+    let named = |name: &str| {
+        let mut view = ready();
+        view.key.name = name.to_owned();
+        view
+    };
+    let of = |views: &[CertificateView]| {
+        let page = certificates(views, Extent::Summary, &scene(Format::Text)).unwrap();
+        let lines = page.lines().filter(|line| line.starts_with("Name: "));
+        lines.map(|line| line.split_whitespace().nth(1).unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(of(&[named("web"), named("mail")]), ["web", "mail"]);
+    assert!(of(&[named("web")]).is_empty());
 }
 
 #[test]
@@ -118,8 +134,10 @@ fn both_pages_say_what_starts_the_next_attempt_where_there_is_one() {
     let missing = || Finding::warning("scheduler", obstacle.clone());
     let shown = |view: &CertificateView, scheduler| {
         let host = Host { scheduler: Some(scheduler), ..Host::default() };
-        let pages =
-            [summary::summary(view, &host, &scene), detail::detail(view, &host, false, &scene)];
+        let pages = [
+            summary::summary(view, None, &host, &scene),
+            detail::detail(view, &host, false, &scene),
+        ];
         pages.map(|page| {
             let lines = page.lines().skip_while(|line| !line.starts_with("Scheduler:")).take(2);
             let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -144,7 +162,7 @@ fn a_failure_beside_an_obstacle_is_not_said_to_be_over() {
     let blocked = Blocked { fact, fix: None, certificates: [view.key.clone()].into() };
     let is_over = |blocked: Vec<Blocked>| {
         let host = Host { blocked, ..Host::default() };
-        let page = summary::summary(&view, &host, &scene);
+        let page = summary::summary(&view, None, &host, &scene);
         page.split_whitespace().collect::<Vec<_>>().join(" ").contains("(this no longer holds): ")
     };
     assert_eq!([is_over(Vec::new()), is_over(vec![blocked])], [true, false]);

@@ -172,6 +172,7 @@ async fn of_certificates(
     let chosen = names.iter().map(find).collect::<Result<Vec<_>, _>>()?;
     let depth = if by_name { Depth::Page } else { Depth::Line };
     let mut listing = Listing::new(extent, scene);
+    listing.has_names = chosen.len() > 1;
     let is_named = |task: &&Task| chosen.contains(&task.certificate.metadata.key());
     let tasks: Vec<&Task> = targets.tasks.iter().filter(is_named).collect();
     let (is_summary, is_table) = (listing.is_summary(), listing.is_table());
@@ -239,8 +240,11 @@ fn unread(shell: &Shell, is_empty: bool) -> Option<CliError> {
     }
     let path = config.path.to_string_lossy();
     let message = format!("there is no config directory {}", escape(&path));
-    let hint = "certctl status --config-dir FOLDER; to begin: certctl create";
-    Some(CliError::new(ExitCode::Manifest, message).hinted(hint))
+    let commands = [
+        ("certctl create", "writes the first manifests"),
+        ("certctl status --config-dir FOLDER", ""),
+    ];
+    Some(CliError::new(ExitCode::Manifest, message).trying_any(&commands))
 }
 
 /// What was read of a table without rows, and what was not.
