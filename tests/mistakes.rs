@@ -259,7 +259,11 @@ fn the_token_of_the_dns_provider_is_wrong() {
 #[test]
 fn renew_is_in_the_crontab_or_a_name_is_mistyped() {
     let world = World::prepared(&[CertificateYaml::new("web")]);
-    world.run(&["renew"]).ends_in(2).says("certctl issue # all that are due");
+    world
+        .run(&["renew"])
+        .ends_in(2)
+        .says("certctl issue --http01-check-port=")
+        .says(" # all that are due\n");
     world.run(&["issue", "wep"]).ends_in(3).says("`wep` not found").says("`default/web`");
     let run = world.run(&["issue", "wep.yaml"]).ends_in(3).says("--> wep.yaml");
     run.says("No such file");

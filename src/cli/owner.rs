@@ -17,7 +17,7 @@ use super::global::HookTime;
 use super::message::Level;
 use super::output::escape;
 use super::shell::Shell;
-use crate::solver::http01::remember_holders;
+use crate::solver::http01::{listener_addresses, remember_holders};
 use crate::trust::group_name;
 
 /// Makes this process of root one of the owner of the state. Without effect for other
@@ -29,7 +29,7 @@ pub(super) fn become_owner(shell: &mut Shell) -> Result<(), CliError> {
     }
     let state = shell.environment.state_dir(shell.global.state_dir.as_deref());
     let Ok(state) = state.map(|state| state.path) else { return Ok(()) };
-    remember_holders(&shell.global.http01_listen);
+    remember_holders(listener_addresses(&shell.global.http01_listen));
     let owner = system::become_owner(&state).map_err(|error| {
         let state = escape(&state.to_string_lossy()).into_owned();
         let message = format!("root cannot act as the owner of {state}: {error}");

@@ -154,34 +154,7 @@ async fn name(args: &RevokeArgs, shell: &mut Shell) -> Result<ExitCode, CliError
     let job = Job::new("revoke", secrets.clone());
     let outcome = Box::pin(workspace.ask_to_revoke(task, request, job)).await?;
     let certificate = task.certificate.metadata.key();
-    let replaces = match &outcome {
-        Requested::Owed(_) => !args.no_issue,
-        Requested::Already(done) => {
-            let (serial, reason) = (&done.serial, done.reason);
-            shell.results.revoked(Revoked::new(
-                Some(&certificate),
-                serial,
-                reason,
-                RevokedState::Revoked,
-            ));
-            shell.output.talk(
-                Level::Info,
-                &format!("{certificate}: serial {serial} is already revoked ({reason})"),
-            );
-            !done.without_replacement && !args.no_issue
-        }
-        Requested::Earlier(earlier) => {
-            let serial = &earlier.serial;
-            shell.output.talk(
-                Level::Info,
-                &format!(
-                    "{certificate}: the revocation of serial {serial} was still pending; the \
-                 live certificate is another one and stays"
-                ),
-            );
-            false
-        }
-    };
+    let replaces = wants_replacement(&outcome, &certificate, shell) && !args.no_issue;
     let (mut endings, mut is_finished) = (Vec::new(), false);
     if at_once {
         endings
@@ -216,6 +189,30 @@ async fn name(args: &RevokeArgs, shell: &mut Shell) -> Result<ExitCode, CliError
     let code = exit::of_run(endings, shell.global.exit_code);
     Box::pin(write_metrics(shell, &mut workspace, code)).await?;
     Ok(code)
+}
+
+/// Whether a replacement is to be issued now; says what is known of a revocation that is not new.
+fn wants_replacement(outcome: &Requested, certificate: &NamespacedName, shell: &mut Shell) -> bool {
+    match outcome {
+        Requested::Owed(_) => true,
+        Requested::Already(done) => {
+            let (serial, reason) = (&done.serial, done.reason);
+            let revoked = Revoked::new(Some(certificate), serial, reason, RevokedState::Revoked);
+            shell.results.revoked(revoked);
+            let text = format!("{certificate}: serial {serial} is already revoked ({reason})");
+            shell.output.talk(Level::Info, &text);
+            !done.without_replacement
+        }
+        Requested::Earlier(earlier) => {
+            let text = format!(
+                "{certificate}: the revocation of serial {} was still pending; the live certificate \
+                 is another one and stays",
+                earlier.serial
+            );
+            shell.output.talk(Level::Info, &text);
+            false
+        }
+    }
 }
 
 /// Cancels the revocations of a certificate that are still pending; its manifest is not needed.

@@ -86,7 +86,7 @@ fn withdrawn(snapshot: &Snapshot, now: Timestamp) -> Option<Record> {
 }
 
 /// A forced issuance of a certificate that is not due ends where this machine lacks what it needs before
-/// anything is sent to the CA: all is as `before` again, and whoever forced it asks again. `None` where
+/// anything is sent to the CA: all is as `before` again, and the user forces it again. `None` where
 /// the issuance goes on.
 pub fn taken_back(
     snapshot: &Snapshot,

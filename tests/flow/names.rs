@@ -75,8 +75,7 @@ fn a_name_whose_manifest_is_gone_is_said_to_be_that_with_the_way_out() {
     ];
     let forget = "try: restore it; or to stop managing it: certctl forget default/web\n";
     let folder = world.path("state/secrets/default/web-tls");
-    let by_file =
-        format!("try: certctl revoke {}/tls.crt; or restore the manifest\n", folder.display());
+    let by_file = format!("try: certctl revoke {}/tls.crt ", folder.display());
     let way_out =
         |words: &[&str]| if words[0] == "revoke" { by_file.clone() } else { forget.to_owned() };
     for words in verbs {

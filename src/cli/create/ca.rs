@@ -4,17 +4,13 @@ use std::cell::RefCell;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
-use jiff::SignedDuration;
-
-use super::issuer::{self, CreateIssuerArgs};
+use super::issuer::CreateIssuerArgs;
 use super::known::Known;
 use super::question::{BACK, NONE, Question, answered, optional, say};
+use super::server::{Binding, Refused, requested};
 use crate::cli::error::CliError;
-use crate::cli::exit::ExitCode;
-use crate::cli::run::on_one_thread;
 use crate::cli::shell::Shell;
 use crate::resource::DnsName;
-use crate::workspace::check::{Directory, NoDirectory, ServerTls, directory_of_ca};
 
 /// The Issuer of the certificate.
 pub(super) enum By {
@@ -120,22 +116,6 @@ enum Ca {
     Other { server: String, directory: Result<Binding, Refused> },
 }
 
-/// Whether a CA demands an external account binding (RFC 8555 section 7.3.4).
-#[derive(Clone, Copy)]
-enum Binding {
-    Required,
-    Optional,
-}
-
-/// Why the directory of a CA could not be read.
-struct Refused {
-    why: String,
-    is_no_acme: bool,
-    is_distrusted: bool,
-    /// The file of roots cannot be used.
-    has_no_roots: bool,
-}
-
 /// What is known of another CA's server.
 enum Server {
     Chosen {
@@ -145,65 +125,6 @@ enum Server {
     },
     /// The question for the CA comes again.
     Refused(String),
-}
-
-/// Requests the directory of a CA whose server is trusted by these roots, or by the system's.
-fn requested(server: &str, roots: Option<&Path>) -> Result<Binding, Refused> {
-    let refused = |error: CliError, has_no_roots| Refused {
-        why: error.message,
-        is_no_acme: false,
-        is_distrusted: false,
-        has_no_roots,
-    };
-    let issuer = issuer::of_server(server, roots).map_err(|error| refused(error, true))?;
-    let found = on_one_thread(async { Ok(directory_of_ca(&issuer, PATIENCE).await) });
-    let directory = found.map_err(|error| refused(error, false))?;
-    let binding = |directory: Directory| {
-        if directory.external_account_required { Binding::Required } else { Binding::Optional }
-    };
-    directory.map(binding).map_err(|found| {
-        let NoDirectory { error, is_no_acme, tls, .. } = found;
-        let of_kind = if is_no_acme { "; this is not an ACME directory" } else { "" };
-        let why = format!("{error}{of_kind}");
-        let is_distrusted = tls == ServerTls::Distrusted;
-        Refused { why, is_no_acme, is_distrusted, has_no_roots: false }
-    })
-}
-
-/// Refuses an Issuer of another CA that cannot work as it is; returns why it is not known whether it can,
-/// where the CA does not answer.
-pub(super) fn checked(args: &CreateIssuerArgs) -> Result<Option<String>, CliError> {
-    let Some(server) = &args.server else { return Ok(None) };
-    let refused = |message: String, hint: &str| {
-        Err(CliError::new(ExitCode::Manifest, format!("{message}; nothing was written"))
-            .hinted(hint))
-    };
-    match requested(server, args.ca_bundle.as_deref()) {
-        Ok(Binding::Required) if args.eab_kid.is_none() => refused(
-            format!("{server} requires an external account binding (EAB)"),
-            "--eab-kid ID, which the CA's account page has",
-        ),
-        Ok(Binding::Required | Binding::Optional) => Ok(None),
-        Err(Refused { is_no_acme: true, why, .. }) => {
-            refused(why, "--server, with the URL that the CA's documentation names")
-        }
-        Err(Refused { is_distrusted: true, .. }) => {
-            let (why, hint) = match &args.ca_bundle {
-                None => (
-                    format!("this host does not trust the server of {server}: its root is unknown"),
-                    "--ca-bundle FILE, the PEM file with the root of its server",
-                ),
-                Some(_) => (
-                    format!(
-                        "the server of {server} has no certificate of the roots in --ca-bundle"
-                    ),
-                    "--ca-bundle with the PEM file that has the root of its server",
-                ),
-            };
-            refused(why, hint)
-        }
-        Err(Refused { why, .. }) => Ok(Some(why)),
-    }
 }
 
 /// Finds out which roots the server of a CA is trusted by.
@@ -327,9 +248,6 @@ const ABOUT_EMAIL: &str = "Some CAs write to this address about the account or a
                            part of the certificate, and most CAs do without.";
 /// The CA to begin with.
 pub(super) const STAGING: &str = "letsencrypt-staging";
-/// How long the CA may take to answer.
-const PATIENCE: SignedDuration = SignedDuration::from_secs(5);
-
 #[cfg(test)]
 mod tests {
     use super::*;

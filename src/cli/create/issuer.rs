@@ -2,17 +2,15 @@
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
-use std::fs::File;
-use std::io::Read as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use clap::Args;
 
-use super::ca;
 use super::dns01::Dns01;
-use super::print::{Placed, check, put, say_written, scalar};
+use super::print::{Placed, put, say_written, scalar};
+use super::server::{checked, read_bundle};
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::folders;
@@ -20,7 +18,6 @@ use crate::cli::hint::Hint;
 use crate::cli::message::Message;
 use crate::cli::output::escape;
 use crate::cli::shell::Shell;
-use crate::resource::Issuer;
 use crate::resource::lets_encrypt::{PRODUCTION, STAGING};
 use crate::solver::dns01::WebhookProvider;
 
@@ -57,9 +54,6 @@ pub struct CreateIssuerArgs {
     pub into: Option<PathBuf>,
 }
 
-/// More than a manifest can hold.
-const MAX_BUNDLE_BYTES: u64 = 1 << 20;
-
 /// Prints or writes the manifest.
 pub(super) fn issuer(args: &CreateIssuerArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
     let placed = Placed::of("issuer", &args.name, args.into.as_deref(), shell)?;
@@ -72,8 +66,9 @@ pub(super) fn issuer(args: &CreateIssuerArgs, shell: &mut Shell) -> Result<ExitC
     }
     let text = text(args, &placed)?;
     // What was written once is not written again.
-    if placed.path().is_some_and(|path| !path.exists())
-        && let Some(why) = ca::checked(args)?
+    if let Some(server) = &args.server
+        && placed.path().is_some_and(|path| !path.exists())
+        && let Some(why) = checked(server, args.ca_bundle.as_deref(), args.eab_kid.is_some())?
     {
         shell.output.print(&Message::advice(&why, &folders::next(shell, " check acme", None)));
     }
@@ -131,21 +126,6 @@ pub(super) fn text(args: &CreateIssuerArgs, placed: &Placed) -> Result<String, C
     Ok(text)
 }
 
-/// An Issuer of which only the CA is known.
-pub(super) fn of_server(server: &str, ca_bundle: Option<&Path>) -> Result<Issuer, CliError> {
-    let bundle = match ca_bundle {
-        Some(path) => format!("    caBundle: {}\n", BASE64_STANDARD.encode(read_bundle(path)?)),
-        None => String::new(),
-    };
-    let text = format!(
-        "apiVersion: cert-manager.io/v1\nkind: Issuer\nmetadata: {{name: ca}}\nspec:\n  acme:\n\
-         {}{bundle}    privateKeySecretRef: {{name: ca-account}}\n    solvers:\n{HTTP01}",
-        server_lines(server)
-    );
-    let issuer = check(&text)?.issuers.into_iter().next();
-    issuer.ok_or_else(|| CliError::new(ExitCode::Usage, "the CA's URL makes no Issuer"))
-}
-
 fn account(args: &CreateIssuerArgs, placed: &Placed) -> String {
     let name = scalar(&format!("{}-account", args.name));
     let key = format!(
@@ -172,16 +152,6 @@ const HTTP01: &str = "      \
       # that your web server serves (certctl create certificate --webroot).\n      \
       # Wildcards need DNS-01 instead: --dns01.\n      \
       - http01:\n          ingress: {}\n";
-
-fn read_bundle(path: &Path) -> Result<Vec<u8>, CliError> {
-    let named = escape(&path.to_string_lossy()).into_owned();
-    let failed =
-        |error| CliError::new(ExitCode::Usage, format_args!("cannot read {named}: {error}"));
-    let mut pem = Vec::new();
-    let file = File::open(path).map_err(failed)?;
-    file.take(MAX_BUNDLE_BYTES).read_to_end(&mut pem).map_err(failed)?;
-    Ok(pem)
-}
 
 /// Whether certctl knows the URL of a CA by this name of its Issuer.
 pub(super) fn is_known_ca(name: &str) -> bool {

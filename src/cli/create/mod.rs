@@ -13,6 +13,7 @@ mod issuer;
 mod known;
 mod print;
 mod question;
+mod server;
 #[cfg(test)]
 mod tests;
 

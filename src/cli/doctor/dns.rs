@@ -110,9 +110,9 @@ mod tests {
         assert_eq!(two, expected.map(|(label, is_http)| (name(label), is_http)).into());
         let many: Vec<String> = (0..MOST_QUERIED).map(|at| format!("n{at}")).collect();
         let first = many.join(".example.com', '");
-        let asked = of(&[(&first, ""), ("second", "")]);
-        assert_eq!(asked.len(), MOST_QUERIED);
-        assert!(asked.contains_key(&name("second")), "the first of each: {asked:?}");
+        let queries = of(&[(&first, ""), ("second", "")]);
+        assert_eq!(queries.len(), MOST_QUERIED);
+        assert!(queries.contains_key(&name("second")), "the first of each: {queries:?}");
     }
 
     #[test]

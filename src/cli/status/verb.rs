@@ -240,11 +240,8 @@ fn unread(shell: &Shell, is_empty: bool) -> Option<CliError> {
     }
     let path = config.path.to_string_lossy();
     let message = format!("there is no config directory {}", escape(&path));
-    let commands = [
-        ("certctl create", "writes the first manifests"),
-        ("certctl status --config-dir FOLDER", ""),
-    ];
-    Some(CliError::new(ExitCode::Manifest, message).trying_any(&commands))
+    let hint = "certctl status --config-dir FOLDER; to begin: certctl create";
+    Some(CliError::new(ExitCode::Manifest, message).hinted(hint))
 }
 
 /// What was read of a table without rows, and what was not.

@@ -6,7 +6,6 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use super::listener_addresses;
 use crate::resource::escape;
 
 /// A process that listens.
@@ -55,11 +54,10 @@ pub(super) fn holder_of(address: SocketAddr) -> Option<Holder> {
     ours.or(holders.first()).cloned()
 }
 
-/// Remembers who listens on these, or on the usual port where there are none: for a process of root that
-/// gives up its rights, and then does not see the sockets of other users.
-pub fn remember_holders(addresses: &[SocketAddr]) {
-    let wanted = listener_addresses(addresses).into_iter();
-    let held = wanted.filter_map(|address| Some((address, holder_of(address)?)));
+/// Remembers who listens on these: for a process of root that gives up its rights, and then does not see
+/// the sockets of other users.
+pub fn remember_holders(addresses: Vec<SocketAddr>) {
+    let held = addresses.into_iter().filter_map(|address| Some((address, holder_of(address)?)));
     // The rights go once.
     drop(SEEN.set(held.collect()));
 }
