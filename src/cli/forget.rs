@@ -69,7 +69,7 @@ pub(crate) fn forget(args: &ForgetArgs, shell: &mut Shell) -> Result<ExitCode, C
     on_one_thread(async {
         let mut workspace = open(shell).await?;
         let forgotten = if args.secret { workspace.forgotten().await? } else { BTreeMap::new() };
-        let names = named(args, &workspace, &forgotten, shell)?;
+        let names = named(args, &mut workspace, &forgotten, shell)?;
         refuse_pending(&names, &mut workspace)?;
         refuse_managed(args, &names, &mut workspace, shell)?;
         let with_secret = |name: NamespacedName| {
@@ -100,7 +100,7 @@ pub(crate) fn forget(args: &ForgetArgs, shell: &mut Shell) -> Result<ExitCode, C
 /// The certificates that are meant.
 fn named(
     args: &ForgetArgs,
-    workspace: &Workspace,
+    workspace: &mut Workspace,
     forgotten: &BTreeMap<NamespacedName, NamespacedName>,
     shell: &Shell,
 ) -> Result<Vec<NamespacedName>, CliError> {
@@ -112,7 +112,13 @@ fn named(
         let target = NameTarget::parse_of(CERTIFICATE, &text).ok_or_else(|| {
             CliError::new(ExitCode::Usage, format_args!("`{text}` is not a valid name"))
         })?;
-        meant.push(target.find(&names, shell.global.namespace())?);
+        let namespace = shell.global.namespace();
+        let found = target.find(&names, namespace).map_err(|error| {
+            let namespace = target.namespace.as_deref().or(namespace).unwrap_or("default");
+            let name = NamespacedName::new(namespace, &target.name);
+            without_state(&name, workspace).unwrap_or_else(|| error.into())
+        });
+        meant.push(found?);
     }
     Ok(meant)
 }
@@ -136,6 +142,17 @@ fn refuse_pending(names: &[NamespacedName], workspace: &mut Workspace) -> Result
     let cancel = format!("certctl revoke {one} --cancel");
     let commands = [(&*revoke, "revokes it now"), (&cancel, "leaves it valid")];
     Err(CliError::new(ExitCode::Manifest, message).trying_any(&commands))
+}
+
+/// Of a certificate that was never issued there is only a manifest.
+fn without_state(name: &NamespacedName, workspace: &mut Workspace) -> Option<CliError> {
+    let (path, line) = workspace.manifest_of(name)?;
+    let message = format!(
+        "{}: nothing is issued for it, and nothing is to be forgotten; its manifest is {}:{line}",
+        short(name),
+        escape(&path.to_string_lossy())
+    );
+    Some(CliError::new(ExitCode::Manifest, message).hinted("remove the manifest"))
 }
 
 /// A certificate with a manifest would be issued again by the next run.

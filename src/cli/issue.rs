@@ -732,8 +732,9 @@ pub(crate) fn print_orphans(shell: &mut Shell, orphans: &[(NamespacedName, PathB
     for (name, manifest) in orphans {
         let text = format!(
             "{name}: its manifest {} no longer exists; certctl does not renew it\n  \
-             put it back, or stop managing it: certctl forget {name}",
-            output::escape(&manifest.to_string_lossy())
+             put it back, or stop managing it: {}",
+            output::escape(&manifest.to_string_lossy()),
+            folders::next(shell, &format!(" forget {name}"), None)
         );
         if shell.prints(&text) {
             shell.output.talk(Level::Warn, &text);

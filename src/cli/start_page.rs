@@ -42,9 +42,10 @@ pub(super) fn start_page(shell: &mut Shell) -> Result<ExitCode, CliError> {
     }
     let settings = shell.settings()?;
     let scene = Scene::of(shell);
-    let place = Place::of(shell, &settings);
+    let mut place = Place::of(shell, &settings);
     let text = match on_one_thread(Box::pin(Found::read(shell, settings, &scene)))? {
-        Some(found) => {
+        Some(mut found) => {
+            place.scheduler = found.schedule.take().filter(Finding::is_known);
             for mistake in &shell.config.mistakes {
                 shell.output.finding(mistake);
             }
@@ -77,7 +78,6 @@ impl Place {
     fn of(shell: &Shell, settings: &Settings) -> Self {
         let (environment, global) = (&shell.environment, &shell.global);
         let config = environment.config_dir(global.config_dir.as_deref()).ok();
-        let scheduler = Some(doctor::scheduler(shell)).filter(Finding::is_known);
         let config = config.map(|found| found.path);
         let absent = |path: &Path| if is_gone(path) { " (missing)" } else { "" };
         let manifests = match (settings.files.len(), &config) {
@@ -97,7 +97,7 @@ impl Place {
             }
             None => ("This user".to_owned(), folders::as_root(shell, "")),
         };
-        Self { manifests, config, state, reader, way_in, scheduler, unread }
+        Self { manifests, config, state, reader, way_in, scheduler: None, unread }
     }
 
     /// The page of a user who may not read the state, or the manifests.
@@ -170,6 +170,8 @@ struct Found {
     troubled: usize,
     /// The worst first.
     faults: Vec<Fault>,
+    /// What starts the runs, or keeps them from what they need.
+    schedule: Option<Finding>,
     /// When a run last wrote something.
     last: Option<Timestamp>,
     /// The event that comes first.
@@ -271,7 +273,9 @@ impl Found {
             Err(error) if is_denied(&error) => return Ok(None),
             found => found?,
         };
-        let mut found = Self { last: workspace.last_write(), issuer, blocked, ..Self::default() };
+        let schedule = Some(doctor::schedule_of(shell, &tasks));
+        let last = workspace.last_write();
+        let mut found = Self { last, issuer, blocked, schedule, ..Self::default() };
         let show = |view: CertificateView| {
             found.add(&view, scene);
             Ok::<_, StoreError>(())

@@ -148,13 +148,17 @@ fn broken(line: &str, width: usize) -> String {
     let lead = line.len().saturating_sub(text.len());
     let indent = lead + if text.starts_with(HELP) { HELP.len() } else { 2 };
     let indent = if indent * 3 > width { lead + 2 } else { indent };
+    // A comment among commands is one in each of its lines: a shell passes over all of it.
+    let is_comment = text.starts_with("# ");
+    let next = if is_comment { " ".repeat(lead) + "#   " } else { " ".repeat(indent) };
+    let indent = next.len();
     let mut wrapped = " ".repeat(lead);
     let (mut column, mut is_first) = (lead, true);
     for unit in units(text) {
         let length = shown_width(&unit);
         if !is_first && column + 1 + length > width && column > indent {
             wrapped.push('\n');
-            wrapped.push_str(&" ".repeat(indent));
+            wrapped.push_str(&next);
             column = indent;
         } else if !is_first {
             wrapped.push(' ');

@@ -191,7 +191,8 @@ pub fn record_failure(snapshot: &Snapshot, failure: &Failure, now: Timestamp) ->
     // An issuance's failure stays as long as it waits.
     let waits = record.status.last_failure_time.is_some() && !snapshot.is_issuing();
     if failure.counts() || !waits {
-        record.last_failure = Some(Failure { at: Some(now), ..failure.clone() });
+        // What to do about an obstacle stands where it is still in the way.
+        record.last_failure = Some(Failure { at: Some(now), ..failure.without_fixes() });
     }
     // A failure without a request to the CA, such as a keystore without a password, keeps the CA's
     // Retry-After.

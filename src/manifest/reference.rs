@@ -453,8 +453,8 @@ impl Check<'_> {
         let Some(first) = self.folders.get(&folder).filter(|first| **first != key) else { return };
         let folder = folder.display();
         let message = format!(
-            "Certificates {first} and {key} have the same certctl.io/output-dir {folder}: each \
-             overwrites the files of the other"
+            "Certificates {first} and {key} have the same certctl.io/output-dir {folder}: only \
+             one of them can write to it"
         );
         let draft = Draft::warning("W0308", self.places.name, "metadata.annotations", message);
         sink.add(draft.help(format!("give {key} a folder of its own")));

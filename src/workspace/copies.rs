@@ -16,7 +16,9 @@ impl Workspace {
     /// leaf of this fingerprint.
     pub fn copies(&self, name: &NamespacedName, fingerprint: Option<&str>) -> Vec<PathBuf> {
         let Some(record) = self.record(name) else { return Vec::new() };
-        let folders = record.deployments.iter().filter_map(|known| match &known.target {
+        // Others may have written to a folder to which this one never has.
+        let written = record.deployments.iter().filter(|known| known.files.is_some());
+        let folders = written.filter_map(|known| match &known.target {
             DeployTarget::Output { folder, .. } => Some(folder),
             DeployTarget::Hook { .. } | DeployTarget::Reload { .. } => None,
         });

@@ -15,7 +15,7 @@ use nix::unistd::Group;
 use super::ca::{By, STAGING, issuer_of};
 use super::certificate::{CreateCertificateArgs, RefusedProgram};
 use super::dns01::Dns01;
-use super::known::{Known, manifests_in};
+use super::known::{Known, manifests_in, owner_of_output};
 use super::print::{Placed, check, meant_instead, missing, shown, write};
 use super::question::{BACK, NONE, answered, optional, optional_or, say};
 use super::{certificate, issuer};
@@ -23,12 +23,14 @@ use crate::cli::check::{WAYS_OF_WEBROOT, of_webroot};
 use crate::cli::doctor;
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
+use crate::cli::hint::short;
 use crate::cli::message::{Level, Message};
 use crate::cli::output::escape;
 use crate::cli::run::on_one_thread;
 use crate::cli::shell::Shell;
 use crate::engine::{examples, install_example, programs_in, similar_hook};
-use crate::resource::{DnsName, Settings, lets_encrypt};
+use crate::manifest::Loaded;
+use crate::resource::{DnsName, NamespacedName, Settings, lets_encrypt};
 use crate::solver::http01::check_webroot;
 use crate::workspace::check::{Port, PortError, WebServer};
 
@@ -49,12 +51,13 @@ pub(super) fn ask(into: Option<&Path>, shell: &mut Shell) -> Result<ExitCode, Cl
     let text = "This writes the manifest of a certificate, after confirmation. Enter accepts the \
                 default in brackets; ? explains a question; Ctrl-C quits.";
     say(shell, text);
-    let known = Known::in_folder(&config, namespace_of(shell));
+    let manifests = manifests_in(&config);
+    let known = Known::of_manifests(&manifests, namespace_of(shell));
     let by = issuer_of(shell, &config, &known)?;
     let names = names(shell, &config, &by, &known)?;
     hints(shell, &names);
     let (by, webroot) = proof(shell, by, &known, &names)?;
-    let output_dir = output_dir(shell)?;
+    let output_dir = output_dir(shell, &manifests)?;
     let output_group = if output_dir.is_some() { output_group(shell)? } else { None };
     let reload = reload(shell, &config)?;
     let args = CreateCertificateArgs {
@@ -69,13 +72,14 @@ pub(super) fn ask(into: Option<&Path>, shell: &mut Shell) -> Result<ExitCode, Cl
         output_mode: None,
         into: Some(config),
     };
-    finish(&by, &known, &args, shell)
+    finish(&by, &known, &manifests, &args, shell)
 }
 
 /// Shows the manifests, and writes them after a yes.
 fn finish(
     by: &By,
     known: &Known,
+    manifests: &Loaded,
     args: &CreateCertificateArgs,
     shell: &mut Shell,
 ) -> Result<ExitCode, CliError> {
@@ -89,12 +93,19 @@ fn finish(
     files.push(certificate::manifest(args, &issuer, shell)?);
     let mut steps = Vec::new();
     for (at, (placed, text)) in files.iter().enumerate() {
-        steps.extend(placed.missing(&check(text)?));
+        let loaded = check(text)?;
+        steps.extend(placed.missing(&loaded));
+        steps.extend(placed.of_servers(&loaded, &placed.state(shell)?));
         let between = if at == 0 { "" } else { "---\n" };
         let path = placed.path().unwrap_or_default();
         let path = escape(&path.to_string_lossy()).into_owned();
         shell.output.talk(Level::Info, &format!("\n{path}:\n"));
         shell.output.data(&format!("{between}{}", shown(text)))?;
+    }
+    if let Some((_, text)) = files.last()
+        && let Some(warning) = certificate::of_same_names(manifests, &check(text)?)
+    {
+        shell.output.talk(Level::Warn, &format!("\n{warning}"));
     }
     let Some((first_placed, _)) = files.first() else { return Ok(ExitCode::Done) };
     let folder = first_placed.config();
@@ -111,13 +122,7 @@ fn finish(
     let name = args.names.first().map_or("", String::as_str);
     let check_http = certificate::check_http(args, first_placed, shell);
     let runs = first_placed.runs(shell);
-    let manifests = args.into.as_deref().map(manifests_in);
-    steps.extend(certificate::mask_socket(args, manifests.as_ref(), shell));
-    if let (Some(all), Some((placed, _))) = (&manifests, files.last())
-        && let Some(warning) = certificate::of_same_names(all, &placed.key())
-    {
-        shell.output.talk(Level::Warn, &warning);
-    }
+    steps.extend(certificate::mask_socket(args, shell));
     if let (By::New(args), Some((placed, _))) = (by, files.first())
         && args.name == STAGING
     {
@@ -128,6 +133,7 @@ fn finish(
         shell.output.talk(Level::Info, &format!("  {path}"));
     }
     if args.webroot.is_none()
+        && issuer.uses_usual_port()
         && listens(by, known, &args.names)
         && let Some(found) = doctor::usual_port(shell, name)
     {
@@ -259,7 +265,10 @@ fn proof(
 ) -> Result<(By, Option<PathBuf>), CliError> {
     let By::New(mut args) = by else {
         // A wildcard is validated by a TXT record.
-        if !known.has_http01(by.name()) || names.iter().all(|name| name.starts_with("*.")) {
+        // Where the Issuer says how, no Certificate has to.
+        let is_open = known.chosen(Some(by.name()))?.uses_usual_port();
+        let has_http01 = known.has_http01(by.name()) && is_open;
+        if !has_http01 || names.iter().all(|name| name.starts_with("*.")) {
             return Ok((by, None));
         }
         let question = "Folder from which a web server on port 80 serves the challenges";
@@ -368,13 +377,17 @@ fn hint_of_webroot(of_issuer: &Settings, shell: &mut Shell) {
     }
 }
 
-fn output_dir(shell: &mut Shell) -> Result<Option<PathBuf>, CliError> {
+fn output_dir(shell: &mut Shell, manifests: &Loaded) -> Result<Option<PathBuf>, CliError> {
     let question =
         "Folder of your server for tls.crt and tls.key, beside the copy in certctl's state";
     optional(shell, question, ABOUT_OUTPUT, |text| {
         let path = PathBuf::from(text);
         // One that cannot be made is a step of what comes next.
         let is_folder = path.is_absolute() && path.parent().is_some();
+        if let Some(owner) = owner_of_output(manifests, &path, &NamespacedName::new("", "")) {
+            let name = short(&owner.metadata.key());
+            return Err(format!("Certificate {name} has this folder; enter another one"));
+        }
         is_folder.then_some(path).ok_or_else(|| "enter an absolute path".to_owned())
     })
 }
@@ -394,9 +407,13 @@ fn reload(shell: &mut Shell, config: &Path) -> Result<Option<String>, CliError> 
     let known = programs_in(&hooks);
     let shown = if known.is_empty() { "none yet".to_owned() } else { known.join(", ") };
     let examples = examples();
-    let shown = match examples.as_slice() {
+    // Those that reload a server, and are not there yet.
+    let is_new =
+        |name: &&String| certificate::SHIPPED.contains(&name.as_str()) && !known.contains(*name);
+    let new: Vec<&str> = examples.iter().filter(is_new).map(String::as_str).collect();
+    let shown = match new.as_slice() {
         [] => shown,
-        examples => format!("{shown}; the package has {}", examples.join(", ")),
+        new => format!("{shown}; the package has {}", new.join(", ")),
     };
     let question = format!("Program in hooks.d that reloads your server ({shown})");
     let mut unknown = None;

@@ -4,18 +4,17 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use clap::Args;
 
 use super::issuer;
-use super::known::{IssuerName, Known, manifests_in, shared_outputs};
+use super::known::{IssuerName, Known, manifests_in, owner_of_output};
 use super::print::{Placed, check, put, say_written, scalar};
 use crate::cli::doctor::{self, Finding};
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::folders;
-use crate::cli::hint::short;
+use crate::cli::hint::{Hint, short};
 use crate::cli::message::{Level, Message};
 use crate::cli::output::escape;
 use crate::cli::owner;
@@ -24,7 +23,7 @@ use crate::engine::inputs::names_of;
 use crate::engine::install_example;
 use crate::engine::precondition::of_output;
 use crate::manifest::{Loaded, is_component};
-use crate::resource::{Certificate, DnsName, Fix, Identifier, NamespacedName, Obstacle};
+use crate::resource::{Certificate, DnsName, Fix, Identifier, Obstacle};
 use crate::solver::http01::check_webroot;
 use crate::trust::{quoted, sudo};
 
@@ -83,22 +82,24 @@ pub(super) fn certificate(
         let error = CliError::new(ExitCode::Usage, format!("--reload: {why}"));
         return Err(error.hinted(format_args!("{line} # then: --reload {name}")));
     }
-    let known = Known::of(&placed, shell);
+    let manifests = manifests_in(&placed.config);
+    let known = Known::of(&manifests, &placed, shell);
     let issuer = known.chosen(args.issuer.as_deref())?;
-    let text = text(args, &issuer, &placed, &placed.state(shell)?);
-    let (loaded, written) = put(&placed, &text, shell)?;
-    // With the new one among them.
-    let manifests = args.into.as_deref().map(manifests_in);
-    let check_http = check_http(args, &placed, shell).into_iter().collect();
-    let mask = mask_socket(args, manifests.as_ref(), shell);
-    let steps = [placed.missing(&loaded), mask, check_http, placed.runs(shell)].concat();
-    let first = warn(args, &known, &issuer, &placed, shell);
-    let key = placed.key();
-    if let Some(warning) = manifests.as_ref().and_then(|all| of_same_names(all, &key)) {
-        shell.output.talk(Level::Warn, &warning);
+    if placed.into.is_some() {
+        refuse(args, &manifests, &known, &issuer, &placed)?;
     }
-    if let Some(manifests) = manifests.as_ref().filter(|_| args.output_dir.is_some()) {
-        shared_outputs(manifests, &key).for_each(|found| shell.output.finding(found));
+    let state = placed.state(shell)?;
+    let text = text(args, &issuer, &placed, &state);
+    let (loaded, written) = put(&placed, &text, shell)?;
+    let check_http = check_http(args, &placed, shell).into_iter().collect();
+    let mask = mask_socket(args, shell);
+    let servers = placed.of_servers(&loaded, &state);
+    let steps = [placed.missing(&loaded), servers, mask, check_http, placed.runs(shell)].concat();
+    let first = warn(args, &known, &issuer, &placed, shell);
+    if placed.into.is_some()
+        && let Some(warning) = of_same_names(&manifests, &loaded)
+    {
+        shell.output.talk(Level::Warn, &warning);
     }
     // The rights of root are given up for this.
     let (found, code) = match obstacles(args, &text, shell) {
@@ -120,12 +121,52 @@ pub(super) fn certificate(
     code
 }
 
-/// That another Certificate of these manifests has all names of this one.
-pub(super) fn of_same_names(manifests: &Loaded, key: &NamespacedName) -> Option<String> {
+/// A file that is written is not written again: refuses what cannot work.
+fn refuse(
+    args: &CreateCertificateArgs,
+    manifests: &Loaded,
+    known: &Known,
+    issuer: &IssuerName,
+    placed: &Placed,
+) -> Result<(), CliError> {
+    let refused =
+        |why: String| CliError::new(ExitCode::Manifest, format!("{why}; nothing was written"));
+    if let Some(why) = known.lack(issuer, placed)
+        && let Some(name) = known.similar(&issuer.name)
+    {
+        let hint = Hint::Value { flag: "--issuer".to_owned(), by: vec![name] };
+        return Err(CliError { hint: Some(hint), ..refused(why) });
+    }
+    if let Some(why) = unvalidated(args, known, issuer) {
+        return Err(refused(why).trying("certctl explain issuer.spec.acme.solvers"));
+    }
+    let folder = args.output_dir.as_deref();
+    let owner = folder.and_then(|folder| owner_of_output(manifests, folder, &placed.key()));
+    let Some((folder, owner)) = folder.zip(owner) else { return Ok(()) };
+    let (folder, path) = (folder.to_string_lossy(), owner.origin.path.to_string_lossy());
+    let why = format!(
+        "{} is the folder of Certificate {} in {}",
+        escape(&folder),
+        short(&owner.metadata.key()),
+        escape(&path)
+    );
+    Err(refused(why).hinted("--output-dir, with a folder of its own"))
+}
+
+/// A wildcard that this Issuer has no solver for.
+fn unvalidated(args: &CreateCertificateArgs, known: &Known, issuer: &IssuerName) -> Option<String> {
+    let is_known = known.names().contains(&issuer.name);
+    let name = known.unvalidated(&issuer.name, &args.names).filter(|_| is_known)?;
+    let (name, issuer) = (escape(name), escape(&issuer.name));
+    Some(format!("{name} needs a dns01 solver, and Issuer {issuer} has none for it"))
+}
+
+/// That another Certificate of these manifests has all names of a new one.
+pub(super) fn of_same_names(manifests: &Loaded, new: &Loaded) -> Option<String> {
     let names = |one: &Certificate| -> BTreeSet<Identifier> { names_of(one).into_iter().collect() };
-    let is_ours = |one: &&Arc<Certificate>| one.metadata.key() == *key;
-    let ours = names(manifests.certificates.iter().find(is_ours)?);
-    let mut others = manifests.certificates.iter().filter(|one| !is_ours(one));
+    let new = new.certificates.first()?;
+    let (key, ours) = (new.metadata.key(), names(new));
+    let mut others = manifests.certificates.iter().filter(|one| one.metadata.key() != key);
     let other = others.find(|one| names(one).is_superset(&ours))?;
     let path = other.origin.path.to_string_lossy();
     let (name, path) = (short(&other.metadata.key()), escape(&path));
@@ -144,14 +185,10 @@ pub(super) fn check_http(
 }
 
 /// The command that keeps a unit from failing at each run, where a web server has its port and no
-/// manifest needs it; of all those in the folder, where it is written to one.
-pub(super) fn mask_socket(
-    args: &CreateCertificateArgs,
-    manifests: Option<&Loaded>,
-    shell: &Shell,
-) -> Vec<String> {
-    let manifests = args.webroot.as_ref().and(manifests);
-    let found = manifests.and_then(|manifests| doctor::idle_socket(shell, manifests));
+/// manifest of the folder needs it, with the new one among them.
+pub(super) fn mask_socket(args: &CreateCertificateArgs, shell: &Shell) -> Vec<String> {
+    let folder = args.webroot.as_ref().and(args.into.as_ref());
+    let found = folder.and_then(|folder| doctor::idle_socket(shell, &manifests_in(folder)));
     let (fact, fix) = found.map(Finding::into_parts).unzip();
     let note = fact.map(|fact| format!("# {}", escape(&fact)));
     let command = fix.flatten().map(|fix| escape(&fix.to_string()).into_owned());
@@ -170,13 +207,7 @@ fn warn(
     let mut first = Vec::new();
     if let Some(warning) = known.lack(issuer, placed) {
         let advice = if let Some(name) = known.similar(&issuer.name) {
-            match placed.path() {
-                Some(path) => {
-                    let path = escape(&path.to_string_lossy()).into_owned();
-                    format!("write {name} as spec.issuerRef.name in {path}")
-                }
-                None => format!("the same with --issuer {name}"),
-            }
+            format!("the same with --issuer {name}")
         } else {
             let server = if issuer::is_known_ca(&issuer.name) { "" } else { " --server URL" };
             let verb = format!(" create issuer {}{server}{}", issuer.name, placed.flag());
@@ -190,18 +221,12 @@ fn warn(
         };
         shell.output.print(&Message::advice(&warning, &advice));
     }
-    if known.names().contains(&issuer.name)
-        && let Some(name) = known.unvalidated(&issuer.name, &args.names)
-    {
-        let warning = format!(
-            "{} needs a dns01 solver, and Issuer {} has none for it",
-            escape(name),
-            escape(&issuer.name)
-        );
+    if let Some(warning) = unvalidated(args, known, issuer) {
         let command = folders::next(shell, " explain issuer.spec.acme.solvers", None);
         shell.output.print(&Message::advice(&warning, &command));
     }
     if args.webroot.is_none()
+        && issuer.uses_usual_port()
         && known.has_http01(&issuer.name)
         && args.names.iter().any(|name| !name.starts_with("*."))
         && let Some(found) = doctor::usual_port(shell, &placed.name)
@@ -415,7 +440,7 @@ fn annotations(args: &CreateCertificateArgs, placed: &Placed) -> String {
     if let Some(folder) = &args.output_dir {
         let _ = write!(
             text,
-            "    # certctl also writes tls.crt and tls.key to this folder, for your server.\n    \
+            "    # certctl also writes the files to this folder, for your server.\n    \
              certctl.io/output-dir: {}\n",
             scalar(&folder.to_string_lossy())
         );

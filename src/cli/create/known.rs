@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use super::issuer::is_known_ca;
 use super::print::Placed;
@@ -9,10 +10,10 @@ use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::output::escape;
 use crate::cli::shell::Shell;
-use crate::manifest::{self, Diagnostic, Loaded, Source, nearest_by};
+use crate::manifest::{self, Loaded, Source, nearest_by};
 use crate::resource::{
-    ChallengeType, Identifier, IssuerKind, NamespacedName, Settings, Solver, SolverKind,
-    pick_solver,
+    Certificate, ChallengeType, Identifier, IssuerKind, NamespacedName, Settings, Solver,
+    SolverKind, pick_solver,
 };
 
 /// An Issuer, as a Certificate names it.
@@ -41,6 +42,11 @@ impl IssuerName {
         }
     }
 
+    /// Whether its Certificates are validated at the port that certctl opens, unless they say otherwise.
+    pub(super) fn uses_usual_port(&self) -> bool {
+        self.settings.http01_webroot.is_none() && self.settings.http01_listen.is_empty()
+    }
+
     /// Whether a Certificate names both alike.
     fn is(&self, other: &Self) -> bool {
         (&self.name, self.is_of_cluster) == (&other.name, other.is_of_cluster)
@@ -49,20 +55,21 @@ impl IssuerName {
 
 /// The manifests of a folder, which may not be there yet.
 pub(super) fn manifests_in(folder: &Path) -> Loaded {
-    let source = Source::Directory(folder.to_owned());
-    let mut loaded = manifest::load(&[source], &manifest::Options::default());
-    manifest::check_references(&mut loaded);
-    loaded
+    let source = folder.is_dir().then(|| Source::Directory(folder.to_owned()));
+    manifest::load(source.as_slice(), &manifest::Options::default())
 }
 
-/// That a Certificate of these manifests writes its copies where another one does.
-pub(super) fn shared_outputs<'l>(
+/// The Certificate of these manifests, besides the one of this key, that has a folder for its copies.
+pub(super) fn owner_of_output<'l>(
     manifests: &'l Loaded,
-    certificate: &NamespacedName,
-) -> impl Iterator<Item = &'l Diagnostic> {
-    let name = certificate.to_string();
-    let of_outputs = manifests.diagnostics.iter().filter(|found| found.code == "W0308");
-    of_outputs.filter(move |found| found.message.split(' ').any(|word| word == name))
+    folder: &Path,
+    key: &NamespacedName,
+) -> Option<&'l Certificate> {
+    let has_it = |one: &&Arc<Certificate>| {
+        let own = one.settings.output_dir.as_deref().map(Path::new);
+        own == Some(folder) && one.metadata.key() != *key
+    };
+    manifests.certificates.iter().find(has_it).map(Arc::as_ref)
 }
 
 /// Those that the manifests have.
@@ -70,18 +77,16 @@ pub(super) fn shared_outputs<'l>(
 pub(super) struct Known(Vec<IssuerName>);
 
 impl Known {
-    /// The Issuers that a Certificate at this place can name: of its folder, and of the config
-    /// directory.
-    pub(super) fn of(placed: &Placed, shell: &Shell) -> Self {
+    /// The Issuers that a Certificate at this place can name: of the manifests of its folder, and of
+    /// the config directory.
+    pub(super) fn of(manifests: &Loaded, placed: &Placed, shell: &Shell) -> Self {
         let config = shell.environment.config_dir(shell.global.config_dir.as_deref()).ok();
-        let mut folders = vec![placed.config.clone()];
-        folders.extend(config.map(|found| found.path).filter(|path| *path != placed.config));
-        let mut known = Vec::new();
-        for folder in &folders {
-            for issuer in Self::in_folder(folder, placed.namespace()).0 {
-                if !known.iter().any(|one: &IssuerName| one.is(&issuer)) {
-                    known.push(issuer);
-                }
+        let other = config.map(|found| found.path).filter(|path| *path != placed.config);
+        let Self(mut known) = Self::of_manifests(manifests, placed.namespace());
+        let others = other.map(|folder| Self::in_folder(&folder, placed.namespace()).0);
+        for issuer in others.unwrap_or_default() {
+            if !known.iter().any(|one: &IssuerName| one.is(&issuer)) {
+                known.push(issuer);
             }
         }
         Self(known)
@@ -89,11 +94,12 @@ impl Known {
 
     /// Those of a folder that a Certificate of a namespace can name.
     pub(super) fn in_folder(folder: &Path, namespace: &str) -> Self {
-        if !folder.is_dir() {
-            return Self(Vec::new());
-        }
-        let loaded = manifests_in(folder);
-        let known = loaded.issuers.iter().filter_map(|issuer| {
+        Self::of_manifests(&manifests_in(folder), namespace)
+    }
+
+    /// Those of these manifests.
+    pub(super) fn of_manifests(manifests: &Loaded, namespace: &str) -> Self {
+        let known = manifests.issuers.iter().filter_map(|issuer| {
             let is_of_cluster = match issuer.kind {
                 IssuerKind::ClusterIssuer => true,
                 IssuerKind::Issuer if issuer.metadata.namespace == namespace => false,

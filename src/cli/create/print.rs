@@ -191,14 +191,6 @@ impl Placed {
                     continue;
                 };
                 let program = format!("{}{name}", self.hooks());
-                let example = Path::new(EXAMPLES).join(format!("{name}.yaml"));
-                if example.is_file() {
-                    // A shell that the lines are pasted into passes over it.
-                    let example = escape(&example.to_string_lossy()).into_owned();
-                    missing.push(format!(
-                        "# for the configuration of {name}: the first lines of {example}"
-                    ));
-                }
                 if Path::new(&program).exists() {
                     continue;
                 }
@@ -216,6 +208,25 @@ impl Placed {
         missing
     }
 
+    /// What the configuration of the servers that a Certificate reloads says of its files, as comments: a
+    /// shell that they are pasted into passes over them. `state` is the state's folder.
+    pub(super) fn of_servers(&self, loaded: &Loaded, state: &str) -> Vec<String> {
+        let Some(one) = loaded.certificates.first() else { return Vec::new() };
+        let secrets = || format!("{state}/secrets/{}/{}", self.namespace(), one.spec.secret_name);
+        let folder = one.settings.output_dir.clone().unwrap_or_else(secrets);
+        let folder = quoted(Path::new(&folder));
+        let Some(name) = one.settings.reload.as_deref() else { return Vec::new() };
+        let settings = settings_of(name, &folder);
+        if settings.is_empty() {
+            return settings;
+        }
+        let example = Path::new(EXAMPLES).join(format!("{name}.yaml"));
+        let more = example.is_file().then(|| format!("#   more of it: {}", example.display()));
+        let title = format!("# in the configuration of {name}:");
+        let settings = settings.into_iter().map(|line| escape(&format!("#   {line}")).into_owned());
+        [title].into_iter().chain(settings).chain(more).collect()
+    }
+
     /// The folder of the hooks, for comments.
     pub(super) fn hooks(&self) -> String {
         format!("{}/hooks.d/", self.config())
@@ -223,6 +234,22 @@ impl Placed {
 
     pub(super) fn namespace(&self) -> &str {
         self.namespace.as_deref().unwrap_or("default")
+    }
+}
+
+/// The settings of a server that name the files of a folder; none of a server that is not known.
+fn settings_of(server: &str, folder: &str) -> Vec<String> {
+    let (pair, combined) = (format!("{folder}/tls"), format!("{folder}/tls-combined.pem"));
+    let of_pair = |certificate: &str, key: &str, end: &str| {
+        vec![format!("{certificate}{pair}.crt{end}"), format!("{key}{pair}.key{end}")]
+    };
+    match server {
+        "nginx" => of_pair("ssl_certificate ", "ssl_certificate_key ", ";"),
+        "apache" => of_pair("SSLCertificateFile ", "SSLCertificateKeyFile ", ""),
+        "dovecot" => of_pair("ssl_cert = <", "ssl_key = <", ""),
+        "haproxy" => vec![format!("bind :443 ssl crt {combined}")],
+        "postfix" => vec![format!("smtpd_tls_chain_files = {combined}")],
+        _ => Vec::new(),
     }
 }
 

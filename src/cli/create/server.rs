@@ -1,5 +1,5 @@
-//! The server of a CA, before there is an Issuer of it: whether it answers, by whom it is trusted, and
-//! what it demands.
+//! The server of a CA, before there is an Issuer of it: whether it answers, whether this host trusts it,
+//! and what it demands.
 
 use std::fs::File;
 use std::io::Read as _;

@@ -170,6 +170,16 @@ pub(super) fn usual_port(shell: &Shell, certificate: &str) -> Option<Finding> {
     http01::usual_port(shell, NamespacedName::new("default", certificate))
 }
 
+/// What starts the runs, or else what keeps them from the ports of these.
+pub(super) fn schedule_of(shell: &Shell, tasks: &[&Task]) -> Finding {
+    let found = scheduler(shell);
+    if found.is_wrong() {
+        return found;
+    }
+    let ports = http01::Ports::of(shell, &Use::of_tasks(tasks.iter().copied()));
+    ports.masked().filter(Finding::is_wrong).unwrap_or(found)
+}
+
 /// The ports that keep any run, and what keeps the scheduled runs, from these.
 pub(super) fn of_ports_and_schedule(
     shell: &Shell,

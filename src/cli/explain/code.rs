@@ -160,7 +160,7 @@ pub const CODES: &[Code] = &[
     ),
     row(
         "W0308",
-        "two Certificates write to one output folder, each over the files of the other",
+        "two Certificates have one output folder, to which only one of them can write",
         "give each a certctl.io/output-dir of its own",
     ),
     row("W0401", "the file has nothing that certctl reads", "remove it, or move it elsewhere"),

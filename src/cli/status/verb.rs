@@ -180,7 +180,7 @@ async fn of_certificates(
         let blocked = Blocked::all(shell, workspace, targets, &tasks).await?;
         // The scheduled runs do not read a file that was named here.
         let is_named = !shell.global.filename.is_empty();
-        let scheduler = (!is_named).then(|| doctor::scheduler(shell));
+        let scheduler = (!is_named).then(|| doctor::schedule_of(shell, &tasks));
         listing.host = Host { blocked, scheduler };
     }
     let mut text = String::new();
