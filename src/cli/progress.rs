@@ -15,16 +15,18 @@ use jiff::SignedDuration;
 use tokio::time::Instant;
 
 use super::advice;
+use super::folders;
 use super::output::{When, escape, write_above};
 use super::report;
 use super::shell::Shell;
 use super::status::Width;
 use super::time::rfc3339;
+use super::typed_flags::TypedFlags;
 use super::wrap::fitted;
 use crate::controller::Awaited;
 use crate::engine::{self, Ended, Observer, Wait};
 use crate::report::{Ending, Report};
-use crate::resource::{ChallengeType, Event, EventType, GoDuration, NamespacedName, Reason};
+use crate::resource::{Event, EventType, GoDuration, NamespacedName, Reason};
 
 /// The lines of a run.
 pub(crate) struct Progress {
@@ -34,6 +36,8 @@ pub(crate) struct Progress {
     is_watched: bool,
     /// After this time the reason of a wait is printed in full.
     patience: Duration,
+    /// The sudo and the flags that were typed.
+    flags: TypedFlags,
     seen: RefCell<Seen>,
 }
 
@@ -94,7 +98,8 @@ impl Progress {
         let style = Style { utf8: shell.environment.is_utf8(), is_alive: true };
         let interval = shell.global.self_check_interval.0.unsigned_abs();
         let patience = if is_watched && target.is_some() { interval * CHECKS } else { SILENCE };
-        Self::on(target, style, is_watched, certificates, patience)
+        let flags = folders::flags(shell);
+        Self { flags, ..Self::on(target, style, is_watched, certificates, patience) }
     }
 
     fn on(
@@ -124,7 +129,14 @@ impl Progress {
             has_queued: false,
             total,
         };
-        Self { lines, style, is_watched, patience, seen: RefCell::new(seen) }
+        let flags = TypedFlags::default();
+        Self { lines, style, is_watched, patience, flags, seen: RefCell::new(seen) }
+    }
+
+    /// The command that shows why a challenge's self-check fails, as it is typed here.
+    fn remedy(&self, wait: &Wait) -> Option<String> {
+        let (kind, name) = wait.obstructed.as_ref()?;
+        advice::check_of(kind, &escape(name)).map(|line| self.flags.on(&line))
     }
 
     /// Without a terminal, a long wait is logged once for a certificate, and for a few of many.
@@ -132,7 +144,7 @@ impl Progress {
         let patience = self.patience_for(wait);
         if self.seen.borrow_mut().is_time_to_log(certificate, patience) {
             let until = wait.deadline.map(|at| format!("; this run waits until {}", rfc3339(at)));
-            let remedy = remedy(wait.obstructed.as_ref()).map(|line| format!("; try: {line}"));
+            let remedy = self.remedy(wait).map(|line| format!("; try: {line}"));
             let (until, remedy) = (until.unwrap_or_default(), remedy.unwrap_or_default());
             tracing::info!(%certificate, "{}{until}{remedy}", escape(&awaited(&wait.what)));
             self.log_issued();
@@ -196,12 +208,6 @@ fn awaited(what: &Awaited) -> String {
             format!("no new order before {}, as the CA demands", rfc3339(*not_before))
         }
     }
-}
-
-/// The command that shows why a challenge's self-check fails.
-fn remedy(obstructed: Option<&(ChallengeType, String)>) -> Option<String> {
-    let (kind, name) = obstructed?;
-    advice::check_of(kind, &escape(name))
 }
 
 /// Whether there are lines. Programs do not read them, and `-q` asks for less.
@@ -405,7 +411,7 @@ impl Observer for Progress {
         let until = deadline.map(|time| {
             format!("; this run waits until {} (--timeout), the next one continues", rfc3339(time))
         });
-        let remedy = remedy(obstructed.as_ref()).map(|line| format!("\n  try: {line}"));
+        let remedy = self.remedy(wait).map(|line| format!("\n  try: {line}"));
         let until = until.unwrap_or_default();
         let text = format!("{name}: {}{until}{}", escape(why), remedy.unwrap_or_default());
         let text = Width::of_stderr().map(|columns| fitted(&text, columns - 1)).unwrap_or(text);

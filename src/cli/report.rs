@@ -130,7 +130,9 @@ pub(crate) fn print(
     } else if report.ending != Ending::Rewritten {
         well(output, state, report, style);
     }
-    if let Some(fault) = report.deploy_error.as_ref().filter(|_| report.details.deploy_is_due) {
+    // Of a renewal that is taken back, its own error says all.
+    let is_due = report.details.deploy_is_due && !report.details.evidence.taken_back;
+    if let Some(fault) = report.deploy_error.as_ref().filter(|_| is_due) {
         if output.talks_json() {
             output.print(&failed(report, fault).with("next_attempt", Value::Null));
         } else {
@@ -286,7 +288,7 @@ fn undeployed(name: &NamespacedName, fault: &Fault, details: &Details, style: &S
         tags: vec![fault.class.word().to_owned()],
         rows: places(details).into_iter().collect(),
         commands: commands.map(|one| one.with_flags(&style.flags)).collect(),
-        next: Some(Next { text, or: Some(("to retry now", command)) }),
+        next: Some(Next { text, or: Some(("once the cause is fixed", command)) }),
         certificate: name,
     }
 }

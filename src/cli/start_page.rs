@@ -275,7 +275,7 @@ impl Found {
         };
         let schedule = Some(doctor::schedule_of(shell, &tasks));
         let last = workspace.last_write();
-        let mut found = Self { last, issuer, blocked, schedule, ..Self::default() };
+        let mut found = Self { schedule, last, issuer, blocked, ..Self::default() };
         let show = |view: CertificateView| {
             found.add(&view, scene);
             Ok::<_, StoreError>(())

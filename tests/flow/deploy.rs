@@ -505,7 +505,10 @@ fn a_fixed_hook_is_run_at_once_for_a_named_certificate_and_what_was_not_tried_is
     world.prepare(&[CertificateYaml::new("web").annotation("certctl.io/deploy-hook", "install")]);
     hook(&world, "install", "echo tried >> $W/tries; exit 7");
     let tries = || read(&world, "tries").lines().count();
-    world.issue().ends_in(6).says("the next run retries; to retry now: certctl deploy web");
+    world
+        .issue()
+        .ends_in(6)
+        .says("the next run retries; once the cause is fixed: certctl deploy web");
     // A run on a terminal says what is wrong each time; `deploy` and a name are as explicit.
     world.run(&["deploy", "web"]).ends_in(6).says("next try ");
     assert_eq!(tries(), 2);

@@ -469,7 +469,7 @@ fn a_lost_key_is_shown_as_damage_with_the_command_that_replaces_it() {
         let page = world.run(&["status", "web"]).ends_in(0).stdout;
         assert!(page.contains(&format!("FILES DAMAGED - {what}")), "{page}");
         let line = page.lines().find(|line| line.contains("certctl issue web")).unwrap();
-        assert!(line.ends_with("(order another key and certificate)"), "{page}");
+        assert!(line.ends_with("# order another key and certificate"), "{page}");
         let list = world.run(&["status", "--exit-code"]).ends_in(8).stdout;
         assert!(list.contains("FILES DAMAGED"), "{list}");
         let start = world.run(&[]).stdout;

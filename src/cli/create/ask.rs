@@ -91,16 +91,16 @@ fn finish(
     }
     let issuer = known.chosen(Some(by.name()))?;
     files.push(certificate::manifest(args, &issuer, shell)?);
-    let mut steps = Vec::new();
+    let (mut steps, mut servers) = (Vec::new(), Vec::new());
     for (at, (placed, text)) in files.iter().enumerate() {
         let loaded = check(text)?;
         steps.extend(placed.missing(&loaded));
-        steps.extend(placed.of_servers(&loaded, &placed.state(shell)?));
+        servers.extend(placed.of_servers(&loaded, &placed.state(shell)?));
         let between = if at == 0 { "" } else { "---\n" };
         let path = placed.path().unwrap_or_default();
         let path = escape(&path.to_string_lossy()).into_owned();
         shell.output.talk(Level::Info, &format!("\n{path}:\n"));
-        shell.output.data(&format!("{between}{}", shown(text)))?;
+        shell.output.data(&format!("{between}{}", previewed(&shown(text))))?;
     }
     if let Some((_, text)) = files.last()
         && let Some(warning) = certificate::of_same_names(manifests, &check(text)?)
@@ -150,9 +150,21 @@ fn finish(
     {
         steps.extend(check_http);
     }
-    let steps = [certificate::repairs(obstacles, shell), steps, runs].concat();
+    let steps = [certificate::repairs(obstacles, shell), steps, runs, servers].concat();
     shell.output.talk(Level::Info, &format!("next:\n  {}", steps.join("\n  ")));
     code
+}
+
+/// A manifest for a look at it: roots in base64 are longer than all else.
+fn previewed(text: &str) -> String {
+    let line = |line: &str| match line.split_once("caBundle: ") {
+        Some((before, bundle)) => {
+            let begin: String = bundle.chars().take(PREVIEWED).collect();
+            format!("{before}caBundle: {begin}… (shortened here)\n")
+        }
+        None => line.to_owned(),
+    };
+    text.split_inclusive('\n').map(line).collect()
 }
 
 /// Whether a web server serves the webroot of this file at the name. What was found is printed.
@@ -397,7 +409,7 @@ fn output_group(shell: &mut Shell) -> Result<Option<String>, CliError> {
     let question = "Group that reads tls.key there, such as ssl-cert";
     optional(shell, question, ABOUT_GROUP, |text| match Group::from_name(text) {
         Ok(Some(_)) => Ok(text.to_owned()),
-        Ok(None) | Err(_) => Err("no such group on this host: getent group".to_owned()),
+        Ok(None) | Err(_) => Err("no such group on this host (getent group lists them)".to_owned()),
     })
 }
 
@@ -529,6 +541,8 @@ const ABOUT_STAGING: &str = "Browsers do not trust the certificates of the stagi
                              change server";
 /// The document root of most web servers' packages.
 const USUAL_WEBROOT: &str = "/var/www/html";
+/// How many characters of the roots are shown.
+const PREVIEWED: usize = 24;
 /// How many names are looked up for a hint.
 const MOST_LOOKED_UP: usize = 5;
 /// How long a hint may take.

@@ -20,8 +20,8 @@ use crate::cli::output::escape;
 use crate::cli::owner;
 use crate::cli::shell::Shell;
 use crate::engine::inputs::names_of;
-use crate::engine::install_example;
 use crate::engine::precondition::of_output;
+use crate::engine::{install_example, similar_hook};
 use crate::manifest::{Loaded, is_component};
 use crate::resource::{Certificate, DnsName, Fix, Identifier, Obstacle};
 use crate::solver::http01::check_webroot;
@@ -94,7 +94,7 @@ pub(super) fn certificate(
     let check_http = check_http(args, &placed, shell).into_iter().collect();
     let mask = mask_socket(args, shell);
     let servers = placed.of_servers(&loaded, &state);
-    let steps = [placed.missing(&loaded), servers, mask, check_http, placed.runs(shell)].concat();
+    let steps = [placed.missing(&loaded), mask, check_http, placed.runs(shell), servers].concat();
     let first = warn(args, &known, &issuer, &placed, shell);
     if placed.into.is_some()
         && let Some(warning) = of_same_names(&manifests, &loaded)
@@ -139,6 +139,16 @@ fn refuse(
     }
     if let Some(why) = unvalidated(args, known, issuer) {
         return Err(refused(why).trying("certctl explain issuer.spec.acme.solvers"));
+    }
+    let hook = args.reload.as_ref().map(|name| placed.config.join("hooks.d").join(name));
+    let hook = hook.filter(|path| !path.exists() && install_example(path).is_none());
+    if let Some((path, similar)) =
+        hook.as_deref().and_then(|path| path.file_name().zip(similar_hook(path)))
+    {
+        let name = path.to_string_lossy();
+        let hint = Hint::Value { flag: "--reload".to_owned(), by: vec![similar] };
+        let why = format!("there is no program {} in {}", escape(&name), placed.hooks());
+        return Err(CliError { hint: Some(hint), ..refused(why) });
     }
     let folder = args.output_dir.as_deref();
     let owner = folder.and_then(|folder| owner_of_output(manifests, folder, &placed.key()));

@@ -198,10 +198,10 @@ impl Placed {
                 missing.push(match (install_example(&path), similar_hook(&path)) {
                     (Some(line), _) => escape(&line).into_owned(),
                     (None, Some(other)) => format!(
-                        "write the program {program} (certctl help hooks); did you mean {}?",
+                        "# write the program {program} (certctl help hooks); did you mean {}?",
                         escape(&other)
                     ),
-                    (None, None) => format!("write the program {program} (certctl help hooks)"),
+                    (None, None) => format!("# write the program {program} (certctl help hooks)"),
                 });
             }
         }
@@ -221,10 +221,10 @@ impl Placed {
             return settings;
         }
         let example = Path::new(EXAMPLES).join(format!("{name}.yaml"));
-        let more = example.is_file().then(|| format!("#   more of it: {}", example.display()));
+        let pointer = example.is_file().then(|| format!("#   as a whole: {}", example.display()));
         let title = format!("# in the configuration of {name}:");
         let settings = settings.into_iter().map(|line| escape(&format!("#   {line}")).into_owned());
-        [title].into_iter().chain(settings).chain(more).collect()
+        [title].into_iter().chain(settings).chain(pointer).collect()
     }
 
     /// The folder of the hooks, for comments.
@@ -434,7 +434,7 @@ metadata: {name: web, annotations: {certctl.io/reload: nginx}}
 spec: {secretName: web, dnsNames: [www.example.com], issuerRef: {name: one}}
 ";
         let text = &check(text).unwrap();
-        let program = format!("write the program {shown}/hooks.d/nginx (certctl help hooks)");
+        let program = format!("# write the program {shown}/hooks.d/nginx (certctl help hooks)");
         let note = "# reads the secret: type it, Enter, Ctrl-D".to_owned();
         let (sudo, token) = (sudo_on_own(), "secrets/default/cloudflare/token");
         let token = format!("{sudo}install -D -m 0600 /dev/stdin {shown}/{token}");

@@ -467,9 +467,14 @@ fn undeployed() -> Ended {
 fn a_hook_that_the_unit_runs_is_retried_by_the_unit() {
     let by_unit = Style { has_reload_unit: true, ..log() };
     let block = reported(&undeployed(), &by_unit);
-    assert!(block.contains("to retry now: systemctl start certctl-reload.service"), "{block}");
+    assert!(
+        block.contains("once the cause is fixed: systemctl start certctl-reload.service"),
+        "{block}"
+    );
     assert!(block.contains("  try       certctl deploy web; certctl status web\n"), "{block}");
-    assert!(reported(&undeployed(), &log()).contains("to retry now: certctl deploy web"));
+    assert!(
+        reported(&undeployed(), &log()).contains("once the cause is fixed: certctl deploy web")
+    );
 }
 
 fn not_tried() -> Ended {

@@ -64,14 +64,14 @@ fn head(page: &mut Page, view: &CertificateView, host: &Host, scene: &Scene) {
     for Note { label, fact, remedy } in notes(view, upcoming, host, scene) {
         page.line(0, label, fact);
         if let Some((hint, what)) = remedy {
-            let what = if what.is_empty() { String::new() } else { format!("   ({what})") };
+            let what = if what.is_empty() { String::new() } else { format!("   # {what}") };
             page.line(1, "Try", format!("{hint}{what}"));
         }
     }
     // What is in the way would stop that, too.
     let remedies = Remedy::of(view, verdict, scene).into_iter();
     for Remedy { command, what } in remedies.filter(|_| !host.blocks(&view.key)) {
-        page.line(0, "Try", format!("{command}   ({what})"));
+        page.line(0, "Try", format!("{command}   # {what}"));
     }
     if let Some(overdue) = view.overdue {
         let since = scene.time(overdue.since);

@@ -194,7 +194,7 @@ impl Lines {
     /// A command, which is never broken, and what it is for where there is room.
     fn command(&mut self, label: &str, command: &str, what: &str) {
         let label = if label.is_empty() { String::new() } else { format!("{label}:") };
-        let what = if what.is_empty() { String::new() } else { format!("   ({what})") };
+        let what = if what.is_empty() { String::new() } else { format!("   # {what}") };
         let whole = [command, &what].concat();
         let fits = WIDTH + whole.width() <= self.columns;
         let line = if fits { &whole } else { command };

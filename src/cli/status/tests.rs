@@ -107,7 +107,7 @@ fn a_pending_revocation_is_in_the_table_and_in_the_summary() {
     let line = page.lines().find(|line| line.starts_with("Revocation:")).unwrap();
     let expected = "Revocation:   of serial 04d2 (keyCompromise), pending since ";
     assert!(line.starts_with(expected), "{line}");
-    let cancel = "\n  Try:        certctl revoke web --cancel   (cancel it)\n";
+    let cancel = "\n  Try:        certctl revoke web --cancel   # cancel it\n";
     assert!(page.contains(cancel), "{page}");
 }
 
