@@ -259,6 +259,18 @@ fn a_manifest_that_is_there_stays_and_the_error_leads_on() {
 }
 
 #[test]
+fn a_port_that_is_taken_matters_where_the_issuer_leaves_it_to_certctl() {
+    let world = World::prepared(&[]);
+    world.port.socket.listen(1).unwrap();
+    let made = || world.run(&["create", "certificate", "www.example.test"]).ends_in(0).stderr;
+    assert!(made().contains("is in use"), "{}", made());
+    let webroot = "metadata:\n  annotations: {certctl.io/http01-webroot: /srv}\n";
+    let issuer = world.issuer().to_string().replacen("metadata:\n", webroot, 1);
+    world.write("config/issuer.yaml", &issuer);
+    assert_eq!(made(), "");
+}
+
+#[test]
 fn a_second_certificate_for_the_same_names_is_said() {
     let world = World::prepared(&[CertificateYaml::new("web")]);
     let folder = world.path("config").display().to_string();

@@ -212,6 +212,11 @@ fn a_certificate_does_not_replace_that_of_another_one_in_a_folder() {
     let another = "the certificate there is of another Certificate than default/api: shop.example";
     let run = world.issue().ends_in(6).says(another);
     assert_eq!(read(&world, "out/tls.crt"), shop);
+    // What it has never written is no copy of it.
+    let forgotten = world.run(&["forget", "api", "--anyway"]).ends_in(0);
+    assert!(!forgotten.stderr.contains("copies of its key"), "{}", forgotten.stderr);
+    let run_again = world.issue().ends_in(6);
+    assert!(run_again.stderr.contains(another), "{}", run_again.stderr);
     // The folder of one that is not written there any more is given to the other by two commands.
     world.prepare(&[into("shop", "elsewhere"), into("api", "out")]);
     let live = world.path("out/..data").display().to_string();

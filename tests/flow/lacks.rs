@@ -27,6 +27,7 @@ fn a_hook_that_goes_missing_is_seen_while_nothing_is_due_and_before_an_output_is
     assert!(run.stderr.contains(&place), "{}", run.stderr);
     assert!(run.stderr.contains("= help: put an executable file there"), "{}", run.stderr);
     let page = world.run(&["status", "web"]).ends_in(0).stdout;
+    assert_eq!(page.matches("put an executable file there").count(), 1, "{page}");
     let whole = world.run(&["describe", "web"]).ends_in(0).stdout;
     for text in [
         "Blocked by:",
@@ -309,6 +310,9 @@ fn a_precondition_that_is_met_is_past_while_the_order_waits() {
     world.issue().ends_in(3);
     let status = world.run(&["status"]).stdout;
     assert!(status.contains("FAILED") && status.contains("setup incomplete"), "{status}");
+    // What to do about it stands where it is said to be in the way, and not twice.
+    let page = world.run(&["status", "web"]).ends_in(0).stdout;
+    assert_eq!(page.matches("put an executable file there").count(), 1, "{page}");
     world.write_program("config/hooks.d/install", "exit 0");
     world.dns.remove("*.example.test");
     world.run(&["issue", "--timeout", "1s", "--self-check-interval", "100ms"]).ends_in(75);
@@ -366,6 +370,12 @@ fn a_renewal_that_was_only_asked_for_and_lacks_something_leaves_all_as_it_was() 
     let status = world.run(&["status"]).ends_in(0).stdout;
     assert!(status.contains("READY") && !status.contains("setup incomplete"), "{status}");
     world.issue().says_nothing();
+    // What is pending besides is no second error.
+    world.write_program("config/hooks.d/install", "exit 1");
+    world.run(&["renew", "web"]).ends_in(6);
+    fs::remove_file(&hook).unwrap();
+    let run = world.run(&["renew", "web"]).ends_in(3).says("the certificate stays as it is");
+    assert_eq!(run.stderr.matches("error: ").count(), 1, "{}", run.stderr);
     // What is due is requested by the certificate itself: the next run tries again.
     world.prepare(&[CertificateYaml::new("web")
         .for_names(&["web.example.test", "other.example.test"])
@@ -373,5 +383,14 @@ fn a_renewal_that_was_only_asked_for_and_lacks_something_leaves_all_as_it_was() 
     world.run(&["renew", "web"]).ends_in(3).says("the next run retries");
     world.write_program("config/hooks.d/install", "exit 0");
     world.issue().ends_in(0);
-    assert_eq!(world.sent(RequestKind::NewOrder), 2);
+    assert_eq!(world.sent(RequestKind::NewOrder), 3);
+}
+
+#[test]
+fn a_certificate_that_was_never_issued_has_nothing_to_forget() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    let place = world.path("config/web.yaml").display().to_string();
+    let run = world.run(&["forget", "web"]).ends_in(3).says("web: nothing is issued for it");
+    run.says(&place).says("try: remove the manifest\n");
+    world.run(&["forget", "wbe"]).ends_in(3).says("`wbe` not found");
 }

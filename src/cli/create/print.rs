@@ -249,6 +249,10 @@ fn settings_of(server: &str, folder: &str) -> Vec<String> {
         "dovecot" => of_pair("ssl_cert = <", "ssl_key = <", ""),
         "haproxy" => vec![format!("bind :443 ssl crt {combined}")],
         "postfix" => vec![format!("smtpd_tls_chain_files = {combined}")],
+        // Its program copies the files to where it may read them.
+        "postgresql" => [("ssl_cert_file", "crt"), ("ssl_key_file", "key")]
+            .map(|(key, end)| format!("{key} = '/etc/postgresql/tls/tls.{end}'"))
+            .into(),
         _ => Vec::new(),
     }
 }
@@ -446,6 +450,26 @@ spec: {secretName: web, dnsNames: [www.example.com], issuerRef: {name: one}}
         std::fs::create_dir(path.join("hooks.d")).unwrap();
         atomic::write(&path.join("hooks.d/nginx"), b"x", 0o755).unwrap();
         assert!(placed.missing(text).is_empty());
+    }
+
+    #[test]
+    fn the_settings_of_a_server_are_those_of_its_example() {
+        for server in ["apache", "dovecot", "haproxy", "nginx", "postfix", "postgresql"] {
+            let example = format!("{}/examples/{server}.yaml", env!("CARGO_MANIFEST_DIR"));
+            let example = std::fs::read_to_string(example).unwrap();
+            let loaded = check(&example).unwrap();
+            let secret = &loaded.certificates.first().unwrap().spec.secret_name;
+            let folder = format!("/var/lib/certctl/secrets/default/{secret}");
+            // Comments, whose blanks are of no interest.
+            let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().concat();
+            let example = words(&example);
+            let settings = settings_of(server, &folder);
+            assert!(!settings.is_empty(), "{server}");
+            for line in settings {
+                assert!(example.contains(&words(&line)), "{server}: {line}");
+            }
+        }
+        assert!(settings_of("caddy", "/x").is_empty());
     }
 
     #[test]
