@@ -126,21 +126,28 @@ fn named(
 /// A revocation that was requested and has not happened would be forgotten, too.
 fn refuse_pending(names: &[NamespacedName], workspace: &mut Workspace) -> Result<(), CliError> {
     let owed = names.iter().find_map(|name| {
-        let mut revocations = workspace.record(name)?.revocations.iter();
-        Some((name, revocations.find(|revocation| revocation.is_owed())?.clone()))
+        let record = workspace.record(name)?;
+        let owed = record.revocations.iter().find(|revocation| revocation.is_owed())?;
+        let is_live = record.issued_fingerprint.as_ref() == Some(&owed.fingerprint);
+        Some((name, owed.clone(), is_live))
     });
-    let Some((name, Revocation { serial, reason, .. })) = owed else { return Ok(()) };
+    let Some((name, Revocation { serial, reason, .. }, is_live)) = owed else { return Ok(()) };
     let one = short(name);
     let message = format!(
         "{one}: serial {serial} is to be revoked ({reason}), and is not yet; forgotten, it never is"
     );
-    let file = file_of_live(name, workspace);
-    let revoke = match (workspace.manifest_of(name), file) {
-        (None, Some(file)) => format!("certctl revoke {} --reason {reason}", quoted(&file)),
-        (Some(_), _) | (None, None) => format!("certctl revoke {one} --now"),
+    // The file of another one would have that revoked.
+    let file = file_of_live(name, workspace).filter(|_| is_live);
+    let by_name = || format!("certctl revoke {one} --now");
+    let (revoke, note) = match (workspace.manifest_of(name), file) {
+        (Some(_), _) => (by_name(), "revokes it now"),
+        (None, Some(file)) => {
+            (format!("certctl revoke {} --reason {reason}", quoted(&file)), "revokes it now")
+        }
+        (None, None) => (by_name(), "revokes it now; put its manifest back first"),
     };
     let cancel = format!("certctl revoke {one} --cancel");
-    let commands = [(&*revoke, "revokes it now"), (&cancel, "leaves it valid")];
+    let commands = [(&*revoke, note), (&cancel, "leaves it valid")];
     Err(CliError::new(ExitCode::Manifest, message).trying_any(&commands))
 }
 

@@ -293,11 +293,42 @@ fn a_revocation_that_is_pending_is_not_forgotten() {
     }
     assert!(world.path("state/certificates/default/web").exists());
     std::fs::remove_file(world.path("config/web.yaml")).unwrap();
-    let by_file = command(&["forget", "web"]);
-    assert!(by_file.contains("/web-tls/tls.crt --reason superseded "), "{by_file}");
+    // The file is that of the replacement.
+    assert!(command(&["forget", "web"]).ends_with("put its manifest back first"));
     world.run(&["revoke", "web", "--cancel"]).ends_in(0);
     world.run(&["forget", "web"]).ends_in(0);
     assert_eq!(world.ca.revoked(), 0);
+}
+
+#[test]
+fn the_file_of_the_replacement_is_not_named_to_revoke_what_it_replaced() {
+    let world = issued();
+    let silent = Fault::Problem {
+        status: 500,
+        kind: ProblemType::ServerInternal,
+        detail: "later".to_owned(),
+        retry_after: None,
+    };
+    world.fault(Rule::always(silent).on(RequestKind::Revoke));
+    world.run(&["revoke", "web", "--reason", "superseded"]);
+    assert_eq!((world.ca.issued(), world.ca.revoked()), (2, 0));
+    std::fs::remove_file(world.path("config/web.yaml")).unwrap();
+    let run = world.run(&["forget", "web"]).ends_in(3).says("is to be revoked (superseded)");
+    assert!(!run.stderr.contains("tls.crt"), "{}", run.stderr);
+    run.says("certctl revoke web --now ").says("put its manifest back first");
+    // One that is still live is revoked by its file.
+    let world = issued();
+    let refused = Fault::Problem {
+        status: 400,
+        kind: ProblemType::BadCsr,
+        detail: "the key is not liked".to_owned(),
+        retry_after: None,
+    };
+    world.fault(Rule::always(refused).on(RequestKind::Finalize));
+    world.run(&["revoke", "web", "--reason", "superseded"]);
+    assert_eq!((world.ca.issued(), world.ca.revoked()), (1, 0));
+    std::fs::remove_file(world.path("config/web.yaml")).unwrap();
+    world.run(&["forget", "web"]).ends_in(3).says("/web-tls/tls.crt --reason superseded ");
 }
 
 #[test]
