@@ -194,6 +194,11 @@ fn each_program_is_for_every_shell_and_can_be_run() {
     }
 }
 
+fn write_program(path: &Path, text: &str) {
+    std::fs::File::create(path).unwrap().write_all(text.as_bytes()).unwrap();
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
 /// What the hook for Apache calls, on a host whose PidFile has this line; nothing when there is none.
 fn calls_of_apache(pid: Option<u32>) -> String {
     let folder = tempfile::tempdir().unwrap();
@@ -207,9 +212,7 @@ fn calls_of_apache(pid: Option<u32>) -> String {
             log.display(),
             pid_file.display()
         );
-        let fake = folder.path().join(name);
-        std::fs::File::create(&fake).unwrap().write_all(program.as_bytes()).unwrap();
-        std::fs::set_permissions(&fake, std::fs::Permissions::from_mode(0o755)).unwrap();
+        write_program(&folder.path().join(name), &program);
     }
     let mut command = Command::new(examples().join("hooks.d/apache"));
     let path = format!("{}:/usr/bin:/bin", folder.path().display());
@@ -248,9 +251,7 @@ fn calls_of_postgresql(stage: &str, user: &str, answer: &str) -> (bool, String) 
     ] {
         let log = log.display();
         let program = format!("#!/bin/sh\necho {name} \"$@\" >> {log}\necho '{prints}'\n");
-        let fake = folder.path().join(name);
-        std::fs::File::create(&fake).unwrap().write_all(program.as_bytes()).unwrap();
-        std::fs::set_permissions(&fake, std::fs::Permissions::from_mode(0o755)).unwrap();
+        write_program(&folder.path().join(name), &program);
     }
     let mut command = Command::new(examples().join("hooks.d/postgresql"));
     let path = format!("{}:/usr/bin:/bin", folder.path().display());
@@ -288,10 +289,7 @@ fn postfix_is_reloaded_by_root_while_it_runs() {
             ("id", format!("echo {uid}")),
             ("postfix", format!("echo \"$@\" >> {log}; [ \"$1\" != status ] || exit {status}")),
         ] {
-            let fake = folder.path().join(name);
-            let text = format!("#!/bin/sh\n{script}\n");
-            std::fs::File::create(&fake).unwrap().write_all(text.as_bytes()).unwrap();
-            std::fs::set_permissions(&fake, std::fs::Permissions::from_mode(0o755)).unwrap();
+            write_program(&folder.path().join(name), &format!("#!/bin/sh\n{script}\n"));
         }
         let mut command = Command::new(examples().join("hooks.d/postfix"));
         let path = format!("{}:/usr/bin:/bin", folder.path().display());
@@ -313,8 +311,7 @@ fn the_mail_about_a_failure_says_what_and_until_when() {
     let fake = folder.path().join("sendmail");
     let mail = folder.path().join("mail");
     let program = format!("#!/bin/sh\necho \"$@\" > {0}; cat >> {0}\n", mail.display());
-    std::fs::File::create(&fake).unwrap().write_all(program.as_bytes()).unwrap();
-    std::fs::set_permissions(&fake, std::fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(&fake, &program);
     let path = format!("{}:/usr/bin:/bin", folder.path().display());
     for (stage, next, urgent) in [("failed", "2030-01-01T00:00:00Z", false), ("half", "", true)] {
         let mut command = Command::new(examples().join("hooks.d/on-failure"));

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::doctor::{self, Finding};
+use super::doctor::{self, Finding, Ports};
 use super::hint::Hint;
 use super::message::Message;
 use super::output::escape;
@@ -27,7 +27,7 @@ pub(crate) struct Blocked {
 impl Blocked {
     /// The obstacles of these, each once: what the manifests name and this host lacks, and ports.
     pub(super) async fn all(
-        shell: &Shell,
+        ports: &Ports<'_>,
         workspace: &Workspace,
         targets: &Targets,
         tasks: &[&Task],
@@ -46,7 +46,7 @@ impl Blocked {
             let fact = format!("{fact} ({}:{})", found.path.display(), found.line);
             all.note(fact, fix, certificates);
         }
-        for (found, certificates) in doctor::before(shell, tasks) {
+        for (found, certificates) in ports.blocking() {
             let (fact, fix) = found.into_parts();
             all.note(fact, fix, certificates.into_iter().collect());
         }
@@ -86,13 +86,11 @@ pub(super) fn below_table(
     typed: &TypedFlags,
 ) -> Vec<Message> {
     // The scheduled runs do not read a file that was named here, and have nothing to do without one.
-    let (blocking, of_schedule) = if is_of_files || tasks.is_empty() {
-        let found = doctor::before(shell, tasks).into_iter().map(|(found, _)| found);
-        (found.filter(Finding::is_wrong).collect(), Vec::new())
-    } else {
-        doctor::of_ports_and_schedule(shell, tasks)
-    };
-    warnings(blocking, of_schedule, typed)
+    let has_schedule = !is_of_files && !tasks.is_empty();
+    let ports = Ports::of(shell, tasks);
+    let blocking = ports.blocking().into_iter().map(|(found, _)| found);
+    let of_schedule = if has_schedule { doctor::of_schedule(shell, &ports) } else { Vec::new() };
+    warnings(blocking.filter(Finding::is_wrong).collect(), of_schedule, typed)
 }
 
 fn warnings(blocking: Vec<Finding>, of_schedule: Vec<Finding>, typed: &TypedFlags) -> Vec<Message> {

@@ -17,7 +17,7 @@ use crate::trust::{is_by_sudo, quoted};
 
 /// The sudo and the flags as they were typed.
 pub(super) fn flags(shell: &Shell) -> TypedFlags {
-    let program = is_by_sudo().then(|| sudo(""));
+    let program = by_sudo();
     let folders = flags_of(shell, is_passed_on());
     let of_verbs = setting::flags(&shell.matches)
         .into_iter()
@@ -68,9 +68,14 @@ pub(super) fn flags_with_files(shell: &Shell) -> TypedFlags {
     TypedFlags { folders, ..flags(shell) }
 }
 
+/// certctl with sudo, where that started this process.
+fn by_sudo() -> Option<String> {
+    is_by_sudo().then(|| sudo(""))
+}
+
 /// certctl, as the user who typed the last command types it.
 fn own_program() -> String {
-    if is_by_sudo() { sudo("") } else { PROGRAM.to_owned() }
+    by_sudo().unwrap_or_else(|| PROGRAM.to_owned())
 }
 
 /// Which folders the next command has to name.
@@ -148,7 +153,7 @@ pub(super) fn with_the_line(error: CliError, shell: &Shell, words: &[OsString]) 
 pub(super) fn retyping(error: CliError, words: &[OsString]) -> CliError {
     let line = |place: Place<'_>, by: &str| own_program() + &retyped(words, Some((place, by)));
     // The flags are not known yet.
-    let flags = TypedFlags { program: is_by_sudo().then(|| sudo("")), ..TypedFlags::default() };
+    let flags = TypedFlags { program: by_sudo(), ..TypedFlags::default() };
     CliError { hint: error.hint.map(|hint| hint.instead(line).with_flags(&flags)), ..error }
 }
 

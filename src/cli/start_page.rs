@@ -13,7 +13,7 @@ use unicode_width::UnicodeWidthStr as _;
 
 use super::blocked::Blocked;
 use super::count::{count, names};
-use super::doctor::{self, Finding};
+use super::doctor::{self, Finding, Ports};
 use super::error::CliError;
 use super::exit::ExitCode;
 use super::folders;
@@ -269,11 +269,12 @@ impl Found {
         let targets = workspace.targets(&request, selection)?;
         let issuer = targets.loaded.issuers.first().map(|issuer| issuer.metadata.name.clone());
         let tasks: Vec<&Task> = targets.tasks.iter().collect();
-        let blocked = match Blocked::all(shell, &workspace, &targets, &tasks).await {
+        let ports = Ports::of(shell, &tasks);
+        let blocked = match Blocked::all(&ports, &workspace, &targets, &tasks).await {
             Err(error) if is_denied(&error) => return Ok(None),
             found => found?,
         };
-        let schedule = Some(doctor::schedule_of(shell, &tasks));
+        let schedule = Some(doctor::schedule_of(shell, &ports));
         let last = workspace.last_write();
         let mut found = Self { schedule, last, issuer, blocked, ..Self::default() };
         let show = |view: CertificateView| {

@@ -268,8 +268,8 @@ impl<'a, S: Store> Session<'a, S> {
     /// which a failed order that is still open may wait for. Returns the record before, where nothing
     /// else asks for this issuance.
     pub(crate) fn force(&mut self, force: Force, now: Timestamp) -> Option<CertificateRecord> {
-        let before = self.snapshot.record.clone();
         let is_first = !self.snapshot.is_issuing() && !force.for_revocation;
+        let before = is_first.then(|| self.snapshot.record.clone());
         if force.new_order
             && let Some(order) = self.snapshot.current_order()
         {
@@ -299,7 +299,7 @@ impl<'a, S: Store> Session<'a, S> {
         } else if record != self.snapshot.record {
             self.apply(Record::of(Change::Certificate(Box::new(record))));
         }
-        is_first.then_some(before)
+        before
     }
 
     /// The CA is asked whatever it said.

@@ -45,6 +45,11 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// Whether HTTP-01 challenges are answered by the listener at its usual address.
+    pub fn uses_usual_port(&self) -> bool {
+        self.http01_webroot.is_none() && self.http01_listen.is_empty()
+    }
+
     /// Where each certificate is deployed, in order.
     pub fn deploy_targets(&self) -> Vec<DeployTarget> {
         let output = self.output_dir.clone().map(|folder| DeployTarget::Output {

@@ -28,6 +28,10 @@ fn effects(world: &World, from: usize) -> Vec<RequestKind> {
     kinds.filter(|kind| matches!(kind, RequestKind::NewOrder | RequestKind::Revoke)).collect()
 }
 
+fn problem(status: u16, kind: ProblemType, detail: &str) -> Fault {
+    Fault::Problem { status, kind, detail: detail.to_owned(), retry_after: None }
+}
+
 #[test]
 fn a_compromised_key_is_replaced_then_revoked_and_never_used_again() {
     let world = World::prepared(&[]);
@@ -303,12 +307,7 @@ fn a_revocation_that_is_pending_is_not_forgotten() {
 #[test]
 fn the_file_of_the_replacement_is_not_named_to_revoke_what_it_replaced() {
     let world = issued();
-    let silent = Fault::Problem {
-        status: 500,
-        kind: ProblemType::ServerInternal,
-        detail: "later".to_owned(),
-        retry_after: None,
-    };
+    let silent = problem(500, ProblemType::ServerInternal, "later");
     world.fault(Rule::always(silent).on(RequestKind::Revoke));
     world.run(&["revoke", "web", "--reason", "superseded"]);
     assert_eq!((world.ca.issued(), world.ca.revoked()), (2, 0));
@@ -318,12 +317,7 @@ fn the_file_of_the_replacement_is_not_named_to_revoke_what_it_replaced() {
     run.says("certctl revoke web --now ").says("put its manifest back first");
     // One that is still live is revoked by its file.
     let world = issued();
-    let refused = Fault::Problem {
-        status: 400,
-        kind: ProblemType::BadCsr,
-        detail: "the key is not liked".to_owned(),
-        retry_after: None,
-    };
+    let refused = problem(400, ProblemType::BadCsr, "the key is not liked");
     world.fault(Rule::always(refused).on(RequestKind::Finalize));
     world.run(&["revoke", "web", "--reason", "superseded"]);
     assert_eq!((world.ca.issued(), world.ca.revoked()), (1, 0));
@@ -334,12 +328,7 @@ fn the_file_of_the_replacement_is_not_named_to_revoke_what_it_replaced() {
 #[test]
 fn a_refusal_is_reported_once_and_recorded() {
     let world = issued();
-    let refusal = Fault::Problem {
-        status: 403,
-        kind: ProblemType::Unauthorized,
-        detail: "not yours".to_owned(),
-        retry_after: None,
-    };
+    let refusal = problem(403, ProblemType::Unauthorized, "not yours");
     world.fault(Rule::always(refusal).on(RequestKind::Revoke));
     world.run(&["revoke", "web"]).ends_in(5).says("not yours").says("not retried");
     world.issue().says_nothing();
@@ -359,12 +348,7 @@ fn without_its_account_a_certificate_is_revoked_by_its_own_key() {
         }
     };
     let forgotten = |world: &World| {
-        let unknown = Fault::Problem {
-            status: 400,
-            kind: ProblemType::AccountDoesNotExist,
-            detail: "no account has this URL".to_owned(),
-            retry_after: None,
-        };
+        let unknown = problem(400, ProblemType::AccountDoesNotExist, "no account has this URL");
         world.next_fault(RequestKind::Revoke, unknown);
     };
     let lost: [fn(&World); 3] = [no_account, no_key, forgotten];

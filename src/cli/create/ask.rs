@@ -18,6 +18,7 @@ use super::dns01::Dns01;
 use super::known::{Known, manifests_in, owner_of_output};
 use super::print::{Placed, check, meant_instead, missing, shown, write};
 use super::question::{BACK, NONE, answered, optional, optional_or, say};
+use super::servers::Server;
 use super::{certificate, issuer};
 use crate::cli::check::{WAYS_OF_WEBROOT, of_webroot};
 use crate::cli::doctor;
@@ -133,7 +134,7 @@ fn finish(
         shell.output.talk(Level::Info, &format!("  {path}"));
     }
     if args.webroot.is_none()
-        && issuer.uses_usual_port()
+        && issuer.settings.uses_usual_port()
         && listens(by, known, &args.names)
         && let Some(found) = doctor::usual_port(shell, name)
     {
@@ -278,7 +279,7 @@ fn proof(
     let By::New(mut args) = by else {
         // A wildcard is validated by a TXT record.
         // Where the Issuer says how, no Certificate has to.
-        let is_open = known.chosen(Some(by.name()))?.uses_usual_port();
+        let is_open = known.chosen(Some(by.name()))?.settings.uses_usual_port();
         let has_http01 = known.has_http01(by.name()) && is_open;
         if !has_http01 || names.iter().all(|name| name.starts_with("*.")) {
             return Ok((by, None));
@@ -420,8 +421,7 @@ fn reload(shell: &mut Shell, config: &Path) -> Result<Option<String>, CliError> 
     let shown = if known.is_empty() { "none yet".to_owned() } else { known.join(", ") };
     let examples = examples();
     // Those that reload a server, and are not there yet.
-    let is_new =
-        |name: &&String| certificate::SHIPPED.contains(&name.as_str()) && !known.contains(*name);
+    let is_new = |name: &&String| Server::of(name).is_some() && !known.contains(*name);
     let new: Vec<&str> = examples.iter().filter(is_new).map(String::as_str).collect();
     let shown = match new.as_slice() {
         [] => shown,

@@ -248,6 +248,7 @@ const ABOUT_EMAIL: &str = "Some CAs write to this address about the account or a
                            part of the certificate, and most CAs do without.";
 /// The CA to begin with.
 pub(super) const STAGING: &str = "letsencrypt-staging";
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -10,6 +10,7 @@ use clap::Args;
 use super::issuer;
 use super::known::{IssuerName, Known, manifests_in, owner_of_output};
 use super::print::{Placed, check, put, say_written, scalar};
+use super::servers::{self, Server};
 use crate::cli::doctor::{self, Finding};
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
@@ -236,7 +237,7 @@ fn warn(
         shell.output.print(&Message::advice(&warning, &command));
     }
     if args.webroot.is_none()
-        && issuer.uses_usual_port()
+        && issuer.settings.uses_usual_port()
         && known.has_http01(&issuer.name)
         && args.names.iter().any(|name| !name.starts_with("*."))
         && let Some(found) = doctor::usual_port(shell, &placed.name)
@@ -318,7 +319,7 @@ impl RefusedProgram {
             return None;
         }
         let mut words = text.split([' ', '/']);
-        let shipped = words.clone().find(|word| SHIPPED.contains(word));
+        let shipped = words.clone().find(|word| Server::of(word).is_some());
         let name = shipped.or_else(|| words.rfind(|word| is_component(word))).unwrap_or("reload");
         let hooks = config.join("hooks.d");
         let path = hooks.join(name);
@@ -326,7 +327,7 @@ impl RefusedProgram {
             "`{}` is not the name of a program in {}; there are examples for {}",
             escape(text),
             escape(&hooks.to_string_lossy()),
-            SHIPPED.join(", ")
+            servers::names().collect::<Vec<_>>().join(", ")
         );
         let written = || {
             let (sudo, path, script) = (sudo(), quoted(&path), text.replace('\'', "'\\''"));
@@ -338,14 +339,6 @@ impl RefusedProgram {
         Some(Self { why, line, name: name.to_owned() })
     }
 }
-
-/// The servers for which the packages have a program.
-pub(super) const SHIPPED: &[&str] =
-    &["apache", "dovecot", "haproxy", "nginx", "postfix", "postgresql"];
-/// Those that read key and chain from one file.
-const OF_ONE_FILE: &[&str] = &["haproxy", "postfix"];
-/// Those whose program also copies the files to where the server may read them.
-const COPYING: &[&str] = &["postgresql"];
 
 /// The host of a URL; `None` of what is no URL.
 pub(super) fn host_of_url(text: &str) -> Option<String> {
@@ -414,10 +407,11 @@ pub(super) fn text(
          # certctl renews it when a third of its lifetime is left. To change that:\n  \
          # renewBefore: 720h\n"
     );
-    if let Some(server) = args.reload.as_deref().filter(|server| OF_ONE_FILE.contains(server)) {
+    let server = args.reload.as_deref().and_then(Server::of);
+    if let Some(Server { name, .. }) = server.filter(|server| server.reads_one_file()) {
         let _ = write!(
             text,
-            "  # {server} reads key and chain from one file, tls-combined.pem.\n  \
+            "  # {name} reads key and chain from one file, tls-combined.pem.\n  \
              additionalOutputFormats:\n    - type: CombinedPEM\n"
         );
     }
@@ -464,11 +458,12 @@ fn annotations(args: &CreateCertificateArgs, placed: &Placed) -> String {
             let _ = writeln!(text, "    certctl.io/{key}: {}", scalar(value));
         }
     }
-    if let Some(program) = args.reload.as_deref().filter(|program| COPYING.contains(program)) {
+    let server = args.reload.as_deref().and_then(Server::of);
+    if let Some(Server { name, .. }) = server.filter(|server| server.is_copied) {
         let _ = write!(
             text,
             "    # Copies the files to where the server may read them.\n    \
-             certctl.io/deploy-hook: {program}\n"
+             certctl.io/deploy-hook: {name}\n"
         );
     }
     if let Some(program) = &args.reload {

@@ -42,11 +42,6 @@ impl IssuerName {
         }
     }
 
-    /// Whether its Certificates are validated at the port that certctl opens, unless they say otherwise.
-    pub(super) fn uses_usual_port(&self) -> bool {
-        self.settings.http01_webroot.is_none() && self.settings.http01_listen.is_empty()
-    }
-
     /// Whether a Certificate names both alike.
     fn is(&self, other: &Self) -> bool {
         (&self.name, self.is_of_cluster) == (&other.name, other.is_of_cluster)

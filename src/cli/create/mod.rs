@@ -14,6 +14,7 @@ mod known;
 mod print;
 mod question;
 mod server;
+mod servers;
 #[cfg(test)]
 mod tests;
 

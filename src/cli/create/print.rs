@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use super::servers::Server;
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::folders;
@@ -215,15 +216,14 @@ impl Placed {
         let secrets = || format!("{state}/secrets/{}/{}", self.namespace(), one.spec.secret_name);
         let folder = one.settings.output_dir.clone().unwrap_or_else(secrets);
         let folder = quoted(Path::new(&folder));
-        let Some(name) = one.settings.reload.as_deref() else { return Vec::new() };
-        let settings = settings_of(name, &folder);
-        if settings.is_empty() {
-            return settings;
-        }
+        let server = one.settings.reload.as_deref().and_then(Server::of);
+        let Some(server) = server else { return Vec::new() };
+        let name = server.name;
         let example = Path::new(EXAMPLES).join(format!("{name}.yaml"));
         let pointer = example.is_file().then(|| format!("#   as a whole: {}", example.display()));
         let title = format!("# in the configuration of {name}:");
-        let settings = settings.into_iter().map(|line| escape(&format!("#   {line}")).into_owned());
+        let settings =
+            server.settings(&folder).map(|line| escape(&format!("#   {line}")).into_owned());
         [title].into_iter().chain(settings).chain(pointer).collect()
     }
 
@@ -234,26 +234,6 @@ impl Placed {
 
     pub(super) fn namespace(&self) -> &str {
         self.namespace.as_deref().unwrap_or("default")
-    }
-}
-
-/// The settings of a server that name the files of a folder; none of a server that is not known.
-fn settings_of(server: &str, folder: &str) -> Vec<String> {
-    let (pair, combined) = (format!("{folder}/tls"), format!("{folder}/tls-combined.pem"));
-    let of_pair = |certificate: &str, key: &str, end: &str| {
-        vec![format!("{certificate}{pair}.crt{end}"), format!("{key}{pair}.key{end}")]
-    };
-    match server {
-        "nginx" => of_pair("ssl_certificate ", "ssl_certificate_key ", ";"),
-        "apache" => of_pair("SSLCertificateFile ", "SSLCertificateKeyFile ", ""),
-        "dovecot" => of_pair("ssl_cert = <", "ssl_key = <", ""),
-        "haproxy" => vec![format!("bind :443 ssl crt {combined}")],
-        "postfix" => vec![format!("smtpd_tls_chain_files = {combined}")],
-        // Its program copies the files to where it may read them.
-        "postgresql" => [("ssl_cert_file", "crt"), ("ssl_key_file", "key")]
-            .map(|(key, end)| format!("{key} = '/etc/postgresql/tls/tls.{end}'"))
-            .into(),
-        _ => Vec::new(),
     }
 }
 
@@ -463,13 +443,13 @@ spec: {secretName: web, dnsNames: [www.example.com], issuerRef: {name: one}}
             // Comments, whose blanks are of no interest.
             let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().concat();
             let example = words(&example);
-            let settings = settings_of(server, &folder);
+            let settings: Vec<String> = Server::of(server).unwrap().settings(&folder).collect();
             assert!(!settings.is_empty(), "{server}");
             for line in settings {
                 assert!(example.contains(&words(&line)), "{server}: {line}");
             }
         }
-        assert!(settings_of("caddy", "/x").is_empty());
+        assert!(Server::of("caddy").is_none());
     }
 
     #[test]

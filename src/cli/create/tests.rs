@@ -8,7 +8,7 @@ use super::CreateVerb;
 use super::dns01::Dns01;
 use super::known::IssuerName;
 use super::print::{Placed, check};
-use super::{certificate, issuer};
+use super::{certificate, issuer, servers};
 use crate::cli::args::{Arguments, Verb};
 
 fn verb(words: &[&str]) -> CreateVerb {
@@ -144,12 +144,12 @@ fn the_programs_that_are_offered_are_those_of_the_packages() {
     // One is for failures, the other for any service.
     names.retain(|name| !["on-failure", "service"].contains(&&**name));
     names.sort();
-    assert_eq!(names, certificate::SHIPPED);
+    assert_eq!(names, servers::names().collect::<Vec<_>>());
 }
 
 #[test]
 fn a_server_of_the_packages_gets_the_files_of_its_example() {
-    for name in certificate::SHIPPED {
+    for name in servers::names() {
         let example = format!("{}/examples/{name}.yaml", env!("CARGO_MANIFEST_DIR"));
         let example = std::fs::read_to_string(example).unwrap();
         let made = text(&["certificate", "www.example.com", "--reload", name]);

@@ -12,6 +12,7 @@ use crate::cli::count::names;
 use crate::cli::report::short;
 use crate::cli::shell::Shell;
 use crate::cli::timer::{SocketUnit, Units, systemctl_of};
+use crate::engine::Task;
 use crate::resource::{NamespacedName, Obstacle, Settings};
 use crate::solver::http01::check_webroot;
 use crate::workspace::check::{ListenError, Port, WebServer};
@@ -93,15 +94,17 @@ fn leave_usual_port(uses: &[Use<'_>]) -> bool {
 
 /// The ports of some certificates as they are now, and the units of the scheduled runs, which are asked
 /// for once, and only where they matter.
-pub(super) struct Ports<'s> {
+pub(in crate::cli) struct Ports<'s> {
     needed: Vec<Needed>,
     shell: &'s Shell,
     units: OnceCell<Option<Units>>,
 }
 
 impl<'s> Ports<'s> {
-    pub(super) fn of(shell: &'s Shell, uses: &[Use<'_>]) -> Self {
-        Self { needed: used(shell, uses).0, shell, units: OnceCell::new() }
+    /// Those that these need.
+    pub(in crate::cli) fn of(shell: &'s Shell, tasks: &[&Task]) -> Self {
+        let uses = Use::of_tasks(tasks.iter().copied());
+        Self { needed: used(shell, &uses).0, shell, units: OnceCell::new() }
     }
 
     fn units(&self) -> Option<Units> {
@@ -110,7 +113,7 @@ impl<'s> Ports<'s> {
 
     /// Those that would stop a run by any user; and, as a warning, those that this user may not listen
     /// on, unless a unit runs certctl with the right to. Each with the certificates that need it.
-    pub(super) fn blocking(&self) -> Vec<(Finding, Vec<NamespacedName>)> {
+    pub(in crate::cli) fn blocking(&self) -> Vec<(Finding, Vec<NamespacedName>)> {
         let has_refused = self.needed.iter().any(|found| matches!(found.port, Port::Refused(_)));
         let units = if has_refused { self.units() } else { None };
         let left = self.needed.iter().filter(|found| of_service(found, units).is_none());

@@ -39,6 +39,7 @@ use crate::workspace::Depth;
 use crate::workspace::check::Known;
 use crate::workspace::view::CertificateView;
 pub(super) use finding::Finding;
+pub(super) use http01::Ports;
 use schedule::Certificates;
 pub(super) use schedule::scheduler;
 pub(super) use usage::Use;
@@ -159,36 +160,24 @@ fn typed(shell: &Shell, found: Vec<Finding>) -> Vec<Finding> {
     found.into_iter().map(|one| one.typed(&flags)).collect()
 }
 
-/// What would stop the issuance of these, or that by this user, apart from what the manifests lack;
-/// each with those that it stops.
-pub(super) fn before(shell: &Shell, tasks: &[&Task]) -> Vec<(Finding, Vec<NamespacedName>)> {
-    http01::Ports::of(shell, &Use::of_tasks(tasks.iter().copied())).blocking()
-}
-
 /// What keeps a run from the port of HTTP-01 that this certificate, which is new, needs.
 pub(super) fn usual_port(shell: &Shell, certificate: &str) -> Option<Finding> {
     http01::usual_port(shell, NamespacedName::new("default", certificate))
 }
 
-/// What starts the runs, or else what keeps them from the ports of these.
-pub(super) fn schedule_of(shell: &Shell, tasks: &[&Task]) -> Finding {
+/// What starts the runs, or else what keeps them from these ports.
+pub(super) fn schedule_of(shell: &Shell, ports: &Ports<'_>) -> Finding {
     let found = scheduler(shell);
     if found.is_wrong() {
         return found;
     }
-    let ports = http01::Ports::of(shell, &Use::of_tasks(tasks.iter().copied()));
     ports.masked().filter(Finding::is_wrong).unwrap_or(found)
 }
 
-/// The ports that keep any run, and what keeps the scheduled runs, from these.
-pub(super) fn of_ports_and_schedule(
-    shell: &Shell,
-    tasks: &[&Task],
-) -> (Vec<Finding>, Vec<Finding>) {
-    let ports = http01::Ports::of(shell, &Use::of_tasks(tasks.iter().copied()));
-    let blocking = ports.blocking().into_iter().map(|(found, _)| found);
-    let of_schedule = [Some(scheduler(shell)), ports.masked()].into_iter().flatten();
-    (blocking.filter(Finding::is_wrong).collect(), of_schedule.filter(Finding::is_wrong).collect())
+/// What keeps the scheduled runs from these ports.
+pub(super) fn of_schedule(shell: &Shell, ports: &Ports<'_>) -> Vec<Finding> {
+    let all = [Some(scheduler(shell)), ports.masked()].into_iter().flatten();
+    all.filter(Finding::is_wrong).collect()
 }
 
 /// What fails at each run of the service where another program has port 80 and none of these

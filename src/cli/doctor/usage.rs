@@ -35,9 +35,7 @@ impl<'a> Use<'a> {
 
     /// Whether a challenge of it is answered by the HTTP-01 listener at its usual address.
     pub(in crate::cli) fn needs_usual_port(&self) -> bool {
-        let settings = &self.settings;
-        let is_usual = settings.http01_webroot.is_none() && settings.http01_listen.is_empty();
-        is_usual && !self.over_http().is_empty()
+        self.settings.uses_usual_port() && !self.over_http().is_empty()
     }
 
     /// The names that are proven by HTTP-01.

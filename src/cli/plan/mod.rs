@@ -12,7 +12,7 @@ use std::ffi::OsString;
 
 use clap::Args;
 
-use super::doctor::{self, Finding};
+use super::doctor::{self, Finding, Ports};
 use super::document::{self, Items};
 use super::error::{CliError, command_for_entry};
 use super::exit::{self, ExitCode};
@@ -96,7 +96,7 @@ pub(crate) fn plan(args: &PlanArgs, shell: &mut Shell) -> Result<ExitCode, CliEr
         };
         let (loaded, secrets) = (&targets.loaded, &targets.secrets);
         let active = tasks(active);
-        let host = doctor::before(shell, &active).into_iter().map(|(found, _)| found);
+        let host = Ports::of(shell, &active).blocking().into_iter().map(|(found, _)| found);
         let host: Vec<Finding> = host.collect();
         let unmet = workspace.unmet(loaded, secrets, &active).await?;
         // What only a later run needs is no error of this one.

@@ -10,7 +10,7 @@ use super::scene::Scene;
 use super::{Exposition, Extent, LastRun, Listing, Noun, ObjectListing, issuers};
 use crate::cli::blocked::{self, Blocked};
 use crate::cli::count::count;
-use crate::cli::doctor;
+use crate::cli::doctor::{self, Ports};
 use crate::cli::environment::Source;
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
@@ -177,10 +177,11 @@ async fn of_certificates(
     let tasks: Vec<&Task> = targets.tasks.iter().filter(is_named).collect();
     let (is_summary, is_table) = (listing.is_summary(), listing.is_table());
     if listing.shows_host() {
-        let blocked = Blocked::all(shell, workspace, targets, &tasks).await?;
+        let ports = Ports::of(shell, &tasks);
+        let blocked = Blocked::all(&ports, workspace, targets, &tasks).await?;
         // The scheduled runs do not read a file that was named here.
         let is_named = !shell.global.filename.is_empty();
-        let scheduler = (!is_named).then(|| doctor::schedule_of(shell, &tasks));
+        let scheduler = (!is_named).then(|| doctor::schedule_of(shell, &ports));
         listing.host = Host { blocked, scheduler };
     }
     let mut text = String::new();
