@@ -16,7 +16,7 @@ pub struct Attempt {
     pub looked: Option<Timestamp>,
     /// When it may be presented or checked again.
     pub not_before: Option<Timestamp>,
-    /// How many presents failed in a row for a permanent reason.
+    /// How many presents, or self-checks, failed in a row for a reason that no wait ends.
     pub denials: u32,
     /// How many "accept" requests got no response.
     pub accept_tries: u32,
@@ -76,7 +76,8 @@ pub struct Acceptance {
 }
 
 /// How often one run presents a challenge that is refused permanently: two intervals of the
-/// self-check lie between two attempts. Refused credentials end the run at once.
+/// self-check lie between two attempts. Refused credentials end the run at once. As often is a
+/// response checked that this host's own web server does not serve.
 pub(super) const DENIALS: u32 = 3;
 
 impl Attempt {
@@ -89,7 +90,7 @@ impl Attempt {
         matches!(self.slot, Slot::Held { .. })
     }
 
-    /// Whether this run has given up presenting.
+    /// Whether this run has given up.
     pub fn gives_up(&self) -> bool {
         self.denials >= DENIALS
     }

@@ -136,8 +136,9 @@ pub enum Ending {
         order: String,
         since: Timestamp,
         why: PendingOn,
-        /// Whether it has waited so long, or the live certificate is so near expiry, or the DNS
-        /// provider denied permission permanently, that this counts as a validation failure.
+        /// Whether it has waited so long, or the live certificate is so near expiry, that this counts
+        /// as a validation failure; also where no wait ends it: a DNS provider denied permission, or
+        /// this host's own web server does not serve the webroot.
         overdue: bool,
     },
     /// It failed.

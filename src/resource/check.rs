@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use dns01::{Aliases, AnswerReport, Dns01Report, NameServerReport, ServerAnswer};
-pub use http01::{AddressAnswer, AddressReport, Http01Report};
+pub use http01::{AddressAnswer, AddressReport, Http01Report, UnservedWebroot};
 pub use verdict::Verdict;
 
 /// The report of one pass.
@@ -43,6 +43,14 @@ impl CheckReport {
                 Self::Http01(_) => true,
                 Self::Dns01(report) => report.obstacle().is_some() || report.is_without_zone(),
             }
+    }
+
+    /// Whether it failed by what no wait ends: this host's own web server does not serve the webroot.
+    pub fn is_unserved(&self) -> bool {
+        match self {
+            Self::Http01(report) => report.unserved.is_some(),
+            Self::Dns01(_) => false,
+        }
     }
 
     /// The same for people, who see what was asked beside it.

@@ -192,6 +192,7 @@ fn checked(given: &Value) -> Option<Outcome> {
         url: String::new(),
         addresses: Vec::new(),
         dns: None,
+        unserved: None,
         verdict,
     }))))
 }

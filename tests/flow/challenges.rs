@@ -41,6 +41,29 @@ fn a_web_server_answers_from_its_folder_and_keeps_nothing() {
     assert_eq!(left, Vec::<std::path::PathBuf>::new());
 }
 
+/// A look at the folder ends what no wait ends. The order is for the next run.
+#[test]
+fn a_webroot_that_the_web_server_of_this_host_does_not_serve_is_not_waited_for() {
+    let world = World::start();
+    let (webroot, other) = (world.path("webroot"), world.path("other"));
+    for folder in [&webroot, &other] {
+        std::fs::create_dir(folder).unwrap();
+    }
+    let server = WebServer::start(&world.port, &other);
+    let certificate = CertificateYaml::new("web")
+        .annotation("certctl.io/http01-webroot", webroot.to_str().unwrap());
+    world.prepare(&[certificate]);
+    let run = world.run(&["issue", "--timeout", "30s"]).ends_in(4);
+    let run = run.says(&format!("does not serve the files in {}", webroot.display()));
+    assert!(run.stderr.contains("certctl check http web.example.test"), "{}", run.stderr);
+    assert_eq!(world.sent(RequestKind::Challenge), 0);
+    assert_eq!(world.state().record("web").status.failed_issuance_attempts, None);
+    drop(server);
+    let _server = WebServer::start(&world.port, &webroot);
+    world.issue().ends_in(0);
+    assert_eq!(world.ca.created(RequestKind::NewOrder), 1);
+}
+
 #[test]
 fn more_names_than_slots_are_proven_by_a_web_server_too() {
     let world = World::start();

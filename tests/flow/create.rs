@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -10,7 +11,7 @@ use certctl::pki;
 use certctl::rehearsal::{Fault, ProblemType, RequestKind, Rule};
 use serde_json::{Value, json};
 
-use crate::support::{CertificateYaml, Entry, Port, World, finish, until};
+use crate::support::{CertificateYaml, Entry, Port, WebServer, World, finish, until};
 
 const NAMES: [&str; 2] = ["one.example.test", "two.example.test"];
 
@@ -268,6 +269,33 @@ fn a_port_that_is_taken_matters_where_the_issuer_leaves_it_to_certctl() {
     let issuer = world.issuer().to_string().replacen("metadata:\n", webroot, 1);
     world.write("config/issuer.yaml", &issuer);
     assert_eq!(made(), "");
+}
+
+/// The webroot is tried at once, where a web server of this host is to serve it.
+#[test]
+fn a_webroot_is_tried_as_it_is_named() {
+    let world = World::prepared(&[]);
+    let (served, other) = (world.path("served"), world.path("other"));
+    for folder in [&served, &other] {
+        fs::create_dir(folder).unwrap();
+    }
+    let config = world.path("config").display().to_string();
+    let made = |name: &str, webroot: &Path| {
+        let webroot = webroot.to_str().unwrap();
+        let words = ["create", "certificate", name, "--webroot", webroot, "--into", &config];
+        world.run(&words).ends_in(0).stderr
+    };
+    let step = "certctl check http ";
+    let absent = made("nothing.example.test", &served);
+    assert!(absent.contains("nothing listens on port") && absent.contains(step), "{absent}");
+    let _server = WebServer::start(&world.port, &served);
+    let right = made("right.example.test", &served);
+    let said = "right.example.test: this host receives the correct response\n";
+    assert!(right.contains(said) && !right.contains(step), "{right}");
+    let wrong = made("wrong.example.test", &other);
+    assert!(wrong.contains("does not serve this file") && wrong.contains(step), "{wrong}");
+    let fix = format!("write that into {config}/certificate-wrong.example.test.yaml");
+    assert!(wrong.replace("\n  ", " ").contains(&fix), "{wrong}");
 }
 
 #[test]

@@ -19,13 +19,12 @@ use super::known::{Known, manifests_in, owner_of_output};
 use super::print::{Placed, check, meant_instead, missing, shown, write};
 use super::question::{BACK, NONE, answered, optional, optional_or, say};
 use super::servers::Server;
-use super::{certificate, issuer};
-use crate::cli::check::{WAYS_OF_WEBROOT, of_webroot};
+use super::{certificate, issuer, webroot};
 use crate::cli::doctor;
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::hint::short;
-use crate::cli::message::{Level, Message};
+use crate::cli::message::Level;
 use crate::cli::output::escape;
 use crate::cli::run::on_one_thread;
 use crate::cli::shell::Shell;
@@ -33,7 +32,7 @@ use crate::engine::{examples, install_example, programs_in, similar_hook};
 use crate::manifest::Loaded;
 use crate::resource::{DnsName, NamespacedName, Settings, lets_encrypt};
 use crate::solver::http01::check_webroot;
-use crate::workspace::check::{Port, PortError, WebServer};
+use crate::workspace::check::{Port, PortError};
 
 /// Asks, shows the manifests, and writes them after a yes.
 pub(super) fn ask(into: Option<&Path>, shell: &mut Shell) -> Result<ExitCode, CliError> {
@@ -121,7 +120,6 @@ fn finish(
         shell.output.talk(Level::Info, &format!("written to {path}"));
     }
     let name = args.names.first().map_or("", String::as_str);
-    let check_http = certificate::check_http(args, first_placed, shell);
     let runs = first_placed.runs(shell);
     steps.extend(certificate::mask_socket(args, shell));
     if let (By::New(args), Some((placed, _))) = (by, files.first())
@@ -145,11 +143,9 @@ fn finish(
         Ok(obstacles) => (obstacles, Ok(ExitCode::Done)),
         Err(error) => (Vec::new(), Err(error)),
     };
-    // Another folder than the server's looks as well from here. The check has the rights of a run.
-    if check_http.is_some()
-        && !files.last().is_some_and(|file| serves(name, file, &issuer.settings, shell))
-    {
-        steps.extend(check_http);
+    // The check has the rights of a run.
+    if let Some((placed, manifest)) = files.last() {
+        steps.extend(webroot::unserved(args, placed, manifest, &issuer.settings, shell));
     }
     let steps = [certificate::repairs(obstacles, shell), steps, runs, servers].concat();
     shell.output.talk(Level::Info, &format!("next:\n  {}", steps.join("\n  ")));
@@ -166,34 +162,6 @@ fn previewed(text: &str) -> String {
         None => line.to_owned(),
     };
     text.split_inclusive('\n').map(line).collect()
-}
-
-/// Whether a web server serves the webroot of this file at the name. What was found is printed.
-fn serves(
-    name: &str,
-    (placed, manifest): &(Placed, String),
-    of_issuer: &Settings,
-    shell: &mut Shell,
-) -> bool {
-    let Ok(loaded) = check(manifest) else { return false };
-    let settings = loaded.certificates.first().map(|one| one.settings.or(of_issuer));
-    let name = name.parse::<DnsName>().ok().filter(|name| !name.is_wildcard());
-    let Some((settings, name)) = settings.zip(name) else { return false };
-    match of_webroot(shell, &settings, &name) {
-        Some(Ok(fact)) => {
-            say(shell, &fact);
-            true
-        }
-        Some(Err(fact)) => {
-            let path = placed.path().unwrap_or_default();
-            let path = escape(&path.to_string_lossy()).into_owned();
-            let advice = format!("if it serves another folder, write that into {path}");
-            shell.output.print(&Message::advice(&fact, &advice));
-            false
-        }
-        // The page of the next step says why.
-        None => false,
-    }
 }
 
 /// Whether certctl is to listen for the challenges of these names, where no webroot is given.
@@ -286,15 +254,18 @@ fn proof(
         }
         let question = "Folder from which a web server on port 80 serves the challenges";
         let default = match usual_port(shell) {
-            Err(why) if Path::new(USUAL_WEBROOT).is_dir() => {
-                say(shell, &format!("note: {why}"));
-                USUAL_WEBROOT
+            Err(why) => {
+                let found = webroot::likely(names);
+                if found.is_some() {
+                    say(shell, &format!("note: {why}"));
+                }
+                found.unwrap_or_else(|| NONE.to_owned())
             }
-            Ok(_) | Err(_) => NONE,
+            Ok(_) => NONE.to_owned(),
         };
-        let webroot = optional_or(default, shell, question, ABOUT_WEBROOT, folder)?;
+        let webroot = optional_or(&default, shell, question, ABOUT_WEBROOT, folder)?;
         if webroot.is_some() {
-            hint_of_webroot(&known.chosen(Some(by.name()))?.settings, shell);
+            webroot::note_of_server(&known.chosen(Some(by.name()))?.settings, shell);
         }
         return Ok((by, webroot));
     };
@@ -332,7 +303,7 @@ fn proof(
         if answer != "webroot" {
             break (answer, None);
         }
-        if let Some(webroot) = webroot(shell)? {
+        if let Some(webroot) = webroot(shell, names)? {
             break (answer, Some(webroot));
         }
     };
@@ -346,14 +317,21 @@ fn usual_port(shell: &Shell) -> Result<Vec<SocketAddr>, PortError> {
 }
 
 /// The webroot; `None` of a person who goes back to the question before.
-fn webroot(shell: &mut Shell) -> Result<Option<PathBuf>, CliError> {
+fn webroot(shell: &mut Shell, names: &[String]) -> Result<Option<PathBuf>, CliError> {
     // Root may write to it, or gives the owner of the state the right to.
     let is_root = shell.environment.is_root();
-    let (question, default) =
-        question_of_webroot(is_root || check_webroot(Path::new(USUAL_WEBROOT)).is_ok());
-    let webroot = answered(shell, question, ABOUT_WEBROOT, default, folder_or_back)?;
+    let default = webroot::likely(names);
+    let default = default.filter(|folder| is_root || check_webroot(Path::new(folder)).is_ok());
+    let question = match &default {
+        Some(_) => "The folder that your web server serves over HTTP (back: choose another way)",
+        None => {
+            "The folder that your web server serves over HTTP, to which you need the right to write \
+             (back: choose another way)"
+        }
+    };
+    let webroot = answered(shell, question, ABOUT_WEBROOT, default.as_deref(), folder_or_back)?;
     if webroot.is_some() {
-        hint_of_webroot(&Settings::default(), shell);
+        webroot::note_of_server(&Settings::default(), shell);
     }
     Ok(webroot)
 }
@@ -364,30 +342,6 @@ fn folder_or_back(text: &str) -> Result<Option<PathBuf>, String> {
         return Ok(None);
     }
     folder(text).map(Some).map_err(|why| format!("{why}, or {BACK} to choose another way"))
-}
-
-/// The question for the webroot, and its default.
-fn question_of_webroot(may_write_to_usual: bool) -> (&'static str, Option<&'static str>) {
-    if may_write_to_usual {
-        (
-            "The folder that your web server serves over HTTP (back: choose another way)",
-            Some(USUAL_WEBROOT),
-        )
-    } else {
-        (
-            "The folder that your web server serves over HTTP, to which you need the right to \
-             write (back: choose another way)",
-            None,
-        )
-    }
-}
-
-/// Tells whether a web server is there to serve a webroot, by an Issuer with these defaults.
-fn hint_of_webroot(of_issuer: &Settings, shell: &mut Shell) {
-    let port = of_issuer.http01_check_port.unwrap_or(shell.global.http01_check_port);
-    if WebServer::at(port) == WebServer::Absent {
-        say(shell, &format!("note: nothing listens on port {port} now: {WAYS_OF_WEBROOT}"));
-    }
 }
 
 fn output_dir(shell: &mut Shell, manifests: &Loaded) -> Result<Option<PathBuf>, CliError> {
@@ -539,8 +493,6 @@ const ABOUT_RELOAD: &str = "After each renewal certctl runs this program of the 
                             makes the server read the new files; certctl help hooks has examples.";
 const ABOUT_STAGING: &str = "Browsers do not trust the certificates of the staging CA. When it works, \
                              change server";
-/// The document root of most web servers' packages.
-const USUAL_WEBROOT: &str = "/var/www/html";
 /// How many characters of the roots are shown.
 const PREVIEWED: usize = 24;
 /// How many names are looked up for a hint.
@@ -603,9 +555,6 @@ mod tests {
         let mistyped = format!("{path}x");
         let meant = format!("no such folder, did you mean {path}?");
         assert_eq!(folder(&mistyped), Err(meant));
-        assert_eq!(question_of_webroot(true).1, Some("/var/www/html"));
-        let (question, default) = question_of_webroot(false);
-        assert!(question.contains("the right to write (back: ") && default.is_none(), "{question}");
         assert_eq!(folder_or_back(path), Ok(Some(PathBuf::from(path))));
         assert_eq!(folder_or_back("back"), Ok(None));
         let refused = folder_or_back("").unwrap_err();

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::issuer;
 use super::known::{IssuerName, Known, manifests_in, owner_of_output};
 use super::print::{Placed, check, put, say_written, scalar};
 use super::servers::{self, Server};
+use super::{issuer, webroot};
 use crate::cli::doctor::{self, Finding};
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
@@ -92,10 +92,8 @@ pub(super) fn certificate(
     let state = placed.state(shell)?;
     let text = text(args, &issuer, &placed, &state);
     let (loaded, written) = put(&placed, &text, shell)?;
-    let check_http = check_http(args, &placed, shell).into_iter().collect();
     let mask = mask_socket(args, shell);
     let servers = placed.of_servers(&loaded, &state);
-    let steps = [placed.missing(&loaded), mask, check_http, placed.runs(shell), servers].concat();
     let first = warn(args, &known, &issuer, &placed, shell);
     if placed.into.is_some()
         && let Some(warning) = of_same_names(&manifests, &loaded)
@@ -109,7 +107,16 @@ pub(super) fn certificate(
     };
     match written {
         Some(path) => {
-            let steps = [first, repairs(found, shell), steps].concat();
+            // With something in the way, that comes first.
+            let check_http = if found.is_empty() {
+                webroot::unserved(args, &placed, &text, &issuer.settings, shell)
+            } else {
+                webroot::look(args, &placed, shell)
+            };
+            let check_http = check_http.into_iter().collect();
+            let (found, missing) = (repairs(found, shell), placed.missing(&loaded));
+            let runs = placed.runs(shell);
+            let steps = [first, found, missing, mask, check_http, runs, servers].concat();
             say_written(&path, &steps, shell);
         }
         None => {
@@ -182,17 +189,6 @@ pub(super) fn of_same_names(manifests: &Loaded, new: &Loaded) -> Option<String> 
     let path = other.origin.path.to_string_lossy();
     let (name, path) = (short(&other.metadata.key()), escape(&path));
     Some(format!("Certificate {name} in {path} has the same names; both are issued and renewed"))
-}
-
-/// The command that shows whether the web server serves the webroot.
-pub(super) fn check_http(
-    args: &CreateCertificateArgs,
-    placed: &Placed,
-    shell: &Shell,
-) -> Option<String> {
-    let name = args.webroot.as_ref().and(args.names.first());
-    let name = name.filter(|name| !name.starts_with("*."))?;
-    Some(placed.next(&format!(" check http {name}"), shell))
 }
 
 /// The command that keeps a unit from failing at each run, where a web server has its port and no

@@ -17,6 +17,7 @@ mod server;
 mod servers;
 #[cfg(test)]
 mod tests;
+mod webroot;
 
 use std::path::PathBuf;
 

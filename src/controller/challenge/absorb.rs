@@ -64,6 +64,7 @@ fn run_after(
         if !report.has_passed() {
             attempt.not_before = now.checked_add(interval).ok();
         }
+        attempt.denials = if report.is_unserved() { attempt.denials.saturating_add(1) } else { 0 };
     } else if let Outcome::Accepted(seen) = outcome {
         attempt.is_unsure = false;
         attempt.is_cut_off = false;
@@ -113,7 +114,12 @@ pub(in crate::controller) fn forget_failed_validation(attempt: &mut Attempt, see
 /// A self-check that was made: the CA is asked to validate next, or the check is repeated.
 fn absorb_check(challenge: &mut Challenge, report: Box<CheckReport>) {
     if let Some(reason) = report.reason() {
-        let reason = challenge.waiting_for_propagation(reason);
+        // What no wait ends is not waited for.
+        let reason = if report.is_unserved() {
+            reason.to_owned()
+        } else {
+            challenge.waiting_for_propagation(reason)
+        };
         let source = match challenge.problem() {
             None => ReasonSource::SelfCheck,
             Some(_) => ReasonSource::Other,

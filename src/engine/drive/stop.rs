@@ -90,11 +90,13 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             })
     }
 
-    /// The DNS provider denied permission, and waiting does not fix that.
+    /// No wait ends it: the DNS provider denied permission, or this host's own web server does not
+    /// serve the webroot.
     pub(super) fn is_refused_for_good(&self) -> bool {
         let snapshot = &self.session.snapshot;
         let gives_up = |c: &Challenge| {
-            c.phase() == Some(Phase::Presenting) && snapshot.run.attempt(&c.spec.url).gives_up()
+            matches!(c.phase(), Some(Phase::Presenting | Phase::SelfChecking))
+                && snapshot.run.attempt(&c.spec.url).gives_up()
         };
         snapshot.current_order().is_some_and(|order| order.challenges.iter().any(gives_up))
     }

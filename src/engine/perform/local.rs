@@ -1,6 +1,6 @@
 //! Effects on this machine: keys, CSRs, challenges, publishing.
 
-use std::net::{SocketAddr, TcpListener};
+use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
 use std::path::Path;
 use std::time::Duration;
 
@@ -211,7 +211,14 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         // start early. Slow ones delay no others for long.
         let _turn = tokio::time::timeout(CHECK_TURN, self.checks.acquire()).await;
         let (identifier, key) = (&challenge.identifier, &challenge.key);
-        let report = check_http01(&self.resolver, identifier, &token, key, options).await;
+        let mut report = check_http01(&self.resolver, identifier, &token, key, options).await;
+        if let Some(webroot) = &task.settings().http01_webroot {
+            let own = report.wrong_servers().find(|server| is_of_this_host(server.ip()));
+            report = match own {
+                Some(server) => report.not_served(webroot, server),
+                None => report,
+            };
+        }
         Ok(Outcome::Checked(Box::new(CheckReport::Http01(report))))
     }
 
@@ -236,6 +243,11 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         self.tokens.sync().map_err(error::local)?;
         Ok(Outcome::CleanedUp)
     }
+}
+
+/// Whether one of this host's interfaces has the address: a socket can be bound to it.
+fn is_of_this_host(address: IpAddr) -> bool {
+    UdpSocket::bind((address, 0)).is_ok()
 }
 
 fn cannot_listen(error: &ListenError) -> EffectError {

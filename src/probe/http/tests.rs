@@ -77,6 +77,7 @@ async fn every_address_must_answer_rightly_trailing_white_space_aside() {
         url: format!("http://{NAME}:{port}{PATH}"),
         addresses: vec![correct("127.0.0.1"), correct("::1")],
         dns: None,
+        unserved: None,
         verdict: Verdict::Passed,
     };
     assert_eq!(report, expected);
@@ -268,8 +269,14 @@ async fn a_name_without_addresses_fails_with_the_answer_of_the_server() {
     let dns = format!("gone.example.com does not exist (NXDOMAIN from {})", server.address);
     let reason = format!("failed to perform self check GET request '{url}': {dns}");
     let verdict = Verdict::Failed { reason };
-    let expected =
-        Http01Report { identifier: name, url, addresses: vec![], dns: Some(dns), verdict };
+    let expected = Http01Report {
+        identifier: name,
+        url,
+        addresses: vec![],
+        dns: Some(dns),
+        unserved: None,
+        verdict,
+    };
     assert_eq!(report, expected);
 }
 

@@ -1,6 +1,6 @@
 //! The report of an HTTP-01 self-check, address by address, and its verdict.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::net::{IpAddr, SocketAddr};
 
 use schemars::JsonSchema;
@@ -22,8 +22,21 @@ pub struct Http01Report {
     /// The errors of the lookup, wholly or for one of the two families.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dns: Option<String>,
+    /// The webroot that this host's own web server does not serve.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unserved: Option<UnservedWebroot>,
     /// The result of the check.
     pub verdict: Verdict,
+}
+
+/// A webroot with the response in it, which a web server of this host does not serve.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct UnservedWebroot {
+    /// The folder.
+    pub path: String,
+    /// The address at which the server responded with something else.
+    pub server: SocketAddr,
 }
 
 /// The response of one address.
@@ -121,7 +134,31 @@ impl Http01Report {
         dns: Option<String>,
     ) -> Self {
         let verdict = verdict(&url, key_authorization, &addresses, dns.as_deref());
-        Self { identifier, url, addresses, dns, verdict }
+        Self { identifier, url, addresses, dns, unserved: None, verdict }
+    }
+
+    /// The servers that responded with something else than the key authorization, and did not fail
+    /// themselves (status 5xx).
+    pub(crate) fn wrong_servers(&self) -> impl Iterator<Item = SocketAddr> {
+        self.addresses.iter().filter_map(|report| match &report.outcome {
+            AddressAnswer::Wrong { status, remote, .. } if *status < 500 => Some(*remote),
+            AddressAnswer::Wrong { .. }
+            | AddressAnswer::Correct
+            | AddressAnswer::Broken { .. }
+            | AddressAnswer::Unreachable { .. } => None,
+        })
+    }
+
+    /// Of a failed check: the response is in this webroot, and `server`, of this host, has another one.
+    pub(crate) fn not_served(mut self, path: &str, server: SocketAddr) -> Self {
+        if let Verdict::Failed { reason } = &mut self.verdict {
+            let _ = write!(
+                reason,
+                ": the web server of this host ({server}) does not serve the files in {path} there"
+            );
+        }
+        self.unserved = Some(UnservedWebroot { path: path.to_owned(), server });
+        self
     }
 }
 
