@@ -12,7 +12,7 @@ use super::typed_flags::TypedFlags;
 use crate::engine::Task;
 use crate::engine::ports::StoreError;
 use crate::resource::{Fix, NamespacedName};
-use crate::workspace::{Targets, Workspace};
+use crate::workspace::{Lack, Targets, Workspace};
 
 /// One obstacle, and whose it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +22,8 @@ pub(crate) struct Blocked {
     /// What to do about it.
     pub(super) fix: Option<Hint>,
     pub(super) certificates: BTreeSet<NamespacedName>,
+    /// Whether it stops a deployment, not only an issuance.
+    pub(super) is_of_deployment: bool,
 }
 
 impl Blocked {
@@ -32,9 +34,20 @@ impl Blocked {
         targets: &Targets,
         tasks: &[&Task],
     ) -> Result<Vec<Self>, StoreError> {
+        let lacks = workspace.lacks(&targets.loaded, &targets.secrets, tasks).await?;
+        Ok(Self::of(lacks, ports.blocking(), targets, tasks))
+    }
+
+    /// The same of what is known already: what these lack, and of the ports that they need.
+    pub(super) fn of(
+        lacks: Vec<Lack>,
+        ports: Vec<(Finding, Vec<NamespacedName>)>,
+        targets: &Targets,
+        tasks: &[&Task],
+    ) -> Vec<Self> {
         let mut all = Obstacles::default();
         let known: BTreeSet<_> = tasks.iter().map(|task| task.certificate.metadata.key()).collect();
-        for lack in workspace.lacks(&targets.loaded, &targets.secrets, tasks).await? {
+        for lack in lacks {
             let of_one = lack.certificate.as_ref();
             let of_one = of_one.map(|one| known.get(one).cloned().into_iter().collect());
             let certificates = of_one.unwrap_or_else(|| {
@@ -42,15 +55,16 @@ impl Blocked {
                 of.map(|task| task.certificate.metadata.key()).collect()
             });
             let (fact, fix) = (lack.unmet.obstacle.fact.clone(), lack.unmet.obstacle.fix.clone());
+            let of_deployment = lack.unmet.need.is_of_deployment();
             let found = lack.diagnostic(&targets.loaded);
             let fact = format!("{fact} ({}:{})", found.path.display(), found.line);
-            all.note(fact, fix, certificates);
+            all.note(fact, fix, certificates, of_deployment);
         }
-        for (found, certificates) in ports.blocking() {
+        for (found, certificates) in ports {
             let (fact, fix) = found.into_parts();
-            all.note(fact, fix, certificates.into_iter().collect());
+            all.note(fact, fix, certificates.into_iter().collect(), false);
         }
-        Ok(all.found)
+        all.found
     }
 
     /// Whether it is one of this certificate's.
@@ -68,11 +82,20 @@ struct Obstacles {
 }
 
 impl Obstacles {
-    fn note(&mut self, fact: String, fix: Option<Fix>, of: BTreeSet<NamespacedName>) {
+    fn note(
+        &mut self,
+        fact: String,
+        fix: Option<Fix>,
+        certificates: BTreeSet<NamespacedName>,
+        is_of_deployment: bool,
+    ) {
         let place = *self.places.entry(fact.clone()).or_insert(self.found.len());
         match self.found.get_mut(place) {
-            Some(known) => known.certificates.extend(of),
-            None => self.found.push(Blocked { fact, fix: fix.map(Hint::from), certificates: of }),
+            Some(known) => known.certificates.extend(certificates),
+            None => {
+                let fix = fix.map(Hint::from);
+                self.found.push(Blocked { fact, fix, certificates, is_of_deployment });
+            }
         }
     }
 }

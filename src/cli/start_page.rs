@@ -29,7 +29,7 @@ use super::wrap::{behind, wrap};
 use crate::engine::Task;
 use crate::engine::ports::StoreError;
 use crate::manifest::is_gone;
-use crate::resource::lets_encrypt;
+use crate::resource::{NamespacedName, lets_encrypt};
 use crate::trust::{can_be_listed, command_for_reading, quoted};
 use crate::workspace::view::CertificateView;
 use crate::workspace::{Depth, Request, Settings, Workspace};
@@ -164,6 +164,8 @@ struct Found {
     /// Under way, and waiting for validation or a limit.
     waiting: usize,
     failing: usize,
+    /// Something on this host is in the way of the next step.
+    blocked: usize,
     /// Nothing renews them, and nothing fails.
     orphaned: usize,
     /// How many are not as they should be.
@@ -179,7 +181,7 @@ struct Found {
     /// The first Issuer of the manifests.
     issuer: Option<String>,
     /// What on this host is in the way.
-    blocked: Vec<Blocked>,
+    obstacles: Vec<Blocked>,
 }
 
 /// What happens next to a certificate.
@@ -270,13 +272,13 @@ impl Found {
         let issuer = targets.loaded.issuers.first().map(|issuer| issuer.metadata.name.clone());
         let tasks: Vec<&Task> = targets.tasks.iter().collect();
         let ports = Ports::of(shell, &tasks);
-        let blocked = match Blocked::all(&ports, &workspace, &targets, &tasks).await {
+        let obstacles = match Blocked::all(&ports, &workspace, &targets, &tasks).await {
             Err(error) if is_denied(&error) => return Ok(None),
             found => found?,
         };
         let schedule = Some(doctor::schedule_of(shell, &ports));
         let last = workspace.last_write();
-        let mut found = Self { schedule, last, issuer, blocked, ..Self::default() };
+        let mut found = Self { schedule, last, issuer, obstacles, ..Self::default() };
         let show = |view: CertificateView| {
             found.add(&view, scene);
             Ok::<_, StoreError>(())
@@ -295,7 +297,9 @@ impl Found {
         let verdict = Verdict::of(view, scene.now);
         let upcoming = Upcoming::of(view, verdict, scene.now);
         let is_due = matches!(upcoming, Upcoming::NextRun(_));
+        let is_blocked = self.is_blocked(&view.key, verdict);
         let counted = match verdict {
+            _ if is_blocked => &mut self.blocked,
             Verdict::Ready if is_due => &mut self.due,
             Verdict::Ready | Verdict::Renewing => &mut self.ready,
             Verdict::Pending | Verdict::Issuing => &mut self.due,
@@ -318,10 +322,7 @@ impl Found {
         {
             self.next = Some(next);
         }
-        // What is in the way now is newer than what failed, and says more.
-        let is_listed = MAY_BE_BLOCKED.contains(&verdict)
-            && self.blocked.iter().any(|blocked| blocked.is_of(&view.key));
-        if let Some(rank) = Wrong::Verdict(verdict).rank().filter(|_| !is_listed) {
+        if let Some(rank) = Wrong::Verdict(verdict).rank().filter(|_| !is_blocked) {
             self.note(Fault {
                 rank,
                 name: if view.has_name() { short(&view.key) } else { String::new() },
@@ -332,9 +333,17 @@ impl Found {
         }
     }
 
+    /// Whether what is in the way says more of this certificate than its verdict: it is newer than what
+    /// failed, if it stops the same.
+    fn is_blocked(&self, certificate: &NamespacedName, verdict: Verdict) -> bool {
+        let mut obstacles = self.obstacles.iter().filter(|one| one.is_of(certificate));
+        MAY_BE_BLOCKED.contains(&verdict)
+            && obstacles.any(|one| verdict != Verdict::PendingDeploy || one.is_of_deployment)
+    }
+
     /// Adds what is in the way on this host.
     fn add_blocked(&mut self, scene: &Scene) {
-        for Blocked { fact, fix, certificates } in std::mem::take(&mut self.blocked) {
+        for Blocked { fact, fix, certificates, .. } in std::mem::take(&mut self.obstacles) {
             let Some(rank) = Wrong::Blocked.rank() else { continue };
             let of: Vec<String> = certificates.iter().map(short).collect();
             let (name, sentence) = (names(&of), escape(&fact).into_owned());
@@ -357,8 +366,8 @@ impl Found {
 
     fn page(&self, place: &Place, scene: &Scene) -> String {
         let width = scene.columns();
-        let Self { ready, due, waiting, failing, orphaned, .. } = *self;
-        let total = ready + due + waiting + failing + orphaned;
+        let Self { ready, due, waiting, failing, blocked, orphaned, .. } = *self;
+        let total = ready + due + waiting + failing + blocked + orphaned;
         if total == 0 {
             return self.nothing(place, scene);
         }
@@ -367,6 +376,7 @@ impl Found {
             (due, "due"),
             (waiting, "waiting"),
             (failing, "failing"),
+            (blocked, "blocked"),
             (orphaned, "without a manifest"),
         ];
         let groups = groups.into_iter().filter(|(number, _)| *number > 0);
@@ -552,8 +562,14 @@ const WORST_FIRST: &[Wrong] = &[
     Wrong::Verdict(Verdict::NoManifest),
 ];
 /// The verdicts of which an obstacle on this host says more.
-const MAY_BE_BLOCKED: &[Verdict] =
-    &[Verdict::Failed, Verdict::Waiting, Verdict::Deferred, Verdict::PendingDeploy];
+const MAY_BE_BLOCKED: &[Verdict] = &[
+    Verdict::Ready,
+    Verdict::Pending,
+    Verdict::Failed,
+    Verdict::Waiting,
+    Verdict::Deferred,
+    Verdict::PendingDeploy,
+];
 /// How much of what is wrong is on the page.
 const MOST_SHOWN: usize = 3;
 /// The Issuer to begin with, as README does.
@@ -574,7 +590,6 @@ mod tests {
     use super::super::status::Width;
     use super::super::typed_flags::TypedFlags;
     use super::*;
-    use crate::resource::NamespacedName;
     use crate::resource::Obstacle;
     use crate::workspace::view::{Damage, DamageCourse};
 
@@ -693,14 +708,28 @@ mod tests {
         let names = ["api", "mail", "shop", "web"];
         let certificates = names.map(|name| NamespacedName::new("default", name)).into();
         let fix = Some(Hint::Shell("mkdir -p /srv/www".to_owned()));
-        found.blocked =
-            vec![Blocked { fact: "cannot open /srv/www".to_owned(), fix, certificates }];
+        let fact = "cannot open /srv/www".to_owned();
+        found.obstacles = vec![Blocked { fact, fix, certificates, is_of_deployment: false }];
         found.add_blocked(&scene);
-        let page = Found { ready: 4, ..found }.page(&place(None), &scene);
+        let page = Found { blocked: 4, ..found }.page(&place(None), &scene);
+        assert!(page.starts_with("4 certificates: 4 blocked\n"), "{page}");
         let expected = "Problems:\n  api, mail, shop and 1 more: BLOCKED\n    cannot open \
                         /srv/www\n    try: mkdir -p /srv/www\n\nNext:\n  mkdir -p /srv/www   put \
                         that right\n";
         assert!(page.contains(expected), "{page}");
+    }
+
+    #[test]
+    fn a_failed_deployment_is_seen_beside_what_is_in_the_way_of_the_renewal() {
+        let key = NamespacedName::new("default", "web");
+        let is_blocked = |is_of_deployment, verdict| {
+            let (fact, certificates) = ("[::]:80 is in use".to_owned(), [key.clone()].into());
+            let obstacles = vec![Blocked { fact, fix: None, certificates, is_of_deployment }];
+            Found { obstacles, ..Found::default() }.is_blocked(&key, verdict)
+        };
+        assert!(is_blocked(false, Verdict::Failed) && is_blocked(true, Verdict::PendingDeploy));
+        assert!(!is_blocked(false, Verdict::PendingDeploy));
+        assert!(!is_blocked(true, Verdict::Expired), "worse than that");
     }
 
     #[test]

@@ -320,8 +320,9 @@ fn renewal_is_due(s: &Snapshot, now: Timestamp) -> Option<Violation> {
     if due.window_error.is_some() {
         return Some(renewal_outside_windows(Some(due.time)));
     }
-    // The recorded time, if there is one.
-    let time = go_time(s.record.status.renewal_time.unwrap_or(due.time));
+    // The recorded time, if there is one; a later one is of other settings.
+    let recorded = s.record.status.renewal_time.filter(|time| *time <= now);
+    let time = go_time(recorded.unwrap_or(due.time));
     let asks =
         if due.is_suggested { ", as the CA's renewal information (ARI) suggests" } else { "" };
     let message = format!("Renewing certificate as renewal was scheduled at {time}{asks}");

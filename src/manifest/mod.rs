@@ -52,8 +52,8 @@ pub use name::is_secret_key;
 pub use object::{SkipReason, Skipped};
 pub use placeholder::placeholders;
 pub use reference::{
-    check_owned_references, check_references, check_references_of, explain_remembered, prefer,
-    unmet,
+    check_owned_references, check_references, check_references_of, explain_remembered,
+    keep_recorded, prefer, unmet,
 };
 pub use secret::SecretManifest;
 pub use secret_source::{SecretError, SecretSource};

@@ -257,6 +257,44 @@ pub fn prefer(loaded: &mut Loaded, files: &BTreeSet<PathBuf>) {
     loaded.blocked.retain(|id| !copies.contains(id));
 }
 
+/// Of a Certificate that several files define, leaves that of the file that the state records, if it is
+/// one of them, and refuses the others: what was issued goes on being renewed. `remembered` are the
+/// files that are read only because the state records them.
+pub fn keep_recorded(
+    loaded: &mut Loaded,
+    recorded: impl Fn(&NamespacedName) -> Option<PathBuf>,
+    remembered: &BTreeMap<PathBuf, NamespacedName>,
+) {
+    let mut by_key: BTreeMap<NamespacedName, Vec<&Origin>> = BTreeMap::new();
+    for certificate in &loaded.certificates {
+        by_key.entry(certificate.metadata.key()).or_default().push(&certificate.origin);
+    }
+    let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let (mut found, mut left_out) = (Vec::new(), BTreeSet::new());
+    for (key, origins) in by_key.into_iter().filter(|(_, origins)| origins.len() > 1) {
+        let Some(path) = recorded(&key).map(|path| real(&path)) else { continue };
+        let (own, others): (Vec<&Origin>, Vec<&Origin>) =
+            origins.into_iter().partition(|origin| real(&origin.path) == path);
+        let [own] = own.as_slice() else { continue };
+        let id = ObjectId { kind: "Certificate".to_owned(), key };
+        for other in others {
+            let message = format!("{id} is defined already ({})", place(own));
+            let (used, path) = (own.path.display(), other.path.display());
+            let used = format!("{used} is used, from which it was issued");
+            let help = if remembered.contains_key(&own.path) {
+                format!("{used}; to use {path} from now on: certctl issue {path}; else remove one")
+            } else {
+                format!("{used}; give this one another name, or remove it")
+            };
+            let one = at_name(loaded, &id, other, "E0204", message);
+            found.push(Diagnostic { blocks: Blocks::Nothing, help: Some(help), ..one });
+            left_out.insert(place_key(other));
+        }
+    }
+    loaded.diagnostics.extend(found);
+    loaded.certificates.retain(|one| !left_out.contains(&place_key(&one.origin)));
+}
+
 /// What is in the manifests, as far as names must be unique.
 fn objects(loaded: &Loaded) -> impl Iterator<Item = (ObjectId, &Origin)> {
     let certificates = loaded.certificates.iter().map(|certificate| {
@@ -289,24 +327,13 @@ fn duplicates(loaded: &Loaded, found: &mut Vec<Diagnostic>) {
 /// Says of each object that is defined twice why the second file was read, where that is because the
 /// state remembers it: `remembered` are these files, each with a certificate that it is of.
 pub fn explain_remembered(loaded: &mut Loaded, remembered: &BTreeMap<PathBuf, NamespacedName>) {
-    let origins: Vec<(ObjectId, PathBuf)> =
-        objects(loaded).map(|(id, origin)| (id, origin.path.clone())).collect();
     for found in loaded.diagnostics.iter_mut().filter(|found| found.code == "E0204") {
-        let (Blocks::Object(id), Some(name)) = (&found.blocks, remembered.get(&found.path)) else {
+        let (Blocks::Object(_), Some(name)) = (&found.blocks, remembered.get(&found.path)) else {
             continue;
         };
         let path = found.path.display();
         let why = format!("this file is read because an earlier run issued {name} from it");
-        let other = origins.iter().find(|(one, path)| one == id && *path != found.path);
-        let other = other.filter(|_| id.kind == "Certificate").map(|(_, other)| other);
-        found.help = Some(match other {
-            Some(other) => format!(
-                "{why}; to use {other} from now on: certctl issue {other}; else remove it from one \
-                 of the two files",
-                other = other.display()
-            ),
-            None => format!("{why}; remove it from one of the two files, or delete {path}"),
-        });
+        found.help = Some(format!("{why}; remove it from one of the two files, or delete {path}"));
     }
 }
 

@@ -43,7 +43,7 @@ pub use one_off::one_off;
 pub use open::{Scope, Workspace};
 pub use orphans::Orphans;
 pub use owners::{Owner, Owners, OwnersError, covers};
-pub use precondition::Lack;
+pub use precondition::{Lack, diagnostics};
 pub use rehearsal::{Rehearsal, RehearsalError};
 pub use request::{Request, RequestError};
 pub use revocations::{

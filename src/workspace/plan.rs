@@ -108,6 +108,8 @@ pub enum Action {
     Deploy,
     /// Wait.
     Wait,
+    /// Due, and something on this host keeps a run from it.
+    Blocked,
     /// Nothing is due.
     Nothing,
 }
@@ -125,13 +127,14 @@ impl Action {
             Self::Rewrite => "rewrite",
             Self::Deploy => "deploy",
             Self::Wait => "wait",
+            Self::Blocked => "blocked",
             Self::Nothing => "nothing",
         }
     }
 
     /// Whether it changes anything.
     pub fn changes(self) -> bool {
-        !matches!(self, Self::Wait | Self::Nothing)
+        !matches!(self, Self::Wait | Self::Blocked | Self::Nothing)
     }
 }
 
@@ -297,7 +300,11 @@ impl Course {
                 !dry_run.snapshot.settings.deploy_targets().is_empty()
             }
             Action::Wait | Action::Adopt | Action::Rewrite => !dry_run.deploys.is_empty(),
-            Action::Relink | Action::Restore | Action::Deploy | Action::Nothing => false,
+            Action::Relink
+            | Action::Restore
+            | Action::Deploy
+            | Action::Blocked
+            | Action::Nothing => false,
         };
         let rewrites = dry_run.rewrites && self.action == Action::Wait;
         let rewrite = rewrites.then_some(Action::Rewrite);
@@ -391,6 +398,15 @@ impl Item {
         if self.wait.is_some() {
             (self.action, self.orders) = (Action::Wait, 0);
         }
+    }
+
+    /// Something on this host keeps a run from what is due, which it says.
+    pub fn block(&mut self, why: &str) {
+        let all = std::mem::take(&mut self.also);
+        self.also = all.into_iter().filter(|one| *one != Action::Deploy).collect();
+        self.wait = Some(Wait { until: None, why: why.to_owned() });
+        (self.action, self.orders) = (Action::Blocked, 0);
+        self.limits.clear();
     }
 
     /// Which certificate.

@@ -65,7 +65,7 @@ impl Lack {
 }
 
 /// The diagnostics of what is lacking, each once.
-fn diagnostics(lacks: Vec<Lack>, loaded: &Loaded) -> Vec<Diagnostic> {
+pub fn diagnostics(lacks: Vec<Lack>, loaded: &Loaded) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for lack in lacks {
         let one = lack.diagnostic(loaded);

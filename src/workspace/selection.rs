@@ -105,10 +105,12 @@ impl Workspace {
         if request.has_edited_copies {
             manifest::prefer(&mut loaded, &named);
         }
-        manifest::check_owned_references(&mut loaded, |conflict| self.owner(conflict));
+        let recorded = |name: &NamespacedName| self.outline(name)?.manifest.cloned();
         // What is in the config directory is read in any case.
         let config = self.settings.config_dir.as_deref();
         remembered.retain(|path, _| config.is_none() || path.parent() != config);
+        manifest::keep_recorded(&mut loaded, recorded, &remembered);
+        manifest::check_owned_references(&mut loaded, |conflict| self.owner(conflict));
         manifest::explain_remembered(&mut loaded, &remembered);
         // All checks are done.
         loaded.places.clear();

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use std::time::Duration;
 
 use certctl::rehearsal::{Fault, ProblemType, RequestKind, Rule};
 use serde_json::{Value, json};
@@ -253,4 +254,46 @@ fn an_edited_copy_is_planned_in_the_place_of_what_the_config_directory_has() {
     assert_eq!((&item["action"], &item["added"]), (&json!("issue"), &json!(["new.example.test"])));
     // A run would not know which of the two is meant tomorrow.
     world.run(&["issue", "./edited.yaml"]).ends_in(3).says("is defined already");
+}
+
+/// What a run would refuse is no order of the plan, which says what is in the way.
+#[test]
+fn what_this_host_keeps_a_run_from_is_blocked() {
+    let hooked = CertificateYaml::new("web").annotation("certctl.io/reload", "nowhere");
+    let world = World::prepared(&[hooked, CertificateYaml::new("other")]);
+    let run = world.run(&["plan"]).ends_in(3).says("error[E0401]");
+    assert!(run.stdout.ends_with("\n1 to issue, 1 blocked\n"), "{}", run.stdout);
+    let run = world.run(&["plan", "-o", "json", "web"]).ends_in(3);
+    let plan: Value = serde_json::from_str(&run.stdout).unwrap();
+    let item = |key: &str| plan["items"][0][key].clone();
+    let expected = (json!("blocked"), Value::Null, json!("DoesNotExist"), json!(0));
+    assert_eq!((item("action"), item("also"), item("reason"), item("orders")), expected);
+    let why = item("wait")["why"].as_str().unwrap().to_owned();
+    assert!(why.contains("hooks.d/nowhere") && why.contains("web.yaml:"), "{why}");
+    // A pair that is there is restored all the same.
+    let hook = world.write("config/hooks.d/nowhere", "#!/bin/sh\n");
+    fs::set_permissions(hook, fs::Permissions::from_mode(0o755)).unwrap();
+    world.issue().ends_in(0);
+    fs::remove_file(world.path("config/hooks.d/nowhere")).unwrap();
+    fs::remove_file(world.path("state/secrets/default/web-tls/tls.crt")).unwrap();
+    let plan = world.run(&["plan", "-o", "json", "web"]).stdout;
+    let plan: Value = serde_json::from_str(&plan).unwrap();
+    assert_ne!(plan["items"][0]["action"], "blocked", "{plan:#}");
+}
+
+/// A renewal that is due by other settings is not said to have been due then.
+#[test]
+fn a_renewal_that_the_manifest_brings_forward_has_no_date_of_before() {
+    // Of its five hours, one has passed when it is handed out.
+    let world = World::with(|options| options.leaf_lifetime = Duration::from_hours(4));
+    world.prepare(&[CertificateYaml::new("web").field("renewBefore: 1h")]);
+    world.issue().ends_in(0);
+    let before = world.state().record("web").status.renewal_time.unwrap();
+    let soon = CertificateYaml::new("web").field("renewBefore: 4h50m");
+    world.prepare(&[soon]);
+    let plan = planned(&world, &["web"]);
+    assert_eq!(plan["items"][0]["action"], "renew", "{plan:#}");
+    let message = plan["items"][0]["message"].as_str().unwrap();
+    let then = before.to_string()[11..19].to_owned();
+    assert!(message.contains("renewal was scheduled at") && !message.contains(&then), "{message}");
 }

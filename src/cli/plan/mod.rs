@@ -12,7 +12,8 @@ use std::ffi::OsString;
 
 use clap::Args;
 
-use super::doctor::{self, Finding, Ports};
+use super::blocked::Blocked;
+use super::doctor::{self, Ports};
 use super::document::{self, Items};
 use super::error::{CliError, command_for_entry};
 use super::exit::{self, ExitCode};
@@ -32,8 +33,8 @@ use crate::engine::Task;
 use crate::engine::ports::{DamageCourse, StoreError};
 use crate::manifest::{self, Diagnostic};
 use crate::resource::{FailureClass, NamespacedName};
-use crate::workspace::plan::{Item, Plan};
-use crate::workspace::{Request, Scope, Workspace};
+use crate::workspace::plan::{Action, Item, Plan};
+use crate::workspace::{Request, Scope, Workspace, diagnostics};
 
 /// Show what `issue` would do, and why; changes nothing.
 ///
@@ -86,7 +87,7 @@ pub(crate) fn plan(args: &PlanArgs, shell: &mut Shell) -> Result<ExitCode, CliEr
             shell.output.talk(Level::Info, "nothing to plan: no Certificate matches");
         }
         let scene = Scene::of(shell);
-        let Plan { items, damaged } = Box::pin(workspace.plan(&targets, scene.now)).await?;
+        let Plan { mut items, damaged } = Box::pin(workspace.plan(&targets, scene.now)).await?;
         let by_key = targets.tasks.iter().map(|task| (task.certificate.metadata.key(), task));
         let by_key: BTreeMap<_, &Task> = by_key.collect();
         let (active, idle): (Vec<&Item>, Vec<&Item>) =
@@ -95,14 +96,16 @@ pub(crate) fn plan(args: &PlanArgs, shell: &mut Shell) -> Result<ExitCode, CliEr
             items.into_iter().filter_map(|item| by_key.get(&item.key()).copied()).collect()
         };
         let (loaded, secrets) = (&targets.loaded, &targets.secrets);
-        let active = tasks(active);
-        let host = Ports::of(shell, &active).blocking().into_iter().map(|(found, _)| found);
-        let host: Vec<Finding> = host.collect();
-        let unmet = workspace.unmet(loaded, secrets, &active).await?;
+        let (active, idle) = (tasks(active), tasks(idle));
+        let host = Ports::of(shell, &active).blocking();
+        let lacks = workspace.lacks(loaded, secrets, &active).await?;
+        let unmet = diagnostics(lacks.clone(), loaded);
         // What only a later run needs is no error of this one.
-        let later = workspace.unmet(loaded, secrets, &tasks(idle)).await?;
+        let later = workspace.unmet(loaded, secrets, &idle).await?;
         let later = later.into_iter().filter(|one| !unmet.contains(one));
         let later: Vec<Diagnostic> = later.map(|one| one.as_warning("W0402")).collect();
+        let wrong = host.iter().filter(|(found, _)| found.is_wrong()).cloned().collect();
+        block(&mut items, &Blocked::of(lacks, wrong, &targets, &active));
         let text = match shell.global.format() {
             format @ (Format::Json | Format::Yaml) => {
                 document::text(&Items { items: &items }, format)?
@@ -116,19 +119,42 @@ pub(crate) fn plan(args: &PlanArgs, shell: &mut Shell) -> Result<ExitCode, CliEr
         for one in unmet.iter().chain(&later).chain(&manifest::placeholders(loaded)) {
             shell.output.finding(one);
         }
-        for finding in &host {
+        for (finding, _) in &host {
             doctor::print_finding(shell, finding);
         }
         for (name, of) in &damaged {
             shell.output.print(&unusable(name, of).to_message());
         }
         let unread = damaged.iter().map(|_| exit::Ending::Failed(FailureClass::State));
-        let is_broken =
-            targets.has_errors || !unmet.is_empty() || host.iter().any(Finding::is_wrong);
+        let is_broken = targets.has_errors
+            || !unmet.is_empty()
+            || host.iter().any(|(found, _)| found.is_wrong());
         let broken = is_broken.then_some(exit::Ending::Failed(FailureClass::Precondition));
         let changes = items.iter().filter(|item| item.changes()).map(|_| exit::Ending::Changed);
         Ok(exit::of_run(changes.chain(unread).chain(broken), shell.global.exit_code))
     })
+}
+
+/// What something on this host keeps a run from is no action of it.
+fn block(items: &mut [Item], blocked: &[Blocked]) {
+    for item in items {
+        let is_held = |one: &&Blocked| match item.action {
+            Action::Issue | Action::Renew => true,
+            Action::Deploy => one.is_of_deployment,
+            Action::Adopt
+            | Action::Rollback
+            | Action::Relink
+            | Action::Restore
+            | Action::Rewrite
+            | Action::Wait
+            | Action::Blocked
+            | Action::Nothing => false,
+        };
+        let key = item.key();
+        if let Some(one) = blocked.iter().filter(|one| one.is_of(&key)).find(is_held) {
+            item.block(&one.fact);
+        }
+    }
 }
 
 /// That the state of a certificate cannot be read, with the command that helps.

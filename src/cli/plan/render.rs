@@ -81,7 +81,7 @@ fn row(item: &Item, scene: &Scene) -> Vec<Cell> {
     };
     let paint = if item.action.changes() {
         Paint::Warn
-    } else if item.action == Action::Wait || item.is_revoked_for_good() {
+    } else if is_held(item) || item.is_revoked_for_good() {
         Paint::Bad
     } else {
         Paint::Good
@@ -93,6 +93,11 @@ fn row(item: &Item, scene: &Scene) -> Vec<Cell> {
         Cell::from(&item.issuer.name),
         Cell::from(cost),
     ]
+}
+
+/// Whether it is due, and not done now.
+fn is_held(item: &Item) -> bool {
+    matches!(item.action, Action::Wait | Action::Blocked)
 }
 
 fn block(item: &Item, scene: &Scene) -> String {
@@ -109,7 +114,8 @@ fn block(item: &Item, scene: &Scene) -> String {
         (None, message) => line("what", message),
     }
     if let Some(wait) = &item.wait {
-        line("waits", &until(wait, scene));
+        let label = if item.action == Action::Blocked { "blocked" } else { "waits" };
+        line(label, &until(wait, scene));
     }
     if item.is_revoked_for_good() {
         let command = format!("certctl renew {}", short(&item.key()));
@@ -128,7 +134,7 @@ fn block(item: &Item, scene: &Scene) -> String {
         let removed = item.removed.iter().map(|name| format!("- {name}"));
         line("names", &added.chain(removed).collect::<Vec<_>>().join(", "));
     }
-    if orders || item.action == Action::Wait {
+    if orders || is_held(item) {
         let issuer = &item.issuer;
         line("issuer", &format!("{} {}, {}", issuer.kind, issuer.name, issuer.server));
         if !issuer.profile.is_empty() {
@@ -223,6 +229,7 @@ fn sum(items: &[Item], damaged: usize) -> String {
         (Action::Rewrite, "to rewrite"),
         (Action::Deploy, "to deploy"),
         (Action::Wait, "waiting"),
+        (Action::Blocked, "blocked"),
     ]
     .into_iter()
     .map(|(action, label)| (count(action), label))

@@ -2,7 +2,7 @@ use super::render::{names, page};
 use super::*;
 use crate::cli::document::Object;
 use crate::resource::{IssuerKind, Reason};
-use crate::workspace::plan::{Action, Issuer, Name, Wait};
+use crate::workspace::plan::{Issuer, Name, Wait};
 
 const NOW: &str = "2026-11-21T03:12:09Z";
 

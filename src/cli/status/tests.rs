@@ -159,7 +159,8 @@ fn a_failure_beside_an_obstacle_is_not_said_to_be_over() {
     view.is_withdrawn = true;
     let scene = scene(Format::Text);
     let fact = "cannot open /srv/www".to_owned();
-    let blocked = Blocked { fact, fix: None, certificates: [view.key.clone()].into() };
+    let certificates = [view.key.clone()].into();
+    let blocked = Blocked { fact, fix: None, certificates, is_of_deployment: false };
     let is_over = |blocked: Vec<Blocked>| {
         let host = Host { blocked, ..Host::default() };
         let page = summary::summary(&view, None, &host, &scene);
