@@ -19,6 +19,8 @@ use crate::workspace::{Lack, Targets, Workspace};
 pub(crate) struct Blocked {
     /// In one line.
     pub(super) fact: String,
+    /// The field of a manifest that names what is missing: its file and line.
+    pub(super) place: Option<String>,
     /// What to do about it.
     pub(super) fix: Option<Hint>,
     pub(super) certificates: BTreeSet<NamespacedName>,
@@ -57,14 +59,20 @@ impl Blocked {
             let (fact, fix) = (lack.unmet.obstacle.fact.clone(), lack.unmet.obstacle.fix.clone());
             let of_deployment = lack.unmet.need.is_of_deployment();
             let found = lack.diagnostic(&targets.loaded);
-            let fact = format!("{fact} ({}:{})", found.path.display(), found.line);
-            all.note(fact, fix, certificates, of_deployment);
+            let place = Some(format!("{}:{}", found.path.display(), found.line));
+            all.note(fact, place, fix, certificates, of_deployment);
         }
         for (found, certificates) in ports {
             let (fact, fix) = found.into_parts();
-            all.note(fact, fix, certificates.into_iter().collect(), false);
+            all.note(fact, None, fix, certificates.into_iter().collect(), false);
         }
         all.found
+    }
+
+    /// The fact with its place.
+    pub(super) fn sentence(&self) -> String {
+        let Self { fact, place, .. } = self;
+        place.as_ref().map_or_else(|| fact.clone(), |place| format!("{fact} ({place})"))
     }
 
     /// Whether it is one of this certificate's.
@@ -77,24 +85,26 @@ impl Blocked {
 #[derive(Default)]
 struct Obstacles {
     found: Vec<Blocked>,
-    /// The place of each, by its fact.
-    places: BTreeMap<String, usize>,
+    /// The index of each, by its fact and place.
+    places: BTreeMap<(String, Option<String>), usize>,
 }
 
 impl Obstacles {
     fn note(
         &mut self,
         fact: String,
+        place: Option<String>,
         fix: Option<Fix>,
         certificates: BTreeSet<NamespacedName>,
         is_of_deployment: bool,
     ) {
-        let place = *self.places.entry(fact.clone()).or_insert(self.found.len());
-        match self.found.get_mut(place) {
+        let key = (fact.clone(), place.clone());
+        let index = *self.places.entry(key).or_insert(self.found.len());
+        match self.found.get_mut(index) {
             Some(known) => known.certificates.extend(certificates),
             None => {
                 let fix = fix.map(Hint::from);
-                self.found.push(Blocked { fact, fix, certificates, is_of_deployment });
+                self.found.push(Blocked { fact, place, fix, certificates, is_of_deployment });
             }
         }
     }

@@ -67,6 +67,14 @@ pub struct IssueArgs {
     pub splay: Option<GoDuration>,
 }
 
+impl IssueArgs {
+    /// Those of `certctl issue NAME`.
+    pub(crate) fn of(name: &str) -> Self {
+        let targets = vec![name.into()];
+        Self { targets, ignore_limits: false, allow_untrusted: false, splay: None }
+    }
+}
+
 impl VerbArgs for IssueArgs {
     const NEEDS_SETTINGS: bool = true;
     const WRITES_METRICS: bool = true;

@@ -24,7 +24,7 @@ use crate::trust::group_name;
 /// users, and where root lacks the rights for it: then the state names its owner. Must come before
 /// anything is started or written.
 pub(super) fn become_owner(shell: &mut Shell) -> Result<(), CliError> {
-    if !shell.environment.is_root() {
+    if !shell.environment.is_root() || shell.acts_as.is_some() {
         return Ok(());
     }
     let state = shell.environment.state_dir(shell.global.state_dir.as_deref());

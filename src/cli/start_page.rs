@@ -297,7 +297,9 @@ impl Found {
         let verdict = Verdict::of(view, scene.now);
         let upcoming = Upcoming::of(view, verdict, scene.now);
         let is_due = matches!(upcoming, Upcoming::NextRun(_));
-        let is_blocked = self.is_blocked(&view.key, verdict);
+        // What is ready is in use, whatever is in the way of its renewal.
+        let is_idle = verdict == Verdict::Ready && !is_due;
+        let is_blocked = !is_idle && self.is_blocked(&view.key, verdict);
         let counted = match verdict {
             _ if is_blocked => &mut self.blocked,
             Verdict::Ready if is_due => &mut self.due,
@@ -343,10 +345,12 @@ impl Found {
 
     /// Adds what is in the way on this host.
     fn add_blocked(&mut self, scene: &Scene) {
-        for Blocked { fact, fix, certificates, .. } in std::mem::take(&mut self.obstacles) {
+        for blocked in std::mem::take(&mut self.obstacles) {
+            let text = blocked.sentence();
+            let Blocked { fix, certificates, .. } = blocked;
             let Some(rank) = Wrong::Blocked.rank() else { continue };
             let of: Vec<String> = certificates.iter().map(short).collect();
-            let (name, sentence) = (names(&of), escape(&fact).into_owned());
+            let (name, sentence) = (names(&of), escape(&text).into_owned());
             let hint = fix.map(|fix| fix.with_flags(&scene.typed));
             let command = hint.as_ref().and_then(Hint::command).map(str::to_owned);
             let advice = hint.filter(|_| command.is_none()).map(|hint| hint.to_string());
@@ -709,12 +713,15 @@ mod tests {
         let certificates = names.map(|name| NamespacedName::new("default", name)).into();
         let fix = Some(Hint::Shell("mkdir -p /srv/www".to_owned()));
         let fact = "cannot open /srv/www".to_owned();
-        found.obstacles = vec![Blocked { fact, fix, certificates, is_of_deployment: false }];
+        let of_config = Some("web.yaml:6".to_owned());
+        let is_of_deployment = false;
+        found.obstacles =
+            vec![Blocked { fact, place: of_config, fix, certificates, is_of_deployment }];
         found.add_blocked(&scene);
         let page = Found { blocked: 4, ..found }.page(&place(None), &scene);
         assert!(page.starts_with("4 certificates: 4 blocked\n"), "{page}");
         let expected = "Problems:\n  api, mail, shop and 1 more: BLOCKED\n    cannot open \
-                        /srv/www\n    try: mkdir -p /srv/www\n\nNext:\n  mkdir -p /srv/www   put \
+                        /srv/www (web.yaml:6)\n    try: mkdir -p /srv/www\n\nNext:\n  mkdir -p /srv/www   put \
                         that right\n";
         assert!(page.contains(expected), "{page}");
     }
@@ -724,7 +731,8 @@ mod tests {
         let key = NamespacedName::new("default", "web");
         let is_blocked = |is_of_deployment, verdict| {
             let (fact, certificates) = ("[::]:80 is in use".to_owned(), [key.clone()].into());
-            let obstacles = vec![Blocked { fact, fix: None, certificates, is_of_deployment }];
+            let (place, fix) = (None, None);
+            let obstacles = vec![Blocked { fact, place, fix, certificates, is_of_deployment }];
             Found { obstacles, ..Found::default() }.is_blocked(&key, verdict)
         };
         assert!(is_blocked(false, Verdict::Failed) && is_blocked(true, Verdict::PendingDeploy));

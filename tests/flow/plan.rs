@@ -269,7 +269,7 @@ fn what_this_host_keeps_a_run_from_is_blocked() {
     let expected = (json!("blocked"), Value::Null, json!("DoesNotExist"), json!(0));
     assert_eq!((item("action"), item("also"), item("reason"), item("orders")), expected);
     let why = item("wait")["why"].as_str().unwrap().to_owned();
-    assert!(why.contains("hooks.d/nowhere") && why.contains("web.yaml:"), "{why}");
+    assert!(why.contains("hooks.d/nowhere"), "{why}");
     // A pair that is there is restored all the same.
     let hook = world.write("config/hooks.d/nowhere", "#!/bin/sh\n");
     fs::set_permissions(hook, fs::Permissions::from_mode(0o755)).unwrap();

@@ -2,7 +2,7 @@
 
 use crate::pebble_support::{Ca, Options, installed};
 use crate::session::Session;
-use crate::start::type_all;
+use crate::start::type_into;
 
 #[test]
 fn create_asks_until_there_is_a_manifest_that_issues_at_pebble() {
@@ -18,8 +18,9 @@ fn create_asks_until_there_is_a_manifest_that_issues_at_pebble() {
     let root = scene.world.path("pebble.pem").display().to_string() + "\n";
     scene.note("From nothing, by the questions alone, at Pebble.").with_columns(80);
     scene.run("ls -A config");
-    type_all(
+    type_into(
         &mut scene,
+        "certctl create --http01-check-port $PORT",
         &[
             ("CA:", &(ca.directory_url() + "\n")),
             ("PEM file with the roots", &root),
@@ -29,11 +30,11 @@ fn create_asks_until_there_is_a_manifest_that_issues_at_pebble() {
             ("Folder of your server", "\n"),
             ("Program in", "\n"),
             ("Write this", "\n"),
+            ("Issue it now", "\n"),
         ],
     );
     scene.run("ls -A config");
     scene.run("certctl validate");
-    assert_eq!(scene.on_terminal("certctl issue --http01-check-port $PORT"), 0);
     assert_eq!(scene.on_terminal("certctl status"), 0);
     scene.run("certctl issue --http01-check-port $PORT");
     let sent = |request: &str| ca.requests().iter().filter(|sent| *sent == request).count();

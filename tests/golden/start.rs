@@ -118,7 +118,12 @@ fn words_of_other_tools_lead_to_ours() {
 
 /// Types the answers, each when its question is on the screen.
 pub(crate) fn type_all(scene: &mut Session, answers: &[(&str, &str)]) {
-    let mut watched = scene.watch("certctl create");
+    type_into(scene, "certctl create", answers);
+}
+
+/// The same, with these flags.
+pub(crate) fn type_into(scene: &mut Session, line: &str, answers: &[(&str, &str)]) {
+    let mut watched = scene.watch(line);
     for (question, keys) in answers {
         watched.answer(question, keys);
     }
@@ -231,6 +236,7 @@ fn create_asks_until_there_is_a_manifest_that_issues() {
     type_all(&mut scene, &asked);
     scene.run("ls -A config");
     *asked.last_mut().unwrap() = ("Write this", "yes\n");
+    let asked = [&asked[..], &[("Issue it now", "?\n"), ("timer's next run", "n\n")]].concat();
     type_all(&mut scene, &asked);
     scene.run("ls -A config");
     scene.run("certctl issue --http01-check-port $PORT");
@@ -249,6 +255,7 @@ fn create_asks_until_there_is_a_manifest_that_issues() {
             ("Program in", "?\n"),
             ("has examples.", "\n"),
             ("Write this", "\n"),
+            ("Issue it now", "n\n"),
         ],
     );
     scene.note("The end of a file is no answer.");
@@ -285,6 +292,9 @@ fn create_tries_whether_the_web_server_serves_the_folder() {
         let mut watched = scene.watch("certctl create --http01-listen 127.0.0.1:0");
         for (question, keys) in typed {
             watched.answer(question, keys);
+        }
+        if folder.contains("/webroot") {
+            watched.answer("Issue it now", "\n");
         }
         scene.end_of_watched(watched);
     }

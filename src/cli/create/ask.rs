@@ -24,10 +24,13 @@ use crate::cli::doctor;
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::hint::short;
+use crate::cli::issue::IssueArgs;
 use crate::cli::message::Level;
 use crate::cli::output::escape;
+use crate::cli::owner;
 use crate::cli::run::on_one_thread;
 use crate::cli::shell::Shell;
+use crate::cli::verb::VerbArgs as _;
 use crate::engine::{examples, install_example, programs_in, similar_hook};
 use crate::manifest::Loaded;
 use crate::resource::{DnsName, NamespacedName, Settings, lets_encrypt};
@@ -91,10 +94,10 @@ fn finish(
     }
     let issuer = known.chosen(Some(by.name()))?;
     files.push(certificate::manifest(args, &issuer, shell)?);
-    let (mut steps, mut servers) = (Vec::new(), Vec::new());
+    let (mut missing, mut servers) = (Vec::new(), Vec::new());
     for (at, (placed, text)) in files.iter().enumerate() {
         let loaded = check(text)?;
-        steps.extend(placed.missing(&loaded));
+        missing.extend(placed.missing(&loaded));
         servers.extend(placed.of_servers(&loaded, &placed.state(shell)?));
         let between = if at == 0 { "" } else { "---\n" };
         let path = placed.path().unwrap_or_default();
@@ -119,9 +122,6 @@ fn finish(
         let path = write(placed, text, shell)?;
         shell.output.talk(Level::Info, &format!("written to {path}"));
     }
-    let name = args.names.first().map_or("", String::as_str);
-    let runs = first_placed.runs(shell);
-    steps.extend(certificate::mask_socket(args, shell));
     if let (By::New(args), Some((placed, _))) = (by, files.first())
         && args.name == STAGING
     {
@@ -131,25 +131,46 @@ fn finish(
         say(shell, &format!("{ABOUT_STAGING} to {server} in this file, and issue again:"));
         shell.output.talk(Level::Info, &format!("  {path}"));
     }
-    if args.webroot.is_none()
+    let needs_port = args.webroot.is_none()
         && issuer.settings.uses_usual_port()
-        && listens(by, known, &args.names)
-        && let Some(found) = doctor::usual_port(shell, name)
-    {
-        doctor::print_finding(shell, &found);
+        && listens(by, known, &args.names);
+    let Some((placed, manifest)) = files.last() else { return Ok(ExitCode::Done) };
+    let mask = certificate::mask_socket(args, shell);
+    let in_the_way = needs_port.then(|| doctor::usual_port(shell, &placed.name)).flatten();
+    if let Some(found) = &in_the_way {
+        doctor::print_finding(shell, found);
     }
-    let found = files.last().map(|(_, manifest)| certificate::obstacles(args, manifest, shell));
-    let (obstacles, code) = match found.unwrap_or_else(|| Ok(Vec::new())) {
+    let (obstacles, code) = match certificate::obstacles(args, manifest, shell) {
         Ok(obstacles) => (obstacles, Ok(ExitCode::Done)),
         Err(error) => (Vec::new(), Err(error)),
     };
     // The check has the rights of a run.
-    if let Some((placed, manifest)) = files.last() {
-        steps.extend(webroot::unserved(args, placed, manifest, &issuer.settings, shell));
+    let check_http = webroot::unserved(args, placed, manifest, &issuer.settings, shell);
+    let is_ready =
+        obstacles.is_empty() && missing.is_empty() && check_http.is_none() && in_the_way.is_none();
+    let first = [certificate::repairs(obstacles, shell), missing].concat();
+    if is_ready && code.is_ok() && placed.is_read(shell) {
+        return issue_now(placed, &[mask, servers].concat(), shell);
     }
-    let steps = [certificate::repairs(obstacles, shell), steps, runs, servers].concat();
+    let check_http = check_http.into_iter().collect();
+    let steps = [first, mask, check_http, placed.runs(shell), servers].concat();
     shell.output.talk(Level::Info, &format!("next:\n  {}", steps.join("\n  ")));
     code
+}
+
+/// Issues what was written, after a yes; `later` is what is to be done besides.
+fn issue_now(placed: &Placed, later: &[String], shell: &mut Shell) -> Result<ExitCode, CliError> {
+    if !shell.output.confirms_by_default("Issue it now?", ABOUT_ISSUE) {
+        let steps = [placed.runs(shell).as_slice(), later].concat();
+        shell.output.talk(Level::Info, &format!("next:\n  {}", steps.join("\n  ")));
+        return Ok(ExitCode::Done);
+    }
+    owner::become_owner(shell)?;
+    let code = IssueArgs::of(&placed.name).run(shell)?;
+    let status = placed.next(&format!(" status {}", placed.name), shell);
+    let steps = [&[status], later].concat();
+    shell.output.talk(Level::Info, &format!("next:\n  {}", steps.join("\n  ")));
+    Ok(code)
 }
 
 /// A manifest for a look at it: roots in base64 are longer than all else.
@@ -491,6 +512,8 @@ const ABOUT_GROUP: &str = "Most servers open the files as root, and need no grou
                            mode 0640.";
 const ABOUT_RELOAD: &str = "After each renewal certctl runs this program of the folder hooks.d, which \
                             makes the server read the new files; certctl help hooks has examples.";
+const ABOUT_ISSUE: &str = "y orders the certificate from the CA, as certctl issue does; n leaves that to you, \
+                           or to the timer's next run.";
 const ABOUT_STAGING: &str = "Browsers do not trust the certificates of the staging CA. When it works, \
                              change server";
 /// How many characters of the roots are shown.

@@ -30,7 +30,7 @@ pub struct CreateIssuerArgs {
     /// E-mail address for the CA's messages.
     #[arg(long, value_name = "ADDRESS")]
     pub email: Option<String>,
-    /// ACME directory URL of another CA.
+    /// ACME directory URL of another CA; --into asks it first whether it is one that can be used.
     #[arg(long, value_name = "URL")]
     pub server: Option<String>,
     /// PEM file with the roots to trust for the server of a private CA.

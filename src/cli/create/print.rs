@@ -158,6 +158,11 @@ impl Placed {
         Ok(escape(&own.unwrap_or(usual).to_string_lossy()).into_owned())
     }
 
+    /// Whether commands read the folder without being told to.
+    pub(super) fn is_read(&self, shell: &Shell) -> bool {
+        self.elsewhere(shell).is_none()
+    }
+
     /// The folder to write it to, where no command reads that without being told to.
     fn elsewhere(&self, shell: &Shell) -> Option<&Path> {
         let config = shell.environment.config_dir(shell.global.config_dir.as_deref());

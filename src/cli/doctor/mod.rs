@@ -5,6 +5,7 @@
 //! that `issue` uses. What may cause another finding comes before it, so that the first command is the
 //! one to run first: folders, then what the manifests need, then the network, then the runs.
 
+mod bundle;
 mod ca;
 mod dns;
 mod finding;
@@ -32,7 +33,7 @@ use super::styled::{Paint, Styled};
 use super::verb::VerbArgs;
 use super::verbs::Example;
 use crate::engine::Task;
-use crate::engine::ports::StoreError;
+use crate::engine::ports::{Clock as _, StoreError, SystemClock};
 use crate::manifest::Loaded;
 use crate::resource::NamespacedName;
 use crate::workspace::Depth;
@@ -113,6 +114,7 @@ async fn host(shell: &Shell, known: &Known, uses: &[Use<'_>]) -> Vec<Finding> {
     let lacks = lacks.unwrap_or_default();
     found.extend(need::needs(&lacks, uses, workspace.settings()));
     found.extend(http01::http01(shell, uses));
+    found.extend(bundle::expiring(&targets.loaded, SystemClock.now()));
     found
 }
 
@@ -150,6 +152,7 @@ pub(super) fn of_host(shell: &Shell, loaded: &Loaded) -> Result<Vec<Finding>, Cl
     found.push(folder::state(shell));
     found.extend(need::alert_hook(&settings));
     found.extend(http01::http01(shell, &uses));
+    found.extend(bundle::expiring(loaded, SystemClock.now()));
     found.push(scheduler(shell));
     Ok(typed(shell, found))
 }

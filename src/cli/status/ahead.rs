@@ -61,9 +61,10 @@ pub(super) fn notes(
         Note { label: "Scheduler", fact: escape(fact).into_owned(), remedy: fix }
     });
     let blocked = host.blocked.iter().filter(|blocked| blocked.is_of(&view.key));
-    let blocked = blocked.map(|Blocked { fact, fix, .. }| {
-        let fix = fix.clone().map(|fix| (typed(fix), ""));
-        Note { label: "Blocked by", fact: escape(fact).into_owned(), remedy: fix }
+    let blocked = blocked.map(|blocked| {
+        let fix = blocked.fix.clone().map(|fix| (typed(fix), ""));
+        let fact = escape(&blocked.sentence()).into_owned();
+        Note { label: "Blocked by", fact, remedy: fix }
     });
     pending.into_iter().chain(scheduler).chain(blocked).collect()
 }

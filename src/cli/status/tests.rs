@@ -160,7 +160,7 @@ fn a_failure_beside_an_obstacle_is_not_said_to_be_over() {
     let scene = scene(Format::Text);
     let fact = "cannot open /srv/www".to_owned();
     let certificates = [view.key.clone()].into();
-    let blocked = Blocked { fact, fix: None, certificates, is_of_deployment: false };
+    let blocked = Blocked { fact, place: None, fix: None, certificates, is_of_deployment: false };
     let is_over = |blocked: Vec<Blocked>| {
         let host = Host { blocked, ..Host::default() };
         let page = summary::summary(&view, None, &host, &scene);

@@ -22,16 +22,15 @@ pub struct Http01Report {
     /// The errors of the lookup, wholly or for one of the two families.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dns: Option<String>,
-    /// The webroot that this host's own web server does not serve.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The webroot that this host's own web server does not serve. Of a run; a record has the reason.
+    #[serde(skip)]
     pub unserved: Option<UnservedWebroot>,
     /// The result of the check.
     pub verdict: Verdict,
 }
 
 /// A webroot with the response in it, which a web server of this host does not serve.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnservedWebroot {
     /// The folder.
     pub path: String,

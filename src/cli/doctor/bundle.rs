@@ -1,0 +1,101 @@
+//! The certificates of CAs in the `caBundle` of Issuers: until when they are valid.
+//!
+//! certctl trusts them whatever their dates are (RFC 5280 section 6.1.1 leaves those of a trust anchor
+//! to local policy), and most clients of the certificates do not.
+
+use std::collections::BTreeSet;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::finding::Finding;
+use crate::cli::report::short;
+use crate::manifest::Loaded;
+use crate::pki::{Bundle, facts_of_der};
+use crate::resource::{Issuer, LeafFacts, Obstacle};
+
+/// Those that have expired, or will soon.
+pub(super) fn expiring(loaded: &Loaded, now: Timestamp) -> Vec<Finding> {
+    let mut seen = BTreeSet::new();
+    let mut found = Vec::new();
+    for issuer in &loaded.issuers {
+        let bundle = issuer.acme.ca_bundle.as_deref();
+        let Some(Ok(bundle)) = bundle.map(Bundle::from_pem) else { continue };
+        let facts = bundle.certificates().iter().filter_map(|der| facts_of_der(der).ok());
+        let new = facts.filter(|facts| seen.insert(facts.fingerprint.clone()));
+        found.extend(new.filter_map(|facts| of_one(issuer, &facts, now)));
+    }
+    found
+}
+
+fn of_one(issuer: &Issuer, facts: &LeafFacts, now: Timestamp) -> Option<Finding> {
+    let LeafFacts { common_name, not_after, .. } = facts;
+    let left = now.duration_until(*not_after);
+    if left > SOON {
+        return None;
+    }
+    let is_over = left <= SignedDuration::ZERO;
+    let (kind, name) = (issuer.kind, short(&issuer.metadata.key()));
+    let verb = if is_over { "expired" } else { "expires" };
+    let fact = format!(
+        "{kind} {name}: the certificate of the CA ({common_name}) in caBundle {verb} {}; clients stop \
+         trusting what it signed",
+        not_after.strftime("%F")
+    );
+    let advice = "get the CA's new root, distribute it to the clients, and add it to caBundle";
+    let obstacle = Obstacle::new(fact).advice(advice);
+    let subject = "CA";
+    Some(if is_over {
+        Finding::wrong(subject, obstacle)
+    } else {
+        Finding::warning(subject, obstacle)
+    })
+}
+
+/// A root needs time to be distributed; so long before, it is said.
+const SOON: SignedDuration = SignedDuration::from_hours(90 * 24);
+
+#[cfg(test)]
+mod tests {
+    use super::super::finding::Verdict;
+    use super::*;
+    use crate::manifest::{Options, Source, load};
+
+    fn manifest(not_after: (i32, u8, u8)) -> Loaded {
+        let mut parameters = rcgen::CertificateParams::new(Vec::new()).unwrap();
+        let (year, month, day) = not_after;
+        parameters.not_before = rcgen::date_time_ymd(2020, 1, 1);
+        parameters.not_after = rcgen::date_time_ymd(year, month, day);
+        parameters.distinguished_name.push(rcgen::DnType::CommonName, "Company Root");
+        let key = rcgen::KeyPair::generate().unwrap();
+        let pem = parameters.self_signed(&key).unwrap().pem();
+        let bundle = base64::Engine::encode(&base64::prelude::BASE64_STANDARD, pem);
+        let text = format!(
+            "apiVersion: cert-manager.io/v1\nkind: Issuer\nmetadata:\n  name: company\nspec:\n  acme:\n    \
+             server: https://ca.example.com/dir\n    caBundle: {bundle}\n    privateKeySecretRef:\n      \
+             name: key\n    solvers:\n      - http01:\n          ingress: {{}}\n"
+        );
+        let source = Source::Stdin(text.into_bytes());
+        let loaded = load(&[source], &Options::default());
+        assert!(!loaded.has_errors(), "{:?}", loaded.diagnostics);
+        loaded
+    }
+
+    #[test]
+    fn a_root_is_said_before_it_expires_and_after() {
+        let now = "2026-11-21T00:00:00Z".parse().unwrap();
+        for (not_after, expected) in [
+            ((2027, 3, 1), None),
+            ((2027, 1, 1), Some((Verdict::Warning, "expires 2027-01-01"))),
+            ((2026, 11, 1), Some((Verdict::Wrong, "expired 2026-11-01"))),
+        ] {
+            let found = expiring(&manifest(not_after), now);
+            let verdicts: Vec<_> = found.iter().map(|one| one.verdict).collect();
+            let expected_verdicts: Vec<_> = expected.iter().map(|(verdict, _)| *verdict).collect();
+            assert_eq!(verdicts, expected_verdicts, "{not_after:?}");
+            for (one, (_, words)) in found.iter().zip(expected) {
+                let begin = "Issuer company: the certificate of the CA (Company Root) in caBundle";
+                assert!(one.fact.starts_with(&format!("{begin} {words}")), "{}", one.fact);
+            }
+        }
+    }
+}
