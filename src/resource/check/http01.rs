@@ -268,6 +268,22 @@ impl fmt::Display for AddressReport {
 mod tests {
     use super::*;
 
+    /// A server that fails, or is restarted, may serve the response later.
+    #[test]
+    fn a_server_that_fails_itself_has_no_wrong_response() {
+        let servers = |status| {
+            let remote = "192.0.2.9:80".parse().unwrap();
+            let outcome = AddressAnswer::Wrong { status, first_bytes: String::new(), remote };
+            let address = remote.ip();
+            let report = AddressReport { address, outcome, redirects: vec![], warnings: vec![] };
+            let name = Identifier::Ip(address);
+            Http01Report::judge(name, "u".to_owned(), "key", vec![report], None)
+                .wrong_servers()
+                .count()
+        };
+        assert_eq!([200, 301, 404, 500, 503].map(servers), [1, 1, 1, 0, 0]);
+    }
+
     #[test]
     fn one_wrong_address_blocks_and_an_unreachable_one_does_not() {
         let wrong = |status| AddressAnswer::Wrong {
