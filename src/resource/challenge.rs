@@ -232,7 +232,10 @@ impl Challenge {
             ReasonSource::SelfCheck => self.check().and_then(CheckReport::cause),
             ReasonSource::Accept | ReasonSource::Other => None,
         };
+        // What is not waited for has the reason of the check alone.
+        let is_final = self.check().and_then(CheckReport::reason) == Some(&self.reason);
         match cause {
+            Some(cause) if is_final => cause.to_owned(),
             Some(cause) => {
                 format!("{cause}; waiting for {} challenge propagation", self.spec.type_word())
             }

@@ -145,7 +145,11 @@ fn finish(
         Err(error) => (Vec::new(), Err(error)),
     };
     // The check has the rights of a run.
-    let check_http = webroot::unserved(args, placed, manifest, &issuer.settings, shell);
+    let check_http = if code.is_ok() {
+        webroot::unserved(args, placed, manifest, &issuer.settings, shell)
+    } else {
+        webroot::look(args, placed, shell)
+    };
     let is_ready =
         obstacles.is_empty() && missing.is_empty() && check_http.is_none() && in_the_way.is_none();
     let first = [certificate::repairs(obstacles, shell), missing].concat();
@@ -343,12 +347,11 @@ fn webroot(shell: &mut Shell, names: &[String]) -> Result<Option<PathBuf>, CliEr
     let is_root = shell.environment.is_root();
     let default = webroot::likely(names);
     let default = default.filter(|folder| is_root || check_webroot(Path::new(folder)).is_ok());
-    let question = match &default {
-        Some(_) => "The folder that your web server serves over HTTP (back: choose another way)",
-        None => {
-            "The folder that your web server serves over HTTP, to which you need the right to write \
-             (back: choose another way)"
-        }
+    let question = if is_root || default.is_some() {
+        "The folder that your web server serves over HTTP (back: choose another way)"
+    } else {
+        "The folder that your web server serves over HTTP, to which you need the right to write \
+         (back: choose another way)"
     };
     let webroot = answered(shell, question, ABOUT_WEBROOT, default.as_deref(), folder_or_back)?;
     if webroot.is_some() {

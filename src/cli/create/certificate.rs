@@ -108,7 +108,7 @@ pub(super) fn certificate(
     match written {
         Some(path) => {
             // With something in the way, that comes first.
-            let check_http = if found.is_empty() {
+            let check_http = if found.is_empty() && code.is_ok() {
                 webroot::unserved(args, &placed, &text, &issuer.settings, shell)
             } else {
                 webroot::look(args, &placed, shell)
