@@ -17,9 +17,9 @@ use super::verbs::Verbs;
 /// certctl reads cert-manager's Certificate and Issuer manifests from files, obtains and renews
 /// the certificates from an ACME CA, and keeps them in files. A first run:
 ///
-///   certctl validate web.yaml    check the manifests (offline)
-///   certctl rehearse web.yaml    the whole flow against a built-in throw-away CA
-///   certctl issue web.yaml       issue it; run `certctl issue` from cron to renew it
+///   certctl create     ask, and write the manifests
+///   certctl rehearse   the whole flow against a built-in throw-away CA
+///   certctl issue      issue what is missing or due; run it from cron to renew
 #[derive(Debug, Parser)]
 #[command(name = "certctl", version, disable_version_flag = true, verbatim_doc_comment)]
 #[command(disable_help_subcommand = true)]

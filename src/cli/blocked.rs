@@ -100,13 +100,12 @@ impl Obstacles {
     ) {
         let key = (fact.clone(), place.clone());
         let index = *self.places.entry(key).or_insert(self.found.len());
-        match self.found.get_mut(index) {
-            Some(known) => known.certificates.extend(certificates),
-            None => {
-                let fix = fix.map(Hint::from);
-                self.found.push(Blocked { fact, place, fix, certificates, is_of_deployment });
-            }
+        if let Some(known) = self.found.get_mut(index) {
+            known.certificates.extend(certificates);
+            return;
         }
+        let fix = fix.map(Hint::from);
+        self.found.push(Blocked { fact, place, fix, certificates, is_of_deployment });
     }
 }
 

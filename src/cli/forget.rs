@@ -127,7 +127,7 @@ fn named(
 fn refuse_pending(names: &[NamespacedName], workspace: &mut Workspace) -> Result<(), CliError> {
     let owed = names.iter().find_map(|name| {
         let record = workspace.record(name)?;
-        let owed = record.revocations.iter().find(|revocation| revocation.is_owed())?;
+        let owed = record.owed_revocation()?;
         let is_live = record.issued_fingerprint.as_ref() == Some(&owed.fingerprint);
         Some((name, owed.clone(), is_live))
     });

@@ -125,7 +125,8 @@ pub(crate) fn print(
     } else if let Some(block) = block {
         output.print(&block.to_message(style.utf8, style.columns));
     } else if let Some(why) = &report.details.unreplaced {
-        let again = format!("to replace it: certctl renew {}", short(&name));
+        let again = style.flags.on(&format!("certctl renew {}", short(&name)));
+        let again = format!("to replace it: {again}");
         output.talk(Level::Warn, &format!("{}: {why}; nothing is issued\n  {again}", short(&name)));
     } else if report.ending != Ending::Rewritten {
         well(output, state, report, style);

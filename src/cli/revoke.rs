@@ -10,6 +10,8 @@ use zeroize::Zeroizing;
 
 use super::error::CliError;
 use super::exit::{self, ExitCode};
+use super::folders;
+use super::hint::short;
 use super::message::Level;
 use super::orphans;
 use super::output::escape;
@@ -60,10 +62,9 @@ pub struct RevokeArgs {
     #[arg(value_name = "NAME|FILE")]
     pub target: OsString,
     /// Why: unspecified, keyCompromise, affiliationChanged, superseded, cessationOfOperation, or
-    /// another of RFC 5280 that the CA accepts.
-    #[arg(long, value_name = "REASON", default_value = "unspecified", value_parser = reason(), ignore_case = true,
-          hide_possible_values = true)]
-    pub reason: RevocationReason,
+    /// another of RFC 5280 that the CA accepts [default: that of a pending request, else unspecified]
+    #[arg(long, value_name = "REASON", value_parser = reason(), ignore_case = true, hide_possible_values = true)]
+    pub reason: Option<RevocationReason>,
     /// Revoke before the new certificate is issued; until then servers present a revoked one.
     #[arg(long)]
     pub now: bool,
@@ -142,18 +143,22 @@ async fn name(args: &RevokeArgs, shell: &mut Shell) -> Result<ExitCode, CliError
         return Err(CliError::new(ExitCode::Manifest, message)
             .trying_any(&[("certctl revoke FILE --key KEYFILE", "needs neither")]));
     };
-    confirm(args, task, &workspace, shell).await?;
+    let certificate = task.certificate.metadata.key();
+    // Without one, that of a pending request stays.
+    let pending = workspace.record(&certificate).and_then(CertificateRecord::owed_revocation);
+    let reason = args.reason.or(pending.map(|pending| pending.reason));
+    let reason = reason.unwrap_or(RevocationReason::Unspecified);
+    confirm(args, reason, task, &workspace, shell).await?;
     workspace.make_writable()?;
     let at_once = args.now || args.no_issue;
     let request = RevocationRequest {
-        reason: args.reason,
+        reason,
         at_once,
         without_replacement: args.no_issue,
         certificate: None,
     };
     let job = Job::new("revoke", secrets.clone());
     let outcome = Box::pin(workspace.ask_to_revoke(task, request, job)).await?;
-    let certificate = task.certificate.metadata.key();
     let replaces = wants_replacement(&outcome, &certificate, shell) && !args.no_issue;
     let (mut endings, mut is_finished) = (Vec::new(), false);
     if at_once {
@@ -161,7 +166,7 @@ async fn name(args: &RevokeArgs, shell: &mut Shell) -> Result<ExitCode, CliError
             .extend(Box::pin(finish(shell, &mut workspace, Some(&certificate), "revoke")).await?);
     }
     if replaces {
-        let new_key = args.reason == RevocationReason::KeyCompromise;
+        let new_key = reason == RevocationReason::KeyCompromise;
         let force = Some(Force { new_key, new_order: false, for_revocation: true });
         let tasks = [Task { force, ..task.clone() }];
         let job = Job::new("revoke", secrets);
@@ -228,9 +233,9 @@ async fn cancel(args: &RevokeArgs, shell: &mut Shell) -> Result<ExitCode, CliErr
     workspace.make_writable()?;
     let cancelled = workspace.cancel_revocations(&name).await?;
     if cancelled.is_empty() {
-        let text = format!(
-            "{name}: no revocation is pending; certctl describe {name} shows those that are done"
-        );
+        let describe = folders::flags(shell).on(&format!("certctl describe {}", short(&name)));
+        let text =
+            format!("{name}: no revocation is pending; {describe} shows those that are done");
         shell.output.talk(Level::Info, &text);
         return Ok(ExitCode::Done);
     }
@@ -262,11 +267,7 @@ fn by_its_file(
     };
     let Some(file) = file_of_live(&name, workspace) else { return error };
     let file = quoted(&file);
-    let reason = if args.reason == RevocationReason::Unspecified {
-        String::new()
-    } else {
-        format!(" --reason {}", args.reason)
-    };
+    let reason = args.reason.map(|reason| format!(" --reason {reason}")).unwrap_or_default();
     let line = format!("certctl revoke {file}{reason}");
     error.trying_any(&[(&line, "or restore the manifest")])
 }
@@ -282,6 +283,7 @@ pub(super) fn file_of_live(name: &NamespacedName, workspace: &Workspace) -> Opti
 /// Asks before the live certificate is revoked.
 async fn confirm(
     args: &RevokeArgs,
+    reason: RevocationReason,
     task: &Task,
     workspace: &Workspace,
     shell: &mut Shell,
@@ -295,7 +297,7 @@ async fn confirm(
     } else {
         "when its replacement is deployed"
     };
-    let (serial, reason) = (&leaf.serial, args.reason);
+    let serial = &leaf.serial;
     let copies = paths(&workspace.copies(&name, Some(&leaf.fingerprint)));
     let copies = if copies.is_empty() {
         String::new()
@@ -356,7 +358,8 @@ async fn file(args: &RevokeArgs, path: &Path, shell: &mut Shell) -> Result<ExitC
         );
         return Err(error.trying(format_args!("certctl revoke {name}")));
     }
-    let (serial, reason) = (&leaf.serial, args.reason);
+    let reason = args.reason.unwrap_or(RevocationReason::Unspecified);
+    let serial = &leaf.serial;
     let facts = format!("{}: serial {serial} will be revoked ({reason})", path.display());
     ask(args, &facts, shell)?;
     workspace.make_writable()?;
@@ -429,8 +432,8 @@ fn print_holders(
     );
     let file = quoted(Path::new(&args.target));
     let key = args.key.as_ref().map(|key| format!(" --key {}", quoted(key))).unwrap_or_default();
-    let again = format_args!("certctl revoke {file} --reason {}{key}", args.reason);
-    Some(CliError::new(code, message).hinted(again))
+    let reason = args.reason.map(|reason| format!(" --reason {reason}")).unwrap_or_default();
+    Some(CliError::new(code, message).hinted(format_args!("certctl revoke {file}{reason}{key}")))
 }
 
 /// Why no CA revoked a serial.

@@ -7,6 +7,8 @@ use clap::Args;
 
 use super::error::CliError;
 use super::exit::ExitCode;
+use super::folders;
+use super::hint::short;
 use super::issue::{only_deploy, work_on};
 use super::message::Level;
 use super::output::escape;
@@ -80,7 +82,9 @@ async fn go_back(
     workspace.make_writable()?;
     let job = Job::new("rollback", found.secrets.clone());
     let back = Box::pin(workspace.roll_back(task, args.to, job)).await.map_err(refused)?;
-    shell.output.talk(Level::Info, &summary(&task.certificate.metadata.key(), &back));
+    let again = format!("certctl renew {}", short(&task.certificate.metadata.key()));
+    let again = folders::flags(shell).on(&again);
+    shell.output.talk(Level::Info, &summary(&task.certificate.metadata.key(), &back, &again));
     workspace.read_records().await?;
     let run = work_on(shell, &mut workspace, request, found, "rollback", only_deploy);
     let code = Box::pin(run).await?;
@@ -89,7 +93,8 @@ async fn go_back(
     Ok(if is_change { ExitCode::Changed } else { code })
 }
 
-fn summary(certificate: &NamespacedName, back: &WentBack) -> String {
+/// `again` is the command that replaces it.
+fn summary(certificate: &NamespacedName, back: &WentBack, again: &str) -> String {
     let WentBack::Done { from, to, leaf, renewal_time, violation } = back else {
         let WentBack::Already { revision } = back else { return String::new() };
         return format!("{certificate}: {} is already live", what(*revision));
@@ -113,10 +118,10 @@ fn summary(certificate: &NamespacedName, back: &WentBack) -> String {
     }
     match renewal_time {
         Some(at) => add(format_args!(
-            "renews {}; to replace it earlier: certctl renew {certificate}",
+            "renews {}; to replace it earlier: {again}",
             time::dated(*at, now, Some(&zone))
         )),
-        None => add(format_args!("automatic renewal is disabled: certctl renew {certificate}")),
+        None => add(format_args!("automatic renewal is disabled: {again}")),
     }
     text
 }

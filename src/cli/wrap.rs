@@ -134,7 +134,7 @@ fn split_at_gap(line: &str) -> Option<(&str, &str)> {
 /// manifest. Colours take no space.
 pub(crate) fn fitted(text: &str, width: usize) -> String {
     let lines = text.split('\n').map(|line| {
-        if shown_width(line) <= width || is_of_manifest(line) {
+        if shown_width(line) <= width || is_of_manifest(line) || is_setting(line) {
             return Cow::Borrowed(line);
         }
         Cow::Owned(broken(line, width))
@@ -169,6 +169,12 @@ fn broken(line: &str, width: usize) -> String {
         is_first = false;
     }
     wrapped
+}
+
+/// Whether a line is one of another program's configuration, as a comment below a title: two lines would
+/// not mean the same there.
+fn is_setting(line: &str) -> bool {
+    line.trim_start().starts_with("#   ")
 }
 
 /// The words of a text; a command with its arguments is one.

@@ -335,7 +335,8 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
                 Step::Settled => None,
                 Step::Defer { until, why } => return Ok(deferred(&self.session, until, why, now)),
                 Step::Wait { until, wake, what } => {
-                    let deadline = self.gives_up_at;
+                    // What no wait ends ends before, after a few checks.
+                    let deadline = self.gives_up_at.filter(|_| !self.is_unserved());
                     let obstructed = self.obstructed();
                     let wait = ports::Wait { what, deadline, obstructed };
                     self.engine.observer.waits(&self.session.name, &wait);
@@ -467,6 +468,13 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
                 && challenge.check().is_some_and(CheckReport::is_obstructed)
         })?;
         Some((found.spec.kind.clone(), found.spec.identifier.to_string()))
+    }
+
+    /// Whether this host's own web server does not serve the webroot.
+    fn is_unserved(&self) -> bool {
+        let order = self.session.snapshot.current_order();
+        let mut challenges = order.into_iter().flat_map(|order| &order.challenges);
+        challenges.any(|one| one.check().is_some_and(CheckReport::is_unserved))
     }
 
     /// A slot was granted, or the order needs none: the timeout starts now.

@@ -53,7 +53,7 @@ pub use object::{SkipReason, Skipped};
 pub use placeholder::placeholders;
 pub use reference::{
     check_owned_references, check_references, check_references_of, explain_remembered,
-    keep_recorded, prefer, unmet,
+    keep_recorded, prefer, unmet, webroots,
 };
 pub use secret::SecretManifest;
 pub use secret_source::{SecretError, SecretSource};

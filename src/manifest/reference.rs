@@ -60,7 +60,7 @@ fn check(loaded: &mut Loaded, owner: impl Fn(&Conflict) -> Option<(NamespacedNam
         }
     }
     let mut blocked = Vec::new();
-    let folders = first_of_folders(loaded);
+    let (folders, webroots) = (first_of_folders(loaded), webroots(loaded));
     // A file of many Certificates is split into lines once, not for each of them.
     let mut texts: BTreeMap<usize, (Text<'_>, bool)> = BTreeMap::new();
     let flawed = loaded.flawed.iter().map(|certificate| (certificate, true));
@@ -81,7 +81,8 @@ fn check(loaded: &mut Loaded, owner: impl Fn(&Conflict) -> Option<(NamespacedNam
             (Text::new(path, content), may_be_secret(content))
         });
         let mut sink = Sink::new(text, places.document, *secret);
-        let check = Check { loaded, certificate, places, folders: &folders, is_flawed };
+        let (folders, webroots) = (&folders, &webroots);
+        let check = Check { loaded, certificate, places, folders, webroots, is_flawed };
         let is_served = check.all(&mut sink);
         sink.block(0, &Blocks::Object(id.clone()));
         if sink.errors() > 0 || !is_served {
@@ -368,6 +369,14 @@ fn first_of_folders(loaded: &Loaded) -> BTreeMap<PathBuf, NamespacedName> {
     first
 }
 
+/// The webroots of all Certificates and Issuers, in one form for all spellings.
+pub fn webroots(loaded: &Loaded) -> BTreeSet<PathBuf> {
+    let own = loaded.certificates.iter().map(|one| &one.settings);
+    let all = own.chain(loaded.issuers.iter().map(|issuer| &issuer.settings));
+    let named = all.filter_map(|settings| settings.http01_webroot.as_ref());
+    named.map(|folder| Path::new(folder).components().collect()).collect()
+}
+
 /// The folder that a Certificate writes to, in one form for all spellings.
 fn output_of(certificate: &Certificate, issuer: Option<&Issuer>) -> Option<PathBuf> {
     let default = || issuer?.settings.output_dir.as_ref();
@@ -446,6 +455,7 @@ struct Check<'l> {
     places: &'l Places,
     /// The first Certificate that writes to each folder.
     folders: &'l BTreeMap<PathBuf, NamespacedName>,
+    webroots: &'l BTreeSet<PathBuf>,
     /// Whether it is invalid by itself: what its errors leave out is no further error.
     is_flawed: bool,
 }
@@ -473,10 +483,20 @@ impl Check<'_> {
         true
     }
 
-    /// Warns of a folder that another Certificate writes to.
+    /// Warns of a folder that another Certificate writes to, or from which a web server serves files.
     fn output(&self, issuer: &Issuer, sink: &mut Sink<'_>) {
         let Some(folder) = output_of(self.certificate, Some(issuer)) else { return };
         let key = self.certificate.metadata.key();
+        if let Some(webroot) = self.webroots.iter().find(|webroot| folder.starts_with(webroot)) {
+            let message = format!(
+                "certctl.io/output-dir {} is below the webroot {}, from which a web server serves \
+                 files: it could serve the private key",
+                folder.display(),
+                webroot.display()
+            );
+            let draft = Draft::warning("W0309", self.places.name, "metadata.annotations", message);
+            sink.add(draft.help("choose a folder outside of it, and delete this one"));
+        }
         let Some(first) = self.folders.get(&folder).filter(|first| **first != key) else { return };
         let folder = folder.display();
         let message = format!(

@@ -67,6 +67,11 @@ pub struct CertificateRecord {
 }
 
 impl CertificateRecord {
+    /// The first revocation that is pending.
+    pub fn owed_revocation(&self) -> Option<&Revocation> {
+        self.revocations.iter().find(|requested| requested.is_owed())
+    }
+
     /// The revocation recorded for a certificate, unless the CA refused it.
     pub fn revocation_of(&self, fingerprint: &str) -> Option<&Revocation> {
         let mut all = self.revocations.iter();

@@ -289,7 +289,7 @@ impl CertificateView {
     /// The oldest revocation that the CA has not confirmed yet: of the live certificate, or of one
     /// before it.
     pub fn owed_revocation(&self) -> Option<&Revocation> {
-        self.record.as_ref()?.revocations.iter().find(|requested| requested.is_owed())
+        self.record.as_ref()?.owed_revocation()
     }
 
     /// Whether it was revoked without a replacement (until the user requests one).

@@ -298,6 +298,26 @@ fn a_webroot_is_tried_as_it_is_named() {
     assert!(wrong.replace("\n  ", " ").contains(&fix), "{wrong}");
 }
 
+/// A web server would hand out the private key.
+#[test]
+fn an_output_folder_below_a_webroot_is_refused_and_warned_of() {
+    let world = World::prepared(&[]);
+    let webroot = world.path("webroot");
+    fs::create_dir(&webroot).unwrap();
+    let config = world.path("config").display().to_string();
+    let webroot = webroot.display().to_string();
+    let below = format!("{webroot}/./tls");
+    let words = ["create", "certificate", "www.example.test", "--output-dir", &below];
+    let into = ["--into", &config];
+    let own = [&words[..], &["--webroot", &webroot], &into].concat();
+    world.run(&own).ends_in(3).says("it would serve the private key; nothing was written");
+    let one = CertificateYaml::new("web").annotation("certctl.io/http01-webroot", &webroot);
+    world.write("config/web.yaml", &one);
+    world.run(&[&words[..], &into].concat()).ends_in(3).says("nothing was written");
+    world.write("config/web.yaml", &one.annotation("certctl.io/output-dir", &below));
+    world.run(&["validate"]).ends_in(0).says("warning[W0309]").says("serve the private key");
+}
+
 #[test]
 fn a_second_certificate_for_the_same_names_is_said() {
     let world = World::prepared(&[CertificateYaml::new("web")]);

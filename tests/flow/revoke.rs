@@ -130,6 +130,18 @@ fn a_revocation_whose_answer_was_lost_is_not_a_failure_the_second_time() {
     assert_eq!((world.ca.revoked(), world.state().published("web")), (1, live));
 }
 
+/// What was said of a key that has leaked is not taken back by a shorter command.
+#[test]
+fn a_revocation_that_is_asked_for_again_keeps_its_reason() {
+    let world = issued();
+    let refusal = Fault::Refuse { kind: ProblemType::Unauthorized, detail: "no".to_owned() };
+    world.fault(Rule::always(refusal).for_name("web.example.test"));
+    world.run(&["revoke", "web", "--reason", "keyCompromise"]).ends_in(4).says("NOT REVOKED");
+    world.run(&["revoke", "web", "--now"]).says("revoked (keyCompromise)");
+    let key_compromise = 1;
+    assert_eq!(world.ca.revoked_serials()[0].1, key_compromise);
+}
+
 #[test]
 fn a_pending_revocation_is_shown_and_can_be_cancelled() {
     let world = issued();
@@ -216,7 +228,7 @@ fn revoked_for_good_nothing_is_issued_until_renew() {
     assert_eq!(world.ca.requests(), requests);
     world.run(&["status", "--exit-code"]).ends_in(8);
     let status = world.run(&["describe", "web"]).ends_in(0).stdout;
-    assert!(status.contains("Waiting for: certctl renew default/web"), "{status}");
+    assert!(status.contains("Waiting for: a request for a replacement"), "{status}");
     for line in ["Next attempt: never\n", "Renewal Time: <none>\n"] {
         assert!(status.contains(line), "{line}: {status}");
     }
@@ -467,7 +479,7 @@ fn a_revocation_that_a_locked_certificate_cannot_remember_is_said_with_the_comma
     let mut child = world.start_certctl(&["renew", "web"]);
     until("the order is made", || world.state().orders("web").iter().any(|o| o.spec.revision == 3));
     let revoke = ["revoke", "./tls.crt", "--lock-timeout", "0s"];
-    let again = "try: certctl revoke ./tls.crt --reason unspecified\n";
+    let again = "try: certctl revoke ./tls.crt\n";
     world
         .run(&revoke)
         .ends_in(75)

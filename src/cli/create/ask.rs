@@ -60,7 +60,7 @@ pub(super) fn ask(into: Option<&Path>, shell: &mut Shell) -> Result<ExitCode, Cl
     let names = names(shell, &config, &by, &known)?;
     hints(shell, &names);
     let (by, webroot) = proof(shell, by, &known, &names)?;
-    let output_dir = output_dir(shell, &manifests)?;
+    let output_dir = output_dir(shell, &manifests, webroot.as_deref())?;
     let output_group = if output_dir.is_some() { output_group(shell)? } else { None };
     let reload = reload(shell, &config)?;
     let args = CreateCertificateArgs {
@@ -368,7 +368,11 @@ fn folder_or_back(text: &str) -> Result<Option<PathBuf>, String> {
     folder(text).map(Some).map_err(|why| format!("{why}, or {BACK} to choose another way"))
 }
 
-fn output_dir(shell: &mut Shell, manifests: &Loaded) -> Result<Option<PathBuf>, CliError> {
+fn output_dir(
+    shell: &mut Shell,
+    manifests: &Loaded,
+    webroot: Option<&Path>,
+) -> Result<Option<PathBuf>, CliError> {
     let question =
         "Folder of your server for tls.crt and tls.key, beside the copy in certctl's state";
     optional(shell, question, ABOUT_OUTPUT, |text| {
@@ -378,6 +382,13 @@ fn output_dir(shell: &mut Shell, manifests: &Loaded) -> Result<Option<PathBuf>, 
         if let Some(owner) = owner_of_output(manifests, &path, &NamespacedName::new("", "")) {
             let name = short(&owner.metadata.key());
             return Err(format!("Certificate {name} has this folder; enter another one"));
+        }
+        if let Some(webroot) = certificate::webroot_above(manifests, webroot, &path) {
+            let webroot = escape(&webroot.to_string_lossy()).into_owned();
+            return Err(format!(
+                "below {webroot}, from which your web server serves files: it would serve the \
+                 private key"
+            ));
         }
         is_folder.then_some(path).ok_or_else(|| "enter an absolute path".to_owned())
     })

@@ -23,7 +23,7 @@ use crate::cli::shell::Shell;
 use crate::engine::inputs::names_of;
 use crate::engine::precondition::of_output;
 use crate::engine::{install_example, similar_hook};
-use crate::manifest::{Loaded, is_component};
+use crate::manifest::{Loaded, is_component, webroots};
 use crate::resource::{Certificate, DnsName, Fix, Identifier, Obstacle};
 use crate::solver::http01::check_webroot;
 use crate::trust::{quoted, sudo};
@@ -159,6 +159,16 @@ fn refuse(
         return Err(CliError { hint: Some(hint), ..refused(why) });
     }
     let folder = args.output_dir.as_deref();
+    if let Some(webroot) =
+        folder.and_then(|folder| webroot_above(manifests, args.webroot.as_deref(), folder))
+    {
+        let why = format!(
+            "--output-dir is below {}, from which your web server serves files: it would serve the \
+             private key",
+            escape(&webroot.to_string_lossy())
+        );
+        return Err(refused(why).hinted("--output-dir, with a folder outside of it"));
+    }
     let owner = folder.and_then(|folder| owner_of_output(manifests, folder, &placed.key()));
     let Some((folder, owner)) = folder.zip(owner) else { return Ok(()) };
     let (folder, path) = (folder.to_string_lossy(), owner.origin.path.to_string_lossy());
@@ -169,6 +179,17 @@ fn refuse(
         escape(&path)
     );
     Err(refused(why).hinted("--output-dir, with a folder of its own"))
+}
+
+/// The webroot that a folder for keys is below: of the manifests, or of the new one.
+pub(super) fn webroot_above(
+    manifests: &Loaded,
+    own: Option<&Path>,
+    folder: &Path,
+) -> Option<PathBuf> {
+    let all = webroots(manifests).into_iter().chain(own.map(Path::to_owned));
+    let folder: PathBuf = folder.components().collect();
+    all.into_iter().find(|webroot| folder.starts_with(webroot))
 }
 
 /// A wildcard that this Issuer has no solver for.

@@ -37,11 +37,11 @@ fn of_one(issuer: &Issuer, facts: &LeafFacts, now: Timestamp) -> Option<Finding>
     let (kind, name) = (issuer.kind, short(&issuer.metadata.key()));
     let verb = if is_over { "expired" } else { "expires" };
     let fact = format!(
-        "{kind} {name}: the certificate of the CA ({common_name}) in caBundle {verb} {}; clients stop \
-         trusting what it signed",
+        "{kind} {name}: the root `{common_name}` in caBundle {verb} {}",
         not_after.strftime("%F")
     );
-    let advice = "get the CA's new root, distribute it to the clients, and add it to caBundle";
+    let advice =
+        "get the CA's new root, and add it to caBundle; clients that trust this one need it too";
     let obstacle = Obstacle::new(fact).advice(advice);
     let subject = "CA";
     Some(if is_over {
@@ -93,7 +93,7 @@ mod tests {
             let expected_verdicts: Vec<_> = expected.iter().map(|(verdict, _)| *verdict).collect();
             assert_eq!(verdicts, expected_verdicts, "{not_after:?}");
             for (one, (_, words)) in found.iter().zip(expected) {
-                let begin = "Issuer company: the certificate of the CA (Company Root) in caBundle";
+                let begin = "Issuer company: the root `Company Root` in caBundle";
                 assert!(one.fact.starts_with(&format!("{begin} {words}")), "{}", one.fact);
             }
         }

@@ -163,6 +163,11 @@ pub const CODES: &[Code] = &[
         "two Certificates have one output folder, to which only one of them can write",
         "give each a certctl.io/output-dir of its own",
     ),
+    row(
+        "W0309",
+        "the output folder is below a webroot, from which a web server could serve the private key",
+        "choose a folder outside of it, and delete the one that was written",
+    ),
     row("W0401", "the file has nothing that certctl reads", "remove it, or move it elsewhere"),
     row(
         "W0402",

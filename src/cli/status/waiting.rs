@@ -44,7 +44,7 @@ pub(super) fn waiting_for(view: &CertificateView, verdict: Verdict, now: Timesta
         return vec![worker.clone()];
     }
     if view.ends_here() {
-        return vec![format!("certctl renew {}; it was revoked without a replacement", view.key)];
+        return vec!["a request for a replacement: it was revoked without one".to_owned()];
     }
     let is_ready = verdict == Verdict::Ready;
     let what = match Upcoming::of(view, verdict, now) {

@@ -283,8 +283,9 @@ pub(in crate::engine) fn check_target(
         DeployTarget::Output { .. } => {
             let output = output_of(target)?;
             output.map_or(Ok(()), |output| {
+                check_owner(&output)?;
                 output.check().map_err(|error| obstacle(&output, &error))?;
-                check_ownership(&output)
+                check_group(&output)
             })
         }
         DeployTarget::Hook { name } | DeployTarget::Reload { name } => {
@@ -293,8 +294,9 @@ pub(in crate::engine) fn check_target(
     }
 }
 
-/// Why this process may not give the files of an output to its owner and group. Root may.
-fn check_ownership(output: &Output) -> Result<(), Obstacle> {
+/// Why this process may not give the files of an output to its owner, which no permission of the folder
+/// changes. Root may.
+fn check_owner(output: &Output) -> Result<(), Obstacle> {
     let us = rustix::process::geteuid();
     if us.is_root() || may_give_away() {
         return Ok(());
@@ -310,6 +312,15 @@ fn check_ownership(output: &Output) -> Result<(), Obstacle> {
              help hooks",
         ));
     }
+    Ok(())
+}
+
+/// The same of its group.
+fn check_group(output: &Output) -> Result<(), Obstacle> {
+    if rustix::process::geteuid().is_root() || may_give_away() {
+        return Ok(());
+    }
+    let folder = output.folder.display();
     let is_refused = |group: &u32| !is_own_group(*group) && !passes_on(&output.folder, *group);
     match output.group.filter(is_refused) {
         Some(group) => {

@@ -137,10 +137,14 @@ impl Http01Report {
     }
 
     /// The servers that responded with something else than the key authorization, and did not fail
-    /// themselves (status 5xx).
+    /// themselves (status 5xx). Another certctl, or a proxy, of which a warning is, is none.
     pub(crate) fn wrong_servers(&self) -> impl Iterator<Item = SocketAddr> {
         self.addresses.iter().filter_map(|report| match &report.outcome {
-            AddressAnswer::Wrong { status, remote, .. } if *status < 500 => Some(*remote),
+            AddressAnswer::Wrong { status, remote, .. }
+                if *status < 500 && report.warnings.is_empty() =>
+            {
+                Some(*remote)
+            }
             AddressAnswer::Wrong { .. }
             | AddressAnswer::Correct
             | AddressAnswer::Broken { .. }
@@ -271,17 +275,19 @@ mod tests {
     /// A server that fails, or is restarted, may serve the response later.
     #[test]
     fn a_server_that_fails_itself_has_no_wrong_response() {
-        let servers = |status| {
+        let servers = |status, warnings: &[&str]| {
             let remote = "192.0.2.9:80".parse().unwrap();
             let outcome = AddressAnswer::Wrong { status, first_bytes: String::new(), remote };
             let address = remote.ip();
-            let report = AddressReport { address, outcome, redirects: vec![], warnings: vec![] };
+            let warnings = warnings.iter().map(|one| (*one).to_owned()).collect();
+            let report = AddressReport { address, outcome, redirects: vec![], warnings };
             let name = Identifier::Ip(address);
             Http01Report::judge(name, "u".to_owned(), "key", vec![report], None)
                 .wrong_servers()
                 .count()
         };
-        assert_eq!([200, 301, 404, 500, 503].map(servers), [1, 1, 1, 0, 0]);
+        assert_eq!([200, 301, 404, 500, 503].map(|one| servers(one, &[])), [1, 1, 1, 0, 0]);
+        assert_eq!(servers(404, &["another certctl answered"]), 0);
     }
 
     #[test]
