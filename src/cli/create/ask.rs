@@ -145,11 +145,13 @@ fn finish(
         Err(error) => (Vec::new(), Err(error)),
     };
     // The check has the rights of a run.
-    let check_http = if code.is_ok() {
-        webroot::unserved(args, placed, manifest, &issuer.settings, shell)
-    } else {
-        webroot::look(args, placed, shell)
-    };
+    let check_http = args.proven_by_webroot().and_then(|name| {
+        if code.is_ok() {
+            webroot::unserved(&name, placed, manifest, &issuer.settings, shell)
+        } else {
+            Some(webroot::look(&name, placed, shell))
+        }
+    });
     let is_ready =
         obstacles.is_empty() && missing.is_empty() && check_http.is_none() && in_the_way.is_none();
     let first = [certificate::repairs(obstacles, shell), missing].concat();

@@ -63,6 +63,14 @@ pub struct CreateCertificateArgs {
     pub into: Option<PathBuf>,
 }
 
+impl CreateCertificateArgs {
+    /// The first name, where there is a webroot for it.
+    pub(super) fn proven_by_webroot(&self) -> Option<DnsName> {
+        let name = self.webroot.as_ref().and(self.names.first())?;
+        name.parse().ok().filter(|name: &DnsName| !name.is_wildcard())
+    }
+}
+
 /// Prints or writes the manifest.
 pub(super) fn certificate(
     args: &CreateCertificateArgs,
@@ -108,11 +116,13 @@ pub(super) fn certificate(
     match written {
         Some(path) => {
             // With something in the way, that comes first.
-            let check_http = if found.is_empty() && code.is_ok() {
-                webroot::unserved(args, &placed, &text, &issuer.settings, shell)
-            } else {
-                webroot::look(args, &placed, shell)
-            };
+            let check_http = args.proven_by_webroot().and_then(|name| {
+                if found.is_empty() && code.is_ok() {
+                    webroot::unserved(&name, &placed, &text, &issuer.settings, shell)
+                } else {
+                    Some(webroot::look(&name, &placed, shell))
+                }
+            });
             let check_http = check_http.into_iter().collect();
             let (found, missing) = (repairs(found, shell), placed.missing(&loaded));
             let runs = placed.runs(shell);

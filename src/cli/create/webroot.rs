@@ -3,7 +3,6 @@
 
 use std::path::Path;
 
-use super::certificate::CreateCertificateArgs;
 use super::print::{Placed, check};
 use super::question::say;
 use crate::cli::check::{WAYS_OF_WEBROOT, of_webroot};
@@ -38,31 +37,24 @@ pub(super) fn note_of_server(of_issuer: &Settings, shell: &mut Shell) {
     }
 }
 
-/// The command that shows whether a web server serves the webroot at the first name.
-pub(super) fn look(args: &CreateCertificateArgs, placed: &Placed, shell: &Shell) -> Option<String> {
-    let name = name_of(args)?;
-    Some(placed.next(&format!(" check http {name}"), shell))
+/// The command that shows whether a web server serves the webroot at this name.
+pub(super) fn look(name: &DnsName, placed: &Placed, shell: &Shell) -> String {
+    placed.next(&format!(" check http {name}"), shell)
 }
 
-/// The first name, where there is a webroot for it.
-fn name_of(args: &CreateCertificateArgs) -> Option<DnsName> {
-    let name = args.webroot.as_ref().and(args.names.first())?;
-    name.parse().ok().filter(|name: &DnsName| !name.is_wildcard())
-}
-
-/// Asks whether a web server serves the webroot of a manifest at its first name, and prints what was
+/// Asks whether a web server serves the webroot of a manifest at this name of it, and prints what was
 /// found. Returns the command that shows more, unless it is served.
 pub(super) fn unserved(
-    args: &CreateCertificateArgs,
+    name: &DnsName,
     placed: &Placed,
     manifest: &str,
     of_issuer: &Settings,
     shell: &mut Shell,
 ) -> Option<String> {
-    let (step, name) = (look(args, placed, shell)?, name_of(args)?);
+    let step = look(name, placed, shell);
     let Ok(loaded) = check(manifest) else { return Some(step) };
     let Some(one) = loaded.certificates.first() else { return Some(step) };
-    match of_webroot(shell, &one.settings.or(of_issuer), &name) {
+    match of_webroot(shell, &one.settings.or(of_issuer), name) {
         Some(Ok(fact)) => {
             say(shell, &fact);
             return None;
