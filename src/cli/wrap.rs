@@ -274,6 +274,8 @@ mod tests {
             ("  one two three", 9, "  one two\n    three"),
             // A shell passes over all lines of a comment.
             ("  # one two three", 12, "  # one two\n  #   three"),
+            // Of a server's configuration.
+            ("  #   one two three", 12, "  #   one two three"),
             ("\u{1b}[31merror\u{1b}[0m: one two", 10, "\u{1b}[31merror\u{1b}[0m: one\n  two"),
             (
                 "is lost; to go on: certctl issue web now; or not",

@@ -286,6 +286,13 @@ fn a_webroot_is_tried_as_it_is_named() {
         world.run(&words).ends_in(0).stderr
     };
     let step = "certctl check http ";
+    let mistyped = served.display().to_string() + "x";
+    let words = ["create", "certificate", "www.example.test", "--webroot", &mistyped];
+    let run = world.run(&[&words[..], &["--into", &config]].concat()).ends_in(3);
+    let meant = format!("--webroot {} --into", served.display());
+    assert!(run.stderr.contains("nothing was written") && run.stderr.contains(&meant), "{run:?}");
+    // A line that was pasted with its placeholder.
+    world.run(&["create", "certificate", "DNSNAME"]).ends_in(2).says("stands for a DNS name");
     let absent = made("nothing.example.test", &served);
     assert!(absent.contains("nothing listens on port") && absent.contains(step), "{absent}");
     let _server = WebServer::start(&world.port, &served);

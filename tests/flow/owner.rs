@@ -174,6 +174,8 @@ fn an_output_that_the_owner_may_not_write_is_said_when_the_manifest_is_made() {
         .says("warning: output: ")
         .says(&format!("(runs act as user {OWNER}, the owner of the state)"))
         .says("Permission denied");
+    // No folder that is made changes that.
+    create("given", &["--output-owner", "nobody"]).says("cannot give files to user nobody");
     fs::create_dir(out).unwrap();
     chown(out, Some(OWNER), Some(OWNER)).unwrap();
     create("given", &["--output-owner", "nobody"])

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::known::{IssuerName, Known, manifests_in, owner_of_output};
-use super::print::{Placed, check, put, say_written, scalar};
+use super::print::{Placed, check, meant_instead, put, say_written, scalar};
 use super::servers::{self, Server};
 use super::{issuer, webroot};
 use crate::cli::doctor::{self, Finding};
@@ -168,6 +168,15 @@ fn refuse(
         let why = format!("there is no program {} in {}", escape(&name), placed.hooks());
         return Err(CliError { hint: Some(hint), ..refused(why) });
     }
+    let webroot = args.webroot.as_deref().filter(|folder| !folder.exists());
+    if let Some((webroot, meant)) =
+        webroot.and_then(|folder| Some((folder, meant_instead(folder)?)))
+    {
+        let (folder, meant) = (webroot.to_string_lossy(), meant.to_string_lossy().into_owned());
+        let hint = Hint::Value { flag: "--webroot".to_owned(), by: vec![meant] };
+        let why = format!("there is no folder {}", escape(&folder));
+        return Err(CliError { hint: Some(hint), ..refused(why) });
+    }
     let folder = args.output_dir.as_deref();
     if let Some(webroot) =
         folder.and_then(|folder| webroot_above(manifests, args.webroot.as_deref(), folder))
@@ -293,6 +302,9 @@ pub(super) fn repairs(obstacles: Vec<Obstacle>, shell: &mut Shell) -> Vec<String
 
 /// Why a certificate cannot have this name, which is neither a DNS name nor an address.
 pub(super) fn refusal_of(name: &str) -> Option<String> {
+    if name.eq_ignore_ascii_case("DNSNAME") {
+        return Some(format!("`{name}` stands for a DNS name of yours, such as www.example.com"));
+    }
     let is_address = name.parse::<IpAddr>().is_ok();
     let error = name.parse::<DnsName>().err().filter(|_| !is_address)?;
     let allowed = "letters, digits, `-` and `.` are allowed, and `*.` at the beginning";
