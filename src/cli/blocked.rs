@@ -57,14 +57,17 @@ impl Blocked {
                 of.map(|task| task.certificate.metadata.key()).collect()
             });
             let (fact, fix) = (lack.unmet.obstacle.fact.clone(), lack.unmet.obstacle.fix.clone());
-            let of_deployment = lack.unmet.need.is_of_deployment();
+            let is_of_deployment = lack.unmet.need.is_of_deployment();
             let found = lack.diagnostic(&targets.loaded);
             let place = Some(format!("{}:{}", found.path.display(), found.line));
-            all.note(fact, place, fix, certificates, of_deployment);
+            let fix = fix.map(Hint::from);
+            all.note(Self { fact, place, fix, certificates, is_of_deployment });
         }
         for (found, certificates) in ports {
             let (fact, fix) = found.into_parts();
-            all.note(fact, None, fix, certificates.into_iter().collect(), false);
+            let certificates = certificates.into_iter().collect();
+            let (place, fix) = (None, fix.map(Hint::from));
+            all.note(Self { fact, place, fix, certificates, is_of_deployment: false });
         }
         all.found
     }
@@ -90,22 +93,13 @@ struct Obstacles {
 }
 
 impl Obstacles {
-    fn note(
-        &mut self,
-        fact: String,
-        place: Option<String>,
-        fix: Option<Fix>,
-        certificates: BTreeSet<NamespacedName>,
-        is_of_deployment: bool,
-    ) {
-        let key = (fact.clone(), place.clone());
+    fn note(&mut self, one: Blocked) {
+        let key = (one.fact.clone(), one.place.clone());
         let index = *self.places.entry(key).or_insert(self.found.len());
-        if let Some(known) = self.found.get_mut(index) {
-            known.certificates.extend(certificates);
-            return;
+        match self.found.get_mut(index) {
+            Some(known) => known.certificates.extend(one.certificates),
+            None => self.found.push(one),
         }
-        let fix = fix.map(Hint::from);
-        self.found.push(Blocked { fact, place, fix, certificates, is_of_deployment });
     }
 }
 

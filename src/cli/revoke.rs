@@ -83,6 +83,13 @@ pub struct RevokeArgs {
     pub yes: bool,
 }
 
+impl RevokeArgs {
+    /// The flag as it was typed, for the next command.
+    fn reason_flag(&self) -> String {
+        self.reason.map(|reason| format!(" --reason {reason}")).unwrap_or_default()
+    }
+}
+
 /// A reason of RFC 5280, in any case.
 fn reason() -> impl TypedValueParser<Value = RevocationReason> {
     PossibleValuesParser::new(RevocationReason::ALL.map(RevocationReason::as_str))
@@ -267,7 +274,7 @@ fn by_its_file(
     };
     let Some(file) = file_of_live(&name, workspace) else { return error };
     let file = quoted(&file);
-    let reason = args.reason.map(|reason| format!(" --reason {reason}")).unwrap_or_default();
+    let reason = args.reason_flag();
     let line = format!("certctl revoke {file}{reason}");
     error.trying_any(&[(&line, "or restore the manifest")])
 }
@@ -432,7 +439,7 @@ fn print_holders(
     );
     let file = quoted(Path::new(&args.target));
     let key = args.key.as_ref().map(|key| format!(" --key {}", quoted(key))).unwrap_or_default();
-    let reason = args.reason.map(|reason| format!(" --reason {reason}")).unwrap_or_default();
+    let reason = args.reason_flag();
     Some(CliError::new(code, message).hinted(format_args!("certctl revoke {file}{reason}{key}")))
 }
 

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::resource::{
-    Certificate, ChallengeType, DnsName, Identifier, Issuer, IssuerKind, NamespacedName, Obstacle,
-    Origin, Usage, host_of, lets_encrypt, pick_solver,
+    Certificate, ChallengeType, DnsName, Identifier, Issuer, IssuerKind, Metadata, NamespacedName,
+    Obstacle, Origin, Usage, host_of, lets_encrypt, pick_solver,
 };
 use crate::trust::quoted;
 
@@ -266,16 +266,17 @@ pub fn keep_recorded(
     recorded: impl Fn(&NamespacedName) -> Option<PathBuf>,
     remembered: &BTreeMap<PathBuf, NamespacedName>,
 ) {
-    let mut by_key: BTreeMap<NamespacedName, Vec<&Origin>> = BTreeMap::new();
-    for certificate in &loaded.certificates {
-        by_key.entry(certificate.metadata.key()).or_default().push(&certificate.origin);
-    }
+    let mut seen = BTreeSet::new();
+    let all = loaded.certificates.iter().map(|one| &one.metadata);
+    let repeated = all.filter(|one| !seen.insert((&one.namespace, &one.name)));
+    let repeated: BTreeSet<NamespacedName> = repeated.map(Metadata::key).collect();
     let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let (mut found, mut left_out) = (Vec::new(), BTreeSet::new());
-    for (key, origins) in by_key.into_iter().filter(|(_, origins)| origins.len() > 1) {
+    for key in repeated {
         let Some(path) = recorded(&key).map(|path| real(&path)) else { continue };
+        let of_key = loaded.certificates.iter().filter(|one| one.metadata.key() == key);
         let (own, others): (Vec<&Origin>, Vec<&Origin>) =
-            origins.into_iter().partition(|origin| real(&origin.path) == path);
+            of_key.map(|one| &one.origin).partition(|origin| real(&origin.path) == path);
         let [own] = own.as_slice() else { continue };
         let id = ObjectId { kind: "Certificate".to_owned(), key };
         for other in others {

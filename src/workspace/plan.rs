@@ -402,8 +402,7 @@ impl Item {
 
     /// Something on this host keeps a run from what is due, which it says.
     pub fn block(&mut self, why: &str) {
-        let all = std::mem::take(&mut self.also);
-        self.also = all.into_iter().filter(|one| *one != Action::Deploy).collect();
+        self.also.retain(|one| *one != Action::Deploy);
         self.wait = Some(Wait { until: None, why: why.to_owned() });
         (self.action, self.orders) = (Action::Blocked, 0);
         self.limits.clear();

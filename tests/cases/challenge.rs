@@ -192,7 +192,7 @@ fn checked(given: &Value) -> Option<Outcome> {
         url: String::new(),
         addresses: Vec::new(),
         dns: None,
-        unserved: None,
+        is_unserved: false,
         verdict,
     }))))
 }

@@ -84,7 +84,7 @@ impl World {
             url: String::new(),
             addresses: Vec::new(),
             dns: None,
-            unserved: None,
+            is_unserved: false,
             verdict: if self.is_answered(challenge) { Verdict::Passed } else { failed() },
         })))
     }

@@ -16,7 +16,7 @@ use super::ca::{By, STAGING, issuer_of};
 use super::certificate::{CreateCertificateArgs, RefusedProgram};
 use super::dns01::Dns01;
 use super::known::{Known, manifests_in, owner_of_output};
-use super::print::{Placed, check, meant_instead, missing, shown, write};
+use super::print::{Placed, check, meant_instead, missing, say_next, shown, write};
 use super::question::{BACK, NONE, answered, optional, optional_or, say};
 use super::servers::Server;
 use super::{certificate, issuer, webroot};
@@ -94,7 +94,7 @@ fn finish(
     }
     let issuer = known.chosen(Some(by.name()))?;
     files.push(certificate::manifest(args, &issuer, shell)?);
-    let (mut missing, mut servers) = (Vec::new(), Vec::new());
+    let (mut missing, mut servers, mut new) = (Vec::new(), Vec::new(), Loaded::default());
     for (at, (placed, text)) in files.iter().enumerate() {
         let loaded = check(text)?;
         missing.extend(placed.missing(&loaded));
@@ -104,10 +104,10 @@ fn finish(
         let path = escape(&path.to_string_lossy()).into_owned();
         shell.output.talk(Level::Info, &format!("\n{path}:\n"));
         shell.output.data(&format!("{between}{}", previewed(&shown(text))))?;
+        // The Certificate is the last.
+        new = loaded;
     }
-    if let Some((_, text)) = files.last()
-        && let Some(warning) = certificate::of_same_names(manifests, &check(text)?)
-    {
+    if let Some(warning) = certificate::of_same_names(manifests, &new) {
         shell.output.talk(Level::Warn, &format!("\n{warning}"));
     }
     let Some((first_placed, _)) = files.first() else { return Ok(ExitCode::Done) };
@@ -145,13 +145,10 @@ fn finish(
         Err(error) => (Vec::new(), Err(error)),
     };
     // The check has the rights of a run.
-    let check_http = args.proven_by_webroot().and_then(|name| {
-        if code.is_ok() {
-            webroot::unserved(&name, placed, manifest, &issuer.settings, shell)
-        } else {
-            Some(webroot::look(&name, placed, shell))
-        }
-    });
+    let settings = certificate::settings_of(&new, &issuer).filter(|_| code.is_ok());
+    let check_http = args
+        .proven_by_webroot()
+        .and_then(|name| webroot::unserved(&name, settings.as_ref(), placed, shell));
     let is_ready =
         obstacles.is_empty() && missing.is_empty() && check_http.is_none() && in_the_way.is_none();
     let first = [certificate::repairs(obstacles, shell), missing].concat();
@@ -160,22 +157,20 @@ fn finish(
     }
     let check_http = check_http.into_iter().collect();
     let steps = [first, mask, check_http, placed.runs(shell), servers].concat();
-    shell.output.talk(Level::Info, &format!("next:\n  {}", steps.join("\n  ")));
+    say_next("", &steps, shell);
     code
 }
 
 /// Issues what was written, after a yes; `later` is what is to be done besides.
 fn issue_now(placed: &Placed, later: &[String], shell: &mut Shell) -> Result<ExitCode, CliError> {
     if !shell.output.confirms_by_default("Issue it now?", ABOUT_ISSUE) {
-        let steps = [placed.runs(shell).as_slice(), later].concat();
-        shell.output.talk(Level::Info, &format!("next:\n  {}", steps.join("\n  ")));
+        say_next("", &[placed.runs(shell).as_slice(), later].concat(), shell);
         return Ok(ExitCode::Done);
     }
     owner::become_owner(shell)?;
     let code = IssueArgs::of(&placed.name).run(shell)?;
     let status = placed.next(&format!(" status {}", placed.name), shell);
-    let steps = [&[status], later].concat();
-    shell.output.talk(Level::Info, &format!("next:\n  {}", steps.join("\n  ")));
+    say_next("", &[&[status], later].concat(), shell);
     Ok(code)
 }
 
@@ -385,12 +380,8 @@ fn output_dir(
             let name = short(&owner.metadata.key());
             return Err(format!("Certificate {name} has this folder; enter another one"));
         }
-        if let Some(webroot) = certificate::webroot_above(manifests, webroot, &path) {
-            let webroot = escape(&webroot.to_string_lossy()).into_owned();
-            return Err(format!(
-                "below {webroot}, from which your web server serves files: it would serve the \
-                 private key"
-            ));
+        if let Some(why) = certificate::published(manifests, webroot, &path) {
+            return Err(why);
         }
         is_folder.then_some(path).ok_or_else(|| "enter an absolute path".to_owned())
     })

@@ -24,7 +24,7 @@ use crate::engine::inputs::names_of;
 use crate::engine::precondition::of_output;
 use crate::engine::{install_example, similar_hook};
 use crate::manifest::{Loaded, is_component, webroots};
-use crate::resource::{Certificate, DnsName, Fix, Identifier, Obstacle};
+use crate::resource::{Certificate, DnsName, Fix, Identifier, Obstacle, Settings};
 use crate::solver::http01::check_webroot;
 use crate::trust::{quoted, sudo};
 
@@ -116,13 +116,11 @@ pub(super) fn certificate(
     match written {
         Some(path) => {
             // With something in the way, that comes first.
-            let check_http = args.proven_by_webroot().and_then(|name| {
-                if found.is_empty() && code.is_ok() {
-                    webroot::unserved(&name, &placed, &text, &issuer.settings, shell)
-                } else {
-                    Some(webroot::look(&name, &placed, shell))
-                }
-            });
+            let is_open = found.is_empty() && code.is_ok();
+            let settings = settings_of(&loaded, &issuer).filter(|_| is_open);
+            let check_http = args
+                .proven_by_webroot()
+                .and_then(|name| webroot::unserved(&name, settings.as_ref(), &placed, shell));
             let check_http = check_http.into_iter().collect();
             let (found, missing) = (repairs(found, shell), placed.missing(&loaded));
             let runs = placed.runs(shell);
@@ -178,14 +176,10 @@ fn refuse(
         return Err(CliError { hint: Some(hint), ..refused(why) });
     }
     let folder = args.output_dir.as_deref();
-    if let Some(webroot) =
-        folder.and_then(|folder| webroot_above(manifests, args.webroot.as_deref(), folder))
+    if let Some(why) =
+        folder.and_then(|folder| published(manifests, args.webroot.as_deref(), folder))
     {
-        let why = format!(
-            "--output-dir is below {}, from which your web server serves files: it would serve the \
-             private key",
-            escape(&webroot.to_string_lossy())
-        );
+        let why = format!("--output-dir is {why}");
         return Err(refused(why).hinted("--output-dir, with a folder outside of it"));
     }
     let owner = folder.and_then(|folder| owner_of_output(manifests, folder, &placed.key()));
@@ -200,15 +194,21 @@ fn refuse(
     Err(refused(why).hinted("--output-dir, with a folder of its own"))
 }
 
-/// The webroot that a folder for keys is below: of the manifests, or of the new one.
-pub(super) fn webroot_above(
-    manifests: &Loaded,
-    own: Option<&Path>,
-    folder: &Path,
-) -> Option<PathBuf> {
-    let all = webroots(manifests).into_iter().chain(own.map(Path::to_owned));
+/// Where a folder for keys is below a webroot, of the manifests or of the new one: that it is, and why it
+/// must not be.
+pub(super) fn published(manifests: &Loaded, own: Option<&Path>, folder: &Path) -> Option<String> {
+    let mut all = webroots(manifests).into_iter().chain(own.map(Path::to_owned));
     let folder: PathBuf = folder.components().collect();
-    all.into_iter().find(|webroot| folder.starts_with(webroot))
+    let webroot = all.find(|webroot| folder.starts_with(webroot))?;
+    let webroot = escape(&webroot.to_string_lossy()).into_owned();
+    Some(format!(
+        "below {webroot}, from which your web server serves files: it would serve the private key"
+    ))
+}
+
+/// The settings of a new manifest, by its Issuer.
+pub(super) fn settings_of(new: &Loaded, issuer: &IssuerName) -> Option<Settings> {
+    new.certificates.first().map(|one| one.settings.or(&issuer.settings))
 }
 
 /// A wildcard that this Issuer has no solver for.

@@ -260,8 +260,13 @@ pub(super) fn put(
 
 /// Where a manifest was written, and the commands that come next.
 pub(super) fn say_written(path: &str, steps: &[String], shell: &mut Shell) {
+    say_next(&format!("written to {path}; "), steps, shell);
+}
+
+/// The commands that come next, in a sentence that begins like this.
+pub(super) fn say_next(begin: &str, steps: &[String], shell: &mut Shell) {
     let steps = steps.join("\n  ");
-    shell.output.talk(Level::Info, &format!("written to {path}; next:\n  {steps}"));
+    shell.output.talk(Level::Info, &format!("{begin}next:\n  {steps}"));
 }
 
 /// Writes a manifest into its folder, which is made when it is the one that is read anyway; returns

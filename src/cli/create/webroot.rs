@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::print::{Placed, check};
+use super::print::Placed;
 use super::question::say;
 use crate::cli::check::{WAYS_OF_WEBROOT, of_webroot};
 use crate::cli::message::Message;
@@ -37,24 +37,15 @@ pub(super) fn note_of_server(of_issuer: &Settings, shell: &mut Shell) {
     }
 }
 
-/// The command that shows whether a web server serves the webroot at this name.
-pub(super) fn look(name: &DnsName, placed: &Placed, shell: &Shell) -> String {
-    placed.next(&format!(" check http {name}"), shell)
-}
-
-/// Asks whether a web server serves the webroot of a manifest at this name of it, and prints what was
-/// found. Returns the command that shows more, unless it is served.
+/// Asks whether a web server serves the webroot of these settings at this name, and prints what was
+/// found; without settings, nothing is asked. Returns the command that shows more, unless it is served.
 pub(super) fn unserved(
     name: &DnsName,
+    settings: Option<&Settings>,
     placed: &Placed,
-    manifest: &str,
-    of_issuer: &Settings,
     shell: &mut Shell,
 ) -> Option<String> {
-    let step = look(name, placed, shell);
-    let Ok(loaded) = check(manifest) else { return Some(step) };
-    let Some(one) = loaded.certificates.first() else { return Some(step) };
-    match of_webroot(shell, &one.settings.or(of_issuer), name) {
+    match settings.and_then(|settings| of_webroot(shell, settings, name)) {
         Some(Ok(fact)) => {
             say(shell, &fact);
             return None;
@@ -68,7 +59,7 @@ pub(super) fn unserved(
         // The page of the next step says why.
         None => {}
     }
-    Some(step)
+    Some(placed.next(&format!(" check http {name}"), shell))
 }
 
 /// The document root of most web servers' packages.

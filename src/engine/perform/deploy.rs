@@ -298,11 +298,9 @@ pub(in crate::engine) fn check_target(
 /// changes. Root may.
 fn check_owner(output: &Output) -> Result<(), Obstacle> {
     let us = rustix::process::geteuid();
-    if us.is_root() || may_give_away() {
-        return Ok(());
-    }
     let folder = output.folder.display();
-    if let Some(owner) = output.owner.filter(|owner| *owner != us.as_raw()) {
+    let is_refused = |owner: &u32| *owner != us.as_raw() && !gives_to_all();
+    if let Some(owner) = output.owner.filter(is_refused) {
         let (us, owner) = (own_user(), user_name(owner));
         let refused =
             format!("{folder}: certctl runs as user {us}, which cannot give files to user {owner}");
@@ -317,11 +315,10 @@ fn check_owner(output: &Output) -> Result<(), Obstacle> {
 
 /// The same of its group.
 fn check_group(output: &Output) -> Result<(), Obstacle> {
-    if rustix::process::geteuid().is_root() || may_give_away() {
-        return Ok(());
-    }
     let folder = output.folder.display();
-    let is_refused = |group: &u32| !is_own_group(*group) && !passes_on(&output.folder, *group);
+    let is_refused = |group: &u32| {
+        !is_own_group(*group) && !passes_on(&output.folder, *group) && !gives_to_all()
+    };
     match output.group.filter(is_refused) {
         Some(group) => {
             let (us, group) = (own_user(), group_name(group));
@@ -331,6 +328,11 @@ fn check_group(output: &Output) -> Result<(), Obstacle> {
         }
         None => Ok(()),
     }
+}
+
+/// Whether this process may give its files to any user and group.
+fn gives_to_all() -> bool {
+    rustix::process::geteuid().is_root() || may_give_away()
 }
 
 /// Whether this process is in a group.

@@ -214,10 +214,9 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let mut report = check_http01(&self.resolver, identifier, &token, key, options).await;
         if let Some(webroot) = &task.settings().http01_webroot {
             let own = report.wrong_servers().find(|server| is_of_this_host(server.ip()));
-            report = match own {
-                Some(server) => report.not_served(webroot, server),
-                None => report,
-            };
+            if let Some(server) = own {
+                report = report.not_served(webroot, server);
+            }
         }
         Ok(Outcome::Checked(Box::new(CheckReport::Http01(report))))
     }

@@ -22,20 +22,11 @@ pub struct Http01Report {
     /// The errors of the lookup, wholly or for one of the two families.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dns: Option<String>,
-    /// The webroot that this host's own web server does not serve. Of a run; a record has the reason.
+    /// Whether this host's own web server does not serve the webroot. Of a run; a record has the reason.
     #[serde(skip)]
-    pub unserved: Option<UnservedWebroot>,
+    pub is_unserved: bool,
     /// The result of the check.
     pub verdict: Verdict,
-}
-
-/// A webroot with the response in it, which a web server of this host does not serve.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnservedWebroot {
-    /// The folder.
-    pub path: String,
-    /// The address at which the server responded with something else.
-    pub server: SocketAddr,
 }
 
 /// The response of one address.
@@ -133,7 +124,7 @@ impl Http01Report {
         dns: Option<String>,
     ) -> Self {
         let verdict = verdict(&url, key_authorization, &addresses, dns.as_deref());
-        Self { identifier, url, addresses, dns, unserved: None, verdict }
+        Self { identifier, url, addresses, dns, is_unserved: false, verdict }
     }
 
     /// The servers that responded with something else than the key authorization, and did not fail
@@ -160,7 +151,7 @@ impl Http01Report {
                 ": the web server of this host ({server}) does not serve the files in {path} there"
             );
         }
-        self.unserved = Some(UnservedWebroot { path: path.to_owned(), server });
+        self.is_unserved = true;
         self
     }
 }
