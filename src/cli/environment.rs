@@ -178,7 +178,7 @@ impl Environment {
 }
 
 /// Whether the system's state belongs to the user of this number.
-fn owns_state(user: u32) -> bool {
+pub(super) fn owns_state(user: u32) -> bool {
     std::fs::metadata(STATE.root).is_ok_and(|found| found.uid() == user)
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::parser::ValueSource;
 
-use super::environment::{Directory, SYSTEM_CONFIG, SYSTEM_STATE, Source};
+use super::environment::{Directory, SYSTEM_CONFIG, SYSTEM_STATE, Source, owns_state};
 use super::error::CliError;
 use super::hint::{Hint, Place};
 use super::message::Level;
@@ -13,7 +13,7 @@ use super::output::escape;
 use super::setting;
 use super::shell::Shell;
 use super::typed_flags::{OF_VERBS, PROGRAM, TypedFlags};
-use crate::trust::{is_by_sudo, quoted};
+use crate::trust::{has_no_login, is_by_sudo, quoted};
 
 /// The sudo and the flags as they were typed.
 pub(super) fn flags(shell: &Shell) -> TypedFlags {
@@ -68,9 +68,18 @@ pub(super) fn flags_with_files(shell: &Shell) -> TypedFlags {
     TypedFlags { folders, ..flags(shell) }
 }
 
-/// certctl with sudo, where that started this process.
+/// certctl with sudo, where its commands are typed so.
 fn by_sudo() -> Option<String> {
-    is_by_sudo().then(|| sudo(""))
+    is_typed_with_sudo().then(|| sudo(""))
+}
+
+/// Whether sudo started this process, or this is the service of the packages, whose log root reads.
+fn is_typed_with_sudo() -> bool {
+    is_by_sudo() || is_of_service()
+}
+
+fn is_of_service() -> bool {
+    owns_state(rustix::process::geteuid().as_raw()) && has_no_login()
 }
 
 /// certctl, as the user who typed the last command types it.
@@ -80,7 +89,7 @@ fn own_program() -> String {
 
 /// Which folders the next command has to name.
 fn is_passed_on() -> fn(Source) -> bool {
-    if is_by_sudo() {
+    if is_typed_with_sudo() {
         // sudo does not pass variables on.
         |source| matches!(source, Source::Flag(_) | Source::Variable(_))
     } else {

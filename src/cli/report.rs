@@ -276,13 +276,11 @@ fn undeployed(name: &NamespacedName, fault: &Fault, details: &Details, style: &S
     let next = next.map(|at| format!("next try not before {}", style.time(at)));
     let next = next.unwrap_or_else(|| "the next run retries".to_owned());
     let text = last.unwrap_or_default() + &next;
-    let command = retry_of_hooks(style.has_reload_unit, &name).with_flags(&style.flags);
-    // It works at once too, and for this certificate alone.
-    let deploy = style.has_reload_unit.then(|| retry_of_hooks(false, &name));
+    let command = retry_of_hooks(&name).with_flags(&style.flags);
     let status = Hint::Command(format!("certctl status {name}"));
     let failure = fault.failure.as_ref().map(Failure::without_fixes);
     let title = failure.map_or_else(|| fault.message.clone(), |failure| failure.to_string());
-    let commands = fixes(details).chain(deploy).chain([status]);
+    let commands = fixes(details).chain([status]);
     Block {
         word: "error",
         title,

@@ -457,14 +457,11 @@ impl Found {
     /// The page of a folder without a Certificate: from nothing to one.
     fn nothing(&self, place: &Place, scene: &Scene) -> String {
         let width = scene.columns();
-        let mut rows = vec![
-            Line::new("manifests", place.manifests.clone()),
-            Line::new("state", place.state()),
-        ];
-        rows.extend(place.unread.map(|path| {
-            let text = format!("{path}, which the scheduled runs of this host use");
-            Line::new("not read", text).and(folders::sudo(""))
-        }));
+        let rows =
+            [Line::new("manifests", place.manifests.clone()), Line::new("state", place.state())];
+        if let Some(path) = place.unread {
+            return of_this_user(path, &rows, width);
+        }
         let mut text = String::from("No certificate yet.\n") + &lines(&rows, width);
         let into = place.config.as_deref().map_or_else(|| "FOLDER".to_owned(), quoted);
         let issuer =
@@ -501,6 +498,16 @@ impl Found {
                        `certctl --help` lists the verbs.";
         text + &wrap(pointer, "", width)
     }
+}
+
+/// The page of a user without a Certificate, on a host whose scheduled runs read another folder.
+fn of_this_user(unread: &str, rows: &[Line], width: usize) -> String {
+    let about = format!(
+        "The scheduled runs of this host use {unread}, which the commands of this user do not read:"
+    );
+    let own = "Without root, for certificates of this user alone: `certctl create`";
+    ["No certificate of this user.\n", &lines(rows, width), "\n", &wrap(&about, "", width)].concat()
+        + &["  ", &folders::sudo(""), "\n\n", &wrap(own, "", width)].concat()
 }
 
 /// Whether the state is there, and not for this user.
@@ -663,6 +670,17 @@ mod tests {
             remedies: remedies.collect(),
             advice: None,
         }
+    }
+
+    #[test]
+    fn a_user_whose_commands_read_other_folders_is_led_to_root() {
+        let (found, scene) = (Found::default(), scene());
+        let of_host = Place { unread: Some("/etc/certctl"), ..place(None) };
+        let page = found.page(&of_host, &scene);
+        assert!(page.starts_with("No certificate of this user.\n"), "{page}");
+        let led = format!("  {}\n", folders::sudo(""));
+        assert!(page.contains(&led) && !page.contains("--into"), "{page}");
+        assert!(page.contains("runs of this host use /etc/certctl, which"), "{page}");
     }
 
     #[test]

@@ -11,6 +11,7 @@ use super::doctor;
 use super::document::{self, Items};
 use super::error::CliError;
 use super::exit::ExitCode;
+use super::folders;
 use super::global::Format;
 use super::message::Level;
 use super::output;
@@ -71,9 +72,11 @@ pub(crate) fn validate(args: &ValidateArgs, shell: &mut Shell) -> Result<ExitCod
     let is_of_files = !named.is_empty() && !has_names;
     let mut sources = named.clone();
     sources.extend(recorded(shell, &request));
+    let mut has_folder = false;
     // A name, and what a file refers to, is looked up wherever a run reads manifests.
     match shell.environment.config_dir(shell.global.config_dir.as_deref()) {
         Ok(config) if !manifest::is_gone(&config.path) => {
+            has_folder = true;
             sources.push(Source::Directory(config.path));
         }
         Ok(config) if sources.is_empty() => return nothing_there(args, shell, &config.path),
@@ -96,13 +99,30 @@ pub(crate) fn validate(args: &ValidateArgs, shell: &mut Shell) -> Result<ExitCod
     if has_names || is_of_files {
         narrow(&mut loaded, &request.names, &whole, shell.global.namespace())?;
     }
-    let unmet = shell.settings_at(PathBuf::new())?.unmet(&loaded);
-    loaded.diagnostics.extend(unmet);
+    let is_draft = is_of_files && !args.host && !has_folder;
+    let of_other_runs = folders::unread(shell).filter(|_| is_draft);
+    if of_other_runs.is_none() {
+        let unmet = shell.settings_at(PathBuf::new())?.unmet(&loaded);
+        loaded.diagnostics.extend(unmet);
+    }
     let placeholders = manifest::placeholders(&loaded);
     loaded.diagnostics.extend(placeholders);
     let idle = loaded.holding_nothing(given);
     loaded.diagnostics.extend(idle);
-    report(args, shell, &loaded, &places)
+    let code = report(args, shell, &loaded, &places)?;
+    if let Some(folder) = of_other_runs {
+        shell.output.talk(Level::Info, &of_schedule(folder));
+    }
+    Ok(code)
+}
+
+/// What is said of hooks and folders that a command of this user cannot judge.
+fn of_schedule(folder: &str) -> String {
+    format!(
+        "not checked: hooks, folders and secrets, which the scheduled runs use as another user; once \
+         the file is in {folder}: {}",
+        folders::sudo(" validate")
+    )
 }
 
 /// The files that were read, and those that cannot be.

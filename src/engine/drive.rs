@@ -470,7 +470,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         Some((found.spec.kind.clone(), found.spec.identifier.to_string()))
     }
 
-    /// Whether this host's own web server does not serve the webroot.
+    /// Whether nothing on this host serves the webroot.
     fn is_unserved(&self) -> bool {
         let order = self.session.snapshot.current_order();
         let mut challenges = order.into_iter().flat_map(|order| &order.challenges);

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::manifest::nearest_by;
 use crate::program::Runner;
-use crate::trust::{quoted, sudo};
+use crate::trust::{quoted, sudo_to_make};
 
 /// The operator's hooks.
 #[derive(Clone, Debug, Default)]
@@ -54,7 +54,8 @@ pub fn install_example(hook: &Path) -> Option<String> {
 
 fn install_from(examples: &Path, hook: &Path) -> Option<String> {
     let example = examples.join(hook.file_name()?);
-    let line = || format!("{}install -D -m 0755 {} {}", sudo(), quoted(&example), quoted(hook));
+    let sudo = sudo_to_make(hook);
+    let line = || format!("{sudo}install -D -m 0755 {} {}", quoted(&example), quoted(hook));
     example.is_file().then(line)
 }
 
@@ -85,6 +86,7 @@ const EXAMPLES: &str = "/usr/share/doc/certctl/examples/hooks.d";
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trust::sudo_on_own;
 
     #[test]
     #[expect(clippy::disallowed_methods, reason = "the test's own files need not survive a crash")]
@@ -94,8 +96,10 @@ mod tests {
         std::fs::write(folder.join("nginx"), "#!/bin/sh\n").unwrap();
         let line = install_from(folder, Path::new("/etc/my hooks.d/nginx")).unwrap();
         let shown = quoted(&folder.join("nginx"));
-        let wanted = format!("{}install -D -m 0755 {shown} '/etc/my hooks.d/nginx'", sudo());
-        assert_eq!(line, wanted);
+        let sudo = sudo_to_make(Path::new("/etc/my hooks.d"));
+        assert_eq!(line, format!("{sudo}install -D -m 0755 {shown} '/etc/my hooks.d/nginx'"));
+        let own = install_from(folder, &folder.join("hooks.d/nginx")).unwrap();
+        assert!(own.starts_with(&format!("{}install ", sudo_on_own())), "{own}");
         assert_eq!(install_from(folder, Path::new("/etc/certctl/hooks.d/other")), None);
     }
 }

@@ -19,7 +19,7 @@ use crate::resource::{NamespacedName, Obstacle, is_dns_label, is_dns_subdomain};
 use super::file::{ReadError, read_regular};
 use super::name::is_secret_key;
 use super::secret::SecretManifest;
-use crate::trust::{TrustError, Walk, check_secret, own_group, quoted, sudo};
+use crate::trust::{TrustError, Walk, check_secret, own_group, quoted, sudo, sudo_on_own};
 
 /// The largest secret, in bytes: the limit of a cluster.
 const MAX_BYTES: usize = 1 << 20;
@@ -97,7 +97,7 @@ fn install(path: &Path) -> String {
     if is_of_root {
         return format!("{}install -D -m 0640 -g {} /dev/stdin {path}", sudo(), own_group());
     }
-    format!("install -D -m 0600 /dev/stdin {path}")
+    format!("{}install -D -m 0600 /dev/stdin {path}", sudo_on_own())
 }
 
 impl SecretSource {

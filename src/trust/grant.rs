@@ -61,6 +61,22 @@ pub fn sudo_on_own() -> &'static str {
     if is_by_sudo() { "sudo " } else { "" }
 }
 
+/// Whether this process has the user of a service, as whom no person types commands.
+pub fn has_no_login() -> bool {
+    if is_of_root() {
+        return false;
+    }
+    let user = User::from_uid(Uid::effective()).ok().flatten();
+    let shell = user.as_ref().and_then(|user| user.shell.file_name());
+    shell.is_some_and(|shell| shell == "nologin" || shell == "false")
+}
+
+/// What stands before a command that makes this entry and the folders above it that are missing:
+/// nothing where this process may make them.
+pub fn sudo_to_make(path: &Path) -> &'static str {
+    if can_be_made(path) { sudo_on_own() } else { sudo() }
+}
+
 /// Whether root started this process, which may act as another user since.
 pub fn is_of_root() -> bool {
     rustix::process::geteuid().is_root() || may_become_root()

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{PermissionsExt as _, chown};
 
 use certctl::rehearsal::{Fault, ProblemType, Rule};
 
@@ -299,5 +299,63 @@ fn create_tries_whether_the_web_server_serves_the_folder() {
         scene.end_of_watched(watched);
     }
     scene.run("find other webroot -type f");
+    scene.end();
+}
+
+#[test]
+fn create_does_for_root_what_comes_before_the_first_run() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    const OWNER: u32 = 54_324;
+    let mut scene = Session::new("create-owner");
+    scene.with_columns(80);
+    scene.configured(&[]);
+    fs::set_permissions(scene.world.path(""), Permissions::from_mode(0o755)).unwrap();
+    for (folder, owner) in [("webroot", 0), ("other", 0), ("state", OWNER)] {
+        let folder = scene.world.path(folder);
+        fs::create_dir(&folder).unwrap();
+        chown(&folder, Some(owner), Some(owner)).unwrap();
+        let mode = if owner == OWNER { 0o700 } else { 0o755 };
+        fs::set_permissions(folder, Permissions::from_mode(mode)).unwrap();
+    }
+    let _server = WebServer::start(&scene.world.port, &scene.world.path("webroot"));
+    for (note, name, folder, then) in [
+        (
+            "The user of the runs may not write there; root leaves it so.",
+            "shop",
+            "other",
+            ("Run it", "n\n"),
+        ),
+        (
+            "Root lets that user, and the certificate is issued.",
+            "web",
+            "webroot",
+            ("Run it", "?\n"),
+        ),
+    ] {
+        scene.note(note);
+        let name = format!("{name}.example.test\n");
+        let folder = format!("{}\n", scene.world.path(folder).display());
+        let mut watched = scene.watch("certctl create --http01-listen 127.0.0.1:0");
+        for (question, keys) in [
+            ("CA:", "\n"),
+            ("DNS names", &*name),
+            ("Folder from which", &*folder),
+            ("Folder of your server", "\n"),
+            ("Program in", "\n"),
+            ("Write this", "\n"),
+            then,
+        ] {
+            watched.answer(question, keys);
+        }
+        if then.1 == "?\n" {
+            watched.answer("as they are shown, as root", "\n");
+            watched.answer("Issue it now", "\n");
+        }
+        scene.end_of_watched(watched);
+    }
+    scene.run("stat -c '%U %a %n' webroot/.well-known webroot/.well-known/acme-challenge");
+    scene.run("ls -A other webroot/.well-known/acme-challenge");
     scene.end();
 }

@@ -12,28 +12,25 @@ use std::time::Duration;
 use clap::ValueEnum as _;
 use nix::unistd::Group;
 
-use super::ca::{By, STAGING, issuer_of};
+use super::ca::{By, issuer_of};
 use super::certificate::{CreateCertificateArgs, RefusedProgram};
 use super::dns01::Dns01;
+use super::finish::Draft;
 use super::known::{Known, manifests_in, owner_of_output};
-use super::print::{Placed, check, meant_instead, missing, say_next, shown, write};
+use super::print::{meant_instead, missing};
 use super::question::{BACK, NONE, answered, optional, optional_or, say};
 use super::servers::Server;
-use super::{certificate, issuer, webroot};
-use crate::cli::doctor;
+use super::{certificate, webroot};
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::hint::short;
-use crate::cli::issue::IssueArgs;
 use crate::cli::message::Level;
 use crate::cli::output::escape;
-use crate::cli::owner;
 use crate::cli::run::on_one_thread;
 use crate::cli::shell::Shell;
-use crate::cli::verb::VerbArgs as _;
 use crate::engine::{examples, install_example, programs_in, similar_hook};
 use crate::manifest::Loaded;
-use crate::resource::{DnsName, NamespacedName, Settings, lets_encrypt};
+use crate::resource::{DnsName, NamespacedName, Settings};
 use crate::solver::http01::check_webroot;
 use crate::workspace::check::{Port, PortError};
 
@@ -75,124 +72,7 @@ pub(super) fn ask(into: Option<&Path>, shell: &mut Shell) -> Result<ExitCode, Cl
         output_mode: None,
         into: Some(config),
     };
-    finish(&by, &known, &manifests, &args, shell)
-}
-
-/// Shows the manifests, and writes them after a yes.
-fn finish(
-    by: &By,
-    known: &Known,
-    manifests: &Loaded,
-    args: &CreateCertificateArgs,
-    shell: &mut Shell,
-) -> Result<ExitCode, CliError> {
-    let mut files = Vec::new();
-    if let By::New(args) = by {
-        let placed = Placed::of("issuer", &args.name, args.into.as_deref(), shell)?;
-        let text = issuer::text(args, &placed)?;
-        files.push((placed, text));
-    }
-    let issuer = known.chosen(Some(by.name()))?;
-    files.push(certificate::manifest(args, &issuer, shell)?);
-    let (mut missing, mut servers, mut new) = (Vec::new(), Vec::new(), Loaded::default());
-    for (at, (placed, text)) in files.iter().enumerate() {
-        let loaded = check(text)?;
-        missing.extend(placed.missing(&loaded));
-        servers.extend(placed.of_servers(&loaded, &placed.state(shell)?));
-        let between = if at == 0 { "" } else { "---\n" };
-        let path = placed.path().unwrap_or_default();
-        let path = escape(&path.to_string_lossy()).into_owned();
-        shell.output.talk(Level::Info, &format!("\n{path}:\n"));
-        shell.output.data(&format!("{between}{}", previewed(&shown(text))))?;
-        // The Certificate is the last.
-        new = loaded;
-    }
-    if let Some(warning) = certificate::of_same_names(manifests, &new) {
-        shell.output.talk(Level::Warn, &format!("\n{warning}"));
-    }
-    let Some((first_placed, _)) = files.first() else { return Ok(ExitCode::Done) };
-    let folder = first_placed.config();
-    shell.output.talk(Level::Info, "");
-    let about = "y writes the files as they are shown; n writes nothing. Nothing is ordered yet: you can \
-                 edit them before certctl issue.";
-    if !shell.output.confirms_by_default(&format!("Write this into {folder}?"), about) {
-        return Err(CliError::new(ExitCode::Failed, "not confirmed; nothing was written"));
-    }
-    for (placed, text) in &files {
-        let path = write(placed, text, shell)?;
-        shell.output.talk(Level::Info, &format!("written to {path}"));
-    }
-    if let (By::New(args), Some((placed, _))) = (by, files.first())
-        && args.name == STAGING
-    {
-        let path = placed.path().unwrap_or_default();
-        let path = escape(&path.to_string_lossy()).into_owned();
-        let server = lets_encrypt::PRODUCTION;
-        say(shell, &format!("{ABOUT_STAGING} to {server} in this file, and issue again:"));
-        shell.output.talk(Level::Info, &format!("  {path}"));
-    }
-    let needs_port = args.webroot.is_none()
-        && issuer.settings.uses_usual_port()
-        && listens(by, known, &args.names);
-    let Some((placed, manifest)) = files.last() else { return Ok(ExitCode::Done) };
-    let mask = certificate::mask_socket(args, shell);
-    let in_the_way = needs_port.then(|| doctor::usual_port(shell, &placed.name)).flatten();
-    if let Some(found) = &in_the_way {
-        doctor::print_finding(shell, found);
-    }
-    let (obstacles, code) = match certificate::obstacles(args, manifest, shell) {
-        Ok(obstacles) => (obstacles, Ok(ExitCode::Done)),
-        Err(error) => (Vec::new(), Err(error)),
-    };
-    // The check has the rights of a run.
-    let settings = certificate::settings_of(&new, &issuer).filter(|_| code.is_ok());
-    let check_http = args
-        .proven_by_webroot()
-        .and_then(|name| webroot::unserved(&name, settings.as_ref(), placed, shell));
-    let is_ready =
-        obstacles.is_empty() && missing.is_empty() && check_http.is_none() && in_the_way.is_none();
-    let first = [certificate::repairs(obstacles, shell), missing].concat();
-    if is_ready && code.is_ok() && placed.is_read(shell) {
-        return issue_now(placed, &[mask, servers].concat(), shell);
-    }
-    let check_http = check_http.into_iter().collect();
-    let steps = [first, mask, check_http, placed.runs(shell), servers].concat();
-    say_next("", &steps, shell);
-    code
-}
-
-/// Issues what was written, after a yes; `later` is what is to be done besides.
-fn issue_now(placed: &Placed, later: &[String], shell: &mut Shell) -> Result<ExitCode, CliError> {
-    if !shell.output.confirms_by_default("Issue it now?", ABOUT_ISSUE) {
-        say_next("", &[placed.runs(shell).as_slice(), later].concat(), shell);
-        return Ok(ExitCode::Done);
-    }
-    owner::become_owner(shell)?;
-    let code = IssueArgs::of(&placed.name).run(shell)?;
-    let status = placed.next(&format!(" status {}", placed.name), shell);
-    say_next("", &[&[status], later].concat(), shell);
-    Ok(code)
-}
-
-/// A manifest for a look at it: roots in base64 are longer than all else.
-fn previewed(text: &str) -> String {
-    let line = |line: &str| match line.split_once("caBundle: ") {
-        Some((before, bundle)) => {
-            let begin: String = bundle.chars().take(PREVIEWED).collect();
-            format!("{before}caBundle: {begin}… (shortened here)\n")
-        }
-        None => line.to_owned(),
-    };
-    text.split_inclusive('\n').map(line).collect()
-}
-
-/// Whether certctl is to listen for the challenges of these names, where no webroot is given.
-fn listens(by: &By, known: &Known, names: &[String]) -> bool {
-    let has_http01 = match by {
-        By::Known(name) => known.has_http01(name),
-        By::New(args) => args.dns01.is_none(),
-    };
-    has_http01 && names.iter().any(|name| !name.starts_with("*."))
+    Draft { by: &by, known: &known, manifests: &manifests, args: &args }.finish(shell)
 }
 
 /// The namespace of what is made.
@@ -438,6 +318,8 @@ fn reload(shell: &mut Shell, config: &Path) -> Result<Option<String>, CliError> 
     if let Some(name) = answer.as_ref().filter(|name| !known.contains(name)) {
         let path = hooks.join(name);
         let (note, line) = match install_example(&path) {
+            // That is offered when the manifest is written.
+            Some(_) if shell.environment.is_root() => return Ok(answer),
             Some(line) => ("note: install the package's example before the first run:", line),
             None => (
                 "note: create this program before the first run (certctl help hooks):",
@@ -519,12 +401,6 @@ const ABOUT_GROUP: &str = "Most servers open the files as root, and need no grou
                            mode 0640.";
 const ABOUT_RELOAD: &str = "After each renewal certctl runs this program of the folder hooks.d, which \
                             makes the server read the new files; certctl help hooks has examples.";
-const ABOUT_ISSUE: &str = "y orders the certificate from the CA, as certctl issue does; n leaves that to you, \
-                           or to the timer's next run.";
-const ABOUT_STAGING: &str = "Browsers do not trust the certificates of the staging CA. When it works, \
-                             change server";
-/// How many characters of the roots are shown.
-const PREVIEWED: usize = 24;
 /// How many names are looked up for a hint.
 const MOST_LOOKED_UP: usize = 5;
 /// How long a hint may take.

@@ -10,8 +10,9 @@ use clap::Args;
 use super::known::{IssuerName, Known, manifests_in, owner_of_output};
 use super::print::{Placed, check, meant_instead, put, say_written, scalar};
 use super::servers::{self, Server};
+use super::step::{self, Step};
 use super::{issuer, webroot};
-use crate::cli::doctor::{self, Finding};
+use crate::cli::doctor;
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::folders;
@@ -26,7 +27,7 @@ use crate::engine::{install_example, similar_hook};
 use crate::manifest::{Loaded, is_component, webroots};
 use crate::resource::{Certificate, DnsName, Fix, Identifier, Obstacle, Settings};
 use crate::solver::http01::check_webroot;
-use crate::trust::{quoted, sudo};
+use crate::trust::{quoted, sudo_to_make};
 
 /// `certctl create certificate`.
 #[derive(Debug, Args)]
@@ -100,7 +101,7 @@ pub(super) fn certificate(
     let state = placed.state(shell)?;
     let text = text(args, &issuer, &placed, &state);
     let (loaded, written) = put(&placed, &text, shell)?;
-    let mask = mask_socket(args, shell);
+    let mask = mask_socket(args, shell).into_iter().collect();
     let servers = placed.of_servers(&loaded, &state);
     let first = warn(args, &known, &issuer, &placed, shell);
     if placed.into.is_some()
@@ -122,9 +123,9 @@ pub(super) fn certificate(
                 .proven_by_webroot()
                 .and_then(|name| webroot::unserved(&name, settings.as_ref(), &placed, shell));
             let check_http = check_http.into_iter().collect();
-            let (found, missing) = (repairs(found, shell), placed.missing(&loaded));
+            let to_do = [repairs(found, shell), placed.missing(&loaded), mask].concat();
             let runs = placed.runs(shell);
-            let steps = [first, found, missing, mask, check_http, runs, servers].concat();
+            let steps = [first, step::lines(&to_do), check_http, runs, servers].concat();
             say_written(&path, &steps, shell);
         }
         None => {
@@ -233,13 +234,10 @@ pub(super) fn of_same_names(manifests: &Loaded, new: &Loaded) -> Option<String> 
 
 /// The command that keeps a unit from failing at each run, where a web server has its port and no
 /// manifest of the folder needs it, with the new one among them.
-pub(super) fn mask_socket(args: &CreateCertificateArgs, shell: &Shell) -> Vec<String> {
-    let folder = args.webroot.as_ref().and(args.into.as_ref());
-    let found = folder.and_then(|folder| doctor::idle_socket(shell, &manifests_in(folder)));
-    let (fact, fix) = found.map(Finding::into_parts).unzip();
-    let note = fact.map(|fact| format!("# {}", escape(&fact)));
-    let command = fix.flatten().map(|fix| escape(&fix.to_string()).into_owned());
-    note.into_iter().chain(command).collect()
+pub(super) fn mask_socket(args: &CreateCertificateArgs, shell: &Shell) -> Option<Step> {
+    let folder = args.webroot.as_ref().and(args.into.as_ref())?;
+    let (fact, fix) = doctor::idle_socket(shell, &manifests_in(folder))?.into_parts();
+    Some(Step::command(&fix?.to_string()).since(&fact))
 }
 
 /// Warns of what a run would refuse, or could not do; returns the commands that come first where the
@@ -284,13 +282,17 @@ fn warn(
 }
 
 /// Warns of what is in the way of a run, and returns the commands that remove it.
-pub(super) fn repairs(obstacles: Vec<Obstacle>, shell: &mut Shell) -> Vec<String> {
+pub(super) fn repairs(obstacles: Vec<Obstacle>, shell: &mut Shell) -> Vec<Step> {
     let mut commands = Vec::new();
     for Obstacle { fact, fix } in obstacles {
         let advice = match fix {
             Some(Fix::Advice(sentence)) => sentence,
-            Some(Fix::Command(line) | Fix::Certctl(line)) => {
-                commands.push(escape(&line).into_owned());
+            Some(Fix::Command(line)) => {
+                commands.push(Step::command(&line));
+                String::new()
+            }
+            Some(Fix::Certctl(line)) => {
+                commands.push(Step::ByHand(escape(&line).into_owned()));
                 String::new()
             }
             None => String::new(),
@@ -369,7 +371,8 @@ impl RefusedProgram {
             servers::names().collect::<Vec<_>>().join(", ")
         );
         let written = || {
-            let (sudo, path, script) = (sudo(), quoted(&path), text.replace('\'', "'\\''"));
+            let sudo = sudo_to_make(&path);
+            let (path, script) = (quoted(&path), text.replace('\'', "'\\''"));
             format!(
                 "printf '%s\\n' '#!/bin/sh' '{script}' | {sudo}install -D -m 0755 /dev/stdin {path}"
             )

@@ -11,6 +11,7 @@ use clap::Args;
 use super::dns01::Dns01;
 use super::print::{Placed, put, say_written, scalar};
 use super::server::{checked, read_bundle};
+use super::step;
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::folders;
@@ -76,7 +77,8 @@ pub(super) fn issuer(args: &CreateIssuerArgs, shell: &mut Shell) -> Result<ExitC
     let (loaded, written) = put(&placed, &text, shell)?;
     if let Some(path) = written {
         let next = folders::next(shell, &verb, None);
-        say_written(&path, &[placed.missing(&loaded), vec![next]].concat(), shell);
+        let missing = step::lines(&placed.missing(&loaded));
+        say_written(&path, &[missing, vec![next]].concat(), shell);
     }
     Ok(ExitCode::Done)
 }

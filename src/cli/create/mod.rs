@@ -9,12 +9,14 @@ mod certificate;
 mod dns01;
 mod fetch;
 mod files;
+mod finish;
 mod issuer;
 mod known;
 mod print;
 mod question;
 mod server;
 mod servers;
+mod step;
 #[cfg(test)]
 mod tests;
 mod webroot;

@@ -8,6 +8,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::servers::Server;
+use super::step::Step;
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::folders;
@@ -136,10 +137,10 @@ impl Placed {
         folders::next(shell, verb, self.elsewhere(shell))
     }
 
-    /// What comes after the manifest of a certificate is written: what a run would do, the run, and
-    /// where nothing else renews it, the runs of a schedule.
+    /// What comes after the manifest of a certificate is written: the run, and where nothing else renews
+    /// it, the runs of a schedule.
     pub(super) fn runs(&self, shell: &Shell) -> Vec<String> {
-        let mut verbs = vec![" plan".to_owned(), " issue".to_owned()];
+        let mut verbs = vec![" issue".to_owned()];
         if self.elsewhere(shell).is_some() {
             let user = if shell.environment.is_root() {
                 String::new()
@@ -174,9 +175,8 @@ impl Placed {
         self.into.as_ref().filter(|into| !is_read(into)).map(PathBuf::as_path)
     }
 
-    /// What is to be done for the secrets and hooks that the manifest names and that are not there yet,
-    /// a line for each step.
-    pub(super) fn missing(&self, loaded: &Loaded) -> Vec<String> {
+    /// What is to be done for the secrets and hooks that the manifest names and that are not there yet.
+    pub(super) fn missing(&self, loaded: &Loaded) -> Vec<Step> {
         let folder = self.config.join("secrets").join(self.namespace());
         let secrets = loaded.issuers.iter().flat_map(Issuer::secrets);
         let secrets = secrets.map(|secret| folder.join(&secret.name).join(&secret.key));
@@ -186,11 +186,11 @@ impl Placed {
             let path = escape(&quoted(&path)).into_owned();
             // A shell that the lines are pasted into passes over the first.
             [
-                "# reads the secret: type it, Enter, Ctrl-D".to_owned(),
-                format!("{sudo}install -D {install} /dev/stdin {path}"),
+                Step::ByHand("# reads the secret: type it, Enter, Ctrl-D".to_owned()),
+                Step::ByHand(format!("{sudo}install -D {install} /dev/stdin {path}")),
             ]
         };
-        let mut missing: Vec<String> = secrets.flat_map(store).collect();
+        let mut missing: Vec<Step> = secrets.flat_map(store).collect();
         for one in &loaded.certificates {
             for target in one.settings.deploy_targets() {
                 let (DeployTarget::Hook { name } | DeployTarget::Reload { name }) = target else {
@@ -201,13 +201,13 @@ impl Placed {
                     continue;
                 }
                 let path = self.config.join("hooks.d").join(&name);
+                let write = format!("# write the program {program} (certctl help hooks)");
                 missing.push(match (install_example(&path), similar_hook(&path)) {
-                    (Some(line), _) => escape(&line).into_owned(),
-                    (None, Some(other)) => format!(
-                        "# write the program {program} (certctl help hooks); did you mean {}?",
-                        escape(&other)
-                    ),
-                    (None, None) => format!("# write the program {program} (certctl help hooks)"),
+                    (Some(line), _) => Step::command(&line),
+                    (None, Some(other)) => {
+                        Step::ByHand(format!("{write}; did you mean {}?", escape(&other)))
+                    }
+                    (None, None) => Step::ByHand(write),
                 });
             }
         }
@@ -371,6 +371,7 @@ pub(super) fn scalar(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::step;
     use super::*;
 
     #[test]
@@ -432,14 +433,15 @@ spec: {secretName: web, dnsNames: [www.example.com], issuerRef: {name: one}}
         let note = "# reads the secret: type it, Enter, Ctrl-D".to_owned();
         let (sudo, token) = (sudo_on_own(), "secrets/default/cloudflare/token");
         let token = format!("{sudo}install -D -m 0600 /dev/stdin {shown}/{token}");
-        assert_eq!(placed.missing(text), [note, token, program.clone()]);
+        let missing = || step::lines(&placed.missing(text));
+        assert_eq!(missing(), [note, token, program.clone()]);
         let secret = path.join("secrets/default/cloudflare");
         std::fs::create_dir_all(&secret).unwrap();
         atomic::write(&secret.join("token"), b"x", 0o600).unwrap();
-        assert_eq!(placed.missing(text), [program]);
+        assert_eq!(missing(), [program]);
         std::fs::create_dir(path.join("hooks.d")).unwrap();
         atomic::write(&path.join("hooks.d/nginx"), b"x", 0o755).unwrap();
-        assert!(placed.missing(text).is_empty());
+        assert!(missing().is_empty());
     }
 
     #[test]

@@ -171,10 +171,11 @@ fn a_command_to_reload_by_becomes_a_program_of_hooks() {
         assert_eq!(refused(name), None, "{name}");
     }
     let made = |name: &str, script: &str| {
-        let sudo = crate::trust::sudo();
+        let path = config.join("hooks.d").join(name);
+        let sudo = crate::trust::sudo_to_make(&path);
         format!(
-            "printf '%s\\n' '#!/bin/sh' '{script}' | {sudo}install -D -m 0755 /dev/stdin \
-             /etc/certctl/hooks.d/{name}"
+            "printf '%s\\n' '#!/bin/sh' '{script}' | {sudo}install -D -m 0755 /dev/stdin {}",
+            path.display()
         )
     };
     for (text, name) in [

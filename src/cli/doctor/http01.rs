@@ -218,7 +218,7 @@ fn used<'u>(shell: &Shell, uses: &'u [Use<'_>]) -> (Vec<Needed>, Vec<Webroot<'u>
             continue;
         }
         if let Some(path) = one.settings.http01_webroot.as_deref() {
-            let port = one.settings.http01_check_port.unwrap_or(shell.global.http01_check_port);
+            let port = port_of_server(one, shell);
             let found = webroots.entry((path, port));
             let found = found.or_insert(Webroot { path, port, objects: Vec::new() });
             let object = names_webroot(one);
@@ -296,20 +296,45 @@ fn webroot(found: &Webroot<'_>) -> Finding {
         let fact = format!("{fact} ({})", names(objects));
         return Finding::wrong("webroot", Obstacle { fact, fix });
     }
-    let obstacle = match WebServer::at(*port) {
-        WebServer::Other => {
-            return Finding::well("webroot", format_args!("{path} can be written to"));
+    without_server(*port, &format!("{path} ({})", names(objects)))
+        .unwrap_or_else(|| Finding::well("webroot", format_args!("{path} can be written to")))
+}
+
+/// That no web server has the port from which webroots are to be served, once for each port: a warning,
+/// since one of another host may serve them.
+pub(in crate::cli) fn without_servers(shell: &Shell, tasks: &[&Task]) -> Vec<Finding> {
+    let mut of_ports: BTreeMap<u16, Vec<String>> = BTreeMap::new();
+    let mut writable: BTreeMap<String, bool> = BTreeMap::new();
+    for one in Use::of_tasks(tasks.iter().copied()) {
+        let Some(path) = one.settings.http01_webroot.clone() else { continue };
+        // What cannot be written to is told by who needs it.
+        let may_write = || check_webroot(Path::new(&path)).is_ok();
+        if !one.over_http().is_empty() && *writable.entry(path.clone()).or_insert_with(may_write) {
+            let certificates = of_ports.entry(port_of_server(&one, shell)).or_default();
+            certificates.push(short(&one.certificate.metadata.key()));
         }
-        WebServer::Absent => Obstacle::new(format_args!(
-            "nothing listens on port {port} of this host to serve {path} ({})",
-            names(objects)
-        )),
-        WebServer::Certctl(holder) => Obstacle::new(format_args!(
-            "{holder} has port {port}, not a web server that serves {path} ({})",
-            names(objects)
-        )),
+    }
+    let of_port = |(port, of): (u16, Vec<String>)| {
+        without_server(port, &format!("the webroot of {}", names(&of)))
     };
-    Finding::warning("webroot", obstacle.advice(WAYS_OF_WEBROOT))
+    of_ports.into_iter().filter_map(of_port).collect()
+}
+
+/// That no web server has the port from which `what` is to be served.
+fn without_server(port: u16, what: &str) -> Option<Finding> {
+    let fact = match WebServer::at(port) {
+        WebServer::Other => return None,
+        WebServer::Absent => format!("nothing listens on port {port} of this host to serve {what}"),
+        WebServer::Certctl(holder) => {
+            format!("{holder} has port {port}, not a web server that serves {what}")
+        }
+    };
+    Some(Finding::warning("webroot", Obstacle::new(fact).advice(WAYS_OF_WEBROOT)))
+}
+
+/// The port on which a web server is to serve the webroot.
+fn port_of_server(one: &Use<'_>, shell: &Shell) -> u16 {
+    one.settings.http01_check_port.unwrap_or(shell.global.http01_check_port)
 }
 
 fn list(addresses: &[SocketAddr]) -> String {

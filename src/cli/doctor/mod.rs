@@ -40,7 +40,7 @@ use crate::workspace::Depth;
 use crate::workspace::check::Known;
 use crate::workspace::view::CertificateView;
 pub(super) use finding::Finding;
-pub(super) use http01::Ports;
+pub(super) use http01::{Ports, without_servers};
 use schedule::Certificates;
 pub(super) use schedule::scheduler;
 pub(super) use usage::Use;

@@ -119,7 +119,8 @@ pub(crate) fn plan(args: &PlanArgs, shell: &mut Shell) -> Result<ExitCode, CliEr
         for one in unmet.iter().chain(&later).chain(&manifest::placeholders(loaded)) {
             shell.output.finding(one);
         }
-        for (finding, _) in &host {
+        let unserved = doctor::without_servers(shell, &active);
+        for finding in host.iter().map(|(finding, _)| finding).chain(&unserved) {
             doctor::print_finding(shell, finding);
         }
         for (name, of) in &damaged {

@@ -7,7 +7,6 @@ use crate::cli::folders;
 use crate::cli::shell::Shell;
 use crate::cli::status::Width;
 use crate::cli::time;
-use crate::cli::timer::leaves_hooks_to_unit;
 use crate::cli::typed_flags::TypedFlags;
 
 /// The reader, and the current time.
@@ -23,8 +22,6 @@ pub(crate) struct Style {
     pub(crate) names: usize,
     /// The width of the reader's terminal, in columns; `None` where nothing is wrapped.
     pub(crate) columns: Option<usize>,
-    /// Whether the hooks of this state are left to `certctl-reload.service`.
-    pub(crate) has_reload_unit: bool,
     /// The flags that were typed, for commands.
     pub(crate) flags: TypedFlags,
 }
@@ -34,10 +31,9 @@ impl Style {
     pub(crate) fn of(shell: &Shell, now: Timestamp) -> Self {
         let is_watched = shell.output.talks_to_terminal() && !shell.output.talks_json();
         let zone = is_watched.then(time::system_zone);
-        let has_reload_unit = leaves_hooks_to_unit(shell);
         let (utf8, flags) = (shell.environment.is_utf8(), folders::flags(shell));
         let columns = is_watched.then(Width::of_stderr).flatten();
-        Self { now, zone, utf8, names: 0, columns, has_reload_unit, flags }
+        Self { now, zone, utf8, names: 0, columns, flags }
     }
 
     /// A time with the relative one beside it.

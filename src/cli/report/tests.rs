@@ -30,7 +30,6 @@ fn log() -> Style {
         utf8: false,
         names: 0,
         columns: None,
-        has_reload_unit: false,
         flags: TypedFlags::default(),
     }
 }
@@ -43,7 +42,6 @@ fn person() -> Style {
         utf8: true,
         names: 0,
         columns: None,
-        has_reload_unit: false,
         flags: TypedFlags::default(),
     }
 }
@@ -461,20 +459,6 @@ fn undeployed() -> Ended {
         undeployed: Some(Undeployed { failure, is_new: true, last_try: None, next_try: None }),
         ..ended(unchanged, Evidence::default())
     }
-}
-
-#[test]
-fn a_hook_that_the_unit_runs_is_retried_by_the_unit() {
-    let by_unit = Style { has_reload_unit: true, ..log() };
-    let block = reported(&undeployed(), &by_unit);
-    assert!(
-        block.contains("once the cause is fixed: systemctl start certctl-reload.service"),
-        "{block}"
-    );
-    assert!(block.contains("  try       certctl deploy web; certctl status web\n"), "{block}");
-    assert!(
-        reported(&undeployed(), &log()).contains("once the cause is fixed: certctl deploy web")
-    );
 }
 
 fn not_tried() -> Ended {

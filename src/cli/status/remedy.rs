@@ -10,7 +10,7 @@ use crate::cli::error::command_for_entry;
 use crate::cli::hint::Hint;
 use crate::cli::output::escape;
 use crate::cli::report::short;
-use crate::cli::timer::retry_of_hooks;
+use crate::cli::timer::{retry_by_unit, retry_of_hooks};
 use crate::resource::{Challenge, NamespacedName, Phase, ReasonSource};
 use crate::trust::{command_for_reading, quoted};
 use crate::workspace::view::{CertificateView, DamageCourse};
@@ -110,13 +110,10 @@ fn validate(view: &CertificateView) -> Vec<Known> {
 }
 
 fn deploy(name: &str, scene: &Scene) -> Vec<Known> {
-    // It works at once too, and for this certificate alone.
-    let deploy = (retry_of_hooks(false, name), "run its outputs and hooks now");
-    if scene.has_reload_unit {
-        vec![(retry_of_hooks(true, name), "run all that are pending, by their unit"), deploy]
-    } else {
-        vec![deploy]
-    }
+    let deploy = (retry_of_hooks(name), "run its outputs and hooks now");
+    let by_unit = (retry_by_unit(), "all that are pending, by their unit");
+    let by_unit = scene.has_reload_unit.then_some(by_unit);
+    [deploy].into_iter().chain(by_unit).collect()
 }
 
 /// What tries again at once what failed or waits.

@@ -342,7 +342,7 @@ fn a_lost_output_is_pending_in_the_metrics_as_in_the_verdict_with_what_retries_i
     assert_eq!(Verdict::of(&lost, scene(Format::Text).now), Verdict::PendingDeploy);
     let unit = "systemctl start certctl-reload.service";
     for (has_reload_unit, expected) in
-        [(false, &["certctl deploy web"][..]), (true, &[unit, "certctl deploy web"])]
+        [(false, &["certctl deploy web"][..]), (true, &["certctl deploy web", unit])]
     {
         let scene = Scene { has_reload_unit, ..scene(Format::Text) };
         let helps = Remedy::of(&lost, Verdict::PendingDeploy, &scene);

@@ -202,12 +202,12 @@ async fn of_certificates(
         Format::Text | Format::Wide | Format::Json | Format::Yaml | Format::Name => Vec::new(),
     };
     listing.end(&issuers, |text| Ok(shell.output.data(text)?))?;
-    if is_empty && matches!(scene.format, Format::Text | Format::Wide) {
-        let message = nothing(workspace.settings(), folders::unread(shell));
-        shell.output.talk(Level::Info, &message);
-    }
-    if let Some(error) = damage.map(unreadable).or_else(|| unread(shell, is_empty)) {
+    let unread = || is_empty.then(|| unread(shell, workspace.settings())).flatten();
+    if let Some(error) = damage.map(unreadable).or_else(unread) {
         return Err(error);
+    }
+    if is_empty && matches!(scene.format, Format::Text | Format::Wide) {
+        shell.output.talk(Level::Info, &nothing(workspace.settings()));
     }
     if !is_summary {
         for unmet in workspace.unmet(&targets.loaded, &targets.secrets, &tasks).await? {
@@ -232,11 +232,15 @@ async fn of_certificates(
 /// The longest text that is held back until more is there, in bytes.
 const MOST_HELD: usize = 64 << 10;
 
-/// The error of an empty table whose config directory was named and is not there.
-fn unread(shell: &Shell, is_empty: bool) -> Option<CliError> {
+/// The error of an empty table whose config directory was named and is not there, or of a user whose
+/// commands do not read the folders of the scheduled runs.
+fn unread(shell: &Shell, settings: &Settings) -> Option<CliError> {
     let config = shell.environment.config_dir(shell.global.config_dir.as_deref()).ok()?;
+    if folders::unread(shell).is_some() {
+        return Some(CliError::new(ExitCode::Manifest, nothing(settings)).of_absence());
+    }
     let is_named = matches!(config.source, Source::Flag(_) | Source::Variable(_));
-    if !is_empty || !is_named || !is_gone(&config.path) {
+    if !is_named || !is_gone(&config.path) {
         return None;
     }
     let path = config.path.to_string_lossy();
@@ -246,7 +250,7 @@ fn unread(shell: &Shell, is_empty: bool) -> Option<CliError> {
 }
 
 /// What was read of a table without rows, and what was not.
-fn nothing(settings: &Settings, unread: Option<&str>) -> String {
+fn nothing(settings: &Settings) -> String {
     let place = |path: &Path| {
         let absent = if is_gone(path) { " (not there)" } else { "" };
         format!("{}{absent}", escape(&path.to_string_lossy()))
@@ -265,9 +269,7 @@ fn nothing(settings: &Settings, unread: Option<&str>) -> String {
         (None, Some(_)) => " that the selector matches",
         (Some(_), Some(_)) => " in this namespace that the selector matches",
     };
-    let command = folders::sudo(" status");
-    let hint = unread.map(|path| format!("\n  {path} exists and was not read: {command}"));
-    format!("no Certificate{filter}; read: {}{}", read.join(", "), hint.unwrap_or_default())
+    format!("no Certificate{filter}; read: {}", read.join(", "))
 }
 
 /// The error of a status with certificates whose state cannot be read: the first, and their count.

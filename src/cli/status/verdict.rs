@@ -424,7 +424,6 @@ fn cause_of(
         utf8: true,
         names: 0,
         columns: None,
-        has_reload_unit: false,
         flags: crate::cli::typed_flags::TypedFlags::default(),
     };
     of_failure(failure, &evidence, &short(&view.key), &style)

@@ -135,14 +135,15 @@ pub(crate) fn leaves_hooks_to_unit(shell: &Shell) -> bool {
     is_usual && is_of_user() && has_reload_unit(Path::new("/"))
 }
 
-/// The command that runs the outputs and hooks of a certificate that have failed or are still to
-/// run. Where a unit does, it is started: only that clears its failure.
-pub(crate) fn retry_of_hooks(by_unit: bool, certificate: &str) -> Hint {
-    if by_unit {
-        Hint::Shell(format!("{} start certctl-reload.service", systemctl_of(false)))
-    } else {
-        Hint::Command(format!("certctl deploy {certificate}"))
-    }
+/// The command that runs the outputs and hooks of a certificate that have failed or are still to run.
+pub(crate) fn retry_of_hooks(certificate: &str) -> Hint {
+    Hint::Command(format!("certctl deploy {certificate}"))
+}
+
+/// The same of all certificates, by the unit that does it for the scheduled runs: only that clears the
+/// failure of the unit.
+pub(crate) fn retry_by_unit() -> Hint {
+    Hint::Shell(format!("{} start {RELOAD}", systemctl_of(false)))
 }
 
 fn has_reload_unit(root: &Path) -> bool {

@@ -35,7 +35,7 @@ pub(crate) use host::Host;
 use installed::has_packaged_timer;
 pub(crate) use installed::{
     SocketUnit, TIMER, Timer, Units, enable_timer, has_timer, leaves_hooks_to_unit, masked_unit,
-    retry_of_hooks, systemctl_of, user_of_service,
+    retry_by_unit, retry_of_hooks, systemctl_of, user_of_service,
 };
 pub(crate) use looping::Looping;
 pub(crate) use systemd::systemd_runs;

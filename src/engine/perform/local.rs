@@ -1,6 +1,7 @@
 //! Effects on this machine: keys, CSRs, challenges, publishing.
 
-use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
+use std::io;
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::path::Path;
 use std::time::Duration;
 
@@ -214,8 +215,13 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let mut report = check_http01(&self.resolver, identifier, &token, key, options).await;
         if let Some(webroot) = &task.settings().http01_webroot {
             let own = report.wrong_servers().find(|server| is_of_this_host(server.ip()));
+            let mut silent = report.silent().map(|ip| SocketAddr::new(ip, options.port));
+            let closed = silent.find(|server| is_closed_here(*server));
+            drop(silent);
             if let Some(server) = own {
                 report = report.not_served(webroot, server);
+            } else if let Some(server) = closed {
+                report = report.without_server(webroot, server);
             }
         }
         Ok(Outcome::Checked(Box::new(CheckReport::Http01(report))))
@@ -249,6 +255,13 @@ fn is_of_this_host(address: IpAddr) -> bool {
     UdpSocket::bind((address, 0)).is_ok()
 }
 
+/// Whether this host has the address, and no listener on its port: the kernel says so at once.
+fn is_closed_here(server: SocketAddr) -> bool {
+    is_of_this_host(server.ip())
+        && TcpStream::connect_timeout(&server, OWN_CONNECT)
+            .is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
+}
+
 fn cannot_listen(error: &ListenError) -> EffectError {
     if let ListenError::InUse { holder: Some(holder), .. } = error
         && holder.is_certctl
@@ -270,6 +283,8 @@ const AT_ONCE: usize = 256;
 /// How often, and how long each time, a run waits for the port that another certctl holds.
 const PORT_WAITS: u32 = 120;
 const PORT_PAUSE: Duration = Duration::from_secs(1);
+/// How long at most a connection to this host itself may take.
+const OWN_CONNECT: Duration = Duration::from_millis(100);
 /// How long a self-check waits for earlier ones.
 const CHECK_TURN: Duration = Duration::from_millis(50);
 

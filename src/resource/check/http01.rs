@@ -1,6 +1,6 @@
 //! The report of an HTTP-01 self-check, address by address, and its verdict.
 
-use std::fmt::{self, Write as _};
+use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
 use schemars::JsonSchema;
@@ -22,7 +22,7 @@ pub struct Http01Report {
     /// The errors of the lookup, wholly or for one of the two families.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dns: Option<String>,
-    /// Whether this host's own web server does not serve the webroot. Of a run; a record has the reason.
+    /// Whether nothing on this host serves the webroot. Of a run; a record has the reason.
     #[serde(skip)]
     pub is_unserved: bool,
     /// The result of the check.
@@ -143,13 +143,37 @@ impl Http01Report {
         })
     }
 
+    /// The addresses that could not be connected to, where none has a response.
+    pub(crate) fn silent(&self) -> impl Iterator<Item = IpAddr> {
+        let is_silent = |report: &&AddressReport| match report.outcome {
+            AddressAnswer::Unreachable { .. } => true,
+            AddressAnswer::Correct | AddressAnswer::Wrong { .. } | AddressAnswer::Broken { .. } => {
+                false
+            }
+        };
+        let all_silent = self.addresses.iter().all(|report| is_silent(&report));
+        self.addresses.iter().filter(move |_| all_silent).map(|report| report.address)
+    }
+
     /// Of a failed check: the response is in this webroot, and `server`, of this host, has another one.
-    pub(crate) fn not_served(mut self, path: &str, server: SocketAddr) -> Self {
+    pub(crate) fn not_served(self, path: &str, server: SocketAddr) -> Self {
+        self.without_wait(&format!(
+            ": the web server of this host ({server}) does not serve the files in {path} there"
+        ))
+    }
+
+    /// Of a failed check: the response is in this webroot, and this address, of this host, has no
+    /// server.
+    pub(crate) fn without_server(self, path: &str, server: SocketAddr) -> Self {
+        self.without_wait(&format!(
+            ": no web server of this host listens on {server} to serve the files in {path}"
+        ))
+    }
+
+    /// Of a failed check: what no wait ends.
+    fn without_wait(mut self, why: &str) -> Self {
         if let Verdict::Failed { reason } = &mut self.verdict {
-            let _ = write!(
-                reason,
-                ": the web server of this host ({server}) does not serve the files in {path} there"
-            );
+            reason.push_str(why);
         }
         self.is_unserved = true;
         self
