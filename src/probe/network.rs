@@ -220,6 +220,12 @@ fn unreachable(error: reqwest::Error) -> NetworkError {
     NetworkError::Unreachable { reason: deepest.to_string() }
 }
 
+/// Whether an address is of this host's own interfaces: a socket can be bound to it. Behind a NAT, that
+/// of a name is none.
+pub fn is_of_this_host(address: IpAddr) -> bool {
+    std::net::UdpSocket::bind((address, 0)).is_ok()
+}
+
 const PATIENCE: Duration = Duration::from_secs(10);
 /// As much as the state keeps of one file.
 pub const MAX_BYTES: usize = 4 * 1024 * 1024;

@@ -16,7 +16,7 @@ use crate::cli::shell::Shell;
 use crate::resource::{
     AddressAnswer, CHALLENGE_PATH, DnsName, Fix, Http01Report, Obstacle, Settings,
 };
-use crate::workspace::check::{HttpCheck, ListenError, PortError, WebServer};
+use crate::workspace::check::{HttpCheck, ListenError, PortError, WebServer, is_of_this_host};
 
 /// `certctl check http`.
 #[derive(Debug, Args)]
@@ -171,11 +171,19 @@ fn verdict(check: &HttpCheck) -> String {
                 "{holder} has port {port}, not a web server that serves {path}: certctl does not \
                  answer from that folder"
             ),
-            (Some(server), WebServer::Absent | WebServer::Other) => format!(
-                "the server at {server} does not serve this file at {url}: have it serve {path} there \
+            (Some(Responder { server, is_ours: false }), _) => format!(
+                "the server at {server} does not serve this file at {url}, and {server} is no address of \
+                 this host: correct the records of {}; behind a NAT or a proxy, have the server to which \
+                 it forwards port {port} serve {path} there",
+                check.name
+            ),
+            (Some(Responder { server, is_ours: true }), WebServer::Absent | WebServer::Other) => {
+                format!(
+                    "the server at {server} does not serve this file at {url}: have it serve {path} there \
                  (location {CHALLENGE_PATH}), on every address of the name; or name the folder that it \
                  does serve in the manifest (certctl.io/http01-webroot)"
-            ),
+                )
+            }
             (None, WebServer::Other) => format!(
                 "no server answers at {url}: start one that serves {path} there on port 80, and check \
                  the addresses of the name"
@@ -202,12 +210,22 @@ fn lacks_server(check: &HttpCheck) -> bool {
     }
 }
 
+/// A server that responds with something else.
+struct Responder {
+    /// Its address, with the port where that is known.
+    server: String,
+    is_ours: bool,
+}
+
 /// The first address whose server responds with something else.
-fn responding(check: &HttpCheck) -> Option<String> {
-    check.report.addresses.iter().find_map(|report| match &report.outcome {
-        AddressAnswer::Wrong { remote, .. } => Some(remote.to_string()),
-        AddressAnswer::Broken { .. } => Some(report.address.to_string()),
-        AddressAnswer::Correct | AddressAnswer::Unreachable { .. } => None,
+fn responding(check: &HttpCheck) -> Option<Responder> {
+    check.report.addresses.iter().find_map(|report| {
+        let server = match &report.outcome {
+            AddressAnswer::Wrong { remote, .. } => remote.to_string(),
+            AddressAnswer::Broken { .. } => report.address.to_string(),
+            AddressAnswer::Correct | AddressAnswer::Unreachable { .. } => return None,
+        };
+        Some(Responder { server, is_ours: is_of_this_host(report.address) })
     })
 }
 
@@ -302,3 +320,43 @@ const NOT_KNOWN: &str = "not known: whether a CA's requests get here from the in
 const HELP: &str = "certctl help port-80";
 const WAY_WITHOUT_PERMISSION: &str = "run it as root, or with CAP_NET_BIND_SERVICE, which a port \
                                       below 1024 needs; other ways: certctl help port-80";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resource::{AddressReport, Identifier};
+
+    /// A check of a webroot whose file this server does not have.
+    fn check(remote: &str) -> HttpCheck {
+        let remote: SocketAddr = remote.parse().unwrap();
+        let name: DnsName = "www.example.com".parse().unwrap();
+        let outcome = AddressAnswer::Wrong { status: 404, first_bytes: String::new(), remote };
+        let (redirects, warnings) = (Vec::new(), Vec::new());
+        let addresses = vec![AddressReport { address: remote.ip(), outcome, redirects, warnings }];
+        let identifier = Identifier::Dns(name.clone());
+        HttpCheck {
+            name,
+            addresses: Ok(vec![remote.ip().to_string()]),
+            listener: None,
+            sharers: Vec::new(),
+            webroot: Some(("/srv".to_owned(), Ok(()))),
+            port: 80,
+            server: WebServer::Other,
+            is_served: true,
+            report: Http01Report::judge(identifier, "http://u/t".into(), "key", addresses, None),
+        }
+    }
+
+    #[test]
+    fn a_server_of_another_host_is_not_the_one_that_serves_the_webroot() {
+        let elsewhere = verdict(&check("192.0.2.9:80"));
+        let records =
+            "192.0.2.9:80 is no address of this host: correct the records of www.example.com";
+        assert!(elsewhere.contains(records), "{elsewhere}");
+        let here = verdict(&check("127.0.0.1:80"));
+        assert!(
+            here.contains("have it serve /srv there") && !here.contains("no address"),
+            "{here}"
+        );
+    }
+}

@@ -5,7 +5,7 @@
 //! Writes after a yes only, and never over a file.
 
 use std::collections::BTreeMap;
-use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ use crate::engine::{examples, install_example, programs_in, similar_hook};
 use crate::manifest::Loaded;
 use crate::resource::{DnsName, NamespacedName, Settings};
 use crate::solver::http01::check_webroot;
-use crate::workspace::check::{Port, PortError};
+use crate::workspace::check::{Port, PortError, is_of_this_host};
 
 /// Asks, shows the manifests, and writes them after a yes.
 pub(super) fn ask(into: Option<&Path>, shell: &mut Shell) -> Result<ExitCode, CliError> {
@@ -355,11 +355,9 @@ fn hints(shell: &mut Shell, names: &[String]) {
 
 /// Where a name leads, and whether that is this host.
 fn leads(name: &str, addresses: &[IpAddr]) -> String {
-    // What is bound is an address of this host's own. Behind a NAT none is.
-    let is_ours = |address: &&IpAddr| UdpSocket::bind((**address, 0)).is_ok();
     let all: Vec<String> = addresses.iter().map(ToString::to_string).collect();
     let all = all.join(", ");
-    if addresses.iter().all(|address| is_ours(&address)) {
+    if addresses.iter().all(|address| is_of_this_host(*address)) {
         format!("{name} resolves to this host ({all})")
     } else {
         format!(

@@ -1,7 +1,7 @@
 //! Effects on this machine: keys, CSRs, challenges, publishing.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::engine::inputs::{names_of, solver_for};
 use crate::engine::ports::{Clock, Store};
 use crate::engine::task::Task;
 use crate::pki;
-use crate::probe::check_http01;
+use crate::probe::{check_http01, is_of_this_host};
 use crate::resource::{
     Cause, ChallengeSpec, ChallengeType, CheckReport, DeployTarget, Dns01Target, KeyAlgorithm,
     SolverKind, Token,
@@ -248,11 +248,6 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         self.tokens.sync().map_err(error::local)?;
         Ok(Outcome::CleanedUp)
     }
-}
-
-/// Whether one of this host's interfaces has the address: a socket can be bound to it.
-fn is_of_this_host(address: IpAddr) -> bool {
-    UdpSocket::bind((address, 0)).is_ok()
 }
 
 /// Whether this host has the address, and no listener on its port: the kernel says so at once.
