@@ -46,8 +46,11 @@ pub(in crate::cli) fn scheduler(shell: &Shell) -> Finding {
     }
     let now = match &timer {
         Some(found) if found.is_stopped(is_of_user, as_root) => Now::Stopped,
-        Some(found) => Now::Runs { next: found.next_run(is_of_user, as_root) },
-        None => Now::Runs { next: None },
+        Some(found) => Now::Runs {
+            next: found.next_run(is_of_user, as_root),
+            last: found.last_run(is_of_user, as_root),
+        },
+        None => Now::Runs { next: None, last: None },
     };
     let is_root = environment.is_root();
     if matches!(timer, Some(Timer::Enabled(_))) {
@@ -179,9 +182,11 @@ fn absent(line: String, is_root: bool, has_unread: bool) -> Finding {
 /// What an enabled scheduler does.
 enum Now {
     Stopped,
-    /// When a timer of systemd runs next, where that is known.
     Runs {
+        /// When a timer of systemd runs next, where that is known.
         next: Option<String>,
+        /// When its last run ended, and how.
+        last: Option<String>,
     },
 }
 
@@ -199,10 +204,11 @@ fn scheduled(timer: Option<Timer>, is_of_user: bool, now: Now, is_root: bool) ->
                     Obstacle::new(format_args!("{} is enabled, and stopped now", shown(&path)));
                 Finding::wrong("scheduler", obstacle.command(format!("{systemctl} start {TIMER}")))
             }
-            Now::Runs { next: Some(next) } => {
-                Finding::well("scheduler", format_args!("{}; next run {next}", shown(&path)))
+            Now::Runs { next, last } => {
+                let next = next.map(|next| format!("; next run {next}")).unwrap_or_default();
+                let last = last.map(|last| format!("; last run {last}")).unwrap_or_default();
+                Finding::well("scheduler", format_args!("{}{next}{last}", shown(&path)))
             }
-            Now::Runs { next: None } => Finding::well("scheduler", shown(&path)),
         },
         Some(Timer::Disabled(path)) => {
             let obstacle = Obstacle::new(format_args!("{} is not enabled", shown(&path)));
@@ -364,14 +370,19 @@ mod tests {
             (enabled(), true, true, false, wrong, Some(start_of_user)),
             (None, false, false, true, Verdict::Unknown, None),
         ] {
-            let now = if is_stopped { Now::Stopped } else { Now::Runs { next: None } };
+            let now = if is_stopped { Now::Stopped } else { Now::Runs { next: None, last: None } };
             let found = scheduled(timer, is_of_user, now, is_root);
             let line = line.map(|line| Fix::Command([sudo_of(is_of_user), line].concat()));
             assert_eq!((found.verdict, found.remedy), (verdict, line), "{}", found.fact);
         }
         let next = Some("Tue 2026-11-24 03:12:33 UTC".to_owned());
-        let found = scheduled(enabled(), false, Now::Runs { next }, true);
-        assert_eq!(found.fact, "certctl.timer; next run Tue 2026-11-24 03:12:33 UTC");
+        let last = Some("Tue 2026-11-24 02:12:34 UTC, exit code 0".to_owned());
+        let found = scheduled(enabled(), false, Now::Runs { next, last }, true);
+        assert_eq!(
+            found.fact,
+            "certctl.timer; next run Tue 2026-11-24 03:12:33 UTC; last run Tue 2026-11-24 02:12:34 \
+             UTC, exit code 0"
+        );
     }
 
     #[test]

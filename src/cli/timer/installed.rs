@@ -69,6 +69,12 @@ impl Timer {
         next_run(systemctl, is_of_user, as_root)
     }
 
+    /// When the service of such a timer ended last since the host started, and its exit code.
+    pub(crate) fn last_run(&self, is_of_user: bool, as_root: bool) -> Option<String> {
+        let systemctl = systemctl().filter(|_| self.is_of_systemd())?;
+        last_run(systemctl, is_of_user, as_root)
+    }
+
     fn is_enabled(&self) -> bool {
         matches!(self, Self::Enabled(_))
     }
@@ -275,6 +281,19 @@ fn next_run(systemctl: &Path, is_of_user: bool, as_root: bool) -> Option<String>
     text.contains(':').then(|| text.to_owned())
 }
 
+/// When the service of the timer ended last, and its exit code, where that is known.
+fn last_run(systemctl: &Path, is_of_user: bool, as_root: bool) -> Option<String> {
+    let properties = "--property=ExecMainExitTimestamp,ExecMainCode,ExecMainStatus";
+    let answer = answer(systemctl, &["show", SERVICE, properties], is_of_user, as_root)?;
+    let text = String::from_utf8(answer).ok()?;
+    let of = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='));
+    let at = of("ExecMainExitTimestamp").filter(|at| at.contains(':'))?;
+    let number = of("ExecMainStatus")?;
+    // As in `si_code`: 1 is an exit, all others are signals.
+    let what = if of("ExecMainCode")? == "1" { "exit code" } else { "signal" };
+    Some(format!("{at}, {what} {number}"))
+}
+
 /// What systemctl prints.
 fn answer(
     systemctl: &Path,
@@ -360,6 +379,29 @@ mod tests {
         }
         assert!(!says_stopped(&root.path().join("none"), TIMER, false, false));
         assert!(!Timer::Enabled("/etc/io.plist".into()).is_stopped(false, false));
+    }
+
+    #[test]
+    fn the_last_run_is_what_systemd_says() {
+        let root = tempfile::tempdir().unwrap();
+        let at = "Tue 2026-11-24 03:12:33 UTC";
+        for (time, code, number, last) in [
+            (at, "1", "0", Some("Tue 2026-11-24 03:12:33 UTC, exit code 0")),
+            (at, "1", "75", Some("Tue 2026-11-24 03:12:33 UTC, exit code 75")),
+            (at, "2", "9", Some("Tue 2026-11-24 03:12:33 UTC, signal 9")),
+            ("", "0", "0", None),
+            ("n/a", "0", "0", None),
+        ] {
+            let answer = format!(
+                "ExecMainExitTimestamp={time}\\nExecMainCode={code}\\nExecMainStatus={number}\\n"
+            );
+            let arguments = "show certctl.service \
+                             --property=ExecMainExitTimestamp,ExecMainCode,ExecMainStatus";
+            let script = format!("#!/bin/sh\n[ \"$*\" = '{arguments}' ] && printf '{answer}'\n");
+            let program = write(root.path(), "systemctl", &script);
+            fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+            assert_eq!(last_run(&program, false, false).as_deref(), last, "{answer}");
+        }
     }
 
     #[test]
