@@ -18,7 +18,7 @@ use super::dns01::Dns01;
 use super::finish::Draft;
 use super::known::{Known, manifests_in, owner_of_output};
 use super::print::{meant_instead, missing};
-use super::question::{BACK, NONE, answered, optional, optional_or, say};
+use super::question::{BACK, NONE, answered, optional, optional_or, path_of, say};
 use super::servers::Server;
 use super::{certificate, webroot};
 use crate::cli::error::CliError;
@@ -253,7 +253,7 @@ fn output_dir(
     let question =
         "Folder of your server for tls.crt and tls.key, beside the copy in certctl's state";
     optional(shell, question, ABOUT_OUTPUT, |text| {
-        let path = PathBuf::from(text);
+        let path = path_of(text);
         // One that cannot be made is a step of what comes next.
         let is_folder = path.is_absolute() && path.parent().is_some();
         if let Some(owner) = owner_of_output(manifests, &path, &NamespacedName::new("", "")) {
@@ -368,7 +368,7 @@ fn leads(name: &str, addresses: &[IpAddr]) -> String {
 }
 
 fn folder(text: &str) -> Result<PathBuf, String> {
-    let path = PathBuf::from(text);
+    let path = path_of(text);
     let is_there = path.is_absolute() && path.is_dir();
     let meant = || meant_instead(&path).filter(|_| path.is_absolute());
     let refused = || match meant() {

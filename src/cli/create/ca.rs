@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::issuer::CreateIssuerArgs;
 use super::known::Known;
-use super::question::{BACK, NONE, Question, answered, optional, say};
+use super::question::{BACK, NONE, Question, answered, optional, path_of, say};
 use super::server::{Binding, Refused, requested};
 use crate::cli::error::CliError;
 use crate::cli::shell::Shell;
@@ -65,6 +65,14 @@ fn issuer_after(
             return Ok(Ca::Named(text.to_owned()));
         }
         let server = directory_of(text)?;
+        match manifests.of_server(&server).as_slice() {
+            [] => {}
+            [name] => return Ok(Ca::Named((*name).to_owned())),
+            several => {
+                let names = several.join(", ");
+                return Err(format!("several Issuers have this CA: enter one of {names}"));
+            }
+        }
         match requested(&server, None) {
             Err(Refused { why, is_no_acme: true, .. }) => Err(why),
             Err(Refused { why, is_distrusted: false, .. })
@@ -153,7 +161,7 @@ fn server_of(
         if [BACK, NONE].contains(&text) {
             return Ok((text == NONE).then_some(None));
         }
-        let path = PathBuf::from(text);
+        let path = path_of(text);
         if text.is_empty() {
             return Err("enter the path of the file, none or back".to_owned());
         }

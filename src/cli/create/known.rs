@@ -24,6 +24,8 @@ pub(super) struct IssuerName {
     pub(super) is_of_cluster: bool,
     /// Whether it has a solver for HTTP-01.
     pub(super) has_http01: bool,
+    /// The URL of its directory, as far as it is known.
+    server: String,
     /// Its solvers, as far as they are known.
     solvers: Vec<Solver>,
     /// Its defaults for its Certificates.
@@ -37,6 +39,7 @@ impl IssuerName {
             name: name.to_owned(),
             is_of_cluster: false,
             has_http01: true,
+            server: String::new(),
             solvers: Vec::new(),
             settings: Settings::default(),
         }
@@ -105,8 +108,8 @@ impl Known {
                 SolverKind::Dns01(_) => false,
             });
             let (name, solvers) = (issuer.metadata.name.clone(), issuer.acme.solvers.clone());
-            let settings = issuer.settings.clone();
-            Some(IssuerName { name, is_of_cluster, has_http01, solvers, settings })
+            let (server, settings) = (issuer.acme.server.clone(), issuer.settings.clone());
+            Some(IssuerName { name, is_of_cluster, has_http01, server, solvers, settings })
         });
         Self(known.collect())
     }
@@ -129,6 +132,12 @@ impl Known {
     pub(super) fn unvalidated<'a>(&self, issuer: &str, names: &'a [String]) -> Option<&'a String> {
         let mut wildcards = names.iter().filter(|name| name.starts_with("*."));
         wildcards.find(|name| !self.validates_wildcard(issuer, name))
+    }
+
+    /// The names of those of the CA with this directory.
+    pub(super) fn of_server(&self, server: &str) -> Vec<&str> {
+        let of_it = self.0.iter().filter(|one| one.server == server);
+        of_it.map(|one| one.name.as_str()).collect()
     }
 
     /// Their names.
@@ -205,6 +214,8 @@ mod tests {
         ] {
             assert_eq!(known.validates_wildcard(issuer, name), is_validated, "{issuer} {name}");
         }
+        assert_eq!(known.of_server("https://ca.example/dir"), ["dns", "http", "zone"]);
+        assert!(known.of_server("https://other.example/dir").is_empty());
     }
 
     #[test]

@@ -1,5 +1,9 @@
 //! A question on the terminal, asked until its answer can be used.
 
+use std::path::PathBuf;
+
+use nix::unistd::User;
+
 use super::print::scalar;
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
@@ -7,6 +11,7 @@ use crate::cli::message::Level;
 use crate::cli::output::escape;
 use crate::cli::shell::Shell;
 use crate::cli::wrap::{USUAL, wrap};
+use crate::trust::is_by_sudo;
 
 /// The answer that goes back to the question before.
 pub(super) const BACK: &str = "back";
@@ -93,6 +98,20 @@ impl Question<'_> {
     }
 }
 
+/// A path as a shell would take it: `~` is the home of who types, also with sudo.
+pub(super) fn path_of(text: &str) -> PathBuf {
+    let below = text.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'));
+    below
+        .and_then(|rest| Some(home()?.join(rest.trim_start_matches('/'))))
+        .unwrap_or_else(|| text.into())
+}
+
+fn home() -> Option<PathBuf> {
+    let by_sudo = std::env::var("SUDO_USER").ok().filter(|_| is_by_sudo());
+    let user = by_sudo.and_then(|user| User::from_name(&user).ok().flatten());
+    user.map(|user| user.dir).or_else(|| std::env::var_os("HOME").map(PathBuf::from))
+}
+
 pub(super) fn say(shell: &mut Shell, text: &str) {
     shell.output.talk(Level::Info, &wrap(text, "", columns()));
 }
@@ -101,4 +120,23 @@ pub(super) fn say(shell: &mut Shell, text: &str) {
 fn columns() -> usize {
     let size = rustix::termios::tcgetwinsize(std::io::stderr()).ok();
     size.map(|size| usize::from(size.ws_col)).filter(|width| *width > 0).unwrap_or(USUAL)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tilde_is_the_home_as_in_a_shell() {
+        let home = home().unwrap();
+        for (text, path) in [
+            ("~", home.clone()),
+            ("~/root.pem", home.join("root.pem")),
+            ("/srv/~x", "/srv/~x".into()),
+            ("~other/x", "~other/x".into()),
+            ("root.pem", "root.pem".into()),
+        ] {
+            assert_eq!(path_of(text), path, "{text}");
+        }
+    }
 }
