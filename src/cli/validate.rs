@@ -9,6 +9,7 @@ use clap::Args;
 use super::count::count;
 use super::doctor;
 use super::document::{self, Items};
+use super::environment::SYSTEM_CONFIG;
 use super::error::CliError;
 use super::exit::ExitCode;
 use super::folders;
@@ -22,6 +23,7 @@ use super::verb::VerbArgs;
 use super::verbs::Example;
 use crate::manifest::{self, Conflict, Loaded, Manifests, Source};
 use crate::resource::NamespacedName;
+use crate::trust::can_be_listed;
 use crate::workspace::{Scope, Settings, Workspace, narrow};
 
 /// Check manifests, offline.
@@ -83,6 +85,10 @@ pub(crate) fn validate(args: &ValidateArgs, shell: &mut Shell) -> Result<ExitCod
         Err(error) if !is_of_files => return Err(error.into()),
         Ok(_) | Err(_) => {}
     }
+    let is_draft = is_of_files && !args.host && !has_folder && folders::unread(shell).is_some();
+    // What a draft refers to is there, too.
+    let beside = Some(PathBuf::from(SYSTEM_CONFIG)).filter(|folder| can_be_listed(folder));
+    sources.extend(beside.filter(|_| is_draft).map(Source::Directory));
     let given = if is_of_files { &named } else { &sources };
     let places: Vec<String> = given.iter().filter_map(place).collect();
     let mut manifests = Manifests::default();
@@ -99,9 +105,7 @@ pub(crate) fn validate(args: &ValidateArgs, shell: &mut Shell) -> Result<ExitCod
     if has_names || is_of_files {
         narrow(&mut loaded, &request.names, &whole, shell.global.namespace())?;
     }
-    let is_draft = is_of_files && !args.host && !has_folder;
-    let of_other_runs = folders::unread(shell).filter(|_| is_draft);
-    if of_other_runs.is_none() {
+    if !is_draft {
         let unmet = shell.settings_at(PathBuf::new())?.unmet(&loaded);
         loaded.diagnostics.extend(unmet);
     }
@@ -110,17 +114,17 @@ pub(crate) fn validate(args: &ValidateArgs, shell: &mut Shell) -> Result<ExitCod
     let idle = loaded.holding_nothing(given);
     loaded.diagnostics.extend(idle);
     let code = report(args, shell, &loaded, &places)?;
-    if let Some(folder) = of_other_runs {
-        shell.output.talk(Level::Info, &of_schedule(folder));
+    if is_draft {
+        shell.output.talk(Level::Info, &of_schedule());
     }
     Ok(code)
 }
 
 /// What is said of hooks and folders that a command of this user cannot judge.
-fn of_schedule(folder: &str) -> String {
+fn of_schedule() -> String {
     format!(
         "not checked: hooks, folders and secrets, which the scheduled runs use as another user; once \
-         the file is in {folder}: {}",
+         the file is in {SYSTEM_CONFIG}: {}",
         folders::sudo(" validate")
     )
 }

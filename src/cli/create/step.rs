@@ -75,14 +75,18 @@ pub(super) fn offer(steps: &[Step], shell: &mut Shell) -> bool {
     if !shell.output.confirms_by_default(question, ABOUT) {
         return false;
     }
-    for step in &commands {
-        let Step::Command { line, .. } = step else { continue };
-        if let Err(error) = run(line) {
-            shell.output.print(&error.to_message());
-            break;
-        }
+    if let Err(error) = run_all(&commands) {
+        shell.output.print(&error.to_message());
     }
     true
+}
+
+/// Runs the commands among these, up to the first that fails.
+fn run_all(steps: &[Step]) -> Result<(), CliError> {
+    steps.iter().try_for_each(|step| match step {
+        Step::Command { line, .. } => run(line),
+        Step::ByHand(_) => Ok(()),
+    })
 }
 
 /// Runs a command as root, whose rights this process may have given up since it started.
@@ -115,10 +119,14 @@ mod tests {
     }
 
     #[test]
-    fn a_command_that_fails_is_an_error_with_its_line() {
-        run("exit 0").unwrap();
-        let error = run("exit 7").unwrap_err();
-        assert_eq!(error.message, "exit 7: exit status: 7");
+    fn a_command_that_fails_is_the_last_and_an_error_with_its_line() {
+        let root = tempfile::tempdir().unwrap();
+        let [before, behind] = ["before", "behind"].map(|name| root.path().join(name));
+        let touch = |path: &std::path::Path| Step::command(&format!("touch {}", path.display()));
+        let by_hand = Step::ByHand("exit 8".to_owned());
+        let error = run_all(&[touch(&before), by_hand, Step::command("exit 7"), touch(&behind)]);
+        assert_eq!(error.unwrap_err().message, "exit 7: exit status: 7");
+        assert!(before.exists() && !behind.exists());
     }
 
     #[test]
