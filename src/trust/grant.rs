@@ -6,7 +6,7 @@
 use std::fmt;
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use nix::unistd::{Gid, Group, Uid, User};
 use rustix::fs::{Access, AtFlags, CWD};
@@ -61,7 +61,7 @@ pub fn sudo_on_own() -> &'static str {
     if is_by_sudo() { "sudo " } else { "" }
 }
 
-/// Whether this process has the user of a service, as whom no person types commands.
+/// Whether the user of this process is a service, which does not log in.
 pub fn has_no_login() -> bool {
     if is_of_root() {
         return false;
@@ -185,6 +185,14 @@ pub fn command_for_foreign(path: &Path, owner: u32, user: u32) -> Remedy {
 /// Whether sudo started this process, for a user who is not root.
 pub fn is_by_sudo() -> bool {
     is_of_root() && std::env::var_os("SUDO_USER").is_some_and(|user| !user.is_empty())
+}
+
+/// The home of the person who types, also with sudo.
+pub fn home_of_typist() -> Option<PathBuf> {
+    let by_sudo = std::env::var_os("SUDO_USER").filter(|_| is_by_sudo());
+    let by_sudo = by_sudo.and_then(|user| User::from_name(user.to_str()?).ok().flatten());
+    let user = by_sudo.or_else(|| User::from_uid(Uid::effective()).ok().flatten());
+    user.map(|user| user.dir).or_else(|| std::env::var_os("HOME").map(PathBuf::from))
 }
 
 /// The first folder on the way to this one that this process may not search; none is missing before

@@ -302,12 +302,14 @@ fn create_tries_whether_the_web_server_serves_the_folder() {
     scene.end();
 }
 
+/// The user of the runs, who is none of this host's.
+const OWNER: u32 = 54_324;
+
 #[test]
 fn create_does_for_root_what_comes_before_the_first_run() {
     if !rustix::process::geteuid().is_root() {
         return;
     }
-    const OWNER: u32 = 54_324;
     let mut scene = Session::new("create-owner");
     scene.with_columns(80);
     scene.configured(&[]);

@@ -2,8 +2,6 @@
 
 use std::path::PathBuf;
 
-use nix::unistd::User;
-
 use super::print::scalar;
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
@@ -11,7 +9,7 @@ use crate::cli::message::Level;
 use crate::cli::output::escape;
 use crate::cli::shell::Shell;
 use crate::cli::wrap::{USUAL, wrap};
-use crate::trust::is_by_sudo;
+use crate::trust::home_of_typist;
 
 /// The answer that goes back to the question before.
 pub(super) const BACK: &str = "back";
@@ -102,14 +100,8 @@ impl Question<'_> {
 pub(super) fn path_of(text: &str) -> PathBuf {
     let below = text.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'));
     below
-        .and_then(|rest| Some(home()?.join(rest.trim_start_matches('/'))))
+        .and_then(|rest| Some(home_of_typist()?.join(rest.trim_start_matches('/'))))
         .unwrap_or_else(|| text.into())
-}
-
-fn home() -> Option<PathBuf> {
-    let by_sudo = std::env::var("SUDO_USER").ok().filter(|_| is_by_sudo());
-    let user = by_sudo.and_then(|user| User::from_name(&user).ok().flatten());
-    user.map(|user| user.dir).or_else(|| std::env::var_os("HOME").map(PathBuf::from))
 }
 
 pub(super) fn say(shell: &mut Shell, text: &str) {
@@ -128,7 +120,7 @@ mod tests {
 
     #[test]
     fn a_tilde_is_the_home_as_in_a_shell() {
-        let home = home().unwrap();
+        let home = home_of_typist().unwrap();
         for (text, path) in [
             ("~", home.clone()),
             ("~/root.pem", home.join("root.pem")),
