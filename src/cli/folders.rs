@@ -13,7 +13,7 @@ use super::output::escape;
 use super::setting;
 use super::shell::Shell;
 use super::typed_flags::{OF_VERBS, PROGRAM, TypedFlags};
-use crate::trust::{has_no_login, is_by_sudo, quoted};
+use crate::trust::{has_no_login, is_by_sudo, is_of_root, quoted};
 
 /// The sudo and the flags as they were typed.
 pub(super) fn flags(shell: &Shell) -> TypedFlags {
@@ -73,13 +73,17 @@ fn by_sudo() -> Option<String> {
     is_typed_with_sudo().then(|| sudo(""))
 }
 
-/// Whether sudo started this process, or this is the service of the packages, whose log root reads.
+/// Whether sudo started this process, or this is a service of the packages: who reads its log types
+/// sudo, where there is one.
 fn is_typed_with_sudo() -> bool {
-    is_by_sudo() || is_of_service()
+    is_by_sudo()
+        || is_of_service() && SEARCHED.iter().any(|path| Path::new(path).join("sudo").exists())
 }
 
 fn is_of_service() -> bool {
-    owns_state(rustix::process::geteuid().as_raw()) && has_no_login()
+    let is_of_owner = owns_state(rustix::process::geteuid().as_raw()) && has_no_login();
+    // As systemd starts it.
+    is_of_owner || is_of_root() && std::env::var_os("JOURNAL_STREAM").is_some()
 }
 
 /// certctl, as the user who typed the last command types it.

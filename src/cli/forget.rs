@@ -222,9 +222,15 @@ async fn forget_one(
         }
     }
     let copies = copies(name, workspace);
+    let of_secret = || secret.and_then(|secret| folder(secret, workspace));
+    let before = of_secret();
     workspace.forget(name, secret, args.secret).await?;
-    let folder = secret.and_then(|secret| folder(secret, workspace));
-    let files = folder.as_ref().map(|folder| format!("; its files stay in {folder}"));
+    let folder = of_secret();
+    let files = match (&before, &folder) {
+        (_, Some(folder)) => Some(format!("; its files stay in {folder}")),
+        (Some(_), None) => Some("; its key and certificate are deleted".to_owned()),
+        (None, None) => None,
+    };
     let (files, stays) = (files.unwrap_or_default(), stays_in(&copies));
     shell.output.talk(Level::Info, &format!("{name} forgotten{files}{stays}"));
     shell.results.forgotten(Forgotten { certificate: name.to_string(), folder, copies });

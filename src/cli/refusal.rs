@@ -14,6 +14,7 @@ use super::error::CliError;
 use super::exit::ExitCode;
 use super::hint::Hint;
 use super::synonym::is_typo;
+use crate::resource::RevocationReason;
 
 /// The error of a command line that clap refused; `None` for a page of help, or the version.
 pub(super) fn error(refusal: &clap::Error, words: &[OsString]) -> Option<CliError> {
@@ -117,6 +118,10 @@ impl Found<'_> {
         // Where one is a typing error away, the others are not meant; another flag never is.
         if is_flag || by.iter().any(|verb| is_typo(&word, verb)) {
             by.retain(|verb| is_typo(&word, verb));
+        }
+        // Not what only the CA can say of itself, which is spelled alike.
+        if word.to_lowercase().contains("compromise") && !by.is_empty() {
+            by = vec![RevocationReason::KeyCompromise.to_string()];
         }
         if by.is_empty() {
             return None;

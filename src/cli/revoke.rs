@@ -311,9 +311,16 @@ async fn confirm(
     } else {
         format!("\n  copies of its key and certificate are in {}", copies.join(", "))
     };
-    let facts = format!("{name}: serial {serial} will be revoked ({reason}) {when}{copies}");
+    let is_open = args.reason.is_none() && reason == RevocationReason::Unspecified;
+    let leaked = if is_open { IF_LEAKED } else { "" };
+    let facts =
+        format!("{name}: serial {serial} will be revoked ({reason}) {when}{copies}{leaked}");
     ask(args, &facts, shell)
 }
+
+/// Without a reason, the key stays usable, here and at the CA.
+const IF_LEAKED: &str =
+    "\n  if its key has leaked: --reason keyCompromise, which replaces the key, too";
 
 /// A terminal is asked; without one, what is done at once is told.
 fn ask(args: &RevokeArgs, facts: &str, shell: &mut Shell) -> Result<(), CliError> {

@@ -136,7 +136,7 @@ impl<'t> Scene<'t> {
             let message = "a `:` is missing behind this key".to_owned();
             return Some(Fault { span: word, message, help: None });
         }
-        let (parent, text) = above?;
+        let (parent, text) = above.filter(|(_, text)| indent(line) > indent(text))?;
         let message = format!(
             "indented deeper than line {parent} ({}, not {}), which has its value already",
             spaces(indent(line)),

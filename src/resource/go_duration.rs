@@ -163,7 +163,7 @@ pub enum GoDurationError {
     #[error("missing unit: one of ns, us, ms, s, m, h must follow the number")]
     MissingUnit,
     /// Days, which Go does not have, in hours.
-    #[error("there are no days in a Go duration: write {hours}h")]
+    #[error("a duration has no days: write {hours}h")]
     Days { hours: u64 },
     /// Some other unit.
     #[error("unknown unit `{unit}`: use ns, us, ms, s, m or h")]

@@ -23,6 +23,7 @@ use super::servers::Server;
 use super::{certificate, webroot};
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
+use crate::cli::folders;
 use crate::cli::hint::short;
 use crate::cli::message::Level;
 use crate::cli::output::escape;
@@ -51,10 +52,22 @@ pub(super) fn ask(into: Option<&Path>, shell: &mut Shell) -> Result<ExitCode, Cl
     let text = "This writes the manifest of a certificate, after confirmation. Enter accepts the \
                 default in brackets; ? explains a question; Ctrl-C quits.";
     say(shell, text);
+    if folders::unread(shell).is_some() {
+        let host = folders::sudo(" create");
+        say(
+            shell,
+            &format!(
+                "note: it is for this user alone, and no timer renews it; for this host: {host}"
+            ),
+        );
+    }
     let manifests = manifests_in(&config);
     let known = Known::of_manifests(&manifests, namespace_of(shell));
     let by = issuer_of(shell, &config, &known)?;
     let names = names(shell, &config, &by, &known)?;
+    if let Some(note) = certificate::of_same_names(&manifests, &names, None) {
+        say(shell, &format!("note: {note}"));
+    }
     hints(shell, &names);
     let (by, webroot) = proof(shell, by, &known, &names)?;
     let output_dir = output_dir(shell, &manifests, webroot.as_deref())?;
@@ -72,7 +85,7 @@ pub(super) fn ask(into: Option<&Path>, shell: &mut Shell) -> Result<ExitCode, Cl
         output_mode: None,
         into: Some(config),
     };
-    Draft { by: &by, known: &known, manifests: &manifests, args: &args }.finish(shell)
+    Draft { by: &by, known: &known, args: &args }.finish(shell)
 }
 
 /// The namespace of what is made.
@@ -176,31 +189,30 @@ fn proof(
     if let Err(why) = &port {
         say(shell, &format!("note: {why}"));
     }
-    let words: Vec<&str> = Dns01::OWN.iter().map(|provider| provider.name).collect();
     let ways = if is_wildcard {
-        "a wildcard needs DNS-01: the DNS provider".to_owned()
+        "a wildcard needs DNS-01: your DNS provider"
     } else {
-        "http (certctl listens on port 80), webroot (your web server serves a folder), or the DNS \
+        "http (certctl listens on port 80), webroot (your web server serves a folder), or your DNS \
          provider"
-            .to_owned()
     };
-    let question = format!(
-        "How to validate the names: {ways}: {}, or another one (certctl version -v has them)",
-        words.join(", ")
-    );
+    let question =
+        format!("How to validate the names: {ways}, such as cloudflare, rfc2136 or route53");
+    let providers: Vec<&str> = Dns01::OWN.iter().map(|provider| provider.name).collect();
+    let providers = providers.join(", ");
+    let about = format!("{ABOUT_WAYS} Providers: {providers}, and more: certctl version -v.");
     let default = match port {
         _ if is_wildcard => None,
         Ok(_) => Some("http"),
         Err(_) => Some("webroot"),
     };
     let (answer, webroot) = loop {
-        let answer = answered(shell, &question, ABOUT_WAYS, default, |text| {
+        let answer = answered(shell, &question, &about, default, |text| {
             let is_http = ["http", "webroot"].contains(&text);
             if is_http && is_wildcard {
                 return Err("HTTP-01 cannot validate a wildcard".to_owned());
             }
             let is_way = is_http || Dns01::from_str(text, false).is_ok();
-            is_way.then(|| text.to_owned()).ok_or_else(|| "enter one of these words".to_owned())
+            is_way.then(|| text.to_owned()).ok_or_else(|| format!("enter {ways}"))
         })?;
         if answer != "webroot" {
             break (answer, None);
@@ -375,7 +387,8 @@ fn folder(text: &str) -> Result<PathBuf, String> {
         Some(meant) => {
             format!("no such folder, did you mean {}?", escape(&meant.to_string_lossy()))
         }
-        None => "no such folder; enter an absolute path".to_owned(),
+        None if path.is_absolute() => "no such folder".to_owned(),
+        None => "enter an absolute path".to_owned(),
     };
     if is_there { Ok(path) } else { Err(refused()) }
 }
@@ -452,10 +465,10 @@ mod tests {
         let there = tempfile::tempdir().unwrap();
         let path = there.path().to_str().unwrap();
         assert_eq!(folder(path), Ok(PathBuf::from(path)));
-        let refused = Err("no such folder; enter an absolute path".to_owned());
-        for text in ["relative", ".", "/no/such/folder", ""] {
-            assert_eq!(folder(text), refused, "{text}");
+        for text in ["relative", ".", ""] {
+            assert_eq!(folder(text), Err("enter an absolute path".to_owned()), "{text}");
         }
+        assert_eq!(folder("/no/such/folder"), Err("no such folder".to_owned()));
         let mistyped = format!("{path}x");
         let meant = format!("no such folder, did you mean {path}?");
         assert_eq!(folder(&mistyped), Err(meant));

@@ -1,12 +1,13 @@
 //! `certctl create certificate`: a manifest of a Certificate, to be kept.
 
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::Args;
 
+use super::ca::STAGING;
 use super::known::{IssuerName, Known, manifests_in, owner_of_output};
 use super::print::{Placed, check, meant_instead, put, say_written, scalar};
 use super::servers::{self, Server};
@@ -25,7 +26,7 @@ use crate::engine::inputs::names_of;
 use crate::engine::precondition::of_output;
 use crate::engine::{install_example, similar_hook};
 use crate::manifest::{Loaded, is_component, webroots};
-use crate::resource::{Certificate, DnsName, Fix, Identifier, Obstacle, Settings};
+use crate::resource::{Certificate, DnsName, Fix, NamespacedName, Obstacle, Settings};
 use crate::solver::http01::check_webroot;
 use crate::trust::{quoted, sudo_to_make};
 
@@ -50,7 +51,7 @@ pub struct CreateCertificateArgs {
     /// Also write tls.crt and tls.key to this folder, for your server.
     #[arg(long, value_name = "FOLDER")]
     pub output_dir: Option<PathBuf>,
-    /// User that owns the copies in --output-dir; needs a run as root.
+    /// User that owns the copies in --output-dir; needs runs as root: those of the packages are not.
     #[arg(long, value_name = "USER", requires = "output_dir")]
     pub output_owner: Option<String>,
     /// Group that may read the copies in --output-dir, such as ssl-cert.
@@ -80,8 +81,8 @@ pub(super) fn certificate(
     if let Some((name, host)) = args.names.iter().find_map(|name| Some((name, host_of_url(name)?)))
     {
         let message = format!("`{}` is a URL, not a DNS name", escape(name));
-        let line = format!("certctl create certificate {}", quoted(Path::new(&host)));
-        return Err(CliError::new(ExitCode::Usage, message).trying(&line));
+        let hint = Some(Hint::Instead { word: name.clone(), by: vec![host] });
+        return Err(CliError { hint, ..CliError::new(ExitCode::Usage, message) });
     }
     if let Some(message) = args.names.iter().find_map(|name| refusal_of(name)) {
         return Err(CliError::new(ExitCode::Usage, message));
@@ -105,7 +106,7 @@ pub(super) fn certificate(
     let servers = placed.of_servers(&loaded, &state);
     let first = warn(args, &known, &issuer, &placed, shell);
     if placed.into.is_some()
-        && let Some(warning) = of_same_names(&manifests, &loaded)
+        && let Some(warning) = of_same_names(&manifests, &args.names, Some(&placed.key()))
     {
         shell.output.talk(Level::Warn, &warning);
     }
@@ -148,6 +149,12 @@ fn refuse(
 ) -> Result<(), CliError> {
     let refused =
         |why: String| CliError::new(ExitCode::Manifest, format!("{why}; nothing was written"));
+    if args.issuer.is_none() && known.names().is_empty() {
+        let line =
+            format!("certctl create issuer {STAGING} --email you@example.com{}", placed.flag());
+        let why = format!("there is no Issuer in {} yet", placed.config());
+        return Err(refused(why).trying_any(&[(&line, "Let's Encrypt's CA for tests")]));
+    }
     if let Some(why) = known.lack(issuer, placed)
         && let Some(name) = known.similar(&issuer.name)
     {
@@ -220,13 +227,17 @@ fn unvalidated(args: &CreateCertificateArgs, known: &Known, issuer: &IssuerName)
     Some(format!("{name} needs a dns01 solver, and Issuer {issuer} has none for it"))
 }
 
-/// That another Certificate of these manifests has all names of a new one.
-pub(super) fn of_same_names(manifests: &Loaded, new: &Loaded) -> Option<String> {
-    let names = |one: &Certificate| -> BTreeSet<Identifier> { names_of(one).into_iter().collect() };
-    let new = new.certificates.first()?;
-    let (key, ours) = (new.metadata.key(), names(new));
-    let mut others = manifests.certificates.iter().filter(|one| one.metadata.key() != key);
-    let other = others.find(|one| names(one).is_superset(&ours))?;
+/// That another Certificate of these manifests, besides the one of this key, has all of these names.
+pub(super) fn of_same_names(
+    manifests: &Loaded,
+    ours: &[String],
+    key: Option<&NamespacedName>,
+) -> Option<String> {
+    let is_other = |one: &&Arc<Certificate>| Some(&one.metadata.key()) != key;
+    let other = manifests.certificates.iter().filter(is_other).find(|one| {
+        let names: Vec<String> = names_of(one).iter().map(ToString::to_string).collect();
+        ours.iter().all(|name| names.contains(&name.to_lowercase()))
+    })?;
     let path = other.origin.path.to_string_lossy();
     let (name, path) = (short(&other.metadata.key()), escape(&path));
     Some(format!("Certificate {name} in {path} has the same names; both are issued and renewed"))

@@ -24,8 +24,6 @@ use crate::resource::lets_encrypt;
 pub(super) struct Draft<'a> {
     pub(super) by: &'a By,
     pub(super) known: &'a Known,
-    /// Those that are there already.
-    pub(super) manifests: &'a Loaded,
     pub(super) args: &'a CreateCertificateArgs,
 }
 
@@ -67,20 +65,21 @@ impl Draft<'_> {
         let (placed, text) = certificate::manifest(self.args, &issuer, shell)?;
         let certificate = File { loaded: check(&text)?, placed, text };
         show(of_issuer.iter().chain([&certificate]), shell)?;
-        if let Some(warning) = certificate::of_same_names(self.manifests, &certificate.loaded) {
-            shell.output.talk(Level::Warn, &format!("\n{warning}"));
-        }
         shell.output.talk(Level::Info, "");
         let question = format!("Write this into {}?", certificate.placed.config());
         if !shell.output.confirms_by_default(&question, ABOUT_WRITING) {
-            return Err(CliError::new(ExitCode::Failed, "not confirmed; nothing was written"));
+            shell.output.talk(Level::Info, "nothing was written");
+            return Ok(ExitCode::Failed);
         }
         for File { placed, text, .. } in of_issuer.iter().chain([&certificate]) {
             let path = write(placed, text, shell)?;
             shell.output.talk(Level::Info, &format!("written to {path}"));
         }
-        if let Some(File { placed, .. }) = &of_issuer {
+        if let Some(File { placed, loaded, .. }) = &of_issuer {
             note_of_staging(placed, shell);
+            for root in doctor::expiring_roots(loaded) {
+                print_finding(shell, &root);
+            }
         }
         self.begin(&issuer, of_issuer.as_ref(), &certificate, shell)
     }

@@ -12,6 +12,7 @@ use super::dns01::Dns01;
 use super::print::{Placed, put, say_written, scalar};
 use super::server::{checked, read_bundle};
 use super::step;
+use crate::cli::doctor;
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::folders;
@@ -75,6 +76,9 @@ pub(super) fn issuer(args: &CreateIssuerArgs, shell: &mut Shell) -> Result<ExitC
     }
     let verb = format!(" create certificate DNSNAME --issuer {}{}", args.name, placed.flag());
     let (loaded, written) = put(&placed, &text, shell)?;
+    for root in doctor::expiring_roots(&loaded) {
+        doctor::print_finding(shell, &root);
+    }
     if let Some(path) = written {
         let next = folders::next(shell, &verb, None);
         let missing = step::lines(&placed.missing(&loaded));

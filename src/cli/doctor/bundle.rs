@@ -37,7 +37,7 @@ fn of_one(issuer: &Issuer, facts: &LeafFacts, now: Timestamp) -> Option<Finding>
     let (kind, name) = (issuer.kind, short(&issuer.metadata.key()));
     let verb = if is_over { "expired" } else { "expires" };
     let fact = format!(
-        "{kind} {name}: the root `{common_name}` in caBundle {verb} {}",
+        "{kind} {name}: the root CN={common_name} in caBundle {verb} {}",
         not_after.strftime("%F")
     );
     let advice =
@@ -93,7 +93,7 @@ mod tests {
             let expected_verdicts: Vec<_> = expected.iter().map(|(verdict, _)| *verdict).collect();
             assert_eq!(verdicts, expected_verdicts, "{not_after:?}");
             for (one, (_, words)) in found.iter().zip(expected) {
-                let begin = "Issuer company: the root `Company Root` in caBundle";
+                let begin = "Issuer company: the root CN=Company Root in caBundle";
                 assert!(one.fact.starts_with(&format!("{begin} {words}")), "{}", one.fact);
             }
         }

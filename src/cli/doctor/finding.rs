@@ -63,6 +63,11 @@ impl Finding {
         self
     }
 
+    /// The same as no more than a warning.
+    pub(in crate::cli) fn as_warning(self) -> Self {
+        Self { verdict: Verdict::Warning, ..self }
+    }
+
     /// What is known, and what to do about it.
     pub(in crate::cli) fn into_parts(self) -> (String, Option<Fix>) {
         (self.fact, self.remedy)

@@ -96,7 +96,7 @@ fn in_folder(loaded: &Loaded, config: &Path) -> Finding {
         } else {
             format!("certctl create certificate www.example.com --into {into}")
         };
-        return Finding::warning("manifests", Obstacle::new("no Certificate yet").command(line));
+        return Finding::warning("manifests", Obstacle::new("no Certificate yet").certctl(line));
     }
     let issuers = count(loaded.issuers.len(), "Issuer");
     Finding::well("manifests", format_args!("{}, {issuers}", count(certificates, "Certificate")))

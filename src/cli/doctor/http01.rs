@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::Path;
 
-use super::finding::{Finding, Verdict};
+use super::finding::Finding;
 use super::usage::Use;
 use crate::cli::check::{WAYS_OF_WEBROOT, way_out_of};
 use crate::cli::count::names;
@@ -122,7 +122,7 @@ impl<'s> Ports<'s> {
         let of_host = of_host.into_iter().map(|one| of(one, is_hidden()));
         let mut found: Vec<_> = of_host.filter(|(found, _)| found.is_wrong()).collect();
         let denied = denied.into_iter().map(|one| of(one, false));
-        found.extend(denied.map(|(one, of)| (Finding { verdict: Verdict::Warning, ..one }, of)));
+        found.extend(denied.map(|(one, of)| (one.as_warning(), of)));
         found
     }
 
@@ -145,7 +145,7 @@ fn in_the_way(found: &Needed, units: Option<Units>) -> Option<Finding> {
         return None;
     }
     let found = port(found, is_hidden());
-    found.is_wrong().then_some(Finding { verdict: Verdict::Warning, ..found })
+    found.is_wrong().then(|| found.as_warning())
 }
 
 /// What is said of a port that this process does not get, where the service of the timer does.
@@ -344,6 +344,7 @@ fn list(addresses: &[SocketAddr]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::finding::Verdict;
     use super::super::usage;
     use super::*;
     use crate::resource::Fix;

@@ -217,6 +217,11 @@ fn text(shell: &Shell, findings: &[Finding]) -> String {
 }
 
 /// Tells a finding beside the result of another verb.
+/// The roots in the `caBundle` of these Issuers that have expired, or will soon.
+pub(super) fn expiring_roots(loaded: &Loaded) -> Vec<Finding> {
+    bundle::expiring(loaded, SystemClock.now())
+}
+
 pub(super) fn print_finding(shell: &mut Shell, finding: &Finding) {
     let Finding { subject, fact, remedy, .. } = finding;
     let (word, paint, level) = if finding.is_wrong() {

@@ -92,11 +92,13 @@ fn without_manifest(view: &CertificateView, name: &str) -> Vec<Known> {
         let NamespacedName { namespace, name } = &view.key;
         let of_namespace =
             if namespace == "default" { String::new() } else { format!(" -n {namespace}") };
-        let line = format!("create certificate {} --name {name}{of_namespace}", names.join(" "));
+        let of_name =
+            if names.first() == Some(name) { String::new() } else { format!(" --name {name}") };
+        let line = format!("create certificate {}{of_name}{of_namespace}", names.join(" "));
         (certctl(&line), "print a manifest for it, if the old one is lost")
     });
     let forget = (certctl(&format!("forget {name}")), "stop managing it");
-    create.into_iter().chain([forget]).collect()
+    [forget].into_iter().chain(create).collect()
 }
 
 fn validate(view: &CertificateView) -> Vec<Known> {

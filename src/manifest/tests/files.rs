@@ -113,7 +113,7 @@ fn all_mistakes_come_in_one_go() {
         [
             "E0004 19:11 : this bracket is never closed",
             "E0102 8:3 spec.dnsName: unknown field `dnsName` in Certificate.spec",
-            "E0105 10:13 spec.duration: invalid value `90d`: there are no days in a Go duration: \
+            "E0105 10:13 spec.duration: invalid value `90d`: a duration has no days: \
              write 2160h",
             "E0109 7:15 spec.secretName: a lowercase RFC 1123 subdomain must consist of lower case \
              alphanumeric characters, '-' or '.', and must start and end with an alphanumeric \
