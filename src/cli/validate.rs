@@ -91,7 +91,8 @@ pub(crate) fn validate(args: &ValidateArgs, shell: &mut Shell) -> Result<ExitCod
     sources.extend(beside.filter(|_| is_draft).map(Source::Directory));
     let given = if is_of_files { &named } else { &sources };
     let places: Vec<String> = given.iter().filter_map(place).collect();
-    let mut manifests = Manifests::default();
+    let options = manifest::Options { reads_untrusted: true, ..manifest::Options::default() };
+    let mut manifests = Manifests::new(options);
     let mut loaded = manifests.load(&sources);
     let whole = files_of(&manifests.load(if is_of_files { &named } else { &request.sources }));
     if is_of_files {

@@ -46,11 +46,14 @@ pub struct Options {
     /// The names of the Certificates and Secrets to read: a document of other Certificates alone is
     /// left out unparsed, and an error in it is not found. `None` for everything.
     pub names: Option<BTreeSet<String>>,
+    /// Whether a file that other users could have written is read beside its error: where nothing is
+    /// done with what it says.
+    pub reads_untrusted: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { default_namespace: "default".to_owned(), names: None }
+        Self { default_namespace: "default".to_owned(), names: None, reads_untrusted: false }
     }
 }
 
@@ -292,6 +295,11 @@ fn read_file(path: &Path, read: Read, options: &Options) -> (Loaded, Option<Meta
         }
         Err(ReadError::Untrusted(error)) => {
             loaded.distrust(path, &error);
+            if options.reads_untrusted
+                && let Ok((bytes, _)) = read(&Walk::new(None), path, MAX_BYTES)
+            {
+                loaded.read(path, &bytes, options);
+            }
             return (loaded, None);
         }
     };

@@ -157,6 +157,19 @@ fn a_webroot_that_the_owner_may_not_write_into_is_said_when_the_manifest_is_made
     assert!(!well.stderr.contains("webroot"), "{}", well.stderr);
 }
 
+/// What it says is told beside that root's runs do not read it.
+#[test]
+fn a_file_that_another_user_could_have_written_is_validated_all_the_same() {
+    let Some(world) = world() else { return };
+    let draft =
+        world.write("home/draft.yaml", &world.issuer().to_string().replace("server:", "serwer:"));
+    let other = OWNER + 1;
+    chown(world.path("home"), Some(other), Some(other)).unwrap();
+    let validated = world.run(&["validate", draft.to_str().unwrap()]).ends_in(3);
+    validated.says("error[E0011]: ").says(&format!("is owned by user {other}")).says("serwer");
+    world.run(&["plan", draft.to_str().unwrap()]).ends_in(3).says("E0011");
+}
+
 #[test]
 fn an_output_that_the_owner_may_not_write_is_said_when_the_manifest_is_made() {
     let Some(world) = world() else { return };
