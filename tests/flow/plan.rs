@@ -297,3 +297,16 @@ fn a_renewal_that_the_manifest_brings_forward_has_no_date_of_before() {
     let then = before.to_string()[11..19].to_owned();
     assert!(message.contains("renewal was scheduled at") && !message.contains(&then), "{message}");
 }
+
+/// What a later run is going to lack is said before that run, and is no error of this one.
+#[test]
+fn a_port_that_a_later_run_would_not_get_is_a_warning() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    world.issue().ends_in(0);
+    assert_eq!(world.run(&["plan"]).ends_in(0).stderr, "");
+    let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = server.local_addr().unwrap().to_string();
+    let run = world.run(&["plan", "--http01-listen", &address]).ends_in(0);
+    let run = run.says(&format!("warning: HTTP-01: {address} is in use by ")).says("by web\n");
+    assert!(run.stdout.ends_with("\n1 unchanged\n"), "{}", run.stdout);
+}
