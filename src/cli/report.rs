@@ -280,6 +280,11 @@ fn undeployed(name: &NamespacedName, fault: &Fault, details: &Details, style: &S
     let status = Hint::Command(format!("certctl status {name}"));
     let failure = fault.failure.as_ref().map(Failure::without_fixes);
     let title = failure.map_or_else(|| fault.message.clone(), |failure| failure.to_string());
+    let title = if details.deploy_last_try.is_some() {
+        format!("not tried by this run: {title}")
+    } else {
+        title
+    };
     let commands = fixes(details).chain([status]);
     Block {
         word: "error",

@@ -278,11 +278,14 @@ fn create_tries_whether_the_web_server_serves_the_folder() {
         ("The folder that is served.", "shop.example.test\n", &webroot),
     ] {
         scene.note(note);
+        let is_served = folder.ends_with("webroot");
         let folder = format!("{}\n", folder.display());
         let typed = [
             ("CA:", "\n"),
             ("DNS names", name),
             ("Folder from which", &folder),
+            // Of one that is not served, the question comes again.
+            if is_served { ("Folder of your", "?\n") } else { ("again to use it", &folder) },
             ("Folder of your server", "\n"),
             ("Program in", "back\n"),
             ("enter it again", "\n"),
@@ -344,6 +347,7 @@ fn create_does_for_root_what_comes_before_the_first_run() {
             ("CA:", "\n"),
             ("DNS names", &*name),
             ("Folder from which", &*folder),
+            if then.1 == "n\n" { ("again to use it", &*folder) } else { ("Folder of your", "?\n") },
             ("Folder of your server", "\n"),
             ("Program in", "\n"),
             ("Write this", "\n"),

@@ -84,7 +84,7 @@ fn chosen<'a>(
             let note = format!("one of: {}", names.join(", "));
             error.trying_any(&[("certctl check acme NAME", &note)])
         }
-        (Some(_) | None, _) => error.trying("certctl check acme -f FILE"),
+        (Some(_) | None, _) => error.of_absence().trying("certctl check acme -f FILE"),
     })
 }
 

@@ -47,20 +47,31 @@ pub(super) fn check(args: &CheckHttpArgs, shell: &mut Shell) -> Result<ExitCode,
     })
 }
 
-/// That a web server serves the webroot of these settings at the name, or why not, as `check http` says it;
-/// `None` where that could not be tried.
+/// Whether a web server serves a webroot at a name, as `check http` says it.
+pub(in crate::cli) enum Trial {
+    Served(String),
+    Unserved(String),
+    /// The name has no addresses.
+    Unresolved(String),
+}
+
+/// Tries the webroot of these settings; `None` where that is not possible.
 pub(in crate::cli) fn of_webroot(
     shell: &Shell,
     settings: &Settings,
     name: &DnsName,
-) -> Option<Result<String, String>> {
+) -> Option<Trial> {
     let settings_of_run = shell.settings().ok()?;
     let check = on_one_thread(async {
         HttpCheck::with(&settings_of_run, settings, name).await.map_err(CliError::from)
     });
     let check = check.ok().filter(|check| check.is_served)?;
     let fact = format!("{name}: {}", verdict(&check));
-    Some(if check.failures().is_empty() { Ok(fact) } else { Err(fact) })
+    Some(match (&check.addresses, check.failures().is_empty()) {
+        (_, true) => Trial::Served(fact),
+        (Ok(_), false) => Trial::Unserved(fact),
+        (Err(_), false) => Trial::Unresolved(fact),
+    })
 }
 
 /// What the page and the document say in the same words.

@@ -2,8 +2,11 @@
 
 use std::sync::Arc;
 
+use crate::cli::environment::SYSTEM_CONFIG;
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
+use crate::cli::folders;
+use crate::cli::message::Level;
 use crate::cli::shell::Shell;
 use crate::cli::targets::show;
 use crate::resource::{Certificate, DnsName};
@@ -15,6 +18,10 @@ pub(in crate::cli) async fn known(shell: &mut Shell, reports: bool) -> Result<Kn
     let path = shell.environment.state_dir(shell.global.state_dir.as_deref());
     let path = path.map(|found| found.path).unwrap_or_default();
     let known = Known::read(shell.settings_at(path)?).await?;
+    if folders::unread(shell).is_some() {
+        let text = format!("without sudo, the manifests in {SYSTEM_CONFIG} are not read");
+        shell.output.talk(Level::Info, &text);
+    }
     if reports {
         show(shell, &known.targets.loaded);
     }

@@ -33,7 +33,7 @@ use crate::engine::{examples, install_example, programs_in, similar_hook};
 use crate::manifest::Loaded;
 use crate::resource::{DnsName, NamespacedName, Settings};
 use crate::solver::http01::check_webroot;
-use crate::workspace::check::{Port, PortError, is_of_this_host};
+use crate::workspace::check::{ListenError, Port, PortError, is_of_this_host};
 
 /// Asks, shows the manifests, and writes them after a yes.
 pub(super) fn ask(into: Option<&Path>, shell: &mut Shell) -> Result<ExitCode, CliError> {
@@ -72,7 +72,7 @@ pub(super) fn ask(into: Option<&Path>, shell: &mut Shell) -> Result<ExitCode, Cl
     let (by, webroot) = proof(shell, by, &known, &names)?;
     let output_dir = output_dir(shell, &manifests, webroot.as_deref())?;
     let output_group = if output_dir.is_some() { output_group(shell)? } else { None };
-    let reload = reload(shell, &config)?;
+    let reload = reload(shell, &config, webroot.is_some())?;
     let args = CreateCertificateArgs {
         names,
         name: None,
@@ -178,10 +178,10 @@ fn proof(
             }
             Ok(_) => NONE.to_owned(),
         };
-        let webroot = optional_or(&default, shell, question, ABOUT_WEBROOT, folder)?;
-        if webroot.is_some() {
-            webroot::note_of_server(&known.chosen(Some(by.name()))?.settings, shell);
-        }
+        let settings = known.chosen(Some(by.name()))?.settings;
+        let webroot = tried(shell, names, &settings, |shell| {
+            optional_or(&default, shell, question, ABOUT_WEBROOT, folder)
+        })?;
         return Ok((by, webroot));
     };
     let is_wildcard = names.iter().any(|name| name.starts_with("*."));
@@ -230,6 +230,16 @@ fn usual_port(shell: &Shell) -> Result<Vec<SocketAddr>, PortError> {
     Port::of(&shell.global.http01_listen, &Settings::default()).addresses()
 }
 
+/// The server that has the usual port, as its program in `hooks.d` is named.
+fn of_usual_port(shell: &Shell) -> Option<String> {
+    match usual_port(shell) {
+        Err(PortError::Listen(ListenError::InUse { holder: Some(holder), .. })) => {
+            Server::of(holder.name()).map(|server| server.name.to_owned())
+        }
+        Ok(_) | Err(_) => None,
+    }
+}
+
 /// The webroot; `None` of a person who goes back to the question before.
 fn webroot(shell: &mut Shell, names: &[String]) -> Result<Option<PathBuf>, CliError> {
     // Root may write to it, or gives the owner of the state the right to.
@@ -242,11 +252,31 @@ fn webroot(shell: &mut Shell, names: &[String]) -> Result<Option<PathBuf>, CliEr
         "The folder that your web server serves over HTTP, to which you need the right to write \
          (back: choose another way)"
     };
-    let webroot = answered(shell, question, ABOUT_WEBROOT, default.as_deref(), folder_or_back)?;
-    if webroot.is_some() {
-        webroot::note_of_server(&Settings::default(), shell);
+    tried(shell, names, &Settings::default(), |shell| {
+        answered(shell, question, ABOUT_WEBROOT, default.as_deref(), folder_or_back)
+    })
+}
+
+/// Asks for a webroot until one is served, as far as that can be tried, or is typed again.
+fn tried(
+    shell: &mut Shell,
+    names: &[String],
+    of_issuer: &Settings,
+    ask: impl Fn(&mut Shell) -> Result<Option<PathBuf>, CliError>,
+) -> Result<Option<PathBuf>, CliError> {
+    let mut refused = None;
+    loop {
+        let webroot = ask(shell)?;
+        let Some(folder) = &webroot else { return Ok(None) };
+        let is_again = refused == webroot;
+        let refusal = || webroot::refusal(folder, names, of_issuer, shell);
+        let Some(why) = (!is_again).then(refusal).flatten() else {
+            webroot::note_of_server(of_issuer, shell);
+            return Ok(webroot);
+        };
+        say(shell, &why);
+        refused = webroot;
     }
-    Ok(webroot)
 }
 
 /// A folder; `None` of the word that goes back.
@@ -289,7 +319,7 @@ fn output_group(shell: &mut Shell) -> Result<Option<String>, CliError> {
 }
 
 /// The program that makes a server read the new files.
-fn reload(shell: &mut Shell, config: &Path) -> Result<Option<String>, CliError> {
+fn reload(shell: &mut Shell, config: &Path, has_webroot: bool) -> Result<Option<String>, CliError> {
     let hooks = config.join("hooks.d");
     let known = programs_in(&hooks);
     let shown = if known.is_empty() { "none yet".to_owned() } else { known.join(", ") };
@@ -303,17 +333,23 @@ fn reload(shell: &mut Shell, config: &Path) -> Result<Option<String>, CliError> 
     };
     let question = format!("Program in hooks.d that reloads your server ({shown})");
     let mut unknown = None;
+    let of_port =
+        of_usual_port(shell).filter(|name| known.contains(name) || examples.contains(name));
+    let mut default = of_port.filter(|_| has_webroot).unwrap_or_else(|| NONE.to_owned());
     let answer = loop {
-        let answer = optional(shell, &question, ABOUT_RELOAD, |text| Ok(text.to_owned()))?;
+        let answer =
+            optional_or(&default, shell, &question, ABOUT_RELOAD, |text| Ok(text.to_owned()))?;
         let is_there = |name: &String| known.contains(name) || examples.contains(name);
         let is_name = |name: &&String| RefusedProgram::of(name, config).is_none();
         if let Some(name) = answer.as_ref().filter(is_name).filter(|name| !is_there(name))
             && unknown.as_ref() != Some(name)
         {
-            let why = match similar_hook(&hooks.join(name)) {
+            let similar = similar_hook(&hooks.join(name));
+            let why = match &similar {
                 Some(other) => format!("did you mean {other}?"),
                 None => "there is no such program yet.".to_owned(),
             };
+            default = similar.unwrap_or(default);
             let name = escape(name).into_owned();
             say(shell, &format!("{name}: {why} To use {name}, enter it again"));
             unknown = answer;

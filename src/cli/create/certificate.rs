@@ -174,6 +174,12 @@ fn refuse(
         let why = format!("there is no program {} in {}", escape(&name), placed.hooks());
         return Err(CliError { hint: Some(hint), ..refused(why) });
     }
+    if let Some((folder, why)) = args.webroot.as_deref().and_then(|one| Some((one, no_root(one)?)))
+    {
+        let folder = escape(&folder.to_string_lossy()).into_owned();
+        let hint = "--webroot, with the folder that the web server serves as /";
+        return Err(refused(format!("{folder} is {why}")).hinted(hint));
+    }
     let webroot = args.webroot.as_deref().filter(|folder| !folder.exists());
     if let Some((webroot, meant)) =
         webroot.and_then(|folder| Some((folder, meant_instead(folder)?)))
@@ -200,6 +206,14 @@ fn refuse(
         escape(&path)
     );
     Err(refused(why).hinted("--output-dir, with a folder of its own"))
+}
+
+/// What a path is that cannot be a webroot.
+fn no_root(path: &Path) -> Option<&'static str> {
+    if path.ends_with(".well-known") || path.ends_with(".well-known/acme-challenge") {
+        return Some("below a webroot: certctl adds /.well-known/acme-challenge itself");
+    }
+    path.is_file().then_some("a file")
 }
 
 /// Where a folder for keys is below a webroot, of the manifests or of the new one: that it is, and why it

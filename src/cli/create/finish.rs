@@ -100,10 +100,14 @@ impl Draft<'_> {
             print_finding(shell, found);
         }
         let files = || of_issuer.into_iter().chain([certificate]);
+        let mut failed = None;
         let found = self.to_do(files(), certificate, shell);
-        let found = found.and_then(|to_do| {
-            let is_changed = step::offer(&to_do.all(), shell);
-            if is_changed { self.to_do(files(), certificate, shell) } else { Ok(to_do) }
+        let found = found.and_then(|to_do| match step::offer(&to_do.all(), shell) {
+            None => Ok(to_do),
+            Some(ended) => {
+                failed = ended.err();
+                self.to_do(files(), certificate, shell)
+            }
         });
         let ToDo { first, mask, has_obstacle } = found.inspect_err(|_| {
             say_next("", &placed.runs(shell), shell);
@@ -124,7 +128,7 @@ impl Draft<'_> {
         let check_http = check_http.into_iter().collect();
         let steps = [first, mask, check_http, placed.runs(shell), servers].concat();
         say_next("", &steps, shell);
-        Ok(ExitCode::Done)
+        failed.map_or(Ok(ExitCode::Done), Err)
     }
 
     /// What is left to be done before a run; what keeps a run from it is a warning.

@@ -298,7 +298,7 @@ pub(super) fn write(placed: &Placed, text: &str, shell: &Shell) -> Result<String
                 _ => "choose another --name",
             };
             Err(CliError::new(ExitCode::Manifest, message)
-                .hinted(format_args!("edit that file, then certctl plan; or {other}")))
+                .hinted(format_args!("edit that file; or {other}")))
         }
         Err(error) => Err(unwritten(&error, folder)),
     }

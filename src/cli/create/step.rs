@@ -56,15 +56,16 @@ pub(super) fn lines(steps: &[Step]) -> Vec<String> {
     steps.iter().flat_map(Step::lines).collect()
 }
 
-/// Offers root to run the commands among these, and runs them; returns whether any was run.
-pub(super) fn offer(steps: &[Step], shell: &mut Shell) -> bool {
+/// Offers root to run the commands among these, and runs them, up to the first that fails; `None` where
+/// none was run.
+pub(super) fn offer(steps: &[Step], shell: &mut Shell) -> Option<Result<(), CliError>> {
     let is_command = |step: &&Step| match step {
         Step::Command { .. } => true,
         Step::ByHand(_) => false,
     };
     let commands: Vec<Step> = steps.iter().filter(is_command).cloned().collect();
     if commands.is_empty() || !shell.environment.is_root() {
-        return false;
+        return None;
     }
     let (begin, question) = match commands.len() {
         1 => ("One command", "Run it now?"),
@@ -72,13 +73,7 @@ pub(super) fn offer(steps: &[Step], shell: &mut Shell) -> bool {
     };
     let shown = lines(&commands).join("\n  ");
     shell.output.talk(Level::Info, &format!("\n{begin} before the first run:\n  {shown}"));
-    if !shell.output.confirms_by_default(question, ABOUT) {
-        return false;
-    }
-    if let Err(error) = run_all(&commands) {
-        shell.output.print(&error.to_message());
-    }
-    true
+    shell.output.confirms_by_default(question, ABOUT).then(|| run_all(&commands))
 }
 
 /// Runs the commands among these, up to the first that fails.

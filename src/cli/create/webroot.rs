@@ -1,15 +1,16 @@
 //! The folder from which a web server is to serve the challenges: which one is likely, and whether it
 //! is served.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::print::Placed;
 use super::question::say;
-use crate::cli::check::{WAYS_OF_WEBROOT, of_webroot};
+use crate::cli::check::{Trial, WAYS_OF_WEBROOT, of_webroot};
 use crate::cli::message::Message;
 use crate::cli::output::escape;
 use crate::cli::shell::Shell;
 use crate::resource::{DnsName, Settings};
+use crate::solver::http01::check_webroot;
 use crate::workspace::check::WebServer;
 
 /// The folder of this host that most likely is the document root of the first name: that of a virtual
@@ -37,6 +38,36 @@ pub(super) fn note_of_server(of_issuer: &Settings, shell: &mut Shell) {
     }
 }
 
+/// Why a folder that was typed is not the one of a web server at the first name, where this process can
+/// try that. Nothing of it stays there.
+pub(super) fn refusal(
+    folder: &Path,
+    names: &[String],
+    of_issuer: &Settings,
+    shell: &Shell,
+) -> Option<String> {
+    let name = names.first()?.parse().ok().filter(|name: &DnsName| !name.is_wildcard())?;
+    check_webroot(folder).ok()?;
+    let shown = folder.to_string_lossy();
+    let settings = Settings { http01_webroot: Some(shown.to_string()), ..of_issuer.clone() };
+    let folders = [".well-known/acme-challenge", ".well-known"].map(|below| folder.join(below));
+    let new = folders.into_iter().filter(|folder| folder.symlink_metadata().is_err());
+    let new: Vec<PathBuf> = new.collect();
+    let trial = of_webroot(shell, &settings, &name);
+    for folder in new {
+        // One that another program uses meanwhile is not empty.
+        drop(std::fs::remove_dir(folder));
+    }
+    match trial? {
+        Trial::Unserved(_) => Some(format!(
+            "{}: the web server at {name} does not serve this folder; enter another one, or the same \
+             again to use it nevertheless",
+            escape(&shown)
+        )),
+        Trial::Served(_) | Trial::Unresolved(_) => None,
+    }
+}
+
 /// Asks whether a web server serves the webroot of these settings at this name, and prints what was
 /// found; without settings, nothing is asked. Returns the command that shows more, unless it is served.
 pub(super) fn unserved(
@@ -45,15 +76,19 @@ pub(super) fn unserved(
     placed: &Placed,
     shell: &mut Shell,
 ) -> Option<String> {
+    let path = placed.path().unwrap_or_default();
+    let path = escape(&path.to_string_lossy()).into_owned();
     match settings.and_then(|settings| of_webroot(shell, settings, name)) {
-        Some(Ok(fact)) => {
+        Some(Trial::Served(fact)) => {
             say(shell, &fact);
             return None;
         }
-        Some(Err(fact)) => {
-            let path = placed.path().unwrap_or_default();
-            let path = escape(&path.to_string_lossy()).into_owned();
+        Some(Trial::Unserved(fact)) => {
             let advice = format!("if it serves another folder, write that into {path}");
+            shell.output.print(&Message::advice(&fact, &advice));
+        }
+        Some(Trial::Unresolved(fact)) => {
+            let advice = format!("publish its A or AAAA record; or correct the name in {path}");
             shell.output.print(&Message::advice(&fact, &advice));
         }
         // The page of the next step says why.

@@ -24,6 +24,11 @@ impl Holder {
         Self { name: name.to_owned(), pid, is_certctl: false }
     }
 
+    /// Its name, as `ps` shows it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Whether it is systemd, which listens for a unit. The first process of a container is another
     /// program, a web server perhaps.
     pub fn is_init(&self) -> bool {
