@@ -254,7 +254,7 @@ fn a_manifest_that_is_there_stays_and_the_error_leads_on() {
     ] {
         let words = [&["create"], &words[..], &["--into", &folder]].concat();
         world.run(&words).ends_in(0);
-        let said = format!("  try: edit that file, then certctl plan; or {other}\n");
+        let said = format!("  try: edit that file; or {other}\n");
         world.run(&words).ends_in(3).says("already exists").says(&said);
     }
 }
@@ -433,4 +433,40 @@ fn a_wildcard_that_the_issuer_cannot_validate_is_said_when_the_manifest_is_made(
     world.run(&create).ends_in(0).says(warning).says("explain issuer.spec.acme.solvers");
     let plain = world.run(&["create", "certificate", "www.example.test", "--issuer", "ca"]);
     assert!(!plain.ends_in(0).stderr.contains("dns01"));
+}
+
+#[test]
+fn a_certificate_before_any_issuer_is_not_written() {
+    let world = World::start();
+    let folder = world.path("config").display().to_string();
+    fs::create_dir_all(&folder).unwrap();
+    let create = |words: &[&str]| {
+        let words = [&["create", "certificate", "www.example.test", "--into", &folder], words];
+        world.run(&words.concat())
+    };
+    let refused = create(&[]).ends_in(3).says("there is no Issuer in ").says("nothing was written");
+    refused
+        .says("  try: certctl create issuer letsencrypt-staging --email you@example.com --into ");
+    assert!(fs::read_dir(&folder).unwrap().next().is_none());
+    create(&["--issuer", "later"]).ends_in(0).says("there is no Issuer later in ");
+}
+
+#[test]
+fn what_cannot_be_a_webroot_is_refused() {
+    let world = World::prepared(&[]);
+    let folder = world.path("config").display().to_string();
+    let page = world.write("www/index.html", "").display().to_string();
+    let below = world.path("www/.well-known/acme-challenge/").display().to_string();
+    for (webroot, why) in [(&page, "index.html is a file"), (&below, "is below a webroot: ")] {
+        let words = ["create", "certificate", "www.example.test", "--webroot", webroot];
+        let run = world.run(&[&words[..], &["--into", &folder]].concat()).ends_in(3);
+        run.says(why).says("; nothing was written\n");
+    }
+}
+
+#[test]
+fn a_url_is_typed_again_as_a_name_with_all_flags() {
+    let world = World::prepared(&[]);
+    let words = ["create", "certificate", "https://www.example.test/a", "--name", "web"];
+    world.run(&words).ends_in(2).says("  try: certctl create certificate www.example.test --name web");
 }

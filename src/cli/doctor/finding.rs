@@ -64,7 +64,7 @@ impl Finding {
     }
 
     /// The same as no more than a warning.
-    pub(in crate::cli) fn as_warning(self) -> Self {
+    pub(in crate::cli) fn into_warning(self) -> Self {
         Self { verdict: Verdict::Warning, ..self }
     }
 

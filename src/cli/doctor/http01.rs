@@ -122,7 +122,7 @@ impl<'s> Ports<'s> {
         let of_host = of_host.into_iter().map(|one| of(one, is_hidden()));
         let mut found: Vec<_> = of_host.filter(|(found, _)| found.is_wrong()).collect();
         let denied = denied.into_iter().map(|one| of(one, false));
-        found.extend(denied.map(|(one, of)| (one.as_warning(), of)));
+        found.extend(denied.map(|(one, of)| (one.into_warning(), of)));
         found
     }
 
@@ -145,7 +145,7 @@ fn in_the_way(found: &Needed, units: Option<Units>) -> Option<Finding> {
         return None;
     }
     let found = port(found, is_hidden());
-    found.is_wrong().then(|| found.as_warning())
+    found.is_wrong().then(|| found.into_warning())
 }
 
 /// What is said of a port that this process does not get, where the service of the timer does.

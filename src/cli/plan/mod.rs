@@ -122,7 +122,7 @@ pub(crate) fn plan(args: &PlanArgs, shell: &mut Shell) -> Result<ExitCode, CliEr
         let unserved = doctor::without_servers(shell, &active);
         // What only a later run needs is no error of this one.
         let later = Ports::of(shell, &idle).blocking().into_iter();
-        let later: Vec<_> = later.map(|(found, _)| found.as_warning()).collect();
+        let later: Vec<_> = later.map(|(found, _)| found.into_warning()).collect();
         for finding in host.iter().map(|(found, _)| found).chain(&unserved).chain(&later) {
             doctor::print_finding(shell, finding);
         }
