@@ -468,5 +468,21 @@ fn what_cannot_be_a_webroot_is_refused() {
 fn a_url_is_typed_again_as_a_name_with_all_flags() {
     let world = World::prepared(&[]);
     let words = ["create", "certificate", "https://www.example.test/a", "--name", "web"];
-    world.run(&words).ends_in(2).says("  try: certctl create certificate www.example.test --name web");
+    world
+        .run(&words)
+        .ends_in(2)
+        .says("  try: certctl create certificate www.example.test --name web");
+}
+
+#[test]
+fn a_root_that_expires_soon_is_said_when_the_issuer_is_made() {
+    let world = World::prepared(&[]);
+    let mut parameters = rcgen::CertificateParams::new(Vec::new()).unwrap();
+    parameters.not_before = rcgen::date_time_ymd(2020, 1, 1);
+    parameters.not_after = rcgen::date_time_ymd(2024, 1, 1);
+    let key = rcgen::KeyPair::generate().unwrap();
+    let root = world.write("old.pem", &parameters.self_signed(&key).unwrap().pem());
+    let words = ["create", "issuer", "old", "--server", "https://ca.example/dir", "--ca-bundle"];
+    let run = world.run(&[&words[..], &[root.to_str().unwrap()]].concat()).ends_in(0);
+    run.says("in caBundle expired 2024-01-01\n");
 }

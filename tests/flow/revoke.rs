@@ -142,6 +142,15 @@ fn a_revocation_that_is_asked_for_again_keeps_its_reason() {
     assert_eq!(world.ca.revoked_serials()[0].1, key_compromise);
 }
 
+/// Only a CA can say of itself that it is compromised, which is spelled alike.
+#[test]
+fn a_reason_that_is_misspelled_is_that_of_a_key() {
+    let world = issued();
+    let run = world.run(&["revoke", "web", "--reason", "compromised"]).ends_in(2);
+    run.says("revoke web --reason keyCompromise");
+    assert!(world.ca.revoked_serials().is_empty());
+}
+
 #[test]
 fn a_pending_revocation_is_shown_and_can_be_cancelled() {
     let world = issued();

@@ -342,9 +342,11 @@ fn create_does_for_root_what_comes_before_the_first_run() {
         scene.note(note);
         let name = format!("{name}.example.test\n");
         let folder = format!("{}\n", scene.world.path(folder).display());
+        // The URL of an Issuer's CA is that Issuer.
+        let url = format!("{}\n", scene.world.ca.directory_url());
         let mut watched = scene.watch("certctl create --http01-listen 127.0.0.1:0");
         for (question, keys) in [
-            ("CA:", "\n"),
+            ("CA:", if then.1 == "n\n" { "\n" } else { &*url }),
             ("DNS names", &*name),
             ("Folder from which", &*folder),
             if then.1 == "n\n" { ("again to use it", &*folder) } else { ("Folder of your", "?\n") },
