@@ -162,7 +162,8 @@ fn proof(
     let By::New(mut args) = by else {
         // A wildcard is validated by a TXT record.
         // Where the Issuer says how, no Certificate has to.
-        let is_open = known.chosen(Some(by.name()))?.settings.uses_usual_port();
+        let settings = known.chosen(Some(by.name()))?.settings;
+        let is_open = settings.uses_usual_port();
         let has_http01 = known.has_http01(by.name()) && is_open;
         if !has_http01 || names.iter().all(|name| name.starts_with("*.")) {
             return Ok((by, None));
@@ -170,15 +171,12 @@ fn proof(
         let question = "Folder from which a web server on port 80 serves the challenges";
         let default = match usual_port(shell) {
             Err(why) => {
-                let found = webroot::likely(names);
-                if found.is_some() {
-                    say(shell, &format!("note: {why}"));
-                }
+                say(shell, &format!("note: {why}"));
+                let found = webroot::likely(names, &settings, shell);
                 found.unwrap_or_else(|| NONE.to_owned())
             }
             Ok(_) => NONE.to_owned(),
         };
-        let settings = known.chosen(Some(by.name()))?.settings;
         let webroot = tried(shell, names, &settings, |shell| {
             optional_or(&default, shell, question, ABOUT_WEBROOT, folder)
         })?;
@@ -244,7 +242,7 @@ fn of_usual_port(shell: &Shell) -> Option<String> {
 fn webroot(shell: &mut Shell, names: &[String]) -> Result<Option<PathBuf>, CliError> {
     // Root may write to it, or gives the owner of the state the right to.
     let is_root = shell.environment.is_root();
-    let default = webroot::likely(names);
+    let default = webroot::likely(names, &Settings::default(), shell);
     let default = default.filter(|folder| is_root || check_webroot(Path::new(folder)).is_ok());
     let question = if is_root || default.is_some() {
         "The folder that your web server serves over HTTP (back: choose another way)"

@@ -1,6 +1,7 @@
 //! The folder from which a web server is to serve the challenges: which one is likely, and whether it
 //! is served.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::print::Placed;
@@ -13,11 +14,43 @@ use crate::resource::{DnsName, Settings};
 use crate::solver::http01::check_webroot;
 use crate::workspace::check::WebServer;
 
-/// The folder of this host that most likely is the document root of the first name: that of a virtual
-/// host, before that of most web servers' packages.
-pub(super) fn likely(names: &[String]) -> Option<String> {
+/// The folder of this host that is the document root of the first name, as far as that can be tried, or
+/// else most likely: that of a virtual host, before that of most web servers' packages.
+pub(super) fn likely(names: &[String], of_issuer: &Settings, shell: &Shell) -> Option<String> {
     let first = names.first().map_or("", String::as_str);
-    candidates(first).find(|folder| Path::new(folder).is_dir())
+    let mut all: Vec<String> = candidates(first).chain(configured(CONFIGURATIONS)).collect();
+    let mut seen = BTreeSet::new();
+    all.retain(|folder| seen.insert(folder.clone()) && Path::new(folder).is_dir());
+    all.truncate(MOST_TRIED);
+    let mut untried = None;
+    for folder in all {
+        match tried(Path::new(&folder), names, of_issuer, shell) {
+            Some(Trial::Served(_)) => return Some(folder),
+            Some(Trial::Unserved(_)) => {}
+            Some(Trial::Unresolved(_)) | None => untried = untried.or(Some(folder)),
+        }
+    }
+    untried
+}
+
+/// The document roots that the configuration files in these folders name, of nginx and of Apache.
+fn configured(folders: &[&str]) -> Vec<String> {
+    let entries = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok());
+    let mut files: Vec<PathBuf> = entries.flatten().flatten().map(|entry| entry.path()).collect();
+    files.sort();
+    let texts = files.iter().filter(|path| path.is_file()).map(std::fs::read_to_string);
+    texts.flatten().flat_map(|text| roots_in(&text)).collect()
+}
+
+fn roots_in(text: &str) -> Vec<String> {
+    let root = |line: &str| {
+        let line = line.trim();
+        let of_nginx = || line.strip_prefix("root ").and_then(|rest| rest.split(';').next());
+        let path = line.strip_prefix("DocumentRoot ").or_else(of_nginx)?;
+        let path = path.trim().trim_matches('"').trim_end_matches('/');
+        path.starts_with('/').then(|| path.to_owned())
+    };
+    text.lines().filter_map(root).collect()
 }
 
 fn candidates(name: &str) -> impl Iterator<Item = String> {
@@ -39,13 +72,27 @@ pub(super) fn note_of_server(of_issuer: &Settings, shell: &mut Shell) {
 }
 
 /// Why a folder that was typed is not the one of a web server at the first name, where this process can
-/// try that. Nothing of it stays there.
+/// try that.
 pub(super) fn refusal(
     folder: &Path,
     names: &[String],
     of_issuer: &Settings,
     shell: &Shell,
 ) -> Option<String> {
+    match tried(folder, names, of_issuer, shell)? {
+        Trial::Unserved(_) => Some(format!(
+            "{}: the web server at {} does not serve this folder; enter another one, or the same again \
+             to use it nevertheless",
+            escape(&folder.to_string_lossy()),
+            escape(names.first()?)
+        )),
+        Trial::Served(_) | Trial::Unresolved(_) => None,
+    }
+}
+
+/// Tries whether a web server serves a folder at the first name; `None` where that is not possible.
+/// Nothing of it stays there.
+fn tried(folder: &Path, names: &[String], of_issuer: &Settings, shell: &Shell) -> Option<Trial> {
     let name = names.first()?.parse().ok().filter(|name: &DnsName| !name.is_wildcard())?;
     check_webroot(folder).ok()?;
     let shown = folder.to_string_lossy();
@@ -58,14 +105,7 @@ pub(super) fn refusal(
         // One that another program uses meanwhile is not empty.
         drop(std::fs::remove_dir(folder));
     }
-    match trial? {
-        Trial::Unserved(_) => Some(format!(
-            "{}: the web server at {name} does not serve this folder; enter another one, or the same \
-             again to use it nevertheless",
-            escape(&shown)
-        )),
-        Trial::Served(_) | Trial::Unresolved(_) => None,
-    }
+    trial
 }
 
 /// Asks whether a web server serves the webroot of these settings at this name, and prints what was
@@ -97,6 +137,15 @@ pub(super) fn unserved(
     Some(placed.next(&format!(" check http {name}"), shell))
 }
 
+/// Where packages of nginx and of Apache have what names document roots.
+const CONFIGURATIONS: &[&str] = &[
+    "/etc/nginx/conf.d",
+    "/etc/nginx/sites-enabled",
+    "/etc/apache2/sites-enabled",
+    "/etc/httpd/conf.d",
+];
+/// Each costs a request to this host.
+const MOST_TRIED: usize = 12;
 /// The document root of most web servers' packages.
 const USUAL: &str = "/var/www/html";
 
@@ -117,6 +166,14 @@ mod tests {
                 "/var/www/html"
             ]
         );
+        let text = "server {\n  root /srv/shop/;\n  # root /srv/old;\n}\n<VirtualHost *:80>\n  \
+                    DocumentRoot \"/srv/blog\"\n  rootdir /x;\n  root $home;\n";
+        assert_eq!(roots_in(text), ["/srv/shop", "/srv/blog"]);
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("shop.conf");
+        crate::store::atomic::write(&file, text.as_bytes(), 0o644).unwrap();
+        let folders = [folder.path().to_str().unwrap(), "/no/such/folder"];
+        assert_eq!(configured(&folders), ["/srv/shop", "/srv/blog"]);
         for other in ["*.example.com", "2001:db8::1", "../../etc", ""] {
             assert_eq!(of(other), ["/var/www/html"], "{other}");
         }
