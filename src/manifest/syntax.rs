@@ -136,7 +136,14 @@ impl<'t> Scene<'t> {
             let message = "a `:` is missing behind this key".to_owned();
             return Some(Fault { span: word, message, help: None });
         }
-        let (parent, text) = above.filter(|(_, text)| indent(line) > indent(text))?;
+        let (parent, text) = above?;
+        if indent(line) <= indent(text) {
+            let message = "a `:` is missing behind this key".to_owned();
+            let end_column = text.trim_end().chars().count() + 1;
+            let span =
+                Span { line: parent, column: indent(text) + 1, end_line: parent, end_column };
+            return (!text.contains(':')).then_some(Fault { span, message, help: None });
+        }
         let message = format!(
             "indented deeper than line {parent} ({}, not {}), which has its value already",
             spaces(indent(line)),
@@ -363,6 +370,7 @@ mod tests {
             ("a:\n  b:c\n  d: 1\n", format!("2:4-5 {space}")),
             ("a:b\nc: 1\n", format!("1:2-3 {space}")),
             ("a: 1\nb:c\n", format!("2:2-3 {space}")),
+            ("a b\nc d: e\n", "1:1-4 a `:` is missing behind this key".to_owned()),
             ("a: b: c\n", format!("1:4-8 a value with `: ` in it {quoted}")),
             ("a: 1\nbc\n", "2:1-3 a `:` is missing behind this key".to_owned()),
             (

@@ -2,7 +2,7 @@
 //!
 //! Contract: the manifests are those of `create issuer` and `create certificate`. Each question shows
 //! its default and checks its answer; what the network says of a name is a hint and stops nothing.
-//! Writes after a yes only, and never over a file.
+//! Writes after a yes only, and never over a file; the file by which a webroot is tried is removed at once.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
