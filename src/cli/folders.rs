@@ -13,7 +13,7 @@ use super::output::escape;
 use super::setting;
 use super::shell::Shell;
 use super::typed_flags::{OF_VERBS, PROGRAM, TypedFlags};
-use crate::trust::{has_no_login, is_by_sudo, is_of_root, quoted};
+use crate::trust::{has_no_login, is_by_sudo, is_in_journal, is_of_root, quoted};
 
 /// The sudo and the flags as they were typed.
 pub(super) fn flags(shell: &Shell) -> TypedFlags {
@@ -82,8 +82,7 @@ fn is_typed_with_sudo() -> bool {
 
 fn is_of_service() -> bool {
     let is_of_owner = owns_state(rustix::process::geteuid().as_raw()) && has_no_login();
-    // As systemd starts it.
-    is_of_owner || is_of_root() && std::env::var_os("JOURNAL_STREAM").is_some()
+    is_of_owner || is_of_root() && is_in_journal()
 }
 
 /// certctl, as the user who typed the last command types it.

@@ -119,9 +119,13 @@ impl Found<'_> {
         if is_flag || by.iter().any(|verb| is_typo(&word, verb)) {
             by.retain(|verb| is_typo(&word, verb));
         }
-        // Not what only the CA can say of itself, which is spelled alike.
-        if word.to_lowercase().contains("compromise") && !by.is_empty() {
-            by = vec![RevocationReason::KeyCompromise.to_string()];
+        // Of the reasons, not what only the CA can say of itself, which is spelled alike.
+        let of_key = RevocationReason::KeyCompromise.to_string();
+        if word.to_lowercase().contains("compromise")
+            && !by.is_empty()
+            && self.strings(ContextKind::ValidValue).contains(&of_key)
+        {
+            by = vec![of_key];
         }
         if by.is_empty() {
             return None;

@@ -87,8 +87,9 @@ pub(crate) fn validate(args: &ValidateArgs, shell: &mut Shell) -> Result<ExitCod
     }
     let is_draft = is_of_files && !args.host && !has_folder && folders::unread(shell).is_some();
     // What a draft refers to is there, too.
-    let beside = Some(PathBuf::from(SYSTEM_CONFIG)).filter(|folder| can_be_listed(folder));
-    sources.extend(beside.filter(|_| is_draft).map(Source::Directory));
+    if is_draft && can_be_listed(Path::new(SYSTEM_CONFIG)) {
+        sources.push(Source::Directory(SYSTEM_CONFIG.into()));
+    }
     let given = if is_of_files { &named } else { &sources };
     let places: Vec<String> = given.iter().filter_map(place).collect();
     let options = manifest::Options { reads_untrusted: true, ..manifest::Options::default() };

@@ -132,17 +132,18 @@ impl<'t> Scene<'t> {
                 return Some(Fault { span, message, help: None });
             }
         }
-        if missing {
+        let bare = |span| {
             let message = "a `:` is missing behind this key".to_owned();
-            return Some(Fault { span: word, message, help: None });
+            Fault { span, message, help: None }
+        };
+        if missing {
+            return Some(bare(word));
         }
         let (parent, text) = above?;
         if indent(line) <= indent(text) {
-            let message = "a `:` is missing behind this key".to_owned();
-            let end_column = text.trim_end().chars().count() + 1;
-            let span =
-                Span { line: parent, column: indent(text) + 1, end_line: parent, end_column };
-            return (!text.contains(':')).then_some(Fault { span, message, help: None });
+            let (column, end_column) = (indent(text) + 1, text.trim_end().chars().count() + 1);
+            let span = Span { line: parent, column, end_line: parent, end_column };
+            return (!text.contains(':')).then(|| bare(span));
         }
         let message = format!(
             "indented deeper than line {parent} ({}, not {}), which has its value already",

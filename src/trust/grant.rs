@@ -187,6 +187,11 @@ pub fn is_by_sudo() -> bool {
     is_of_root() && std::env::var_os("SUDO_USER").is_some_and(|user| !user.is_empty())
 }
 
+/// Whether systemd started this process, and keeps what it prints.
+pub fn is_in_journal() -> bool {
+    std::env::var_os("JOURNAL_STREAM").is_some()
+}
+
 /// The home of the person who types, also with sudo.
 pub fn home_of_typist() -> Option<PathBuf> {
     let by_sudo = std::env::var_os("SUDO_USER").filter(|_| is_by_sudo());

@@ -177,7 +177,7 @@ fn proof(
             }
             Ok(_) => NONE.to_owned(),
         };
-        let webroot = tried(shell, names, &settings, |shell| {
+        let webroot = served(shell, names, &settings, &default, |shell| {
             optional_or(&default, shell, question, ABOUT_WEBROOT, folder)
         })?;
         return Ok((by, webroot));
@@ -250,30 +250,31 @@ fn webroot(shell: &mut Shell, names: &[String]) -> Result<Option<PathBuf>, CliEr
         "The folder that your web server serves over HTTP, to which you need the right to write \
          (back: choose another way)"
     };
-    tried(shell, names, &Settings::default(), |shell| {
+    let known = default.as_deref().unwrap_or_default();
+    served(shell, names, &Settings::default(), known, |shell| {
         answered(shell, question, ABOUT_WEBROOT, default.as_deref(), folder_or_back)
     })
 }
 
-/// Asks for a webroot until one is served, as far as that can be tried, or is typed again.
-fn tried(
+/// Asks for a webroot until one is served, as far as that can be tried, or is typed again. `likely`, the
+/// default, was tried before.
+fn served(
     shell: &mut Shell,
     names: &[String],
     of_issuer: &Settings,
+    likely: &str,
     ask: impl Fn(&mut Shell) -> Result<Option<PathBuf>, CliError>,
 ) -> Result<Option<PathBuf>, CliError> {
-    let mut refused = None;
+    let mut tried = PathBuf::from(likely);
     loop {
-        let webroot = ask(shell)?;
-        let Some(folder) = &webroot else { return Ok(None) };
-        let is_again = refused == webroot;
-        let refusal = || webroot::refusal(folder, names, of_issuer, shell);
-        let Some(why) = (!is_again).then(refusal).flatten() else {
+        let Some(folder) = ask(shell)? else { return Ok(None) };
+        let refusal = || webroot::refusal(&folder, names, of_issuer, shell);
+        let Some(why) = (folder != tried).then(refusal).flatten() else {
             webroot::note_of_server(of_issuer, shell);
-            return Ok(webroot);
+            return Ok(Some(folder));
         };
         say(shell, &why);
-        refused = webroot;
+        tried = folder;
     }
 }
 
@@ -331,13 +332,12 @@ fn reload(shell: &mut Shell, config: &Path, has_webroot: bool) -> Result<Option<
     };
     let question = format!("Program in hooks.d that reloads your server ({shown})");
     let mut unknown = None;
-    let of_port =
-        of_usual_port(shell).filter(|name| known.contains(name) || examples.contains(name));
-    let mut default = of_port.filter(|_| has_webroot).unwrap_or_else(|| NONE.to_owned());
+    let is_there = |name: &String| known.contains(name) || examples.contains(name);
+    let of_port = has_webroot.then(|| of_usual_port(shell)).flatten().filter(is_there);
+    let mut default = of_port.unwrap_or_else(|| NONE.to_owned());
     let answer = loop {
         let answer =
             optional_or(&default, shell, &question, ABOUT_RELOAD, |text| Ok(text.to_owned()))?;
-        let is_there = |name: &String| known.contains(name) || examples.contains(name);
         let is_name = |name: &&String| RefusedProgram::of(name, config).is_none();
         if let Some(name) = answer.as_ref().filter(is_name).filter(|name| !is_there(name))
             && unknown.as_ref() != Some(name)

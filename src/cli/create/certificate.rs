@@ -1,15 +1,15 @@
 //! `certctl create certificate`: a manifest of a Certificate, to be kept.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use clap::Args;
 
 use super::ca::STAGING;
 use super::known::{IssuerName, Known, manifests_in, owner_of_output};
-use super::print::{Placed, check, meant_instead, put, say_written, scalar};
+use super::print::{Placed, meant_instead, put, say_written, scalar};
 use super::servers::{self, Server};
 use super::step::{self, Step};
 use super::{issuer, webroot};
@@ -26,7 +26,7 @@ use crate::engine::inputs::names_of;
 use crate::engine::precondition::of_output;
 use crate::engine::{install_example, similar_hook};
 use crate::manifest::{Loaded, is_component, webroots};
-use crate::resource::{Certificate, DnsName, Fix, NamespacedName, Obstacle, Settings};
+use crate::resource::{Certificate, DnsName, Fix, Identifier, NamespacedName, Obstacle, Settings};
 use crate::solver::http01::check_webroot;
 use crate::trust::{quoted, sudo_to_make};
 
@@ -111,7 +111,7 @@ pub(super) fn certificate(
         shell.output.talk(Level::Warn, &warning);
     }
     // The rights of root are given up for this.
-    let (found, code) = match obstacles(args, &text, shell) {
+    let (found, code) = match obstacles(args, &loaded, shell) {
         Ok(found) => (found, Ok(ExitCode::Done)),
         Err(error) => (Vec::new(), Err(error)),
     };
@@ -247,11 +247,14 @@ pub(super) fn of_same_names(
     ours: &[String],
     key: Option<&NamespacedName>,
 ) -> Option<String> {
-    let is_other = |one: &&Arc<Certificate>| Some(&one.metadata.key()) != key;
-    let other = manifests.certificates.iter().filter(is_other).find(|one| {
-        let names: Vec<String> = names_of(one).iter().map(ToString::to_string).collect();
-        ours.iter().all(|name| names.contains(&name.to_lowercase()))
-    })?;
+    let identifier = |name: &String| {
+        let address = name.parse().map(Identifier::Ip).ok();
+        address.or_else(|| name.parse().map(Identifier::Dns).ok())
+    };
+    let ours: BTreeSet<Identifier> = ours.iter().map(identifier).collect::<Option<_>>()?;
+    let names = |one: &Certificate| -> BTreeSet<Identifier> { names_of(one).into_iter().collect() };
+    let mut others = manifests.certificates.iter().filter(|one| Some(&one.metadata.key()) != key);
+    let other = others.find(|one| names(one).is_superset(&ours))?;
     let path = other.origin.path.to_string_lossy();
     let (name, path) = (short(&other.metadata.key()), escape(&path));
     Some(format!("Certificate {name} in {path} has the same names; both are issued and renewed"))
@@ -343,16 +346,15 @@ pub(super) fn refusal_of(name: &str) -> Option<String> {
 /// owner of the state: root gives up its own for this check, which therefore comes last.
 pub(super) fn obstacles(
     args: &CreateCertificateArgs,
-    manifest: &str,
+    new: &Loaded,
     shell: &mut Shell,
 ) -> Result<Vec<Obstacle>, CliError> {
     if args.webroot.is_none() && args.output_dir.is_none() {
         return Ok(Vec::new());
     }
-    let loaded = check(manifest)?;
     owner::become_owner(shell)?;
     let webroot = args.webroot.as_deref().and_then(|folder| check_webroot(folder).err());
-    let output = loaded.certificates.iter().find_map(|one| of_output(&one.settings));
+    let output = new.certificates.iter().find_map(|one| of_output(&one.settings));
     let found = [("webroot", webroot), ("output", output)].into_iter();
     let found = found.filter_map(|(what, obstacle)| Some((what, obstacle?)));
     let of_owner = shell

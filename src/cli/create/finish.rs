@@ -8,7 +8,7 @@ use super::print::{Placed, check, say_next, shown, write};
 use super::question::say;
 use super::step::{self, Step};
 use super::{issuer, webroot};
-use crate::cli::doctor::{self, print_finding};
+use crate::cli::doctor;
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::issue::IssueArgs;
@@ -77,9 +77,7 @@ impl Draft<'_> {
         }
         if let Some(File { placed, loaded, .. }) = &of_issuer {
             note_of_staging(placed, shell);
-            for root in doctor::expiring_roots(loaded) {
-                print_finding(shell, &root);
-            }
+            doctor::warn_of_roots(loaded, shell);
         }
         self.begin(&issuer, of_issuer.as_ref(), &certificate, shell)
     }
@@ -97,7 +95,7 @@ impl Draft<'_> {
             self.args.webroot.is_none() && issuer.settings.uses_usual_port() && self.listens();
         let in_the_way = needs_port.then(|| doctor::usual_port(shell, &placed.name)).flatten();
         if let Some(found) = &in_the_way {
-            print_finding(shell, found);
+            doctor::print_finding(shell, found);
         }
         let files = || of_issuer.into_iter().chain([certificate]);
         let mut failed = None;
@@ -142,7 +140,7 @@ impl Draft<'_> {
         let missing: Vec<Step> = missing.collect();
         let mask = certificate::mask_socket(self.args, shell);
         // The rights of root are given up for this.
-        let obstacles = certificate::obstacles(self.args, &certificate.text, shell)?;
+        let obstacles = certificate::obstacles(self.args, &certificate.loaded, shell)?;
         let has_obstacle = !obstacles.is_empty();
         let first = [certificate::repairs(obstacles, shell), missing].concat();
         Ok(ToDo { first, mask, has_obstacle })

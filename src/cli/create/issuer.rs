@@ -76,9 +76,7 @@ pub(super) fn issuer(args: &CreateIssuerArgs, shell: &mut Shell) -> Result<ExitC
     }
     let verb = format!(" create certificate DNSNAME --issuer {}{}", args.name, placed.flag());
     let (loaded, written) = put(&placed, &text, shell)?;
-    for root in doctor::expiring_roots(&loaded) {
-        doctor::print_finding(shell, &root);
-    }
+    doctor::warn_of_roots(&loaded, shell);
     if let Some(path) = written {
         let next = folders::next(shell, &verb, None);
         let missing = step::lines(&placed.missing(&loaded));

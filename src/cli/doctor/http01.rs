@@ -304,13 +304,14 @@ fn webroot(found: &Webroot<'_>) -> Finding {
 /// since one of another host may serve them.
 pub(in crate::cli) fn without_servers(shell: &Shell, tasks: &[&Task]) -> Vec<Finding> {
     let mut of_ports: BTreeMap<u16, Vec<String>> = BTreeMap::new();
-    let mut writable: BTreeMap<String, bool> = BTreeMap::new();
-    for one in Use::of_tasks(tasks.iter().copied()) {
-        let Some(path) = one.settings.http01_webroot.clone() else { continue };
-        // What cannot be written to is told by who needs it.
-        let may_write = || check_webroot(Path::new(&path)).is_ok();
-        if !one.over_http().is_empty() && *writable.entry(path.clone()).or_insert_with(may_write) {
-            let certificates = of_ports.entry(port_of_server(&one, shell)).or_default();
+    let mut writable: BTreeMap<&str, bool> = BTreeMap::new();
+    let uses = Use::of_tasks(tasks.iter().copied());
+    for one in &uses {
+        let Some(path) = one.settings.http01_webroot.as_deref() else { continue };
+        // One that cannot be written to has an error of its own.
+        let may_write = || check_webroot(Path::new(path)).is_ok();
+        if !one.over_http().is_empty() && *writable.entry(path).or_insert_with(may_write) {
+            let certificates = of_ports.entry(port_of_server(one, shell)).or_default();
             certificates.push(short(&one.certificate.metadata.key()));
         }
     }

@@ -216,12 +216,14 @@ fn text(shell: &Shell, findings: &[Finding]) -> String {
     page::page(findings, width, shell.output.data_has_color())
 }
 
-/// Tells a finding beside the result of another verb.
-/// The roots in the `caBundle` of these Issuers that have expired, or will soon.
-pub(super) fn expiring_roots(loaded: &Loaded) -> Vec<Finding> {
-    bundle::expiring(loaded, SystemClock.now())
+/// Warns of the roots in the `caBundle` of these Issuers that have expired, or will soon.
+pub(super) fn warn_of_roots(loaded: &Loaded, shell: &mut Shell) {
+    for found in bundle::expiring(loaded, SystemClock.now()) {
+        print_finding(shell, &found);
+    }
 }
 
+/// Tells a finding beside the result of another verb.
 pub(super) fn print_finding(shell: &mut Shell, finding: &Finding) {
     let Finding { subject, fact, remedy, .. } = finding;
     let (word, paint, level) = if finding.is_wrong() {

@@ -215,9 +215,8 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let mut report = check_http01(&self.resolver, identifier, &token, key, options).await;
         if let Some(webroot) = &task.settings().http01_webroot {
             let own = report.wrong_servers().find(|server| is_of_this_host(server.ip()));
-            let mut silent = report.silent().map(|ip| SocketAddr::new(ip, options.port));
-            let closed = silent.find(|server| is_closed_here(*server));
-            drop(silent);
+            let at = |ip| SocketAddr::new(ip, options.port);
+            let closed = report.silent().map(at).find(|server| is_closed_here(*server));
             if let Some(server) = own {
                 report = report.not_served(webroot, server);
             } else if let Some(server) = closed {

@@ -145,14 +145,13 @@ impl Http01Report {
 
     /// The addresses that could not be connected to, where none has a response.
     pub(crate) fn silent(&self) -> impl Iterator<Item = IpAddr> {
-        let is_silent = |report: &&AddressReport| match report.outcome {
+        let are_silent = self.addresses.iter().all(|report| match report.outcome {
             AddressAnswer::Unreachable { .. } => true,
             AddressAnswer::Correct | AddressAnswer::Wrong { .. } | AddressAnswer::Broken { .. } => {
                 false
             }
-        };
-        let all_silent = self.addresses.iter().all(|report| is_silent(&report));
-        self.addresses.iter().filter(move |_| all_silent).map(|report| report.address)
+        });
+        self.addresses.iter().filter(move |_| are_silent).map(|report| report.address)
     }
 
     /// Of a failed check: the response is in this webroot, and `server`, of this host, has another one.
