@@ -210,7 +210,8 @@ fn proof(
                 return Err("HTTP-01 cannot validate a wildcard".to_owned());
             }
             let is_way = is_http || Dns01::from_str(text, false).is_ok();
-            is_way.then(|| text.to_owned()).ok_or_else(|| format!("enter {ways}"))
+            let words = if is_wildcard { "the name of your DNS provider" } else { ways };
+            is_way.then(|| text.to_owned()).ok_or_else(|| format!("enter {words}"))
         })?;
         if answer != "webroot" {
             break (answer, None);
