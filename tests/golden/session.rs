@@ -147,8 +147,7 @@ impl Session {
     pub(crate) fn on_terminal_abridged(&mut self, line: &str) {
         let before = self.text.len();
         let terminal = Terminal::of_rows(self.shell(line), self.columns, TALL);
-        let (line, normal) = (line.to_owned(), self.normal());
-        self.end_of_watched(Watched { line, terminal, normal, remarks: String::new() });
+        self.end_of_watched(self.watched(line, terminal));
         let added = self.text.split_off(before);
         let lines: Vec<&str> = added.lines().collect();
         let (first, last) = (lines.len().min(8), lines.len().saturating_sub(4));
@@ -169,9 +168,12 @@ impl Session {
 
     /// Starts a command line on a terminal.
     pub(crate) fn watch(&self, line: &str) -> Watched {
-        let terminal = Terminal::start(self.shell(line), self.columns);
-        let (line, normal) = (line.to_owned(), self.normal());
-        Watched { line, terminal, normal, remarks: String::new() }
+        self.watched(line, Terminal::start(self.shell(line), self.columns))
+    }
+
+    fn watched(&self, line: &str, terminal: Terminal) -> Watched {
+        let (line, remarks) = (line.to_owned(), String::new());
+        Watched { line, terminal, normal: self.normal(), remarks, answered: 0 }
     }
 
     /// Waits for what was started, and writes down what it said.
@@ -306,6 +308,8 @@ pub(crate) struct Watched {
     terminal: Terminal,
     normal: Normal,
     remarks: String,
+    /// How many lines were on the screen when the last answer was typed.
+    answered: usize,
 }
 
 impl Watched {
@@ -327,20 +331,25 @@ impl Watched {
         self.remarks += &["--- screen, when ", when, "\n", &last].concat();
     }
 
-    /// Types an answer when this question is on the screen, and the program waits for one: an echo before
-    /// the question would stand elsewhere.
+    /// Types an answer when this question is on the screen, below the last answer, and the program
+    /// waits for one: an echo before the question would stand elsewhere.
     #[track_caller]
     pub(crate) fn answer(&mut self, question: &str, keys: &str) {
         let mut left = PATIENCE;
-        let is_asked = |screen: &str| {
-            let last = screen.trim_end().lines().last().map_or("", str::trim_end);
-            screen.contains(question) && last.ends_with(['>', ']'])
+        let asked = |screen: &str| {
+            let lines: Vec<&str> = screen.trim_end().lines().map(str::trim_end).collect();
+            let below = lines.get(self.answered..).unwrap_or_default();
+            let is_waiting = below.last().is_some_and(|line| line.ends_with(['>', ']']));
+            (is_waiting && below.join("\n").contains(question)).then_some(lines.len())
         };
-        while !is_asked(&self.terminal.screen()) {
+        self.answered = loop {
+            if let Some(lines) = asked(&self.terminal.screen()) {
+                break lines;
+            }
             assert!(!left.is_zero(), "never asked {question:?}; but:\n{}", self.terminal.screen());
             thread::park_timeout(STEP);
             left = left.saturating_sub(STEP);
-        }
+        };
         self.terminal.types(keys);
     }
 

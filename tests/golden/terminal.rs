@@ -79,6 +79,9 @@ impl Terminal {
         self.reader.take().unwrap().join().unwrap();
         let parser = self.parser.lock().unwrap_or_else(PoisonError::into_inner);
         let mut screen = shown(&parser);
+        if parser.screen().cursor_position().0 + 1 == parser.screen().size().0.get() {
+            screen.push_str("(the screen is full: what scrolled out of it is lost)\n");
+        }
         if parser.screen().hide_cursor() {
             screen.push_str("(the cursor is hidden)\n");
         }
@@ -196,7 +199,7 @@ const FLAGS: OpenptFlags = OpenptFlags::RDWR.union(OpenptFlags::NOCTTY).union(Op
 const FLAGS: OpenptFlags = OpenptFlags::RDWR.union(OpenptFlags::NOCTTY);
 
 /// High enough that nothing scrolls away.
-const ROWS: NonZeroU16 = NonZeroU16::new(120).unwrap();
+const ROWS: NonZeroU16 = NonZeroU16::new(240).unwrap();
 /// The usual width.
 pub(crate) const COLUMNS: NonZeroU16 = NonZeroU16::new(100).unwrap();
 
@@ -220,7 +223,7 @@ mod tests {
             ("printf '%0120d\\n' 0", &("0".repeat(120) + "\n")),
             ("printf '\\033[?25lgone\\n'", "gone\n(the cursor is hidden)\n"),
             ("printf open", "open\n(the cursor is not at the start of a line)\n"),
-            ("test -t 0 && test -t 1 && test -t 2 && stty size", "120 100\n"),
+            ("test -t 0 && test -t 1 && test -t 2 && stty size", &format!("{ROWS} {COLUMNS}\n")),
         ] {
             assert_eq!(seen(script), (Some(0), screen.to_owned()), "{script}");
         }
