@@ -409,7 +409,7 @@ impl Observer for Progress {
             return;
         }
         let until = deadline.map(|time| {
-            format!("; this run waits until {} (--timeout), the next one continues", rfc3339(time))
+            format!("; this run waits until {}, the next one continues", rfc3339(time))
         });
         let remedy = self.remedy(wait).map(|line| format!("\n  try: {line}"));
         let until = until.unwrap_or_default();

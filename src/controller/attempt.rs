@@ -1,6 +1,8 @@
 //! What happened to one challenge in this run. Dropped when the run ends.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
+
+use crate::resource::Outlook;
 
 /// One challenge in this run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,6 +20,8 @@ pub struct Attempt {
     pub not_before: Option<Timestamp>,
     /// How many presents, or self-checks, failed in a row for a reason that no wait ends.
     pub denials: u32,
+    /// Since when self-checks find that the name does not exist.
+    pub without_name_since: Option<Timestamp>,
     /// How many "accept" requests got no response.
     pub accept_tries: u32,
     /// Whether the CA received "accept" is unknown.
@@ -80,6 +84,10 @@ pub struct Acceptance {
 /// response checked that this host's own web server does not serve.
 pub(super) const DENIALS: u32 = 3;
 
+/// How long a name that does not exist is waited for in one run: its record may be on its way to the name
+/// servers. The next run continues the order.
+pub const WITHOUT_NAME: SignedDuration = SignedDuration::from_secs(60);
+
 impl Attempt {
     /// Whether the CA received "accept".
     pub fn begin_accept(&mut self, now: Timestamp) -> &mut Acceptance {
@@ -88,6 +96,22 @@ impl Attempt {
 
     pub fn has_slot(&self) -> bool {
         matches!(self.slot, Slot::Held { .. })
+    }
+
+    /// Notes what is to be expected of a self-check.
+    pub(super) fn note_outlook(&mut self, outlook: Outlook, now: Timestamp) {
+        let since = match outlook {
+            Outlook::NoName => Some(*self.without_name_since.get_or_insert(now)),
+            Outlook::Open | Outlook::Unserved => None,
+        };
+        self.without_name_since = since;
+        self.denials = match outlook {
+            Outlook::Unserved => self.denials.saturating_add(1),
+            Outlook::NoName if since.is_some_and(|at| at.duration_until(now) >= WITHOUT_NAME) => {
+                DENIALS
+            }
+            Outlook::NoName | Outlook::Open => 0,
+        };
     }
 
     /// Whether this run has given up.

@@ -39,10 +39,10 @@ use wait::Woken;
 
 use crate::controller::renewal_information::Question;
 use crate::controller::{
-    Change, Effect, Record, RevocationRequest, Slot, Snapshot, Step, UserRequest, Wake, challenge,
-    first_step, idle, renewal_information, revocation, step_of,
+    Change, Effect, Record, RevocationRequest, Slot, Snapshot, Step, UserRequest, WITHOUT_NAME,
+    Wake, challenge, first_step, idle, renewal_information, revocation, step_of,
 };
-use crate::resource::{ChallengeType, CheckReport, Order, OrderPhase, Phase};
+use crate::resource::{ChallengeType, CheckReport, Order, OrderPhase, Outlook, Phase};
 
 /// How long a run that is ending waits for clean-ups.
 const CLEAN_UP: SignedDuration = SignedDuration::from_secs(30);
@@ -335,8 +335,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
                 Step::Settled => None,
                 Step::Defer { until, why } => return Ok(deferred(&self.session, until, why, now)),
                 Step::Wait { until, wake, what } => {
-                    // What no wait ends ends before, after a few checks.
-                    let deadline = self.gives_up_at.filter(|_| !self.is_unserved());
+                    let deadline = self.ends_waiting_at();
                     let obstructed = self.obstructed();
                     let wait = ports::Wait { what, deadline, obstructed };
                     self.engine.observer.waits(&self.session.name, &wait);
@@ -470,11 +469,22 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         Some((found.spec.kind.clone(), found.spec.identifier.to_string()))
     }
 
-    /// Whether nothing on this host serves the webroot.
-    fn is_unserved(&self) -> bool {
-        let order = self.session.snapshot.current_order();
-        let mut challenges = order.into_iter().flat_map(|order| &order.challenges);
-        challenges.any(|one| one.check().is_some_and(CheckReport::is_unserved))
+    /// When the run stops waiting for the order; `None` where that is after a few checks, and not at a
+    /// time.
+    fn ends_waiting_at(&self) -> Option<Timestamp> {
+        let snapshot = &self.session.snapshot;
+        let challenges = snapshot.current_order().into_iter().flat_map(|order| &order.challenges);
+        let mut ends_at = self.gives_up_at;
+        for one in challenges {
+            let outlook = one.check().map(CheckReport::outlook);
+            if outlook == Some(Outlook::Unserved) {
+                return None;
+            }
+            let since = snapshot.run.attempt(&one.spec.url).without_name_since;
+            let at = since.and_then(|since| since.checked_add(WITHOUT_NAME).ok());
+            ends_at = at.into_iter().chain(ends_at).min();
+        }
+        ends_at
     }
 
     /// A slot was granted, or the order needs none: the timeout starts now.

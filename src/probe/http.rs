@@ -14,10 +14,11 @@ use futures_util::stream;
 use reqwest::Url;
 
 use super::Resolver;
+use super::dns_error::DnsError;
 use super::exchange::{Answer, MAX_BODY_BYTES, NoAnswer};
 use super::fetch::{Trail, fetch};
 use crate::resource::{
-    AddressAnswer, AddressReport, CHALLENGE_PATH, Http01Report, Identifier, Token,
+    AddressAnswer, AddressReport, CHALLENGE_PATH, Http01Report, Identifier, Outlook, Token,
 };
 
 /// The options of a self-check.
@@ -51,7 +52,16 @@ pub async fn check_http01(
         Identifier::Ip(ip) => (vec![*ip], None),
         Identifier::Dns(name) => match resolver.addresses(name.base()).await {
             Ok(found) => (found.iter().collect(), found.error.map(|error| error.to_string())),
-            Err(error) => return report(Vec::new(), Some(error.to_string())),
+            Err(error) => {
+                let report = report(Vec::new(), Some(error.to_string()));
+                let outlook = match error {
+                    DnsError::NxDomain { .. } => Outlook::NoName,
+                    DnsError::NoAddress { .. }
+                    | DnsError::Failed { .. }
+                    | DnsError::BadName { .. } => Outlook::Open,
+                };
+                return Http01Report { outlook, ..report };
+            }
         },
     };
     let parsed = match Url::parse(&url) {

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use dns01::{Aliases, AnswerReport, Dns01Report, NameServerReport, ServerAnswer};
-pub use http01::{AddressAnswer, AddressReport, Http01Report};
+pub use http01::{AddressAnswer, AddressReport, Http01Report, Outlook};
 pub use verdict::Verdict;
 
 /// The report of one pass.
@@ -45,11 +45,11 @@ impl CheckReport {
             }
     }
 
-    /// Whether it failed by what no wait ends: this host's own web server does not serve the webroot.
-    pub fn is_unserved(&self) -> bool {
+    /// Whether time may end its failure.
+    pub fn outlook(&self) -> Outlook {
         match self {
-            Self::Http01(report) => report.is_unserved,
-            Self::Dns01(_) => false,
+            Self::Http01(report) => report.outlook,
+            Self::Dns01(_) => Outlook::Open,
         }
     }
 

@@ -65,7 +65,7 @@ pub use challenge::{
 };
 pub use check::{
     AddressAnswer, AddressReport, Aliases, AnswerReport, CheckReport, Dns01Report, Http01Report,
-    NameServerReport, ServerAnswer, Verdict,
+    NameServerReport, Outlook, ServerAnswer, Verdict,
 };
 pub use condition::{Condition, ConditionStatus, ConditionType, Reason};
 pub use cron::{Cron, CronError};

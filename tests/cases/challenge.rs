@@ -6,7 +6,8 @@ use certctl::controller::{AuthorizationSeen, Awaited, ChallengeSeen, Effect, Out
 use certctl::resource::{
     Authorization, AuthorizationState, Challenge, ChallengeSpec, ChallengeState, ChallengeType,
     CheckReport, Dns01Target, EndedChallenge, GoDuration, Http01Report, Identifier, OrderPhase,
-    OrderState, OrderUrls, PendingChallenge, Phase, Presented, Problem, ReasonSource, Verdict,
+    OrderState, OrderUrls, Outlook, PendingChallenge, Phase, Presented, Problem, ReasonSource,
+    Verdict,
 };
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
@@ -192,7 +193,7 @@ fn checked(given: &Value) -> Option<Outcome> {
         url: String::new(),
         addresses: Vec::new(),
         dns: None,
-        is_unserved: false,
+        outlook: Outlook::Open,
         verdict,
     }))))
 }

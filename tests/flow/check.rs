@@ -219,6 +219,17 @@ fn a_file_in_the_webroot_is_asked_for_as_a_ca_does_and_taken_away_again() {
     assert_eq!(line(&run, "webroot"), put);
     assert_eq!(line(&run, "verdict"), "this host receives the correct response");
     is_empty();
+    // A second certificate of the name, by another folder.
+    let second = |folder: &str| {
+        let second = CertificateYaml::new("second").for_names(&["web.example.test"]);
+        world.write("config/second.yaml", &second.annotation("certctl.io/http01-webroot", folder));
+    };
+    second(other.to_str().unwrap());
+    let run = check(&world, &["http", "web.example.test"]).ends_in(4);
+    let verdict = line(&run, "verdict");
+    assert!(verdict.contains(&format!("have it serve {} there", other.display())), "{verdict}");
+    second(&webroot);
+    check(&world, &["http", "web.example.test"]).ends_in(0);
     std::fs::remove_dir_all(&www).unwrap();
     let run = check(&world, &["http", "web.example.test"]).ends_in(3);
     let advice = "name the document root of the web server; if this is to be it: mkdir -p";

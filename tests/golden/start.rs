@@ -208,13 +208,17 @@ fn create_asks_until_there_is_a_manifest_that_issues() {
     let (url, root, out) = (url + "\n", root + "\n", out + "\n");
     let other = other + "\n";
     scene.world.write("no-roots.pem", "nothing\n");
+    let below_a_file = scene.world.path("root.pem/tls").display().to_string() + "\n";
+    let mistyped = scene.world.path("confgi").display().to_string() + "\n";
     let nothing = scene.world.path("no-roots.pem").display().to_string() + "\n";
     let mut asked = [
         ("CA:", "?\n"),
         ("directory.", "letsencrypted\n"),
-        ("letsencrypted: a URL", "https://127.0.0.1:1/dir\n"),
+        ("did you mean letsencrypt?", "acme\n"),
+        ("acme: a URL", "https://127.0.0.1:1/dir\n"),
         ("nevertheless", &wrong),
-        ("PEM file with the roots", &nothing),
+        ("PEM file with the roots", "/\n"),
+        ("a folder; enter a file", &nothing),
         ("no-roots.pem: ", &other),
         ("no certificate of these roots", &root),
         ("error:malformed:", &url),
@@ -224,7 +228,9 @@ fn create_asks_until_there_is_a_manifest_that_issues() {
         ("a_b.example.test: ", "web.example.test www.example.test\n"),
         ("How to validate", "\n"),
         ("Folder of your server", "relative\n"),
-        ("absolute path", &out),
+        ("absolute path", &below_a_file),
+        ("is a file", &mistyped),
+        ("did you mean", &out),
         ("Group that reads", "?\n"),
         ("0640", "no-such-group\n"),
         ("no such group", "\n"),
@@ -302,6 +308,51 @@ fn create_tries_whether_the_web_server_serves_the_folder() {
         scene.end_of_watched(watched);
     }
     scene.run("find other webroot -type f");
+    scene.end();
+}
+
+#[test]
+fn create_doubts_that_certctl_answers_where_another_server_has_its_port() {
+    let mut scene = Session::new("create-port-taken");
+    scene.with_columns(80);
+    scene.world.write("root.pem", &scene.world.ca.root_pem());
+    let root = scene.world.path("root.pem").display().to_string() + "\n";
+    let url = scene.world.ca.directory_url() + "\n";
+    let webroot = scene.world.path("webroot");
+    fs::create_dir(&webroot).unwrap();
+    let _server = WebServer::start(&scene.world.port, &webroot);
+    let create = "certctl create --http01-listen 127.0.0.1:$PORT";
+    scene.note("By a new Issuer, for which the port is taken nevertheless.");
+    type_into(
+        &mut scene,
+        create,
+        &[
+            ("CA:", &url),
+            ("PEM file with the roots", &root),
+            ("E-mail", "\n"),
+            ("DNS names", "web.example.test\n"),
+            ("How to validate", "http\n"),
+            ("http again", "http\n"),
+            ("Folder of your server", "\n"),
+            ("Program in", "\n"),
+            ("Write this", "\n"),
+        ],
+    );
+    scene.note("The name has a manifest now. By the same Issuer, without a folder.");
+    type_into(
+        &mut scene,
+        create,
+        &[
+            ("CA:", "\n"),
+            ("DNS names", "web.example.test\n"),
+            ("already exists", "shop.example.test\n"),
+            ("Folder from which", "none\n"),
+            ("none again", "none\n"),
+            ("Folder of your server", "\n"),
+            ("Program in", "\n"),
+            ("Write this", "no\n"),
+        ],
+    );
     scene.end();
 }
 

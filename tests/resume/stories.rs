@@ -3,7 +3,7 @@
 
 use certctl::engine::ports::Clock as _;
 use certctl::engine::{Ending, Options};
-use certctl::resource::{ChallengeState, Phase};
+use certctl::resource::{ChallengeState, Outlook, Phase};
 use jiff::SignedDuration;
 use std::sync::Arc;
 
@@ -47,12 +47,18 @@ fn a_signal_during_any_deed_ends_the_run_at_once_and_the_next_one_goes_on() {
 
 /// One run whose listener is unreachable, and its duration.
 fn probe_in_vain(scene: &Scene) -> SignedDuration {
+    probe_without(scene, Outlook::Open, "Waiting for HTTP-01 challenge propagation: looked")
+}
+
+/// The same, of which this is to be expected; and what is said of it.
+fn probe_without(scene: &Scene, outlook: Outlook, said: &str) -> SignedDuration {
     let before = scene.clock.passed();
-    let error = Error { unreachable: true, ..Error::default() };
+    let error = Error { unreachable: true, outlook, ..Error::default() };
     let ending = scene.run_under(Fuse::endless(), error).ending.unwrap();
-    let Ending::Pending { why, .. } = ending else { panic!("{ending:?}") };
+    let Ending::Pending { why, overdue, .. } = ending else { panic!("{ending:?}") };
     let why = why.to_string();
-    assert!(why.contains("Waiting for HTTP-01 challenge propagation: looked"), "{why}");
+    assert!(why.contains(said), "{why}");
+    assert!(overdue || outlook == Outlook::Open, "{outlook:?}");
     assert!(scene.outside.borrow().is_empty(), "the listener stops, and nothing is left out");
     scene.clock.passed() - before
 }
@@ -66,6 +72,22 @@ fn a_challenge_that_nobody_can_reach_is_left_for_the_next_run() {
     settle(&scene);
     issued(1, &scene.state());
     assert_eq!(scene.ca.borrow().orders.len(), 1);
+}
+
+#[test]
+fn what_no_wait_ends_is_not_waited_for_and_a_name_that_does_not_exist_for_a_minute() {
+    for (outlook, said, seconds) in [
+        (Outlook::NoName, "Waiting for HTTP-01 challenge propagation: looked", 60),
+        (Outlook::Unserved, "looked", 20),
+    ] {
+        let scene = three_names();
+        for run in ["first", "second"] {
+            let waited = probe_without(&scene, outlook, said).as_secs();
+            assert_eq!(waited, seconds, "{outlook:?}, {run}");
+        }
+        assert!(matches!(scene.run_freely(), Ending::Issued(_)), "{outlook:?}");
+        assert_eq!(scene.ca.borrow().orders.len(), 1, "{outlook:?}");
+    }
 }
 
 /// The seconds between two acceptances of a challenge.

@@ -16,7 +16,7 @@ use certctl::pki::{self, Chain, ChainError, PrivateKey};
 use certctl::resource::{
     Account, AccountIdentity, AccountStep, CaFailure, CaFault, Cause, ChallengeSpec, ChallengeType,
     CheckReport, Dns01Target, Http01Report, Issuance, KeyAlgorithm, LeafFacts, NamespacedName,
-    Order, Phase, PublicKeyDigest, Verdict, annotations_of,
+    Order, Outlook, Phase, PublicKeyDigest, Verdict, annotations_of,
 };
 use certctl::store::Records;
 use jiff::{SignedDuration, Timestamp};
@@ -44,6 +44,8 @@ pub(crate) struct Error {
     pub(crate) lost: Option<usize>,
     /// The listener is unreachable.
     pub(crate) unreachable: bool,
+    /// What is to be expected of that.
+    pub(crate) outlook: Outlook,
     /// The listener is unreachable under names with this prefix.
     pub(crate) unreachable_names: Option<&'static str>,
     /// A secret that the manifests name cannot be read.
@@ -84,7 +86,7 @@ impl World {
             url: String::new(),
             addresses: Vec::new(),
             dns: None,
-            is_unserved: false,
+            outlook: self.error.outlook,
             verdict: if self.is_answered(challenge) { Verdict::Passed } else { failed() },
         })))
     }

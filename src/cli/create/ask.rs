@@ -17,8 +17,8 @@ use super::certificate::{CreateCertificateArgs, RefusedProgram};
 use super::dns01::Dns01;
 use super::finish::Draft;
 use super::known::{Known, manifests_in, owner_of_output};
-use super::print::{meant_instead, missing};
-use super::question::{BACK, NONE, answered, optional, optional_or, path_of, say};
+use super::print::{is_elsewhere, meant_instead, missing};
+use super::question::{BACK, Doubted, NONE, answered, optional, optional_or, path_of, say};
 use super::servers::Server;
 use super::{certificate, webroot};
 use crate::cli::error::CliError;
@@ -101,6 +101,8 @@ fn names(
     known: &Known,
 ) -> Result<Vec<String>, CliError> {
     let question = "DNS names of the certificate, with spaces between them";
+    let elsewhere = Some(config).filter(|config| is_elsewhere(config, shell));
+    let issue = folders::next(shell, " issue NAME", elsewhere);
     answered(shell, question, ABOUT_NAMES, None, |text| {
         let names: Vec<String> = text.split([' ', ',']).map(str::to_lowercase).collect();
         let names: Vec<String> = names.into_iter().filter(|name| !name.is_empty()).collect();
@@ -122,11 +124,13 @@ fn names(
                  another name, or certctl create issuer ISSUER-NAME … --dns01 PROVIDER"
             ));
         }
-        let file = format!("certificate-{}.yaml", certificate::named_after(first));
+        let name = certificate::named_after(first);
+        let file = format!("certificate-{name}.yaml");
         if config.join(&file).exists() {
+            let issue = issue.replace("NAME", &name);
             return Err(format!(
-                "{file} already exists: edit that file; or, for a second certificate, certctl \
-                 create certificate DNSNAME --name NAME --into FOLDER"
+                "{file} already exists: {issue} issues it; edit that file to change it; a second \
+                 certificate needs another --name (certctl create certificate --help)"
             ));
         }
         Ok(names)
@@ -169,16 +173,20 @@ fn proof(
             return Ok((by, None));
         }
         let question = "Folder from which a web server on port 80 serves the challenges";
-        let default = match usual_port(shell) {
-            Err(why) => {
-                say(shell, &format!("note: {why}"));
-                let found = webroot::likely(names, &settings, shell);
-                found.unwrap_or_else(|| NONE.to_owned())
-            }
-            Ok(_) => NONE.to_owned(),
-        };
-        let webroot = served(shell, names, &settings, &default, |shell| {
-            optional_or(&default, shell, question, ABOUT_WEBROOT, folder)
+        let taken = usual_port(shell).err();
+        let likely = taken.as_ref().and_then(|why| {
+            say(shell, &format!("note: {why}"));
+            webroot::likely(names, &settings, shell)
+        });
+        let default = likely.as_deref().unwrap_or(NONE);
+        let doubted = Doubted::default();
+        let webroot = served(shell, names, &settings, default, |shell| {
+            let folder_or_none = |text: &str| match text {
+                NONE => doubts(&doubted, NONE, taken.as_ref()).map_or(Ok(None), Err),
+                text => folder(text).map(Some),
+            };
+            let question = format!("{question}, or none");
+            answered(shell, &question, ABOUT_WEBROOT, Some(default), folder_or_none)
         })?;
         return Ok((by, webroot));
     };
@@ -198,16 +206,22 @@ fn proof(
     let providers: Vec<&str> = Dns01::OWN.iter().map(|provider| provider.name).collect();
     let providers = providers.join(", ");
     let about = format!("{ABOUT_WAYS} Providers: {providers}, and more: certctl version -v.");
-    let default = match port {
+    let default = match &port {
         _ if is_wildcard => None,
         Ok(_) => Some("http"),
         Err(_) => Some("webroot"),
     };
+    let doubted = Doubted::default();
     let (answer, webroot) = loop {
         let answer = answered(shell, &question, &about, default, |text| {
             let is_http = ["http", "webroot"].contains(&text);
             if is_http && is_wildcard {
                 return Err("HTTP-01 cannot validate a wildcard".to_owned());
+            }
+            if text == "http"
+                && let Some(why) = doubts(&doubted, text, port.as_ref().err())
+            {
+                return Err(why);
             }
             let is_way = is_http || Dns01::from_str(text, false).is_ok();
             let words = if is_wildcard { "the name of your DNS provider" } else { ways };
@@ -222,6 +236,16 @@ fn proof(
     };
     args.dns01 = Dns01::from_str(&answer, false).ok();
     Ok((By::New(args), webroot))
+}
+
+/// That certctl does not get the port for which this answer leaves the challenges to it, unless that was
+/// given before.
+fn doubts(doubted: &Doubted, answer: &str, taken: Option<&PortError>) -> Option<String> {
+    let why = taken.filter(|_| doubted.is_new(answer))?;
+    Some(format!(
+        "certctl would answer the challenges itself, and cannot now: {why}; enter {answer} again to \
+         use it nevertheless"
+    ))
 }
 
 /// The addresses at which a run can answer the challenges, or why it cannot.
@@ -294,10 +318,26 @@ fn output_dir(
 ) -> Result<Option<PathBuf>, CliError> {
     let question =
         "Folder of your server for tls.crt and tls.key, beside the copy in certctl's state";
+    let unlikely = Doubted::default();
     optional(shell, question, ABOUT_OUTPUT, |text| {
         let path = path_of(text);
-        // One that cannot be made is a step of what comes next.
         let is_folder = path.is_absolute() && path.parent().is_some();
+        if let Some(file) =
+            path.ancestors().find(|path| path.exists()).filter(|path| path.is_file())
+        {
+            return Err(format!("{} is a file; enter a folder", escape(&file.to_string_lossy())));
+        }
+        // One that is not there yet is a step of what comes next.
+        if is_folder
+            && let Some(meant) = meant_instead(&path).filter(|_| !path.exists())
+            && unlikely.is_new(text)
+        {
+            let meant = meant.to_string_lossy();
+            return Err(format!(
+                "no such folder, did you mean {}? To have this one made, enter it again",
+                escape(&meant)
+            ));
+        }
         if let Some(owner) = owner_of_output(manifests, &path, &NamespacedName::new("", "")) {
             let name = short(&owner.metadata.key());
             return Err(format!("Certificate {name} has this folder; enter another one"));
@@ -322,16 +362,18 @@ fn output_group(shell: &mut Shell) -> Result<Option<String>, CliError> {
 fn reload(shell: &mut Shell, config: &Path, has_webroot: bool) -> Result<Option<String>, CliError> {
     let hooks = config.join("hooks.d");
     let known = programs_in(&hooks);
-    let shown = if known.is_empty() { "none yet".to_owned() } else { known.join(", ") };
     let examples = examples();
     // Those that reload a server, and are not there yet.
     let is_new = |name: &&String| Server::of(name).is_some() && !known.contains(*name);
     let new: Vec<&str> = examples.iter().filter(is_new).map(String::as_str).collect();
-    let shown = match new.as_slice() {
-        [] => shown,
-        new => format!("{shown}; the package has {}", new.join(", ")),
+    let of_package = (!new.is_empty()).then(|| format!("the package has {}", new.join(", ")));
+    let there = (!known.is_empty()).then(|| known.join(", "));
+    let shown: Vec<String> = there.into_iter().chain(of_package).collect();
+    let shown = match shown.join("; ") {
+        shown if shown.is_empty() => shown,
+        shown => format!(" ({shown})"),
     };
-    let question = format!("Program in hooks.d that reloads your server ({shown})");
+    let question = format!("Program in hooks.d that reloads your server{shown}");
     let mut unknown = None;
     let is_there = |name: &String| known.contains(name) || examples.contains(name);
     let of_port = has_webroot.then(|| of_usual_port(shell)).flatten().filter(is_there);

@@ -1,15 +1,15 @@
 //! The question which CA issues the certificate.
 
-use std::cell::RefCell;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use super::issuer::CreateIssuerArgs;
 use super::known::Known;
-use super::question::{BACK, NONE, Question, answered, optional, path_of, say};
+use super::question::{BACK, Doubted, NONE, Question, answered, optional, path_of, say};
 use super::server::{Binding, Refused, requested};
 use crate::cli::error::CliError;
 use crate::cli::shell::Shell;
+use crate::manifest::nearest_by;
 use crate::resource::DnsName;
 
 /// The Issuer of the certificate.
@@ -49,8 +49,8 @@ fn issuer_after(
     let question = format!("CA: {}, or the URL of another CA's ACME directory", all.join(", "));
     let default = known.first().map_or(STAGING, String::as_str);
     let into = config.to_owned();
-    // The last URL at which no CA answered.
-    let silent = RefCell::new(String::new());
+    // A URL at which no CA answers.
+    let silent = Doubted::default();
     let question = Question { text: &question, about: ABOUT_CA, default: Some(default), refusal };
     let answer = question.answered(shell, |text| {
         let is_known = known.iter().any(|name| name == text);
@@ -64,7 +64,12 @@ fn issuer_after(
         if is_known || is_ours {
             return Ok(Ca::Named(text.to_owned()));
         }
-        let server = directory_of(text)?;
+        let server = directory_of(text).map_err(|why| {
+            let ours = ["letsencrypt", STAGING].into_iter();
+            let names = known.iter().map(String::as_str).chain(ours);
+            let meant = nearest_by(text, names, |name| name);
+            meant.map_or(why, |name| format!("did you mean {name}?"))
+        })?;
         match manifests.of_server(&server).as_slice() {
             [] => {}
             [name] => return Ok(Ca::Named((*name).to_owned())),
@@ -75,9 +80,7 @@ fn issuer_after(
         }
         match requested(&server, None) {
             Err(Refused { why, is_no_acme: true, .. }) => Err(why),
-            Err(Refused { why, is_distrusted: false, .. })
-                if silent.replace(server.clone()) != server =>
-            {
+            Err(Refused { why, is_distrusted: false, .. }) if silent.is_new(&server) => {
                 Err(format!("{why}; enter it again to use it nevertheless"))
             }
             directory => Ok(Ca::Other { server, directory }),
@@ -166,7 +169,8 @@ fn server_of(
             return Err("enter the path of the file, none or back".to_owned());
         }
         if !path.is_file() {
-            return Err("file not found".to_owned());
+            let why = if path.is_dir() { "a folder; enter a file" } else { "file not found" };
+            return Err(why.to_owned());
         }
         match requested(server, Some(&path)) {
             Err(Refused { is_distrusted: true, .. }) => {

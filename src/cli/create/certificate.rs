@@ -309,20 +309,20 @@ fn warn(
     first
 }
 
-/// Warns of what is in the way of a run, and returns the commands that remove it.
+/// The commands that remove what is in the way of a run; warns of what no command removes.
 pub(super) fn repairs(obstacles: Vec<Obstacle>, shell: &mut Shell) -> Vec<Step> {
     let mut commands = Vec::new();
     for Obstacle { fact, fix } in obstacles {
         let advice = match fix {
-            Some(Fix::Advice(sentence)) => sentence,
             Some(Fix::Command(line)) => {
-                commands.push(Step::command(&line));
-                String::new()
+                commands.push(Step::command(&line).since(&fact));
+                continue;
             }
             Some(Fix::Certctl(line)) => {
                 commands.push(Step::ByHand(escape(&line).into_owned()));
                 String::new()
             }
+            Some(Fix::Advice(sentence)) => sentence,
             None => String::new(),
         };
         shell.output.print(&Message::advice(&fact, &escape(&advice)));

@@ -66,6 +66,9 @@ impl Draft<'_> {
         let certificate = File { loaded: check(&text)?, placed, text };
         show(of_issuer.iter().chain([&certificate]), shell)?;
         shell.output.talk(Level::Info, "");
+        if let Some(File { loaded, .. }) = &of_issuer {
+            doctor::warn_of_roots(loaded, shell);
+        }
         let question = format!("Write this into {}?", certificate.placed.config());
         if !shell.output.confirms_by_default(&question, ABOUT_WRITING) {
             shell.output.talk(Level::Info, "nothing was written");
@@ -75,9 +78,8 @@ impl Draft<'_> {
             let path = write(placed, text, shell)?;
             shell.output.talk(Level::Info, &format!("written to {path}"));
         }
-        if let Some(File { placed, loaded, .. }) = &of_issuer {
+        if let Some(File { placed, .. }) = &of_issuer {
             note_of_staging(placed, shell);
-            doctor::warn_of_roots(loaded, shell);
         }
         self.begin(&issuer, of_issuer.as_ref(), &certificate, shell)
     }
@@ -189,7 +191,7 @@ fn issue_now(placed: &Placed, later: &[String], shell: &mut Shell) -> Result<Exi
     owner::become_owner(shell)?;
     let code = IssueArgs::of(&placed.name).run(shell)?;
     let status = placed.next(&format!(" status {}", placed.name), shell);
-    say_next("", &[&[status], later].concat(), shell);
+    say_next("", &[later, &[status]].concat(), shell);
     Ok(code)
 }
 

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use super::servers::Server;
+use super::servers::{Server, Site};
 use super::step::Step;
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
@@ -166,13 +166,7 @@ impl Placed {
 
     /// The folder to write it to, where no command reads that without being told to.
     fn elsewhere(&self, shell: &Shell) -> Option<&Path> {
-        let config = shell.environment.config_dir(shell.global.config_dir.as_deref());
-        let config = config.ok().and_then(|config| config.path.canonicalize().ok());
-        let is_read = |into: &PathBuf| {
-            let into = into.canonicalize().ok();
-            into.zip(config.as_ref()).is_some_and(|(into, config)| into.starts_with(config))
-        };
-        self.into.as_ref().filter(|into| !is_read(into)).map(PathBuf::as_path)
+        self.into.as_deref().filter(|into| is_elsewhere(into, shell))
     }
 
     /// What is to be done for the secrets and hooks that the manifest names and that are not there yet.
@@ -214,22 +208,31 @@ impl Placed {
         missing
     }
 
-    /// What the configuration of the servers that a Certificate reloads says of its files, as comments: a
-    /// shell that they are pasted into passes over them. `state` is the state's folder.
+    /// What the configuration of the server that a Certificate reloads says of its files, and how it reads
+    /// that, as comments: a shell that they are pasted into passes over them. `state` is the state's folder.
     pub(super) fn of_servers(&self, loaded: &Loaded, state: &str) -> Vec<String> {
         let Some(one) = loaded.certificates.first() else { return Vec::new() };
         let secrets = || format!("{state}/secrets/{}/{}", self.namespace(), one.spec.secret_name);
-        let folder = one.settings.output_dir.clone().unwrap_or_else(secrets);
-        let folder = quoted(Path::new(&folder));
         let server = one.settings.reload.as_deref().and_then(Server::of);
         let Some(server) = server else { return Vec::new() };
         let name = server.name;
-        let example = Path::new(EXAMPLES).join(format!("{name}.yaml"));
-        let pointer = example.is_file().then(|| format!("#   as a whole: {}", example.display()));
-        let title = format!("# in the configuration of {name}:");
+        let folder = one.settings.output_dir.clone().unwrap_or_else(secrets);
+        let names: Vec<String> = one.spec.dns_names.iter().map(ToString::to_string).collect();
+        let root = one.settings.http01_webroot.as_deref();
+        let root = root.map(|path| quoted(Path::new(path))).unwrap_or_default();
+        let site = Site { folder: quoted(Path::new(&folder)), names: names.join(" "), root };
         let settings =
-            server.settings(&folder).map(|line| escape(&format!("#   {line}")).into_owned());
-        [title].into_iter().chain(settings).chain(pointer).collect()
+            server.settings(&site).map(|line| escape(&format!("#   {line}")).into_owned());
+        let example = Path::new(EXAMPLES).join(format!("{name}.yaml"));
+        let pointer = if example.is_file() {
+            format!(" (more: {})", example.display())
+        } else {
+            String::new()
+        };
+        let title = format!("# in the configuration of {name}{pointer}:");
+        let program = self.config.join("hooks.d").join(name);
+        let reload = format!("# then: {}{}", sudo_on_own(), escape(&quoted(&program)));
+        [title].into_iter().chain(settings).chain([reload]).collect()
     }
 
     /// The folder of the hooks, for comments.
@@ -240,6 +243,14 @@ impl Placed {
     pub(super) fn namespace(&self) -> &str {
         self.namespace.as_deref().unwrap_or("default")
     }
+}
+
+/// Whether no command reads this folder of manifests without being told to.
+pub(super) fn is_elsewhere(folder: &Path, shell: &Shell) -> bool {
+    let config = shell.environment.config_dir(shell.global.config_dir.as_deref());
+    let config = config.ok().and_then(|config| config.path.canonicalize().ok());
+    let folder = folder.canonicalize().ok();
+    !folder.zip(config).is_some_and(|(folder, config)| folder.starts_with(config))
 }
 
 /// Prints a manifest, or writes it into its folder; returns what it says, and where it was written.
@@ -451,11 +462,15 @@ spec: {secretName: web, dnsNames: [www.example.com], issuerRef: {name: one}}
             let example = std::fs::read_to_string(example).unwrap();
             let loaded = check(&example).unwrap();
             let secret = &loaded.certificates.first().unwrap().spec.secret_name;
-            let folder = format!("/var/lib/certctl/secrets/default/{secret}");
+            let site = Site {
+                folder: format!("/var/lib/certctl/secrets/default/{secret}"),
+                names: "www.example.com".to_owned(),
+                root: "/var/www/html".to_owned(),
+            };
             // Comments, whose blanks are of no interest.
             let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().concat();
             let example = words(&example);
-            let settings: Vec<String> = Server::of(server).unwrap().settings(&folder).collect();
+            let settings: Vec<String> = Server::of(server).unwrap().settings(&site).collect();
             assert!(!settings.is_empty(), "{server}");
             for line in settings {
                 assert!(example.contains(&words(&line)), "{server}: {line}");

@@ -1,5 +1,6 @@
 //! A question on the terminal, asked until its answer can be used.
 
+use std::cell::RefCell;
 use std::path::PathBuf;
 
 use super::print::scalar;
@@ -93,6 +94,17 @@ impl Question<'_> {
                 }
             }
         }
+    }
+}
+
+/// An answer that is not likely to be meant, and is taken when it is given again.
+#[derive(Default)]
+pub(super) struct Doubted(RefCell<String>);
+
+impl Doubted {
+    /// Whether the answer before was another one.
+    pub(super) fn is_new(&self, answer: &str) -> bool {
+        self.0.replace(answer.to_owned()) != answer
     }
 }
 

@@ -10,6 +10,7 @@ use crate::cli::exit::ExitCode;
 use crate::cli::message::Level;
 use crate::cli::output::escape;
 use crate::cli::shell::Shell;
+use crate::cli::wrap::wrap;
 
 /// One thing to be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,7 +44,8 @@ impl Step {
     fn lines(&self) -> Vec<String> {
         match self {
             Self::Command { why, line } => {
-                let why = why.iter().map(|why| format!("# {why}"));
+                let why = why.as_deref().map(|why| wrap(why, "# ", WIDTH_OF_COMMENT));
+                let why = why.iter().flat_map(|why| why.lines()).map(str::to_owned);
                 why.chain([line.clone()]).collect()
             }
             Self::ByHand(line) => vec![line.clone()],
@@ -99,6 +101,8 @@ fn run(line: &str) -> Result<(), CliError> {
     if status.success() { Ok(()) } else { Err(failed(&status)) }
 }
 
+/// Of 80 columns, behind the margin of a list.
+const WIDTH_OF_COMMENT: usize = 78;
 const ABOUT: &str = "y runs the commands as they are shown, as root; n leaves them to you, and they are \
                      listed again.";
 

@@ -63,10 +63,11 @@ fn unneeded_socket(refused: &ListenError, units: Units) -> Option<Finding> {
     if units.socket != SocketUnit::Closed || is_ours {
         return None;
     }
-    let fact = format!(
-        "certctl.socket fails at each run of certctl.service: {refused}, and no certificate needs it"
-    );
     let systemctl = systemctl_of(false);
+    let fact = format!(
+        "no certificate needs certctl.socket, which fails at each run of certctl.service: {refused} \
+         (undo: {systemctl} unmask certctl.socket)"
+    );
     // By a pattern, which is no error where the unit has not failed yet.
     let obstacle = Obstacle::new(fact).command(format!(
         "{systemctl} mask --now certctl.socket && {systemctl} reset-failed 'certctl.socket*'"
@@ -381,12 +382,15 @@ mod tests {
         let there = Units { socket: SocketUnit::Closed, ..Units::default() };
         let open = Units { socket: SocketUnit::Open, ..there };
         let (found, systemctl) = (unneeded_socket(&nginx(), there).unwrap(), systemctl_of(false));
+        let fact = format!(
+            "no certificate needs certctl.socket, which fails at each run of certctl.service: [::]:80 is \
+             in use by nginx (pid 812) (undo: {systemctl} unmask certctl.socket)"
+        );
         assert_eq!(
             (found.verdict, found.fact.as_str(), found.remedy),
             (
                 Verdict::Warning,
-                "certctl.socket fails at each run of certctl.service: [::]:80 is in use by nginx (pid \
-                 812), and no certificate needs it",
+                fact.as_str(),
                 Some(Fix::Command(format!(
                     "{systemctl} mask --now certctl.socket && {systemctl} reset-failed 'certctl.socket*'"
                 )))

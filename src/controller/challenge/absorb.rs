@@ -12,7 +12,7 @@ use crate::controller::{
 };
 use crate::resource::{
     AuthorizationState, CauseKind, Challenge, ChallengeState, ChallengeType, CheckReport, Order,
-    OrderState, Phase, Reason, ReasonSource,
+    OrderState, Outlook, Phase, Reason, ReasonSource,
 };
 
 /// How often "accept" is posted in one run.
@@ -64,7 +64,7 @@ fn run_after(
         if !report.has_passed() {
             attempt.not_before = now.checked_add(interval).ok();
         }
-        attempt.denials = if report.is_unserved() { attempt.denials.saturating_add(1) } else { 0 };
+        attempt.note_outlook(report.outlook(), now);
     } else if let Outcome::Accepted(seen) = outcome {
         attempt.is_unsure = false;
         attempt.is_cut_off = false;
@@ -115,7 +115,7 @@ pub(in crate::controller) fn forget_failed_validation(attempt: &mut Attempt, see
 fn absorb_check(challenge: &mut Challenge, report: Box<CheckReport>) {
     if let Some(reason) = report.reason() {
         // What no wait ends is not waited for.
-        let reason = if report.is_unserved() {
+        let reason = if report.outlook() == Outlook::Unserved {
             reason.to_owned()
         } else {
             challenge.waiting_for_propagation(reason)

@@ -512,7 +512,7 @@ pub(super) fn check(reason: Option<&str>) -> Box<CheckReport> {
         url: "http://a.example.com/.well-known/acme-challenge/token-0".to_owned(),
         addresses: Vec::new(),
         dns: None,
-        is_unserved: false,
+        outlook: resource::Outlook::Open,
         verdict,
     }))
 }

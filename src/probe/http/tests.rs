@@ -77,7 +77,7 @@ async fn every_address_must_answer_rightly_trailing_white_space_aside() {
         url: format!("http://{NAME}:{port}{PATH}"),
         addresses: vec![correct("127.0.0.1"), correct("::1")],
         dns: None,
-        is_unserved: false,
+        outlook: Outlook::Open,
         verdict: Verdict::Passed,
     };
     assert_eq!(report, expected);
@@ -274,7 +274,7 @@ async fn a_name_without_addresses_fails_with_the_answer_of_the_server() {
         url,
         addresses: vec![],
         dns: Some(dns),
-        is_unserved: false,
+        outlook: Outlook::NoName,
         verdict,
     };
     assert_eq!(report, expected);

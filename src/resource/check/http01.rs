@@ -22,11 +22,23 @@ pub struct Http01Report {
     /// The errors of the lookup, wholly or for one of the two families.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dns: Option<String>,
-    /// Whether nothing on this host serves the webroot. Of a run; a record has the reason.
+    /// What is to be expected of a failure. Of a run; a record has the reason.
     #[serde(skip)]
-    pub is_unserved: bool,
+    pub outlook: Outlook,
     /// The result of the check.
     pub verdict: Verdict,
+}
+
+/// Whether time may end the failure of a check.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Outlook {
+    /// It may.
+    #[default]
+    Open,
+    /// The name does not exist: its record is on its way, or was forgotten, or the name is mistyped.
+    NoName,
+    /// It does not: nothing on this host serves the webroot.
+    Unserved,
 }
 
 /// The response of one address.
@@ -124,7 +136,7 @@ impl Http01Report {
         dns: Option<String>,
     ) -> Self {
         let verdict = verdict(&url, key_authorization, &addresses, dns.as_deref());
-        Self { identifier, url, addresses, dns, is_unserved: false, verdict }
+        Self { identifier, url, addresses, dns, outlook: Outlook::Open, verdict }
     }
 
     /// The servers that responded with something else than the key authorization, and did not fail
@@ -174,7 +186,7 @@ impl Http01Report {
         if let Verdict::Failed { reason } = &mut self.verdict {
             reason.push_str(why);
         }
-        self.is_unserved = true;
+        self.outlook = Outlook::Unserved;
         self
     }
 }

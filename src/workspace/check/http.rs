@@ -94,20 +94,39 @@ fn put(path: &Path, token: &Token, answer: &str) -> Result<(), Obstacle> {
     put.map_err(|error| Webroot::obstacle(path, &error))
 }
 
-/// The settings of the first Certificate for the name.
-fn settings_of(known: &Known, name: &DnsName) -> Settings {
+/// The settings of the Certificates for the name, once where they are validated in the same way.
+fn settings_of(known: &Known, name: &DnsName) -> Vec<Settings> {
     let wanting = wanting(&known.targets.loaded, name);
-    let first = wanting.iter().find(|wanting| !wanting.is_wildcard);
-    first.map_or_else(Settings::default, |wanting| {
-        wanting.certificate.settings.or(&wanting.issuer.settings)
-    })
+    let of_name = wanting.iter().filter(|wanting| !wanting.is_wildcard);
+    let mut all: Vec<Settings> =
+        of_name.map(|one| one.certificate.settings.or(&one.issuer.settings)).collect();
+    let way = |one: &Settings| {
+        (one.http01_webroot.clone(), one.http01_listen.clone(), one.http01_check_port)
+    };
+    let mut ways = Vec::new();
+    all.retain(|one| {
+        !ways.contains(&way(one)) && {
+            ways.push(way(one));
+            true
+        }
+    });
+    all
 }
 
 impl HttpCheck {
-    /// Serves a test token, and asks for it at each address of `name`.
+    /// Serves a test token, and asks for it at each address of `name`. Where Certificates have several
+    /// ways to validate it, each is tried: the first that fails is returned, else the first.
     pub async fn of(known: &Known, name: &DnsName) -> Result<Self, HttpCheckError> {
-        let settings = settings_of(known, name);
-        Self::with(known.workspace.settings(), &settings, name).await
+        let run = known.workspace.settings();
+        let mut all = settings_of(known, name).into_iter();
+        let mut found = Self::with(run, &all.next().unwrap_or_default(), name).await?;
+        for settings in all {
+            if found.failures().is_empty() {
+                let next = Self::with(run, &settings, name).await?;
+                found = if next.failures().is_empty() { found } else { next };
+            }
+        }
+        Ok(found)
     }
 
     /// The same with these settings of a Certificate.
