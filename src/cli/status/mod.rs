@@ -21,6 +21,7 @@ pub(crate) mod table;
 #[cfg(test)]
 mod tests;
 mod upcoming;
+mod validation;
 pub(crate) mod verb;
 mod verdict;
 mod waiting;

@@ -8,6 +8,7 @@ use super::page::{NONE, deployment, no_leaf, secret_path};
 use super::remedy::Remedy;
 use super::scene::Scene;
 use super::upcoming::Upcoming;
+use super::validation;
 use super::verdict::{Verdict, counted_before, failed_at, findings, no_issuer, past, timed};
 use super::waiting::{owed, waiting_for};
 use crate::cli::count::count;
@@ -69,6 +70,10 @@ pub(super) fn summary(
     }
     names(&mut lines, view);
     lines.add("Issuer", issuer(view, scene));
+    // A failure says it, and needs the room.
+    if found.is_none() {
+        lines.some("Validation", &validation::ways(view));
+    }
     certificate(&mut lines, view, scene);
     lines.add("Files", secret_path(view));
     lines.some("Deployment", &deployment(view));

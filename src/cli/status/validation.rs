@@ -1,0 +1,98 @@
+//! How the names of a certificate are validated, in words.
+
+use crate::engine::inputs::{names_of, solver_for};
+use crate::resource::{Settings, SolverKind};
+use crate::workspace::view::CertificateView;
+
+/// Each way, with the names that are validated so where there are several; nothing of a certificate whose
+/// manifest or Issuer is gone.
+pub(super) fn ways(view: &CertificateView) -> Vec<String> {
+    let Some((certificate, issuer)) = view.certificate.as_ref().zip(view.issuer.as_ref()) else {
+        return Vec::new();
+    };
+    let settings = certificate.settings.or(&issuer.settings);
+    let mut ways: Vec<(String, Vec<String>)> = Vec::new();
+    for name in names_of(certificate) {
+        let solver = solver_for(issuer, certificate, &name);
+        let way = solver.map_or_else(
+            || "no solver of the Issuer".to_owned(),
+            |solver| match &solver.kind {
+                SolverKind::Http01(_) => over_http(&settings),
+                SolverKind::Dns01(dns01) => format!("DNS-01, {}", dns01.provider.name()),
+            },
+        );
+        let name = name.to_string();
+        match ways.iter_mut().find(|(other, _)| *other == way) {
+            Some((_, names)) => names.push(name),
+            None => ways.push((way, vec![name])),
+        }
+    }
+    match ways.as_slice() {
+        [(way, _)] => vec![way.clone()],
+        several => several.iter().map(|(way, names)| format!("{way}: {}", listed(names))).collect(),
+    }
+}
+
+fn listed(names: &[String]) -> String {
+    let (first, others) = names.split_at(names.len().min(MOST));
+    let first = first.join(", ");
+    if others.is_empty() { first } else { format!("{first}, and {} more", others.len()) }
+}
+
+fn over_http(settings: &Settings) -> String {
+    let listen = &settings.http01_listen;
+    match &settings.http01_webroot {
+        Some(folder) => format!("HTTP-01, a web server serves {folder}"),
+        None if listen.is_empty() => "HTTP-01, certctl answers".to_owned(),
+        None => format!("HTTP-01, certctl answers on {}", listen.join(", ")),
+    }
+}
+
+/// How many names of one way are shown.
+const MOST: usize = 3;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::manifest::{Options, Source, load};
+    use crate::resource::{Certificate, Issuer, NamespacedName};
+
+    fn ways_of(names: &str, annotation: &str) -> Vec<String> {
+        let text = format!(
+            "apiVersion: cert-manager.io/v1\nkind: Issuer\nmetadata: {{name: ca}}\nspec: {{acme: {{server: \
+             'https://ca.example/dir', privateKeySecretRef: {{name: ca}}, solvers: [{{http01: {{ingress: \
+             {{}}}}}}, {{dns01: {{cloudflare: {{apiTokenSecretRef: {{name: cloudflare, key: token}}}}}}}}]}}}}\n\
+             ---\napiVersion: cert-manager.io/v1\nkind: Certificate\nmetadata: {{name: web, annotations: \
+             {{{annotation}}}}}\nspec: {{secretName: web, dnsNames: [{names}], issuerRef: {{name: ca}}}}\n"
+        );
+        let loaded = load(&[Source::Stdin(text.into_bytes())], &Options::default());
+        let certificate = loaded.certificates.first().map(|one| Certificate::clone(one));
+        let issuer = loaded.issuers.first().map(|one| Issuer::clone(one));
+        assert!(certificate.is_some() && issuer.is_some(), "{:?}", loaded.diagnostics);
+        let key = NamespacedName::new("default", "web");
+        ways(&CertificateView { certificate, issuer, ..CertificateView::unknown(key) })
+    }
+
+    #[test]
+    fn each_way_has_its_names_where_there_are_several() {
+        let webroot = "certctl.io/http01-webroot: /srv/www";
+        let listen = "certctl.io/http01-listen: '127.0.0.1:402'";
+        let http = "HTTP-01, certctl answers";
+        for (names, annotation, expected) in [
+            ("a.example.com", "", &[http][..]),
+            ("a.example.com", webroot, &["HTTP-01, a web server serves /srv/www"]),
+            ("a.example.com", listen, &["HTTP-01, certctl answers on 127.0.0.1:402"]),
+            ("'*.example.com'", webroot, &["DNS-01, cloudflare"]),
+            (
+                "'*.e.com', a.e.com, b.e.com, c.e.com, d.e.com",
+                "",
+                &[
+                    "DNS-01, cloudflare: *.e.com",
+                    "HTTP-01, certctl answers: a.e.com, b.e.com, c.e.com, and 1 more",
+                ],
+            ),
+        ] {
+            assert_eq!(ways_of(names, annotation), expected, "{names}");
+        }
+    }
+}
