@@ -9,8 +9,8 @@ use clap::Args;
 
 use super::ca::STAGING;
 use super::known::{IssuerName, Known, manifests_in, owner_of_output};
-use super::print::{Placed, meant_instead, put, say_written, scalar};
-use super::servers::{self, Server};
+use super::print::{Placed, meant_instead, put, say_next, scalar};
+use super::servers::{self, InServer, Server};
 use super::step::{self, Step};
 use super::{issuer, webroot};
 use crate::cli::doctor;
@@ -103,7 +103,7 @@ pub(super) fn certificate(
     let text = text(args, &issuer, &placed, &state);
     let (loaded, written) = put(&placed, &text, shell)?;
     let mask = mask_socket(args, shell).into_iter().collect();
-    let servers = placed.of_servers(&loaded, &state);
+    let server = InServer::of(&placed, &loaded, &state);
     let first = warn(args, &known, &issuer, &placed, shell);
     if placed.into.is_some()
         && let Some(warning) = of_same_names(&manifests, &args.names, Some(&placed.key()))
@@ -126,8 +126,8 @@ pub(super) fn certificate(
             let check_http = check_http.into_iter().collect();
             let to_do = [repairs(found, shell), placed.missing(&loaded), mask].concat();
             let runs = placed.runs(shell);
-            let steps = [first, step::lines(&to_do), check_http, runs, servers].concat();
-            say_written(&path, &steps, shell);
+            let steps = [first, step::lines(&to_do), check_http, runs].concat();
+            say_next(&format!("written to {path}; "), &steps, server.as_ref(), shell);
         }
         None => {
             for Obstacle { fact, fix } in found {

@@ -6,6 +6,7 @@ use super::certificate::{self, CreateCertificateArgs};
 use super::known::{IssuerName, Known};
 use super::print::{Placed, check, say_next, shown, write};
 use super::question::say;
+use super::servers::InServer;
 use super::step::{self, Step};
 use super::{issuer, webroot};
 use crate::cli::doctor;
@@ -110,7 +111,7 @@ impl Draft<'_> {
             }
         });
         let ToDo { first, mask, has_obstacle } = found.inspect_err(|_| {
-            say_next("", &placed.runs(shell), shell);
+            say_next("", &placed.runs(shell), None, shell);
         })?;
         // The check has the rights of a run; with something in the way, that comes first.
         let settings = certificate::settings_of(loaded, issuer).filter(|_| !has_obstacle);
@@ -119,15 +120,15 @@ impl Draft<'_> {
             .proven_by_webroot()
             .and_then(|name| webroot::unserved(&name, settings.as_ref(), placed, shell));
         let state = placed.state(shell)?;
-        let servers = placed.of_servers(loaded, &state);
+        let server = InServer::of(placed, loaded, &state);
         let is_open = first.is_empty() && !has_obstacle && in_the_way.is_none();
         let (first, mask) = (step::lines(&first), step::lines(mask.as_slice()));
         if is_open && check_http.is_none() && placed.is_read(shell) {
-            return issue_now(placed, &[mask, servers].concat(), shell);
+            return issue_now(placed, &mask, server.as_ref(), shell);
         }
         let check_http = check_http.into_iter().collect();
-        let steps = [first, mask, check_http, placed.runs(shell), servers].concat();
-        say_next("", &steps, shell);
+        let steps = [first, mask, check_http, placed.runs(shell)].concat();
+        say_next("", &steps, server.as_ref(), shell);
         failed.map_or(Ok(ExitCode::Done), Err)
     }
 
@@ -182,16 +183,25 @@ fn note_of_staging(issuer: &Placed, shell: &mut Shell) {
     shell.output.talk(Level::Info, &format!("  {path}"));
 }
 
-/// Issues what was written, after a yes; `later` is what is to be done besides.
-fn issue_now(placed: &Placed, later: &[String], shell: &mut Shell) -> Result<ExitCode, CliError> {
+/// Issues what was written, after a yes; `later` and `server` are what is to be done besides.
+fn issue_now(
+    placed: &Placed,
+    later: &[String],
+    server: Option<&InServer>,
+    shell: &mut Shell,
+) -> Result<ExitCode, CliError> {
     if !shell.output.confirms_by_default("Issue it now?", ABOUT_ISSUE) {
-        say_next("", &[&placed.runs(shell), later].concat(), shell);
+        say_next("", &[&placed.runs(shell), later].concat(), server, shell);
         return Ok(ExitCode::Done);
     }
     owner::become_owner(shell)?;
     let code = IssueArgs::of(&placed.name).run(shell)?;
     let status = placed.next(&format!(" status {}", placed.name), shell);
-    say_next("", &[later, &[status]].concat(), shell);
+    let steps = [later, &[status]].concat();
+    match server {
+        Some(server) if code == ExitCode::Done => server.say(&steps, shell),
+        _ => say_next("", &steps, None, shell),
+    }
     Ok(code)
 }
 

@@ -9,7 +9,7 @@ use base64::prelude::BASE64_STANDARD;
 use clap::Args;
 
 use super::dns01::Dns01;
-use super::print::{Placed, put, say_written, scalar};
+use super::print::{Placed, put, say_next, scalar};
 use super::server::{checked, read_bundle};
 use super::step;
 use crate::cli::doctor;
@@ -80,7 +80,8 @@ pub(super) fn issuer(args: &CreateIssuerArgs, shell: &mut Shell) -> Result<ExitC
     if let Some(path) = written {
         let next = folders::next(shell, &verb, None);
         let missing = step::lines(&placed.missing(&loaded));
-        say_written(&path, &[missing, vec![next]].concat(), shell);
+        let begin = format!("written to {path}; ");
+        say_next(&begin, &[missing, vec![next]].concat(), None, shell);
     }
     Ok(ExitCode::Done)
 }

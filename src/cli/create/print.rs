@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use super::servers::{Server, Site};
+use super::servers::InServer;
 use super::step::Step;
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
@@ -25,8 +25,6 @@ use crate::resource::{DeployTarget, Issuer, NamespacedName, is_dns_subdomain};
 use crate::store::atomic;
 use crate::trust::{own_user, quoted, sudo_on_own};
 
-/// Where a package installs examples of manifests, which begin with the configuration of the server.
-const EXAMPLES: &str = "/usr/share/doc/certctl/examples";
 /// Where a package installs the output of `certctl schema`.
 const SCHEMA: &str = "/usr/share/certctl/certctl.schema.json";
 
@@ -208,33 +206,6 @@ impl Placed {
         missing
     }
 
-    /// What the configuration of the server that a Certificate reloads says of its files, and how it reads
-    /// that, as comments: a shell that they are pasted into passes over them. `state` is the state's folder.
-    pub(super) fn of_servers(&self, loaded: &Loaded, state: &str) -> Vec<String> {
-        let Some(one) = loaded.certificates.first() else { return Vec::new() };
-        let secrets = || format!("{state}/secrets/{}/{}", self.namespace(), one.spec.secret_name);
-        let server = one.settings.reload.as_deref().and_then(Server::of);
-        let Some(server) = server else { return Vec::new() };
-        let name = server.name;
-        let folder = one.settings.output_dir.clone().unwrap_or_else(secrets);
-        let names: Vec<String> = one.spec.dns_names.iter().map(ToString::to_string).collect();
-        let root = one.settings.http01_webroot.as_deref();
-        let root = root.map(|path| quoted(Path::new(path))).unwrap_or_default();
-        let site = Site { folder: quoted(Path::new(&folder)), names: names.join(" "), root };
-        let settings =
-            server.settings(&site).map(|line| escape(&format!("#   {line}")).into_owned());
-        let example = Path::new(EXAMPLES).join(format!("{name}.yaml"));
-        let pointer = if example.is_file() {
-            format!(" (more: {})", example.display())
-        } else {
-            String::new()
-        };
-        let title = format!("# in the configuration of {name}{pointer}:");
-        let program = self.config.join("hooks.d").join(name);
-        let reload = format!("# then: {}{}", sudo_on_own(), escape(&quoted(&program)));
-        [title].into_iter().chain(settings).chain([reload]).collect()
-    }
-
     /// The folder of the hooks, for comments.
     pub(super) fn hooks(&self) -> String {
         format!("{}/hooks.d/", self.config())
@@ -269,15 +240,11 @@ pub(super) fn put(
     Ok((loaded, written))
 }
 
-/// Where a manifest was written, and the commands that come next.
-pub(super) fn say_written(path: &str, steps: &[String], shell: &mut Shell) {
-    say_next(&format!("written to {path}; "), steps, shell);
-}
-
-/// The commands that come next, in a sentence that begins like this.
-pub(super) fn say_next(begin: &str, steps: &[String], shell: &mut Shell) {
+/// The commands that come next, in a sentence that begins like this, and what comes after them.
+pub(super) fn say_next(begin: &str, steps: &[String], then: Option<&InServer>, shell: &mut Shell) {
     let steps = steps.join("\n  ");
-    shell.output.talk(Level::Info, &format!("{begin}next:\n  {steps}"));
+    let then = then.map(|then| format!("\nthen, {}", then.text())).unwrap_or_default();
+    shell.output.talk(Level::Info, &format!("{begin}next:\n  {steps}{then}"));
 }
 
 /// Writes a manifest into its folder, which is made when it is the one that is read anyway; returns
@@ -453,30 +420,6 @@ spec: {secretName: web, dnsNames: [www.example.com], issuerRef: {name: one}}
         std::fs::create_dir(path.join("hooks.d")).unwrap();
         atomic::write(&path.join("hooks.d/nginx"), b"x", 0o755).unwrap();
         assert!(missing().is_empty());
-    }
-
-    #[test]
-    fn the_settings_of_a_server_are_those_of_its_example() {
-        for server in ["apache", "dovecot", "haproxy", "nginx", "postfix", "postgresql"] {
-            let example = format!("{}/examples/{server}.yaml", env!("CARGO_MANIFEST_DIR"));
-            let example = std::fs::read_to_string(example).unwrap();
-            let loaded = check(&example).unwrap();
-            let secret = &loaded.certificates.first().unwrap().spec.secret_name;
-            let site = Site {
-                folder: format!("/var/lib/certctl/secrets/default/{secret}"),
-                names: "www.example.com".to_owned(),
-                root: "/var/www/html".to_owned(),
-            };
-            // Comments, whose blanks are of no interest.
-            let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().concat();
-            let example = words(&example);
-            let settings: Vec<String> = Server::of(server).unwrap().settings(&site).collect();
-            assert!(!settings.is_empty(), "{server}");
-            for line in settings {
-                assert!(example.contains(&words(&line)), "{server}: {line}");
-            }
-        }
-        assert!(Server::of("caddy").is_none());
     }
 
     #[test]

@@ -1,5 +1,14 @@
 //! The servers for which the packages have a program that reloads them.
 
+use std::path::Path;
+
+use super::print::Placed;
+use crate::cli::message::Level;
+use crate::cli::output::escape;
+use crate::cli::shell::Shell;
+use crate::manifest::Loaded;
+use crate::trust::{quoted, sudo_on_own};
+
 /// What a server does with a certificate.
 pub(super) struct Site {
     /// The folder of its files.
@@ -46,6 +55,54 @@ impl Server {
     }
 }
 
+/// What is to be done in the configuration of a server.
+pub(super) struct InServer {
+    server: &'static str,
+    /// What it says of the files.
+    lines: Vec<String>,
+    /// The command that makes the server read it.
+    reload: String,
+}
+
+impl InServer {
+    /// What is to be done in the configuration of the server that a Certificate reloads. `state` is the
+    /// state's folder.
+    pub(super) fn of(placed: &Placed, loaded: &Loaded, state: &str) -> Option<Self> {
+        let one = loaded.certificates.first()?;
+        let server = Server::of(one.settings.reload.as_deref()?)?;
+        let secrets = || format!("{state}/secrets/{}/{}", placed.namespace(), one.spec.secret_name);
+        let folder = one.settings.output_dir.clone().unwrap_or_else(secrets);
+        let names: Vec<String> = one.spec.dns_names.iter().map(ToString::to_string).collect();
+        let root = one.settings.http01_webroot.as_deref();
+        let root = root.map(|path| quoted(Path::new(path))).unwrap_or_default();
+        let site = Site { folder: quoted(Path::new(&folder)), names: names.join(" "), root };
+        let example = Path::new(EXAMPLES).join(format!("{}.yaml", server.name));
+        let pointer = example.is_file().then(|| format!("# more: {}", example.display()));
+        let lines = server.settings(&site).map(|line| escape(&line).into_owned()).chain(pointer);
+        let program = quoted(&placed.config.join("hooks.d").join(server.name));
+        Some(Self {
+            server: server.name,
+            lines: lines.collect(),
+            reload: format!("{}{}", sudo_on_own(), escape(&program)),
+        })
+    }
+
+    /// As the next thing to do, with these commands after it.
+    pub(super) fn say(&self, steps: &[String], shell: &mut Shell) {
+        let text = [&[self.text()], steps].concat().join("\n  ");
+        shell.output.talk(Level::Info, &format!("next, {text}"));
+    }
+
+    /// A sentence without its beginning, and the lines.
+    pub(super) fn text(&self) -> String {
+        let Self { server, lines, reload } = self;
+        format!(
+            "in the configuration of {server}:\n  {}\nthen reload it:\n  {reload}",
+            lines.join("\n  ")
+        )
+    }
+}
+
 const fn reading(name: &'static str, settings: &'static [&'static str]) -> Server {
     Server { name, settings, is_copied: false }
 }
@@ -84,4 +141,52 @@ pub(super) const SHIPPED: &[Server] = &[
 /// Their names.
 pub(super) fn names() -> impl Iterator<Item = &'static str> + Clone {
     SHIPPED.iter().map(|server| server.name)
+}
+
+/// Where a package installs examples of manifests, which begin with the configuration of the server.
+const EXAMPLES: &str = "/usr/share/doc/certctl/examples";
+
+#[cfg(test)]
+mod tests {
+    use super::super::print::check;
+    use super::*;
+
+    #[test]
+    fn the_settings_of_a_server_are_those_of_its_example() {
+        for server in ["apache", "dovecot", "haproxy", "nginx", "postfix", "postgresql"] {
+            let example = format!("{}/examples/{server}.yaml", env!("CARGO_MANIFEST_DIR"));
+            let example = std::fs::read_to_string(example).unwrap();
+            let loaded = check(&example).unwrap();
+            let secret = &loaded.certificates.first().unwrap().spec.secret_name;
+            let site = Site {
+                folder: format!("/var/lib/certctl/secrets/default/{secret}"),
+                names: "www.example.com".to_owned(),
+                root: "/var/www/html".to_owned(),
+            };
+            // Comments, whose blanks are of no interest.
+            let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().concat();
+            let example = words(&example);
+            let settings: Vec<String> = Server::of(server).unwrap().settings(&site).collect();
+            assert!(!settings.is_empty(), "{server}");
+            for line in settings {
+                assert!(example.contains(&words(&line)), "{server}: {line}");
+            }
+        }
+        assert!(Server::of("caddy").is_none());
+    }
+
+    #[test]
+    fn what_is_not_known_of_a_site_is_left_out() {
+        let site = |names: &str, root: &str| Site {
+            folder: "/f".to_owned(),
+            names: names.to_owned(),
+            root: root.to_owned(),
+        };
+        let of = |site: &Site| Server::of("nginx").unwrap().settings(site).collect::<Vec<_>>();
+        let whole = of(&site("a.example.com b.example.com", "/srv"));
+        assert_eq!(whole[2..4], ["    server_name a.example.com b.example.com;", "    root /srv;"]);
+        let bare = of(&site("", ""));
+        assert_eq!(bare.len(), whole.len() - 2);
+        assert!(!bare.concat().contains("name") && !bare.concat().contains("root"));
+    }
 }
