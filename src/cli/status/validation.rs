@@ -55,7 +55,7 @@ const MOST: usize = 3;
 mod tests {
     use super::*;
     use crate::manifest::{Options, Source, load};
-    use crate::resource::{Certificate, Issuer, NamespacedName};
+    use crate::resource::{Certificate, NamespacedName};
 
     fn ways_of(names: &str, annotation: &str) -> Vec<String> {
         let text = format!(
@@ -67,7 +67,7 @@ mod tests {
         );
         let loaded = load(&[Source::Stdin(text.into_bytes())], &Options::default());
         let certificate = loaded.certificates.first().map(|one| Certificate::clone(one));
-        let issuer = loaded.issuers.first().map(|one| Issuer::clone(one));
+        let issuer = loaded.issuers.first().cloned();
         assert!(certificate.is_some() && issuer.is_some(), "{:?}", loaded.diagnostics);
         let key = NamespacedName::new("default", "web");
         ways(&CertificateView { certificate, issuer, ..CertificateView::unknown(key) })
