@@ -129,3 +129,28 @@ impl Attempt {
         self.acceptance?.accepted
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resource::Outlook::{NoName, Open, Unserved};
+
+    #[test]
+    fn a_name_that_does_not_exist_is_given_up_after_a_minute_without_interruption() {
+        let at = |seconds| Timestamp::from_second(seconds).unwrap();
+        let given_up = |checks: &[(Outlook, i64)]| {
+            let mut attempt = Attempt::default();
+            for (outlook, seconds) in checks {
+                attempt.note_outlook(*outlook, at(*seconds));
+            }
+            attempt.gives_up()
+        };
+        assert!(!given_up(&[(NoName, 0), (NoName, 59)]));
+        assert!(given_up(&[(NoName, 0), (NoName, 60)]));
+        for between in [Open, Unserved] {
+            assert!(!given_up(&[(NoName, 0), (between, 30), (NoName, 60)]), "{between:?}");
+        }
+        assert!(given_up(&[(Unserved, 0), (Unserved, 10), (Unserved, 20)]));
+        assert!(!given_up(&[(Unserved, 0), (NoName, 10), (Unserved, 20)]));
+    }
+}
