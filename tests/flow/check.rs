@@ -219,10 +219,10 @@ fn a_file_in_the_webroot_is_asked_for_as_a_ca_does_and_taken_away_again() {
     assert_eq!(line(&run, "webroot"), put);
     assert_eq!(line(&run, "verdict"), "this host receives the correct response");
     is_empty();
-    // A second certificate of the name, by another folder.
+    // A second certificate of the name, behind the first, by another folder.
     let second = |folder: &str| {
-        let second = CertificateYaml::new("second").for_names(&["web.example.test"]);
-        world.write("config/second.yaml", &second.annotation("certctl.io/http01-webroot", folder));
+        let second = CertificateYaml::new("www").for_names(&["web.example.test"]);
+        world.write("config/www.yaml", &second.annotation("certctl.io/http01-webroot", folder));
     };
     second(other.to_str().unwrap());
     let run = check(&world, &["http", "web.example.test"]).ends_in(4);

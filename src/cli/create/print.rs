@@ -275,8 +275,9 @@ pub(super) fn write(placed: &Placed, text: &str, shell: &Shell) -> Result<String
                 "issuer" => "name the issuer differently",
                 _ => "choose another --name",
             };
-            Err(CliError::new(ExitCode::Manifest, message)
-                .hinted(format_args!("edit that file; or {other}")))
+            Err(CliError::new(ExitCode::Manifest, message).hinted(format_args!(
+                "edit that file (the same without --into prints what it would contain); or {other}"
+            )))
         }
         Err(error) => Err(unwritten(&error, folder)),
     }
