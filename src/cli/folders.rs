@@ -12,6 +12,7 @@ use super::message::Level;
 use super::output::escape;
 use super::setting;
 use super::shell::Shell;
+use super::synonym::is_destructive;
 use super::typed_flags::{OF_VERBS, PROGRAM, TypedFlags};
 use crate::trust::{has_no_login, is_by_sudo, is_in_journal, is_of_root, quoted};
 
@@ -152,6 +153,14 @@ fn of_other_manifests(
 /// The hint as a command that can be typed: with the flags of the folders, and with all that was
 /// typed, and the flags of its variables, for another user who has none of these.
 pub(super) fn with_the_line(error: CliError, shell: &Shell, words: &[OsString]) -> CliError {
+    // What gives something up is not to be pasted for another object than the one that was named.
+    let is_destructive = words.iter().any(|word| is_destructive(&word.to_string_lossy()));
+    let error = match error.hint {
+        Some(Hint::Instead { .. }) if error.is_absence && is_destructive => {
+            error.trying("certctl status")
+        }
+        _ => error,
+    };
     let again = |hint: Hint| {
         let of_variables = flags_of(shell, |source| matches!(source, Source::Variable(_)));
         let line = [program(), retyped(words, None), of_variables].concat();

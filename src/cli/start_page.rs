@@ -478,8 +478,12 @@ impl Found {
             None => [issuer, certificate, issue],
             Some(_) => [certificate, scene.typed.on("certctl plan"), issue],
         };
+        let create = scene.typed.on("certctl create");
         text += "\n";
-        let about = "To get a certificate, with your e-mail address and DNS name:";
+        text +=
+            &wrap("To get a certificate, this asks on a terminal for what it needs:", "", width);
+        text += &["  ", &create, "\n\n"].concat();
+        let about = "Or, with your e-mail address and DNS name:";
         text += &wrap(about, "", width);
         for line in lines {
             text.push_str(&["  ", &line, "\n"].concat());
@@ -493,10 +497,7 @@ impl Found {
             );
             text += &wrap(&about, "", width);
         }
-        text += "\n";
-        let pointer = "On a terminal, `certctl create` asks for these values, and for another CA; \
-                       `certctl --help` lists the verbs.";
-        text + &wrap(pointer, "", width)
+        text + "\n`certctl --help` lists the verbs.\n"
     }
 }
 

@@ -216,7 +216,7 @@ pub(super) fn without_destructive(mut refusal: clap::Error) -> clap::Error {
     let Some(ContextValue::Strings(verbs)) = refusal.get(ContextKind::SuggestedSubcommand) else {
         return refusal;
     };
-    let is_harmless = |verb: &&String| !DESTRUCTIVE.contains(&verb.as_str()) || is_typo(word, verb);
+    let is_harmless = |verb: &&String| !is_destructive(verb) || is_typo(word, verb);
     let harmless: Vec<String> = verbs.iter().filter(is_harmless).cloned().collect();
     if harmless.is_empty() {
         refusal.remove(ContextKind::SuggestedSubcommand);
@@ -224,6 +224,11 @@ pub(super) fn without_destructive(mut refusal: clap::Error) -> clap::Error {
         refusal.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(harmless));
     }
     refusal
+}
+
+/// Whether a verb gives something up.
+pub(super) fn is_destructive(verb: &str) -> bool {
+    DESTRUCTIVE.contains(&verb)
 }
 
 /// Whether a word is this verb with a typing error: one letter, or two of a long verb, and never the

@@ -5,8 +5,10 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::count::count;
+use super::environment::{Directory, Source as Named};
 use super::error::CliError;
 use super::exit::ExitCode;
+use super::message::Message;
 use super::output::escape;
 use super::run::on_one_thread;
 use super::shell::Shell;
@@ -71,6 +73,9 @@ pub(crate) fn targets(
     let has_warnings = !shell.is_scheduled() || request.is_only_shown || selection.is_refused();
     let is_shown = |one: &Diagnostic| has_warnings || one.severity == Severity::Error;
     show_those(shell, &selection.loaded, is_shown);
+    if has_warnings && request.sources.is_empty() && !selection.loaded.certificates.is_empty() {
+        warn_of_named_folder(shell);
+    }
     if selection.is_refused() {
         let error = refused(&selection.loaded);
         return Err(match command_for_copies(shell, request) {
@@ -79,6 +84,21 @@ pub(crate) fn targets(
         });
     }
     Ok(workspace.targets(request, selection)?)
+}
+
+/// Says that the folder of manifests that was named is not there: the manifests are those of earlier runs.
+fn warn_of_named_folder(shell: &mut Shell) {
+    let config = shell.environment.config_dir(shell.global.config_dir.as_deref());
+    let Ok(Directory { path, source: Named::Flag(_) | Named::Variable(_) }) = config else {
+        return;
+    };
+    if manifest::is_gone(&path) {
+        let folder = escape(&path.to_string_lossy()).into_owned();
+        let fact = format!(
+            "there is no config directory {folder}; these manifests are those that earlier runs read elsewhere"
+        );
+        shell.output.print(&Message::advice(&fact, "certctl status --config-dir FOLDER"));
+    }
 }
 
 /// The command that copies the named files which root may read, and the owner of the state may not,

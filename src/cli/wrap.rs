@@ -171,10 +171,12 @@ fn broken(line: &str, width: usize) -> String {
     wrapped
 }
 
-/// Whether a line is one of another program's configuration, as a comment below a title: two lines would
-/// not mean the same there.
+/// Whether a line is one of a server's configuration, below a title, that names a file of a Secret: two
+/// lines would not mean the same there.
 fn is_setting(line: &str) -> bool {
-    line.trim_start().starts_with("#   ")
+    let file = line.rsplit(' ').next().unwrap_or_default().trim_end_matches([';', '\'']);
+    line.starts_with("  ")
+        && ["/tls.crt", "/tls.key", "/tls-combined.pem"].iter().any(|name| file.ends_with(name))
 }
 
 /// The words of a text; a command with its arguments is one.
@@ -275,7 +277,7 @@ mod tests {
             // A shell passes over all lines of a comment.
             ("  # one two three", 12, "  # one two\n  #   three"),
             // Of a server's configuration.
-            ("  #   one two three", 12, "  #   one two three"),
+            ("  cert = </a b/tls.crt", 12, "  cert = </a b/tls.crt"),
             ("\u{1b}[31merror\u{1b}[0m: one two", 10, "\u{1b}[31merror\u{1b}[0m: one\n  two"),
             (
                 "is lost; to go on: certctl issue web now; or not",

@@ -116,6 +116,7 @@ pub fn of_certificate(
     let settings = certificate.settings.or(&issuer.settings);
     for target in settings.deploy_targets() {
         if let Err(obstacle) = check_target(&target, hooks) {
+            let obstacle = outside_of_webroot(obstacle, &target, &settings);
             let own = &certificate.settings;
             let (name, is_own) = match &target {
                 DeployTarget::Output { .. } => ("output-dir", own.output_dir.is_some()),
@@ -138,7 +139,22 @@ pub fn of_certificate(
 pub fn of_output(settings: &Settings) -> Option<Obstacle> {
     let mut targets = settings.deploy_targets().into_iter();
     let output = targets.find(|target| matches!(target, DeployTarget::Output { .. }))?;
-    check_target(&output, &HooksDir::default()).err()
+    let obstacle = check_target(&output, &HooksDir::default()).err()?;
+    Some(outside_of_webroot(obstacle, &output, settings))
+}
+
+/// The same without a command that would make a folder for a private key where a web server serves files.
+fn outside_of_webroot(found: Obstacle, target: &DeployTarget, settings: &Settings) -> Obstacle {
+    let (DeployTarget::Output { folder, .. }, Some(webroot)) = (target, &settings.http01_webroot)
+    else {
+        return found;
+    };
+    if found.fix.is_none() || !Path::new(folder).starts_with(webroot) {
+        return found;
+    }
+    found.advice(format!(
+        "name a folder outside of {webroot} in certctl.io/output-dir: a web server serves what is in it"
+    ))
 }
 
 fn webroot(settings: &Settings, certificate: &Certificate, issuer: &Issuer) -> Option<Unmet> {

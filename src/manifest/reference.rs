@@ -496,7 +496,11 @@ impl Check<'_> {
                 webroot.display()
             );
             let draft = Draft::warning("W0309", self.places.name, "metadata.annotations", message);
-            sink.add(draft.help("choose a folder outside of it, and delete this one"));
+            sink.add(
+                draft.help(
+                    "choose a folder outside of it; if tls.key is in this one, delete it there",
+                ),
+            );
         }
         let Some(first) = self.folders.get(&folder).filter(|first| **first != key) else { return };
         let folder = folder.display();

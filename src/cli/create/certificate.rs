@@ -102,7 +102,9 @@ pub(super) fn certificate(
     let state = placed.state(shell)?;
     let text = text(args, &issuer, &placed, &state);
     let (loaded, written) = put(&placed, &text, shell)?;
-    let mask = mask_socket(args, shell).into_iter().collect();
+    let needs_port = needs_usual_port(args, &issuer, known.has_http01(&issuer.name));
+    let unmask = needs_port.then(|| unmask_socket(shell)).flatten();
+    let socket = mask_socket(args, shell).or(unmask).into_iter().collect();
     let server = InServer::of(&placed, &loaded, &state);
     let first = warn(args, &known, &issuer, &placed, shell);
     if placed.into.is_some()
@@ -124,7 +126,7 @@ pub(super) fn certificate(
                 .proven_by_webroot()
                 .and_then(|name| webroot::unserved(&name, settings.as_ref(), &placed, shell));
             let check_http = check_http.into_iter().collect();
-            let to_do = [repairs(found, shell), placed.missing(&loaded), mask].concat();
+            let to_do = [repairs(found, shell), placed.missing(&loaded), socket].concat();
             let runs = placed.runs(shell);
             let steps = [first, step::lines(&to_do), check_http, runs].concat();
             say_next(&format!("written to {path}; "), &steps, server.as_ref(), shell);
@@ -268,6 +270,25 @@ pub(super) fn mask_socket(args: &CreateCertificateArgs, shell: &Shell) -> Option
     Some(Step::command(&fix?.to_string()).since(&fact))
 }
 
+/// The command that lets the scheduled runs have the usual port.
+pub(super) fn unmask_socket(shell: &Shell) -> Option<Step> {
+    let (fact, fix) = doctor::masked_for_new(shell)?.into_parts();
+    Some(Step::command(&fix?.to_string()).since(&fact))
+}
+
+/// Whether certctl is to listen on the usual port for these names, by an Issuer that may have a solver for
+/// HTTP-01.
+pub(super) fn needs_usual_port(
+    args: &CreateCertificateArgs,
+    issuer: &IssuerName,
+    has_http01: bool,
+) -> bool {
+    has_http01
+        && args.webroot.is_none()
+        && issuer.settings.uses_usual_port()
+        && args.names.iter().any(|name| !name.starts_with("*."))
+}
+
 /// Warns of what a run would refuse, or could not do; returns the commands that come first where the
 /// manifest is written.
 fn warn(
@@ -298,10 +319,7 @@ fn warn(
         let command = folders::next(shell, " explain issuer.spec.acme.solvers", None);
         shell.output.print(&Message::advice(&warning, &command));
     }
-    if args.webroot.is_none()
-        && issuer.settings.uses_usual_port()
-        && known.has_http01(&issuer.name)
-        && args.names.iter().any(|name| !name.starts_with("*."))
+    if needs_usual_port(args, issuer, known.has_http01(&issuer.name))
         && let Some(found) = doctor::usual_port(shell, &placed.name)
     {
         doctor::print_finding(shell, &found);

@@ -40,14 +40,14 @@ struct ToDo {
     /// Before a run.
     first: Vec<Step>,
     /// At any time.
-    mask: Option<Step>,
+    socket: Option<Step>,
     /// Whether this host keeps a run from its work, whatever may be done about it.
     has_obstacle: bool,
 }
 
 impl ToDo {
     fn all(&self) -> Vec<Step> {
-        self.first.iter().chain(&self.mask).cloned().collect()
+        self.first.iter().chain(&self.socket).cloned().collect()
     }
 }
 
@@ -94,23 +94,22 @@ impl Draft<'_> {
         shell: &mut Shell,
     ) -> Result<ExitCode, CliError> {
         let File { placed, loaded, .. } = certificate;
-        let needs_port =
-            self.args.webroot.is_none() && issuer.settings.uses_usual_port() && self.listens();
+        let needs_port = self.needs_usual_port(issuer);
         let in_the_way = needs_port.then(|| doctor::usual_port(shell, &placed.name)).flatten();
         if let Some(found) = &in_the_way {
             doctor::print_finding(shell, found);
         }
         let files = || of_issuer.into_iter().chain([certificate]);
         let mut failed = None;
-        let found = self.to_do(files(), certificate, shell);
+        let found = self.to_do(issuer, files(), certificate, shell);
         let found = found.and_then(|to_do| match step::offer(&to_do.all(), shell) {
             None => Ok(to_do),
             Some(ended) => {
                 failed = ended.err();
-                self.to_do(files(), certificate, shell)
+                self.to_do(issuer, files(), certificate, shell)
             }
         });
-        let ToDo { first, mask, has_obstacle } = found.inspect_err(|_| {
+        let ToDo { first, socket, has_obstacle } = found.inspect_err(|_| {
             say_next("", &placed.runs(shell), None, shell);
         })?;
         // The check has the rights of a run; with something in the way, that comes first.
@@ -122,12 +121,12 @@ impl Draft<'_> {
         let state = placed.state(shell)?;
         let server = InServer::of(placed, loaded, &state);
         let is_open = first.is_empty() && !has_obstacle && in_the_way.is_none();
-        let (first, mask) = (step::lines(&first), step::lines(mask.as_slice()));
+        let (first, socket) = (step::lines(&first), step::lines(socket.as_slice()));
         if is_open && check_http.is_none() && placed.is_read(shell) {
-            return issue_now(placed, &mask, server.as_ref(), shell);
+            return issue_now(placed, &socket, server.as_ref(), shell);
         }
         let check_http = check_http.into_iter().collect();
-        let steps = [first, mask, check_http, placed.runs(shell)].concat();
+        let steps = [first, socket, check_http, placed.runs(shell)].concat();
         say_next("", &steps, server.as_ref(), shell);
         failed.map_or(Ok(ExitCode::Done), Err)
     }
@@ -135,27 +134,29 @@ impl Draft<'_> {
     /// What is left to be done before a run; what keeps a run from it is a warning.
     fn to_do<'f>(
         &self,
+        issuer: &IssuerName,
         files: impl Iterator<Item = &'f File>,
         certificate: &File,
         shell: &mut Shell,
     ) -> Result<ToDo, CliError> {
         let missing = files.flat_map(|File { placed, loaded, .. }| placed.missing(loaded));
         let missing: Vec<Step> = missing.collect();
-        let mask = certificate::mask_socket(self.args, shell);
+        let unmask = || certificate::unmask_socket(shell).filter(|_| self.needs_usual_port(issuer));
+        let socket = certificate::mask_socket(self.args, shell).or_else(unmask);
         // The rights of root are given up for this.
         let obstacles = certificate::obstacles(self.args, &certificate.loaded, shell)?;
         let has_obstacle = !obstacles.is_empty();
         let first = [certificate::repairs(obstacles, shell), missing].concat();
-        Ok(ToDo { first, mask, has_obstacle })
+        Ok(ToDo { first, socket, has_obstacle })
     }
 
-    /// Whether certctl is to listen for the challenges of these names, where no webroot is given.
-    fn listens(&self) -> bool {
+    /// Whether certctl is to listen on the usual port for the challenges of these names.
+    fn needs_usual_port(&self, issuer: &IssuerName) -> bool {
         let has_http01 = match self.by {
             By::Known(name) => self.known.has_http01(name),
             By::New(args) => args.dns01.is_none(),
         };
-        has_http01 && self.args.names.iter().any(|name| !name.starts_with("*."))
+        certificate::needs_usual_port(self.args, issuer, has_http01)
     }
 }
 

@@ -87,10 +87,10 @@ impl InServer {
         })
     }
 
-    /// As the next thing to do, with these commands after it.
+    /// As the next thing to do, and these commands besides.
     pub(super) fn say(&self, steps: &[String], shell: &mut Shell) {
-        let text = [&[self.text()], steps].concat().join("\n  ");
-        shell.output.talk(Level::Info, &format!("next, {text}"));
+        let (text, steps) = (self.text(), steps.join("\n  "));
+        shell.output.talk(Level::Info, &format!("next, {text}\nat any time:\n  {steps}"));
     }
 
     /// A sentence without its beginning, and the lines.

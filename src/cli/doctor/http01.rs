@@ -49,6 +49,12 @@ fn masked_socket(ports: &[Needed], units: Units) -> Option<Finding> {
     })
 }
 
+/// What keeps the service from the usual port, which a certificate needs.
+pub(super) fn masked_for_usual_port(shell: &Shell) -> Option<Finding> {
+    let port = Port::of(&shell.global.http01_listen, &Settings::default());
+    masked_socket(&[Needed { port, certificates: Vec::new() }], Units::of_config(shell)?)
+}
+
 /// A unit that fails at each run, because another program has its port, and that is for nothing.
 fn unneeded_socket(refused: &ListenError, units: Units) -> Option<Finding> {
     let holder = match refused {

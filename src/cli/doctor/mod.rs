@@ -168,6 +168,16 @@ pub(super) fn usual_port(shell: &Shell, certificate: &str) -> Option<Finding> {
     http01::usual_port(shell, NamespacedName::new("default", certificate))
 }
 
+/// What keeps the scheduled runs from the port of HTTP-01, which a new certificate needs.
+pub(super) fn masked_for_new(shell: &Shell) -> Option<Finding> {
+    http01::masked_for_usual_port(shell)
+}
+
+/// The same for these ports, as a warning to those whose own runs get them.
+pub(super) fn masked_for(ports: &Ports<'_>) -> Option<Finding> {
+    ports.masked().map(Finding::into_warning)
+}
+
 /// What starts the runs, or else what keeps them from these ports.
 pub(super) fn schedule_of(shell: &Shell, ports: &Ports<'_>) -> Finding {
     let found = scheduler(shell);

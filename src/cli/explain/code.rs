@@ -166,7 +166,7 @@ pub const CODES: &[Code] = &[
     row(
         "W0309",
         "the output folder is below a webroot, from which a web server could serve the private key",
-        "choose a folder outside of it, and delete the one that was written",
+        "choose a folder outside of it; if tls.key is in the first one, delete it there",
     ),
     row("W0401", "the file has nothing that certctl reads", "remove it, or move it elsewhere"),
     row(
