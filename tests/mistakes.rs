@@ -472,6 +472,21 @@ fn doctor(world: &World, config: &str) -> Vec<String> {
 }
 
 #[test]
+fn a_mistyped_config_directory_is_said_where_earlier_runs_read_manifests_elsewhere() {
+    let world = World::start();
+    world.write("config/issuer.yaml", &world.issuer());
+    let web = world.write("elsewhere/web.yaml", &CertificateYaml::new("web").to_string());
+    world.run(&["issue", web.to_str().unwrap()]).ends_in(0);
+    let gone = world.path("confgi").display().to_string();
+    let said = format!("there is no config directory {gone}; ");
+    for verb in ["status", "plan", "issue"] {
+        let run = world.run(&[verb, "--config-dir", &gone]);
+        assert!(run.stderr.contains(&said), "{verb}: {run:?}");
+        assert!(!world.run(&[verb]).stderr.contains("no config directory"), "{verb}");
+    }
+}
+
+#[test]
 fn a_config_directory_that_is_a_file_is_no_matter_of_permission() {
     let world = World::start();
     world.write("web.yaml", "");

@@ -3,8 +3,10 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use clap::CommandFactory as _;
 use clap::parser::ValueSource;
 
+use super::args::Arguments;
 use super::environment::{Directory, SYSTEM_CONFIG, SYSTEM_STATE, Source, owns_state};
 use super::error::CliError;
 use super::hint::{Hint, Place};
@@ -207,10 +209,12 @@ fn retyped(words: &[OsString], instead: Option<(Place<'_>, &str)>) -> String {
                     value().map(|_| typed(&one.replacen(word, by, 1)))
                 }
             }
-            Place::Value(flag) if before.as_deref() == Some(flag) => Some(typed(by)),
             Place::Value(flag) => {
+                let is_it =
+                    |before: &str| before == flag || short_of(flag).as_deref() == Some(before);
                 let value = one.strip_prefix(flag).filter(|rest| rest.starts_with('='));
-                value.map(|_| typed(&format!("{flag}={by}")))
+                let whole = value.map(|_| typed(&format!("{flag}={by}")));
+                if before.as_deref().is_some_and(is_it) { Some(typed(by)) } else { whole }
             }
         });
         let word = by.unwrap_or_else(|| typed(&one));
@@ -218,6 +222,15 @@ fn retyped(words: &[OsString], instead: Option<(Place<'_>, &str)>) -> String {
         if word.is_empty() { word } else { [" ", &word].concat() }
     });
     words.collect()
+}
+
+/// The short form of a flag of every verb, as `-o` of `--output`.
+fn short_of(flag: &str) -> Option<String> {
+    let command = Arguments::command();
+    let name = flag.strip_prefix("--")?;
+    let mut all = command.get_arguments();
+    let short = all.find(|argument| argument.get_long() == Some(name))?.get_short()?;
+    Some(format!("-{short}"))
 }
 
 /// A word as it is typed; a flag needs no quotes for its dashes, nor for the `=` before its value.
@@ -435,6 +448,15 @@ mod tests {
                 ["certctl"].into_iter().chain(line.split(' ')).map(OsString::from).collect();
             let place = Place::Value("--server");
             assert_eq!(retyped(&words, Some((place, "https://ca?a&b"))), expected);
+        }
+        for (line, expected) in [
+            ("status -o jsn", " status -o json"),
+            ("status --output jsn", " status --output json"),
+            ("status -n o", " status -n o"),
+        ] {
+            let words: Vec<OsString> =
+                ["certctl"].into_iter().chain(line.split(' ')).map(OsString::from).collect();
+            assert_eq!(retyped(&words, Some((Place::Value("--output"), "json"))), expected);
         }
     }
 

@@ -73,8 +73,8 @@ pub(crate) fn targets(
     let has_warnings = !shell.is_scheduled() || request.is_only_shown || selection.is_refused();
     let is_shown = |one: &Diagnostic| has_warnings || one.severity == Severity::Error;
     show_those(shell, &selection.loaded, is_shown);
-    if has_warnings && request.sources.is_empty() && !selection.loaded.certificates.is_empty() {
-        warn_of_named_folder(shell);
+    if has_warnings && request.sources.is_empty() {
+        warn_of_named_folder(shell, &selection.loaded);
     }
     if selection.is_refused() {
         let error = refused(&selection.loaded);
@@ -87,12 +87,12 @@ pub(crate) fn targets(
 }
 
 /// Says that the folder of manifests that was named is not there: the manifests are those of earlier runs.
-fn warn_of_named_folder(shell: &mut Shell) {
+pub(super) fn warn_of_named_folder(shell: &mut Shell, loaded: &Loaded) {
     let config = shell.environment.config_dir(shell.global.config_dir.as_deref());
     let Ok(Directory { path, source: Named::Flag(_) | Named::Variable(_) }) = config else {
         return;
     };
-    if manifest::is_gone(&path) {
+    if manifest::is_gone(&path) && !loaded.certificates.is_empty() {
         let folder = escape(&path.to_string_lossy()).into_owned();
         let fact = format!(
             "there is no config directory {folder}; these manifests are those that earlier runs read elsewhere"

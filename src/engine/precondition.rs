@@ -266,3 +266,32 @@ fn account_key(access: IssuerAccess<'_>, is_known: bool) -> Option<Unmet> {
     };
     Some(unmet.at_secret(name))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_folder_for_a_key_is_advised_where_a_web_server_serves_files() {
+        let target = |folder: &str| DeployTarget::Output {
+            folder: folder.to_owned(),
+            owner: None,
+            group: None,
+            mode: None,
+        };
+        let http01_webroot = Some("/srv/www".to_owned());
+        let settings = Settings { http01_webroot, ..Settings::default() };
+        let fix_of = |folder: &str, settings: &Settings| {
+            let found = Obstacle::new("denied").command(format!("install -d {folder}"));
+            let found = outside_of_webroot(found, &target(folder), settings);
+            found.fix.map(|fix| fix.to_string())
+        };
+        for below in ["/srv/www", "/srv/www/tls"] {
+            let advice = fix_of(below, &settings).unwrap();
+            assert!(advice.starts_with("name a folder outside of /srv/www "), "{advice}");
+        }
+        for (folder, settings) in [("/srv/www2", &settings), ("/srv/www", &Settings::default())] {
+            assert_eq!(fix_of(folder, settings), Some(format!("install -d {folder}")));
+        }
+    }
+}

@@ -98,6 +98,7 @@ pub(super) fn certificate(
     let issuer = known.chosen(args.issuer.as_deref())?;
     if placed.into.is_some() {
         refuse(args, &manifests, &known, &issuer, &placed)?;
+        refuse_webroot(args, &issuer, shell)?;
     }
     let state = placed.state(shell)?;
     let text = text(args, &issuer, &placed, &state);
@@ -208,6 +209,27 @@ fn refuse(
         escape(&path)
     );
     Err(refused(why).hinted("--output-dir, with a folder of its own"))
+}
+
+/// Refuses a webroot that the web server at the first name does not serve, where it serves another one.
+fn refuse_webroot(
+    args: &CreateCertificateArgs,
+    issuer: &IssuerName,
+    shell: &Shell,
+) -> Result<(), CliError> {
+    let Some((folder, name)) = args.webroot.as_ref().zip(args.names.first()) else { return Ok(()) };
+    let Some(other) = webroot::instead_of(folder, &args.names, &issuer.settings, shell) else {
+        return Ok(());
+    };
+    let folder = folder.to_string_lossy();
+    let why = format!(
+        "the web server at {} serves {}, not {}; nothing was written",
+        escape(name),
+        escape(&other),
+        escape(&folder)
+    );
+    let hint = Hint::Value { flag: "--webroot".to_owned(), by: vec![other] };
+    Err(CliError { hint: Some(hint), ..CliError::new(ExitCode::Manifest, why) })
 }
 
 /// What a path is that cannot be a webroot.

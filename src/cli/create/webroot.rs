@@ -17,13 +17,8 @@ use crate::workspace::check::WebServer;
 /// The folder of this host that is the document root of the first name, as far as that can be tried, or
 /// else most likely: that of a virtual host, before that of most web servers' packages.
 pub(super) fn likely(names: &[String], of_issuer: &Settings, shell: &Shell) -> Option<String> {
-    let first = names.first().map_or("", String::as_str);
-    let mut all: Vec<String> = candidates(first).chain(configured(CONFIGURATIONS)).collect();
-    let mut seen = BTreeSet::new();
-    all.retain(|folder| seen.insert(folder.clone()) && Path::new(folder).is_dir());
-    all.truncate(MOST_TRIED);
     let mut untried = None;
-    for folder in all {
+    for folder in known(names) {
         match tried(Path::new(&folder), names, of_issuer, shell) {
             Some(Trial::Served(_)) => return Some(folder),
             Some(Trial::Unserved(_)) => {}
@@ -31,6 +26,28 @@ pub(super) fn likely(names: &[String], of_issuer: &Settings, shell: &Shell) -> O
         }
     }
     untried
+}
+
+/// The folder that the web server at the first name serves, where that is known not to be this one.
+pub(super) fn instead_of(
+    folder: &Path,
+    names: &[String],
+    of_issuer: &Settings,
+    shell: &Shell,
+) -> Option<String> {
+    let trial = |folder: &Path| tried(folder, names, of_issuer, shell);
+    trial(folder).filter(|trial| matches!(trial, Trial::Unserved(_)))?;
+    known(names).into_iter().find(|one| matches!(trial(Path::new(one)), Some(Trial::Served(_))))
+}
+
+/// The folders of this host that may be served at the first name, the most likely first.
+fn known(names: &[String]) -> Vec<String> {
+    let first = names.first().map_or("", String::as_str);
+    let mut all: Vec<String> = candidates(first).chain(configured(CONFIGURATIONS)).collect();
+    let mut seen = BTreeSet::new();
+    all.retain(|folder| seen.insert(folder.clone()) && Path::new(folder).is_dir());
+    all.truncate(MOST_TRIED);
+    all
 }
 
 /// The document roots that the configuration files in these folders name, of nginx and of Apache.

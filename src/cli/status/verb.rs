@@ -20,7 +20,7 @@ use crate::cli::message::Level;
 use crate::cli::output::escape;
 use crate::cli::run::on_one_thread;
 use crate::cli::shell::Shell;
-use crate::cli::targets::show;
+use crate::cli::targets::{show, warn_of_named_folder};
 use crate::cli::verb::VerbArgs;
 use crate::cli::verbs::Example;
 use crate::engine::Task;
@@ -110,6 +110,7 @@ fn show_all(words: &[OsString], extent: Extent, shell: &mut Shell) -> Result<Exi
         let selection = workspace.select(&request);
         workspace.forget_manifests();
         show(shell, &selection.loaded);
+        warn_of_named_folder(shell, &selection.loaded);
         let targets = workspace.targets(&request, selection)?;
         let scene = Scene::of(shell);
         match noun {
