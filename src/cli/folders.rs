@@ -3,18 +3,17 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use clap::CommandFactory as _;
 use clap::parser::ValueSource;
+use clap::{Args as _, Command};
 
-use super::args::Arguments;
 use super::environment::{Directory, SYSTEM_CONFIG, SYSTEM_STATE, Source, owns_state};
 use super::error::CliError;
-use super::hint::{Hint, Place};
+use super::global::GlobalArgs;
+use super::hint::{Hint, Place, is_destructive};
 use super::message::Level;
 use super::output::escape;
 use super::setting;
 use super::shell::Shell;
-use super::synonym::is_destructive;
 use super::typed_flags::{OF_VERBS, PROGRAM, TypedFlags};
 use crate::trust::{has_no_login, is_by_sudo, is_in_journal, is_of_root, quoted};
 
@@ -226,7 +225,7 @@ fn retyped(words: &[OsString], instead: Option<(Place<'_>, &str)>) -> String {
 
 /// The short form of a flag of every verb, as `-o` of `--output`.
 fn short_of(flag: &str) -> Option<String> {
-    let command = Arguments::command();
+    let command = GlobalArgs::augment_args(Command::new(PROGRAM));
     let name = flag.strip_prefix("--")?;
     let mut all = command.get_arguments();
     let short = all.find(|argument| argument.get_long() == Some(name))?.get_short()?;

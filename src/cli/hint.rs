@@ -135,10 +135,18 @@ impl Serialize for Hint {
     }
 }
 
+/// Whether a verb gives something up: its command is not to be pasted for what was not named.
+pub(super) fn is_destructive(verb: &str) -> bool {
+    DESTRUCTIVE.contains(&verb)
+}
+
 /// The name alone in the default namespace, else with its namespace.
 pub(crate) fn short(name: &NamespacedName) -> String {
     if name.namespace == "default" { name.name.clone() } else { name.to_string() }
 }
+
+/// The verbs that give up a certificate, a key, an account or what certctl knows of them.
+const DESTRUCTIVE: &[&str] = &["deactivate", "forget", "revoke", "rollback"];
 
 #[cfg(test)]
 mod tests {

@@ -13,6 +13,7 @@ use clap::{Arg, Command, CommandFactory as _};
 use super::args::Arguments;
 use super::error::CliError;
 use super::exit::ExitCode;
+use super::hint::is_destructive;
 use super::report::short;
 use super::timer::has_timer;
 use crate::manifest::{self, Source};
@@ -224,11 +225,6 @@ pub(super) fn without_destructive(mut refusal: clap::Error) -> clap::Error {
         refusal.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(harmless));
     }
     refusal
-}
-
-/// Whether a verb gives something up.
-pub(super) fn is_destructive(verb: &str) -> bool {
-    DESTRUCTIVE.contains(&verb)
 }
 
 /// Whether a word is this verb with a typing error: one letter, or two of a long verb, and never the
@@ -468,9 +464,6 @@ const WITH_VALUE: &[&str] = &[
     "--period",
     "--schedule",
 ];
-
-/// The verbs that give up a certificate, a key, an account or what certctl knows of them.
-const DESTRUCTIVE: &[&str] = &["deactivate", "forget", "revoke", "rollback"];
 
 /// The verbs with verbs of their own, and where a word leads that is none of these.
 const GROUPS: &[Row] = &[
@@ -1218,7 +1211,7 @@ mod tests {
         let is_proposed = |line: &str| {
             let refusal = Arguments::command().try_get_matches_from(line.split(' ')).unwrap_err();
             let suggested = without_destructive(refusal).to_string();
-            DESTRUCTIVE.iter().any(|verb| suggested.contains(verb))
+            suggested.split(|letter: char| !letter.is_alphanumeric()).any(is_destructive)
         };
         for line in [
             "certctl revok",

@@ -293,16 +293,30 @@ fn a_webroot_is_tried_as_it_is_named() {
     assert!(run.stderr.contains("nothing was written") && run.stderr.contains(&meant), "{run:?}");
     // A line that was pasted with its placeholder.
     world.run(&["create", "certificate", "DNSNAME"]).ends_in(2).says("stands for a DNS name");
+    let web = WebServer::start(&world.port, &served);
+    let wrong = made("wrong.example.test", &other);
+    assert!(wrong.contains("does not serve this file") && wrong.contains(step), "{wrong}");
+    let fix = format!("write that into {config}/certificate-wrong.example.test.yaml");
+    assert!(wrong.replace("\n  ", " ").contains(&fix), "{wrong}");
+    drop(web);
     let absent = made("nothing.example.test", &served);
     assert!(absent.contains("nothing listens on port") && absent.contains(step), "{absent}");
     let _server = WebServer::start(&world.port, &served);
     let right = made("right.example.test", &served);
     let said = "right.example.test: this host receives the correct response\n";
     assert!(right.contains(said) && !right.contains(step), "{right}");
-    let wrong = made("wrong.example.test", &other);
-    assert!(wrong.contains("does not serve this file") && wrong.contains(step), "{wrong}");
-    let fix = format!("write that into {config}/certificate-wrong.example.test.yaml");
-    assert!(wrong.replace("\n  ", " ").contains(&fix), "{wrong}");
+    // The folder that is served is known now.
+    let (name, listen) = ("other.example.test", world.port.address().to_string());
+    let into = ["create", "certificate", name, "--into", &config];
+    let webroot = [&into[..], &["--webroot", other.to_str().unwrap()]].concat();
+    let said = format!("serves {}, not {}; nothing was", served.display(), other.display());
+    let run = world.run(&webroot).ends_in(3).says(&said);
+    let meant = format!("--webroot {}", served.display());
+    assert!(run.stderr.contains(&meant), "{run:?}");
+    let taken = world.run(&[&into[..], &["--http01-listen", &listen]].concat()).ends_in(3);
+    let said = format!("which serves {} at {name}; nothing was written", served.display());
+    assert!(taken.stderr.contains(&said) && taken.stderr.contains(&meant), "{taken:?}");
+    assert!(!world.path(&format!("config/certificate-{name}.yaml")).exists());
 }
 
 /// A web server would hand out the private key.

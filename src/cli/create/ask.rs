@@ -30,7 +30,7 @@ use crate::cli::output::escape;
 use crate::cli::run::on_one_thread;
 use crate::cli::shell::Shell;
 use crate::engine::{examples, install_example, programs_in, similar_hook};
-use crate::manifest::Loaded;
+use crate::manifest::{Loaded, webroots};
 use crate::resource::{DnsName, NamespacedName, Settings};
 use crate::solver::http01::check_webroot;
 use crate::workspace::check::{ListenError, Port, PortError, is_of_this_host};
@@ -69,7 +69,8 @@ pub(super) fn ask(into: Option<&Path>, shell: &mut Shell) -> Result<ExitCode, Cl
         say(shell, &format!("note: {note}"));
     }
     hints(shell, &names);
-    let (by, webroot) = proof(shell, by, &known, &names)?;
+    let others: Vec<PathBuf> = webroots(&manifests).into_iter().collect();
+    let (by, webroot) = proof(shell, by, &known, &names, &others)?;
     let output_dir = output_dir(shell, &manifests, webroot.as_deref())?;
     let output_group = if output_dir.is_some() { output_group(shell)? } else { None };
     let reload = reload(shell, &config, webroot.is_some())?;
@@ -149,7 +150,7 @@ fn refusal_of(name: &str, by: &By) -> Option<String> {
     if let Err(error) = name.parse::<DnsName>() {
         return Some(error.to_string());
     }
-    let is_answer = ["y", "yes", "n", "no"].contains(&name);
+    let is_answer = ["y", "yes", "n", "no", NONE, BACK].contains(&name);
     let is_public = matches!(by, By::New(args) if args.server.is_none());
     let is_short = !name.contains('.');
     (is_short && (is_answer || is_public))
@@ -162,6 +163,7 @@ fn proof(
     by: By,
     known: &Known,
     names: &[String],
+    others: &[PathBuf],
 ) -> Result<(By, Option<PathBuf>), CliError> {
     let By::New(mut args) = by else {
         // A wildcard is validated by a TXT record.
@@ -176,7 +178,7 @@ fn proof(
         let taken = usual_port(shell).err();
         let likely = taken.as_ref().and_then(|why| {
             say(shell, &format!("note: {why}"));
-            webroot::likely(names, &settings, shell)
+            webroot::likely(names, &settings, others, shell)
         });
         let default = likely.as_deref().unwrap_or(NONE);
         let doubted = Doubted::default();
@@ -230,7 +232,7 @@ fn proof(
         if answer != "webroot" {
             break (answer, None);
         }
-        if let Some(webroot) = webroot(shell, names)? {
+        if let Some(webroot) = webroot(shell, names, others)? {
             break (answer, Some(webroot));
         }
     };
@@ -264,10 +266,14 @@ fn of_usual_port(shell: &Shell) -> Option<String> {
 }
 
 /// The webroot; `None` of a person who goes back to the question before.
-fn webroot(shell: &mut Shell, names: &[String]) -> Result<Option<PathBuf>, CliError> {
+fn webroot(
+    shell: &mut Shell,
+    names: &[String],
+    others: &[PathBuf],
+) -> Result<Option<PathBuf>, CliError> {
     // Root may write to it, or gives the owner of the state the right to.
     let is_root = shell.environment.is_root();
-    let default = webroot::likely(names, &Settings::default(), shell);
+    let default = webroot::likely(names, &Settings::default(), others, shell);
     let default = default.filter(|folder| is_root || check_webroot(Path::new(folder)).is_ok());
     let question = if is_root || default.is_some() {
         "The folder that your web server serves over HTTP (back: choose another way)"

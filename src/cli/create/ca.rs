@@ -176,7 +176,10 @@ fn server_of(
             Err(Refused { is_distrusted: true, .. }) => {
                 Err(format!("the server of {server} has no certificate of these roots"))
             }
-            Err(Refused { has_no_roots: true, why, .. }) => Err(why),
+            // Of a field that is made of the file.
+            Err(Refused { has_no_roots: true, why, .. }) => {
+                Err(why.trim_start_matches("spec.acme.caBundle: ").to_owned())
+            }
             directory => Ok(Some(Some((path, directory)))),
         }
     })?;

@@ -98,7 +98,11 @@ pub(super) fn certificate(
     let issuer = known.chosen(args.issuer.as_deref())?;
     if placed.into.is_some() {
         refuse(args, &manifests, &known, &issuer, &placed)?;
-        refuse_webroot(args, &issuer, shell)?;
+        let others: Vec<PathBuf> = webroots(&manifests).into_iter().collect();
+        refuse_webroot(args, &issuer, &others, shell)?;
+        if needs_usual_port(args, &issuer, known.has_http01(&issuer.name)) {
+            refuse_without_port(args, &issuer, &others, shell)?;
+        }
     }
     let state = placed.state(shell)?;
     let text = text(args, &issuer, &placed, &state);
@@ -130,7 +134,12 @@ pub(super) fn certificate(
             let to_do = [repairs(found, shell), placed.missing(&loaded), socket].concat();
             let runs = placed.runs(shell);
             let steps = [first, step::lines(&to_do), check_http, runs].concat();
-            say_next(&format!("written to {path}; "), &steps, server.as_ref(), shell);
+            say_next(
+                &format!("written to {path}; "),
+                &steps,
+                server.as_ref().map(InServer::text),
+                shell,
+            );
         }
         None => {
             for Obstacle { fact, fix } in found {
@@ -215,12 +224,12 @@ fn refuse(
 fn refuse_webroot(
     args: &CreateCertificateArgs,
     issuer: &IssuerName,
+    others: &[PathBuf],
     shell: &Shell,
 ) -> Result<(), CliError> {
     let Some((folder, name)) = args.webroot.as_ref().zip(args.names.first()) else { return Ok(()) };
-    let Some(other) = webroot::instead_of(folder, &args.names, &issuer.settings, shell) else {
-        return Ok(());
-    };
+    let other = webroot::instead_of(folder, &args.names, &issuer.settings, others, shell);
+    let Some(other) = other else { return Ok(()) };
     let folder = folder.to_string_lossy();
     let why = format!(
         "the web server at {} serves {}, not {}; nothing was written",
@@ -230,6 +239,25 @@ fn refuse_webroot(
     );
     let hint = Hint::Value { flag: "--webroot".to_owned(), by: vec![other] };
     Err(CliError { hint: Some(hint), ..CliError::new(ExitCode::Manifest, why) })
+}
+
+/// Refuses a certificate whose challenges certctl would answer, where a web server has the port and serves
+/// a folder that is known.
+fn refuse_without_port(
+    args: &CreateCertificateArgs,
+    issuer: &IssuerName,
+    others: &[PathBuf],
+    shell: &Shell,
+) -> Result<(), CliError> {
+    let Some(taken) = doctor::taken_port(shell) else { return Ok(()) };
+    let folder = webroot::served_at(&args.names, &issuer.settings, others, shell);
+    let Some(folder) = folder else { return Ok(()) };
+    let name = args.names.first().map(|name| escape(name)).unwrap_or_default();
+    let served = escape(&folder);
+    let why = format!("{taken}, which serves {served} at {name}; nothing was written");
+    let folder = quoted(Path::new(&folder));
+    let error = CliError::new(ExitCode::Manifest, why);
+    Err(error.hinted(format_args!("the same with --webroot {folder}")))
 }
 
 /// What a path is that cannot be a webroot.

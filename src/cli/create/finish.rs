@@ -127,7 +127,7 @@ impl Draft<'_> {
         }
         let check_http = check_http.into_iter().collect();
         let steps = [first, socket, check_http, placed.runs(shell)].concat();
-        say_next("", &steps, server.as_ref(), shell);
+        say_next("", &steps, server.as_ref().map(InServer::text), shell);
         failed.map_or(Ok(ExitCode::Done), Err)
     }
 
@@ -192,7 +192,7 @@ fn issue_now(
     shell: &mut Shell,
 ) -> Result<ExitCode, CliError> {
     if !shell.output.confirms_by_default("Issue it now?", ABOUT_ISSUE) {
-        say_next("", &[&placed.runs(shell), later].concat(), server, shell);
+        say_next("", &[&placed.runs(shell), later].concat(), server.map(InServer::text), shell);
         return Ok(ExitCode::Done);
     }
     owner::become_owner(shell)?;

@@ -7,7 +7,6 @@ use std::fmt::Write as _;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use super::servers::InServer;
 use super::step::Step;
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
@@ -241,9 +240,9 @@ pub(super) fn put(
 }
 
 /// The commands that come next, in a sentence that begins like this, and what comes after them.
-pub(super) fn say_next(begin: &str, steps: &[String], then: Option<&InServer>, shell: &mut Shell) {
+pub(super) fn say_next(begin: &str, steps: &[String], then: Option<String>, shell: &mut Shell) {
     let steps = steps.join("\n  ");
-    let then = then.map(|then| format!("\nthen, {}", then.text())).unwrap_or_default();
+    let then = then.map(|then| format!("\nthen, {then}")).unwrap_or_default();
     shell.output.talk(Level::Info, &format!("{begin}next:\n  {steps}{then}"));
 }
 

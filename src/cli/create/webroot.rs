@@ -15,10 +15,16 @@ use crate::solver::http01::check_webroot;
 use crate::workspace::check::WebServer;
 
 /// The folder of this host that is the document root of the first name, as far as that can be tried, or
-/// else most likely: that of a virtual host, before that of most web servers' packages.
-pub(super) fn likely(names: &[String], of_issuer: &Settings, shell: &Shell) -> Option<String> {
+/// else most likely: that of a virtual host, before that of most web servers' packages. `others` are the
+/// webroots of the manifests.
+pub(super) fn likely(
+    names: &[String],
+    of_issuer: &Settings,
+    others: &[PathBuf],
+    shell: &Shell,
+) -> Option<String> {
     let mut untried = None;
-    for folder in known(names) {
+    for folder in known(names, others) {
         match tried(Path::new(&folder), names, of_issuer, shell) {
             Some(Trial::Served(_)) => return Some(folder),
             Some(Trial::Unserved(_)) => {}
@@ -33,17 +39,31 @@ pub(super) fn instead_of(
     folder: &Path,
     names: &[String],
     of_issuer: &Settings,
+    others: &[PathBuf],
     shell: &Shell,
 ) -> Option<String> {
     let trial = |folder: &Path| tried(folder, names, of_issuer, shell);
     trial(folder).filter(|trial| matches!(trial, Trial::Unserved(_)))?;
-    known(names).into_iter().find(|one| matches!(trial(Path::new(one)), Some(Trial::Served(_))))
+    served_at(names, of_issuer, others, shell)
+}
+
+/// The folder that the web server at the first name serves, where that is known.
+pub(super) fn served_at(
+    names: &[String],
+    of_issuer: &Settings,
+    others: &[PathBuf],
+    shell: &Shell,
+) -> Option<String> {
+    let trial = |folder: &String| tried(Path::new(folder), names, of_issuer, shell);
+    known(names, others).into_iter().find(|one| matches!(trial(one), Some(Trial::Served(_))))
 }
 
 /// The folders of this host that may be served at the first name, the most likely first.
-fn known(names: &[String]) -> Vec<String> {
+fn known(names: &[String], others: &[PathBuf]) -> Vec<String> {
     let first = names.first().map_or("", String::as_str);
-    let mut all: Vec<String> = candidates(first).chain(configured(CONFIGURATIONS)).collect();
+    let others = others.iter().filter_map(|folder| folder.to_str()).map(str::to_owned);
+    let configured = configured(CONFIGURATIONS);
+    let mut all: Vec<String> = candidates(first).chain(configured).chain(others).collect();
     let mut seen = BTreeSet::new();
     all.retain(|folder| seen.insert(folder.clone()) && Path::new(folder).is_dir());
     all.truncate(MOST_TRIED);

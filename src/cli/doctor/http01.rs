@@ -49,6 +49,16 @@ fn masked_socket(ports: &[Needed], units: Units) -> Option<Finding> {
     })
 }
 
+/// That another program than systemd or certctl has the usual port, where it is known which.
+pub(super) fn taken_port(shell: &Shell) -> Option<String> {
+    let found = Port::of(&shell.global.http01_listen, &Settings::default());
+    let Port::Refused(error @ ListenError::InUse { holder: Some(holder), .. }) = &found else {
+        return None;
+    };
+    let is_other = !holder.is_init() && !holder.is_certctl;
+    is_other.then(|| error.to_string())
+}
+
 /// What keeps the service from the usual port, which a certificate needs.
 pub(super) fn masked_for_usual_port(shell: &Shell) -> Option<Finding> {
     let port = Port::of(&shell.global.http01_listen, &Settings::default());

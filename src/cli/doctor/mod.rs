@@ -168,6 +168,11 @@ pub(super) fn usual_port(shell: &Shell, certificate: &str) -> Option<Finding> {
     http01::usual_port(shell, NamespacedName::new("default", certificate))
 }
 
+/// That another program has the port of HTTP-01, where it is known which.
+pub(super) fn taken_port(shell: &Shell) -> Option<String> {
+    http01::taken_port(shell)
+}
+
 /// What keeps the scheduled runs from the port of HTTP-01, which a new certificate needs.
 pub(super) fn masked_for_new(shell: &Shell) -> Option<Finding> {
     http01::masked_for_usual_port(shell)

@@ -291,7 +291,15 @@ fn last_run(systemctl: &Path, is_of_user: bool, as_root: bool) -> Option<String>
     let number = of("ExecMainStatus")?;
     // As in `si_code`: 1 is an exit, all others are signals.
     let what = if of("ExecMainCode")? == "1" { "exit code" } else { "signal" };
-    Some(format!("{at}, {what} {number}"))
+    let reload = has_failed_reload(systemctl, is_of_user, as_root);
+    let failed = if reload { format!("; {RELOAD} has failed") } else { String::new() };
+    Some(format!("{at}, {what} {number}{failed}"))
+}
+
+/// Whether the unit that runs the hooks of the service's runs has failed.
+fn has_failed_reload(systemctl: &Path, is_of_user: bool, as_root: bool) -> bool {
+    let found = answer(systemctl, &["is-failed", RELOAD], is_of_user, as_root);
+    found.is_some_and(|found| found.starts_with(b"failed"))
 }
 
 /// What systemctl prints.
@@ -401,6 +409,11 @@ mod tests {
             let program = write(root.path(), "systemctl", &script);
             fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
             assert_eq!(last_run(&program, false, false).as_deref(), last, "{answer}");
+            let failed = "[ \"$*\" = 'is-failed certctl-reload.service' ] && echo failed\n";
+            let program = write(root.path(), "systemctl", &(script + failed));
+            fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+            let last = last.map(|last| [last, "; certctl-reload.service has failed"].concat());
+            assert_eq!(last_run(&program, false, false), last, "{answer}");
         }
     }
 
