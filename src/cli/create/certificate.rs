@@ -96,18 +96,18 @@ pub(super) fn certificate(
     let manifests = manifests_in(&placed.config);
     let known = Known::of(&manifests, &placed, shell);
     let issuer = known.chosen(args.issuer.as_deref())?;
+    let needs_port = needs_usual_port(args, &issuer, known.has_http01(&issuer.name));
     if placed.into.is_some() {
         refuse(args, &manifests, &known, &issuer, &placed)?;
         let others: Vec<PathBuf> = webroots(&manifests).into_iter().collect();
         refuse_webroot(args, &issuer, &others, shell)?;
-        if needs_usual_port(args, &issuer, known.has_http01(&issuer.name)) {
+        if needs_port {
             refuse_without_port(args, &issuer, &others, shell)?;
         }
     }
     let state = placed.state(shell)?;
     let text = text(args, &issuer, &placed, &state);
     let (loaded, written) = put(&placed, &text, shell)?;
-    let needs_port = needs_usual_port(args, &issuer, known.has_http01(&issuer.name));
     let unmask = needs_port.then(|| unmask_socket(shell)).flatten();
     let socket = mask_socket(args, shell).or(unmask).into_iter().collect();
     let server = InServer::of(&placed, &loaded, &state);
