@@ -412,6 +412,10 @@ mod tests {
         );
     }
 
+    fn words_of(line: &str) -> Vec<OsString> {
+        ["certctl"].into_iter().chain(line.split(' ')).map(OsString::from).collect()
+    }
+
     #[test]
     fn a_word_that_was_meant_otherwise_is_typed_anew() {
         let words = ["certctl", "status", "default/wbe", "-f", "a b.yaml"].map(OsString::from);
@@ -421,8 +425,7 @@ mod tests {
             ("issue wbe db web", " issue db web"),
             ("issue -f web wbe", " issue -f web web"),
         ] {
-            let words: Vec<OsString> =
-                ["certctl"].into_iter().chain(line.split(' ')).map(OsString::from).collect();
+            let words = words_of(line);
             assert_eq!(retyped(&words, Some((Place::Word("wbe"), "web"))), expected);
         }
         let words = ["certctl", "issue", "--tiemout=5m"].map(OsString::from);
@@ -443,8 +446,7 @@ mod tests {
             ),
             ("create ca --server=ca", " create ca --server='https://ca?a&b'"),
         ] {
-            let words: Vec<OsString> =
-                ["certctl"].into_iter().chain(line.split(' ')).map(OsString::from).collect();
+            let words = words_of(line);
             let place = Place::Value("--server");
             assert_eq!(retyped(&words, Some((place, "https://ca?a&b"))), expected);
         }
@@ -453,8 +455,7 @@ mod tests {
             ("status --output jsn", " status --output json"),
             ("status -n o", " status -n o"),
         ] {
-            let words: Vec<OsString> =
-                ["certctl"].into_iter().chain(line.split(' ')).map(OsString::from).collect();
+            let words = words_of(line);
             assert_eq!(retyped(&words, Some((Place::Value("--output"), "json"))), expected);
         }
     }

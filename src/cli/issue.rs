@@ -671,8 +671,8 @@ fn note_ports(shell: &Shell, ended: &mut [Report], lacking: &BTreeMap<Namespaced
         let key = one.certificate.metadata.key();
         let mut ended = ended.iter_mut().filter(|end| end.error.is_some() && end.key() == key);
         if let Some(end) = ended.find(|end| end.details.places.is_empty()) {
-            let masked = doctor::masked_for_new(shell);
-            let masked = masked.filter(|_| matches!(error, ListenError::NoPermission { .. }));
+            let is_denied = matches!(error, ListenError::NoPermission { .. });
+            let masked = is_denied.then(|| doctor::masked_for_new(shell)).flatten();
             let fix = masked.and_then(|found| found.into_parts().1);
             end.details.fixes.push(fix.unwrap_or_else(|| way_out_of(&error)));
         }

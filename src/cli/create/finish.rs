@@ -141,7 +141,8 @@ impl Draft<'_> {
     ) -> Result<ToDo, CliError> {
         let missing = files.flat_map(|File { placed, loaded, .. }| placed.missing(loaded));
         let missing: Vec<Step> = missing.collect();
-        let unmask = || certificate::unmask_socket(shell).filter(|_| self.needs_usual_port(issuer));
+        let needs_port = self.needs_usual_port(issuer);
+        let unmask = || needs_port.then(|| certificate::unmask_socket(shell)).flatten();
         let socket = certificate::mask_socket(self.args, shell).or_else(unmask);
         // The rights of root are given up for this.
         let obstacles = certificate::obstacles(self.args, &certificate.loaded, shell)?;

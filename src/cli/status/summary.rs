@@ -8,7 +8,7 @@ use super::page::{NONE, deployment, no_leaf, secret_path};
 use super::remedy::Remedy;
 use super::scene::Scene;
 use super::upcoming::Upcoming;
-use super::validation;
+use super::validation::{MOST, listed, ways};
 use super::verdict::{Verdict, counted_before, failed_at, findings, no_issuer, past, timed};
 use super::waiting::{owed, waiting_for};
 use crate::cli::count::count;
@@ -72,7 +72,7 @@ pub(super) fn summary(
     lines.add("Issuer", issuer(view, scene));
     // A failure says it, and needs the room.
     if found.is_none() {
-        lines.some("Validation", &validation::ways(view));
+        lines.some("Validation", &ways(view));
     }
     certificate(&mut lines, view, scene);
     lines.add("Files", secret_path(view));
@@ -126,14 +126,8 @@ fn failure(
 }
 
 fn names(lines: &mut Lines, view: &CertificateView) {
-    let names = view.names();
-    let (first, others) = names.split_at(names.len().min(MOST));
-    let first = first.iter().map(|name| escape(name)).collect::<Vec<_>>().join(", ");
-    let others = match others.len() {
-        0 => String::new(),
-        others => format!(", and {others} more"),
-    };
-    lines.add("Names", first + &others);
+    let names: Vec<String> = view.names().iter().map(|name| escape(name).into_owned()).collect();
+    lines.add("Names", listed(&names));
 }
 
 fn issuer(view: &CertificateView, scene: &Scene) -> String {
@@ -227,8 +221,6 @@ impl Lines {
     }
 }
 
-/// So many names, or things that a certificate waits for, are shown.
-const MOST: usize = 3;
 /// Of the longest label, with its colon and the space between.
 const WIDTH: usize = 14;
 /// In fewer columns, a value is continued further left.

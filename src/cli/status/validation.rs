@@ -33,7 +33,8 @@ pub(super) fn ways(view: &CertificateView) -> Vec<String> {
     }
 }
 
-fn listed(names: &[String]) -> String {
+/// The first names, and how many more there are.
+pub(super) fn listed(names: &[String]) -> String {
     let (first, others) = names.split_at(names.len().min(MOST));
     let first = first.join(", ");
     if others.is_empty() { first } else { format!("{first}, and {} more", others.len()) }
@@ -48,8 +49,8 @@ fn over_http(settings: &Settings) -> String {
     }
 }
 
-/// How many names of one way are shown.
-const MOST: usize = 3;
+/// So many names, or things that a certificate waits for, are shown.
+pub(super) const MOST: usize = 3;
 
 #[cfg(test)]
 mod tests {
