@@ -115,16 +115,20 @@ pub(super) fn below_table(
     let has_schedule = !is_of_files && !tasks.is_empty();
     let ports = Ports::of(shell, tasks);
     let blocking = ports.blocking().into_iter().map(|(found, _)| found);
-    let of_schedule = if has_schedule { doctor::of_schedule(shell, &ports) } else { Vec::new() };
+    let of_schedule = has_schedule.then(|| doctor::scheduler(shell)).filter(Finding::is_wrong);
     warnings(blocking.filter(Finding::is_wrong).collect(), of_schedule, typed)
 }
 
-fn warnings(blocking: Vec<Finding>, of_schedule: Vec<Finding>, typed: &TypedFlags) -> Vec<Message> {
+fn warnings(
+    blocking: Vec<Finding>,
+    of_schedule: Option<Finding>,
+    typed: &TypedFlags,
+) -> Vec<Message> {
     let of_port = |(fact, _): (String, Option<Fix>)| {
         let warning = format!("no certificate that needs this port can be renewed now: {fact}");
         Message::advice(&escape(&warning), &typed.on("certctl doctor"))
     };
-    let of_schedule = of_schedule.into_iter().map(Finding::into_parts).map(|(fact, fix)| {
+    let of_schedule = of_schedule.map(Finding::into_parts).map(|(fact, fix)| {
         let fix = fix.map(|fix| Hint::from(fix).with_flags(typed).to_string()).unwrap_or_default();
         let warning = format!("the scheduled runs renew nothing: {fact}");
         Message::advice(&escape(&warning), &escape(&fix))
@@ -143,7 +147,7 @@ mod tests {
         let port = Finding::wrong("HTTP-01", of("[::]:80 is in use").advice("end it"));
         let timer = Finding::wrong("scheduler", of("no timer").certctl("certctl timer print"));
         let flags = TypedFlags::of_folders(" --state-dir s");
-        let texts = warnings(vec![port], vec![timer], &flags).into_iter();
+        let texts = warnings(vec![port], Some(timer), &flags).into_iter();
         let texts: Vec<String> = texts.map(|one| one.text.to_string()).collect();
         assert_eq!(
             texts,

@@ -10,7 +10,7 @@ use super::account::lost_key;
 use super::check::way_out_of;
 use super::count::count;
 use super::daily::Daily;
-use super::doctor::{self, Ports, Use};
+use super::doctor::{self, Use};
 use super::error::{CliError, command_for_entry};
 use super::exit::{self, ExitCode};
 use super::folders;
@@ -469,7 +469,7 @@ pub(crate) async fn work_on(
     let mut code = conclude(shell, workspace.state(), &ended, has_errors, now).await?;
     print_tally(shell, &ended, loaded.blocked.iter().filter(|id| id.kind == "Certificate").count());
     if verb == "issue" {
-        note_later_runs(shell, request, &tasks, &ended);
+        note_later_runs(shell, request, &ended);
     }
     let revoked = if owed {
         Box::pin(revocations::finish(shell, workspace, None, verb)).await?
@@ -496,12 +496,12 @@ pub(crate) async fn work_on(
 }
 
 /// Says to a person what later runs need, and what starts them.
-fn note_later_runs(shell: &mut Shell, request: &Request, tasks: &[Task], ended: &[Report]) {
+fn note_later_runs(shell: &mut Shell, request: &Request, ended: &[Report]) {
     let is_read = request.sources.iter().any(|source| matches!(source, Source::Stdin(_)));
     if is_read && !shell.is_scheduled() {
         note_standard_input(shell);
     } else if !is_read && shell.output.talks_to_terminal() && shell.global.quiet == 0 {
-        note_scheduler(shell, tasks, ended);
+        note_scheduler(shell, ended);
     }
 }
 
@@ -518,15 +518,12 @@ fn note_standard_input(shell: &mut Shell) {
 }
 
 /// Says to a person with a first certificate what renews it.
-fn note_scheduler(shell: &mut Shell, tasks: &[Task], ended: &[Report]) {
-    let is_first = |end: &&Report| end.ending == Ending::Issued && end.revision == Some(1);
-    let first: BTreeSet<_> = ended.iter().filter(is_first).map(Report::key).collect();
-    if shell.wants_document() || first.is_empty() {
+fn note_scheduler(shell: &mut Shell, ended: &[Report]) {
+    let is_first = |end: &Report| end.ending == Ending::Issued && end.revision == Some(1);
+    if shell.wants_document() || !ended.iter().any(is_first) {
         return;
     }
-    let is_first = |task: &&Task| first.contains(&task.certificate.metadata.key());
-    let first: Vec<&Task> = tasks.iter().filter(is_first).collect();
-    let found = doctor::schedule_of(shell, &Ports::of(shell, &first));
+    let found = doctor::scheduler(shell);
     let (fact, fix) = found.parts();
     if !found.is_known() {
         return;
@@ -671,10 +668,7 @@ fn note_ports(shell: &Shell, ended: &mut [Report], lacking: &BTreeMap<Namespaced
         let key = one.certificate.metadata.key();
         let mut ended = ended.iter_mut().filter(|end| end.error.is_some() && end.key() == key);
         if let Some(end) = ended.find(|end| end.details.places.is_empty()) {
-            let is_denied = matches!(error, ListenError::NoPermission { .. });
-            let masked = is_denied.then(|| doctor::masked_for_new(shell)).flatten();
-            let fix = masked.and_then(|found| found.into_parts().1);
-            end.details.fixes.push(fix.unwrap_or_else(|| way_out_of(&error)));
+            end.details.fixes.push(way_out_of(&error));
         }
     }
 }

@@ -180,6 +180,10 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: Environme
     let has_files = !shell.global.filename.is_empty();
     let acts = verb.as_ref().is_none_or(|verb| verb.acts_as_owner(has_files));
     let ours = if acts { owner::become_owner(&mut shell) } else { Ok(()) };
+    // A `certctl run` starts others, which are to have its rights.
+    if !matches!(verb, Some(Verb::Run(_))) {
+        owner::keep_rights();
+    }
     // The kernel permits dumps again to a process whose user has changed.
     core_dump::prevent();
     let ended = ours.and_then(|()| usable(verb.as_ref(), &mut shell)).and_then(|()| {

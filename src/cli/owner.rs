@@ -45,6 +45,12 @@ pub(super) fn become_owner(shell: &mut Shell) -> Result<(), CliError> {
     Ok(())
 }
 
+/// Keeps the rights that a unit of systemd gave this process (`AmbientCapabilities=`) from the programs
+/// that it starts: the port is certctl's, and a hook that runs as root gets root's.
+pub(super) fn keep_rights() {
+    system::keep_rights();
+}
+
 /// Says whose rights the run had, behind what these may be the reason of: not of a name that is not
 /// found, unless the owner has manifests of its own.
 pub(super) fn explain(code: ExitCode, is_absence: bool, shell: &mut Shell, words: &[OsString]) {
@@ -102,7 +108,8 @@ mod system {
 
     use nix::unistd::{Gid, Uid, User, initgroups, setgroups, setresgid, setresuid};
     use rustix::thread::{
-        CapabilitySet, CapabilitySets, capabilities, set_capabilities, set_keep_capabilities,
+        CapabilitySet, CapabilitySets, capabilities, clear_ambient_capability_set,
+        set_capabilities, set_keep_capabilities,
     };
 
     /// The rights of root that stay: to open port 80, to start a hook as root, and to stop it.
@@ -110,6 +117,11 @@ mod system {
         .union(CapabilitySet::SETUID)
         .union(CapabilitySet::SETGID)
         .union(CapabilitySet::KILL);
+
+    /// Without effect on a kernel that has no such rights.
+    pub(super) fn keep_rights() {
+        clear_ambient_capability_set().ok();
+    }
 
     /// Gives this process user and groups of the folder's owner, and returns its name; `None` where
     /// that is root, there is no folder, or root's rights have been taken away.
@@ -148,6 +160,8 @@ mod system {
 mod system {
     use std::io;
     use std::path::Path;
+
+    pub(super) fn keep_rights() {}
 
     pub(super) fn become_owner(_folder: &Path) -> io::Result<Option<String>> {
         Ok(None)

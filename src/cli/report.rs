@@ -277,7 +277,6 @@ fn undeployed(name: &NamespacedName, fault: &Fault, details: &Details, style: &S
     let next = next.unwrap_or_else(|| "the next run retries".to_owned());
     let text = last.unwrap_or_default() + &next;
     let command = retry_of_hooks(&name).with_flags(&style.flags);
-    let status = Hint::Command(format!("certctl status {name}"));
     let failure = fault.failure.as_ref().map(Failure::without_fixes);
     let title = failure.map_or_else(|| fault.message.clone(), |failure| failure.to_string());
     let title = if details.deploy_last_try.is_some() {
@@ -285,13 +284,12 @@ fn undeployed(name: &NamespacedName, fault: &Fault, details: &Details, style: &S
     } else {
         title
     };
-    let commands = fixes(details).chain([status]);
     Block {
         word: "error",
         title,
         tags: vec![fault.class.word().to_owned()],
         rows: places(details).into_iter().collect(),
-        commands: commands.map(|one| one.with_flags(&style.flags)).collect(),
+        commands: fixes(details).map(|one| one.with_flags(&style.flags)).collect(),
         next: Some(Next { text, or: Some(("once the cause is fixed", command)) }),
         certificate: name,
     }

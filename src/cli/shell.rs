@@ -178,7 +178,9 @@ impl Shell {
     /// Warns of what a terminal would be asked, where there is neither one nor `--yes`.
     pub(crate) fn warn_unasked(&mut self, yes: bool, facts: &str, advice: &str) {
         if !yes && !self.output.can_ask() {
-            self.output.print(&Message::advice(facts, advice));
+            let facts =
+                format!("going on without a question, because this is no terminal: {facts}");
+            self.output.print(&Message::advice(&facts, advice));
         }
     }
 

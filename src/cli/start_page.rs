@@ -276,7 +276,7 @@ impl Found {
             Err(error) if is_denied(&error) => return Ok(None),
             found => found?,
         };
-        let schedule = Some(doctor::schedule_of(shell, &ports));
+        let schedule = Some(doctor::scheduler(shell));
         let last = workspace.last_write();
         let mut found = Self { schedule, last, issuer, obstacles, ..Self::default() };
         let show = |view: CertificateView| {

@@ -30,6 +30,9 @@ const LONGEST_WAIT: SignedDuration = SignedDuration::from_mins(59);
 
 /// See the table above.
 pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
+    if let Some(folder) = abandoned(snapshot) {
+        return Step::Record(abandon(snapshot, folder, now));
+    }
     let Some(target) = owed(snapshot).filter(|target| may_try(snapshot, target, now)) else {
         return Step::Settled;
     };
@@ -42,6 +45,25 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
     let revision = snapshot.record.status.revision.unwrap_or_default();
     let replaces = snapshot.replaced().to_vec();
     Step::Act(vec![Effect::Deploy { target, revision, replaces }])
+}
+
+/// The folder of an output that was written, where the manifest names no folder any more.
+pub(super) fn abandoned(snapshot: &Snapshot) -> Option<&str> {
+    let written = snapshot.record.deployments.iter().filter(|known| known.files.is_some());
+    let folder = written.filter_map(|known| known.target.folder()).next();
+    folder.filter(|_| snapshot.settings.output_dir.is_none())
+}
+
+/// Forgets it, and says what that means for a server that reads it.
+fn abandon(snapshot: &Snapshot, folder: &str, now: Timestamp) -> Record {
+    let mut record = snapshot.record.clone();
+    record.deployments.retain(|known| known.target.step() != DeployStep::Output);
+    let message = format!(
+        "no output is named any more: what was written to {folder} stays there with its key, and is \
+         not renewed"
+    );
+    let event = Record::default().normal(now, Reason::Deployed, message);
+    Record { changes: vec![Change::Certificate(Box::new(record))], ..event }
 }
 
 /// The program to run when all certificates of the run are done, if one is owed and due.
@@ -201,15 +223,6 @@ pub fn absorb(
 
 /// The folder of an earlier output, when the output has moved.
 fn moved_from<'a>(before: &'a DeployTarget, now: &DeployTarget) -> Option<&'a str> {
-    match (before, now) {
-        (DeployTarget::Output { folder: old, .. }, DeployTarget::Output { folder: new, .. })
-            if old != new =>
-        {
-            Some(old)
-        }
-        (
-            DeployTarget::Output { .. } | DeployTarget::Hook { .. } | DeployTarget::Reload { .. },
-            _,
-        ) => None,
-    }
+    let (before, now) = (before.folder()?, now.folder()?);
+    (before != now).then_some(before)
 }

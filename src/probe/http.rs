@@ -141,7 +141,7 @@ const HTTPS_PORT: u16 = 443;
 const AT_ONCE: usize = 32;
 const MAX_SHOWN_CHARS: usize = 120;
 const OF_STRANGER: &str = "another certctl answered, which does not have this token: a run of another \
-                           user or state directory, or certctl.service with certctl.socket";
+                           user or state directory, or certctl.service";
 
 #[cfg(test)]
 mod tests;

@@ -48,6 +48,14 @@ impl DeployTarget {
             Self::Reload { .. } => DeployStep::Reload,
         }
     }
+
+    /// The folder that an output writes to.
+    pub fn folder(&self) -> Option<&str> {
+        match self {
+            Self::Output { folder, .. } => Some(folder),
+            Self::Hook { .. } | Self::Reload { .. } => None,
+        }
+    }
 }
 
 impl fmt::Display for DeployTarget {

@@ -8,7 +8,7 @@ use super::open::Workspace;
 use crate::engine::ports::StoreError;
 use crate::engine::{live_files, published_pair};
 use crate::pki::Chain;
-use crate::resource::{DeployTarget, LeafFacts, NamespacedName};
+use crate::resource::{LeafFacts, NamespacedName};
 use crate::store::Output;
 
 impl Workspace {
@@ -18,10 +18,7 @@ impl Workspace {
         let Some(record) = self.record(name) else { return Vec::new() };
         // Others may have written to a folder to which this one never has.
         let written = record.deployments.iter().filter(|known| known.files.is_some());
-        let folders = written.filter_map(|known| match &known.target {
-            DeployTarget::Output { folder, .. } => Some(folder),
-            DeployTarget::Hook { .. } | DeployTarget::Reload { .. } => None,
-        });
+        let folders = written.filter_map(|known| known.target.folder());
         let sets = folders.flat_map(|folder| Output::sets(folder.as_ref()));
         let is_meant = |certificate: Option<&[u8]>| match fingerprint {
             None => true,

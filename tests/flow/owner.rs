@@ -56,6 +56,34 @@ fn root_issues_as_the_owner_of_the_state_and_runs_hooks_as_root() {
     assert_eq!(world.ca.issued(), 2);
 }
 
+/// As a unit of systemd gives them to its service (`AmbientCapabilities=`).
+#[test]
+fn the_rights_of_a_service_are_not_those_of_its_hooks() {
+    let setpriv = "/usr/bin/setpriv";
+    if !fs::exists(setpriv).unwrap() {
+        eprintln!("NOT RUN: {setpriv} is not installed");
+        return;
+    }
+    let Some(world) = world() else { return };
+    let told = world.path("state/told");
+    let rights = "grep -E '^Cap(Eff|Amb)' /proc/$PPID/status /proc/self/status";
+    hook(&world, &format!("{rights} | sed 's/.*Cap/Cap/' > {}", told.display()));
+    let program = world.path("config/hooks.d/reload");
+    fs::set_permissions(program, fs::Permissions::from_mode(0o755)).unwrap();
+    let certctl = world.command(&["issue"]);
+    let mut service = Command::new(setpriv);
+    let user = [format!("--reuid={OWNER}"), format!("--regid={OWNER}")];
+    let right = ["--inh-caps=+net_bind_service", "--ambient-caps=+net_bind_service"];
+    service.args(user).arg("--clear-groups").args(right);
+    service.arg(certctl.get_program()).args(certctl.get_args());
+    world.surround(&mut service);
+    finish(service.spawn().unwrap()).ends_in(0);
+    let (right, none) = ("0000000000000400", "0000000000000000");
+    let expected = [("Eff", right), ("Amb", none), ("Eff", none), ("Amb", none)];
+    let expected = expected.map(|(name, set)| format!("Cap{name}:\t{set}\n")).concat();
+    assert_eq!(fs::read_to_string(told).unwrap(), expected);
+}
+
 #[test]
 fn the_holder_of_the_port_is_named_to_root_which_gives_up_the_right_to_see_it() {
     let Some(world) = world() else { return };

@@ -24,12 +24,11 @@ fn create_asks_until_there_is_a_manifest_that_issues_at_pebble() {
         &[
             ("CA:", &(ca.directory_url() + "\n")),
             ("PEM file with the roots", &root),
-            ("E-mail", "you@example.com\n"),
             ("DNS names", "web.example.test www.example.test\n"),
             ("How to validate", "\n"),
-            ("Folder of your server", "\n"),
             ("Program in", "\n"),
-            ("Write this", "\n"),
+            ("Folder of your server", "\n"),
+            ("[Y/n/show]", "\n"),
             ("Issue it now", "\n"),
         ],
     );

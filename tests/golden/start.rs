@@ -153,9 +153,9 @@ fn create_asks_for_the_account_binding_that_a_ca_requires() {
             ("account page", "kid-1\n"),
             ("DNS names", "web.example.test\n"),
             ("How to validate", "\n"),
-            ("Folder of your server", "\n"),
             ("Program in", "\n"),
-            ("Write this", "\n"),
+            ("Folder of your server", "\n"),
+            ("[Y/n/show]", "\n"),
         ],
     );
     scene.run("certctl validate");
@@ -177,16 +177,16 @@ fn create_begins_with_the_staging_ca_and_warns_of_a_folder_that_everybody_may_wr
         &mut scene,
         &[
             ("CA:", "letsencrypt-staging\n"),
-            ("E-mail", "\n"),
             ("DNS names", "\n"),
             ("at least one", "y\n"),
             ("full DNS name", "third.example.test a_b.example.test\n"),
             ("host name", "third.example.test\n"),
             ("How to validate", "http\n"),
+            ("Program in", "\n"),
             ("Folder of your server", &open),
             ("Group that reads", "\n"),
-            ("Program in", "\n"),
-            ("Write this", "\n"),
+            ("[Y/n/show]", "s\n"),
+            ("[Y/n/show]", "\n"),
         ],
     );
     scene.end();
@@ -223,10 +223,11 @@ fn create_asks_until_there_is_a_manifest_that_issues() {
         ("no certificate of these roots", &root),
         ("error:malformed:", &url),
         (&again, &root),
-        ("E-mail", "you@example.com\n"),
         ("DNS names", "a_b.example.test\n"),
         ("a_b.example.test: ", "web.example.test www.example.test\n"),
         ("How to validate", "\n"),
+        ("Program in", "bad name\n"),
+        ("/dev/stdin", "\n"),
         ("Folder of your server", "relative\n"),
         ("absolute path", &below_a_file),
         ("is a file", &mistyped),
@@ -234,14 +235,14 @@ fn create_asks_until_there_is_a_manifest_that_issues() {
         ("Group that reads", "?\n"),
         ("0640", "no-such-group\n"),
         ("no such group", "\n"),
-        ("Program in", "bad name\n"),
-        ("/dev/stdin", "\n"),
-        ("Write this", "no\n"),
+        ("[Y/n/show]", "?\n"),
+        ("y writes", "show\n"),
+        ("[Y/n/show]", "no\n"),
     ];
     scene.note("With a no at the end, nothing is written.");
     type_all(&mut scene, &asked);
     scene.run("ls -A config");
-    *asked.last_mut().unwrap() = ("Write this", "yes\n");
+    *asked.last_mut().unwrap() = ("[Y/n/show]", "yes\n");
     let asked = [&asked[..], &[("Issue it now", "?\n"), ("timer's next run", "n\n")]].concat();
     type_all(&mut scene, &asked);
     scene.run("ls -A config");
@@ -254,13 +255,13 @@ fn create_asks_until_there_is_a_manifest_that_issues() {
             ("CA:", "\n"),
             ("DNS names", "web.example.test\n"),
             ("already exists", "other.example.test\n"),
-            ("Folder from which", "?\n"),
+            ("The folder that", "?\n"),
             ("removes it afterwards.", "\n"),
-            ("Folder of your server", "?\n"),
-            ("files alone.", "\n"),
             ("Program in", "?\n"),
             ("has examples.", "\n"),
-            ("Write this", "\n"),
+            ("Folder of your server", "?\n"),
+            ("files alone.", "\n"),
+            ("[Y/n/show]", "\n"),
             ("Issue it now", "n\n"),
         ],
     );
@@ -286,20 +287,19 @@ fn create_tries_whether_the_web_server_serves_the_folder() {
         scene.note(note);
         let is_served = folder.ends_with("webroot");
         let folder = format!("{}\n", folder.display());
-        let typed = [
-            ("CA:", "\n"),
-            ("DNS names", name),
-            ("Folder from which", &folder),
-            // Of one that is not served, the question comes again.
-            if is_served { ("Folder of your", "?\n") } else { ("again to use it", &folder) },
-            ("Folder of your server", "\n"),
+        // Of one that is not served, the question comes again.
+        let doubted = (!is_served).then_some(("again to use it", &*folder));
+        let asked = [("CA:", "\n"), ("DNS names", name), ("The folder that", &*folder)];
+        let left = [
             ("Program in", "back\n"),
             ("enter it again", "\n"),
-            ("Write this", "\n"),
+            ("Folder of your server", "?\n"),
+            ("Folder of your server", "\n"),
+            ("[Y/n/show]", "\n"),
         ];
         // Where its own port is free, no host has another default.
         let mut watched = scene.watch("certctl create --http01-listen 127.0.0.1:0");
-        for (question, keys) in typed {
+        for (question, keys) in asked.into_iter().chain(doubted).chain(left) {
             watched.answer(question, keys);
         }
         if folder.contains("/webroot") {
@@ -330,13 +330,12 @@ fn create_doubts_that_certctl_answers_where_another_server_has_its_port() {
         &[
             ("CA:", &url),
             ("PEM file with the roots", &root),
-            ("E-mail", "\n"),
             ("DNS names", "web.example.test\n"),
             ("How to validate", "http\n"),
             ("http again", "http\n"),
-            ("Folder of your server", "\n"),
             ("Program in", "\n"),
-            ("Write this", "\n"),
+            ("Folder of your server", "\n"),
+            ("[Y/n/show]", "\n"),
         ],
     );
     scene.note("The name has a manifest now. By the same Issuer, without a folder.");
@@ -347,11 +346,11 @@ fn create_doubts_that_certctl_answers_where_another_server_has_its_port() {
             ("CA:", "\n"),
             ("DNS names", "web.example.test\n"),
             ("already exists", "shop.example.test\n"),
-            ("Folder from which", "none\n"),
+            ("The folder that", "none\n"),
             ("none again", "none\n"),
-            ("Folder of your server", "\n"),
             ("Program in", "\n"),
-            ("Write this", "no\n"),
+            ("Folder of your server", "\n"),
+            ("[Y/n/show]", "no\n"),
         ],
     );
     scene.end();
@@ -401,13 +400,17 @@ fn create_does_for_root_what_comes_before_the_first_run() {
         for (question, keys) in [
             ("CA:", if then.1 == "n\n" { "\n" } else { &*url }),
             ("DNS names", &*name),
-            ("Folder from which", &*folder),
-            if then.1 == "n\n" { ("again to use it", &*folder) } else { ("Folder of your", "?\n") },
-            ("Folder of your server", "\n"),
-            ("Program in", if then.1 == "n\n" { "\n" } else { "nginx\n" }),
-            ("Write this", "\n"),
-            then,
+            ("The folder that", &*folder),
         ] {
+            watched.answer(question, keys);
+        }
+        // nginx reads the files of the state.
+        let left: &[(&str, &str)] = if then.1 == "n\n" {
+            &[("again to use it", &*folder), ("Program in", "\n"), ("Folder of your server", "\n")]
+        } else {
+            &[("Program in", "nginx\n")]
+        };
+        for (question, keys) in left.iter().copied().chain([("[Y/n/show]", "\n"), then]) {
             watched.answer(question, keys);
         }
         if then.1 == "?\n" {

@@ -71,9 +71,12 @@ pub(super) fn ask(into: Option<&Path>, shell: &mut Shell) -> Result<ExitCode, Cl
     hints(shell, &names);
     let others: Vec<PathBuf> = webroots(&manifests).into_iter().collect();
     let (by, webroot) = proof(shell, by, &known, &names, &others)?;
-    let output_dir = output_dir(shell, &manifests, webroot.as_deref())?;
-    let output_group = if output_dir.is_some() { output_group(shell)? } else { None };
     let reload = reload(shell, &config, webroot.is_some())?;
+    // Those for which there is an example read the files of the state, or get them by their program.
+    let is_known = reload.as_deref().and_then(Server::of).is_some();
+    let output_dir =
+        if is_known { None } else { output_dir(shell, &manifests, webroot.as_deref())? };
+    let output_group = if output_dir.is_some() { output_group(shell)? } else { None };
     let args = CreateCertificateArgs {
         names,
         name: None,
@@ -174,7 +177,6 @@ fn proof(
         if !has_http01 || names.iter().all(|name| name.starts_with("*.")) {
             return Ok((by, None));
         }
-        let question = "Folder from which a web server on port 80 serves the challenges";
         let taken = usual_port(shell).err();
         let likely = taken.as_ref().and_then(|why| {
             say(shell, &format!("note: {why}"));
@@ -187,8 +189,8 @@ fn proof(
                 NONE => doubts(&doubted, NONE, taken.as_ref()).map_or(Ok(None), Err),
                 text => folder(text).map(Some),
             };
-            let question = format!("{question}, or none");
-            answered(shell, &question, ABOUT_WEBROOT, Some(default), folder_or_none)
+            let question = "The folder that your web server serves over HTTP, or none";
+            answered(shell, question, ABOUT_WEBROOT, Some(default), folder_or_none)
         })?;
         return Ok((by, webroot));
     };
@@ -214,7 +216,14 @@ fn proof(
         Err(_) => Some("webroot"),
     };
     let doubted = Doubted::default();
+    // A folder that is served needs no choice of a way.
+    let mut likely = port.is_err().then(|| likely_webroot(shell, names, others)).flatten();
     let (answer, webroot) = loop {
+        if let Some(folder) = likely.take()
+            && let Some(webroot) = webroot(shell, names, Some(folder))?
+        {
+            break ("webroot".to_owned(), Some(webroot));
+        }
         let answer = answered(shell, &question, &about, default, |text| {
             let is_http = ["http", "webroot"].contains(&text);
             if is_http && is_wildcard {
@@ -232,7 +241,8 @@ fn proof(
         if answer != "webroot" {
             break (answer, None);
         }
-        if let Some(webroot) = webroot(shell, names, others)? {
+        let likely = likely_webroot(shell, names, others);
+        if let Some(webroot) = webroot(shell, names, likely)? {
             break (answer, Some(webroot));
         }
     };
@@ -265,21 +275,25 @@ fn of_usual_port(shell: &Shell) -> Option<String> {
     }
 }
 
-/// The webroot; `None` of a person who goes back to the question before.
+/// The folder that is the webroot most likely. Root may write to it, or gives the owner of the state the
+/// right to.
+fn likely_webroot(shell: &Shell, names: &[String], others: &[PathBuf]) -> Option<String> {
+    let is_root = shell.environment.is_root();
+    let found = webroot::likely(names, &Settings::default(), others, shell);
+    found.filter(|folder| is_root || check_webroot(Path::new(folder)).is_ok())
+}
+
+/// The webroot; `None` of a person who goes back to the choice of another way.
 fn webroot(
     shell: &mut Shell,
     names: &[String],
-    others: &[PathBuf],
+    default: Option<String>,
 ) -> Result<Option<PathBuf>, CliError> {
-    // Root may write to it, or gives the owner of the state the right to.
-    let is_root = shell.environment.is_root();
-    let default = webroot::likely(names, &Settings::default(), others, shell);
-    let default = default.filter(|folder| is_root || check_webroot(Path::new(folder)).is_ok());
-    let question = if is_root || default.is_some() {
-        "The folder that your web server serves over HTTP (back: choose another way)"
+    let question = if shell.environment.is_root() || default.is_some() {
+        "The folder that your web server serves over HTTP (back: another way, such as DNS)"
     } else {
         "The folder that your web server serves over HTTP, to which you need the right to write \
-         (back: choose another way)"
+         (back: another way, such as DNS)"
     };
     let known = default.as_deref().unwrap_or_default();
     served(shell, names, &Settings::default(), known, |shell| {

@@ -89,22 +89,17 @@ fn issuer_after(
     let (name, server, ca_bundle, binding) = match answer {
         Ca::Named(name) if known.contains(&name) => return Ok(By::Known(name)),
         Ca::Named(name) => (name, None, None, Binding::Optional),
-        Ca::Other { server, directory } => match server_of(shell, &server, directory)? {
-            Server::Chosen { roots, binding } => {
-                (free_name(&known, &into), Some(server), roots, binding)
+        Ca::Other { server, directory } => {
+            let name = free_name(&known, &into);
+            match server_of(shell, &server, &name, directory)? {
+                Server::Chosen { roots, binding } => (name, Some(server), roots, binding),
+                Server::Refused(why) => return issuer_after(&why, shell, config, manifests),
             }
-            Server::Refused(why) => return issuer_after(&why, shell, config, manifests),
-        },
+        }
     };
-    let email = optional(shell, "E-mail address for the CA's messages", ABOUT_EMAIL, |text| {
-        let is_address = text
-            .split_once('@')
-            .is_some_and(|(user, host)| !user.is_empty() && host.parse::<DnsName>().is_ok());
-        is_address.then(|| text.to_owned()).ok_or_else(|| "not an e-mail address".to_owned())
-    })?;
-    let eab_kid = match binding {
-        Binding::Required => key_id(shell)?,
-        Binding::Optional => None,
+    let (email, eab_kid) = match binding {
+        Binding::Required => (email(shell)?, key_id(shell)?),
+        Binding::Optional => (None, None),
     };
     Ok(By::New(Box::new(CreateIssuerArgs {
         name,
@@ -117,6 +112,16 @@ fn issuer_after(
         dns01: None,
         into: Some(into),
     })))
+}
+
+/// The address of a customer's account; a CA without accounts of its own needs none.
+fn email(shell: &mut Shell) -> Result<Option<String>, CliError> {
+    optional(shell, "E-mail address for the CA's messages", ABOUT_EMAIL, |text| {
+        let is_address = text
+            .split_once('@')
+            .is_some_and(|(user, host)| !user.is_empty() && host.parse::<DnsName>().is_ok());
+        is_address.then(|| text.to_owned()).ok_or_else(|| "not an e-mail address".to_owned())
+    })
 }
 
 /// An answer to the question.
@@ -138,15 +143,17 @@ enum Server {
     Refused(String),
 }
 
-/// Finds out which roots the server of a CA is trusted by.
+/// Finds out which roots the server of a CA, whose Issuer is to have this name, is trusted by.
 fn server_of(
     shell: &mut Shell,
     server: &str,
+    name: &str,
     directory: Result<Binding, Refused>,
 ) -> Result<Server, CliError> {
+    let answers = format!("{server} answers; its Issuer will be named {name}");
     let (why, default) = match directory {
         Ok(binding) => {
-            say(shell, &format!("{server} answers"));
+            say(shell, &answers);
             return Ok(Server::Chosen { roots: None, binding });
         }
         Err(refused) if refused.is_distrusted => {
@@ -191,7 +198,7 @@ fn server_of(
     let binding = match directory {
         Err(Refused { why, is_no_acme: true, .. }) => return Ok(Server::Refused(why)),
         Ok(binding) => {
-            say(shell, &format!("{server} answers"));
+            say(shell, &answers);
             binding
         }
         Err(Refused { why, .. }) => {

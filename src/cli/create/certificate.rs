@@ -108,8 +108,6 @@ pub(super) fn certificate(
     let state = placed.state(shell)?;
     let text = text(args, &issuer, &placed, &state);
     let (loaded, written) = put(&placed, &text, shell)?;
-    let unmask = needs_port.then(|| unmask_socket(shell)).flatten();
-    let socket = mask_socket(args, shell).or(unmask).into_iter().collect();
     let server = InServer::of(&placed, &loaded, &state);
     let first = warn(args, &known, &issuer, &placed, shell);
     if placed.into.is_some()
@@ -131,7 +129,7 @@ pub(super) fn certificate(
                 .proven_by_webroot()
                 .and_then(|name| webroot::unserved(&name, settings.as_ref(), &placed, shell));
             let check_http = check_http.into_iter().collect();
-            let to_do = [repairs(found, shell), placed.missing(&loaded), socket].concat();
+            let to_do = [repairs(found, shell), placed.missing(&loaded)].concat();
             let runs = placed.runs(shell);
             let steps = [first, step::lines(&to_do), check_http, runs].concat();
             say_next(
@@ -310,20 +308,6 @@ pub(super) fn of_same_names(
     let path = other.origin.path.to_string_lossy();
     let (name, path) = (short(&other.metadata.key()), escape(&path));
     Some(format!("Certificate {name} in {path} has the same names; both are issued and renewed"))
-}
-
-/// The command that keeps a unit from failing at each run, where a web server has its port and no
-/// manifest of the folder needs it, with the new one among them.
-pub(super) fn mask_socket(args: &CreateCertificateArgs, shell: &Shell) -> Option<Step> {
-    let folder = args.webroot.as_ref().and(args.into.as_ref())?;
-    let (fact, fix) = doctor::idle_socket(shell, &manifests_in(folder))?.into_parts();
-    Some(Step::command(&fix?.to_string()).since(&fact))
-}
-
-/// The command that lets the scheduled runs have the usual port.
-pub(super) fn unmask_socket(shell: &Shell) -> Option<Step> {
-    let (fact, fix) = doctor::masked_for_new(shell)?.into_parts();
-    Some(Step::command(&fix?.to_string()).since(&fact))
 }
 
 /// Whether certctl is to listen on the usual port for these names, by an Issuer that may have a solver for

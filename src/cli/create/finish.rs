@@ -39,20 +39,12 @@ struct File {
 struct ToDo {
     /// Before a run.
     first: Vec<Step>,
-    /// At any time.
-    socket: Option<Step>,
     /// Whether this host keeps a run from its work, whatever may be done about it.
     has_obstacle: bool,
 }
 
-impl ToDo {
-    fn all(&self) -> Vec<Step> {
-        self.first.iter().chain(&self.socket).cloned().collect()
-    }
-}
-
 impl Draft<'_> {
-    /// Shows the manifests, writes them, and goes as far as issuing the certificate.
+    /// Names the manifests, writes them, and goes as far as issuing the certificate.
     pub(super) fn finish(&self, shell: &mut Shell) -> Result<ExitCode, CliError> {
         let issuer = self.known.chosen(Some(self.by.name()))?;
         let of_issuer = match self.by {
@@ -65,20 +57,18 @@ impl Draft<'_> {
         };
         let (placed, text) = certificate::manifest(self.args, &issuer, shell)?;
         let certificate = File { loaded: check(&text)?, placed, text };
-        show(of_issuer.iter().chain([&certificate]), shell)?;
-        shell.output.talk(Level::Info, "");
         if let Some(File { loaded, .. }) = &of_issuer {
             doctor::warn_of_roots(loaded, shell);
         }
-        let question = format!("Write this into {}?", certificate.placed.config());
-        if !shell.output.confirms_by_default(&question, ABOUT_WRITING) {
+        let files: Vec<&File> = of_issuer.iter().chain([&certificate]).collect();
+        if !may_write(&files, shell)? {
             shell.output.talk(Level::Info, "nothing was written");
             return Ok(ExitCode::Failed);
         }
-        for File { placed, text, .. } in of_issuer.iter().chain([&certificate]) {
-            let path = write(placed, text, shell)?;
-            shell.output.talk(Level::Info, &format!("written to {path}"));
+        for File { placed, text, .. } in files {
+            write(placed, text, shell)?;
         }
+        shell.output.talk(Level::Info, "written");
         if let Some(File { placed, .. }) = &of_issuer {
             note_of_staging(placed, shell);
         }
@@ -101,15 +91,15 @@ impl Draft<'_> {
         }
         let files = || of_issuer.into_iter().chain([certificate]);
         let mut failed = None;
-        let found = self.to_do(issuer, files(), certificate, shell);
-        let found = found.and_then(|to_do| match step::offer(&to_do.all(), shell) {
+        let found = self.to_do(files(), certificate, shell);
+        let found = found.and_then(|to_do| match step::offer(&to_do.first, shell) {
             None => Ok(to_do),
             Some(ended) => {
                 failed = ended.err();
-                self.to_do(issuer, files(), certificate, shell)
+                self.to_do(files(), certificate, shell)
             }
         });
-        let ToDo { first, socket, has_obstacle } = found.inspect_err(|_| {
+        let ToDo { first, has_obstacle } = found.inspect_err(|_| {
             say_next("", &placed.runs(shell), None, shell);
         })?;
         // The check has the rights of a run; with something in the way, that comes first.
@@ -121,12 +111,11 @@ impl Draft<'_> {
         let state = placed.state(shell)?;
         let server = InServer::of(placed, loaded, &state);
         let is_open = first.is_empty() && !has_obstacle && in_the_way.is_none();
-        let (first, socket) = (step::lines(&first), step::lines(socket.as_slice()));
         if is_open && check_http.is_none() && placed.is_read(shell) {
-            return issue_now(placed, &socket, server.as_ref(), shell);
+            return issue_now(self.by, placed, server.as_ref(), shell);
         }
         let check_http = check_http.into_iter().collect();
-        let steps = [first, socket, check_http, placed.runs(shell)].concat();
+        let steps = [step::lines(&first), check_http, placed.runs(shell)].concat();
         say_next("", &steps, server.as_ref().map(InServer::text), shell);
         failed.map_or(Ok(ExitCode::Done), Err)
     }
@@ -134,21 +123,17 @@ impl Draft<'_> {
     /// What is left to be done before a run; what keeps a run from it is a warning.
     fn to_do<'f>(
         &self,
-        issuer: &IssuerName,
         files: impl Iterator<Item = &'f File>,
         certificate: &File,
         shell: &mut Shell,
     ) -> Result<ToDo, CliError> {
         let missing = files.flat_map(|File { placed, loaded, .. }| placed.missing(loaded));
         let missing: Vec<Step> = missing.collect();
-        let needs_port = self.needs_usual_port(issuer);
-        let unmask = || needs_port.then(|| certificate::unmask_socket(shell)).flatten();
-        let socket = certificate::mask_socket(self.args, shell).or_else(unmask);
         // The rights of root are given up for this.
         let obstacles = certificate::obstacles(self.args, &certificate.loaded, shell)?;
         let has_obstacle = !obstacles.is_empty();
         let first = [certificate::repairs(obstacles, shell), missing].concat();
-        Ok(ToDo { first, socket, has_obstacle })
+        Ok(ToDo { first, has_obstacle })
     }
 
     /// Whether certctl is to listen on the usual port for the challenges of these names.
@@ -161,16 +146,41 @@ impl Draft<'_> {
     }
 }
 
+/// Asks whether these are to be written, which are shown on demand.
+fn may_write(files: &[&File], shell: &mut Shell) -> Result<bool, CliError> {
+    let (begin, question) = match files.len() {
+        1 => ("One manifest, with comments that say what", "Write it?"),
+        _ => ("Two manifests, with comments that say what", "Write them?"),
+    };
+    let paths: Vec<String> = files.iter().map(|file| path_of(&file.placed)).collect();
+    let paths = paths.join("\n  ");
+    shell.output.talk(Level::Info, &format!("\n{begin} may be changed, at any time:\n  {paths}"));
+    loop {
+        let answer =
+            shell.output.answer(&format!("{question} [Y/n/show] ")).unwrap_or(NO.to_owned());
+        match answer.trim().to_lowercase().as_str() {
+            "" | "y" | "yes" => return Ok(true),
+            "n" | NO => return Ok(false),
+            "s" | "show" => show(files, shell)?,
+            _ => shell.output.talk(Level::Info, ABOUT_WRITING),
+        }
+    }
+}
+
 /// Prints the manifests, as one file would have them.
-fn show<'f>(files: impl Iterator<Item = &'f File>, shell: &mut Shell) -> Result<(), CliError> {
-    for (at, File { placed, text, .. }) in files.enumerate() {
+fn show(files: &[&File], shell: &mut Shell) -> Result<(), CliError> {
+    for (at, File { placed, text, .. }) in files.iter().enumerate() {
         let between = if at == 0 { "" } else { "---\n" };
-        let path = placed.path().unwrap_or_default();
-        let path = escape(&path.to_string_lossy()).into_owned();
-        shell.output.talk(Level::Info, &format!("\n{path}:\n"));
+        shell.output.talk(Level::Info, &format!("\n{}:\n", path_of(placed)));
         shell.output.data(&format!("{between}{}", previewed(&shown(text))))?;
     }
+    shell.output.talk(Level::Info, "");
     Ok(())
+}
+
+/// The file of a manifest, for people.
+fn path_of(placed: &Placed) -> String {
+    escape(&placed.path().unwrap_or_default().to_string_lossy()).into_owned()
 }
 
 /// Says how the staging CA is left for the other one, of an Issuer that was written.
@@ -178,31 +188,33 @@ fn note_of_staging(issuer: &Placed, shell: &mut Shell) {
     if issuer.name != STAGING {
         return;
     }
-    let path = issuer.path().unwrap_or_default();
-    let path = escape(&path.to_string_lossy()).into_owned();
+    let path = path_of(issuer);
     let server = lets_encrypt::PRODUCTION;
     say(shell, &format!("{ABOUT_STAGING} to {server} in this file, and issue again:"));
     shell.output.talk(Level::Info, &format!("  {path}"));
 }
 
-/// Issues what was written, after a yes; `later` and `server` are what is to be done besides.
+/// Issues what was written, after a yes; `server` is what is to be configured besides.
 fn issue_now(
+    by: &By,
     placed: &Placed,
-    later: &[String],
     server: Option<&InServer>,
     shell: &mut Shell,
 ) -> Result<ExitCode, CliError> {
-    if !shell.output.confirms_by_default("Issue it now?", ABOUT_ISSUE) {
-        say_next("", &[&placed.runs(shell), later].concat(), server.map(InServer::text), shell);
+    let question = match by {
+        By::New(_) => "Issue it now, in agreement to the CA's terms of service?",
+        By::Known(_) => "Issue it now?",
+    };
+    if !shell.output.confirms_by_default(question, ABOUT_ISSUE) {
+        say_next("", &placed.runs(shell), server.map(InServer::text), shell);
         return Ok(ExitCode::Done);
     }
     owner::become_owner(shell)?;
     let code = IssueArgs::of(&placed.name).run(shell)?;
     let status = placed.next(&format!(" status {}", placed.name), shell);
-    let steps = [later, &[status]].concat();
     match server {
-        Some(server) if code == ExitCode::Done => server.say(&steps, shell),
-        _ => say_next("", &steps, None, shell),
+        Some(server) if code == ExitCode::Done => server.say(&status, shell),
+        _ => say_next("", &[status], None, shell),
     }
     Ok(code)
 }
@@ -219,8 +231,10 @@ fn previewed(text: &str) -> String {
     text.split_inclusive('\n').map(line).collect()
 }
 
-const ABOUT_WRITING: &str = "y writes the files as they are shown; n writes nothing. Nothing is ordered \
-                             yet: you can edit them before certctl issue.";
+const ABOUT_WRITING: &str = "y writes the files; n writes nothing; s shows what they would contain. Nothing \
+                             is ordered yet.";
+/// Also at the end of what is typed.
+const NO: &str = "no";
 const ABOUT_ISSUE: &str = "y orders the certificate from the CA, as certctl issue does; n leaves that to you, \
                            or to the timer's next run.";
 const ABOUT_STAGING: &str = "Browsers do not trust the certificates of the staging CA. When it works, \

@@ -49,6 +49,13 @@ impl Server {
         })
     }
 
+    /// The command that shows which certificate it presents for one of these names.
+    fn inspect(&self, mut names: impl Iterator<Item = String>) -> Option<String> {
+        let is_of_https = ["apache", "haproxy", "nginx"].contains(&self.name);
+        let name = names.find(|name| is_of_https && !name.starts_with("*."))?;
+        Some(format!("certctl inspect {name}:443"))
+    }
+
     /// Whether it reads key and chain from one file.
     pub(super) fn reads_one_file(&self) -> bool {
         self.settings.iter().any(|line| line.contains("/tls-combined.pem"))
@@ -62,6 +69,8 @@ pub(super) struct InServer {
     lines: Vec<String>,
     /// The command that makes the server read it.
     reload: String,
+    /// The one that shows which certificate it presents.
+    inspect: Option<String>,
 }
 
 impl InServer {
@@ -84,21 +93,26 @@ impl InServer {
             server: server.name,
             lines: lines.collect(),
             reload: format!("{}{}", sudo_on_own(), escape(&program)),
+            inspect: server.inspect(one.spec.dns_names.iter().map(ToString::to_string)),
         })
     }
 
-    /// As the next thing to do, and these commands besides.
-    pub(super) fn say(&self, steps: &[String], shell: &mut Shell) {
-        let (text, steps) = (self.text(), steps.join("\n  "));
-        shell.output.talk(Level::Info, &format!("next, {text}\nat any time:\n  {steps}"));
+    /// As the next thing to do, and this command besides.
+    pub(super) fn say(&self, step: &str, shell: &mut Shell) {
+        let text = self.text();
+        shell.output.talk(Level::Info, &format!("next, {text}\nat any time:\n  {step}"));
     }
 
     /// A sentence without its beginning, and the lines.
     pub(super) fn text(&self) -> String {
-        let Self { server, lines, reload } = self;
+        let Self { server, lines, reload, inspect } = self;
+        let lines = lines.join("\n  ");
+        let inspect = inspect
+            .as_ref()
+            .map(|inspect| format!("\nand see which certificate it presents:\n  {inspect}"));
+        let inspect = inspect.unwrap_or_default();
         format!(
-            "in the configuration of {server}:\n  {}\nthen reload it:\n  {reload}",
-            lines.join("\n  ")
+            "in the configuration of {server}:\n  {lines}\nthen reload it:\n  {reload}{inspect}"
         )
     }
 }
@@ -173,6 +187,18 @@ mod tests {
             }
         }
         assert!(Server::of("caddy").is_none());
+    }
+
+    #[test]
+    fn a_server_of_https_is_asked_by_a_name_that_leads_to_it() {
+        let of = |server: &str, names: &[&str]| {
+            let names = names.iter().map(ToString::to_string);
+            Server::of(server).unwrap().inspect(names)
+        };
+        let line = Some("certctl inspect www.example.com:443".to_owned());
+        assert_eq!(of("nginx", &["*.example.com", "www.example.com"]), line);
+        assert_eq!(of("nginx", &["*.example.com"]), None);
+        assert_eq!(of("postfix", &["mail.example.com"]), None);
     }
 
     #[test]

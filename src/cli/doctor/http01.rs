@@ -1,6 +1,5 @@
 //! How HTTP-01 challenges are answered: by the listener, or by the files of another server.
 
-use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -11,7 +10,7 @@ use crate::cli::check::{WAYS_OF_WEBROOT, way_out_of};
 use crate::cli::count::names;
 use crate::cli::report::short;
 use crate::cli::shell::Shell;
-use crate::cli::timer::{SocketUnit, Units, systemctl_of};
+use crate::cli::timer::service_may_listen;
 use crate::engine::Task;
 use crate::resource::{NamespacedName, Obstacle, Settings};
 use crate::solver::http01::check_webroot;
@@ -20,33 +19,8 @@ use crate::workspace::check::{ListenError, Port, WebServer};
 /// A finding for each list of addresses that is listened on, and one for each webroot.
 pub(super) fn http01(shell: &Shell, uses: &[Use<'_>]) -> Vec<Finding> {
     let (ports, webroots) = used(shell, uses);
-    let units = Units::of_config(shell);
-    let masked = units.and_then(|units| masked_socket(&ports, units));
-    let unneeded = idle_socket(shell, uses);
-    let of_port = |one| of_service(one, units).unwrap_or_else(|| port(one, is_hidden()));
-    let ports = ports.iter().map(of_port).chain(unneeded);
-    masked.into_iter().chain(ports).chain(webroots.iter().map(webroot)).collect()
-}
-
-/// What keeps the service from a port that this run would get, or that this user may not open
-/// either.
-fn masked_socket(ports: &[Needed], units: Units) -> Option<Finding> {
-    let is_free = |found: &Needed| match &found.port {
-        Port::Usable { .. } | Port::Refused(ListenError::NoPermission { .. }) => true,
-        Port::Refused(_) | Port::Unknown(_) => false,
-    };
-    if units.socket != SocketUnit::Masked || units.may_listen || !ports.iter().any(is_free) {
-        return None;
-    }
-    let fact =
-        "certctl.socket is masked: certctl.service runs as an ordinary user, and gets no port 80";
-    let obstacle =
-        Obstacle::new(fact).command(format!("{} unmask certctl.socket", systemctl_of(false)));
-    Some(if units.is_scheduled {
-        Finding::wrong("HTTP-01", obstacle)
-    } else {
-        Finding::warning("HTTP-01", obstacle)
-    })
+    let of_port = |one| of_service(one, shell).unwrap_or_else(|| port(one, is_hidden()));
+    ports.iter().map(of_port).chain(webroots.iter().map(webroot)).collect()
 }
 
 /// That another program than systemd or certctl has the usual port, where it is known which.
@@ -59,81 +33,23 @@ pub(super) fn taken_port(shell: &Shell) -> Option<String> {
     is_other.then(|| error.to_string())
 }
 
-/// What keeps the service from the usual port, which a certificate needs.
-pub(super) fn masked_for_usual_port(shell: &Shell) -> Option<Finding> {
-    let port = Port::of(&shell.global.http01_listen, &Settings::default());
-    masked_socket(&[Needed { port, certificates: Vec::new() }], Units::of_config(shell)?)
-}
-
-/// A unit that fails at each run, because another program has its port, and that is for nothing.
-fn unneeded_socket(refused: &ListenError, units: Units) -> Option<Finding> {
-    let holder = match refused {
-        ListenError::InUse { holder, .. } => holder.as_ref(),
-        ListenError::NoPermission { .. }
-        | ListenError::Io { .. }
-        | ListenError::Thread { .. }
-        | ListenError::Inherited { .. } => return None,
-    };
-    // That is the unit itself, while the service runs.
-    let is_ours = holder.is_some_and(|holder| holder.is_init() || holder.is_certctl);
-    if units.socket != SocketUnit::Closed || is_ours {
-        return None;
-    }
-    let systemctl = systemctl_of(false);
-    let fact = format!(
-        "no certificate needs certctl.socket, which fails at each run of certctl.service: {refused} \
-         (undo: {systemctl} unmask certctl.socket)"
-    );
-    // By a pattern, which is no error where the unit has not failed yet.
-    let obstacle = Obstacle::new(fact).command(format!(
-        "{systemctl} mask --now certctl.socket && {systemctl} reset-failed 'certctl.socket*'"
-    ));
-    Some(Finding::warning("HTTP-01", obstacle))
-}
-
-/// The unit that fails at each run, because another program has the usual port, and that none of these
-/// needs.
-pub(super) fn idle_socket(shell: &Shell, uses: &[Use<'_>]) -> Option<Finding> {
-    if !leave_usual_port(uses) {
-        return None;
-    }
-    let units = Units::of_config(shell)?;
-    match Port::of(&[], &Settings::default()) {
-        Port::Refused(refused) => unneeded_socket(&refused, units),
-        Port::Usable { .. } | Port::Unknown(_) => None,
-    }
-}
-
-/// Whether there are certificates, and none of them needs the usual port.
-fn leave_usual_port(uses: &[Use<'_>]) -> bool {
-    !uses.is_empty() && !uses.iter().any(Use::needs_usual_port)
-}
-
-/// The ports of some certificates as they are now, and the units of the scheduled runs, which are asked
-/// for once, and only where they matter.
+/// The ports of some certificates as they are now.
 pub(in crate::cli) struct Ports<'s> {
     needed: Vec<Needed>,
     shell: &'s Shell,
-    units: OnceCell<Option<Units>>,
 }
 
 impl<'s> Ports<'s> {
     /// Those that these need.
     pub(in crate::cli) fn of(shell: &'s Shell, tasks: &[&Task]) -> Self {
         let uses = Use::of_tasks(tasks.iter().copied());
-        Self { needed: used(shell, &uses).0, shell, units: OnceCell::new() }
-    }
-
-    fn units(&self) -> Option<Units> {
-        *self.units.get_or_init(|| Units::of_config(self.shell))
+        Self { needed: used(shell, &uses).0, shell }
     }
 
     /// Those that would stop a run by any user; and, as a warning, those that this user may not listen
     /// on, unless a unit runs certctl with the right to. Each with the certificates that need it.
     pub(in crate::cli) fn blocking(&self) -> Vec<(Finding, Vec<NamespacedName>)> {
-        let has_refused = self.needed.iter().any(|found| matches!(found.port, Port::Refused(_)));
-        let units = if has_refused { self.units() } else { None };
-        let left = self.needed.iter().filter(|found| of_service(found, units).is_none());
+        let left = self.needed.iter().filter(|found| of_service(found, self.shell).is_none());
         let (of_host, denied): (Vec<_>, Vec<_>) = left.partition(|found| is_of_host(&found.port));
         let of = |one: &Needed, is_hidden| (port(one, is_hidden), one.certificates.clone());
         let of_host = of_host.into_iter().map(|one| of(one, is_hidden()));
@@ -142,59 +58,26 @@ impl<'s> Ports<'s> {
         found.extend(denied.map(|(one, of)| (one.into_warning(), of)));
         found
     }
-
-    /// What keeps the service from these, while runs by hand get them.
-    pub(super) fn masked(&self) -> Option<Finding> {
-        masked_socket(&self.needed, self.units()?)
-    }
 }
 
 /// What keeps a run from the usual port, as a warning to the user of a new certificate.
 pub(super) fn usual_port(shell: &Shell, certificate: NamespacedName) -> Option<Finding> {
     let port = Port::of(&shell.global.http01_listen, &Settings::default());
-    let is_refused = matches!(port, Port::Refused(_));
-    let units = is_refused.then(|| Units::of_config(shell)).flatten();
-    in_the_way(&Needed { port, certificates: vec![certificate] }, units)
+    let found = Needed { port, certificates: vec![certificate] };
+    if of_service(&found, shell).is_some() { None } else { in_the_way(&found) }
 }
 
-fn in_the_way(found: &Needed, units: Option<Units>) -> Option<Finding> {
-    if of_service(found, units).is_some() {
-        return None;
-    }
+fn in_the_way(found: &Needed) -> Option<Finding> {
     let found = port(found, is_hidden());
     found.is_wrong().then(|| found.into_warning())
 }
 
-/// What is said of a port that this process does not get, where the service of the timer does.
-fn of_service(found: &Needed, units: Option<Units>) -> Option<Finding> {
-    let (Port::Refused(error), Some(units)) = (&found.port, units) else { return None };
-    let has_socket = match units.socket {
-        SocketUnit::Closed | SocketUnit::Open => true,
-        SocketUnit::Absent | SocketUnit::Masked => false,
-    };
-    let fact = match error {
-        ListenError::NoPermission { addr } if has_socket && addr.port() == PORT_OF_SOCKET => {
-            format!("certctl.socket opens {addr} for certctl.service; this user may not")
-        }
-        ListenError::NoPermission { addr } if units.may_listen => {
-            format!("certctl.service may listen on {addr}; this user may not")
-        }
-        ListenError::InUse { addr, holder: Some(holder) }
-            if holder.is_init() && units.socket == SocketUnit::Open =>
-        {
-            format!("certctl.socket has {addr}, for certctl.service")
-        }
-        ListenError::NoPermission { .. }
-        | ListenError::InUse { .. }
-        | ListenError::Io { .. }
-        | ListenError::Thread { .. }
-        | ListenError::Inherited { .. } => return None,
-    };
-    Some(Finding::well("HTTP-01", fact))
+/// What is said of a port that this user may not open, where the service of the timer may.
+fn of_service(found: &Needed, shell: &Shell) -> Option<Finding> {
+    let addr = found.denied()?;
+    let fact = format_args!("certctl.service may listen on {addr}; this user may not");
+    service_may_listen(shell, addr.port()).then(|| Finding::well("HTTP-01", fact))
 }
-
-/// The `ListenStream` of certctl.socket.
-const PORT_OF_SOCKET: u16 = 80;
 
 /// Whether the processes of other users are hidden: then that of a port that is in use is one of
 /// theirs, unless it is known.
@@ -215,6 +98,16 @@ struct Needed {
     port: Port,
     /// The certificates that need it.
     certificates: Vec<NamespacedName>,
+}
+
+impl Needed {
+    /// The address that this user may not listen on.
+    fn denied(&self) -> Option<SocketAddr> {
+        match self.port {
+            Port::Refused(ListenError::NoPermission { addr }) => Some(addr),
+            Port::Usable { .. } | Port::Unknown(_) | Port::Refused(_) => None,
+        }
+    }
 }
 
 /// A webroot that is named.
@@ -363,83 +256,8 @@ fn list(addresses: &[SocketAddr]) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::finding::Verdict;
-    use super::super::usage;
     use super::*;
-    use crate::resource::Fix;
     use crate::workspace::check::Holder;
-
-    #[test]
-    fn a_masked_socket_is_wrong_where_the_service_needs_it() {
-        let addr: SocketAddr = "[::]:80".parse().unwrap();
-        let free = || Port::Usable { addresses: vec![addr], sharers: Vec::new() };
-        let denied = || Port::Refused(ListenError::NoPermission { addr });
-        let taken = || Port::Refused(ListenError::InUse { addr, holder: None });
-        let masked = Units { socket: SocketUnit::Masked, ..Units::default() };
-        let scheduled = Units { is_scheduled: true, ..masked };
-        let privileged = Units { may_listen: true, ..scheduled };
-        for (port, units, verdict) in [
-            (free(), Units::default(), None),
-            (free(), masked, Some(Verdict::Warning)),
-            (free(), scheduled, Some(Verdict::Wrong)),
-            (denied(), scheduled, Some(Verdict::Wrong)),
-            (taken(), scheduled, None),
-            (free(), privileged, None),
-        ] {
-            let found = masked_socket(&[Needed { port, certificates: Vec::new() }], units);
-            assert_eq!(found.map(|found| found.verdict), verdict, "{units:?}");
-        }
-    }
-
-    #[test]
-    fn a_socket_that_fails_for_nothing_is_to_be_masked() {
-        let addr: SocketAddr = "[::]:80".parse().unwrap();
-        let in_use = |holder| ListenError::InUse { addr, holder };
-        let nginx = || in_use(Some(Holder::new("nginx", 812)));
-        let there = Units { socket: SocketUnit::Closed, ..Units::default() };
-        let open = Units { socket: SocketUnit::Open, ..there };
-        let (found, systemctl) = (unneeded_socket(&nginx(), there).unwrap(), systemctl_of(false));
-        let fact = format!(
-            "no certificate needs certctl.socket, which fails at each run of certctl.service: [::]:80 is \
-             in use by nginx (pid 812) (undo: {systemctl} unmask certctl.socket)"
-        );
-        assert_eq!(
-            (found.verdict, found.fact.as_str(), found.remedy),
-            (
-                Verdict::Warning,
-                fact.as_str(),
-                Some(Fix::Command(format!(
-                    "{systemctl} mask --now certctl.socket && {systemctl} reset-failed 'certctl.socket*'"
-                )))
-            )
-        );
-        assert!(unneeded_socket(&in_use(None), there).is_some());
-        for (refused, units) in [
-            (nginx(), Units::default()),
-            (in_use(None), open),
-            (in_use(Some(Holder::new("systemd", 1))), there),
-            (ListenError::NoPermission { addr }, there),
-        ] {
-            assert_eq!(unneeded_socket(&refused, units), None, "{refused} {units:?}");
-        }
-    }
-
-    #[test]
-    fn the_usual_port_is_left_where_no_certificate_needs_it() {
-        let webroot = "certctl.io/http01-webroot: /srv";
-        let listens = "certctl.io/reload: nginx";
-        for (certificates, is_left) in [
-            (&[][..], false),
-            (&[("web", webroot)], true),
-            (&[("web", "certctl.io/http01-listen: '127.0.0.1:8080'")], true),
-            (&[("web", listens)], false),
-            (&[("web", webroot), ("db", listens)], false),
-            (&[("*", listens)], true),
-        ] {
-            let loaded = usage::tests::loaded(certificates);
-            let uses = Use::of_manifests(&loaded);
-            assert_eq!(leave_usual_port(&uses), is_left, "{certificates:?}");
-        }
-    }
 
     #[test]
     fn a_webroot_that_nothing_serves_is_a_warning() {
@@ -531,45 +349,20 @@ mod tests {
         let needed =
             |port| Needed { port, certificates: vec![NamespacedName::new("default", "web")] };
         let denied = || needed(Port::Refused(ListenError::NoPermission { addr }));
-        let found = in_the_way(&denied(), None).unwrap();
+        let found = in_the_way(&denied()).unwrap();
         let fact = "no permission to listen on [::]:80; needed by web";
         assert_eq!((found.verdict, found.fact.as_str()), (Verdict::Warning, fact));
-        let socket = Units { socket: SocketUnit::Closed, ..Units::default() };
-        assert_eq!(in_the_way(&denied(), Some(socket)), None);
         let free = Port::Usable { addresses: vec![addr], sharers: Vec::new() };
-        assert_eq!(in_the_way(&needed(free), None), None);
+        assert_eq!(in_the_way(&needed(free)), None);
     }
 
     #[test]
-    fn a_port_that_the_service_gets_is_well() {
+    fn a_port_is_denied_where_only_the_right_is_missing() {
         let addr: SocketAddr = "[::]:80".parse().unwrap();
-        let denied = |addr| Port::Refused(ListenError::NoPermission { addr });
-        let by_init = || {
-            let holder = Some(Holder::new("systemd", 1));
-            Port::Refused(ListenError::InUse { addr, holder })
-        };
-        let units = |socket, may_listen| Some(Units { socket, may_listen, is_scheduled: false });
-        let opens = Some("certctl.socket opens [::]:80 for certctl.service; this user may not");
-        let may = Some("certctl.service may listen on [::]:80; this user may not");
-        let elsewhere: SocketAddr = "[::]:81".parse().unwrap();
-        for (port, units, fact) in [
-            (denied(addr), None, None),
-            (denied(addr), units(SocketUnit::Absent, false), None),
-            (denied(addr), units(SocketUnit::Masked, false), None),
-            (denied(addr), units(SocketUnit::Masked, true), may),
-            (denied(addr), units(SocketUnit::Closed, false), opens),
-            (denied(addr), units(SocketUnit::Open, false), opens),
-            (denied(elsewhere), units(SocketUnit::Open, false), None),
-            (by_init(), units(SocketUnit::Closed, false), None),
-            (
-                by_init(),
-                units(SocketUnit::Open, false),
-                Some("certctl.socket has [::]:80, for certctl.service"),
-            ),
-        ] {
-            let found = of_service(&Needed { port, certificates: Vec::new() }, units);
-            let found = found.map(|found| (found.verdict, found.fact));
-            assert_eq!(found, fact.map(|fact| (Verdict::Well, fact.to_owned())), "{units:?}");
-        }
+        let denied = |port| Needed { port, certificates: Vec::new() }.denied();
+        let no_permission = Port::Refused(ListenError::NoPermission { addr });
+        assert_eq!(denied(no_permission), Some(addr));
+        assert_eq!(denied(Port::Refused(ListenError::InUse { addr, holder: None })), None);
+        assert_eq!(denied(Port::Usable { addresses: vec![addr], sharers: Vec::new() }), None);
     }
 }

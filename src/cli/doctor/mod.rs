@@ -173,37 +173,6 @@ pub(super) fn taken_port(shell: &Shell) -> Option<String> {
     http01::taken_port(shell)
 }
 
-/// What keeps the scheduled runs from the port of HTTP-01, which a new certificate needs.
-pub(super) fn masked_for_new(shell: &Shell) -> Option<Finding> {
-    http01::masked_for_usual_port(shell)
-}
-
-/// The same for these ports, as a warning to those whose own runs get them.
-pub(super) fn masked_for(ports: &Ports<'_>) -> Option<Finding> {
-    ports.masked().map(Finding::into_warning)
-}
-
-/// What starts the runs, or else what keeps them from these ports.
-pub(super) fn schedule_of(shell: &Shell, ports: &Ports<'_>) -> Finding {
-    let found = scheduler(shell);
-    if found.is_wrong() {
-        return found;
-    }
-    ports.masked().filter(Finding::is_wrong).unwrap_or(found)
-}
-
-/// What keeps the scheduled runs from these ports.
-pub(super) fn of_schedule(shell: &Shell, ports: &Ports<'_>) -> Vec<Finding> {
-    let all = [Some(scheduler(shell)), ports.masked()].into_iter().flatten();
-    all.filter(Finding::is_wrong).collect()
-}
-
-/// What fails at each run of the service where another program has port 80 and none of these
-/// manifests needs it.
-pub(super) fn idle_socket(shell: &Shell, loaded: &Loaded) -> Option<Finding> {
-    http01::idle_socket(shell, &Use::of_manifests(loaded))
-}
-
 /// Prints findings as the result.
 fn print(shell: &mut Shell, findings: &[Finding]) -> Result<(), CliError> {
     let text = match shell.global.format() {

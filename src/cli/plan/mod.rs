@@ -119,15 +119,11 @@ pub(crate) fn plan(args: &PlanArgs, shell: &mut Shell) -> Result<ExitCode, CliEr
         for one in unmet.iter().chain(&later).chain(&manifest::placeholders(loaded)) {
             shell.output.finding(one);
         }
-        let all: Vec<&Task> = targets.tasks.iter().collect();
-        let masked = doctor::masked_for(&Ports::of(shell, &all));
         let unserved = doctor::without_servers(shell, &active);
         // What only a later run needs is no error of this one.
         let later = Ports::of(shell, &idle).blocking().into_iter();
         let later: Vec<_> = later.map(|(found, _)| found.into_warning()).collect();
-        for finding in
-            host.iter().map(|(found, _)| found).chain(&masked).chain(&unserved).chain(&later)
-        {
+        for finding in host.iter().map(|(found, _)| found).chain(&unserved).chain(&later) {
             doctor::print_finding(shell, finding);
         }
         for (name, of) in &damaged {

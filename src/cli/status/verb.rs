@@ -182,7 +182,7 @@ async fn of_certificates(
         let blocked = Blocked::all(&ports, workspace, targets, &tasks).await?;
         // The scheduled runs do not read a file that was named here.
         let is_named = !shell.global.filename.is_empty();
-        let scheduler = (!is_named).then(|| doctor::schedule_of(shell, &ports));
+        let scheduler = (!is_named).then(|| doctor::scheduler(shell));
         listing.host = Host { blocked, scheduler };
     }
     let mut text = String::new();

@@ -158,17 +158,8 @@ fn has_reload_unit(root: &Path) -> bool {
 
 /// The user of the scheduled runs, as the installed service names it, and whether its timer is enabled.
 pub(crate) fn user_of_service(root: &Path) -> Option<(String, bool)> {
-    if is_masked(root, SERVICE) {
-        return None;
-    }
-    let unit = unit_in(root, FOLDERS, SERVICE)?;
-    let changes = root.join("etc/systemd/system/certctl.service.d");
-    let changes = std::fs::read_dir(changes).into_iter().flatten().flatten();
-    let mut changes: Vec<PathBuf> = changes.map(|entry| entry.path()).collect();
-    changes.retain(|path| path.extension().is_some_and(|extension| extension == "conf"));
-    changes.sort();
     // The last change by the administrator comes before the others and the unit.
-    let user = changes.into_iter().rev().chain([unit]).find_map(|path| {
+    let user = parts_of_service(root).into_iter().rev().find_map(|path| {
         let text = crontab::text(&path)?;
         let mut names = text.lines().filter_map(|line| line.trim().strip_prefix("User="));
         names.next_back().map(str::to_owned)
@@ -181,66 +172,50 @@ pub(crate) fn masked_unit(root: &Path) -> Option<&'static str> {
     RUN_UNITS.iter().copied().find(|unit| is_masked(root, unit))
 }
 
-/// The units of the system, as far as HTTP-01 needs them.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Units {
-    pub(crate) socket: SocketUnit,
-    /// Whether the administrator gave the service the right to open port 80 itself.
-    pub(crate) may_listen: bool,
-    /// Whether the timer is enabled.
-    pub(crate) is_scheduled: bool,
+/// Whether `certctl.service` may listen on a port, where the service runs for these manifests: it has
+/// the right to, or systemd opens the port for it.
+pub(crate) fn service_may_listen(shell: &Shell, port: u16) -> bool {
+    let config = shell.environment.config_dir(shell.global.config_dir.as_deref());
+    let is_of_system =
+        |config: Directory| Timer::of_config(&config).is_some() && config.source != Source::User;
+    systemd_runs() && config.is_ok_and(is_of_system) && may_listen(Path::new("/"), port)
 }
 
-/// `certctl.socket`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum SocketUnit {
-    #[default]
-    Absent,
-    Masked,
-    /// It does not listen now: it failed, or the service does not run.
-    Closed,
-    Open,
+fn may_listen(root: &Path, port: u16) -> bool {
+    let has_socket = || {
+        let enabled = root.join("etc/systemd/system/certctl.service.wants").join(SOCKET);
+        enabled.symlink_metadata().is_ok() && !is_masked(root, SOCKET)
+    };
+    may_open_ports(root) || (port == PORT_OF_SOCKET && has_socket())
 }
 
-impl Units {
-    /// Those of the system, where systemd starts them and its runs read these manifests.
-    pub(crate) fn of_config(shell: &Shell) -> Option<Self> {
-        if !systemd_runs() {
-            return None;
-        }
-        let config = shell.environment.config_dir(shell.global.config_dir.as_deref()).ok()?;
-        Timer::of_config(&config).filter(|_| config.source != Source::User)?;
-        let as_root = shell.acts_as.is_some();
-        let is_open = || {
-            let state = state_of(systemctl()?, SOCKET, false, as_root)?;
-            Some(state.starts_with(b"active"))
-        };
-        Some(Self::of_system(Path::new("/"), is_open))
+/// Whether the service may open ports below 1024. As with systemd, each line adds to those before, but
+/// for an empty one.
+fn may_open_ports(root: &Path) -> bool {
+    let set = |may_open, path: &PathBuf| {
+        let text = crontab::text(path).unwrap_or_default();
+        let lines = text
+            .lines()
+            .filter_map(|line| line.trim().strip_prefix("AmbientCapabilities=").map(str::trim));
+        lines.fold(may_open, |may_open, line| {
+            !line.is_empty() && (may_open || line.contains("CAP_NET_BIND_SERVICE"))
+        })
+    };
+    parts_of_service(root).iter().fold(false, set)
+}
+
+/// The files that make up the service: the unit, and the administrator's changes in their order.
+fn parts_of_service(root: &Path) -> Vec<PathBuf> {
+    if is_masked(root, SERVICE) {
+        return Vec::new();
     }
-
-    fn of_system(root: &Path, is_open: impl FnOnce() -> Option<bool>) -> Self {
-        let socket = if is_masked(root, SOCKET) {
-            SocketUnit::Masked
-        } else if unit_in(root, FOLDERS, SOCKET).is_none() {
-            SocketUnit::Absent
-        } else if is_open() == Some(true) {
-            SocketUnit::Open
-        } else {
-            SocketUnit::Closed
-        };
-        let units = root.join("etc/systemd/system");
-        let changes = std::fs::read_dir(units.join("certctl.service.d")).into_iter().flatten();
-        let changes = changes.flatten().map(|entry| entry.path());
-        let may_listen = changes.chain([units.join(SERVICE)]).any(|path| lets_listen(&path));
-        Self { socket, may_listen, is_scheduled: Timer::of_system(root).is_of_systemd() }
-    }
-}
-
-/// Whether a unit gives its service the right to open ports below 1024.
-fn lets_listen(unit: &Path) -> bool {
-    has_line(unit, |line| {
-        line.starts_with("AmbientCapabilities") && line.contains("CAP_NET_BIND_SERVICE")
-    })
+    let Some(unit) = unit_in(root, FOLDERS, SERVICE) else { return Vec::new() };
+    let changes = root.join("etc/systemd/system/certctl.service.d");
+    let changes = std::fs::read_dir(changes).into_iter().flatten().flatten();
+    let mut changes: Vec<PathBuf> = changes.map(|entry| entry.path()).collect();
+    changes.retain(|path| path.extension().is_some_and(|extension| extension == "conf"));
+    changes.sort();
+    [unit].into_iter().chain(changes).collect()
 }
 
 /// The file of a unit of the system, in the first of these folders that has it.
@@ -318,18 +293,14 @@ fn answer(
     answer.ok().map(|answer| answer.stdout)
 }
 
-/// Whether a file has such a line that is no comment.
-fn has_line(path: &Path, is_it: impl Fn(&str) -> bool) -> bool {
-    let text = crontab::text(path).unwrap_or_default();
-    text.lines().map(str::trim_start).filter(|line| !line.starts_with('#')).any(is_it)
-}
-
 /// The timer of the packages, and of `timer print`.
 pub(crate) const TIMER: &str = "certctl.timer";
 /// The service of the timer.
 const SERVICE: &str = "certctl.service";
-/// Port 80, for the service of the timer.
+/// Port 80, for a service without the right to open it, where it is enabled.
 const SOCKET: &str = "certctl.socket";
+/// Its `ListenStream`.
+const PORT_OF_SOCKET: u16 = 80;
 /// The hooks of root.
 const RELOAD: &str = "certctl-reload.service";
 const ENABLED: &[&str] = &[
@@ -431,34 +402,31 @@ mod tests {
     }
 
     #[test]
-    fn the_units_of_port_80_are_read_from_their_files() {
+    fn the_service_may_listen_as_its_unit_and_the_changes_say() {
         let root = tempfile::tempdir().unwrap();
         let root = root.path();
-        let found = |is_open| {
-            let Units { socket, may_listen, is_scheduled } = Units::of_system(root, || is_open);
-            (socket, may_listen, is_scheduled)
-        };
-        assert_eq!(found(None), (SocketUnit::Absent, false, false));
-        write(root, "usr/lib/systemd/system/certctl.socket", "");
-        write(root, "usr/lib/systemd/system/certctl.service", "AmbientCapabilities=\n");
-        write(root, "etc/systemd/system/timers.target.wants/certctl.timer", "");
-        for (is_open, socket) in [
-            (None, SocketUnit::Closed),
-            (Some(false), SocketUnit::Closed),
-            (Some(true), SocketUnit::Open),
+        let may = || (may_listen(root, 80), may_listen(root, 402));
+        assert_eq!(may(), (false, false));
+        let unit = include_str!("../../../packaging/systemd/certctl.service");
+        write(root, "usr/lib/systemd/system/certctl.service", unit);
+        assert_eq!(may(), (true, true));
+        let change = "etc/systemd/system/certctl.service.d/port.conf";
+        for (lines, has_right) in [
+            ("AmbientCapabilities=", false),
+            ("#AmbientCapabilities=", true),
+            ("AmbientCapabilities=CAP_CHOWN", true),
+            ("AmbientCapabilities=\nAmbientCapabilities=CAP_CHOWN", false),
+            ("AmbientCapabilities=\nAmbientCapabilities=CAP_CHOWN CAP_NET_BIND_SERVICE", true),
         ] {
-            assert_eq!(found(is_open), (socket, false, true));
+            write(root, change, &format!("[Service]\n{lines}\n"));
+            assert_eq!(may(), (has_right, has_right), "{lines}");
         }
+        write(root, change, "[Service]\nAmbientCapabilities=\n");
+        write(root, "etc/systemd/system/certctl.service.wants/certctl.socket", "");
+        assert_eq!(may(), (true, false));
         std::os::unix::fs::symlink("/dev/null", root.join("etc/systemd/system/certctl.socket"))
             .unwrap();
-        let change = "etc/systemd/system/certctl.service.d/port.conf";
-        for (line, may_listen) in [
-            ("#AmbientCapabilities=CAP_NET_BIND_SERVICE", false),
-            ("AmbientCapabilities=CAP_NET_BIND_SERVICE", true),
-        ] {
-            write(root, change, &format!("[Service]\n{line}\n"));
-            assert_eq!(found(None), (SocketUnit::Masked, may_listen, true));
-        }
+        assert_eq!(may(), (false, false));
     }
 
     #[test]

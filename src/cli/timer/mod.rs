@@ -34,8 +34,8 @@ pub(crate) use crontab::{Crontabs, KnownRun};
 pub(crate) use host::Host;
 use installed::has_packaged_timer;
 pub(crate) use installed::{
-    SocketUnit, TIMER, Timer, Units, enable_timer, has_timer, leaves_hooks_to_unit, masked_unit,
-    retry_by_unit, retry_of_hooks, systemctl_of, user_of_service,
+    TIMER, Timer, enable_timer, has_timer, leaves_hooks_to_unit, masked_unit, retry_by_unit,
+    retry_of_hooks, service_may_listen, systemctl_of, user_of_service,
 };
 pub(crate) use looping::Looping;
 pub(crate) use systemd::systemd_runs;
@@ -45,8 +45,8 @@ pub(crate) use systemd::systemd_runs;
 pub enum TimerVerb {
     /// Print the files of a scheduler; installs nothing.
     ///
-    /// --systemd: a hardened service with its timer, a socket for port 80, and a service that
-    /// runs hooks and reloads as root. All run hourly, at a host-specific minute.
+    /// --systemd: a hardened service with its timer, and a service that runs hooks and reloads as
+    /// root. All run hourly, at a host-specific minute.
     Print(TimerPrintArgs),
 }
 

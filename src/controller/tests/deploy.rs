@@ -209,6 +209,28 @@ fn files_stay_only_where_they_were_written() {
 }
 
 #[test]
+fn a_folder_that_is_named_no_more_is_said_once_to_be_out_of_date() {
+    let mut snapshot = deployed_nowhere();
+    for step in [DeployStep::Output, DeployStep::Hook, DeployStep::Reload] {
+        done(&mut snapshot, step, "live");
+    }
+    assert_eq!(deploy::decide(&snapshot, now()), Step::Settled);
+    snapshot.settings.output_dir = None;
+    let Step::Record(record) = deploy::decide(&snapshot, now()) else { panic!("not expected") };
+    let expected = "no output is named any more: what was written to /etc/tls stays there with its key, \
+                and is not renewed";
+    assert_eq!(record.events[0].message, expected);
+    snapshot.record = written_record(&record).clone();
+    assert_eq!(deploy::decide(&snapshot, now()), Step::Settled, "once");
+    assert_eq!(snapshot.record.deployments.len(), 2);
+    // Nothing is there where nothing was written.
+    let mut snapshot = deployed_nowhere();
+    failed(&mut snapshot, DeployStep::Output, now());
+    snapshot.settings.output_dir = None;
+    assert!(matches!(deploy::decide(&snapshot, now()), Step::Act(_)), "the hook");
+}
+
+#[test]
 fn a_try_by_hand_that_fails_does_not_put_off_the_next_one() {
     let mut snapshot = deployed_nowhere();
     let minutes = SignedDuration::from_mins;
