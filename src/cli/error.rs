@@ -20,7 +20,7 @@ use crate::engine::ports::{StoreError, WrongEntry};
 use crate::resource::NamespacedName;
 use crate::trust::{
     Remedy, command_for_denied, command_for_foreign, command_for_owner, command_for_private,
-    command_for_reading, is_of_root, quoted,
+    command_for_reading, is_of_root, quoted, sudo_on_own,
 };
 use crate::workspace::check::HttpCheckError;
 use crate::workspace::target::TargetError;
@@ -159,7 +159,8 @@ impl From<TargetError> for CliError {
                 (ExitCode::Manifest, Some(Hint::Instead { word: name.clone(), by }))
             }
             TargetError::WithoutManifest { name, .. } => {
-                let hint = format!("restore it; or to stop managing it: certctl forget {name}");
+                let forget = format!("{}certctl forget {name}", sudo_on_own());
+                let hint = format!("restore it; or to stop managing it: {forget}");
                 (ExitCode::Manifest, Some(Hint::Text(hint)))
             }
             TargetError::Unread { place, .. } => {

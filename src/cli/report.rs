@@ -309,7 +309,7 @@ fn fixes(details: &Details) -> impl Iterator<Item = Hint> {
 fn ends(not_after: Option<Rfc3339>, style: &Style) -> Option<Row> {
     let at = not_after?.0;
     let word = if at > style.now { "still valid until" } else { "expired" };
-    Row::new("in use", format!("{word} {}", style.time(at)))
+    Row::new("current", format!("{word} {}", style.time(at)))
 }
 
 /// The lines about a wait.

@@ -48,9 +48,9 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
 }
 
 /// The folder of an output that was written, where the manifest names no folder any more.
-pub(super) fn abandoned(snapshot: &Snapshot) -> Option<&str> {
-    let written = snapshot.record.deployments.iter().filter(|known| known.files.is_some());
-    let folder = written.filter_map(|known| known.target.folder()).next();
+fn abandoned(snapshot: &Snapshot) -> Option<&str> {
+    let mut written = snapshot.record.deployments.iter().filter(|known| known.files.is_some());
+    let folder = written.find_map(|known| known.target.folder());
     folder.filter(|_| snapshot.settings.output_dir.is_none())
 }
 

@@ -26,8 +26,7 @@ const LOOK_AGAIN: SignedDuration = SignedDuration::from_hours(12);
 pub fn until(snapshot: &Snapshot, now: Timestamp) -> Option<Timestamp> {
     let status = &snapshot.record.status;
     let leaf = snapshot.live_leaf().filter(|leaf| !leaf.is_temporary())?;
-    let is_deployed = deploy::owed(snapshot).is_none() && deploy::abandoned(snapshot).is_none();
-    if revocation::ends_here(snapshot) || !is_deployed {
+    if revocation::ends_here(snapshot) || deploy::owed(snapshot).is_some() {
         return None;
     }
     let known = status.acme.ari.as_ref();

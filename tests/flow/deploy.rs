@@ -316,6 +316,19 @@ fn as_root_an_output_below_another_users_folder_is_found_before_the_order() {
 }
 
 #[test]
+fn a_folder_that_a_manifest_names_no_more_keeps_its_files_and_that_is_said_once() {
+    let world = deployed();
+    let requests = world.ca.log().len();
+    world.prepare(&[CertificateYaml::new("web")]);
+    let folder = world.path("out");
+    let text = format!("what was written to {} stays there", folder.display());
+    world.issue().ends_in(0).says(&text);
+    assert!(folder.join("tls.key").exists());
+    assert_eq!(world.issue().ends_in(0).stderr, "");
+    assert_eq!(world.ca.log().len(), requests, "no request to the CA");
+}
+
+#[test]
 fn a_hook_that_others_could_write_is_not_run() {
     let world = World::start();
     world.prepare(&[CertificateYaml::new("web").annotation("certctl.io/deploy-hook", "install")]);

@@ -1,6 +1,7 @@
 //! Root acts as the owner of the state.
 
 use std::fs;
+use std::io::Write as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
@@ -61,7 +62,7 @@ fn root_issues_as_the_owner_of_the_state_and_runs_hooks_as_root() {
 fn the_rights_of_a_service_are_not_those_of_its_hooks() {
     let setpriv = "/usr/bin/setpriv";
     if !fs::exists(setpriv).unwrap() {
-        eprintln!("NOT RUN: {setpriv} is not installed");
+        writeln!(std::io::stderr(), "NOT RUN: {setpriv} is not installed").ok();
         return;
     }
     let Some(world) = world() else { return };

@@ -77,8 +77,8 @@ fn asked_for_at_once_it_is_revoked_before_anything_is_ordered() {
     let before = world.ca.requests();
     // Without a terminal nothing is asked, and what is done is told loudly.
     let warning = format!(
-        "warning: default/web: serial {} will be revoked (superseded) immediately, before its \
-         replacement is issued",
+        "warning: going on without a question, because this is no terminal: default/web: serial {} will \
+         be revoked (superseded) immediately, before its replacement is issued",
         old.serial
     );
     let run = world.run(&["revoke", "web", "--now", "--reason", "superseded"]).ends_in(0);

@@ -220,7 +220,8 @@ fn create_asks_until_there_is_a_manifest_that_issues() {
         ("PEM file with the roots", "/\n"),
         ("a folder; enter a file", &nothing),
         ("no-roots.pem: ", &other),
-        ("no certificate of these roots", &root),
+        ("no certificate of these roots", "none\n"),
+        ("none again", &root),
         ("error:malformed:", &url),
         (&again, &root),
         ("DNS names", "a_b.example.test\n"),
@@ -406,9 +407,13 @@ fn create_does_for_root_what_comes_before_the_first_run() {
         }
         // nginx reads the files of the state.
         let left: &[(&str, &str)] = if then.1 == "n\n" {
-            &[("again to use it", &*folder), ("Program in", "\n"), ("Folder of your server", "\n")]
+            &[
+                ("again to use it", &*folder),
+                ("Server that reads", "\n"),
+                ("Folder of your server", "\n"),
+            ]
         } else {
-            &[("Program in", "nginx\n")]
+            &[("Server that reads", "nginx\n")]
         };
         for (question, keys) in left.iter().copied().chain([("[Y/n/show]", "\n"), then]) {
             watched.answer(question, keys);

@@ -49,8 +49,8 @@ pub(super) fn ask(into: Option<&Path>, shell: &mut Shell) -> Result<ExitCode, Cl
         Some(folder) => folder.to_owned(),
         None => shell.environment.config_dir(shell.global.config_dir.as_deref())?.path,
     };
-    let text = "This writes the manifest of a certificate, after confirmation. Enter accepts the \
-                default in brackets; ? explains a question; Ctrl-C quits.";
+    let text = "This writes the YAML files of a certificate, and issues it, each after a yes. Enter \
+                accepts the default in brackets; ? explains a question; Ctrl-C quits.";
     say(shell, text);
     if folders::unread(shell).is_some() {
         let host = folders::sudo(" create");
@@ -220,7 +220,7 @@ fn proof(
     let mut likely = port.is_err().then(|| likely_webroot(shell, names, others)).flatten();
     let (answer, webroot) = loop {
         if let Some(folder) = likely.take()
-            && let Some(webroot) = webroot(shell, names, Some(folder))?
+            && let Some(webroot) = webroot(shell, names, Some(&folder))?
         {
             break ("webroot".to_owned(), Some(webroot));
         }
@@ -238,11 +238,14 @@ fn proof(
             let words = if is_wildcard { "the name of your DNS provider" } else { ways };
             is_way.then(|| text.to_owned()).ok_or_else(|| format!("enter {words}"))
         })?;
+        if answer == "http" && port.is_ok() {
+            say(shell, NEEDS_PORT);
+        }
         if answer != "webroot" {
             break (answer, None);
         }
         let likely = likely_webroot(shell, names, others);
-        if let Some(webroot) = webroot(shell, names, likely)? {
+        if let Some(webroot) = webroot(shell, names, likely.as_deref())? {
             break (answer, Some(webroot));
         }
     };
@@ -287,7 +290,7 @@ fn likely_webroot(shell: &Shell, names: &[String], others: &[PathBuf]) -> Option
 fn webroot(
     shell: &mut Shell,
     names: &[String],
-    default: Option<String>,
+    default: Option<&str>,
 ) -> Result<Option<PathBuf>, CliError> {
     let question = if shell.environment.is_root() || default.is_some() {
         "The folder that your web server serves over HTTP (back: another way, such as DNS)"
@@ -295,9 +298,9 @@ fn webroot(
         "The folder that your web server serves over HTTP, to which you need the right to write \
          (back: another way, such as DNS)"
     };
-    let known = default.as_deref().unwrap_or_default();
+    let known = default.unwrap_or_default();
     served(shell, names, &Settings::default(), known, |shell| {
-        answered(shell, question, ABOUT_WEBROOT, default.as_deref(), folder_or_back)
+        answered(shell, question, ABOUT_WEBROOT, default, folder_or_back)
     })
 }
 
@@ -383,17 +386,17 @@ fn reload(shell: &mut Shell, config: &Path, has_webroot: bool) -> Result<Option<
     let hooks = config.join("hooks.d");
     let known = programs_in(&hooks);
     let examples = examples();
-    // Those that reload a server, and are not there yet.
+    // Also those of the package that reload a server, and are not there yet.
     let is_new = |name: &&String| Server::of(name).is_some() && !known.contains(*name);
-    let new: Vec<&str> = examples.iter().filter(is_new).map(String::as_str).collect();
-    let of_package = (!new.is_empty()).then(|| format!("the package has {}", new.join(", ")));
-    let there = (!known.is_empty()).then(|| known.join(", "));
-    let shown: Vec<String> = there.into_iter().chain(of_package).collect();
-    let shown = match shown.join("; ") {
-        shown if shown.is_empty() => shown,
-        shown => format!(" ({shown})"),
+    let names: Vec<&str> =
+        known.iter().chain(examples.iter().filter(is_new)).map(String::as_str).collect();
+    let question = match names.join(", ") {
+        names if names.is_empty() => "Program in hooks.d that reloads your server".to_owned(),
+        names => format!(
+            "Server that reads the files, to be reloaded with each renewal: {names}, another program in \
+             hooks.d"
+        ),
     };
-    let question = format!("Program in hooks.d that reloads your server{shown}");
     let mut unknown = None;
     let is_there = |name: &String| known.contains(name) || examples.contains(name);
     let of_port = has_webroot.then(|| of_usual_port(shell)).flatten().filter(is_there);
@@ -507,6 +510,8 @@ const ABOUT_OUTPUT: &str = "certctl keeps the certificate and its key in its sta
 const ABOUT_GROUP: &str = "Most servers open the files as root, and need no group. One that runs as \
                            another user reads tls.key as a member of this group; its copy gets the \
                            mode 0640.";
+const NEEDS_PORT: &str = "note: port 80 is to be free for each renewal, too; for a web server that comes \
+                          later: certctl help port-80";
 const ABOUT_RELOAD: &str = "After each renewal certctl runs this program of the folder hooks.d, which \
                             makes the server read the new files; certctl help hooks has examples.";
 /// How many names are looked up for a hint.

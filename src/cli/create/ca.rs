@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use super::issuer::CreateIssuerArgs;
 use super::known::Known;
 use super::question::{BACK, Doubted, NONE, Question, answered, optional, path_of, say};
-use super::server::{Binding, Refused, requested};
+use super::server::{Binding, Demands, Refused, requested};
 use crate::cli::error::CliError;
+use crate::cli::output::escape;
 use crate::cli::shell::Shell;
 use crate::manifest::nearest_by;
 use crate::resource::DnsName;
@@ -129,7 +130,7 @@ enum Ca {
     /// By the name of an Issuer that exists or that certctl knows.
     Named(String),
     /// By the URL of its directory, which was requested at once.
-    Other { server: String, directory: Result<Binding, Refused> },
+    Other { server: String, directory: Result<Demands, Refused> },
 }
 
 /// What is known of another CA's server.
@@ -148,12 +149,16 @@ fn server_of(
     shell: &mut Shell,
     server: &str,
     name: &str,
-    directory: Result<Binding, Refused>,
+    directory: Result<Demands, Refused>,
 ) -> Result<Server, CliError> {
-    let answers = format!("{server} answers; its Issuer will be named {name}");
+    let answers = |terms: Option<String>| {
+        let terms = terms.map(|url| format!("; its terms of service: {}", escape(&url)));
+        let terms = terms.unwrap_or_default();
+        format!("{server} answers; its Issuer will be named {name}{terms}")
+    };
     let (why, default) = match directory {
-        Ok(binding) => {
-            say(shell, &answers);
+        Ok(Demands { binding, terms }) => {
+            say(shell, &answers(terms));
             return Ok(Server::Chosen { roots: None, binding });
         }
         Err(refused) if refused.is_distrusted => {
@@ -167,7 +172,13 @@ fn server_of(
     say(shell, &why);
     let question =
         "PEM file with the roots of its server, for a private CA (back: another CA), or none";
+    let doubted = Doubted::default();
     let found = answered(shell, question, ABOUT_ROOTS, default, |text| {
+        if text == NONE && default.is_none() && doubted.is_new(text) {
+            return Err("no run can use this CA without its roots; enter none again to go on \
+                        nevertheless"
+                .to_owned());
+        }
         if [BACK, NONE].contains(&text) {
             return Ok((text == NONE).then_some(None));
         }
@@ -197,8 +208,8 @@ fn server_of(
     };
     let binding = match directory {
         Err(Refused { why, is_no_acme: true, .. }) => return Ok(Server::Refused(why)),
-        Ok(binding) => {
-            say(shell, &answers);
+        Ok(Demands { binding, terms }) => {
+            say(shell, &answers(terms));
             binding
         }
         Err(Refused { why, .. }) => {

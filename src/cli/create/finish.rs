@@ -68,7 +68,9 @@ impl Draft<'_> {
         for File { placed, text, .. } in files {
             write(placed, text, shell)?;
         }
-        shell.output.talk(Level::Info, "written");
+        let is_scheduled = doctor::is_scheduled(shell) && certificate.placed.is_read(shell);
+        let text = if is_scheduled { WRITTEN_FOR_RUNS } else { "written" };
+        shell.output.talk(Level::Info, text);
         if let Some(File { placed, .. }) = &of_issuer {
             note_of_staging(placed, shell);
         }
@@ -233,6 +235,7 @@ fn previewed(text: &str) -> String {
 
 const ABOUT_WRITING: &str = "y writes the files; n writes nothing; s shows what they would contain. Nothing \
                              is ordered yet.";
+const WRITTEN_FOR_RUNS: &str = "written; the next scheduled run issues it, if you do not";
 /// Also at the end of what is typed.
 const NO: &str = "no";
 const ABOUT_ISSUE: &str = "y orders the certificate from the CA, as certctl issue does; n leaves that to you, \

@@ -46,10 +46,10 @@ use crate::resource::{
 use crate::workspace::Request;
 use files::{CreateRequestArgs, Files};
 
-/// Print manifests for a CA and a certificate; or create a one-off key and CSR.
+/// Write the manifests of a certificate and issue it, by questions; or print one.
 ///
-/// Without arguments on a terminal: asks for the CA, the names and the options, shows the
-/// manifests, and writes them after confirmation.
+/// Without arguments on a terminal: asks for the CA, the names and the options, writes the
+/// manifests and issues the certificate, each after confirmation.
 #[derive(Debug, Args)]
 pub struct CreateArgs {
     /// On a terminal: write the manifests to this folder [default: the config directory]

@@ -24,6 +24,13 @@ pub(super) enum Binding {
     Optional,
 }
 
+/// What the directory of a CA says to its customers.
+pub(super) struct Demands {
+    pub(super) binding: Binding,
+    /// The URL of the terms of service.
+    pub(super) terms: Option<String>,
+}
+
 /// Why the directory of a CA could not be read.
 pub(super) struct Refused {
     pub(super) why: String,
@@ -34,7 +41,7 @@ pub(super) struct Refused {
 }
 
 /// Requests the directory of a CA whose server is trusted by these roots, or by the system's.
-pub(super) fn requested(server: &str, roots: Option<&Path>) -> Result<Binding, Refused> {
+pub(super) fn requested(server: &str, roots: Option<&Path>) -> Result<Demands, Refused> {
     let refused = |error: CliError, has_no_roots| Refused {
         why: error.message,
         is_no_acme: false,
@@ -44,10 +51,15 @@ pub(super) fn requested(server: &str, roots: Option<&Path>) -> Result<Binding, R
     let issuer = of_server(server, roots).map_err(|error| refused(error, true))?;
     let found = on_one_thread(async { Ok(directory_of_ca(&issuer, PATIENCE).await) });
     let directory = found.map_err(|error| refused(error, false))?;
-    let binding = |directory: Directory| {
-        if directory.external_account_required { Binding::Required } else { Binding::Optional }
+    let demands = |found: Directory| Demands {
+        binding: if found.external_account_required {
+            Binding::Required
+        } else {
+            Binding::Optional
+        },
+        terms: found.terms_of_service,
     };
-    directory.map(binding).map_err(|found| {
+    directory.map(demands).map_err(|found| {
         let NoDirectory { error, is_no_acme, tls, .. } = found;
         let of_kind = if is_no_acme { "; this is not an ACME directory" } else { "" };
         let why = format!("{error}{of_kind}");
@@ -68,11 +80,11 @@ pub(super) fn checked(
             .hinted(hint))
     };
     match requested(server, ca_bundle) {
-        Ok(Binding::Required) if !has_binding => refused(
+        Ok(Demands { binding: Binding::Required, .. }) if !has_binding => refused(
             format!("{server} requires an external account binding (EAB)"),
             "--eab-kid ID, which the CA's account page has",
         ),
-        Ok(Binding::Required | Binding::Optional) => Ok(None),
+        Ok(Demands { .. }) => Ok(None),
         Err(Refused { is_no_acme: true, why, .. }) => {
             refused(why, "--server, with the URL that the CA's documentation names")
         }

@@ -65,6 +65,8 @@ impl Server {
 /// What is to be done in the configuration of a server.
 pub(super) struct InServer {
     server: &'static str,
+    /// A new file of its configuration.
+    file: Option<String>,
     /// What it says of the files.
     lines: Vec<String>,
     /// The command that makes the server read it.
@@ -91,6 +93,8 @@ impl InServer {
         let program = quoted(&placed.config.join("hooks.d").join(server.name));
         Some(Self {
             server: server.name,
+            file: (server.name == "nginx")
+                .then(|| format!("{SITES_OF_NGINX}/{}.conf", placed.name)),
             lines: lines.collect(),
             reload: format!("{}{}", sudo_on_own(), escape(&program)),
             inspect: server.inspect(one.spec.dns_names.iter().map(ToString::to_string)),
@@ -105,14 +109,15 @@ impl InServer {
 
     /// A sentence without its beginning, and the lines.
     pub(super) fn text(&self) -> String {
-        let Self { server, lines, reload, inspect } = self;
+        let Self { server, file, lines, reload, inspect } = self;
         let lines = lines.join("\n  ");
         let inspect = inspect
             .as_ref()
             .map(|inspect| format!("\nand see which certificate it presents:\n  {inspect}"));
         let inspect = inspect.unwrap_or_default();
+        let file = file.as_ref().map(|file| format!(", such as {file}")).unwrap_or_default();
         format!(
-            "in the configuration of {server}:\n  {lines}\nthen reload it:\n  {reload}{inspect}"
+            "in the configuration of {server}{file}:\n  {lines}\nthen reload it:\n  {reload}{inspect}"
         )
     }
 }
@@ -141,7 +146,10 @@ pub(super) const SHIPPED: &[Server] = &[
             "}",
         ],
     ),
-    reading("postfix", &["smtpd_tls_chain_files = {folder}/tls-combined.pem"]),
+    reading(
+        "postfix",
+        &["smtpd_tls_security_level = may", "smtpd_tls_chain_files = {folder}/tls-combined.pem"],
+    ),
     Server {
         name: "postgresql",
         settings: &[
@@ -157,6 +165,8 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> + Clone {
     SHIPPED.iter().map(|server| server.name)
 }
 
+/// The folder of its configuration that the packages of Debian, Fedora and nginx itself read whole.
+const SITES_OF_NGINX: &str = "/etc/nginx/conf.d";
 /// Where a package installs examples of manifests, which begin with the configuration of the server.
 const EXAMPLES: &str = "/usr/share/doc/certctl/examples";
 

@@ -140,7 +140,9 @@ async fn runs(
     Box::pin(workspace.each_view(targets, None, Depth::Line, scene.now, show)).await?;
     let has_runs = has_certificates || !workspace.records().is_empty();
     let last_run = has_runs.then(|| schedule::last_run(workspace, &certificates, &scene));
-    let found = last_run.into_iter().chain(certificates.findings(is_closed)).chain([scheduler]);
+    let failed = schedule::failed_run(shell);
+    let found = last_run.into_iter().chain(failed).chain(certificates.findings(is_closed));
+    let found = found.chain([scheduler]);
     Ok((found.collect(), certificates.are_damaged()))
 }
 
@@ -166,6 +168,12 @@ fn typed(shell: &Shell, found: Vec<Finding>) -> Vec<Finding> {
 /// What keeps a run from the port of HTTP-01 that this certificate, which is new, needs.
 pub(super) fn usual_port(shell: &Shell, certificate: &str) -> Option<Finding> {
     http01::usual_port(shell, NamespacedName::new("default", certificate))
+}
+
+/// Whether a scheduler is known to start the runs.
+pub(super) fn is_scheduled(shell: &Shell) -> bool {
+    let found = scheduler(shell);
+    found.is_known() && found.parts().1.is_none()
 }
 
 /// That another program has the port of HTTP-01, where it is known which.

@@ -15,7 +15,7 @@ use crate::cli::timer::{
     line_of_user, masked_unit, systemctl_of, systemd_runs,
 };
 use crate::resource::Obstacle;
-use crate::trust::quoted;
+use crate::trust::{quoted, sudo};
 use crate::workspace::Workspace;
 use crate::workspace::view::CertificateView;
 
@@ -48,7 +48,7 @@ pub(in crate::cli) fn scheduler(shell: &Shell) -> Finding {
         Some(found) if found.is_stopped(is_of_user, as_root) => Now::Stopped,
         Some(found) => Now::Runs {
             next: found.next_run(is_of_user, as_root),
-            last: found.last_run(is_of_user, as_root),
+            last: found.last_run(is_of_user, as_root).map(|last| last.text),
         },
         None => Now::Runs { next: None, last: None },
     };
@@ -237,6 +237,20 @@ fn idle(timer: &Path, is_of_user: bool, cron: CronDaemon) -> Finding {
             Some(found) => Obstacle { fact: format!("{fact}, and {}", found.fact), ..found },
         },
     )
+}
+
+/// A run of the timer that failed, while all else is well.
+pub(super) fn failed_run(shell: &Shell) -> Option<Finding> {
+    let config = shell.environment.config_dir(shell.global.config_dir.as_deref()).ok()?;
+    let is_of_user = config.source == Source::User;
+    let last = Timer::of_config(&config)?.last_run(is_of_user, shell.acts_as.is_some())?;
+    last.has_failed.then(|| {
+        let journal = if is_of_user { "journalctl --user" } else { "journalctl" };
+        let obstacle =
+            Obstacle::new(format_args!("the last run of the timer failed: {}", last.text));
+        let line = format!("{}{journal} -u 'certctl*' -n 30", if is_of_user { "" } else { sudo() });
+        Finding::warning("last run", obstacle.command(line))
+    })
 }
 
 /// When a run last changed something.

@@ -69,8 +69,8 @@ impl Timer {
         next_run(systemctl, is_of_user, as_root)
     }
 
-    /// When the service of such a timer ended last since the host started, and its exit code.
-    pub(crate) fn last_run(&self, is_of_user: bool, as_root: bool) -> Option<String> {
+    /// When the service of such a timer ended last since the host started, and how.
+    pub(crate) fn last_run(&self, is_of_user: bool, as_root: bool) -> Option<LastRun> {
         let systemctl = systemctl().filter(|_| self.is_of_systemd())?;
         last_run(systemctl, is_of_user, as_root)
     }
@@ -256,8 +256,17 @@ fn next_run(systemctl: &Path, is_of_user: bool, as_root: bool) -> Option<String>
     text.contains(':').then(|| text.to_owned())
 }
 
-/// When the service of the timer ended last, and its exit code, where that is known.
-fn last_run(systemctl: &Path, is_of_user: bool, as_root: bool) -> Option<String> {
+/// A run of the service of a timer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LastRun {
+    /// When it ended, and its exit code.
+    pub(crate) text: String,
+    /// Whether it failed, or the unit of its hooks.
+    pub(crate) has_failed: bool,
+}
+
+/// When the service of the timer ended last, and how, where that is known.
+fn last_run(systemctl: &Path, is_of_user: bool, as_root: bool) -> Option<LastRun> {
     let properties = "--property=ExecMainExitTimestamp,ExecMainCode,ExecMainStatus";
     let answer = answer(systemctl, &["show", SERVICE, properties], is_of_user, as_root)?;
     let text = String::from_utf8(answer).ok()?;
@@ -265,10 +274,13 @@ fn last_run(systemctl: &Path, is_of_user: bool, as_root: bool) -> Option<String>
     let at = of("ExecMainExitTimestamp").filter(|at| at.contains(':'))?;
     let number = of("ExecMainStatus")?;
     // As in `si_code`: 1 is an exit, all others are signals.
-    let what = if of("ExecMainCode")? == "1" { "exit code" } else { "signal" };
+    let has_exited = of("ExecMainCode")? == "1";
+    let what = if has_exited { "exit code" } else { "signal" };
     let reload = has_failed_reload(systemctl, is_of_user, as_root);
     let failed = if reload { format!("; {RELOAD} has failed") } else { String::new() };
-    Some(format!("{at}, {what} {number}{failed}"))
+    // As in `SuccessExitStatus=`.
+    let is_well = has_exited && ["0", "75"].contains(&number);
+    Some(LastRun { text: format!("{at}, {what} {number}{failed}"), has_failed: !is_well || reload })
 }
 
 /// Whether the unit that runs the hooks of the service's runs has failed.
@@ -365,9 +377,10 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let at = "Tue 2026-11-24 03:12:33 UTC";
         for (time, code, number, last) in [
-            (at, "1", "0", Some("Tue 2026-11-24 03:12:33 UTC, exit code 0")),
-            (at, "1", "75", Some("Tue 2026-11-24 03:12:33 UTC, exit code 75")),
-            (at, "2", "9", Some("Tue 2026-11-24 03:12:33 UTC, signal 9")),
+            (at, "1", "0", Some(("exit code 0", false))),
+            (at, "1", "75", Some(("exit code 75", false))),
+            (at, "1", "3", Some(("exit code 3", true))),
+            (at, "2", "9", Some(("signal 9", true))),
             ("", "0", "0", None),
             ("n/a", "0", "0", None),
         ] {
@@ -379,12 +392,14 @@ mod tests {
             let script = format!("#!/bin/sh\n[ \"$*\" = '{arguments}' ] && printf '{answer}'\n");
             let program = write(root.path(), "systemctl", &script);
             fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-            assert_eq!(last_run(&program, false, false).as_deref(), last, "{answer}");
+            let run = |how: &str, has_failed| LastRun { text: format!("{at}, {how}"), has_failed };
+            let expected = last.map(|(how, has_failed)| run(how, has_failed));
+            assert_eq!(last_run(&program, false, false), expected, "{answer}");
             let failed = "[ \"$*\" = 'is-failed certctl-reload.service' ] && echo failed\n";
             let program = write(root.path(), "systemctl", &(script + failed));
             fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-            let last = last.map(|last| [last, "; certctl-reload.service has failed"].concat());
-            assert_eq!(last_run(&program, false, false), last, "{answer}");
+            let failed = |(how, _)| run(&format!("{how}; certctl-reload.service has failed"), true);
+            assert_eq!(last_run(&program, false, false), last.map(failed), "{answer}");
         }
     }
 
