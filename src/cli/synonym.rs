@@ -452,6 +452,7 @@ const WITH_VALUE: &[&str] = &[
     "--key-type",
     "-k",
     "--keylength",
+    "--hook",
     "--deploy-hook",
     "--post-hook",
     "--renew-hook",
@@ -604,7 +605,14 @@ const ROWS: &[Row] = &[
         command: "certctl deploy --again {targets}",
     },
     Row {
-        words: &["--deploy-hook", "--post-hook", "--renew-hook", "--reloadcmd", "--renewhook"],
+        words: &[
+            "--hook",
+            "--deploy-hook",
+            "--post-hook",
+            "--renew-hook",
+            "--reloadcmd",
+            "--renewhook",
+        ],
         sentence: "the Certificate names its hooks, not the command line",
         command: "certctl create certificate {names} --reload PROGRAM",
     },

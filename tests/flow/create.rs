@@ -248,15 +248,22 @@ fn a_certificate_names_the_only_issuer_there_is_and_one_that_is_not_there_is_tol
 fn a_manifest_that_is_there_stays_and_the_error_leads_on() {
     let world = World::prepared(&[]);
     let folder = world.path("config").display().to_string();
+    let certificate = ["certificate", "www.example.test", "--issuer", "letsencrypt"];
     for (words, other) in [
-        (["issuer", "letsencrypt"], "name the issuer differently"),
-        (["certificate", "www.example.test"], "choose another --name"),
+        (&["issuer", "letsencrypt"][..], "name the issuer differently"),
+        (&certificate, "choose another --name"),
     ] {
-        let words = [&["create"], &words[..], &["--into", &folder]].concat();
+        let words = [&["create"], words, &["--into", &folder]].concat();
         world.run(&words).ends_in(0);
         let said = format!("it would contain); or {other}\n");
         world.run(&words).ends_in(3).says("already exists").says(&said);
     }
+    // Of several CAs, none is taken that was not named.
+    let words = ["create", "certificate", "www.example.test", "--name", "other"];
+    let run = world.run(&words).ends_in(2).says("which Issuer? The manifests have letsencrypt, ca");
+    run.says("the same with --issuer letsencrypt or --issuer ca");
+    let mistyped = [&words[..], &["--issuer", "ac", "--into", &folder]].concat();
+    world.run(&mistyped).ends_in(3).says("there is no Issuer ac").says("nothing was written");
 }
 
 #[test]

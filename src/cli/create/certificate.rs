@@ -108,7 +108,7 @@ pub(super) fn certificate(
     let state = placed.state(shell)?;
     let text = text(args, &issuer, &placed, &state);
     let (loaded, written) = put(&placed, &text, shell)?;
-    let server = InServer::of(&placed, &loaded, &state);
+    let server = InServer::of(&placed, &loaded, &state, shell);
     let first = warn(args, &known, &issuer, &placed, shell);
     if placed.into.is_some()
         && let Some(warning) = of_same_names(&manifests, &args.names, Some(&placed.key()))
@@ -165,10 +165,13 @@ fn refuse(
         let why = format!("there is no Issuer in {} yet", placed.config());
         return Err(refused(why).trying_any(&[(&line, "Let's Encrypt's CA for tests")]));
     }
+    // One of a CA that certctl knows may follow.
     if let Some(why) = known.lack(issuer, placed)
-        && let Some(name) = known.similar(&issuer.name)
+        && !known.names().is_empty()
+        && !issuer::is_known_ca(&issuer.name)
     {
-        let hint = Hint::Value { flag: "--issuer".to_owned(), by: vec![name] };
+        let by = known.similar(&issuer.name).map_or_else(|| known.names(), |name| vec![name]);
+        let hint = Hint::Value { flag: "--issuer".to_owned(), by };
         return Err(CliError { hint: Some(hint), ..refused(why) });
     }
     if let Some(why) = unvalidated(args, known, issuer) {

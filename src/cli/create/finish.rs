@@ -111,7 +111,7 @@ impl Draft<'_> {
             .proven_by_webroot()
             .and_then(|name| webroot::unserved(&name, settings.as_ref(), placed, shell));
         let state = placed.state(shell)?;
-        let server = InServer::of(placed, loaded, &state);
+        let server = InServer::of(placed, loaded, &state, shell);
         let is_open = first.is_empty() && !has_obstacle && in_the_way.is_none();
         if is_open && check_http.is_none() && placed.is_read(shell) {
             return issue_now(self.by, placed, server.as_ref(), shell);

@@ -145,18 +145,20 @@ impl Known {
         self.0.iter().map(|one| one.name.clone()).collect()
     }
 
-    /// The one that is asked for, also where it is not there yet; else the only one, or that which
-    /// `create issuer letsencrypt` makes.
+    /// The one that is asked for, also where it is not there yet; else the only one, or, where there is
+    /// none, that which `create issuer letsencrypt` makes.
     pub(super) fn chosen(&self, wanted: Option<&str>) -> Result<IssuerName, CliError> {
         if let (None, [only]) = (wanted, self.0.as_slice()) {
             return Ok(only.clone());
         }
         let name = wanted.unwrap_or(USUAL);
-        let known = self.0.iter().find(|one| one.name == name);
-        if known.is_none() && wanted.is_none() && !self.0.is_empty() {
+        if wanted.is_none() && !self.0.is_empty() {
             let message = format!("which Issuer? The manifests have {}", self.list());
-            return Err(CliError::new(ExitCode::Usage, message).hinted("--issuer NAME"));
+            let each = escape(&self.names().join(" or --issuer ")).into_owned();
+            let hint = format!("the same with --issuer {each}");
+            return Err(CliError::new(ExitCode::Usage, message).hinted(hint));
         }
+        let known = self.0.iter().find(|one| one.name == name);
         Ok(known.cloned().unwrap_or_else(|| IssuerName::of(name)))
     }
 
@@ -229,9 +231,9 @@ mod tests {
         assert_eq!(chosen(&[], None), Ok(issuer("letsencrypt")));
         assert_eq!(chosen(&["home"], None), Ok(issuer("home")));
         assert_eq!(chosen(&["home"], Some("later")), Ok(issuer("later")), "not written yet");
-        assert_eq!(chosen(&["home", "letsencrypt"], None), Ok(issuer("letsencrypt")));
-        let several = chosen(&["home", "work"], None);
-        assert_eq!(several, Err("which Issuer? The manifests have home, work".to_owned()));
+        // Names of a private CA are not published by a slip.
+        let several = chosen(&["home", "letsencrypt"], None);
+        assert_eq!(several, Err("which Issuer? The manifests have home, letsencrypt".to_owned()));
         let cluster = IssuerName { is_of_cluster: true, ..issuer("all") };
         assert_eq!(Known(vec![cluster.clone()]).chosen(Some("all")).ok(), Some(cluster));
     }

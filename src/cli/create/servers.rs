@@ -49,11 +49,11 @@ impl Server {
         })
     }
 
-    /// The command that shows which certificate it presents for one of these names.
-    fn inspect(&self, mut names: impl Iterator<Item = String>) -> Option<String> {
+    /// Where it presents a certificate for one of these names.
+    fn port_of_https(&self, mut names: impl Iterator<Item = String>) -> Option<String> {
         let is_of_https = ["apache", "haproxy", "nginx"].contains(&self.name);
         let name = names.find(|name| is_of_https && !name.starts_with("*."))?;
-        Some(format!("certctl inspect {name}:443"))
+        Some(format!("{name}:443"))
     }
 
     /// Whether it reads key and chain from one file.
@@ -78,7 +78,7 @@ pub(super) struct InServer {
 impl InServer {
     /// What is to be done in the configuration of the server that a Certificate reloads. `state` is the
     /// state's folder.
-    pub(super) fn of(placed: &Placed, loaded: &Loaded, state: &str) -> Option<Self> {
+    pub(super) fn of(placed: &Placed, loaded: &Loaded, state: &str, shell: &Shell) -> Option<Self> {
         let one = loaded.certificates.first()?;
         let server = Server::of(one.settings.reload.as_deref()?)?;
         let secrets = || format!("{state}/secrets/{}/{}", placed.namespace(), one.spec.secret_name);
@@ -97,7 +97,9 @@ impl InServer {
                 .then(|| format!("{SITES_OF_NGINX}/{}.conf", placed.name)),
             lines: lines.collect(),
             reload: format!("{}{}", sudo_on_own(), escape(&program)),
-            inspect: server.inspect(one.spec.dns_names.iter().map(ToString::to_string)),
+            inspect: server
+                .port_of_https(one.spec.dns_names.iter().map(ToString::to_string))
+                .map(|place| placed.next(&format!(" inspect {place}"), shell)),
         })
     }
 
@@ -203,10 +205,10 @@ mod tests {
     fn a_server_of_https_is_asked_by_a_name_that_leads_to_it() {
         let of = |server: &str, names: &[&str]| {
             let names = names.iter().map(ToString::to_string);
-            Server::of(server).unwrap().inspect(names)
+            Server::of(server).unwrap().port_of_https(names)
         };
-        let line = Some("certctl inspect www.example.com:443".to_owned());
-        assert_eq!(of("nginx", &["*.example.com", "www.example.com"]), line);
+        let place = Some("www.example.com:443".to_owned());
+        assert_eq!(of("nginx", &["*.example.com", "www.example.com"]), place);
         assert_eq!(of("nginx", &["*.example.com"]), None);
         assert_eq!(of("postfix", &["mail.example.com"]), None);
     }

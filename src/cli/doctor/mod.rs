@@ -77,6 +77,11 @@ impl VerbArgs for DoctorArgs {
 /// Checks this host, and prints what was found.
 pub(super) fn doctor(args: &DoctorArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
     format_of(shell, "doctor")?;
+    let config = shell.environment.config_dir(shell.global.config_dir.as_deref())?;
+    if folders::unread(shell).is_some() && !config.path.exists() {
+        let message = "this user has no manifests";
+        return Err(CliError { is_absence: true, ..CliError::new(ExitCode::Manifest, message) });
+    }
     on_one_thread(async {
         let known = known(shell, false).await?;
         let uses = Use::of_tasks(&known.targets.tasks);

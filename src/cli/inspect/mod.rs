@@ -13,13 +13,17 @@ mod text;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
 
 use super::document;
 use super::error::CliError;
 use super::exit::ExitCode;
+use super::folders;
 use super::global::Format;
+use super::message::Level;
+use super::output::escape;
 use super::run::on_one_thread;
 use super::shell::Shell;
 use super::targets::{known_names, open, targets};
@@ -97,16 +101,36 @@ pub(crate) fn inspect(args: &InspectArgs, shell: &mut Shell) -> Result<ExitCode,
             let resolver = settings.resolver(BTreeMap::new()).await?;
             Some(Network::new(resolver, settings.http01_check_port))
         };
-        let subject = source.open(&owners, network.as_ref(), shell.global.namespace());
-        let subject = Box::pin(subject).await.map_err(|error| refused(error, &source))?;
+        let open = || source.open(&owners, network.as_ref(), shell.global.namespace());
+        let mut subject = Box::pin(open()).await.map_err(|error| refused(error, &source))?;
+        // A server that has just been told to reload presents the earlier one for a moment.
+        for _ in 0..LOOKS_AGAIN {
+            if !subject.is_outdated() {
+                break;
+            }
+            tokio::time::sleep(PAUSE).await;
+            subject = Box::pin(open()).await.map_err(|error| refused(error, &source))?;
+        }
         let roots = Roots::read(subject.ca_bundle.as_deref());
         let report = Box::pin(Report::make(&subject, &roots, network.as_ref(), now)).await;
         let report = report.map_err(|error| CliError::new(ExitCode::Manifest, error))?;
         shell.output.data(&render(&report, &subject, format, shell.columns())?)?;
+        if let Source::Server { .. } = &source
+            && folders::unread(shell).is_some()
+        {
+            let line = folders::as_root(shell, &format!(" inspect {}", escape(&subject.label)));
+            let text = format!("to compare it with the certificates of this host: {line}");
+            shell.output.talk(Level::Info, &text);
+        }
         let attention = shell.global.exit_code && report.needs_attention();
         Ok(if attention { ExitCode::Attention } else { ExitCode::Done })
     })
 }
+
+/// How often a server is looked at again that does not present the certificate of the state.
+const LOOKS_AGAIN: u32 = 4;
+/// The time between two looks.
+const PAUSE: Duration = Duration::from_millis(500);
 
 /// Reads state and manifests. An unreadable state counts as empty, unless the certificate comes
 /// from it.

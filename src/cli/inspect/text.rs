@@ -15,7 +15,7 @@ use crate::workspace::inspect::{
 
 /// The page; every text of a certificate or server is escaped.
 pub(super) fn page(report: &Report) -> String {
-    let mut page = Page::default();
+    let mut page = Page { text: verdict(report) };
     let leaf = &report.leaf;
     page.heading("Valid for");
     page.line("DNS Names: ", &list(&leaf.dns_names));
@@ -220,6 +220,19 @@ fn matches_name(host: &HostMatch) -> String {
 
 fn matches_spec(spec: &SpecMatch) -> String {
     if spec.matches { "yes".to_owned() } else { format!("no: {}", spec.differences.join(", ")) }
+}
+
+/// What a server presents, before all that is known of it.
+fn verdict(report: &Report) -> String {
+    let Some((found, name)) = report.served.as_ref().zip(report.certificate.as_deref()) else {
+        return String::new();
+    };
+    let (source, name) = (escape(&report.source), escape(name));
+    if found.same {
+        format!("{source} presents the certificate of {name}\n")
+    } else {
+        format!("{source} does not present the certificate of {name}, but another one\n")
+    }
 }
 
 fn served(served: &Served, serial: &str) -> String {

@@ -247,6 +247,12 @@ impl Subject {
         Self { state_serial: Some(leaf.serial), ..subject }
     }
 
+    /// Whether a server presents another certificate than the state has.
+    pub fn is_outdated(&self) -> bool {
+        let serial = self.facts().map(|leaf| leaf.serial).ok();
+        serial.zip(self.state_serial.as_ref()).is_some_and(|(served, live)| served != *live)
+    }
+
     /// The facts that decisions are made from.
     pub fn facts(&self) -> Result<LeafFacts, CertificateError> {
         crate::pki::facts_of_der(self.bundle.leaf())
