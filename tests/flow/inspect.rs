@@ -19,6 +19,26 @@ fn json(run: &Run) -> Value {
 
 /// A TLS server with the pair in this folder, on a loopback port, until the runtime is dropped.
 fn serve(runtime: &Runtime, folder: &Path) -> SocketAddr {
+    serve_in_turn(runtime, &[folder])
+}
+
+/// The same with the pair of the first of these folders to the first client, and so on; the last stays.
+fn serve_in_turn(runtime: &Runtime, folders: &[&Path]) -> SocketAddr {
+    let acceptors: Vec<TlsAcceptor> = folders.iter().map(|folder| acceptor(folder)).collect();
+    let socket = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
+    let address = socket.local_addr().unwrap();
+    runtime.spawn(async move {
+        for number in 0.. {
+            let (stream, _) = socket.accept().await.unwrap();
+            let acceptor = acceptors.get(number).or(acceptors.last()).unwrap();
+            // Waits for a client that reads the certificate and disconnects.
+            drop(acceptor.accept(stream).await);
+        }
+    });
+    address
+}
+
+fn acceptor(folder: &Path) -> TlsAcceptor {
     let chain = CertificateDer::pem_file_iter(folder.join("tls.crt")).unwrap();
     let chain: Vec<CertificateDer<'static>> = chain.map(Result::unwrap).collect();
     let key = PrivateKeyDer::from_pem_file(folder.join("tls.key")).unwrap();
@@ -29,17 +49,7 @@ fn serve(runtime: &Runtime, folder: &Path) -> SocketAddr {
         .with_no_client_auth()
         .with_single_cert(chain, key)
         .unwrap();
-    let socket = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
-    let address = socket.local_addr().unwrap();
-    let acceptor = TlsAcceptor::from(Arc::new(configuration));
-    runtime.spawn(async move {
-        loop {
-            let (stream, _) = socket.accept().await.unwrap();
-            // Waits for a client that reads the certificate and disconnects.
-            drop(acceptor.accept(stream).await);
-        }
-    });
-    address
+    TlsAcceptor::from(Arc::new(configuration))
 }
 
 #[test]
@@ -90,10 +100,21 @@ fn what_is_published_is_inspected_by_name_file_and_server() {
     assert_eq!(served["served"]["same"], true, "{served}");
     assert_eq!(served["leaf"], by_name["leaf"]);
 
+    let verdict = |run: &Run| run.stdout.lines().next().unwrap().to_owned();
+    let right = format!("{target} presents the certificate of default/web");
+    assert_eq!(verdict(&world.run(&["inspect", &target]).ends_in(0)), right);
+
     world.run(&["renew", "web"]).ends_in(0);
     let old = world.run(&["inspect", &target, "--exit-code"]).ends_in(8);
+    let wrong =
+        format!("{target} does not present the certificate of default/web, but another one");
+    assert_eq!(verdict(&old), wrong);
     assert!(old.stdout.contains("served serial differs from the state's"), "{}", old.stdout);
     world.run(&["inspect", &target]).ends_in(0);
+    // One that has not reloaded yet.
+    let port = serve_in_turn(&runtime, &[&kept, &kept, &folder]).port();
+    let target = format!("web.example.test:{port}");
+    world.run(&["inspect", &target, "--exit-code"]).ends_in(0);
 }
 
 #[test]
@@ -107,6 +128,8 @@ fn a_server_that_shows_the_certificate_of_another_name_needs_attention() {
     let line = "\tMatches name: no: web.example.test is not in this certificate; \
                 it is in that of default/web\n";
     assert!(page.contains(line), "{page}");
+    let verdict = format!("{target} presents a certificate that is not for web.example.test\n");
+    assert!(page.starts_with(&verdict), "{page}");
     let found = json(&world.run(&["inspect", &target, "-o", "json"]).ends_in(0));
     let expected = serde_json::json!({
         "name": "web.example.test", "matches": false, "expectedCertificate": "default/web"

@@ -228,7 +228,9 @@ fn verdict(report: &Report) -> String {
         return String::new();
     };
     let (source, name) = (escape(&report.source), escape(name));
-    if found.same {
+    if let Some(host) = report.host.as_ref().filter(|host| !host.matches) {
+        format!("{source} presents a certificate that is not for {}\n", escape(&host.name))
+    } else if found.same {
         format!("{source} presents the certificate of {name}\n")
     } else {
         format!("{source} does not present the certificate of {name}, but another one\n")
