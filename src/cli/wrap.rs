@@ -30,13 +30,19 @@ pub(crate) fn wrap(text: &str, indent: &str, width: usize) -> String {
     wrapped
 }
 
-/// The words of a text; a time, `2026-12-03 04:12 CET, in 12d`, is one.
+/// The words of a text; a time, `2026-12-03 04:12 CET, in 12d`, is one, and so is a command to be pasted.
 fn unbreakable(text: &str) -> Vec<String> {
     let mut unbreakable: Vec<String> = Vec::new();
     let mut all = text.split_whitespace().peekable();
     while let Some(word) = all.next() {
         let mut whole = word.to_owned();
-        if is_date(word) {
+        let next = all.peek().copied().unwrap_or_default();
+        if begins_line(word, next, unbreakable.is_empty()) {
+            while !whole.ends_with(BEHIND_COMMAND) {
+                let Some(part) = all.next() else { break };
+                whole = [&whole, " ", part].concat();
+            }
+        } else if is_date(word) {
             for part in all.by_ref().take(2) {
                 whole = [&whole, " ", part].concat();
             }
@@ -195,7 +201,7 @@ fn units(text: &str) -> Vec<String> {
             units.push(word.to_owned());
         }
         // What stands behind a command is apart from it.
-        is_command &= !word.ends_with([';', ',', ':', ')']);
+        is_command &= !word.ends_with(BEHIND_COMMAND);
     }
     units
 }
@@ -206,6 +212,17 @@ fn begins_command(word: &str, before: Option<&str>) -> bool {
     let is_expected = before
         .is_none_or(|before| before.ends_with(':') || before.ends_with(']') || before.is_empty());
     word == "certctl" || (is_expected && PROGRAMS.contains(&word))
+}
+
+/// Whether a command that is pasted, and no sentence, begins with these two words of a text.
+fn begins_line(word: &str, next: &str, is_first: bool) -> bool {
+    let is_program = |word: &str| PROGRAMS.contains(&word) || word.starts_with('/');
+    match word {
+        "sudo" => next == "certctl" || is_program(next),
+        // Also a verb.
+        "install" => is_first && next.starts_with('-'),
+        word => is_first && PROGRAMS.contains(&word),
+    }
 }
 
 /// Whether it is a command with its arguments.
@@ -227,6 +244,8 @@ fn shown_width(text: &str) -> usize {
     first + rest.sum::<usize>()
 }
 
+/// What stands at the end of a word behind which a sentence goes on.
+const BEHIND_COMMAND: [char; 4] = [';', ',', ':', ')'];
 /// How far what stands below a line is indented from it.
 const BELOW: usize = 4;
 const HELP: &str = "= help: ";
@@ -245,6 +264,8 @@ const PROGRAMS: &[&str] = &[
     "printf",
     "chgrp",
     "setfacl",
+    "openssl",
+    "curl",
 ];
 
 /// The width of a stream that is no terminal, in columns.
@@ -253,6 +274,25 @@ pub(crate) const USUAL: usize = 80;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_command_to_be_pasted_stays_in_one_line() {
+        for (text, lines) in [
+            (
+                "try sudo certctl issue web; then wait",
+                "try\n  sudo certctl issue web;\n  then wait",
+            ),
+            ("sudo install -d /srv/web/htdocs", "sudo install -d /srv/web/htdocs"),
+            ("sudo /etc/certctl/hooks.d/nginx", "sudo /etc/certctl/hooks.d/nginx"),
+            ("openssl s_client -connect a:443", "openssl s_client -connect a:443"),
+            ("install -d -m 0755 /srv/web", "install -d -m 0755 /srv/web"),
+            ("install the newer certctl again", "install the newer\n  certctl again"),
+            ("with sudo you are root here", "with sudo you are\n  root here"),
+        ] {
+            assert_eq!(hanging(text, 0, 2, 20), lines, "{text}");
+            assert_eq!(wrap(text, "", 20).replace('\n', "\n  ").trim_end(), lines, "{text}");
+        }
+    }
 
     #[test]
     fn a_hanging_text_fits_behind_what_stands_before_it() {

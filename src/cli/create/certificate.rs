@@ -337,7 +337,11 @@ fn warn(
 ) -> Vec<String> {
     let mut first = Vec::new();
     if let Some(warning) = known.lack(issuer, placed) {
-        let advice = if let Some(name) = known.similar(&issuer.name) {
+        let of_host = folders::unread(shell).filter(|_| placed.into.is_none());
+        let advice = if of_host.is_some() {
+            let names = args.names.join(" ");
+            format!("for this host: {}", folders::sudo(&format!(" create certificate {names}")))
+        } else if let Some(name) = known.similar(&issuer.name) {
             format!("the same with --issuer {name}")
         } else {
             let server = if issuer::is_known_ca(&issuer.name) { "" } else { " --server URL" };

@@ -215,7 +215,10 @@ fn issue_now(
     let code = IssueArgs::of(&placed.name).run(shell)?;
     let status = placed.next(&format!(" status {}", placed.name), shell);
     match server {
-        Some(server) if code == ExitCode::Done => server.say(&status, shell),
+        // What the server lacks may be why its reload failed.
+        Some(server) if matches!(code, ExitCode::Done | ExitCode::Output) => {
+            server.say(&status, shell);
+        }
         _ => say_next("", &[status], None, shell),
     }
     Ok(code)

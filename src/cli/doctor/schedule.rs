@@ -246,8 +246,8 @@ pub(super) fn failed_run(shell: &Shell) -> Option<Finding> {
     let last = Timer::of_config(&config)?.last_run(is_of_user, shell.acts_as.is_some())?;
     last.has_failed.then(|| {
         let journal = if is_of_user { "journalctl --user" } else { "journalctl" };
-        let obstacle =
-            Obstacle::new(format_args!("the last run of the timer failed: {}", last.text));
+        let fact = format_args!("of certctl.service: {}; its next run clears this", last.text);
+        let obstacle = Obstacle::new(fact);
         let line = format!("{}{journal} -u 'certctl*' -n 30", if is_of_user { "" } else { sudo() });
         Finding::warning("last run", obstacle.command(line))
     })

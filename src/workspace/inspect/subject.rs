@@ -247,8 +247,11 @@ impl Subject {
         Self { state_serial: Some(leaf.serial), ..subject }
     }
 
-    /// Whether a server presents another certificate than the state has.
+    /// Whether a server presents another certificate than the one that the state has for its name.
     pub fn is_outdated(&self) -> bool {
+        if self.host.as_ref().is_some_and(|host| host.expected_certificate.is_some()) {
+            return true;
+        }
         let serial = self.facts().map(|leaf| leaf.serial).ok();
         serial.zip(self.state_serial.as_ref()).is_some_and(|(served, live)| served != *live)
     }
