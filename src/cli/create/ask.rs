@@ -153,7 +153,7 @@ fn refusal_of(name: &str, by: &By) -> Option<String> {
     if let Err(error) = name.parse::<DnsName>() {
         return Some(error.to_string());
     }
-    let is_answer = ["y", "yes", "n", "no", NONE, BACK].contains(&name);
+    let is_answer = ["y", "yes", "n", "no", "show", "http", "webroot", NONE, BACK].contains(&name);
     let is_public = matches!(by, By::New(args) if args.server.is_none());
     let is_short = !name.contains('.');
     (is_short && (is_answer || is_public))
@@ -238,9 +238,6 @@ fn proof(
             let words = if is_wildcard { "the name of your DNS provider" } else { ways };
             is_way.then(|| text.to_owned()).ok_or_else(|| format!("enter {words}"))
         })?;
-        if answer == "http" && port.is_ok() {
-            say(shell, NEEDS_PORT);
-        }
         if answer != "webroot" {
             break (answer, None);
         }
@@ -510,8 +507,6 @@ const ABOUT_OUTPUT: &str = "certctl keeps the certificate and its key in its sta
 const ABOUT_GROUP: &str = "Most servers open the files as root, and need no group. One that runs as \
                            another user reads tls.key as a member of this group; its copy gets the \
                            mode 0640.";
-const NEEDS_PORT: &str = "note: port 80 is to be free for each renewal, too; for a web server that comes \
-                          later: certctl help port-80";
 const ABOUT_RELOAD: &str = "After each renewal certctl runs this program of the folder hooks.d, which \
                             makes the server read the new files; certctl help hooks has examples.";
 /// How many names are looked up for a hint.

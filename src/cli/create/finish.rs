@@ -6,7 +6,7 @@ use super::certificate::{self, CreateCertificateArgs};
 use super::known::{IssuerName, Known};
 use super::print::{Placed, check, say_next, shown, write};
 use super::question::say;
-use super::servers::InServer;
+use super::servers::{InServer, Server};
 use super::step::{self, Step};
 use super::{issuer, webroot};
 use crate::cli::doctor;
@@ -59,6 +59,9 @@ impl Draft<'_> {
         let certificate = File { loaded: check(&text)?, placed, text };
         if let Some(File { loaded, .. }) = &of_issuer {
             doctor::warn_of_roots(loaded, shell);
+        }
+        if self.needs_usual_port(&issuer) {
+            say(shell, &note_of_port(self.args.reload.as_deref()));
         }
         let files: Vec<&File> = of_issuer.iter().chain([&certificate]).collect();
         if !may_write(&files, shell)? {
@@ -114,7 +117,9 @@ impl Draft<'_> {
         let server = InServer::of(placed, loaded, &state, shell);
         let is_open = first.is_empty() && !has_obstacle && in_the_way.is_none();
         if is_open && check_http.is_none() && placed.is_read(shell) {
-            return issue_now(self.by, placed, server.as_ref(), shell);
+            let folder = loaded.certificates.first().map(|one| placed.folder_of_files(one, &state));
+            let folder = folder.unwrap_or_default();
+            return issue_now(self.by, placed, (server.as_ref(), &folder), shell);
         }
         let check_http = check_http.into_iter().collect();
         let steps = [step::lines(&first), check_http, placed.runs(shell)].concat();
@@ -145,6 +150,17 @@ impl Draft<'_> {
             By::New(args) => args.dns01.is_none(),
         };
         certificate::needs_usual_port(self.args, issuer, has_http01)
+    }
+}
+
+/// What certctl needs for each renewal, where it answers the challenges itself.
+fn note_of_port(reload: Option<&str>) -> String {
+    match reload.filter(|name| Server::of(name).is_some_and(Server::is_of_web)) {
+        Some(name) => format!(
+            "note: certctl answers the CA on port 80, also for each renewal, and cannot once {name} has that \
+             port: then it needs a folder that {name} serves (certctl help port-80)"
+        ),
+        None => NEEDS_PORT.to_owned(),
     }
 }
 
@@ -196,11 +212,12 @@ fn note_of_staging(issuer: &Placed, shell: &mut Shell) {
     shell.output.talk(Level::Info, &format!("  {path}"));
 }
 
-/// Issues what was written, after a yes; `server` is what is to be configured besides.
+/// Issues what was written, after a yes; `server` is what is to be configured besides, and `folder` that
+/// of the files.
 fn issue_now(
     by: &By,
     placed: &Placed,
-    server: Option<&InServer>,
+    (server, folder): (Option<&InServer>, &str),
     shell: &mut Shell,
 ) -> Result<ExitCode, CliError> {
     let question = match by {
@@ -208,6 +225,10 @@ fn issue_now(
         By::Known(_) => "Issue it now?",
     };
     if !shell.output.confirms_by_default(question, ABOUT_ISSUE) {
+        if doctor::is_scheduled(shell) {
+            let path = path_of(placed);
+            say(shell, &format!("the next scheduled run issues it, unless you remove {path}"));
+        }
         say_next("", &placed.runs(shell), server.map(InServer::text), shell);
         return Ok(ExitCode::Done);
     }
@@ -218,6 +239,10 @@ fn issue_now(
         // What the server lacks may be why its reload failed.
         Some(server) if matches!(code, ExitCode::Done | ExitCode::Output) => {
             server.say(&status, shell);
+        }
+        None if code == ExitCode::Done => {
+            say(shell, &format!("for your server: tls.crt and tls.key in {}", escape(folder)));
+            say_next("", &[status], None, shell);
         }
         _ => say_next("", &[status], None, shell),
     }
@@ -236,6 +261,8 @@ fn previewed(text: &str) -> String {
     text.split_inclusive('\n').map(line).collect()
 }
 
+const NEEDS_PORT: &str = "note: port 80 is to be free for each renewal, too; for a web server that comes \
+                          later: certctl help port-80";
 const ABOUT_WRITING: &str = "y writes the files; n writes nothing; s shows what they would contain. Nothing \
                              is ordered yet.";
 const WRITTEN_FOR_RUNS: &str = "written; the next scheduled run issues it, if you do not";

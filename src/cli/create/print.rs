@@ -20,7 +20,7 @@ use crate::cli::shell::Shell;
 use crate::engine::ports::StoreError;
 use crate::engine::{install_example, similar_hook};
 use crate::manifest::{self, Loaded, Source, nearest_by};
-use crate::resource::{DeployTarget, Issuer, NamespacedName, is_dns_subdomain};
+use crate::resource::{Certificate, DeployTarget, Issuer, NamespacedName, is_dns_subdomain};
 use crate::store::atomic;
 use crate::trust::{own_user, quoted, sudo_on_own};
 
@@ -107,6 +107,12 @@ impl Placed {
             let _ = writeln!(text, "  namespace: {}", scalar(namespace));
         }
         text
+    }
+
+    /// The folder in which a server finds the files of a Certificate; `state` is the state's.
+    pub(super) fn folder_of_files(&self, one: &Certificate, state: &str) -> String {
+        let secrets = || format!("{state}/secrets/{}/{}", self.namespace(), one.spec.secret_name);
+        one.settings.output_dir.clone().unwrap_or_else(secrets)
     }
 
     /// The object's key.

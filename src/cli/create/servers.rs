@@ -49,10 +49,14 @@ impl Server {
         })
     }
 
+    /// Whether it usually has port 80.
+    pub(super) fn is_of_web(&self) -> bool {
+        ["apache", "haproxy", "nginx"].contains(&self.name)
+    }
+
     /// Where it presents a certificate for one of these names.
     fn port_of_https(&self, mut names: impl Iterator<Item = String>) -> Option<String> {
-        let is_of_https = ["apache", "haproxy", "nginx"].contains(&self.name);
-        let name = names.find(|name| is_of_https && !name.starts_with("*."))?;
+        let name = names.find(|name| self.is_of_web() && !name.starts_with("*."))?;
         Some(format!("{name}:443"))
     }
 
@@ -81,15 +85,16 @@ impl InServer {
     pub(super) fn of(placed: &Placed, loaded: &Loaded, state: &str, shell: &Shell) -> Option<Self> {
         let one = loaded.certificates.first()?;
         let server = Server::of(one.settings.reload.as_deref()?)?;
-        let secrets = || format!("{state}/secrets/{}/{}", placed.namespace(), one.spec.secret_name);
-        let folder = one.settings.output_dir.clone().unwrap_or_else(secrets);
+        let folder = placed.folder_of_files(one, state);
         let names: Vec<String> = one.spec.dns_names.iter().map(ToString::to_string).collect();
         let root = one.settings.http01_webroot.as_deref();
         let root = root.map(|path| quoted(Path::new(path))).unwrap_or_default();
         let site = Site { folder: quoted(Path::new(&folder)), names: names.join(" "), root };
         let example = Path::new(EXAMPLES).join(format!("{}.yaml", server.name));
         let pointer = example.is_file().then(|| format!("# more: {}", example.display()));
-        let lines = server.settings(&site).map(|line| escape(&line).into_owned()).chain(pointer);
+        let sudo = |line: &str| if line.starts_with("postconf ") { sudo_on_own() } else { "" };
+        let lines = server.settings(&site).map(|line| [sudo(&line), &escape(&line)].concat());
+        let lines = lines.chain(pointer);
         let program = quoted(&placed.config.join("hooks.d").join(server.name));
         Some(Self {
             server: server.name,
@@ -150,7 +155,10 @@ pub(super) const SHIPPED: &[Server] = &[
     ),
     reading(
         "postfix",
-        &["smtpd_tls_security_level = may", "smtpd_tls_chain_files = {folder}/tls-combined.pem"],
+        &[
+            "postconf -e smtpd_tls_security_level=may",
+            "postconf -e smtpd_tls_chain_files={folder}/tls-combined.pem",
+        ],
     ),
     Server {
         name: "postgresql",

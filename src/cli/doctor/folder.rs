@@ -77,10 +77,10 @@ fn config_file(mistake: &Diagnostic) -> Finding {
 pub(super) fn manifests(shell: &Shell, loaded: &Loaded) -> Option<Finding> {
     let config = shell.environment.config_dir(shell.global.config_dir.as_deref()).ok()?.path;
     let is_unread = |error: std::io::Error| error.kind() != ErrorKind::NotFound;
-    (!fs::read_dir(&config).is_err_and(is_unread)).then(|| in_folder(loaded, &config))
+    (!fs::read_dir(&config).is_err_and(is_unread)).then(|| in_folder(loaded))
 }
 
-fn in_folder(loaded: &Loaded, config: &Path) -> Finding {
+fn in_folder(loaded: &Loaded) -> Finding {
     let (errors, _) = manifest::count(&manifest::joined(&loaded.diagnostics));
     let certificates = loaded.certificates.len();
     if errors > 0 {
@@ -88,15 +88,10 @@ fn in_folder(loaded: &Loaded, config: &Path) -> Finding {
         return Finding::wrong("manifests", obstacle.certctl("certctl validate"));
     }
     if certificates == 0 {
-        let into = quoted(config);
-        let line = if loaded.issuers.is_empty() {
-            format!(
-                "certctl create issuer letsencrypt-staging --email you@example.com --into {into}"
-            )
-        } else {
-            format!("certctl create certificate www.example.com --into {into}")
-        };
-        return Finding::warning("manifests", Obstacle::new("no Certificate yet").certctl(line));
+        return Finding::warning(
+            "manifests",
+            Obstacle::new("no Certificate yet").certctl("certctl create"),
+        );
     }
     let issuers = count(loaded.issuers.len(), "Issuer");
     Finding::well("manifests", format_args!("{}, {issuers}", count(certificates, "Certificate")))

@@ -249,7 +249,7 @@ pub(super) fn failed_run(shell: &Shell) -> Option<Finding> {
         let fact = format_args!("of certctl.service: {}; its next run clears this", last.text);
         let obstacle = Obstacle::new(fact);
         let line = format!("{}{journal} -u 'certctl*' -n 30", if is_of_user { "" } else { sudo() });
-        Finding::warning("last run", obstacle.command(line))
+        Finding::warning("timer", obstacle.command(line))
     })
 }
 
