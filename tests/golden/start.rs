@@ -293,6 +293,7 @@ fn create_tries_whether_the_web_server_serves_the_folder() {
         let asked = [("CA:", "\n"), ("DNS names", name), ("The folder that", &*folder)];
         let left = [
             ("Program in", "back\n"),
+            ("name of a program, or none", "later\n"),
             ("enter it again", "\n"),
             ("Folder of your server", "?\n"),
             ("Folder of your server", "\n"),

@@ -399,8 +399,12 @@ fn reload(shell: &mut Shell, config: &Path, has_webroot: bool) -> Result<Option<
     let of_port = has_webroot.then(|| of_usual_port(shell)).flatten().filter(is_there);
     let mut default = of_port.unwrap_or_else(|| NONE.to_owned());
     let answer = loop {
-        let answer =
-            optional_or(&default, shell, &question, ABOUT_RELOAD, |text| Ok(text.to_owned()))?;
+        let answer = optional_or(&default, shell, &question, ABOUT_RELOAD, |text| match text {
+            "y" | "yes" | "n" | "no" | "show" | BACK => {
+                Err("enter the name of a program, or none".to_owned())
+            }
+            text => Ok(text.to_owned()),
+        })?;
         let is_name = |name: &&String| RefusedProgram::of(name, config).is_none();
         if let Some(name) = answer.as_ref().filter(is_name).filter(|name| !is_there(name))
             && unknown.as_ref() != Some(name)

@@ -274,3 +274,16 @@ const ABOUT_STAGING: &str = "Browsers do not trust the certificates of the stagi
                              change server";
 /// How many characters of the roots are shown.
 const PREVIEWED: usize = 24;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_web_server_that_is_to_be_reloaded_is_named_where_it_takes_the_port() {
+        assert!(note_of_port(Some("nginx")).contains("once nginx has that port"));
+        for other in [Some("postfix"), Some("own"), None] {
+            assert_eq!(note_of_port(other), NEEDS_PORT);
+        }
+    }
+}

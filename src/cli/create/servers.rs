@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::print::Placed;
+use crate::cli::doctor::WEB_SERVERS;
 use crate::cli::message::Level;
 use crate::cli::output::escape;
 use crate::cli::shell::Shell;
@@ -51,7 +52,7 @@ impl Server {
 
     /// Whether it usually has port 80.
     pub(super) fn is_of_web(&self) -> bool {
-        ["apache", "haproxy", "nginx"].contains(&self.name)
+        WEB_SERVERS.contains(&self.name)
     }
 
     /// Where it presents a certificate for one of these names.

@@ -14,6 +14,7 @@ mod http01;
 mod need;
 mod page;
 mod schedule;
+mod served;
 mod usage;
 
 use clap::Args;
@@ -43,13 +44,15 @@ pub(super) use finding::Finding;
 pub(super) use http01::{Ports, without_servers};
 use schedule::Certificates;
 pub(super) use schedule::scheduler;
+pub(super) use served::WEB_SERVERS;
 pub(super) use usage::Use;
 
 /// Show what on this host would stop a run, with the command that fixes it.
 ///
 /// Changes nothing. Checks folders, hooks, outputs, secrets, the HTTP-01 port, the scheduler and
-/// overdue certificates; then, over the network, CAs, accounts, the clock and DNS. Exits
-/// with 3 if something is wrong (with --exit-code: 8), with 7 if the state is damaged.
+/// overdue certificates; then, over the network, CAs, accounts, the clock, DNS, and whether web
+/// servers that are reloaded present what is live, at port 443. Exits with 3 if something is
+/// wrong (with --exit-code: 8), with 7 if the state is damaged.
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
     /// Leave out the checks that need the network.
@@ -89,6 +92,7 @@ pub(super) fn doctor(args: &DoctorArgs, shell: &mut Shell) -> Result<ExitCode, C
         if !args.offline {
             found.extend(dns::dns(known.workspace.settings(), &uses).await);
             found.extend(ca::cas(&known).await);
+            found.extend(served::served(&known.workspace, &uses).await);
         }
         let is_closed = found.iter().any(|one| one.is_wrong() && one.subject == "state");
         let (of_runs, is_damaged) = runs(shell, &known, !uses.is_empty(), is_closed).await?;
