@@ -530,7 +530,12 @@ fn note_scheduler(shell: &mut Shell, ended: &[Report]) {
     }
     let fact = output::escape(fact);
     match fix {
-        None => shell.output.talk(Level::Info, &format!("renewed automatically by {fact}")),
+        None => shell.output.talk(
+            Level::Info,
+            &format!(
+                "renewed automatically by {fact}; to be told when that fails: certctl help hooks"
+            ),
+        ),
         Some(fix) => {
             let hint =
                 Hint::from(fix.clone()).with_flags(&folders::flags_with_files(shell)).to_string();

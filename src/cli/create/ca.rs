@@ -151,14 +151,14 @@ fn server_of(
     name: &str,
     directory: Result<Demands, Refused>,
 ) -> Result<Server, CliError> {
-    let answers = |terms: Option<String>| {
+    let answers = |roots: &str, terms: Option<String>| {
         let terms = terms.map(|url| format!("; its terms of service: {}", escape(&url)));
         let terms = terms.unwrap_or_default();
-        format!("{server} answers; its Issuer will be named {name}{terms}")
+        format!("{server} answers; its Issuer will be named {name}{roots}{terms}")
     };
     let (why, default) = match directory {
         Ok(Demands { binding, terms }) => {
-            say(shell, &answers(terms));
+            say(shell, &answers("", terms));
             return Ok(Server::Chosen { roots: None, binding });
         }
         Err(refused) if refused.is_distrusted => {
@@ -209,7 +209,7 @@ fn server_of(
     let binding = match directory {
         Err(Refused { why, is_no_acme: true, .. }) => return Ok(Server::Refused(why)),
         Ok(Demands { binding, terms }) => {
-            say(shell, &answers(terms));
+            say(shell, &answers(", with a copy of these roots", terms));
             binding
         }
         Err(Refused { why, .. }) => {

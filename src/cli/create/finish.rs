@@ -235,14 +235,16 @@ fn issue_now(
     owner::become_owner(shell)?;
     let code = IssueArgs::of(&placed.name).run(shell)?;
     let status = placed.next(&format!(" status {}", placed.name), shell);
+    let renew = placed.next(&format!(" renew {}", placed.name), shell);
+    let renew = format!("{renew}   # as a test, now");
     match server {
         // What the server lacks may be why its reload failed.
         Some(server) if matches!(code, ExitCode::Done | ExitCode::Output) => {
-            server.say(&status, shell);
+            server.say(&[status, renew], shell);
         }
         None if code == ExitCode::Done => {
             say(shell, &format!("for your server: tls.crt and tls.key in {}", escape(folder)));
-            say_next("", &[status], None, shell);
+            say_next("", &[status, renew], None, shell);
         }
         _ => say_next("", &[status], None, shell),
     }

@@ -109,10 +109,10 @@ impl InServer {
         })
     }
 
-    /// As the next thing to do, and this command besides.
-    pub(super) fn say(&self, step: &str, shell: &mut Shell) {
-        let text = self.text();
-        shell.output.talk(Level::Info, &format!("next, {text}\nat any time:\n  {step}"));
+    /// As the next thing to do, and these commands besides.
+    pub(super) fn say(&self, steps: &[String], shell: &mut Shell) {
+        let (text, steps) = (self.text(), steps.join("\n  "));
+        shell.output.talk(Level::Info, &format!("next, {text}\nat any time:\n  {steps}"));
     }
 
     /// A sentence without its beginning, and the lines.
