@@ -185,12 +185,21 @@ impl Output {
     /// explanation, and the question again.
     pub fn confirms_by_default(&mut self, question: &str, about: &str) -> bool {
         loop {
-            let Some(answer) = self.answer(&format!("{question} [Y/n] ")) else { return false };
-            match answer.trim().to_lowercase().as_str() {
-                "" | "y" | "yes" => return true,
-                "n" | "no" => return false,
-                _ => self.talk(Level::Info, about),
+            match self.confirmation(&format!("{question} [Y/n] ")) {
+                Confirmation::Yes => return true,
+                Confirmation::No => return false,
+                Confirmation::Other(_) => self.talk(Level::Info, about),
             }
+        }
+    }
+
+    /// Asks once on the terminal; the default is a yes, and the end of stdin a no.
+    pub fn confirmation(&mut self, question: &str) -> Confirmation {
+        let Some(answer) = self.answer(question) else { return Confirmation::No };
+        match answer.trim().to_lowercase().as_str() {
+            "" | "y" | "yes" => Confirmation::Yes,
+            "n" | "no" => Confirmation::No,
+            other => Confirmation::Other(other.to_owned()),
         }
     }
 
@@ -233,6 +242,14 @@ impl Output {
     pub fn talk_has_color(&self) -> bool {
         self.stderr.has_color
     }
+}
+
+/// An answer to a question whose default is a yes.
+pub enum Confirmation {
+    Yes,
+    No,
+    /// Any other, in lower case.
+    Other(String),
 }
 
 /// One of the two streams.

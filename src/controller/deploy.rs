@@ -47,11 +47,15 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
     Step::Act(vec![Effect::Deploy { target, revision, replaces }])
 }
 
-/// The folder of an output that was written, where the manifest names no folder any more.
+/// The folder of an output that was written: only such a one has files.
+fn written_to(record: &CertificateRecord) -> Option<&str> {
+    let mut written = record.deployments.iter().filter(|known| known.files.is_some());
+    written.find_map(|known| known.target.folder())
+}
+
+/// The same, where the manifest names no folder any more.
 fn abandoned(snapshot: &Snapshot) -> Option<&str> {
-    let mut written = snapshot.record.deployments.iter().filter(|known| known.files.is_some());
-    let folder = written.find_map(|known| known.target.folder());
-    folder.filter(|_| snapshot.settings.output_dir.is_none())
+    written_to(&snapshot.record).filter(|_| snapshot.settings.output_dir.is_none())
 }
 
 /// Forgets it, and says what that means for a server that reads it.
@@ -190,10 +194,8 @@ pub fn absorb(
             if record.last_failure.is_none() {
                 record.alerted = 0;
             }
-            // Only an output that was written has files.
-            let before = snapshot.record.deployments.iter();
-            let mut before = before.filter(|known| known.files.is_some());
-            let stays = before.find_map(|known| moved_from(&known.target, target));
+            let before = written_to(&snapshot.record);
+            let stays = before.filter(|before| target.folder().is_some_and(|now| now != *before));
             let stays = stays.map_or_else(String::new, |folder| {
                 format!("; what was written to {folder} before stays there")
             });
@@ -219,10 +221,4 @@ pub fn absorb(
     record.deployments.push(deployment);
     record.deployments.sort_by(|a, b| a.target.cmp(&b.target));
     Ok(Record { changes: vec![Change::Certificate(Box::new(record))], ..event })
-}
-
-/// The folder of an earlier output, when the output has moved.
-fn moved_from<'a>(before: &'a DeployTarget, now: &DeployTarget) -> Option<&'a str> {
-    let (before, now) = (before.folder()?, now.folder()?);
-    (before != now).then_some(before)
 }

@@ -138,6 +138,12 @@ fn a_server_that_shows_the_certificate_of_another_name_needs_attention() {
     let right = format!("shop.example.test:{port}");
     let page = world.run(&["inspect", &right, "--exit-code"]).ends_in(0).stdout;
     assert!(page.contains("\tMatches name: yes\n"), "{page}");
+    // One that has not read the configuration of this name yet.
+    let [shop, web] =
+        ["shop", "web"].map(|name| world.path(&format!("state/secrets/default/{name}-tls")));
+    let late =
+        format!("web.example.test:{}", serve_in_turn(&runtime, &[&shop, &shop, &web]).port());
+    world.run(&["inspect", &late, "--exit-code"]).ends_in(0);
     // Whoever types the address of a server knows that clients reach it by its name.
     let by_address = format!("127.0.0.1:{port}");
     let page = world.run(&["inspect", &by_address, "--exit-code"]).ends_in(0).stdout;

@@ -18,7 +18,9 @@ use super::dns01::Dns01;
 use super::finish::Draft;
 use super::known::{Known, manifests_in, owner_of_output};
 use super::print::{is_elsewhere, meant_instead, missing};
-use super::question::{BACK, Doubted, NONE, answered, optional, optional_or, path_of, say};
+use super::question::{
+    BACK, Doubted, NONE, answered, is_answer, optional, optional_or, path_of, say,
+};
 use super::servers::Server;
 use super::{certificate, webroot};
 use crate::cli::error::CliError;
@@ -153,7 +155,7 @@ fn refusal_of(name: &str, by: &By) -> Option<String> {
     if let Err(error) = name.parse::<DnsName>() {
         return Some(error.to_string());
     }
-    let is_answer = ["y", "yes", "n", "no", "show", "http", "webroot", NONE, BACK].contains(&name);
+    let is_answer = is_answer(name) || ["http", "webroot", NONE].contains(&name);
     let is_public = matches!(by, By::New(args) if args.server.is_none());
     let is_short = !name.contains('.');
     (is_short && (is_answer || is_public))
@@ -399,11 +401,9 @@ fn reload(shell: &mut Shell, config: &Path, has_webroot: bool) -> Result<Option<
     let of_port = has_webroot.then(|| of_usual_port(shell)).flatten().filter(is_there);
     let mut default = of_port.unwrap_or_else(|| NONE.to_owned());
     let answer = loop {
-        let answer = optional_or(&default, shell, &question, ABOUT_RELOAD, |text| match text {
-            "y" | "yes" | "n" | "no" | "show" | BACK => {
-                Err("enter the name of a program, or none".to_owned())
-            }
-            text => Ok(text.to_owned()),
+        let answer = optional_or(&default, shell, &question, ABOUT_RELOAD, |text| {
+            let why = || "enter the name of a program, or none".to_owned();
+            (!is_answer(text)).then(|| text.to_owned()).ok_or_else(why)
         })?;
         let is_name = |name: &&String| RefusedProgram::of(name, config).is_none();
         if let Some(name) = answer.as_ref().filter(is_name).filter(|name| !is_there(name))

@@ -96,12 +96,11 @@ pub(super) fn certificate(
     let manifests = manifests_in(&placed.config);
     let known = Known::of(&manifests, &placed, shell);
     let issuer = known.chosen(args.issuer.as_deref())?;
-    let needs_port = needs_usual_port(args, &issuer, known.has_http01(&issuer.name));
     if placed.into.is_some() {
         refuse(args, &manifests, &known, &issuer, &placed)?;
         let others: Vec<PathBuf> = webroots(&manifests).into_iter().collect();
         refuse_webroot(args, &issuer, &others, shell)?;
-        if needs_port {
+        if needs_usual_port(args, &issuer, known.has_http01(&issuer.name)) {
             refuse_without_port(args, &issuer, &others, shell)?;
         }
     }
@@ -337,8 +336,7 @@ fn warn(
 ) -> Vec<String> {
     let mut first = Vec::new();
     if let Some(warning) = known.lack(issuer, placed) {
-        let of_host = folders::unread(shell).filter(|_| placed.into.is_none());
-        let advice = if of_host.is_some() {
+        let advice = if placed.into.is_none() && folders::unread(shell).is_some() {
             let names = args.names.join(" ");
             format!("for this host: {}", folders::sudo(&format!(" create certificate {names}")))
         } else if let Some(name) = known.similar(&issuer.name) {
@@ -515,8 +513,8 @@ pub(super) fn text(
     let secret = format!("{}-tls", placed.name);
     let _ = write!(
         text,
-        "spec:\n  # tls.crt and tls.key will be in\n  # {state}/secrets/{}/{secret}/\n  secretName: {}\n",
-        placed.namespace(),
+        "spec:\n  # tls.crt and tls.key will be in\n  # {}/\n  secretName: {}\n",
+        placed.folder_of_secret(state, &secret),
         scalar(&secret)
     );
     let (addresses, names): (Vec<_>, Vec<_>) =

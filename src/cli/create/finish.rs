@@ -6,7 +6,7 @@ use super::certificate::{self, CreateCertificateArgs};
 use super::known::{IssuerName, Known};
 use super::print::{Placed, check, say_next, shown, write};
 use super::question::say;
-use super::servers::{InServer, Server};
+use super::servers::InServer;
 use super::step::{self, Step};
 use super::{issuer, webroot};
 use crate::cli::doctor;
@@ -14,7 +14,7 @@ use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::issue::IssueArgs;
 use crate::cli::message::Level;
-use crate::cli::output::escape;
+use crate::cli::output::{Confirmation, escape};
 use crate::cli::owner;
 use crate::cli::shell::Shell;
 use crate::cli::verb::VerbArgs as _;
@@ -77,7 +77,7 @@ impl Draft<'_> {
         if let Some(File { placed, .. }) = &of_issuer {
             note_of_staging(placed, shell);
         }
-        self.begin(&issuer, of_issuer.as_ref(), &certificate, shell)
+        self.begin(&issuer, of_issuer.as_ref(), &certificate, is_scheduled, shell)
     }
 
     /// Does what comes before the first run, and the run, as far as the answers go; the rest is listed.
@@ -86,6 +86,7 @@ impl Draft<'_> {
         issuer: &IssuerName,
         of_issuer: Option<&File>,
         certificate: &File,
+        is_scheduled: bool,
         shell: &mut Shell,
     ) -> Result<ExitCode, CliError> {
         let File { placed, loaded, .. } = certificate;
@@ -117,14 +118,54 @@ impl Draft<'_> {
         let server = InServer::of(placed, loaded, &state, shell);
         let is_open = first.is_empty() && !has_obstacle && in_the_way.is_none();
         if is_open && check_http.is_none() && placed.is_read(shell) {
-            let folder = loaded.certificates.first().map(|one| placed.folder_of_files(one, &state));
-            let folder = folder.unwrap_or_default();
-            return issue_now(self.by, placed, (server.as_ref(), &folder), shell);
+            return self.issue_now(certificate, server.as_ref(), &state, is_scheduled, shell);
         }
         let check_http = check_http.into_iter().collect();
         let steps = [step::lines(&first), check_http, placed.runs(shell)].concat();
         say_next("", &steps, server.as_ref().map(InServer::text), shell);
         failed.map_or(Ok(ExitCode::Done), Err)
+    }
+
+    /// Issues what was written, after a yes; `server` is what is to be configured besides, and `state` the
+    /// state's folder.
+    fn issue_now(
+        &self,
+        File { placed, loaded, .. }: &File,
+        server: Option<&InServer>,
+        state: &str,
+        is_scheduled: bool,
+        shell: &mut Shell,
+    ) -> Result<ExitCode, CliError> {
+        let question = match self.by {
+            By::New(_) => "Issue it now, in agreement to the CA's terms of service?",
+            By::Known(_) => "Issue it now?",
+        };
+        if !shell.output.confirms_by_default(question, ABOUT_ISSUE) {
+            if is_scheduled {
+                let path = placed.shown_path();
+                say(shell, &format!("the next scheduled run issues it, unless you remove {path}"));
+            }
+            say_next("", &placed.runs(shell), server.map(InServer::text), shell);
+            return Ok(ExitCode::Done);
+        }
+        owner::become_owner(shell)?;
+        let code = IssueArgs::of(&placed.name).run(shell)?;
+        let status = placed.next(&format!(" status {}", placed.name), shell);
+        let renew = placed.next(&format!(" renew {}", placed.name), shell);
+        let renew = format!("{renew}   # as a test, now");
+        match (server, loaded.certificates.first()) {
+            // What the server lacks may be why its reload failed.
+            (Some(server), _) if matches!(code, ExitCode::Done | ExitCode::Output) => {
+                server.say(&[status, renew], shell);
+            }
+            (None, Some(one)) if code == ExitCode::Done => {
+                let folder = placed.folder_of_files(one, state);
+                say(shell, &format!("for your server: tls.crt and tls.key in {}", escape(&folder)));
+                say_next("", &[status, renew], None, shell);
+            }
+            _ => say_next("", &[status], None, shell),
+        }
+        Ok(code)
     }
 
     /// What is left to be done before a run; what keeps a run from it is a warning.
@@ -155,7 +196,7 @@ impl Draft<'_> {
 
 /// What certctl needs for each renewal, where it answers the challenges itself.
 fn note_of_port(reload: Option<&str>) -> String {
-    match reload.filter(|name| Server::of(name).is_some_and(Server::is_of_web)) {
+    match reload.filter(|name| doctor::is_web_server(name)) {
         Some(name) => format!(
             "note: certctl answers the CA on port 80, also for each renewal, and cannot once {name} has that \
              port: then it needs a folder that {name} serves (certctl help port-80)"
@@ -170,17 +211,15 @@ fn may_write(files: &[&File], shell: &mut Shell) -> Result<bool, CliError> {
         1 => ("One manifest, with comments that say what", "Write it?"),
         _ => ("Two manifests, with comments that say what", "Write them?"),
     };
-    let paths: Vec<String> = files.iter().map(|file| path_of(&file.placed)).collect();
+    let paths: Vec<String> = files.iter().map(|file| file.placed.shown_path()).collect();
     let paths = paths.join("\n  ");
     shell.output.talk(Level::Info, &format!("\n{begin} may be changed, at any time:\n  {paths}"));
     loop {
-        let answer =
-            shell.output.answer(&format!("{question} [Y/n/show] ")).unwrap_or(NO.to_owned());
-        match answer.trim().to_lowercase().as_str() {
-            "" | "y" | "yes" => return Ok(true),
-            "n" | NO => return Ok(false),
-            "s" | "show" => show(files, shell)?,
-            _ => shell.output.talk(Level::Info, ABOUT_WRITING),
+        match shell.output.confirmation(&format!("{question} [Y/n/show] ")) {
+            Confirmation::Yes => return Ok(true),
+            Confirmation::No => return Ok(false),
+            Confirmation::Other(word) if ["s", "show"].contains(&&*word) => show(files, shell)?,
+            Confirmation::Other(_) => shell.output.talk(Level::Info, ABOUT_WRITING),
         }
     }
 }
@@ -189,16 +228,11 @@ fn may_write(files: &[&File], shell: &mut Shell) -> Result<bool, CliError> {
 fn show(files: &[&File], shell: &mut Shell) -> Result<(), CliError> {
     for (at, File { placed, text, .. }) in files.iter().enumerate() {
         let between = if at == 0 { "" } else { "---\n" };
-        shell.output.talk(Level::Info, &format!("\n{}:\n", path_of(placed)));
+        shell.output.talk(Level::Info, &format!("\n{}:\n", placed.shown_path()));
         shell.output.data(&format!("{between}{}", previewed(&shown(text))))?;
     }
     shell.output.talk(Level::Info, "");
     Ok(())
-}
-
-/// The file of a manifest, for people.
-fn path_of(placed: &Placed) -> String {
-    escape(&placed.path().unwrap_or_default().to_string_lossy()).into_owned()
 }
 
 /// Says how the staging CA is left for the other one, of an Issuer that was written.
@@ -206,49 +240,10 @@ fn note_of_staging(issuer: &Placed, shell: &mut Shell) {
     if issuer.name != STAGING {
         return;
     }
-    let path = path_of(issuer);
+    let path = issuer.shown_path();
     let server = lets_encrypt::PRODUCTION;
     say(shell, &format!("{ABOUT_STAGING} to {server} in this file, and issue again:"));
     shell.output.talk(Level::Info, &format!("  {path}"));
-}
-
-/// Issues what was written, after a yes; `server` is what is to be configured besides, and `folder` that
-/// of the files.
-fn issue_now(
-    by: &By,
-    placed: &Placed,
-    (server, folder): (Option<&InServer>, &str),
-    shell: &mut Shell,
-) -> Result<ExitCode, CliError> {
-    let question = match by {
-        By::New(_) => "Issue it now, in agreement to the CA's terms of service?",
-        By::Known(_) => "Issue it now?",
-    };
-    if !shell.output.confirms_by_default(question, ABOUT_ISSUE) {
-        if doctor::is_scheduled(shell) {
-            let path = path_of(placed);
-            say(shell, &format!("the next scheduled run issues it, unless you remove {path}"));
-        }
-        say_next("", &placed.runs(shell), server.map(InServer::text), shell);
-        return Ok(ExitCode::Done);
-    }
-    owner::become_owner(shell)?;
-    let code = IssueArgs::of(&placed.name).run(shell)?;
-    let status = placed.next(&format!(" status {}", placed.name), shell);
-    let renew = placed.next(&format!(" renew {}", placed.name), shell);
-    let renew = format!("{renew}   # as a test, now");
-    match server {
-        // What the server lacks may be why its reload failed.
-        Some(server) if matches!(code, ExitCode::Done | ExitCode::Output) => {
-            server.say(&[status, renew], shell);
-        }
-        None if code == ExitCode::Done => {
-            say(shell, &format!("for your server: tls.crt and tls.key in {}", escape(folder)));
-            say_next("", &[status, renew], None, shell);
-        }
-        _ => say_next("", &[status], None, shell),
-    }
-    Ok(code)
 }
 
 /// A manifest for a look at it: roots in base64 are longer than all else.
@@ -268,8 +263,6 @@ const NEEDS_PORT: &str = "note: port 80 is to be free for each renewal, too; for
 const ABOUT_WRITING: &str = "y writes the files; n writes nothing; s shows what they would contain. Nothing \
                              is ordered yet.";
 const WRITTEN_FOR_RUNS: &str = "written; the next scheduled run issues it, if you do not";
-/// Also at the end of what is typed.
-const NO: &str = "no";
 const ABOUT_ISSUE: &str = "y orders the certificate from the CA, as certctl issue does; n leaves that to you, \
                            or to the timer's next run.";
 const ABOUT_STAGING: &str = "Browsers do not trust the certificates of the staging CA. When it works, \

@@ -100,6 +100,11 @@ impl Placed {
         self.into.as_deref().map(|folder| folder.join(file))
     }
 
+    /// The same for people.
+    pub(super) fn shown_path(&self) -> String {
+        escape(&self.path().unwrap_or_default().to_string_lossy()).into_owned()
+    }
+
     /// The field `metadata`, up to `annotations`.
     pub(super) fn metadata(&self) -> String {
         let mut text = format!("metadata:\n  name: {}\n", scalar(&self.name));
@@ -109,10 +114,15 @@ impl Placed {
         text
     }
 
-    /// The folder in which a server finds the files of a Certificate; `state` is the state's.
+    /// The folder of a Secret in the state, which is this folder.
+    pub(super) fn folder_of_secret(&self, state: &str, secret: &str) -> String {
+        format!("{state}/secrets/{}/{secret}", self.namespace())
+    }
+
+    /// The folder in which a server finds the files of a Certificate.
     pub(super) fn folder_of_files(&self, one: &Certificate, state: &str) -> String {
-        let secrets = || format!("{state}/secrets/{}/{}", self.namespace(), one.spec.secret_name);
-        one.settings.output_dir.clone().unwrap_or_else(secrets)
+        let of_secret = || self.folder_of_secret(state, &one.spec.secret_name);
+        one.settings.output_dir.clone().unwrap_or_else(of_secret)
     }
 
     /// The object's key.
@@ -271,7 +281,7 @@ pub(super) fn write(placed: &Placed, text: &str, shell: &Shell) -> Result<String
         }
         return Err(missing(folder));
     }
-    let shown = escape(&path.to_string_lossy()).into_owned();
+    let shown = placed.shown_path();
     match atomic::write_once(&path, self::shown(text).as_bytes(), 0o644) {
         Ok(true) => Ok(shown),
         Ok(false) => {

@@ -17,6 +17,11 @@ pub(super) const BACK: &str = "back";
 /// The answer that leaves something out.
 pub(super) const NONE: &str = "none";
 
+/// Whether a text answers another question than one for a name.
+pub(super) fn is_answer(text: &str) -> bool {
+    ["y", "yes", "n", "no", "show", BACK].contains(&text)
+}
+
 /// A question whose answer may be nothing, which is the default.
 pub(super) fn optional<T>(
     shell: &mut Shell,

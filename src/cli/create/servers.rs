@@ -3,11 +3,12 @@
 use std::path::Path;
 
 use super::print::Placed;
-use crate::cli::doctor::WEB_SERVERS;
+use crate::cli::doctor::is_web_server;
 use crate::cli::message::Level;
 use crate::cli::output::escape;
 use crate::cli::shell::Shell;
 use crate::manifest::Loaded;
+use crate::resource::DnsName;
 use crate::trust::{quoted, sudo_on_own};
 
 /// What a server does with a certificate.
@@ -50,15 +51,10 @@ impl Server {
         })
     }
 
-    /// Whether it usually has port 80.
-    pub(super) fn is_of_web(&self) -> bool {
-        WEB_SERVERS.contains(&self.name)
-    }
-
     /// Where it presents a certificate for one of these names.
-    fn port_of_https(&self, mut names: impl Iterator<Item = String>) -> Option<String> {
-        let name = names.find(|name| self.is_of_web() && !name.starts_with("*."))?;
-        Some(format!("{name}:443"))
+    fn port_of_https(&self, names: &[DnsName]) -> Option<String> {
+        let name = names.iter().find(|name| !name.is_wildcard())?;
+        is_web_server(self.name).then(|| format!("{name}:443"))
     }
 
     /// Whether it reads key and chain from one file.
@@ -104,7 +100,7 @@ impl InServer {
             lines: lines.collect(),
             reload: format!("{}{}", sudo_on_own(), escape(&program)),
             inspect: server
-                .port_of_https(one.spec.dns_names.iter().map(ToString::to_string))
+                .port_of_https(&one.spec.dns_names)
                 .map(|place| placed.next(&format!(" inspect {place}"), shell)),
         })
     }
@@ -213,8 +209,8 @@ mod tests {
     #[test]
     fn a_server_of_https_is_asked_by_a_name_that_leads_to_it() {
         let of = |server: &str, names: &[&str]| {
-            let names = names.iter().map(ToString::to_string);
-            Server::of(server).unwrap().port_of_https(names)
+            let names: Vec<DnsName> = names.iter().map(|name| name.parse().unwrap()).collect();
+            Server::of(server).unwrap().port_of_https(&names)
         };
         let place = Some("www.example.com:443".to_owned());
         assert_eq!(of("nginx", &["*.example.com", "www.example.com"]), place);

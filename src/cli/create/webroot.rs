@@ -153,8 +153,7 @@ pub(super) fn unserved(
     placed: &Placed,
     shell: &mut Shell,
 ) -> Option<String> {
-    let path = placed.path().unwrap_or_default();
-    let path = escape(&path.to_string_lossy()).into_owned();
+    let path = placed.shown_path();
     match settings.and_then(|settings| of_webroot(shell, settings, name)) {
         Some(Trial::Served(fact)) => {
             say(shell, &fact);

@@ -44,7 +44,7 @@ pub(super) use finding::Finding;
 pub(super) use http01::{Ports, without_servers};
 use schedule::Certificates;
 pub(super) use schedule::scheduler;
-pub(super) use served::WEB_SERVERS;
+pub(super) use served::is_web_server;
 pub(super) use usage::Use;
 
 /// Show what on this host would stop a run, with the command that fixes it.

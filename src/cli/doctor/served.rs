@@ -14,8 +14,10 @@ use crate::resource::{Identifier, NamespacedName, Obstacle};
 use crate::workspace::Workspace;
 use crate::workspace::inspect::Network;
 
-/// The examples of hooks that make a web server read its certificates.
-pub(in crate::cli) const WEB_SERVERS: &[&str] = &["apache", "haproxy", "nginx"];
+/// Whether a reload of this name is the example of one that makes a web server read its certificates.
+pub(in crate::cli) fn is_web_server(reload: &str) -> bool {
+    ["apache", "haproxy", "nginx"].contains(&reload)
+}
 
 /// One finding when all is well, else one for each name at which another certificate is presented, or
 /// none.
@@ -25,6 +27,9 @@ pub(super) async fn served(workspace: &Workspace, uses: &[Use<'_>]) -> Vec<Findi
         if let Ok(Some(leaf)) = workspace.live_leaf(&certificate).await {
             live.push((name, certificate, leaf.fingerprint));
         }
+    }
+    if live.is_empty() {
+        return Vec::new();
     }
     let settings = workspace.settings();
     // What keeps it from being made is a finding of its own.
@@ -40,7 +45,7 @@ pub(super) async fn served(workspace: &Workspace, uses: &[Use<'_>]) -> Vec<Findi
         refusal(name, certificate, fingerprint, leaf.as_deref())
     });
     let wrong: Vec<Finding> = join_all(checks).await.into_iter().flatten().collect();
-    if live.is_empty() || !wrong.is_empty() {
+    if !wrong.is_empty() {
         return wrong;
     }
     let names = count(live.len(), "name");
@@ -52,9 +57,7 @@ pub(super) async fn served(workspace: &Workspace, uses: &[Use<'_>]) -> Vec<Findi
 
 /// A name of each certificate that a web server presents, as far as they are few.
 fn presented(uses: &[Use<'_>]) -> Vec<(String, NamespacedName)> {
-    let is_of_web = |one: &&Use<'_>| {
-        one.settings.reload.as_deref().is_some_and(|name| WEB_SERVERS.contains(&name))
-    };
+    let is_of_web = |one: &&Use<'_>| one.settings.reload.as_deref().is_some_and(is_web_server);
     let name_of = |one: &Use<'_>| {
         let mut names = names_of(one.certificate).into_iter().filter_map(|name| match name {
             Identifier::Dns(name) if !name.is_wildcard() => Some(name.to_string()),

@@ -238,13 +238,9 @@ fn systemctl() -> Option<&'static Path> {
 
 /// Whether systemd knows a unit to be stopped. Without an answer from it, nothing is known.
 fn says_stopped(systemctl: &Path, unit: &str, is_of_user: bool, as_root: bool) -> bool {
-    state_of(systemctl, unit, is_of_user, as_root).is_some_and(|state| {
+    answer(systemctl, &["is-active", unit], is_of_user, as_root).is_some_and(|state| {
         matches!(state.trim_ascii(), b"inactive" | b"failed" | b"deactivating")
     })
-}
-
-fn state_of(systemctl: &Path, unit: &str, is_of_user: bool, as_root: bool) -> Option<Vec<u8>> {
-    answer(systemctl, &["is-active", unit], is_of_user, as_root)
 }
 
 /// When the timer runs next, where that is known.

@@ -9,5 +9,5 @@ mod tests;
 
 pub use crate::pki::{KeyMatch, Party, Revocation};
 pub use crate::probe::Network;
-pub use report::{Check, KnownRevocation, RenewalWindow, Report, Roots, Served, SpecMatch, Trust};
-pub use subject::{HostMatch, InspectError, Source, Subject, Unreadable};
+pub use report::{Check, KnownRevocation, RenewalWindow, Report, Roots, SpecMatch, Trust};
+pub use subject::{HostMatch, InspectError, Served, Source, Subject, Unreadable};

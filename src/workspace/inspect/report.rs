@@ -7,7 +7,7 @@ use rustls::pki_types::pem::PemObject as _;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::subject::{HostMatch, Subject};
+use super::subject::{HostMatch, Served, Subject};
 use crate::controller::policy::leaf_mismatches;
 use crate::pki::{
     self, CertificateDetails, CertificateError, ChainEntry, KeyMatch, Revocation, chain_entries,
@@ -88,15 +88,6 @@ pub struct SpecMatch {
     pub differences: Vec<&'static str>,
 }
 
-/// A comparison of a server with the state.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Served {
-    pub same: bool,
-    /// Lower-case hexadecimal, as `serialNumberHex` is.
-    pub state_serial: String,
-}
-
 /// A verdict on trust.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -170,10 +161,6 @@ impl Report {
             differences.extend(lacks_one.then_some("spec.usages"));
             SpecMatch { matches: differences.is_empty(), differences }
         });
-        let served = subject.state_serial.as_ref().map(|state_serial| Served {
-            same: *state_serial == leaf.serial_number_hex,
-            state_serial: state_serial.clone(),
-        });
         let known = subject.renewal_information.as_ref().map(|known| RenewalWindow {
             suggested_window: known.suggested_window.clone(),
             last_checked: known.last_checked,
@@ -206,7 +193,7 @@ impl Report {
             revoked,
             renewal_information: known,
             host: subject.host.clone(),
-            served,
+            served: subject.served.clone(),
             trust: Trust::of(verdict(&roots.system)),
             bundle_trust: by_bundle.map(Trust::of),
             crl: asking.all(&leaf.crl_urls, false).await,

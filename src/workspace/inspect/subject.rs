@@ -50,8 +50,8 @@ pub struct Subject {
     pub ca_bundle: Option<String>,
     /// The name that a server was asked for, and whether the leaf has it.
     pub host: Option<HostMatch>,
-    /// The serial number in the state, when the source is a server.
-    pub state_serial: Option<String>,
+    /// How it compares with the state, when the source is a server.
+    pub served: Option<Served>,
     /// Its revocation, as the state knows it.
     pub revocation: Option<Revocation>,
     /// What the CA said about when to renew it.
@@ -67,6 +67,15 @@ pub struct HostMatch {
     /// The Certificate that has the name, where this certificate does not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expected_certificate: Option<String>,
+}
+
+/// A comparison of a server with the state.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Served {
+    pub same: bool,
+    /// Lower-case hexadecimal, as `serialNumberHex` is.
+    pub state_serial: String,
 }
 
 /// Why there is no certificate to look at.
@@ -196,7 +205,7 @@ impl Subject {
             spec: None,
             ca_bundle: None,
             host: None,
-            state_serial: None,
+            served: None,
             revocation: None,
             renewal_information: None,
         }
@@ -244,16 +253,15 @@ impl Subject {
         };
         let Some((owner, leaf)) = found else { return subject };
         let subject = subject.owned(owners, Some(&owner.certificate));
-        Self { state_serial: Some(leaf.serial), ..subject }
+        let served = Served { same: leaf.serial == facts.serial, state_serial: leaf.serial };
+        Self { served: Some(served), ..subject }
     }
 
     /// Whether a server presents another certificate than the one that the state has for its name.
     pub fn is_outdated(&self) -> bool {
-        if self.host.as_ref().is_some_and(|host| host.expected_certificate.is_some()) {
-            return true;
-        }
-        let serial = self.facts().map(|leaf| leaf.serial).ok();
-        serial.zip(self.state_serial.as_ref()).is_some_and(|(served, live)| served != *live)
+        let is_of_another = |host: &HostMatch| host.expected_certificate.is_some();
+        self.host.as_ref().is_some_and(is_of_another)
+            || self.served.as_ref().is_some_and(|served| !served.same)
     }
 
     /// The facts that decisions are made from.
