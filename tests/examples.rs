@@ -332,7 +332,7 @@ fn the_mail_about_a_failure_says_what_and_until_when() {
         let when = if next.is_empty() { "with the next run" } else { next };
         let ends = [
             &format!("next attempt     {when}\n"),
-            "more             certctl status default/web\n",
+            "more             sudo certctl status default/web\n",
         ];
         assert!(told.into_iter().chain(ends).all(|part| body.contains(part)), "{body}");
         assert!(body.contains("valid until      nothing is issued yet\n"), "{body}");

@@ -31,7 +31,7 @@ use super::verb::VerbArgs;
 use super::verbs::Example;
 use crate::controller::alert;
 use crate::engine::ports::{Clock as _, SystemClock};
-use crate::engine::{Force, Goal, Task};
+use crate::engine::{Force, Goal, Task, install_example};
 use crate::manifest::{Diagnostic, Loaded, SecretSource, Source, is_gone};
 use crate::report::{Details, Ending, Fault, Report};
 use crate::resource::{
@@ -455,15 +455,10 @@ pub(crate) async fn work_on(
     let lacking = lacking(&tasks, &ended);
     note_lacks(workspace, &lacking, &mut ended, (&loaded, &secrets)).await?;
     note_ports(shell, &mut ended, &lacking);
-    if has_errors && let Err(error) = Box::pin(workspace.alert_invalid(job())).await {
-        tracing::warn!(%error, "the on-failure hook did not run");
-    }
+    Box::pin(alert_of_others(workspace, has_errors, job)).await;
     Box::pin(orphans::clean_up(shell, workspace, &done, verb)).await?;
-    if verb == "deploy" && !request.is_empty() {
-        for end in ended.iter().filter(|end| end.error.is_none() && end.not_after.is_none()) {
-            let text = format!("{}: nothing is issued yet", end.key());
-            shell.output.talk(Level::Info, &text);
-        }
+    if verb == "deploy" {
+        note_undone(shell, request, &ended);
     }
     let now = SystemClock.now();
     let mut code = conclude(shell, workspace.state(), &ended, has_errors, now).await?;
@@ -492,6 +487,36 @@ pub(crate) async fn work_on(
             Ok(code)
         }
         Ok(()) => Ok(code),
+    }
+}
+
+/// Runs the operator's hook for what no task of this run has reported.
+async fn alert_of_others(workspace: &mut Workspace, has_errors: bool, job: impl Fn() -> Job) {
+    if has_errors && let Err(error) = Box::pin(workspace.alert_invalid(job())).await {
+        tracing::warn!(%error, "the on-failure hook did not run");
+    }
+    if let Err(error) = Box::pin(workspace.alert_left(job())).await {
+        tracing::warn!(%error, "the on-failure hook did not run for an earlier run");
+    }
+}
+
+/// Says to a person what there was not to deploy.
+fn note_undone(shell: &mut Shell, request: &Request, ended: &[Report]) {
+    let is_new = |end: &&Report| end.error.is_none() && end.not_after.is_none();
+    for end in ended.iter().filter(is_new).filter(|_| !request.is_empty()) {
+        let text = format!("{}: nothing is issued yet", end.key());
+        shell.output.talk(Level::Info, &text);
+    }
+    let is_idle = |end: &Report| {
+        let is_well = end.error.is_none() && end.deploy_error.is_none();
+        end.ending == Ending::Unchanged
+            && end.not_after.is_some()
+            && is_well
+            && end.details.deployed.is_empty()
+    };
+    if ended.iter().all(is_idle) && shell.output.talks_to_terminal() && shell.global.quiet == 0 {
+        let text = "nothing is pending; --again runs all outputs and hooks again";
+        shell.output.talk(Level::Info, text);
     }
 }
 
@@ -530,12 +555,10 @@ fn note_scheduler(shell: &mut Shell, ended: &[Report]) {
     }
     let fact = output::escape(fact);
     match fix {
-        None => shell.output.talk(
-            Level::Info,
-            &format!(
-                "renewed automatically by {fact}; to be told when that fails: certctl help hooks"
-            ),
-        ),
+        None => {
+            let text = format!("renewed when it is due, by {fact}{}", way_to_hear(shell));
+            shell.output.talk(Level::Info, &text);
+        }
         Some(fix) => {
             let hint =
                 Hint::from(fix.clone()).with_flags(&folders::flags_with_files(shell)).to_string();
@@ -547,6 +570,20 @@ fn note_scheduler(shell: &mut Shell, ended: &[Report]) {
             let fact = format!("{so}: {fact}");
             shell.output.print(&Message::advice(&fact, &hint));
         }
+    }
+}
+
+/// How a person hears of a failure: what is to be said of it, where nothing is set up.
+fn way_to_hear(shell: &Shell) -> String {
+    let config = shell.environment.config_dir(shell.global.config_dir.as_deref());
+    let hook = config.map(|config| config.path.join("hooks.d/on-failure"));
+    match hook.map(|hook| (hook.exists(), install_example(&hook))) {
+        Ok((true, _)) => String::new(),
+        Ok((false, Some(line))) => {
+            let needs = if doctor::has_sendmail() { "" } else { ", which is not installed" };
+            format!("; to have root get mail when that fails (by sendmail{needs}):\n  {line}")
+        }
+        Ok((false, None)) | Err(_) => "; to be told when that fails: certctl help hooks".to_owned(),
     }
 }
 

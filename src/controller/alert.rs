@@ -12,11 +12,13 @@
 //! secret, an unreachable CA, a lock that another process holds, a full disk, or no run at all.
 
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 
 use crate::resource::CertificateRecord;
 
 /// How urgent it is, least first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Stage {
     /// A new failure.
     Failed,

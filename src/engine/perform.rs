@@ -3,6 +3,7 @@
 //! The implementation of [`Performer`] for real servers. Every error becomes an outcome; the
 //! controllers decide what it means. Requests of one order are sequential, orders run concurrently.
 
+mod alert;
 mod ca;
 mod crl;
 mod deploy;
@@ -25,8 +26,8 @@ use crate::acme::NewOrder;
 use crate::controller::{Effect, EffectError, Outcome};
 use crate::resource::{NamespacedName, PublishedPair, RevokedCertificate, Token};
 
+pub use alert::{check_alert_hook, has_alert_hook};
 pub(super) use deploy::check_target;
-pub use deploy::{check_alert_hook, has_alert_hook};
 pub use issuer::{IssuerAccess, ProviderAccess};
 pub(super) use password::{changed_passwords, password};
 pub use world::{
@@ -121,7 +122,7 @@ impl<C: Clock, S: Store> Performer for World<'_, C, S> {
     }
 
     async fn alert(&self, alert: &Alert) -> Result<(), EffectError> {
-        self.alert_program(alert).await
+        self.alert_operator(alert).await
     }
 
     fn last_hit(&self, token: &str) -> Option<Timestamp> {

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
 
 use super::ending::Ended;
 use super::task::Task;
@@ -102,8 +103,9 @@ pub trait Performer {
     }
 }
 
-/// The arguments of the operator's hook for failures.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The arguments of the operator's hook for failures, also as they are left to a later run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Alert {
     pub certificate: NamespacedName,
     /// The root cause, in one sentence.

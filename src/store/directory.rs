@@ -568,6 +568,10 @@ impl Store for StateDirectory {
         Ok(())
     }
 
+    fn leave_alert(&self, digest: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        self.leave_alert_of(digest, bytes)
+    }
+
     async fn journal(
         &self,
         certificate: &NamespacedName,

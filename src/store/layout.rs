@@ -16,6 +16,7 @@ pub(super) const LOCKS: &str = "locks";
 /// The lock of `certctl run`.
 pub(super) const SERVICE_LOCK: &str = "run";
 pub(super) const CRLS: &str = "crls";
+pub(super) const ALERTS: &str = "alerts";
 const DIRECTORIES: &str = "directories";
 const REVOKED: &str = "revoked";
 pub(super) const REQUESTS: &str = "requests";
@@ -116,6 +117,11 @@ pub(super) fn directory(digest: &str) -> Result<Place, StoreError> {
 pub(super) fn crl(digest: &str) -> Result<Place, StoreError> {
     let file = format!("{}.der", digest_component(digest)?);
     Ok(Place::new(vec![CRLS.to_owned()], file))
+}
+
+/// The file of what the operator's hook is to hear of the certificate whose key has this digest.
+pub(super) fn alert(digest: &str) -> Result<Place, StoreError> {
+    Ok(Place::new(vec![ALERTS.to_owned()], digest_component(digest)?))
 }
 
 /// The file that notes when CRLs were looked at.

@@ -59,6 +59,7 @@ pub mod port;
 
 mod acl;
 mod adoption;
+mod alerts;
 mod crls;
 mod directories;
 mod directory;
@@ -86,6 +87,7 @@ mod set;
 mod steps;
 mod tokens;
 
+pub use alerts::LeftAlert;
 pub use crls::Looks;
 pub use directory::StateDirectory;
 pub use lock::Lease;

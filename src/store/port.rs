@@ -215,6 +215,10 @@ pub trait Store {
     /// Notes that. Needs neither the certificate's lock nor space on the disk.
     fn note_alert(&self, certificate: &NamespacedName, mark: &str) -> Result<(), StoreError>;
 
+    /// Leaves what the operator's hook is to hear of the certificate whose key has this digest to a run
+    /// that can run the hook, in place of what was left before.
+    fn leave_alert(&self, digest: &str, bytes: &[u8]) -> Result<(), StoreError>;
+
     /// What [`Store::cache_directory`] stored for a CA, by a digest.
     fn cached_directory(&self, ca: &str) -> Option<Vec<u8>>;
 

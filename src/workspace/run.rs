@@ -16,8 +16,8 @@ use crate::acme::Limits;
 use crate::controller::{Snapshot, alert};
 use crate::engine::ports::{Clock as _, Store as _, StoreError, SystemClock};
 use crate::engine::{
-    Alert, Dns01Options, Ended, Ending, Engine, Observer, Options, Performer as _, StandIn, Task,
-    World, WorldOptions, has_alert_hook,
+    Alert, Dns01Options, Ended, Ending, Engine, Hooks, Observer, Options, Performer as _, StandIn,
+    Task, World, WorldOptions, has_alert_hook,
 };
 use crate::manifest::SecretSource;
 use crate::probe::{Resolver, ResolverError, ResolverOptions};
@@ -163,6 +163,37 @@ impl Workspace {
                 Err(error) => {
                     tracing::warn!(certificate = %view.key, %error, "the on-failure hook failed");
                 }
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs the operator's hook for the failures that earlier runs left to this one.
+    pub async fn alert_left(&self, job: Job) -> Result<(), RunError> {
+        let hooks = self.settings.hooks();
+        let left = match hooks.run_by {
+            Hooks::Later => Vec::new(),
+            Hooks::Now | Hooks::AsRoot => self.state.left_alerts()?,
+        };
+        if left.is_empty() {
+            return Ok(());
+        }
+        let world = self.world(&SystemClock, job).await?;
+        for left in left {
+            let alert = serde_json::from_slice::<Alert>(&left.bytes);
+            let heard = match &alert {
+                Ok(alert) if world.hears_of_failures() => world.alert(alert).await,
+                // The hook is not there any more.
+                Ok(_) => Ok(()),
+                Err(error) => {
+                    tracing::warn!(%error, "a failure that is left to on-failure cannot be read");
+                    Ok(())
+                }
+            };
+            match heard {
+                Ok(()) => self.state.end_alert(&left)?,
+                // The next run retries.
+                Err(error) => tracing::warn!(%error, "the on-failure hook failed"),
             }
         }
         Ok(())

@@ -169,7 +169,7 @@ fn what_answers_for_a_name_is_asked_with_a_token_of_no_meaning() {
 
     let run = check(&world, &["http", "nowhere.invalid"]).ends_in(4);
     assert!(line(&run, "addresses").starts_with("none: "), "{}", run.stdout);
-    let way_out = "publish an A or AAAA record: dig +trace A nowhere.invalid";
+    let way_out = "publish an A or AAAA record of nowhere.invalid";
     assert_eq!(line(&run, "try"), way_out);
     let verdict = line(&run, "verdict");
     assert!(
@@ -213,11 +213,17 @@ fn a_file_in_the_webroot_is_asked_for_as_a_ca_does_and_taken_away_again() {
     let address = world.port.address();
     assert!(verdict.starts_with(&format!("the server at {address} does not serve ")), "{verdict}");
     assert!(verdict.contains(&format!("have it serve {webroot} there")), "{verdict}");
+    let unserved = || {
+        let page = world.run(&["doctor"]).stdout;
+        page.lines().any(|line| line.starts_with("WARN") && line.contains(" does not serve "))
+    };
+    assert!(unserved());
     drop(server);
     let _server = WebServer::start(&world.port, &www);
     let run = check(&world, &["http", "web.example.test"]).ends_in(0);
     assert_eq!(line(&run, "webroot"), put);
     assert_eq!(line(&run, "verdict"), "this host receives the correct response");
+    assert!(!unserved());
     is_empty();
     // A second certificate of the name, behind the first, by another folder.
     let second = |folder: &str| {

@@ -305,6 +305,14 @@ fn a_webroot_is_tried_as_it_is_named() {
     assert!(wrong.contains("does not serve this file") && wrong.contains(step), "{wrong}");
     let fix = format!("write that into {config}/certificate-wrong.example.test.yaml");
     assert!(wrong.replace("\n  ", " ").contains(&fix), "{wrong}");
+    // A folder that is not there, where another one is known to be served.
+    let known = ["create", "certificate", "served.example.test", "--webroot"];
+    let known = [&known[..], &[served.to_str().unwrap(), "--into", &config]].concat();
+    world.run(&known).ends_in(0);
+    let missing = world.path("elsewhere").display().to_string();
+    let words = ["create", "certificate", "missing.example.test", "--webroot", &missing];
+    let run = world.run(&[&words[..], &["--into", &config]].concat()).ends_in(3);
+    assert!(run.stderr.contains("nothing was written"), "{run:?}");
     drop(web);
     let absent = made("nothing.example.test", &served);
     assert!(absent.contains("nothing listens on port") && absent.contains(step), "{absent}");
@@ -354,7 +362,7 @@ fn a_second_certificate_for_the_same_names_is_said() {
         let words = ["create", "certificate", of, "--name", name, "--into", &folder];
         world.run(&words).ends_in(0).stderr
     };
-    let same = format!("warning: Certificate web in {folder}/web.yaml has the same names; ");
+    let same = format!("warning: Certificate web in {folder}/web.yaml has these names, too; ");
     assert!(made("second", "WEB.example.test").starts_with(&same));
     assert!(!made("third", "other.example.test").contains("same names"));
 }

@@ -422,8 +422,14 @@ fn a_rehearsal_writes_and_runs_nothing() {
     world.prepare(&[web(&world)]);
     hook(&world, "install", "echo ran > $W/ran");
     hook(&world, "reload", "echo ran > $W/ran");
+    hook(&world, "on-failure", "echo ran > $W/ran");
     world.run(&["rehearse"]).ends_in(0);
     assert!(!world.path("out").exists() && !world.path("ran").exists());
+    // Its failures are not reported either.
+    let webroot = world.path("missing").display().to_string();
+    world.prepare(&[CertificateYaml::new("web").annotation("certctl.io/http01-webroot", &webroot)]);
+    world.run(&["rehearse"]).ends_in(3);
+    assert!(!world.path("ran").exists());
 }
 
 #[test]
@@ -444,6 +450,35 @@ fn the_operator_hears_of_a_failure_once_and_again_after_a_success() {
     fs::remove_file(world.path("fine")).unwrap();
     world.run(&["renew", "web"]).ends_in(6);
     assert_eq!(read(&world, "words").lines().count(), 2, "a new failure");
+}
+
+/// As the unit of systemd for issuing does, whose user may not be able to send mail.
+#[test]
+fn what_a_run_without_hooks_has_to_report_is_heard_from_the_next_one_with_hooks() {
+    let world = World::start();
+    let webroot = world.path("missing").display().to_string();
+    world.prepare(&[CertificateYaml::new("web").annotation("certctl.io/http01-webroot", &webroot)]);
+    hook(
+        &world,
+        "on-failure",
+        "cat >> $W/told; echo \"$1 $CERTCTL_NAME\" >> $W/words; test -e $W/fine",
+    );
+    for _ in 0..2 {
+        world.run(&["issue", "--hooks", "later"]).ends_in(3);
+    }
+    assert!(!world.path("words").exists(), "not from this run");
+    // A hook that fails is run again.
+    world.run(&["deploy"]).ends_in(0).says("the on-failure hook failed");
+    world.write("fine", "");
+    for _ in 0..2 {
+        world.run(&["deploy"]).ends_in(0);
+    }
+    assert_eq!(read(&world, "words"), "on-failure web\n".repeat(2));
+    let told = read(&world, "told");
+    let event: Value = serde_json::from_str(told.lines().next().unwrap()).unwrap();
+    assert_eq!((&event["kind"], &event["stage"]), (&"FailureEvent".into(), &1.into()));
+    assert!(event["message"].as_str().unwrap().contains(&webroot), "{event}");
+    assert_eq!(fs::read_dir(world.path("state/alerts")).unwrap().count(), 0);
 }
 
 /// The CA's certificates begin an hour before they are issued: this one is overdue at once.

@@ -27,7 +27,7 @@ fn create_asks_until_there_is_a_manifest_that_issues_at_pebble() {
             ("DNS names", "web.example.test www.example.test\n"),
             ("How to validate", "\n"),
             ("Program in", "\n"),
-            ("Folder of your server", "\n"),
+            ("Folder for copies", "\n"),
             ("[Y/n/show]", "\n"),
             ("Issue it now", "\n"),
         ],

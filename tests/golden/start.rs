@@ -154,7 +154,7 @@ fn create_asks_for_the_account_binding_that_a_ca_requires() {
             ("DNS names", "web.example.test\n"),
             ("How to validate", "\n"),
             ("Program in", "\n"),
-            ("Folder of your server", "\n"),
+            ("Folder for copies", "\n"),
             ("[Y/n/show]", "\n"),
         ],
     );
@@ -183,7 +183,7 @@ fn create_begins_with_the_staging_ca_and_warns_of_a_folder_that_everybody_may_wr
             ("host name", "third.example.test\n"),
             ("How to validate", "http\n"),
             ("Program in", "\n"),
-            ("Folder of your server", &open),
+            ("Folder for copies", &open),
             ("Group that reads", "\n"),
             ("[Y/n/show]", "s\n"),
             ("[Y/n/show]", "\n"),
@@ -229,7 +229,7 @@ fn create_asks_until_there_is_a_manifest_that_issues() {
         ("How to validate", "\n"),
         ("Program in", "bad name\n"),
         ("/dev/stdin", "\n"),
-        ("Folder of your server", "relative\n"),
+        ("Folder for copies", "relative\n"),
         ("absolute path", &below_a_file),
         ("is a file", &mistyped),
         ("did you mean", &out),
@@ -260,7 +260,7 @@ fn create_asks_until_there_is_a_manifest_that_issues() {
             ("removes it afterwards.", "\n"),
             ("Program in", "?\n"),
             ("has examples.", "\n"),
-            ("Folder of your server", "?\n"),
+            ("Folder for copies", "?\n"),
             ("files alone.", "\n"),
             ("[Y/n/show]", "\n"),
             ("Issue it now", "n\n"),
@@ -295,8 +295,8 @@ fn create_tries_whether_the_web_server_serves_the_folder() {
             ("Program in", "back\n"),
             ("name of a program, or none", "later\n"),
             ("enter it again", "\n"),
-            ("Folder of your server", "?\n"),
-            ("Folder of your server", "\n"),
+            ("Folder for copies", "?\n"),
+            ("Folder for copies", "\n"),
             ("[Y/n/show]", "\n"),
         ];
         // Where its own port is free, no host has another default.
@@ -336,7 +336,7 @@ fn create_doubts_that_certctl_answers_where_another_server_has_its_port() {
             ("How to validate", "http\n"),
             ("http again", "http\n"),
             ("Program in", "\n"),
-            ("Folder of your server", "\n"),
+            ("Folder for copies", "\n"),
             ("[Y/n/show]", "\n"),
         ],
     );
@@ -351,7 +351,7 @@ fn create_doubts_that_certctl_answers_where_another_server_has_its_port() {
             ("The folder that", "none\n"),
             ("none again", "none\n"),
             ("Program in", "\n"),
-            ("Folder of your server", "\n"),
+            ("Folder for copies", "\n"),
             ("[Y/n/show]", "no\n"),
         ],
     );
@@ -384,13 +384,13 @@ fn create_does_for_root_what_comes_before_the_first_run() {
             "The user of the runs may not write there; root leaves it so.",
             "shop",
             "other",
-            ("Run it", "n\n"),
+            ("Run this", "n\n"),
         ),
         (
             "Root lets that user, and the certificate is issued.",
             "web",
             "webroot",
-            ("Run it", "?\n"),
+            ("Run this", "?\n"),
         ),
     ] {
         scene.note(note);
@@ -411,7 +411,7 @@ fn create_does_for_root_what_comes_before_the_first_run() {
             &[
                 ("again to use it", &*folder),
                 ("Server that reads", "\n"),
-                ("Folder of your server", "\n"),
+                ("Folder for copies", "\n"),
             ]
         } else {
             &[("Server that reads", "nginx\n")]

@@ -92,7 +92,8 @@ fn is_left_to_tests_run(line: &str) -> bool {
 
 /// A host where `web` is issued, with what the lines in fences work on.
 fn host(world: &World) -> Shell<'_> {
-    let mut shell = issued(world);
+    let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/examples");
+    let mut shell = issued(world).with("/usr/share/doc/certctl/examples", &examples);
     for (folder, name) in
         [("/usr/local/bin", "bin-of-all"), ("/usr/local/share", "share"), ("/etc/cron.d", "cron.d")]
     {

@@ -183,6 +183,10 @@ impl Store for Disk {
         Ok(())
     }
 
+    fn leave_alert(&self, _: &str, _: &[u8]) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     fn cached_directory(&self, ca: &str) -> Option<Vec<u8>> {
         self.memory.borrow().directories.get(ca).cloned()
     }

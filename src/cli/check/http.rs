@@ -16,7 +16,10 @@ use crate::cli::shell::Shell;
 use crate::resource::{
     AddressAnswer, CHALLENGE_PATH, DnsName, Fix, Http01Report, Obstacle, Settings,
 };
-use crate::workspace::check::{HttpCheck, ListenError, PortError, WebServer, is_of_this_host};
+use crate::workspace::Settings as RunSettings;
+use crate::workspace::check::{
+    HttpCheck, ListenError, PortError, WebServer, configured_for, is_of_this_host,
+};
 
 /// `certctl check http`.
 #[derive(Debug, Args)]
@@ -62,10 +65,16 @@ pub(in crate::cli) fn of_webroot(
     name: &DnsName,
 ) -> Option<Trial> {
     let settings_of_run = shell.settings().ok()?;
-    let check = on_one_thread(async {
-        HttpCheck::with(&settings_of_run, settings, name).await.map_err(CliError::from)
-    });
-    let check = check.ok().filter(|check| check.is_served)?;
+    on_one_thread(async { Ok(trial_of_webroot(&settings_of_run, settings, name).await) }).ok()?
+}
+
+/// The same within a run.
+pub(in crate::cli) async fn trial_of_webroot(
+    run: &RunSettings,
+    settings: &Settings,
+    name: &DnsName,
+) -> Option<Trial> {
+    let check = HttpCheck::with(run, settings, name).await.ok().filter(|check| check.is_served)?;
     let fact = format!("{name}: {}", verdict(&check));
     Some(match (&check.addresses, check.failures().is_empty()) {
         (_, true) => Trial::Served(fact),
@@ -136,19 +145,26 @@ fn page(check: &HttpCheck, texts: &Texts, columns: usize) -> String {
     if check.port != PORT_OF_CAS {
         page.push(("port", other_port(check)));
     }
-    page.extend(way_out(check).map(|way_out| ("try", way_out)));
+    let roots = configured_for(&check.name);
+    page.extend(way_out(check, &roots).map(|way_out| ("try", way_out)));
     lines(&page, columns)
 }
 
-/// What leads on from the first thing that is wrong; `None` where nothing is.
-fn way_out(check: &HttpCheck) -> Option<String> {
+/// What leads on from the first thing that is wrong; `None` where nothing is. `roots` are the folders that
+/// configurations of web servers name for this name.
+fn way_out(check: &HttpCheck, roots: &[String]) -> Option<String> {
     if check.failures().is_empty() {
         return None;
     }
     match (&check.webroot, &check.listener) {
         (Some((_, Err(obstacle))), _) => return obstacle.fix.as_ref().map(ToString::to_string),
         (None, Some(Err(PortError::Listen(error)))) => {
-            return Some(way_out_of(error).to_string());
+            let of_root = roots.first().map(|root| {
+                format!("certctl.io/http01-webroot: {root}, if the web server serves that; {HELP}")
+            });
+            let is_in_use = matches!(error, ListenError::InUse { .. });
+            let of_root = of_root.filter(|_| is_in_use);
+            return Some(of_root.unwrap_or_else(|| way_out_of(error).to_string()));
         }
         (None, Some(Err(PortError::Address(_)))) => {
             return Some(HELP.to_owned());
@@ -156,11 +172,17 @@ fn way_out(check: &HttpCheck) -> Option<String> {
         (Some(_) | None, _) => {}
     }
     if check.addresses.is_err() {
-        return Some(format!("publish an A or AAAA record: dig +trace A {}", check.name));
+        return Some(format!("publish an A or AAAA record of {}", check.name));
     }
     let (folder, _) = check.report.url.rsplit_once('/')?;
     Some(match &check.webroot {
         Some(_) if lacks_server(check) => WAYS_OF_WEBROOT.to_owned(),
+        Some((webroot, _)) if let Some(root) = roots.iter().find(|root| *root != webroot) => {
+            format!(
+                "certctl.io/http01-webroot: {root}, which a configuration of the web server names for {}",
+                check.name
+            )
+        }
         Some(_) => format!("curl -v {folder}/"),
         None => format!("route port 80 of each address to this host: curl -v {folder}/"),
     })
@@ -354,6 +376,20 @@ mod tests {
             is_served: true,
             report: Http01Report::judge(identifier, "http://u/t".into(), "key", addresses, None),
         }
+    }
+
+    #[test]
+    fn the_folder_that_a_configuration_names_is_what_leads_on() {
+        let unserved = check("127.0.0.1:80");
+        let roots = ["/srv".to_owned(), "/srv/shop".to_owned()];
+        let found = way_out(&unserved, &roots).unwrap();
+        assert!(found.starts_with("certctl.io/http01-webroot: /srv/shop, "), "{found}");
+        assert_eq!(way_out(&unserved, &roots[..1]).unwrap(), "curl -v http://u/");
+        let (addr, holder) = ("[::]:80".parse().unwrap(), None);
+        let taken = PortError::Listen(ListenError::InUse { addr, holder });
+        let taken = HttpCheck { webroot: None, listener: Some(Err(taken)), ..unserved };
+        assert!(way_out(&taken, &roots).unwrap().starts_with("certctl.io/http01-webroot: /srv,"));
+        assert_eq!(way_out(&taken, &[]).unwrap(), HELP);
     }
 
     #[test]

@@ -34,7 +34,7 @@ use crate::cli::shell::Shell;
 use crate::engine::{examples, install_example, programs_in, similar_hook};
 use crate::manifest::{Loaded, webroots};
 use crate::resource::{DnsName, NamespacedName, Settings};
-use crate::solver::http01::check_webroot;
+use crate::solver::http01::{Holder, check_webroot};
 use crate::workspace::check::{ListenError, Port, PortError, is_of_this_host};
 
 /// Asks, shows the manifests, and writes them after a yes.
@@ -181,7 +181,7 @@ fn proof(
         }
         let taken = usual_port(shell).err();
         let likely = taken.as_ref().and_then(|why| {
-            say(shell, &format!("note: {why}"));
+            say(shell, &note_of_taken(why));
             webroot::likely(names, &settings, others, shell)
         });
         let default = likely.as_deref().unwrap_or(NONE);
@@ -191,7 +191,7 @@ fn proof(
                 NONE => doubts(&doubted, NONE, taken.as_ref()).map_or(Ok(None), Err),
                 text => folder(text).map(Some),
             };
-            let question = "The folder that your web server serves over HTTP, or none";
+            let question = "The folder that your web server serves over HTTP, or none (certctl listens on port 80)";
             answered(shell, question, ABOUT_WEBROOT, Some(default), folder_or_none)
         })?;
         return Ok((by, webroot));
@@ -199,7 +199,7 @@ fn proof(
     let is_wildcard = names.iter().any(|name| name.starts_with("*."));
     let port = if is_wildcard { Ok(Vec::new()) } else { usual_port(shell) };
     if let Err(why) = &port {
-        say(shell, &format!("note: {why}"));
+        say(shell, &note_of_taken(why));
     }
     let ways = if is_wildcard {
         "a wildcard needs DNS-01: your DNS provider"
@@ -262,6 +262,24 @@ fn doubts(doubted: &Doubted, answer: &str, taken: Option<&PortError>) -> Option<
     ))
 }
 
+/// Who has the usual port, and that a web server may keep it.
+fn note_of_taken(why: &PortError) -> String {
+    match holder(why).and_then(|holder| Server::of_process(holder.name())) {
+        Some(server) if server.serves_folders() => {
+            format!("note: {why}, which may keep it: it can answer the CA from a folder")
+        }
+        Some(_) | None => format!("note: {why}"),
+    }
+}
+
+/// The process that has a port.
+fn holder(why: &PortError) -> Option<&Holder> {
+    match why {
+        PortError::Listen(ListenError::InUse { holder, .. }) => holder.as_ref(),
+        PortError::Listen(_) | PortError::Address(_) => None,
+    }
+}
+
 /// The addresses at which a run can answer the challenges, or why it cannot.
 fn usual_port(shell: &Shell) -> Result<Vec<SocketAddr>, PortError> {
     Port::of(&shell.global.http01_listen, &Settings::default()).addresses()
@@ -269,12 +287,8 @@ fn usual_port(shell: &Shell) -> Result<Vec<SocketAddr>, PortError> {
 
 /// The server that has the usual port, as its program in `hooks.d` is named.
 fn of_usual_port(shell: &Shell) -> Option<String> {
-    match usual_port(shell) {
-        Err(PortError::Listen(ListenError::InUse { holder: Some(holder), .. })) => {
-            Server::of(holder.name()).map(|server| server.name.to_owned())
-        }
-        Ok(_) | Err(_) => None,
-    }
+    let taken = usual_port(shell).err()?;
+    Server::of_process(holder(&taken)?.name()).map(|server| server.name.to_owned())
 }
 
 /// The folder that is the webroot most likely. Root may write to it, or gives the owner of the state the
@@ -338,8 +352,7 @@ fn output_dir(
     manifests: &Loaded,
     webroot: Option<&Path>,
 ) -> Result<Option<PathBuf>, CliError> {
-    let question =
-        "Folder of your server for tls.crt and tls.key, beside the copy in certctl's state";
+    let question = "Folder for copies of tls.crt and tls.key, for your server";
     let unlikely = Doubted::default();
     optional(shell, question, ABOUT_OUTPUT, |text| {
         let path = path_of(text);
@@ -383,7 +396,9 @@ fn output_group(shell: &mut Shell) -> Result<Option<String>, CliError> {
 /// The program that makes a server read the new files.
 fn reload(shell: &mut Shell, config: &Path, has_webroot: bool) -> Result<Option<String>, CliError> {
     let hooks = config.join("hooks.d");
-    let known = programs_in(&hooks);
+    let mut known = programs_in(&hooks);
+    // It reloads nothing.
+    known.retain(|name| name != "on-failure");
     let examples = examples();
     // Also those of the package that reload a server, and are not there yet.
     let is_new = |name: &&String| Server::of(name).is_some() && !known.contains(*name);
@@ -503,7 +518,8 @@ const ABOUT_WAYS: &str = "The CA checks that the names are yours. http and webro
                           validates wildcards and hosts that the internet does not reach.";
 const ABOUT_WEBROOT: &str = "A web server that has port 80 already serves the files of this folder, \
                              its document root. certctl puts the challenge's file below it, in \
-                             .well-known/acme-challenge, and removes it afterwards.";
+                             .well-known/acme-challenge, and removes it afterwards. A test file \
+                             shows at once whether the folder is served.";
 const ABOUT_OUTPUT: &str = "certctl keeps the certificate and its key in its state, and writes a copy \
                             into this folder for your server, with each renewal. The folder should \
                             be for these files alone. A server that opens them as root, as nginx \

@@ -73,7 +73,7 @@ fn issuer_after(
         })?;
         match manifests.of_server(&server).as_slice() {
             [] => {}
-            [name] => return Ok(Ca::Named((*name).to_owned())),
+            [name] => return Ok(Ca::Of((*name).to_owned())),
             several => {
                 let names = several.join(", ");
                 return Err(format!("several Issuers have this CA: enter one of {names}"));
@@ -89,6 +89,10 @@ fn issuer_after(
     })?;
     let (name, server, ca_bundle, binding) = match answer {
         Ca::Named(name) if known.contains(&name) => return Ok(By::Known(name)),
+        Ca::Of(name) => {
+            say(shell, &format!("that is the CA of Issuer {}", escape(&name)));
+            return Ok(By::Known(name));
+        }
         Ca::Named(name) => (name, None, None, Binding::Optional),
         Ca::Other { server, directory } => {
             let name = free_name(&known, &into);
@@ -129,6 +133,8 @@ fn email(shell: &mut Shell) -> Result<Option<String>, CliError> {
 enum Ca {
     /// By the name of an Issuer that exists or that certctl knows.
     Named(String),
+    /// By the URL of an Issuer that exists.
+    Of(String),
     /// By the URL of its directory, which was requested at once.
     Other { server: String, directory: Result<Demands, Refused> },
 }
@@ -170,8 +176,7 @@ fn server_of(
         Err(Refused { why, .. }) => (format!("note: {why}"), Some(NONE)),
     };
     say(shell, &why);
-    let question =
-        "PEM file with the roots of its server, for a private CA (back: another CA), or none";
+    let question = "PEM file with the roots of that server (none: without it; back: another CA)";
     let doubted = Doubted::default();
     let found = answered(shell, question, ABOUT_ROOTS, default, |text| {
         if text == NONE && default.is_none() && doubted.is_new(text) {

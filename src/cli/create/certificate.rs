@@ -139,7 +139,7 @@ pub(super) fn certificate(
             );
         }
         None => {
-            for Obstacle { fact, fix } in found {
+            for Barrier { obstacle: Obstacle { fact, fix }, .. } in found {
                 let fix = fix.map(|fix| escape(&fix.to_string()).into_owned());
                 shell.output.print(&Message::advice(&fact, &fix.unwrap_or_default()));
             }
@@ -309,7 +309,7 @@ pub(super) fn of_same_names(
     let other = others.find(|one| names(one).is_superset(&ours))?;
     let path = other.origin.path.to_string_lossy();
     let (name, path) = (short(&other.metadata.key()), escape(&path));
-    Some(format!("Certificate {name} in {path} has the same names; both are issued and renewed"))
+    Some(format!("Certificate {name} in {path} has these names, too; both are issued and renewed"))
 }
 
 /// Whether certctl is to listen on the usual port for these names, by an Issuer that may have a solver for
@@ -366,13 +366,20 @@ fn warn(
     first
 }
 
+/// What is in the way of a run.
+pub(super) struct Barrier {
+    obstacle: Obstacle,
+    /// What the command that removes it is for.
+    purpose: &'static str,
+}
+
 /// The commands that remove what is in the way of a run; warns of what no command removes.
-pub(super) fn repairs(obstacles: Vec<Obstacle>, shell: &mut Shell) -> Vec<Step> {
+pub(super) fn repairs(found: Vec<Barrier>, shell: &mut Shell) -> Vec<Step> {
     let mut commands = Vec::new();
-    for Obstacle { fact, fix } in obstacles {
+    for Barrier { obstacle: Obstacle { fact, fix }, purpose } in found {
         let advice = match fix {
             Some(Fix::Command(line)) => {
-                commands.push(Step::command(&line).since(&fact));
+                commands.push(Step::command(&line).since(purpose));
                 continue;
             }
             Some(Fix::Certctl(line)) => {
@@ -405,26 +412,31 @@ pub(super) fn obstacles(
     args: &CreateCertificateArgs,
     new: &Loaded,
     shell: &mut Shell,
-) -> Result<Vec<Obstacle>, CliError> {
+) -> Result<Vec<Barrier>, CliError> {
     if args.webroot.is_none() && args.output_dir.is_none() {
         return Ok(Vec::new());
     }
     owner::become_owner(shell)?;
     let webroot = args.webroot.as_deref().and_then(|folder| check_webroot(folder).err());
     let output = new.certificates.iter().find_map(|one| of_output(&one.settings));
-    let found = [("webroot", webroot), ("output", output)].into_iter();
-    let found = found.filter_map(|(what, obstacle)| Some((what, obstacle?)));
+    let found = [("webroot", webroot, FOR_CHALLENGES), ("output", output, FOR_COPIES)].into_iter();
+    let found = found.filter_map(|(what, obstacle, purpose)| Some((what, obstacle?, purpose)));
     let of_owner = shell
         .acts_as
         .as_ref()
         .map(|owner| format!(" (runs act as {owner}, the owner of the state)"));
     let of_owner = of_owner.unwrap_or_default();
-    let whole = found.map(|(what, Obstacle { fact, fix })| Obstacle {
-        fact: format!("{what}: {}{of_owner}", escape(&fact)),
-        fix,
+    let whole = found.map(|(what, Obstacle { fact, fix }, purpose)| {
+        let fact = format!("{what}: {}{of_owner}", escape(&fact));
+        Barrier { obstacle: Obstacle { fact, fix }, purpose }
     });
     Ok(whole.collect())
 }
+
+/// What the folders of a certificate are for.
+const FOR_CHALLENGES: &str =
+    "for the CA's requests, at each renewal: keep it when the site is replaced";
+const FOR_COPIES: &str = "for the copies of the certificate and its key";
 
 /// A text that is not the name of a program in `hooks.d`, such as a command.
 #[derive(Debug, PartialEq, Eq)]

@@ -72,8 +72,7 @@ impl Draft<'_> {
             write(placed, text, shell)?;
         }
         let is_scheduled = doctor::is_scheduled(shell) && certificate.placed.is_read(shell);
-        let text = if is_scheduled { WRITTEN_FOR_RUNS } else { "written" };
-        shell.output.talk(Level::Info, text);
+        shell.output.talk(Level::Info, "written");
         if let Some(File { placed, .. }) = &of_issuer {
             note_of_staging(placed, shell);
         }
@@ -136,8 +135,11 @@ impl Draft<'_> {
         is_scheduled: bool,
         shell: &mut Shell,
     ) -> Result<ExitCode, CliError> {
+        if is_scheduled {
+            say(shell, "ready: the next scheduled run issues it, if you do not");
+        }
         let question = match self.by {
-            By::New(_) => "Issue it now, in agreement to the CA's terms of service?",
+            By::New(_) => "Issue it now, accepting the CA's terms of service?",
             By::Known(_) => "Issue it now?",
         };
         if !shell.output.confirms_by_default(question, ABOUT_ISSUE) {
@@ -150,18 +152,22 @@ impl Draft<'_> {
         }
         owner::become_owner(shell)?;
         let code = IssueArgs::of(&placed.name).run(shell)?;
+        let is_private = matches!(self.by, By::New(args) if args.ca_bundle.is_some());
+        if is_private && code == ExitCode::Done {
+            say(shell, "note: clients must trust the root of this CA, too");
+        }
         let status = placed.next(&format!(" status {}", placed.name), shell);
-        let renew = placed.next(&format!(" renew {}", placed.name), shell);
-        let renew = format!("{renew}   # as a test, now");
+        let doctor = placed.next(" doctor", shell);
+        let doctor = format!("{doctor}   # what could keep a renewal from working");
         match (server, loaded.certificates.first()) {
             // What the server lacks may be why its reload failed.
             (Some(server), _) if matches!(code, ExitCode::Done | ExitCode::Output) => {
-                server.say(&[status, renew], shell);
+                server.say(&[status, doctor], shell);
             }
             (None, Some(one)) if code == ExitCode::Done => {
                 let folder = placed.folder_of_files(one, state);
                 say(shell, &format!("for your server: tls.crt and tls.key in {}", escape(&folder)));
-                say_next("", &[status, renew], None, shell);
+                say_next("", &[status, doctor], None, shell);
             }
             _ => say_next("", &[status], None, shell),
         }
@@ -262,7 +268,6 @@ const NEEDS_PORT: &str = "note: port 80 is to be free for each renewal, too; for
                           later: certctl help port-80";
 const ABOUT_WRITING: &str = "y writes the files; n writes nothing; s shows what they would contain. Nothing \
                              is ordered yet.";
-const WRITTEN_FOR_RUNS: &str = "written; the next scheduled run issues it, if you do not";
 const ABOUT_ISSUE: &str = "y orders the certificate from the CA, as certctl issue does; n leaves that to you, \
                            or to the timer's next run.";
 const ABOUT_STAGING: &str = "Browsers do not trust the certificates of the staging CA. When it works, \

@@ -210,7 +210,8 @@ impl Placed {
                 let path = self.config.join("hooks.d").join(&name);
                 let write = format!("# write the program {program} (certctl help hooks)");
                 missing.push(match (install_example(&path), similar_hook(&path)) {
-                    (Some(line), _) => Step::command(&line),
+                    (Some(line), _) => Step::command(&line)
+                        .since(&format!("the program {name}, which runs after each renewal")),
                     (None, Some(other)) => {
                         Step::ByHand(format!("{write}; did you mean {}?", escape(&other)))
                     }

@@ -125,8 +125,10 @@ fn of_server(server: &str, ca_bundle: Option<&Path>) -> Result<Issuer, CliError>
 
 pub(super) fn read_bundle(path: &Path) -> Result<Vec<u8>, CliError> {
     let named = escape(&path.to_string_lossy()).into_owned();
-    let failed =
-        |error| CliError::new(ExitCode::Usage, format_args!("cannot read {named}: {error}"));
+    let failed = |error| {
+        let text = format_args!("cannot read {named}: {error}; nothing was written");
+        CliError::new(ExitCode::Usage, text).hinted("a PEM file with the root of the CA's server")
+    };
     let mut pem = Vec::new();
     let file = File::open(path).map_err(failed)?;
     file.take(MAX_BUNDLE_BYTES).read_to_end(&mut pem).map_err(failed)?;

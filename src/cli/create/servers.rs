@@ -37,6 +37,17 @@ impl Server {
         SHIPPED.iter().find(|server| server.name == name)
     }
 
+    /// The one whose process has this name.
+    pub(super) fn of_process(name: &str) -> Option<&'static Self> {
+        let name = if ["apache2", "httpd"].contains(&name) { "apache" } else { name };
+        Self::of(name)
+    }
+
+    /// Whether it serves files from a folder, the responses to challenges among them.
+    pub(super) fn serves_folders(&self) -> bool {
+        ["apache", "nginx"].contains(&self.name)
+    }
+
     /// The settings that name the files of a site, but for those of which nothing is known.
     pub(super) fn settings(&self, site: &Site) -> impl Iterator<Item = String> {
         let Site { folder, names, root } = site;
@@ -66,6 +77,8 @@ impl Server {
 /// What is to be done in the configuration of a server.
 pub(super) struct InServer {
     server: &'static str,
+    /// Whether it has the rights of root when it reads the files.
+    reads_as_root: bool,
     /// A new file of its configuration.
     file: Option<String>,
     /// What it says of the files.
@@ -95,6 +108,7 @@ impl InServer {
         let program = quoted(&placed.config.join("hooks.d").join(server.name));
         Some(Self {
             server: server.name,
+            reads_as_root: !server.is_copied,
             file: (server.name == "nginx")
                 .then(|| format!("{SITES_OF_NGINX}/{}.conf", placed.name)),
             lines: lines.collect(),
@@ -113,15 +127,17 @@ impl InServer {
 
     /// A sentence without its beginning, and the lines.
     pub(super) fn text(&self) -> String {
-        let Self { server, file, lines, reload, inspect } = self;
+        let Self { server, reads_as_root, file, lines, reload, inspect } = self;
         let lines = lines.join("\n  ");
         let inspect = inspect
             .as_ref()
             .map(|inspect| format!("\nand see which certificate it presents:\n  {inspect}"));
         let inspect = inspect.unwrap_or_default();
-        let file = file.as_ref().map(|file| format!(", such as {file}")).unwrap_or_default();
+        let file = file.as_ref().map(|file| format!(", such as a new file {file}"));
+        let file = file.unwrap_or_default();
+        let rights = if *reads_as_root { ", which reads the files as root" } else { "" };
         format!(
-            "in the configuration of {server}{file}:\n  {lines}\nthen reload it:\n  {reload}{inspect}"
+            "in the configuration of {server}{rights}{file}:\n  {lines}\nthen reload it:\n  {reload}{inspect}"
         )
     }
 }
@@ -204,6 +220,14 @@ mod tests {
             }
         }
         assert!(Server::of("caddy").is_none());
+        for (process, server) in [
+            ("nginx", Some("nginx")),
+            ("apache2", Some("apache")),
+            ("httpd", Some("apache")),
+            ("ftpd", None),
+        ] {
+            assert_eq!(Server::of_process(process).map(|server| server.name), server, "{process}");
+        }
     }
 
     #[test]

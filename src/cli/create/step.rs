@@ -69,13 +69,14 @@ pub(super) fn offer(steps: &[Step], shell: &mut Shell) -> Option<Result<(), CliE
     if commands.is_empty() || !shell.environment.is_root() {
         return None;
     }
-    let (begin, question) = match commands.len() {
-        1 => ("One command", "Run it now?"),
-        _ => ("These commands", "Run them now?"),
-    };
+    let question =
+        if commands.len() == 1 { "Run this command now?" } else { "Run these commands now?" };
     let shown = lines(&commands).join("\n  ");
-    shell.output.talk(Level::Info, &format!("\n{begin} before the first run:\n  {shown}"));
-    shell.output.confirms_by_default(question, ABOUT).then(|| run_all(&commands))
+    shell.output.talk(Level::Info, &format!("\nTo be done before the first run:\n  {shown}"));
+    shell
+        .output
+        .confirms_by_default(question, ABOUT)
+        .then(|| run_all(&commands).inspect(|()| shell.output.talk(Level::Info, "done")))
 }
 
 /// Runs the commands among these, up to the first that fails.

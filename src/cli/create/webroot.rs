@@ -12,7 +12,7 @@ use crate::cli::output::escape;
 use crate::cli::shell::Shell;
 use crate::resource::{DnsName, Settings};
 use crate::solver::http01::check_webroot;
-use crate::workspace::check::WebServer;
+use crate::workspace::check::{WebServer, configured_roots};
 
 /// The folder of this host that is the document root of the first name, as far as that can be tried, or
 /// else most likely: that of a virtual host, before that of most web servers' packages. `others` are the
@@ -42,8 +42,14 @@ pub(super) fn instead_of(
     others: &[PathBuf],
     shell: &Shell,
 ) -> Option<String> {
-    let trial = |folder: &Path| tried(folder, names, of_issuer, shell);
-    trial(folder).filter(|trial| matches!(trial, Trial::Unserved(_)))?;
+    // One that is not there is not served either.
+    let is_served = || match tried(folder, names, of_issuer, shell) {
+        Some(Trial::Unserved(_)) => false,
+        Some(Trial::Served(_) | Trial::Unresolved(_)) | None => true,
+    };
+    if folder.exists() && is_served() {
+        return None;
+    }
     served_at(names, of_issuer, others, shell)
 }
 
@@ -62,32 +68,12 @@ pub(super) fn served_at(
 fn known(names: &[String], others: &[PathBuf]) -> Vec<String> {
     let first = names.first().map_or("", String::as_str);
     let others = others.iter().filter_map(|folder| folder.to_str()).map(str::to_owned);
-    let configured = configured(CONFIGURATIONS);
+    let configured = configured_roots().into_iter().map(|(_, root)| root);
     let mut all: Vec<String> = candidates(first).chain(configured).chain(others).collect();
     let mut seen = BTreeSet::new();
     all.retain(|folder| seen.insert(folder.clone()) && Path::new(folder).is_dir());
     all.truncate(MOST_TRIED);
     all
-}
-
-/// The document roots that the configuration files in these folders name, of nginx and of Apache.
-fn configured(folders: &[&str]) -> Vec<String> {
-    let entries = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok());
-    let mut files: Vec<PathBuf> = entries.flatten().flatten().map(|entry| entry.path()).collect();
-    files.sort();
-    let texts = files.iter().filter(|path| path.is_file()).map(std::fs::read_to_string);
-    texts.flatten().flat_map(|text| roots_in(&text)).collect()
-}
-
-fn roots_in(text: &str) -> Vec<String> {
-    let root = |line: &str| {
-        let line = line.trim();
-        let of_nginx = || line.strip_prefix("root ").and_then(|rest| rest.split(';').next());
-        let path = line.strip_prefix("DocumentRoot ").or_else(of_nginx)?;
-        let path = path.trim().trim_matches('"').trim_end_matches('/');
-        path.starts_with('/').then(|| path.to_owned())
-    };
-    text.lines().filter_map(root).collect()
 }
 
 fn candidates(name: &str) -> impl Iterator<Item = String> {
@@ -173,13 +159,6 @@ pub(super) fn unserved(
     Some(placed.next(&format!(" check http {name}"), shell))
 }
 
-/// Where packages of nginx and of Apache have what names document roots.
-const CONFIGURATIONS: &[&str] = &[
-    "/etc/nginx/conf.d",
-    "/etc/nginx/sites-enabled",
-    "/etc/apache2/sites-enabled",
-    "/etc/httpd/conf.d",
-];
 /// Each costs a request to this host.
 const MOST_TRIED: usize = 12;
 /// The document root of most web servers' packages.
@@ -202,14 +181,6 @@ mod tests {
                 "/var/www/html"
             ]
         );
-        let text = "server {\n  root /srv/shop/;\n  # root /srv/old;\n}\n<VirtualHost *:80>\n  \
-                    DocumentRoot \"/srv/blog\"\n  rootdir /x;\n  root $home;\n";
-        assert_eq!(roots_in(text), ["/srv/shop", "/srv/blog"]);
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("shop.conf");
-        crate::store::atomic::write(&file, text.as_bytes(), 0o644).unwrap();
-        let folders = [folder.path().to_str().unwrap(), "/no/such/folder"];
-        assert_eq!(configured(&folders), ["/srv/shop", "/srv/blog"]);
         for other in ["*.example.com", "2001:db8::1", "../../etc", ""] {
             assert_eq!(of(other), ["/var/www/html"], "{other}");
         }

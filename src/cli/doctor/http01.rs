@@ -1,19 +1,22 @@
 //! How HTTP-01 challenges are answered: by the listener, or by the files of another server.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::path::Path;
 
+use futures_util::future::join_all;
+
 use super::finding::Finding;
 use super::usage::Use;
-use crate::cli::check::{WAYS_OF_WEBROOT, way_out_of};
+use crate::cli::check::{Trial, WAYS_OF_WEBROOT, trial_of_webroot, way_out_of};
 use crate::cli::count::names;
 use crate::cli::report::short;
 use crate::cli::shell::Shell;
 use crate::cli::timer::service_may_listen;
 use crate::engine::Task;
-use crate::resource::{NamespacedName, Obstacle, Settings};
+use crate::resource::{Identifier, NamespacedName, Obstacle, Settings};
 use crate::solver::http01::check_webroot;
+use crate::workspace::Settings as RunSettings;
 use crate::workspace::check::{ListenError, Port, WebServer};
 
 /// A finding for each list of addresses that is listened on, and one for each webroot.
@@ -210,6 +213,35 @@ fn webroot(found: &Webroot<'_>) -> Finding {
         .unwrap_or_else(|| Finding::well("webroot", format_args!("{path} can be written to")))
 }
 
+/// The webroots that are not served at a name of one of their certificates, as far as they are few. One whose
+/// port no web server has, and a name without addresses, are findings of their own.
+pub(super) async fn unserved(run: &RunSettings, uses: &[Use<'_>]) -> Vec<Finding> {
+    let mut seen = BTreeSet::new();
+    let mut trials = Vec::new();
+    for one in uses {
+        let name = one.over_http().into_iter().find_map(|identifier| match identifier {
+            Identifier::Dns(name) if !name.is_wildcard() => Some(name),
+            Identifier::Dns(_) | Identifier::Ip(_) => None,
+        });
+        let Some((path, name)) = one.settings.http01_webroot.as_deref().zip(name) else { continue };
+        let port = one.settings.http01_check_port.unwrap_or(run.http01_check_port);
+        if WebServer::at(port) == WebServer::Other && trials.len() < MOST_TRIED && seen.insert(path)
+        {
+            trials.push(async move {
+                match trial_of_webroot(run, &one.settings, &name).await {
+                    Some(Trial::Unserved(fact)) => {
+                        let found =
+                            Obstacle::new(fact).certctl(format!("certctl check http {name}"));
+                        Some(Finding::warning("webroot", found))
+                    }
+                    Some(Trial::Served(_) | Trial::Unresolved(_)) | None => None,
+                }
+            });
+        }
+    }
+    join_all(trials).await.into_iter().flatten().collect()
+}
+
 /// That no web server has the port from which webroots are to be served, once for each port: a warning,
 /// since one of another host may serve them.
 pub(in crate::cli) fn without_servers(shell: &Shell, tasks: &[&Task]) -> Vec<Finding> {
@@ -247,6 +279,9 @@ fn without_server(port: u16, what: &str) -> Option<Finding> {
 fn port_of_server(one: &Use<'_>, shell: &Shell) -> u16 {
     one.settings.http01_check_port.unwrap_or(shell.global.http01_check_port)
 }
+
+/// Each costs a request.
+const MOST_TRIED: usize = 20;
 
 fn list(addresses: &[SocketAddr]) -> String {
     let addresses: Vec<String> = addresses.iter().map(ToString::to_string).collect();

@@ -43,16 +43,17 @@ use crate::workspace::view::CertificateView;
 pub(super) use finding::Finding;
 pub(super) use http01::{Ports, without_servers};
 use schedule::Certificates;
-pub(super) use schedule::scheduler;
+pub(super) use schedule::{has_sendmail, scheduler};
 pub(super) use served::is_web_server;
 pub(super) use usage::Use;
 
 /// Show what on this host would stop a run, with the command that fixes it.
 ///
 /// Changes nothing. Checks folders, hooks, outputs, secrets, the HTTP-01 port, the scheduler and
-/// overdue certificates; then, over the network, CAs, accounts, the clock, DNS, and whether web
-/// servers that are reloaded present what is live, at port 443. Exits with 3 if something is
-/// wrong (with --exit-code: 8), with 7 if the state is damaged.
+/// overdue certificates; then, over the network, CAs, accounts, the clock, DNS, whether webroots
+/// are served (by a test file, which is removed), and whether web servers that are reloaded present
+/// what is live, at port 443. Exits with 3 if something is wrong (with --exit-code: 8), with 7 if
+/// the state is damaged.
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
     /// Leave out the checks that need the network.
@@ -92,6 +93,7 @@ pub(super) fn doctor(args: &DoctorArgs, shell: &mut Shell) -> Result<ExitCode, C
         if !args.offline {
             found.extend(dns::dns(known.workspace.settings(), &uses).await);
             found.extend(ca::cas(&known).await);
+            found.extend(http01::unserved(known.workspace.settings(), &uses).await);
             found.extend(served::served(&known.workspace, &uses).await);
         }
         let is_closed = found.iter().any(|one| one.is_wrong() && one.subject == "state");
@@ -150,8 +152,10 @@ async fn runs(
     let has_runs = has_certificates || !workspace.records().is_empty();
     let last_run = has_runs.then(|| schedule::last_run(workspace, &certificates, &scene));
     let failed = schedule::failed_run(shell);
-    let found = last_run.into_iter().chain(failed).chain(certificates.findings(is_closed));
-    let found = found.chain([scheduler]);
+    let unsent = schedule::unsent(workspace.state());
+    let found =
+        last_run.into_iter().chain(failed).chain(unsent).chain(certificates.findings(is_closed));
+    let found = found.chain([scheduler]).chain(schedule::unheard(shell));
     Ok((found.collect(), certificates.are_damaged()))
 }
 

@@ -4,7 +4,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use super::finding::Finding;
-use crate::cli::count::names;
+use crate::cli::count::{count, names};
 use crate::cli::environment::{Directory, SYSTEM_STATE, Source};
 use crate::cli::report::short;
 use crate::cli::shell::Shell;
@@ -14,7 +14,9 @@ use crate::cli::timer::{
     CronDaemon, Crontabs, KnownRun, Looping, TIMER, Timer, enable_timer, line_of_cron,
     line_of_user, masked_unit, systemctl_of, systemd_runs,
 };
+use crate::engine::install_example;
 use crate::resource::Obstacle;
+use crate::store::StateDirectory;
 use crate::trust::{quoted, sudo};
 use crate::workspace::Workspace;
 use crate::workspace::view::CertificateView;
@@ -76,6 +78,61 @@ pub(in crate::cli) fn scheduler(shell: &Shell) -> Finding {
         }
     }
 }
+
+/// That nothing reports a failure of the timer's runs, as far as is known, and what mail to root takes. cron
+/// sends mail by itself.
+pub(super) fn unheard(shell: &Shell) -> Option<Finding> {
+    let global = &shell.global;
+    let config = shell.environment.config_dir(global.config_dir.as_deref()).ok()?;
+    let hook = config.path.join("hooks.d/on-failure");
+    if let Ok(program) = std::fs::read_to_string(&hook) {
+        return without_mail(&program, has_sendmail());
+    }
+    let is_by_timer = matches!(Timer::of_config(&config), Some(Timer::Enabled(_)));
+    let is_heard = hook.exists() || global.ping.is_some() || global.metrics_file.is_some();
+    (is_by_timer && !is_heard).then(|| {
+        let found = Obstacle::new("no hook, ping or metrics file reports a renewal that fails");
+        let found = match install_example(&hook) {
+            Some(line) => found.command(format!("{line}   # mail to root, by sendmail")),
+            None => found.certctl("certctl help hooks"),
+        };
+        Finding::unknown(FAILURES, found)
+    })
+}
+
+/// The failures that `on-failure` has not reported, although a run left them to it.
+pub(super) fn unsent(state: &StateDirectory) -> Option<Finding> {
+    let left = state.left_alerts().ok()?.len();
+    (left > 0).then(|| {
+        let failures = count(left, "failure");
+        let found =
+            format!("{failures} not reported yet: hooks.d/on-failure has not run, or failed");
+        Finding::warning(FAILURES, Obstacle::new(found).certctl("certctl deploy"))
+    })
+}
+
+/// Whether this host can send mail.
+pub(in crate::cli) fn has_sendmail() -> bool {
+    SENDMAIL.iter().any(|path| Path::new(path).exists())
+}
+
+/// That the program of this text sends mail where nothing can.
+fn without_mail(program: &str, has_sendmail: bool) -> Option<Finding> {
+    let sends_mail = program.lines().any(|line| {
+        !line.trim_start().starts_with('#') && line.split([' ', '|']).any(|word| word == "sendmail")
+    });
+    (sends_mail && !has_sendmail).then(|| {
+        let found = Obstacle::new("hooks.d/on-failure needs sendmail, which is not installed");
+        Finding::warning(
+            FAILURES,
+            found.advice("install a mail server, or a program such as msmtp-mta"),
+        )
+    })
+}
+
+const FAILURES: &str = "failures";
+/// Where Unix has it.
+const SENDMAIL: &[&str] = &["/usr/sbin/sendmail", "/usr/bin/sendmail", "/usr/lib/sendmail"];
 
 /// The folders that a run is to have.
 struct Folders<'a> {
@@ -246,7 +303,8 @@ pub(super) fn failed_run(shell: &Shell) -> Option<Finding> {
     let last = Timer::of_config(&config)?.last_run(is_of_user, shell.acts_as.is_some())?;
     last.has_failed.then(|| {
         let journal = if is_of_user { "journalctl --user" } else { "journalctl" };
-        let fact = format_args!("of certctl.service: {}; its next run clears this", last.text);
+        let fact =
+            format_args!("of certctl.service: {}; a run without an error clears this", last.text);
         let obstacle = Obstacle::new(fact);
         let line = format!("{}{journal} -u 'certctl*' -n 30", if is_of_user { "" } else { sudo() });
         Finding::warning("timer", obstacle.command(line))
@@ -356,6 +414,7 @@ mod tests {
     use super::super::finding::Verdict;
     use super::{
         Folders, Now, absent, by_cron, idle, line_of, not_these, scheduled, with_another_state,
+        without_mail,
     };
     use crate::cli::environment::{Directory, Source};
     use crate::cli::timer::{CronDaemon, KnownRun, Timer, line_of_cron, line_of_user};
@@ -365,6 +424,16 @@ mod tests {
     /// Before a command for root.
     fn sudo_of(is_of_user: bool) -> &'static str {
         if is_of_user { "" } else { sudo_on_own() }
+    }
+
+    #[test]
+    fn a_program_that_sends_mail_needs_sendmail() {
+        let example = include_str!("../../../examples/hooks.d/on-failure");
+        let fact = |program, has| Some(without_mail(program, has)?.parts().0.to_owned());
+        let needs = "hooks.d/on-failure needs sendmail, which is not installed".to_owned();
+        assert_eq!(fact(example, false), Some(needs));
+        assert_eq!(fact(example, true), None);
+        assert_eq!(fact("#!/bin/sh\n# no sendmail here\nlogger failed\n", false), None);
     }
 
     #[test]

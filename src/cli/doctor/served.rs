@@ -1,6 +1,7 @@
 //! Whether the web servers that certificates reload present them.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use futures_util::future::join_all;
 
@@ -35,13 +36,21 @@ pub(super) async fn served(workspace: &Workspace, uses: &[Use<'_>]) -> Vec<Findi
     // What keeps it from being made is a finding of its own.
     let Ok(resolver) = settings.resolver(BTreeMap::new()).await else { return Vec::new() };
     let network = Network::new(resolver, settings.http01_check_port);
-    let checks = live.iter().map(async |(name, certificate, fingerprint)| {
+    let leaf_of = async |name: &str| {
         let shown = network.certificates(name, HTTPS).await.map_err(|error| error.to_string());
         let leaf = shown.and_then(|all| {
             let leaf = all.first().ok_or_else(|| "no certificate".to_owned())?;
             facts_of_der(leaf).map_err(|error| error.to_string())
         });
-        let leaf = leaf.map(|leaf| leaf.fingerprint);
+        leaf.map(|leaf| leaf.fingerprint)
+    };
+    let checks = live.iter().map(async |(name, certificate, fingerprint)| {
+        let mut leaf = leaf_of(name).await;
+        if leaf.as_ref() != Ok(fingerprint) {
+            // A server that has just been told to reload is not ready yet.
+            tokio::time::sleep(PAUSE).await;
+            leaf = leaf_of(name).await;
+        }
         refusal(name, certificate, fingerprint, leaf.as_deref())
     });
     let wrong: Vec<Finding> = join_all(checks).await.into_iter().flatten().collect();
@@ -86,6 +95,8 @@ fn refusal(
 }
 
 const HTTPS: u16 = 443;
+/// The time between two looks.
+const PAUSE: Duration = Duration::from_secs(1);
 /// More would take longer than a person waits.
 const MOST_NAMES: usize = 20;
 

@@ -102,15 +102,17 @@ pub(crate) fn inspect(args: &InspectArgs, shell: &mut Shell) -> Result<ExitCode,
             Some(Network::new(resolver, settings.http01_check_port))
         };
         let open = || source.open(&owners, network.as_ref(), shell.global.namespace());
-        let mut subject = Box::pin(open()).await.map_err(|error| refused(error, &source))?;
-        // A server that has just been told to reload presents the earlier one for a moment.
+        let mut found = Box::pin(open()).await;
+        // A server that has just been told to reload presents the earlier one, or none, for a moment.
         for _ in 0..LOOKS_AGAIN {
-            if !subject.is_outdated() {
+            if found.as_ref().map_or_else(|error| !error.is_unreachable(), |one| !one.is_outdated())
+            {
                 break;
             }
             tokio::time::sleep(PAUSE).await;
-            subject = Box::pin(open()).await.map_err(|error| refused(error, &source))?;
+            found = Box::pin(open()).await;
         }
+        let subject = found.map_err(|error| refused(error, &source))?;
         let roots = Roots::read(subject.ca_bundle.as_deref());
         let report = Box::pin(Report::make(&subject, &roots, network.as_ref(), now)).await;
         let report = report.map_err(|error| CliError::new(ExitCode::Manifest, error))?;
@@ -162,7 +164,11 @@ fn render(
     columns: usize,
 ) -> Result<String, CliError> {
     match format {
-        Format::Text | Format::Prometheus => Ok(text::fitted(&text::page(report), columns)),
+        Format::Text | Format::Prometheus => {
+            let is_terminal = columns != usize::MAX;
+            let short = text::short(report).filter(|_| is_terminal);
+            Ok(text::fitted(&short.unwrap_or_else(|| text::page(report)), columns))
+        }
         Format::Wide => Ok(text::page(report)),
         Format::Json | Format::Yaml => document::text(report, format),
         Format::Name => Ok(format!("{}\n", subject.label)),

@@ -15,7 +15,7 @@ use crate::workspace::inspect::{
 
 /// The page; every text of a certificate or server is escaped.
 pub(super) fn page(report: &Report) -> String {
-    let mut page = Page { text: verdict(report) };
+    let mut page = Page::default();
     let leaf = &report.leaf;
     page.heading("Valid for");
     page.line("DNS Names: ", &list(&leaf.dns_names));
@@ -52,7 +52,7 @@ pub(super) fn page(report: &Report) -> String {
     if let Some(found) = &report.bundle_trust {
         page.line("Trusted by the issuer's caBundle: ", &trust(found));
     }
-    page.line("Private key: ", &key(&report.private_key));
+    page.line("Private key: ", &key(&report.private_key, is_of_server(report)));
     if let Some(host) = &report.host {
         page.line("Matches name: ", &matches_name(host));
     }
@@ -78,7 +78,21 @@ pub(super) fn page(report: &Report) -> String {
             page.line("\tProblem: ", &escape(&problem.to_string()));
         }
     }
+    // The end is what a person sees of fifty lines.
+    if is_of_server(report) {
+        page.heading("Verdict");
+        for line in verdict(report) {
+            page.line("", &line);
+        }
+    }
     page.text
+}
+
+/// What a person asks of a server, in a few lines; `None` of what no server presents.
+pub(super) fn short(report: &Report) -> Option<String> {
+    let lines = is_of_server(report).then(|| verdict(report))?;
+    let whole = format!("all of it: certctl inspect {} -o wide", escape(&report.source));
+    Some(lines.into_iter().chain([whole]).map(|line| line + "\n").collect())
 }
 
 /// The page in the lines of a terminal of this width; elsewhere it keeps its tabs, as cmctl prints
@@ -108,6 +122,10 @@ pub(super) fn fitted(page: &str, columns: usize) -> String {
     }
     wrap::fitted(&text, columns)
 }
+
+/// Of a private CA.
+const TRUSTED_BY_BUNDLE: &str = "clients need the root of its CA, which is in the Issuer's caBundle; this computer does not \
+                                 trust it";
 
 /// How far apart the stops of a terminal's tabs are.
 const TAB: usize = 8;
@@ -197,8 +215,9 @@ fn trust(trust: &Trust) -> String {
     }
 }
 
-fn key(key: &KeyMatch) -> String {
+fn key(key: &KeyMatch, is_of_server: bool) -> String {
     match key {
+        KeyMatch::Absent if is_of_server => "no server shows it".to_owned(),
         KeyMatch::Matches => "matches".to_owned(),
         KeyMatch::DoesNotMatch => "does not match".to_owned(),
         KeyMatch::Absent => "absent".to_owned(),
@@ -222,19 +241,50 @@ fn matches_spec(spec: &SpecMatch) -> String {
     if spec.matches { "yes".to_owned() } else { format!("no: {}", spec.differences.join(", ")) }
 }
 
-/// What a server presents, before all that is known of it.
-fn verdict(report: &Report) -> String {
-    let Some((found, name)) = report.served.as_ref().zip(report.certificate.as_deref()) else {
-        return String::new();
+/// Whether the certificate is what a server presents.
+fn is_of_server(report: &Report) -> bool {
+    report.host.is_some() || report.served.is_some()
+}
+
+/// What a server presents, and who trusts it.
+fn verdict(report: &Report) -> Vec<String> {
+    let source = escape(&report.source);
+    let known = report.served.as_ref().zip(report.certificate.as_deref());
+    let presents = match (&report.host, known) {
+        (Some(host), _) if !host.matches => {
+            format!("presents a certificate that is not for {}", escape(&host.name))
+        }
+        (_, Some((Served { same: true, .. }, name))) => {
+            format!("presents the certificate of {}", named(name))
+        }
+        (_, Some((_, name))) => {
+            format!("does not present the certificate of {}, but another one", named(name))
+        }
+        (_, None) => "presents a certificate that is not in the state".to_owned(),
     };
-    let (source, name) = (escape(&report.source), escape(name));
-    if let Some(host) = report.host.as_ref().filter(|host| !host.matches) {
-        format!("{source} presents a certificate that is not for {}\n", escape(&host.name))
-    } else if found.same {
-        format!("{source} presents the certificate of {name}\n")
-    } else {
-        format!("{source} does not present the certificate of {name}, but another one\n")
+    let leaf = &report.leaf;
+    let until = leaf.not_after.strftime("%Y-%m-%d");
+    let left = time_left(report.left);
+    let issuer = escape(&leaf.issuer.common_name);
+    let mut lines = vec![
+        format!("{source} {presents}"),
+        format!("valid until {until}, time left: {left}; issued by {issuer}"),
+    ];
+    match (&report.trust.reason, &report.bundle_trust) {
+        (None, _) => {}
+        (Some(_), Some(Trust { trusted: true, .. })) => {
+            lines.push(TRUSTED_BY_BUNDLE.to_owned());
+        }
+        (Some(why), _) => {
+            lines.push(format!("this computer does not trust it: {}", escape(why)));
+        }
     }
+    lines
+}
+
+/// The name of a Certificate, with its namespace where that is not the usual one.
+fn named(name: &str) -> String {
+    escape(name.strip_prefix("default/").unwrap_or(name)).into_owned()
 }
 
 fn served(served: &Served, serial: &str) -> String {

@@ -97,7 +97,11 @@ pub(crate) fn plan(args: &PlanArgs, shell: &mut Shell) -> Result<ExitCode, CliEr
         };
         let (loaded, secrets) = (&targets.loaded, &targets.secrets);
         let (active, idle) = (tasks(active), tasks(idle));
-        let host = Ports::of(shell, &active).blocking();
+        // A deployment needs no port.
+        let (ordering, others): (Vec<&Item>, Vec<&Item>) =
+            items.iter().partition(|item| matches!(item.action, Action::Issue | Action::Renew));
+        let (ordering, others) = (tasks(ordering), tasks(others));
+        let host = Ports::of(shell, &ordering).blocking();
         let lacks = workspace.lacks(loaded, secrets, &active).await?;
         let unmet = diagnostics(lacks.clone(), loaded);
         // What only a later run needs is no error of this one.
@@ -121,7 +125,7 @@ pub(crate) fn plan(args: &PlanArgs, shell: &mut Shell) -> Result<ExitCode, CliEr
         }
         let unserved = doctor::without_servers(shell, &active);
         // What only a later run needs is no error of this one.
-        let later = Ports::of(shell, &idle).blocking().into_iter();
+        let later = Ports::of(shell, &others).blocking().into_iter();
         let later: Vec<_> = later.map(|(found, _)| found.into_warning()).collect();
         for finding in host.iter().map(|(found, _)| found).chain(&unserved).chain(&later) {
             doctor::print_finding(shell, finding);

@@ -43,7 +43,7 @@ pub(super) fn listed(names: &[String]) -> String {
 fn over_http(settings: &Settings) -> String {
     let listen = &settings.http01_listen;
     match &settings.http01_webroot {
-        Some(folder) => format!("HTTP-01, a web server serves {folder}"),
+        Some(folder) => format!("HTTP-01, by the webroot {folder}"),
         None if listen.is_empty() => "HTTP-01, certctl answers".to_owned(),
         None => format!("HTTP-01, certctl answers on {}", listen.join(", ")),
     }
@@ -81,7 +81,7 @@ mod tests {
         let http = "HTTP-01, certctl answers";
         for (names, annotation, expected) in [
             ("a.example.com", "", &[http][..]),
-            ("a.example.com", webroot, &["HTTP-01, a web server serves /srv/www"]),
+            ("a.example.com", webroot, &["HTTP-01, by the webroot /srv/www"]),
             ("a.example.com", listen, &["HTTP-01, certctl answers on 127.0.0.1:402"]),
             ("'*.example.com'", webroot, &["DNS-01, cloudflare"]),
             (

@@ -8,7 +8,6 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use jiff::Timestamp;
 use serde_json::json;
 
 use super::error;
@@ -17,7 +16,7 @@ use crate::controller::{EffectError, Outcome};
 use crate::engine::gather::files_digest;
 use crate::engine::hooks::{HooksDir, install_example, similar_hook};
 use crate::engine::inputs::digest_of;
-use crate::engine::ports::{Alert, Clock, HookTurn, Store};
+use crate::engine::ports::{Clock, HookTurn, Store};
 use crate::engine::task::Task;
 use crate::pki;
 use crate::program::{INHERITED, Limits, Program, Run, Runner, end_group, is_running};
@@ -127,49 +126,13 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         self.run_hook(name, ("reload", name), environment, &input).await
     }
 
-    /// Whether there is an `on-failure` program.
-    pub(super) fn has_alert_hook(&self) -> bool {
-        has_alert_hook(&self.options.hooks)
-    }
-
-    /// Runs the operator's program for a failure.
-    pub(super) async fn alert_program(&self, alert: &Alert) -> Result<(), EffectError> {
-        let Alert { certificate, message, attempts, next_attempt, not_after, stage } = alert;
-        let time = |at: &Option<Timestamp>| at.map_or_else(String::new, |at| at.to_string());
-        let input = json!({
-            "apiVersion": API_VERSION,
-            "kind": "FailureEvent",
-            "event": ON_FAILURE,
-            "certificate": {"namespace": certificate.namespace, "name": certificate.name},
-            "message": message,
-            "failedIssuanceAttempts": attempts,
-            "nextAttempt": next_attempt.map(|at| at.to_string()),
-            "notAfter": not_after.map(|at| at.to_string()),
-            "stage": stage.number(),
-            "stageName": stage.name(),
-        });
-        let mut environment = self.inherited(ON_FAILURE);
-        environment.extend([
-            ("CERTCTL_NAMESPACE", certificate.namespace.clone()),
-            ("CERTCTL_NAME", certificate.name.clone()),
-            ("CERTCTL_MESSAGE", message.clone()),
-            ("CERTCTL_ATTEMPTS", attempts.to_string()),
-            ("CERTCTL_NEXT_ATTEMPT", time(next_attempt)),
-            ("CERTCTL_NOT_AFTER", time(not_after)),
-            ("CERTCTL_STAGE", stage.number().to_string()),
-            ("CERTCTL_STAGE_NAME", stage.name().to_owned()),
-        ]);
-        let of = certificate.to_string();
-        self.run_hook(ON_FAILURE, (ON_FAILURE, &of), environment, &input).await
-    }
-
-    fn inherited(&self, event: &'static str) -> Vec<(&'static str, String)> {
+    pub(super) fn inherited(&self, event: &'static str) -> Vec<(&'static str, String)> {
         let inherited =
             INHERITED.iter().filter_map(|name| Some((*name, (self.options.environment)(name)?)));
         inherited.chain([("CERTCTL_EVENT", event.to_owned())]).collect()
     }
 
-    async fn run_hook(
+    pub(super) async fn run_hook(
         &self,
         name: &str,
         (event, of): (&str, &str),
@@ -350,18 +313,8 @@ fn passes_on(folder: &Path, group: u32) -> bool {
     })
 }
 
-/// Whether the folder of hooks has an `on-failure` program.
-pub fn has_alert_hook(hooks: &HooksDir) -> bool {
-    Program::is_there(&hooks.folder, PLACE, &[ON_FAILURE]).unwrap_or_default()
-}
-
-/// Why the `on-failure` program, where there is one, cannot be run.
-pub fn check_alert_hook(hooks: &HooksDir) -> Result<(), Obstacle> {
-    if has_alert_hook(hooks) { hook(hooks, ON_FAILURE, hooks.runner()).map(drop) } else { Ok(()) }
-}
-
 /// The program of a hook, which may be run.
-fn hook(hooks: &HooksDir, name: &str, by: Runner) -> Result<Program, Obstacle> {
+pub(super) fn hook(hooks: &HooksDir, name: &str, by: Runner) -> Result<Program, Obstacle> {
     let folder = &hooks.folder;
     let found = Program::find(folder, PLACE, &[name], by);
     found.map_err(|error| {
@@ -579,6 +532,5 @@ fn leaf_of(files: &SecretFiles) -> Result<LeafFacts, EffectError> {
 const HOOK_PAUSE: Duration = Duration::from_millis(50);
 /// The bit of a folder that passes its group on.
 const SET_GROUP_ID: u32 = 0o2000;
-const PLACE: &str = "hooks.d";
-const ON_FAILURE: &str = "on-failure";
-const API_VERSION: &str = "certctl.io/v1";
+pub(super) const PLACE: &str = "hooks.d";
+pub(super) const API_VERSION: &str = "certctl.io/v1";

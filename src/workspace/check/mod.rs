@@ -12,6 +12,7 @@ mod issuer;
 mod known;
 mod names;
 mod port;
+mod roots;
 
 pub use crate::acme::{AccountKey, AccountStatus, Directory};
 pub use crate::probe::{Caa, CaaRecord, DnsError, LookupError, is_of_this_host};
@@ -23,6 +24,7 @@ pub use http::{HttpCheck, HttpCheckError};
 pub use issuer::{CaaVerdict, CheckedProvider, IssuerCheck};
 pub use known::Known;
 pub use port::{BadAddress, Port, PortError, WebServer};
+pub use roots::{configured_for, configured_roots};
 
 #[cfg(test)]
 pub(crate) use dns::testing;

@@ -115,6 +115,16 @@ pub enum Unreadable {
     Server(#[from] NetworkError),
 }
 
+impl InspectError {
+    /// Whether a server could not be connected to, which may be there in a moment.
+    pub fn is_unreachable(&self) -> bool {
+        matches!(
+            self,
+            Self::Unreadable { why: Unreadable::Server(NetworkError::Unreachable { .. }), .. }
+        )
+    }
+}
+
 impl Source {
     /// Whether the state must be readable.
     pub fn is_in_state(&self) -> bool {

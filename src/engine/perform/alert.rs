@@ -1,0 +1,82 @@
+//! The operator's hook for failures.
+
+use jiff::Timestamp;
+use serde_json::json;
+
+use super::deploy::{API_VERSION, PLACE, hook};
+use super::error;
+use super::world::World;
+use crate::controller::EffectError;
+use crate::engine::hooks::{Hooks, HooksDir};
+use crate::engine::inputs::digest_of;
+use crate::engine::ports::{Alert, Clock, Store};
+use crate::program::Program;
+use crate::resource::Obstacle;
+
+impl<C: Clock, S: Store> World<'_, C, S> {
+    /// Whether there is an `on-failure` program to run: a rehearsal has no failures to report.
+    pub(super) fn has_alert_hook(&self) -> bool {
+        self.options.dns01.stand_in.is_none() && has_alert_hook(&self.options.hooks)
+    }
+
+    /// Has the operator hear of a failure, now or from the run that runs the hooks: a user without the
+    /// rights of root may be unable to send mail. Where the state cannot keep it, now.
+    pub(super) async fn alert_operator(&self, alert: &Alert) -> Result<(), EffectError> {
+        if self.options.hooks.run_by == Hooks::Later {
+            match self.postpone(alert) {
+                Ok(()) => return Ok(()),
+                Err(error) => tracing::debug!(%error, "on-failure is run at once"),
+            }
+        }
+        self.alert_program(alert).await
+    }
+
+    fn postpone(&self, alert: &Alert) -> Result<(), EffectError> {
+        let digest = digest_of(alert.certificate.to_string().as_bytes());
+        let bytes = serde_json::to_vec(alert).map_err(error::local)?;
+        self.store.leave_alert(&digest, &bytes).map_err(|error| error::state(&error))
+    }
+
+    /// Runs the operator's program for a failure.
+    async fn alert_program(&self, alert: &Alert) -> Result<(), EffectError> {
+        let Alert { certificate, message, attempts, next_attempt, not_after, stage } = alert;
+        let time = |at: &Option<Timestamp>| at.map_or_else(String::new, |at| at.to_string());
+        let input = json!({
+            "apiVersion": API_VERSION,
+            "kind": "FailureEvent",
+            "event": ON_FAILURE,
+            "certificate": {"namespace": certificate.namespace, "name": certificate.name},
+            "message": message,
+            "failedIssuanceAttempts": attempts,
+            "nextAttempt": next_attempt.map(|at| at.to_string()),
+            "notAfter": not_after.map(|at| at.to_string()),
+            "stage": stage.number(),
+            "stageName": stage.name(),
+        });
+        let mut environment = self.inherited(ON_FAILURE);
+        environment.extend([
+            ("CERTCTL_NAMESPACE", certificate.namespace.clone()),
+            ("CERTCTL_NAME", certificate.name.clone()),
+            ("CERTCTL_MESSAGE", message.clone()),
+            ("CERTCTL_ATTEMPTS", attempts.to_string()),
+            ("CERTCTL_NEXT_ATTEMPT", time(next_attempt)),
+            ("CERTCTL_NOT_AFTER", time(not_after)),
+            ("CERTCTL_STAGE", stage.number().to_string()),
+            ("CERTCTL_STAGE_NAME", stage.name().to_owned()),
+        ]);
+        let of = certificate.to_string();
+        self.run_hook(ON_FAILURE, (ON_FAILURE, &of), environment, &input).await
+    }
+}
+
+/// Whether the folder of hooks has an `on-failure` program.
+pub fn has_alert_hook(hooks: &HooksDir) -> bool {
+    Program::is_there(&hooks.folder, PLACE, &[ON_FAILURE]).unwrap_or_default()
+}
+
+/// Why the `on-failure` program, where there is one, cannot be run.
+pub fn check_alert_hook(hooks: &HooksDir) -> Result<(), Obstacle> {
+    if has_alert_hook(hooks) { hook(hooks, ON_FAILURE, hooks.runner()).map(drop) } else { Ok(()) }
+}
+
+const ON_FAILURE: &str = "on-failure";
