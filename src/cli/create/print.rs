@@ -3,6 +3,7 @@
 //! Contract: what is printed or written was read by the same reader as every manifest, and has no
 //! mistake. Never overwrites a file.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -198,20 +199,29 @@ impl Placed {
             ]
         };
         let mut missing: Vec<Step> = secrets.flat_map(store).collect();
+        let mut named = BTreeSet::new();
         for one in &loaded.certificates {
             for target in one.settings.deploy_targets() {
-                let (DeployTarget::Hook { name } | DeployTarget::Reload { name }) = target else {
-                    continue;
+                let (name, purpose) = match target {
+                    DeployTarget::Output { .. } => continue,
+                    DeployTarget::Hook { name } => {
+                        let purpose = format!("runs {name} after each renewal");
+                        (name, purpose)
+                    }
+                    DeployTarget::Reload { name } => {
+                        let purpose = format!("reloads {name} after each renewal");
+                        (name, purpose)
+                    }
                 };
                 let program = format!("{}{name}", self.hooks());
-                if Path::new(&program).exists() {
+                // One program may be the hook and the reload.
+                if Path::new(&program).exists() || !named.insert(name.clone()) {
                     continue;
                 }
                 let path = self.config.join("hooks.d").join(&name);
                 let write = format!("# write the program {program} (certctl help hooks)");
                 missing.push(match (install_example(&path), similar_hook(&path)) {
-                    (Some(line), _) => Step::command(&line)
-                        .since(&format!("the program {name}, which runs after each renewal")),
+                    (Some(line), _) => Step::command(&line).since(&purpose),
                     (None, Some(other)) => {
                         Step::ByHand(format!("{write}; did you mean {}?", escape(&other)))
                     }
@@ -420,7 +430,7 @@ spec:
 ---
 apiVersion: cert-manager.io/v1
 kind: Certificate
-metadata: {name: web, annotations: {certctl.io/reload: nginx}}
+metadata: {name: web, annotations: {certctl.io/reload: nginx, certctl.io/deploy-hook: nginx}}
 spec: {secretName: web, dnsNames: [www.example.com], issuerRef: {name: one}}
 ";
         let text = &check(text).unwrap();
