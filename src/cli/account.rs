@@ -356,7 +356,9 @@ async fn perform(
         return Err(CliError::new(ExitCode::Usage, message).hinted(hint));
     }
     if let (AccountRequest::Deactivated, [issuer]) = (request, issuers.as_slice()) {
-        shell.confirm(yes, &loss(issuer, &targets), "Deactivate the account?")?;
+        let loss = loss(issuer, &targets);
+        shell.confirm(yes, &loss, "Deactivate the account?")?;
+        shell.warn_unasked(yes, &loss, "without this warning: --yes");
     }
     workspace.make_writable()?;
     let job = Job::new("account", targets.secrets.clone());

@@ -86,6 +86,7 @@ pub(crate) fn forget(args: &ForgetArgs, shell: &mut Shell) -> Result<ExitCode, C
             let lost: Vec<String> = lost.collect();
             if !lost.is_empty() {
                 shell.confirm(args.yes, &lost.join("\n"), "Delete?")?;
+                shell.warn_unasked(args.yes, &lost.join("; "), "without this warning: --yes");
             }
         }
         workspace.make_writable()?;
