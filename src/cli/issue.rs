@@ -579,11 +579,10 @@ fn way_to_hear(shell: &Shell) -> String {
     let hook = config.map(|config| config.path.join("hooks.d/on-failure"));
     match hook.map(|hook| (hook.exists(), install_example(&hook))) {
         Ok((true, _)) => String::new(),
-        Ok((false, Some(line))) => {
-            let needs = if doctor::has_sendmail() { "" } else { ", which is not installed" };
-            format!("; to have root get mail when that fails (by sendmail{needs}):\n  {line}")
+        Ok((false, Some(line))) if doctor::has_sendmail() => {
+            format!("; to have root get mail when that fails (by sendmail):\n  {line}")
         }
-        Ok((false, None)) | Err(_) => "; to be told when that fails: certctl help hooks".to_owned(),
+        Ok((false, _)) | Err(_) => "; to be told when that fails: certctl help hooks".to_owned(),
     }
 }
 

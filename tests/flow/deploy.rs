@@ -469,10 +469,14 @@ fn what_a_run_without_hooks_has_to_report_is_heard_from_the_next_one_with_hooks(
     assert!(!world.path("words").exists(), "not from this run");
     // A hook that fails is run again.
     world.run(&["deploy"]).ends_in(0).says("the on-failure hook failed");
+    let unsent =
+        || world.run(&["doctor", "--offline"]).stdout.contains("1 failure not reported yet");
+    assert!(unsent());
     world.write("fine", "");
     for _ in 0..2 {
         world.run(&["deploy"]).ends_in(0);
     }
+    assert!(!unsent());
     assert_eq!(read(&world, "words"), "on-failure web\n".repeat(2));
     let told = read(&world, "told");
     let event: Value = serde_json::from_str(told.lines().next().unwrap()).unwrap();

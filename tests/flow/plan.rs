@@ -309,4 +309,10 @@ fn a_port_that_a_later_run_would_not_get_is_a_warning() {
     let run = world.run(&["plan", "--http01-listen", &address]).ends_in(0);
     let run = run.says(&format!("warning: HTTP-01: {address} is in use by ")).says("by web\n");
     assert!(run.stdout.ends_with("\n1 unchanged\n"), "{}", run.stdout);
+    // Nor does a deployment need the port.
+    world.write_program("config/hooks.d/install", "#!/bin/sh\n");
+    world.prepare(&[CertificateYaml::new("web").annotation("certctl.io/deploy-hook", "install")]);
+    let run = world.run(&["plan", "--http01-listen", &address]).ends_in(0);
+    assert!(run.stdout.contains("web    deploy"), "{}", run.stdout);
+    run.says("warning: HTTP-01: ");
 }

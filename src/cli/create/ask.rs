@@ -108,7 +108,7 @@ fn names(
 ) -> Result<Vec<String>, CliError> {
     let question = "DNS names of the certificate, with spaces between them";
     let elsewhere = Some(config).filter(|config| is_elsewhere(config, shell));
-    let issue = folders::next(shell, " issue {}", elsewhere);
+    let renew = folders::next(shell, " renew {}", elsewhere);
     answered(shell, question, ABOUT_NAMES, None, |text| {
         let names: Vec<String> = text.split([' ', ',']).map(str::to_lowercase).collect();
         let names: Vec<String> = names.into_iter().filter(|name| !name.is_empty()).collect();
@@ -133,10 +133,10 @@ fn names(
         let name = certificate::named_after(first);
         let file = format!("certificate-{name}.yaml");
         if config.join(&file).exists() {
-            let issue = issue.replace("{}", &name);
+            let renew = renew.replace("{}", &name);
             return Err(format!(
-                "{file} already exists: {issue} issues it; edit that file to change it; a second \
-                 certificate needs another --name (certctl create certificate --help)"
+                "{file} already exists; to issue it again: {renew}; to change it, edit that file; a \
+                 second certificate needs another --name (certctl create certificate --help)"
             ));
         }
         Ok(names)

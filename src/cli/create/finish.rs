@@ -152,9 +152,15 @@ impl Draft<'_> {
         }
         owner::become_owner(shell)?;
         let code = IssueArgs::of(&placed.name).run(shell)?;
-        let is_private = matches!(self.by, By::New(args) if args.ca_bundle.is_some());
-        if is_private && code == ExitCode::Done {
-            say(shell, "note: clients must trust the root of this CA, too");
+        if let By::New(args) = self.by
+            && let Some(bundle) = args.ca_bundle.as_ref().filter(|_| code == ExitCode::Done)
+        {
+            let bundle = bundle.to_string_lossy();
+            let note = format!(
+                "note: clients need the root of this CA, most likely the one in {}",
+                escape(&bundle)
+            );
+            say(shell, &note);
         }
         let status = placed.next(&format!(" status {}", placed.name), shell);
         let doctor = placed.next(" doctor", shell);

@@ -10,6 +10,7 @@ use crate::cli::shell::Shell;
 use crate::manifest::Loaded;
 use crate::resource::DnsName;
 use crate::trust::{quoted, sudo_on_own};
+use crate::workspace::check::SiteFile;
 
 /// What a server does with a certificate.
 pub(super) struct Site {
@@ -76,11 +77,8 @@ impl Server {
 
 /// What is to be done in the configuration of a server.
 pub(super) struct InServer {
-    server: &'static str,
-    /// Whether it has the rights of root when it reads the files.
-    reads_as_root: bool,
-    /// A new file of its configuration.
-    file: Option<String>,
+    /// Where in its configuration, as a part of a sentence.
+    place: String,
     /// What it says of the files.
     lines: Vec<String>,
     /// The command that makes the server read it.
@@ -103,14 +101,29 @@ impl InServer {
         let example = Path::new(EXAMPLES).join(format!("{}.yaml", server.name));
         let pointer = example.is_file().then(|| format!("# more: {}", example.display()));
         let sudo = |line: &str| if line.starts_with("postconf ") { sudo_on_own() } else { "" };
-        let lines = server.settings(&site).map(|line| [sudo(&line), &escape(&line)].concat());
-        let lines = lines.chain(pointer);
+        let own = (server.name == "nginx").then(|| of_nginx(&one.spec.dns_names)).flatten();
+        let settings: Vec<String> = match &own {
+            Some(own) => within_block(server, &site, &own.text),
+            None => server.settings(&site).collect(),
+        };
+        let lines = settings.iter().map(|line| [sudo(line), &escape(line)].concat());
+        let lines = lines.chain(pointer.filter(|_| own.is_none()));
+        let reads = if server.is_copied { "" } else { " (it reads the files as root)" };
+        let place = match own {
+            Some(own) => {
+                format!(
+                    "the server block of nginx in {}{reads}",
+                    escape(&own.path.to_string_lossy())
+                )
+            }
+            None if server.name == "nginx" => {
+                format!("a new file of nginx{reads}, such as {SITES_OF_NGINX}/{}.conf", placed.name)
+            }
+            None => format!("the configuration of {}{reads}", server.name),
+        };
         let program = quoted(&placed.config.join("hooks.d").join(server.name));
         Some(Self {
-            server: server.name,
-            reads_as_root: !server.is_copied,
-            file: (server.name == "nginx")
-                .then(|| format!("{SITES_OF_NGINX}/{}.conf", placed.name)),
+            place,
             lines: lines.collect(),
             reload: format!("{}{}", sudo_on_own(), escape(&program)),
             inspect: server
@@ -127,19 +140,37 @@ impl InServer {
 
     /// A sentence without its beginning, and the lines.
     pub(super) fn text(&self) -> String {
-        let Self { server, reads_as_root, file, lines, reload, inspect } = self;
+        let Self { place, lines, reload, inspect } = self;
         let lines = lines.join("\n  ");
         let inspect = inspect
             .as_ref()
             .map(|inspect| format!("\nand see which certificate it presents:\n  {inspect}"));
         let inspect = inspect.unwrap_or_default();
-        let file = file.as_ref().map(|file| format!(", such as a new file {file}"));
-        let file = file.unwrap_or_default();
-        let rights = if *reads_as_root { ", which reads the files as root" } else { "" };
-        format!(
-            "in the configuration of {server}{rights}{file}:\n  {lines}\nthen reload it:\n  {reload}{inspect}"
-        )
+        format!("in {place}:\n  {lines}\nthen reload it:\n  {reload}{inspect}")
     }
+}
+
+/// The configuration file of nginx on this host that has the first of these names.
+fn of_nginx(names: &[DnsName]) -> Option<SiteFile> {
+    let name = names.iter().find(|name| !name.is_wildcard())?;
+    let of_nginx = |file: &SiteFile| file.path.starts_with("/etc/nginx");
+    SiteFile::all().into_iter().find(|file| of_nginx(file) && file.has(name))
+}
+
+/// The settings for a server block that is there, in this text: what it listens on, and the files.
+fn within_block(server: &Server, site: &Site, text: &str) -> Vec<String> {
+    let has = |word: &str| text.lines().any(|line| line.trim_start().starts_with(word));
+    let is_wanted = |line: &String| {
+        let line = line.trim_start();
+        line.starts_with("ssl_") || (line.starts_with("listen") && !has("listen 443"))
+    };
+    let wanted = server.settings(site).filter(is_wanted).map(|line| line.trim_start().to_owned());
+    let with_ipv6 = |line: String| {
+        let also = line.starts_with("listen") && has("listen [::]:80");
+        let ipv6 = also.then(|| line.replace("443", "[::]:443"));
+        [Some(line), ipv6].into_iter().flatten()
+    };
+    wanted.flat_map(with_ipv6).collect()
 }
 
 const fn reading(name: &'static str, settings: &'static [&'static str]) -> Server {
@@ -240,6 +271,19 @@ mod tests {
         assert_eq!(of("nginx", &["*.example.com", "www.example.com"]), place);
         assert_eq!(of("nginx", &["*.example.com"]), None);
         assert_eq!(of("postfix", &["mail.example.com"]), None);
+    }
+
+    #[test]
+    fn a_server_block_that_is_there_gets_the_lines_that_it_lacks() {
+        let (folder, names, root) = ("/f".to_owned(), "a.example.com".to_owned(), String::new());
+        let site = Site { folder, names, root };
+        let of = |text: &str| within_block(Server::of("nginx").unwrap(), &site, text);
+        let files = ["ssl_certificate /f/tls.crt;", "ssl_certificate_key /f/tls.key;"];
+        assert_eq!(of("server {\n  listen 80;\n}")[0], "listen 443 ssl;");
+        assert_eq!(of("server {\n  listen 80;\n}")[1..], files);
+        let both = of("server {\n  listen 80;\n  listen [::]:80;\n}");
+        assert_eq!(both[..2], ["listen 443 ssl;", "listen [::]:443 ssl;"]);
+        assert_eq!(of("server {\n  listen 443 ssl http2;\n}"), files);
     }
 
     #[test]

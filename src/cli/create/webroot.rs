@@ -68,7 +68,7 @@ pub(super) fn served_at(
 fn known(names: &[String], others: &[PathBuf]) -> Vec<String> {
     let first = names.first().map_or("", String::as_str);
     let others = others.iter().filter_map(|folder| folder.to_str()).map(str::to_owned);
-    let configured = configured_roots().into_iter().map(|(_, root)| root);
+    let configured = configured_roots();
     let mut all: Vec<String> = candidates(first).chain(configured).chain(others).collect();
     let mut seen = BTreeSet::new();
     all.retain(|folder| seen.insert(folder.clone()) && Path::new(folder).is_dir());

@@ -93,8 +93,10 @@ pub(super) fn unheard(shell: &Shell) -> Option<Finding> {
     (is_by_timer && !is_heard).then(|| {
         let found = Obstacle::new("no hook, ping or metrics file reports a renewal that fails");
         let found = match install_example(&hook) {
-            Some(line) => found.command(format!("{line}   # mail to root, by sendmail")),
-            None => found.certctl("certctl help hooks"),
+            Some(line) if has_sendmail() => {
+                found.command(format!("{line}   # mail to root, by sendmail"))
+            }
+            Some(_) | None => found.certctl("certctl help hooks"),
         };
         Finding::unknown(FAILURES, found)
     })

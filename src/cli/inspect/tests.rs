@@ -5,15 +5,16 @@ use super::*;
 use crate::pki::PrivateKey;
 use crate::pki::test_ca::{Ca, leaf_with_urls};
 use crate::resource::{CertificateSpec, KeyAlgorithm};
-use crate::workspace::inspect::{KeyMatch, SpecMatch};
+use crate::workspace::inspect::{HostMatch, KeyMatch, SpecMatch};
 
-#[tokio::test]
-async fn the_page_has_the_layout_of_cmctl() {
+const URL: &str = "http://127.0.0.1:9/x";
+
+/// What is said of a certificate with its key, and a spec that it does not match.
+async fn reported() -> (Report, Subject) {
     let root = Ca::root("Root", KeyAlgorithm::Ecdsa, 256);
     let upper = root.intermediate("Upper", KeyAlgorithm::Ecdsa, 256);
     let ca = upper.intermediate("Issuer", KeyAlgorithm::Ecdsa, 256);
-    let url = "http://127.0.0.1:9/x";
-    let mut params = leaf_with_urls(url, url);
+    let mut params = leaf_with_urls(URL, URL);
     params.distinguished_name.push(DnType::OrganizationName, "Evil\u{1b}[31m Inc");
     let key = PrivateKey::generate(KeyAlgorithm::Ecdsa, 256).unwrap();
     let pem = ca.sign(&params, &key) + &ca.above;
@@ -26,6 +27,12 @@ async fn the_page_has_the_layout_of_cmctl() {
     let roots = Roots { system: RootCertStore::empty(), bundle: None, certificates: Vec::new() };
     let now = "2031-12-22T00:00:00Z".parse().unwrap();
     let report = Report::make(&subject, &roots, None, now).await.unwrap();
+    (report, subject)
+}
+
+#[tokio::test]
+async fn the_page_has_the_layout_of_cmctl() {
+    let (report, _) = reported().await;
     assert_eq!((report.days_left, &report.private_key), (10, &KeyMatch::Matches));
     let differences = vec!["spec.commonName", "spec.dnsNames"];
     assert_eq!(report.spec, Some(SpecMatch { matches: false, differences }));
@@ -63,8 +70,8 @@ Certificate:
 \tSerial Number:\t35329
 \tFingerprints: \t{}
 \tIs a CA certificate: false
-\tCRL:\t{url}
-\tOCSP:\t{url}
+\tCRL:\t{URL}
+\tOCSP:\t{URL}
 \tSerial Number (hex): 8a01
 \tSPKI SHA-256 (base64): {}
 \tSCTs: 0
@@ -89,6 +96,30 @@ Chain:
     let page = text::page(&report);
     assert_eq!(page, expected, "{page}");
     serde_json::to_value(&report).unwrap();
+}
+
+#[tokio::test]
+async fn a_terminal_is_shown_a_few_lines_of_a_server() {
+    let (report, subject) = reported().await;
+    assert_eq!(text::short(&report), None, "no server presents it");
+    let (name, expected_certificate) = ("www.example.com".to_owned(), None);
+    let host = Some(HostMatch { name, matches: true, expected_certificate });
+    let (source, served) = ("www.example.com:443".to_owned(), None);
+    let of_server = Report { source, host, served, ..report };
+    let short = text::short(&of_server).unwrap();
+    let lines = "\
+www.example.com:443 presents a certificate that is not in the state
+valid until 2032-01-01, time left: 10d; issued by Issuer
+this computer does not trust it: no root certificates to judge by
+all of it: certctl inspect www.example.com:443 -o wide
+";
+    assert_eq!(short, lines);
+    // A terminal is shown these; a program, and who asks for it, the whole page.
+    let rendered = |format, columns| render(&of_server, &subject, format, columns).unwrap();
+    assert_eq!(rendered(Format::Text, 80), lines);
+    for whole in [rendered(Format::Text, usize::MAX), rendered(Format::Wide, 80)] {
+        assert!(whole.starts_with("Valid for:\n") && whole.contains("\nVerdict:\n"), "{whole}");
+    }
 }
 
 #[test]

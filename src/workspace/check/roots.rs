@@ -5,38 +5,56 @@ use std::path::{Path, PathBuf};
 
 use crate::resource::DnsName;
 
-/// The document roots that the configurations of nginx and of Apache name in their usual folders, each with
-/// the text of its file. What cannot be read is left out.
-pub fn configured_roots() -> Vec<(String, String)> {
-    roots_below(CONFIGURATIONS)
+/// A configuration file of a web server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SiteFile {
+    pub path: PathBuf,
+    pub text: String,
+}
+
+impl SiteFile {
+    /// Those of nginx and of Apache in their usual folders. What cannot be read is left out.
+    pub fn all() -> Vec<Self> {
+        Self::below(CONFIGURATIONS)
+    }
+
+    /// Whether this name is a word of it, outside of comments.
+    pub fn has(&self, name: &DnsName) -> bool {
+        let name = name.to_string();
+        let lines = self.text.lines().filter(|line| !line.trim_start().starts_with('#'));
+        lines.flat_map(|line| line.split([' ', '\t', ';'])).any(|word| word == name)
+    }
+
+    fn below(folders: &[&str]) -> Vec<Self> {
+        let entries = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok());
+        let mut files: Vec<PathBuf> =
+            entries.flatten().flatten().map(|entry| entry.path()).collect();
+        files.sort();
+        let read = |path: PathBuf| {
+            let text = std::fs::read_to_string(&path).ok()?;
+            Some(Self { path, text })
+        };
+        files.into_iter().filter(|path| path.is_file()).filter_map(read).collect()
+    }
+}
+
+/// The document roots that the configurations of nginx and of Apache name.
+pub fn configured_roots() -> Vec<String> {
+    SiteFile::all().iter().flat_map(|file| roots_in(&file.text)).collect()
 }
 
 /// Those of files that have this name, and that are there.
 pub fn configured_for(name: &DnsName) -> Vec<String> {
-    of_name(configured_roots(), name)
+    of_name(&SiteFile::all(), name)
 }
 
-fn of_name(roots: Vec<(String, String)>, name: &DnsName) -> Vec<String> {
-    let name = name.to_string();
-    let is_word = |text: &str| text.split([' ', '\t', '\n', ';']).any(|word| word == name);
-    let of_name =
-        roots.into_iter().filter(|(text, root)| is_word(text) && Path::new(root).is_dir());
-    let mut found: Vec<String> = of_name.map(|(_, root)| root).collect();
+fn of_name(files: &[SiteFile], name: &DnsName) -> Vec<String> {
+    let of_name = files.iter().filter(|file| file.has(name));
+    let roots = of_name.flat_map(|file| roots_in(&file.text));
+    let mut found: Vec<String> = roots.filter(|root| Path::new(root).is_dir()).collect();
     found.sort();
     found.dedup();
     found
-}
-
-fn roots_below(folders: &[&str]) -> Vec<(String, String)> {
-    let entries = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok());
-    let mut files: Vec<PathBuf> = entries.flatten().flatten().map(|entry| entry.path()).collect();
-    files.sort();
-    let texts = files.iter().filter(|path| path.is_file()).map(std::fs::read_to_string);
-    let rooted = |text: String| {
-        let roots = roots_in(&text);
-        roots.into_iter().map(move |root| (text.clone(), root))
-    };
-    texts.flatten().flat_map(rooted).collect()
 }
 
 fn roots_in(text: &str) -> Vec<String> {
@@ -70,17 +88,19 @@ mod tests {
         std::fs::create_dir(&shop).unwrap();
         let text = format!(
             "server {{\n  server_name shop.example.com www.shop.example.com;\n  root {shop}/;\n  \
-             # root /srv/old;\n}}\n<VirtualHost *:80>\n  DocumentRoot \"{blog}\"\n  rootdir /x;\n  \
-             root $home;\n"
+             # root /srv/old.example.com ;\n}}\n<VirtualHost *:80>\n  DocumentRoot \"{blog}\"\n  \
+             # ServerName old.example.com\n  rootdir /x;\n  root $home;\n"
         );
         assert_eq!(roots_in(&text), [&*shop, &*blog]);
         let file = folder.path().join("shop.conf");
         crate::store::atomic::write(&file, text.as_bytes(), 0o644).unwrap();
         let folders = [folder.path().to_str().unwrap(), "/no/such/folder"];
-        let roots = roots_below(&folders);
-        assert_eq!(roots, [(text.clone(), shop.clone()), (text, blog)]);
-        let of = |name: &str| of_name(roots.clone(), &name.parse().unwrap());
+        let files = SiteFile::below(&folders);
+        assert_eq!(files, [SiteFile { path: file, text }]);
+        let of = |name: &str| of_name(&files, &name.parse().unwrap());
         assert_eq!(of("shop.example.com"), [shop], "the other one is not there");
-        assert_eq!(of("example.com"), Vec::<String>::new());
+        for other in ["example.com", "old.example.com"] {
+            assert_eq!(of(other), Vec::<String>::new(), "{other}");
+        }
     }
 }
