@@ -262,7 +262,7 @@ fn called(path: &Path, searched: &[&str]) -> String {
 }
 
 /// Where sudo usually looks for programs, whatever PATH its user has.
-const SEARCHED: &[&str] =
+pub(super) const SEARCHED: &[&str] =
     &["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 
 fn flags_of(shell: &Shell, is_meant: fn(Source) -> bool) -> String {

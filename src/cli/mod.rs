@@ -63,6 +63,7 @@ mod revoke;
 mod revoked;
 mod rollback;
 mod run;
+mod servers;
 mod service;
 mod setting;
 mod start_page;

@@ -516,7 +516,7 @@ fn is_denied(error: &StoreError) -> bool {
     error.is_denied() || matches!(error, StoreError::ForeignOwner { .. })
 }
 
-/// Commands, and behind or below each what it is for.
+/// Commands, and behind or below each what it is for, as a comment: a shell passes over it.
 fn steps(steps: &[(String, &str)], width: usize) -> String {
     let longest = steps.iter().map(|(command, _)| command.chars().count()).max().unwrap_or(0);
     let fits = steps.iter().all(|(_, what)| longest + what.len() + GAPS <= width);
@@ -524,9 +524,9 @@ fn steps(steps: &[(String, &str)], width: usize) -> String {
     for (command, what) in steps {
         if fits {
             let gap = " ".repeat(longest.saturating_sub(command.chars().count()));
-            text.push_str(&["  ", command, &gap, "   ", what, "\n"].concat());
+            text.push_str(&["  ", command, &gap, "   # ", what, "\n"].concat());
         } else {
-            text.push_str(&["  ", command, "\n", &wrap(what, "    ", width)].concat());
+            text.push_str(&["  ", command, "\n", &wrap(what, "    # ", width)].concat());
         }
     }
     text
@@ -587,7 +587,7 @@ const MOST_SHOWN: usize = 3;
 /// The Issuer to begin with, as README does.
 const STAGING: &str = "letsencrypt-staging";
 /// What stands before and between the columns of the commands.
-const GAPS: usize = 5;
+const GAPS: usize = 7;
 /// How many commands are.
 const STEPS: usize = 3;
 /// Where what is behind a word begins, and what continues it in few columns.
@@ -740,7 +740,7 @@ mod tests {
         let page = Found { blocked: 4, ..found }.page(&place(None), &scene);
         assert!(page.starts_with("4 certificates: 4 blocked\n"), "{page}");
         let expected = "Problems:\n  api, mail, shop and 1 more: BLOCKED\n    cannot open \
-                        /srv/www (web.yaml:6)\n    try: mkdir -p /srv/www\n\nNext:\n  mkdir -p /srv/www   put \
+                        /srv/www (web.yaml:6)\n    try: mkdir -p /srv/www\n\nNext:\n  mkdir -p /srv/www   # put \
                         that right\n";
         assert!(page.contains(expected), "{page}");
     }

@@ -212,7 +212,8 @@ fn create_asks_until_there_is_a_manifest_that_issues() {
     let mistyped = scene.world.path("confgi").display().to_string() + "\n";
     let nothing = scene.world.path("no-roots.pem").display().to_string() + "\n";
     let mut asked = [
-        ("CA:", "?\n"),
+        ("CA:", "back\n"),
+        ("the first question", "?\n"),
         ("directory.", "letsencrypted\n"),
         ("did you mean letsencrypt?", "acme\n"),
         ("acme: a URL", "https://127.0.0.1:1/dir\n"),
@@ -235,9 +236,13 @@ fn create_asks_until_there_is_a_manifest_that_issues() {
         ("did you mean", &out),
         ("Group that reads", "?\n"),
         ("0640", "no-such-group\n"),
-        ("no such group", "\n"),
+        ("no such group", "back\n"),
+        ("Folder for copies", &out),
+        ("Group that reads", "\n"),
         ("[Y/n/show]", "?\n"),
-        ("y writes", "show\n"),
+        ("y writes", "back\n"),
+        ("Group that reads", "\n"),
+        ("[Y/n/show]", "show\n"),
         ("[Y/n/show]", "no\n"),
     ];
     scene.note("With a no at the end, nothing is written.");
@@ -291,8 +296,11 @@ fn create_tries_whether_the_web_server_serves_the_folder() {
         // Of one that is not served, the question comes again.
         let doubted = (!is_served).then_some(("again to use it", &*folder));
         let asked = [("CA:", "\n"), ("DNS names", name), ("The folder that", &*folder)];
+        let again = (if is_served { "The folder that" } else { "again to use it" }, &*folder);
         let left = [
             ("Program in", "back\n"),
+            again,
+            ("Program in", "yes\n"),
             ("name of a program, or none", "later\n"),
             ("enter it again", "\n"),
             ("Folder for copies", "?\n"),

@@ -19,23 +19,23 @@ use super::finish::Draft;
 use super::known::{Known, manifests_in, owner_of_output};
 use super::print::{is_elsewhere, meant_instead, missing};
 use super::question::{
-    BACK, Doubted, NONE, answered, is_answer, optional, optional_or, path_of, say,
+    BACK, Dialogue, Doubted, NONE, Question, Stop, answered, is_answer, optional, optional_or,
+    path_of, say,
 };
-use super::servers::Server;
 use super::{certificate, webroot};
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::folders;
 use crate::cli::hint::short;
-use crate::cli::message::Level;
 use crate::cli::output::escape;
 use crate::cli::run::on_one_thread;
+use crate::cli::servers::Server;
 use crate::cli::shell::Shell;
 use crate::engine::{examples, install_example, programs_in, similar_hook};
 use crate::manifest::{Loaded, webroots};
 use crate::resource::{DnsName, NamespacedName, Settings};
 use crate::solver::http01::{Holder, check_webroot};
-use crate::workspace::check::{ListenError, Port, PortError, is_of_this_host};
+use crate::workspace::check::{ListenError, Port, PortError, configured_for, is_of_this_host};
 
 /// Asks, shows the manifests, and writes them after a yes.
 pub(super) fn ask(into: Option<&Path>, shell: &mut Shell) -> Result<ExitCode, CliError> {
@@ -52,7 +52,8 @@ pub(super) fn ask(into: Option<&Path>, shell: &mut Shell) -> Result<ExitCode, Cl
         None => shell.environment.config_dir(shell.global.config_dir.as_deref())?.path,
     };
     let text = "This writes the YAML files of a certificate, and issues it, each after a yes. Enter \
-                accepts the default in brackets; ? explains a question; Ctrl-C quits.";
+                accepts the default in brackets; ? explains a question; back returns to the one \
+                before; Ctrl-C quits.";
     say(shell, text);
     if folders::unread(shell).is_some() {
         let host = folders::sudo(" create");
@@ -65,21 +66,39 @@ pub(super) fn ask(into: Option<&Path>, shell: &mut Shell) -> Result<ExitCode, Cl
     }
     let manifests = manifests_in(&config);
     let known = Known::of_manifests(&manifests, namespace_of(shell));
-    let by = issuer_of(shell, &config, &known)?;
-    let names = names(shell, &config, &by, &known)?;
-    if let Some(note) = certificate::of_same_names(&manifests, &names, None) {
-        say(shell, &format!("note: {note}"));
+    let mut answers = Vec::new();
+    loop {
+        let mut dialogue = Dialogue::of(shell, answers);
+        match ask_all(&mut dialogue, &config, &manifests, &known) {
+            Ok(code) => return Ok(code),
+            Err(Stop::Back) => answers = dialogue.before(),
+            Err(Stop::Failed(error)) => return Err(error),
+        }
     }
-    hints(shell, &names);
-    let others: Vec<PathBuf> = webroots(&manifests).into_iter().collect();
-    let (by, webroot) = proof(shell, by, &known, &names, &others)?;
-    let reload = reload(shell, &config, webroot.is_some())?;
+}
+
+/// All questions, and what comes of the answers.
+fn ask_all(
+    dialogue: &mut Dialogue<'_>,
+    config: &Path,
+    manifests: &Loaded,
+    known: &Known,
+) -> Result<ExitCode, Stop> {
+    let by = issuer_of(dialogue, config, known)?;
+    let names = names(dialogue, config, &by, known)?;
+    if let Some(note) = certificate::of_same_names(manifests, &names, None) {
+        dialogue.say(&format!("note: {note}"));
+    }
+    hints(dialogue, &names);
+    let others: Vec<PathBuf> = webroots(manifests).into_iter().collect();
+    let (by, webroot) = proof(dialogue, by, known, &names, &others)?;
+    let reload = reload(dialogue, config, webroot.is_some())?;
     // Those for which there is an example read the files of the state, or get them by their program.
     let is_known = reload.as_deref().and_then(Server::of).is_some();
     let output_dir =
-        if is_known { None } else { output_dir(shell, &manifests, webroot.as_deref())? };
-    let output_group = if output_dir.is_some() { output_group(shell)? } else { None };
-    let args = CreateCertificateArgs {
+        if is_known { None } else { output_dir(dialogue, manifests, webroot.as_deref())? };
+    let output_group = if output_dir.is_some() { output_group(dialogue)? } else { None };
+    let mut args = CreateCertificateArgs {
         names,
         name: None,
         issuer: Some(by.name().to_owned()),
@@ -89,9 +108,37 @@ pub(super) fn ask(into: Option<&Path>, shell: &mut Shell) -> Result<ExitCode, Cl
         output_owner: None,
         output_group,
         output_mode: None,
-        into: Some(config),
+        into: Some(config.to_owned()),
     };
-    Draft { by: &by, known: &known, args: &args }.finish(shell)
+    args.webroot = match args.webroot {
+        None => later_webroot(dialogue, &Draft { by: &by, known, args: &args })?,
+        webroot => webroot,
+    };
+    Draft { by: &by, known, args: &args }.finish(dialogue)
+}
+
+/// The folder of a web server that is to be reloaded and does not have the port yet: started, it takes the
+/// port, and certctl could not answer itself.
+fn later_webroot(dialogue: &mut Dialogue<'_>, draft: &Draft<'_>) -> Result<Option<PathBuf>, Stop> {
+    let Draft { by, known, args } = draft;
+    let issuer = known.chosen(Some(by.name()))?;
+    let server = args.reload.as_deref().and_then(Server::of).filter(|one| one.serves_folders());
+    let Some(server) = server.filter(|_| draft.needs_usual_port(&issuer)) else { return Ok(None) };
+    let name = args.names.first().and_then(|name| name.parse().ok());
+    let configured = name.as_ref().and_then(|name| configured_for(name).into_iter().next());
+    let default = configured.as_deref().unwrap_or(NONE);
+    let question = format!(
+        "The folder that {} serves over HTTP, or none (certctl listens on port 80, which no web server \
+         may have then)",
+        server.name
+    );
+    let of_issuer = issuer.settings;
+    served(dialogue, &args.names, &of_issuer, default, |dialogue| {
+        answered(dialogue, &question, ABOUT_WEBROOT, Some(default), |text| match text {
+            NONE => Ok(None),
+            text => folder(text).map(Some),
+        })
+    })
 }
 
 /// The namespace of what is made.
@@ -101,15 +148,15 @@ fn namespace_of(shell: &Shell) -> &str {
 
 /// The names of the certificate, the first of which its file is named after.
 fn names(
-    shell: &mut Shell,
+    dialogue: &mut Dialogue<'_>,
     config: &Path,
     by: &By,
     known: &Known,
-) -> Result<Vec<String>, CliError> {
+) -> Result<Vec<String>, Stop> {
     let question = "DNS names of the certificate, with spaces between them";
-    let elsewhere = Some(config).filter(|config| is_elsewhere(config, shell));
-    let renew = folders::next(shell, " renew {}", elsewhere);
-    answered(shell, question, ABOUT_NAMES, None, |text| {
+    let elsewhere = Some(config).filter(|config| is_elsewhere(config, dialogue.shell));
+    let renew = folders::next(dialogue.shell, " renew {}", elsewhere);
+    answered(dialogue, question, ABOUT_NAMES, None, |text| {
         let names: Vec<String> = text.split([' ', ',']).map(str::to_lowercase).collect();
         let names: Vec<String> = names.into_iter().filter(|name| !name.is_empty()).collect();
         let Some(first) = names.first() else {
@@ -164,42 +211,20 @@ fn refusal_of(name: &str, by: &By) -> Option<String> {
 
 /// How the names are validated: the Issuer with its DNS provider, and the webroot.
 fn proof(
-    shell: &mut Shell,
+    dialogue: &mut Dialogue<'_>,
     by: By,
     known: &Known,
     names: &[String],
     others: &[PathBuf],
-) -> Result<(By, Option<PathBuf>), CliError> {
+) -> Result<(By, Option<PathBuf>), Stop> {
     let By::New(mut args) = by else {
-        // A wildcard is validated by a TXT record.
-        // Where the Issuer says how, no Certificate has to.
-        let settings = known.chosen(Some(by.name()))?.settings;
-        let is_open = settings.uses_usual_port();
-        let has_http01 = known.has_http01(by.name()) && is_open;
-        if !has_http01 || names.iter().all(|name| name.starts_with("*.")) {
-            return Ok((by, None));
-        }
-        let taken = usual_port(shell).err();
-        let likely = taken.as_ref().and_then(|why| {
-            say(shell, &note_of_taken(why));
-            webroot::likely(names, &settings, others, shell)
-        });
-        let default = likely.as_deref().unwrap_or(NONE);
-        let doubted = Doubted::default();
-        let webroot = served(shell, names, &settings, default, |shell| {
-            let folder_or_none = |text: &str| match text {
-                NONE => doubts(&doubted, NONE, taken.as_ref()).map_or(Ok(None), Err),
-                text => folder(text).map(Some),
-            };
-            let question = "The folder that your web server serves over HTTP, or none (certctl listens on port 80)";
-            answered(shell, question, ABOUT_WEBROOT, Some(default), folder_or_none)
-        })?;
+        let webroot = webroot_of_known(dialogue, by.name(), known, names, others)?;
         return Ok((by, webroot));
     };
     let is_wildcard = names.iter().any(|name| name.starts_with("*."));
-    let port = if is_wildcard { Ok(Vec::new()) } else { usual_port(shell) };
+    let port = if is_wildcard { Ok(Vec::new()) } else { usual_port(dialogue.shell) };
     if let Err(why) = &port {
-        say(shell, &note_of_taken(why));
+        dialogue.say(&note_of_taken(why));
     }
     let ways = if is_wildcard {
         "a wildcard needs DNS-01: your DNS provider"
@@ -219,14 +244,14 @@ fn proof(
     };
     let doubted = Doubted::default();
     // A folder that is served needs no choice of a way.
-    let mut likely = port.is_err().then(|| likely_webroot(shell, names, others)).flatten();
+    let mut likely = port.is_err().then(|| likely_webroot(dialogue.shell, names, others)).flatten();
     let (answer, webroot) = loop {
         if let Some(folder) = likely.take()
-            && let Some(webroot) = webroot(shell, names, Some(&folder))?
+            && let Some(webroot) = webroot(dialogue, names, Some(&folder))?
         {
             break ("webroot".to_owned(), Some(webroot));
         }
-        let answer = answered(shell, &question, &about, default, |text| {
+        let answer = answered(dialogue, &question, &about, default, |text| {
             let is_http = ["http", "webroot"].contains(&text);
             if is_http && is_wildcard {
                 return Err("HTTP-01 cannot validate a wildcard".to_owned());
@@ -243,13 +268,50 @@ fn proof(
         if answer != "webroot" {
             break (answer, None);
         }
-        let likely = likely_webroot(shell, names, others);
-        if let Some(webroot) = webroot(shell, names, likely.as_deref())? {
+        let likely = likely_webroot(dialogue.shell, names, others);
+        if let Some(webroot) = webroot(dialogue, names, likely.as_deref())? {
             break (answer, Some(webroot));
         }
     };
     args.dns01 = Dns01::from_str(&answer, false).ok();
     Ok((By::New(args), webroot))
+}
+
+/// The webroot of a Certificate by an Issuer that is there, where that leaves it to the Certificate.
+fn webroot_of_known(
+    dialogue: &mut Dialogue<'_>,
+    issuer: &str,
+    known: &Known,
+    names: &[String],
+    others: &[PathBuf],
+) -> Result<Option<PathBuf>, Stop> {
+    // Where the Issuer says how, no Certificate has to.
+    let settings = known.chosen(Some(issuer))?.settings;
+    let has_http01 = known.has_http01(issuer) && settings.uses_usual_port();
+    // A wildcard is validated by a TXT record.
+    if !has_http01 || names.iter().all(|name| name.starts_with("*.")) {
+        return Ok(None);
+    }
+    let taken = usual_port(dialogue.shell).err();
+    let likely = taken.as_ref().and_then(|why| {
+        dialogue.say(&note_of_taken(why));
+        webroot::likely(names, &settings, others, dialogue.shell)
+    });
+    let (question, default) = match (&taken, likely.as_deref()) {
+        (Some(_), likely) => (QUESTION_OF_WEBROOT.to_owned(), likely),
+        (None, _) => {
+            let question = format!("{QUESTION_OF_WEBROOT}, or none (certctl listens on port 80)");
+            (question, Some(NONE))
+        }
+    };
+    let doubted = Doubted::default();
+    let folder_or_none = |text: &str| match text {
+        NONE => doubts(&doubted, NONE, taken.as_ref()).map_or(Ok(None), Err),
+        text => folder(text).map(Some),
+    };
+    served(dialogue, names, &settings, default.unwrap_or_default(), |dialogue| {
+        answered(dialogue, &question, ABOUT_WEBROOT, default, folder_or_none)
+    })
 }
 
 /// That certctl does not get the port for which this answer leaves the challenges to it, unless that was
@@ -301,40 +363,43 @@ fn likely_webroot(shell: &Shell, names: &[String], others: &[PathBuf]) -> Option
 
 /// The webroot; `None` of a person who goes back to the choice of another way.
 fn webroot(
-    shell: &mut Shell,
+    dialogue: &mut Dialogue<'_>,
     names: &[String],
     default: Option<&str>,
-) -> Result<Option<PathBuf>, CliError> {
-    let question = if shell.environment.is_root() || default.is_some() {
-        "The folder that your web server serves over HTTP (back: another way, such as DNS)"
+) -> Result<Option<PathBuf>, Stop> {
+    let right = if dialogue.shell.environment.is_root() || default.is_some() {
+        ""
     } else {
-        "The folder that your web server serves over HTTP, to which you need the right to write \
-         (back: another way, such as DNS)"
+        ", to which you need the right to write"
     };
+    let text = format!("{QUESTION_OF_WEBROOT}{right} (back: another way, such as DNS)");
+    let question = Question { default, has_back: true, ..Question::new(&text, ABOUT_WEBROOT) };
     let known = default.unwrap_or_default();
-    served(shell, names, &Settings::default(), known, |shell| {
-        answered(shell, question, ABOUT_WEBROOT, default, folder_or_back)
+    served(dialogue, names, &Settings::default(), known, |dialogue| {
+        question.answered(dialogue, folder_or_back)
     })
 }
 
 /// Asks for a webroot until one is served, as far as that can be tried, or is typed again. `likely`, the
 /// default, was tried before.
 fn served(
-    shell: &mut Shell,
+    dialogue: &mut Dialogue<'_>,
     names: &[String],
     of_issuer: &Settings,
     likely: &str,
-    ask: impl Fn(&mut Shell) -> Result<Option<PathBuf>, CliError>,
-) -> Result<Option<PathBuf>, CliError> {
+    ask: impl Fn(&mut Dialogue<'_>) -> Result<Option<PathBuf>, Stop>,
+) -> Result<Option<PathBuf>, Stop> {
     let mut tried = PathBuf::from(likely);
     loop {
-        let Some(folder) = ask(shell)? else { return Ok(None) };
-        let refusal = || webroot::refusal(&folder, names, of_issuer, shell);
+        let Some(folder) = ask(dialogue)? else { return Ok(None) };
+        let refusal = || webroot::refusal(&folder, names, of_issuer, dialogue.shell);
         let Some(why) = (folder != tried).then(refusal).flatten() else {
-            webroot::note_of_server(of_issuer, shell);
+            if let Some(note) = webroot::note_of_server(of_issuer, dialogue.shell) {
+                dialogue.say(&note);
+            }
             return Ok(Some(folder));
         };
-        say(shell, &why);
+        dialogue.say(&why);
         tried = folder;
     }
 }
@@ -348,13 +413,13 @@ fn folder_or_back(text: &str) -> Result<Option<PathBuf>, String> {
 }
 
 fn output_dir(
-    shell: &mut Shell,
+    dialogue: &mut Dialogue<'_>,
     manifests: &Loaded,
     webroot: Option<&Path>,
-) -> Result<Option<PathBuf>, CliError> {
+) -> Result<Option<PathBuf>, Stop> {
     let question = "Folder for copies of tls.crt and tls.key, for your server";
     let unlikely = Doubted::default();
-    optional(shell, question, ABOUT_OUTPUT, |text| {
+    optional(dialogue, question, ABOUT_OUTPUT, |text| {
         let path = path_of(text);
         let is_folder = path.is_absolute() && path.parent().is_some();
         if let Some(file) =
@@ -385,16 +450,20 @@ fn output_dir(
 }
 
 /// The group that reads the key in the folder of the server.
-fn output_group(shell: &mut Shell) -> Result<Option<String>, CliError> {
+fn output_group(dialogue: &mut Dialogue<'_>) -> Result<Option<String>, Stop> {
     let question = "Group that reads tls.key there, such as ssl-cert";
-    optional(shell, question, ABOUT_GROUP, |text| match Group::from_name(text) {
+    optional(dialogue, question, ABOUT_GROUP, |text| match Group::from_name(text) {
         Ok(Some(_)) => Ok(text.to_owned()),
         Ok(None) | Err(_) => Err("no such group on this host (getent group lists them)".to_owned()),
     })
 }
 
 /// The program that makes a server read the new files.
-fn reload(shell: &mut Shell, config: &Path, has_webroot: bool) -> Result<Option<String>, CliError> {
+fn reload(
+    dialogue: &mut Dialogue<'_>,
+    config: &Path,
+    has_webroot: bool,
+) -> Result<Option<String>, Stop> {
     let hooks = config.join("hooks.d");
     let mut known = programs_in(&hooks);
     // It reloads nothing.
@@ -413,55 +482,64 @@ fn reload(shell: &mut Shell, config: &Path, has_webroot: bool) -> Result<Option<
     };
     let mut unknown = None;
     let is_there = |name: &String| known.contains(name) || examples.contains(name);
-    let of_port = has_webroot.then(|| of_usual_port(shell)).flatten().filter(is_there);
-    let mut default = of_port.unwrap_or_else(|| NONE.to_owned());
+    let of_port = has_webroot.then(|| of_usual_port(dialogue.shell)).flatten().filter(is_there);
+    let is_absent = |name: &String| {
+        let is_made = known.contains(name) || of_port.as_ref() == Some(name);
+        !is_made && Server::of(name).is_some_and(|server| !server.is_installed())
+    };
+    let mut default = of_port.clone().unwrap_or_else(|| NONE.to_owned());
     let answer = loop {
-        let answer = optional_or(&default, shell, &question, ABOUT_RELOAD, |text| {
+        let answer = optional_or(&default, dialogue, &question, ABOUT_RELOAD, |text| {
             let why = || "enter the name of a program, or none".to_owned();
             (!is_answer(text)).then(|| text.to_owned()).ok_or_else(why)
         })?;
         let is_name = |name: &&String| RefusedProgram::of(name, config).is_none();
-        if let Some(name) = answer.as_ref().filter(is_name).filter(|name| !is_there(name))
+        let is_doubted = |name: &&String| !is_there(name) || is_absent(name);
+        if let Some(name) = answer.as_ref().filter(is_name).filter(is_doubted)
             && unknown.as_ref() != Some(name)
         {
-            let similar = similar_hook(&hooks.join(name));
+            let similar = Some(name).filter(|name| !is_there(name));
+            let similar = similar.and_then(|name| similar_hook(&hooks.join(name)));
             let why = match &similar {
                 Some(other) => format!("did you mean {other}?"),
+                None if is_there(name) => "this host does not have that server.".to_owned(),
                 None => "there is no such program yet.".to_owned(),
             };
             default = similar.unwrap_or(default);
             let name = escape(name).into_owned();
-            say(shell, &format!("{name}: {why} To use {name}, enter it again"));
+            dialogue.say(&format!("{name}: {why} To use {name}, enter it again"));
             unknown = answer;
             continue;
         }
         let refused = answer.as_deref().and_then(|text| RefusedProgram::of(text, config));
         let Some(RefusedProgram { why, line, name }) = refused else { break answer };
-        say(
-            shell,
-            &format!("{why}. To make one, type this in another terminal, then enter {name}:"),
-        );
-        shell.output.talk(Level::Info, &format!("  {}", escape(&line)));
+        dialogue
+            .say(&format!("{why}. To make one, type this in another terminal, then enter {name}:"));
+        dialogue.show(&format!("  {}", escape(&line)));
     };
     if let Some(name) = answer.as_ref().filter(|name| !known.contains(name)) {
         let path = hooks.join(name);
         let (note, line) = match install_example(&path) {
             // That is offered when the manifest is written.
-            Some(_) if shell.environment.is_root() => return Ok(answer),
+            Some(_) if dialogue.shell.environment.is_root() => return Ok(answer),
             Some(line) => ("note: install the package's example before the first run:", line),
             None => (
                 "note: create this program before the first run (certctl help hooks):",
                 path.to_string_lossy().into_owned(),
             ),
         };
-        say(shell, note);
-        shell.output.talk(Level::Info, &format!("  {}", escape(&line)));
+        dialogue.say(note);
+        dialogue.show(&format!("  {}", escape(&line)));
     }
     Ok(answer)
 }
 
 /// Tells of each name whether it leads here.
-fn hints(shell: &mut Shell, names: &[String]) {
+fn hints(dialogue: &mut Dialogue<'_>, names: &[String]) {
+    if dialogue.is_answered() {
+        return;
+    }
+    let shell = &*dialogue.shell;
     let lines = on_one_thread(async {
         let resolver = shell.settings()?.resolver(BTreeMap::new()).await?;
         let mut lines = Vec::new();
@@ -477,7 +555,7 @@ fn hints(shell: &mut Shell, names: &[String]) {
         Ok(lines)
     });
     for line in lines.unwrap_or_default() {
-        say(shell, &line);
+        dialogue.say(&line);
     }
 }
 
@@ -509,6 +587,7 @@ fn folder(text: &str) -> Result<PathBuf, String> {
     if is_there { Ok(path) } else { Err(refused()) }
 }
 
+const QUESTION_OF_WEBROOT: &str = "The folder that your web server serves over HTTP";
 // What the questions are about.
 const ABOUT_NAMES: &str = "The names that clients connect to. All are in one certificate, and all are \
                            validated; the first names its file. *.example.com stands for every name \

@@ -5,11 +5,9 @@ use std::path::{Path, PathBuf};
 
 use super::issuer::CreateIssuerArgs;
 use super::known::Known;
-use super::question::{BACK, Doubted, NONE, Question, answered, optional, path_of, say};
+use super::question::{Dialogue, Doubted, NONE, Question, Stop, answered, optional, path_of};
 use super::server::{Binding, Demands, Refused, requested};
-use crate::cli::error::CliError;
 use crate::cli::output::escape;
-use crate::cli::shell::Shell;
 use crate::manifest::nearest_by;
 use crate::resource::DnsName;
 
@@ -30,17 +28,21 @@ impl By {
 }
 
 /// Which CA; with another one's URL, the roots that its server is trusted by.
-pub(super) fn issuer_of(shell: &mut Shell, config: &Path, known: &Known) -> Result<By, CliError> {
-    issuer_after("", shell, config, known)
+pub(super) fn issuer_of(
+    dialogue: &mut Dialogue<'_>,
+    config: &Path,
+    known: &Known,
+) -> Result<By, Stop> {
+    issuer_after("", dialogue, config, known)
 }
 
 /// The same, when an answer before was refused.
 fn issuer_after(
     refusal: &str,
-    shell: &mut Shell,
+    dialogue: &mut Dialogue<'_>,
     config: &Path,
     manifests: &Known,
-) -> Result<By, CliError> {
+) -> Result<By, Stop> {
     let known = manifests.names();
     let ours = [(STAGING, "letsencrypt-staging (for a test)"), ("letsencrypt", "letsencrypt")];
     let ours = ours.into_iter().filter(|(name, _)| !known.iter().any(|known| known == name));
@@ -52,8 +54,9 @@ fn issuer_after(
     let into = config.to_owned();
     // A URL at which no CA answers.
     let silent = Doubted::default();
-    let question = Question { text: &question, about: ABOUT_CA, default: Some(default), refusal };
-    let answer = question.answered(shell, |text| {
+    let question =
+        Question { default: Some(default), refusal, ..Question::new(&question, ABOUT_CA) };
+    let answer = question.answered(dialogue, |text| {
         let is_known = known.iter().any(|name| name == text);
         let is_ours = ["letsencrypt", STAGING].contains(&text);
         if is_ours && !is_known && has_file(&into, text) {
@@ -90,20 +93,20 @@ fn issuer_after(
     let (name, server, ca_bundle, binding) = match answer {
         Ca::Named(name) if known.contains(&name) => return Ok(By::Known(name)),
         Ca::Of(name) => {
-            say(shell, &format!("that is the CA of Issuer {}", escape(&name)));
+            dialogue.say(&format!("that is the CA of Issuer {}", escape(&name)));
             return Ok(By::Known(name));
         }
         Ca::Named(name) => (name, None, None, Binding::Optional),
         Ca::Other { server, directory } => {
             let name = free_name(&known, &into);
-            match server_of(shell, &server, &name, directory)? {
+            match server_of(dialogue, &server, &name, directory)? {
                 Server::Chosen { roots, binding } => (name, Some(server), roots, binding),
-                Server::Refused(why) => return issuer_after(&why, shell, config, manifests),
+                Server::Refused(why) => return issuer_after(&why, dialogue, config, manifests),
             }
         }
     };
     let (email, eab_kid) = match binding {
-        Binding::Required => (email(shell)?, key_id(shell)?),
+        Binding::Required => (email(dialogue)?, key_id(dialogue)?),
         Binding::Optional => (None, None),
     };
     Ok(By::New(Box::new(CreateIssuerArgs {
@@ -120,8 +123,8 @@ fn issuer_after(
 }
 
 /// The address of a customer's account; a CA without accounts of its own needs none.
-fn email(shell: &mut Shell) -> Result<Option<String>, CliError> {
-    optional(shell, "E-mail address for the CA's messages", ABOUT_EMAIL, |text| {
+fn email(dialogue: &mut Dialogue<'_>) -> Result<Option<String>, Stop> {
+    optional(dialogue, "E-mail address for the CA's messages", ABOUT_EMAIL, |text| {
         let is_address = text
             .split_once('@')
             .is_some_and(|(user, host)| !user.is_empty() && host.parse::<DnsName>().is_ok());
@@ -152,11 +155,11 @@ enum Server {
 
 /// Finds out which roots the server of a CA, whose Issuer is to have this name, is trusted by.
 fn server_of(
-    shell: &mut Shell,
+    dialogue: &mut Dialogue<'_>,
     server: &str,
     name: &str,
     directory: Result<Demands, Refused>,
-) -> Result<Server, CliError> {
+) -> Result<Server, Stop> {
     let answers = |roots: &str, terms: Option<String>| {
         let terms = terms.map(|url| format!("; its terms of service: {}", escape(&url)));
         let terms = terms.unwrap_or_default();
@@ -164,7 +167,7 @@ fn server_of(
     };
     let (why, default) = match directory {
         Ok(Demands { binding, terms }) => {
-            say(shell, &answers("", terms));
+            dialogue.say(&answers("", terms));
             return Ok(Server::Chosen { roots: None, binding });
         }
         Err(refused) if refused.is_distrusted => {
@@ -175,17 +178,17 @@ fn server_of(
         }
         Err(Refused { why, .. }) => (format!("note: {why}"), Some(NONE)),
     };
-    say(shell, &why);
+    dialogue.say(&why);
     let question = "PEM file with the roots of that server (none: without it; back: another CA)";
     let doubted = Doubted::default();
-    let found = answered(shell, question, ABOUT_ROOTS, default, |text| {
+    let found = answered(dialogue, question, ABOUT_ROOTS, default, |text| {
         if text == NONE && default.is_none() && doubted.is_new(text) {
             return Err("no run can use this CA without its roots; enter none again to go on \
                         nevertheless"
                 .to_owned());
         }
-        if [BACK, NONE].contains(&text) {
-            return Ok((text == NONE).then_some(None));
+        if text == NONE {
+            return Ok(None);
         }
         let path = path_of(text);
         if text.is_empty() {
@@ -203,22 +206,21 @@ fn server_of(
             Err(Refused { has_no_roots: true, why, .. }) => {
                 Err(why.trim_start_matches("spec.acme.caBundle: ").to_owned())
             }
-            directory => Ok(Some(Some((path, directory)))),
+            directory => Ok(Some((path, directory))),
         }
     })?;
     let (roots, directory) = match found {
-        None => return Ok(Server::Refused(String::new())),
-        Some(None) => return Ok(Server::Chosen { roots: None, binding: Binding::Optional }),
-        Some(Some((path, directory))) => (Some(path), directory),
+        None => return Ok(Server::Chosen { roots: None, binding: Binding::Optional }),
+        Some((path, directory)) => (Some(path), directory),
     };
     let binding = match directory {
         Err(Refused { why, is_no_acme: true, .. }) => return Ok(Server::Refused(why)),
         Ok(Demands { binding, terms }) => {
-            say(shell, &answers(", with a copy of these roots", terms));
+            dialogue.say(&answers(", with a copy of these roots", terms));
             binding
         }
         Err(Refused { why, .. }) => {
-            say(shell, &format!("note: {why}"));
+            dialogue.say(&format!("note: {why}"));
             Binding::Optional
         }
     };
@@ -226,9 +228,9 @@ fn server_of(
 }
 
 /// The key identifier of the external account binding that a CA demands.
-fn key_id(shell: &mut Shell) -> Result<Option<String>, CliError> {
+fn key_id(dialogue: &mut Dialogue<'_>) -> Result<Option<String>, Stop> {
     let question = "Key ID of the external account binding (EAB), which this CA requires, or none";
-    answered(shell, question, ABOUT_BINDING, None, |text| match text {
+    answered(dialogue, question, ABOUT_BINDING, None, |text| match text {
         "" => Err("the CA's account page has it; none: without it for now".to_owned()),
         NONE => Ok(None),
         text if text.contains(char::is_control) => Err("it has a control character".to_owned()),

@@ -10,7 +10,6 @@ use clap::Args;
 use super::ca::STAGING;
 use super::known::{IssuerName, Known, manifests_in, owner_of_output};
 use super::print::{Placed, meant_instead, put, say_next, scalar};
-use super::servers::{self, InServer, Server};
 use super::step::{self, Step};
 use super::{issuer, webroot};
 use crate::cli::doctor;
@@ -21,6 +20,7 @@ use crate::cli::hint::{Hint, short};
 use crate::cli::message::{Level, Message};
 use crate::cli::output::escape;
 use crate::cli::owner;
+use crate::cli::servers::{self, InServer, Server};
 use crate::cli::shell::Shell;
 use crate::engine::inputs::names_of;
 use crate::engine::precondition::of_output;
@@ -107,7 +107,7 @@ pub(super) fn certificate(
     let state = placed.state(shell)?;
     let text = text(args, &issuer, &placed, &state);
     let (loaded, written) = put(&placed, &text, shell)?;
-    let server = InServer::of(&placed, &loaded, &state, shell);
+    let server = placed.in_server(&loaded, &state, shell);
     let first = warn(args, &known, &issuer, &placed, shell);
     if placed.into.is_some()
         && let Some(warning) = of_same_names(&manifests, &args.names, Some(&placed.key()))

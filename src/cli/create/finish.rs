@@ -5,8 +5,7 @@ use super::ca::{By, STAGING};
 use super::certificate::{self, CreateCertificateArgs};
 use super::known::{IssuerName, Known};
 use super::print::{Placed, check, say_next, shown, write};
-use super::question::say;
-use super::servers::InServer;
+use super::question::{BACK, Dialogue, Stop, say};
 use super::step::{self, Step};
 use super::{issuer, webroot};
 use crate::cli::doctor;
@@ -16,6 +15,7 @@ use crate::cli::issue::IssueArgs;
 use crate::cli::message::Level;
 use crate::cli::output::{Confirmation, escape};
 use crate::cli::owner;
+use crate::cli::servers::InServer;
 use crate::cli::shell::Shell;
 use crate::cli::verb::VerbArgs as _;
 use crate::manifest::Loaded;
@@ -45,7 +45,8 @@ struct ToDo {
 
 impl Draft<'_> {
     /// Names the manifests, writes them, and goes as far as issuing the certificate.
-    pub(super) fn finish(&self, shell: &mut Shell) -> Result<ExitCode, CliError> {
+    pub(super) fn finish(&self, dialogue: &mut Dialogue<'_>) -> Result<ExitCode, Stop> {
+        let shell = &mut *dialogue.shell;
         let issuer = self.known.chosen(Some(self.by.name()))?;
         let of_issuer = match self.by {
             By::New(args) => {
@@ -76,7 +77,7 @@ impl Draft<'_> {
         if let Some(File { placed, .. }) = &of_issuer {
             note_of_staging(placed, shell);
         }
-        self.begin(&issuer, of_issuer.as_ref(), &certificate, is_scheduled, shell)
+        Ok(self.begin(&issuer, of_issuer.as_ref(), &certificate, is_scheduled, shell)?)
     }
 
     /// Does what comes before the first run, and the run, as far as the answers go; the rest is listed.
@@ -114,7 +115,7 @@ impl Draft<'_> {
             .proven_by_webroot()
             .and_then(|name| webroot::unserved(&name, settings.as_ref(), placed, shell));
         let state = placed.state(shell)?;
-        let server = InServer::of(placed, loaded, &state, shell);
+        let server = placed.in_server(loaded, &state, shell);
         let is_open = first.is_empty() && !has_obstacle && in_the_way.is_none();
         if is_open && check_http.is_none() && placed.is_read(shell) {
             return self.issue_now(certificate, server.as_ref(), &state, is_scheduled, shell);
@@ -197,7 +198,7 @@ impl Draft<'_> {
     }
 
     /// Whether certctl is to listen on the usual port for the challenges of these names.
-    fn needs_usual_port(&self, issuer: &IssuerName) -> bool {
+    pub(super) fn needs_usual_port(&self, issuer: &IssuerName) -> bool {
         let has_http01 = match self.by {
             By::Known(name) => self.known.has_http01(name),
             By::New(args) => args.dns01.is_none(),
@@ -218,7 +219,7 @@ fn note_of_port(reload: Option<&str>) -> String {
 }
 
 /// Asks whether these are to be written, which are shown on demand.
-fn may_write(files: &[&File], shell: &mut Shell) -> Result<bool, CliError> {
+fn may_write(files: &[&File], shell: &mut Shell) -> Result<bool, Stop> {
     let (begin, question) = match files.len() {
         1 => ("One manifest, with comments that say what", "Write it?"),
         _ => ("Two manifests, with comments that say what", "Write them?"),
@@ -230,6 +231,7 @@ fn may_write(files: &[&File], shell: &mut Shell) -> Result<bool, CliError> {
         match shell.output.confirmation(&format!("{question} [Y/n/show] ")) {
             Confirmation::Yes => return Ok(true),
             Confirmation::No => return Ok(false),
+            Confirmation::Other(word) if word == BACK => return Err(Stop::Back),
             Confirmation::Other(word) if ["s", "show"].contains(&&*word) => show(files, shell)?,
             Confirmation::Other(_) => shell.output.talk(Level::Info, ABOUT_WRITING),
         }
@@ -272,8 +274,8 @@ fn previewed(text: &str) -> String {
 
 const NEEDS_PORT: &str = "note: port 80 is to be free for each renewal, too; for a web server that comes \
                           later: certctl help port-80";
-const ABOUT_WRITING: &str = "y writes the files; n writes nothing; s shows what they would contain. Nothing \
-                             is ordered yet.";
+const ABOUT_WRITING: &str = "y writes the files; n writes nothing; s shows what they would contain; back \
+                             returns to the last question. Nothing is ordered yet.";
 const ABOUT_ISSUE: &str = "y orders the certificate from the CA, as certctl issue does; n leaves that to you, \
                            or to the timer's next run.";
 const ABOUT_STAGING: &str = "Browsers do not trust the certificates of the staging CA. When it works, \

@@ -15,7 +15,6 @@ mod known;
 mod print;
 mod question;
 mod server;
-mod servers;
 mod step;
 #[cfg(test)]
 mod tests;

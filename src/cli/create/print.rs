@@ -17,6 +17,7 @@ use crate::cli::hint::Hint;
 use crate::cli::message::Level;
 use crate::cli::output::escape;
 use crate::cli::owner;
+use crate::cli::servers::InServer;
 use crate::cli::shell::Shell;
 use crate::engine::ports::StoreError;
 use crate::engine::{install_example, similar_hook};
@@ -124,6 +125,20 @@ impl Placed {
     pub(super) fn folder_of_files(&self, one: &Certificate, state: &str) -> String {
         let of_secret = || self.folder_of_secret(state, &one.spec.secret_name);
         one.settings.output_dir.clone().unwrap_or_else(of_secret)
+    }
+
+    /// What is to be done in the configuration of the server that its Certificate reloads.
+    pub(super) fn in_server(
+        &self,
+        loaded: &Loaded,
+        state: &str,
+        shell: &Shell,
+    ) -> Option<InServer> {
+        let one = loaded.certificates.first()?;
+        let folder = self.folder_of_files(one, state);
+        let inspect = |place: &str| Some(self.next(&format!(" inspect {place}"), shell));
+        let hooks = self.config.join("hooks.d");
+        InServer::of(one, &one.settings, Path::new(&folder), &hooks, inspect)
     }
 
     /// The object's key.

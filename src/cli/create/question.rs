@@ -1,7 +1,11 @@
-//! A question on the terminal, asked until its answer can be used.
+//! Questions on the terminal, each asked until its answer can be used, and the way back through them.
+//!
+//! Contract: `back` leads to the question before. The answers before that one are given again, in the
+//! same order, as if they had been typed; what was said of them is not repeated.
 
 use std::cell::RefCell;
 use std::path::PathBuf;
+use std::vec;
 
 use super::print::scalar;
 use crate::cli::error::CliError;
@@ -14,6 +18,60 @@ use crate::trust::home_of_typist;
 
 /// The answer that goes back to the question before.
 pub(super) const BACK: &str = "back";
+
+/// Why the questions end before the last one.
+pub(super) enum Stop {
+    /// The question before is to be asked again.
+    Back,
+    Failed(CliError),
+}
+
+impl From<CliError> for Stop {
+    fn from(error: CliError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+/// A person at a terminal, and the answers so far.
+pub(super) struct Dialogue<'a> {
+    pub(super) shell: &'a mut Shell,
+    /// Those that were accepted.
+    given: Vec<String>,
+    /// Those of earlier, which are given again.
+    earlier: vec::IntoIter<String>,
+}
+
+impl<'a> Dialogue<'a> {
+    /// With a person who has given these answers before.
+    pub(super) fn of(shell: &'a mut Shell, earlier: Vec<String>) -> Self {
+        Self { shell, given: Vec::new(), earlier: earlier.into_iter() }
+    }
+
+    /// The answers without the last one.
+    pub(super) fn before(mut self) -> Vec<String> {
+        self.given.pop();
+        self.given
+    }
+
+    /// Whether an answer is there for the next question.
+    pub(super) fn is_answered(&self) -> bool {
+        self.earlier.len() > 0
+    }
+
+    /// Says what the person was not told before.
+    pub(super) fn say(&mut self, text: &str) {
+        if !self.is_answered() {
+            say(self.shell, text);
+        }
+    }
+
+    /// The same for a line that is not wrapped.
+    pub(super) fn show(&mut self, line: &str) {
+        if !self.is_answered() {
+            self.shell.output.talk(Level::Info, line);
+        }
+    }
+}
 /// The answer that leaves something out.
 pub(super) const NONE: &str = "none";
 
@@ -24,36 +82,36 @@ pub(super) fn is_answer(text: &str) -> bool {
 
 /// A question whose answer may be nothing, which is the default.
 pub(super) fn optional<T>(
-    shell: &mut Shell,
+    dialogue: &mut Dialogue<'_>,
     question: &str,
     about: &str,
     read: impl Fn(&str) -> Result<T, String>,
-) -> Result<Option<T>, CliError> {
-    optional_or(NONE, shell, question, about, read)
+) -> Result<Option<T>, Stop> {
+    optional_or(NONE, dialogue, question, about, read)
 }
 
 /// The same with this default.
 pub(super) fn optional_or<T>(
     default: &str,
-    shell: &mut Shell,
+    dialogue: &mut Dialogue<'_>,
     question: &str,
     about: &str,
     read: impl Fn(&str) -> Result<T, String>,
-) -> Result<Option<T>, CliError> {
-    answered(shell, &format!("{question}, or none"), about, Some(default), |text| {
+) -> Result<Option<T>, Stop> {
+    answered(dialogue, &format!("{question}, or none"), about, Some(default), |text| {
         if text == NONE { Ok(None) } else { read(text).map(Some) }
     })
 }
 
 /// Asks until the answer can be used; `?` is answered by what the question is about.
 pub(super) fn answered<T>(
-    shell: &mut Shell,
+    dialogue: &mut Dialogue<'_>,
     question: &str,
     about: &str,
     default: Option<&str>,
     read: impl Fn(&str) -> Result<T, String>,
-) -> Result<T, CliError> {
-    Question { text: question, about, default, refusal: "" }.answered(shell, read)
+) -> Result<T, Stop> {
+    Question { default, ..Question::new(question, about) }.answered(dialogue, read)
 }
 
 /// A question on the terminal.
@@ -64,14 +122,32 @@ pub(super) struct Question<'a> {
     pub(super) default: Option<&'a str>,
     /// Why an answer before leads to this question again.
     pub(super) refusal: &'a str,
+    /// Whether `back` is an answer to this question.
+    pub(super) has_back: bool,
+}
+
+impl<'a> Question<'a> {
+    /// A question without a default.
+    pub(super) fn new(text: &'a str, about: &'a str) -> Self {
+        Self { text, about, default: None, refusal: "", has_back: false }
+    }
 }
 
 impl Question<'_> {
+    /// The first answer that can be read.
     pub(super) fn answered<T>(
         &self,
-        shell: &mut Shell,
+        dialogue: &mut Dialogue<'_>,
         read: impl Fn(&str) -> Result<T, String>,
-    ) -> Result<T, CliError> {
+    ) -> Result<T, Stop> {
+        if let Some(answer) = dialogue.earlier.next() {
+            // One that was doubted was given twice.
+            if let Ok(found) = read(&answer).or_else(|_| read(&answer)) {
+                dialogue.given.push(answer);
+                return Ok(found);
+            }
+            dialogue.earlier = Vec::new().into_iter();
+        }
         let shown = self.default.map(|default| format!(" [{default}]")).unwrap_or_default();
         let question = wrap(&format!("{}{shown}", self.text), "", columns());
         let wrapped = |text: &str| wrap(text, "", columns());
@@ -80,8 +156,10 @@ impl Question<'_> {
             refusal => wrapped(refusal),
         };
         loop {
-            let Some(answer) = shell.output.answer(&format!("{refusal}\n{question}> ")) else {
-                return Err(CliError::new(ExitCode::Failed, "no answer; nothing was written"));
+            let asked = format!("{refusal}\n{question}> ");
+            let Some(answer) = dialogue.shell.output.answer(&asked) else {
+                let error = CliError::new(ExitCode::Failed, "no answer; nothing was written");
+                return Err(error.into());
             };
             let answer = answer.trim();
             let answer = if answer.is_empty() { self.default.unwrap_or_default() } else { answer };
@@ -89,8 +167,18 @@ impl Question<'_> {
                 refusal = wrapped(self.about);
                 continue;
             }
+            if answer == BACK && !self.has_back {
+                if !dialogue.given.is_empty() {
+                    return Err(Stop::Back);
+                }
+                refusal = wrapped(IS_FIRST);
+                continue;
+            }
             match read(answer) {
-                Ok(read) => return Ok(read),
+                Ok(found) => {
+                    dialogue.given.push(answer.to_owned());
+                    return Ok(found);
+                }
                 Err(why) => {
                     let typed = format!("{}: ", escape(&scalar(answer)));
                     let is_shown = answer.is_empty() || why.starts_with(&typed);
@@ -124,6 +212,8 @@ pub(super) fn path_of(text: &str) -> PathBuf {
 pub(super) fn say(shell: &mut Shell, text: &str) {
     shell.output.talk(Level::Info, &wrap(text, "", columns()));
 }
+
+const IS_FIRST: &str = "this is the first question; Ctrl-C quits";
 
 /// The width of the terminal that is asked.
 fn columns() -> usize {

@@ -8,8 +8,9 @@ use super::CreateVerb;
 use super::dns01::Dns01;
 use super::known::IssuerName;
 use super::print::{Placed, check};
-use super::{certificate, issuer, servers};
+use super::{certificate, issuer};
 use crate::cli::args::{Arguments, Verb};
+use crate::cli::servers;
 
 fn verb(words: &[&str]) -> CreateVerb {
     let words = ["certctl", "create"].iter().chain(words);

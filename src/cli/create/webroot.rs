@@ -86,12 +86,11 @@ fn candidates(name: &str) -> impl Iterator<Item = String> {
     of_name.chain([USUAL.to_owned()])
 }
 
-/// Says where nothing is there to serve a webroot, by an Issuer with these defaults.
-pub(super) fn note_of_server(of_issuer: &Settings, shell: &mut Shell) {
+/// That nothing is there to serve a webroot, by an Issuer with these defaults.
+pub(super) fn note_of_server(of_issuer: &Settings, shell: &Shell) -> Option<String> {
     let port = of_issuer.http01_check_port.unwrap_or(shell.global.http01_check_port);
-    if WebServer::at(port) == WebServer::Absent {
-        say(shell, &format!("note: nothing listens on port {port} now: {WAYS_OF_WEBROOT}"));
-    }
+    let is_absent = WebServer::at(port) == WebServer::Absent;
+    is_absent.then(|| format!("note: nothing listens on port {port} now: {WAYS_OF_WEBROOT}"))
 }
 
 /// Why a folder that was typed is not the one of a web server at the first name, where this process can

@@ -24,14 +24,16 @@ use super::folders;
 use super::global::Format;
 use super::message::Level;
 use super::output::escape;
+use super::report::short;
 use super::run::on_one_thread;
+use super::servers::InServer;
 use super::shell::Shell;
 use super::targets::{known_names, open, targets};
 use super::verb::VerbArgs;
 use super::verbs::Example;
 use crate::engine::ports::{Clock as _, SystemClock};
 pub(in crate::cli) use crate::workspace::inspect::Report;
-use crate::workspace::inspect::{Network, Roots, Source, Subject};
+use crate::workspace::inspect::{InspectError, Network, Roots, Source, Subject};
 use crate::workspace::{Owners, Request, Workspace};
 use source::{refused, source};
 
@@ -112,21 +114,62 @@ pub(crate) fn inspect(args: &InspectArgs, shell: &mut Shell) -> Result<ExitCode,
             tokio::time::sleep(PAUSE).await;
             found = Box::pin(open()).await;
         }
-        let subject = found.map_err(|error| refused(error, &source))?;
+        let is_text = matches!(format, Format::Text | Format::Wide);
+        let is_wrong =
+            found.as_ref().map_or_else(InspectError::is_unreachable, Subject::is_outdated);
+        let advice = match &source {
+            Source::Server { host, .. } if is_wrong && is_text => {
+                in_server(&owners, host, shell).await
+            }
+            Source::Server { .. } | Source::Name { .. } | Source::File(_) | Source::Stdin => None,
+        };
+        let subject = match found {
+            Ok(subject) => subject,
+            Err(error) => {
+                let error = refused(error, &source);
+                let Some(advice) = advice else { return Err(error) };
+                let error = CliError { hint: None, ..error };
+                shell.output.print(&error.to_message());
+                shell.output.talk(Level::Info, &advice);
+                return Ok(error.code);
+            }
+        };
         let roots = Roots::read(subject.ca_bundle.as_deref());
         let report = Box::pin(Report::make(&subject, &roots, network.as_ref(), now)).await;
         let report = report.map_err(|error| CliError::new(ExitCode::Manifest, error))?;
-        shell.output.data(&render(&report, &subject, format, shell.columns())?)?;
+        let is_unread = folders::unread(shell).is_some();
+        shell.output.data(&render(&report, &subject, format, is_unread, shell.columns())?)?;
         if let Source::Server { .. } = &source
-            && folders::unread(shell).is_some()
+            && is_unread
         {
             let line = folders::as_root(shell, &format!(" inspect {}", escape(&subject.label)));
             let text = format!("to compare it with the certificates of this host: {line}");
             shell.output.talk(Level::Info, &text);
         }
+        if let Some(advice) = advice {
+            shell.output.talk(Level::Info, &advice);
+        }
         let attention = shell.global.exit_code && report.needs_attention();
         Ok(if attention { ExitCode::Attention } else { ExitCode::Done })
     })
+}
+
+/// What the server at a host lacks that is to present a certificate of the state.
+async fn in_server(owners: &Owners, host: &str, shell: &Shell) -> Option<String> {
+    let (owner, _) = owners.covering(host).await?;
+    let one = owners.certificate(&owner.certificate)?;
+    let settings = match owners.issuer(one) {
+        Some(issuer) => one.settings.or(&issuer.settings),
+        None => one.settings.clone(),
+    };
+    let (environment, global) = (&shell.environment, &shell.global);
+    let state = environment.state_dir(global.state_dir.as_deref()).ok()?.path;
+    let secret = state.join("secrets").join(&owner.secret.namespace).join(&owner.secret.name);
+    let folder = settings.output_dir.as_deref().map_or(secret, PathBuf::from);
+    let hooks = environment.config_dir(global.config_dir.as_deref()).ok()?.path.join("hooks.d");
+    let server = InServer::of(one, &settings, &folder, &hooks, |_| None)?;
+    let name = short(&owner.certificate);
+    Some(format!("to present the certificate of {name}, {}", server.text()))
 }
 
 /// How often a server is looked at again that does not present the certificate of the state.
@@ -161,15 +204,16 @@ fn render(
     report: &Report,
     subject: &Subject,
     format: Format,
+    is_unread: bool,
     columns: usize,
 ) -> Result<String, CliError> {
     match format {
         Format::Text | Format::Prometheus => {
             let is_terminal = columns != usize::MAX;
-            let short = text::short(report).filter(|_| is_terminal);
-            Ok(text::fitted(&short.unwrap_or_else(|| text::page(report)), columns))
+            let short = text::short(report, is_unread).filter(|_| is_terminal);
+            Ok(text::fitted(&short.unwrap_or_else(|| text::page(report, is_unread)), columns))
         }
-        Format::Wide => Ok(text::page(report)),
+        Format::Wide => Ok(text::page(report, is_unread)),
         Format::Json | Format::Yaml => document::text(report, format),
         Format::Name => Ok(format!("{}\n", subject.label)),
     }

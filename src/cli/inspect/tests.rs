@@ -93,7 +93,7 @@ Chain:
 ",
         leaf.fingerprint, leaf.spki_pin
     );
-    let page = text::page(&report);
+    let page = text::page(&report, false);
     assert_eq!(page, expected, "{page}");
     serde_json::to_value(&report).unwrap();
 }
@@ -101,12 +101,12 @@ Chain:
 #[tokio::test]
 async fn a_terminal_is_shown_a_few_lines_of_a_server() {
     let (report, subject) = reported().await;
-    assert_eq!(text::short(&report), None, "no server presents it");
+    assert_eq!(text::short(&report, false), None, "no server presents it");
     let (name, expected_certificate) = ("www.example.com".to_owned(), None);
     let host = Some(HostMatch { name, matches: true, expected_certificate });
     let (source, served) = ("www.example.com:443".to_owned(), None);
     let of_server = Report { source, host, served, ..report };
-    let short = text::short(&of_server).unwrap();
+    let short = text::short(&of_server, false).unwrap();
     let lines = "\
 www.example.com:443 presents a certificate that is not in the state
 valid until 2032-01-01, time left: 10d; issued by Issuer
@@ -114,8 +114,11 @@ this computer does not trust it: no root certificates to judge by
 all of it: certctl inspect www.example.com:443 -o wide
 ";
     assert_eq!(short, lines);
+    let without_state = text::short(&of_server, true).unwrap();
+    let first = "www.example.com:443 presents a certificate for www.example.com\n";
+    assert!(without_state.starts_with(first), "{without_state}");
     // A terminal is shown these; a program, and who asks for it, the whole page.
-    let rendered = |format, columns| render(&of_server, &subject, format, columns).unwrap();
+    let rendered = |format, columns| render(&of_server, &subject, format, false, columns).unwrap();
     assert_eq!(rendered(Format::Text, 80), lines);
     for whole in [rendered(Format::Text, usize::MAX), rendered(Format::Wide, 80)] {
         assert!(whole.starts_with("Valid for:\n") && whole.contains("\nVerdict:\n"), "{whole}");

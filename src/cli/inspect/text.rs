@@ -13,8 +13,9 @@ use crate::workspace::inspect::{
     SpecMatch, Trust,
 };
 
-/// The page; every text of a certificate or server is escaped.
-pub(super) fn page(report: &Report) -> String {
+/// The page; every text of a certificate or server is escaped. `is_unread` says that there is a state
+/// of this host which was not read.
+pub(super) fn page(report: &Report, is_unread: bool) -> String {
     let mut page = Page::default();
     let leaf = &report.leaf;
     page.heading("Valid for");
@@ -81,7 +82,7 @@ pub(super) fn page(report: &Report) -> String {
     // The end is what a person sees of fifty lines.
     if is_of_server(report) {
         page.heading("Verdict");
-        for line in verdict(report) {
+        for line in verdict(report, is_unread) {
             page.line("", &line);
         }
     }
@@ -89,8 +90,8 @@ pub(super) fn page(report: &Report) -> String {
 }
 
 /// What a person asks of a server, in a few lines; `None` of what no server presents.
-pub(super) fn short(report: &Report) -> Option<String> {
-    let lines = is_of_server(report).then(|| verdict(report))?;
+pub(super) fn short(report: &Report, is_unread: bool) -> Option<String> {
+    let lines = is_of_server(report).then(|| verdict(report, is_unread))?;
     let whole = format!("all of it: certctl inspect {} -o wide", escape(&report.source));
     Some(lines.into_iter().chain([whole]).map(|line| line + "\n").collect())
 }
@@ -247,7 +248,7 @@ fn is_of_server(report: &Report) -> bool {
 }
 
 /// What a server presents, and who trusts it.
-fn verdict(report: &Report) -> Vec<String> {
+fn verdict(report: &Report, is_unread: bool) -> Vec<String> {
     let source = escape(&report.source);
     let known = report.served.as_ref().zip(report.certificate.as_deref());
     let presents = match (&report.host, known) {
@@ -260,6 +261,10 @@ fn verdict(report: &Report) -> Vec<String> {
         (_, Some((_, name))) => {
             format!("does not present the certificate of {}, but another one", named(name))
         }
+        (Some(host), None) if is_unread => {
+            format!("presents a certificate for {}", escape(&host.name))
+        }
+        (_, None) if is_unread => "presents a certificate".to_owned(),
         (_, None) => "presents a certificate that is not in the state".to_owned(),
     };
     let leaf = &report.leaf;

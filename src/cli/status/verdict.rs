@@ -28,7 +28,9 @@ use super::scene::Scene;
 use crate::cli::output::{Paint, escape};
 use crate::cli::report::{Findings, Style, of_failure, problem_of, short};
 use crate::engine::Evidence;
-use crate::resource::{Cause, ConditionType, Doing, Failure, Order, Reason, Remedy, Revocation};
+use crate::resource::{
+    Cause, ConditionType, Deployment, Doing, Failure, Order, Reason, Remedy, Revocation,
+};
 use crate::workspace::view::{CertificateView, Damage, DamageCourse, Mistake};
 
 /// The word.
@@ -193,7 +195,12 @@ impl Verdict {
                 }
             }
             Self::PendingDeploy => {
-                format!("issued but not deployed: {}", undeployed(view).unwrap_or_default())
+                let what = undeployed(view).unwrap_or_default();
+                // The unit follows the one that issued it.
+                let is_next = scene.has_reload_unit && is_only_owed(view);
+                let next =
+                    if is_next { "; certctl-reload.service runs it in a moment" } else { "" };
+                format!("issued but not deployed: {what}{next}")
             }
             Self::Ready => format!("valid until {expiry}{}", went_back(view)),
             Self::Pending => {
@@ -348,12 +355,21 @@ fn went_back(view: &CertificateView) -> String {
 /// The first step of deployment that failed, else the output that is gone, else what no run has
 /// done yet.
 pub(super) fn undeployed(view: &CertificateView) -> Option<String> {
-    let deployments = view.record.as_ref().map_or(&[][..], |record| &record.deployments);
-    let failed = deployments.iter().find(|deployment| deployment.failed_attempts > 0);
+    let failed = failed_deployment(view);
     let failed = failed.map(|failed| failed.failure().cause.without_fixes().to_string());
     let waits = || view.owed.as_ref().map(|owed| format!("{owed}: not run yet"));
     let what = failed.or_else(|| view.lost_output.clone()).or_else(waits)?;
     Some(escape(&what).into_owned())
+}
+
+/// Whether a deployment only waits to be run.
+fn is_only_owed(view: &CertificateView) -> bool {
+    failed_deployment(view).is_none() && view.lost_output.is_none() && view.owed.is_some()
+}
+
+fn failed_deployment(view: &CertificateView) -> Option<&Deployment> {
+    let deployments = view.record.as_ref().map_or(&[][..], |record| &record.deployments);
+    deployments.iter().find(|deployment| deployment.failed_attempts > 0)
 }
 
 /// Why the last attempt failed, in one line.

@@ -2,13 +2,12 @@
 
 use std::path::Path;
 
-use super::print::Placed;
-use crate::cli::doctor::is_web_server;
-use crate::cli::message::Level;
-use crate::cli::output::escape;
-use crate::cli::shell::Shell;
-use crate::manifest::Loaded;
-use crate::resource::DnsName;
+use super::doctor::is_web_server;
+use super::folders::SEARCHED;
+use super::message::Level;
+use super::output::escape;
+use super::shell::Shell;
+use crate::resource::{Certificate, DnsName, Settings};
 use crate::trust::{quoted, sudo_on_own};
 use crate::workspace::check::SiteFile;
 
@@ -23,6 +22,7 @@ pub(super) struct Site {
 }
 
 /// One of them.
+#[derive(Debug)]
 pub(super) struct Server {
     /// Of the program, and of the example.
     pub(super) name: &'static str,
@@ -42,6 +42,21 @@ impl Server {
     pub(super) fn of_process(name: &str) -> Option<&'static Self> {
         let name = if ["apache2", "httpd"].contains(&name) { "apache" } else { name };
         Self::of(name)
+    }
+
+    /// Whether a program of it is in one of the folders of programs.
+    pub(super) fn is_installed(&self) -> bool {
+        self.is_in(SEARCHED)
+    }
+
+    fn is_in(&self, folders: &[&str]) -> bool {
+        let programs = match self.name {
+            "apache" => &["apache2", "httpd"][..],
+            "postgresql" => &["pg_ctlcluster", "pg_ctl", "postgres", "psql"],
+            _ => &[self.name],
+        };
+        let mut folders = folders.iter().map(Path::new);
+        folders.any(|folder| programs.iter().any(|program| folder.join(program).exists()))
     }
 
     /// Whether it serves files from a folder, the responses to challenges among them.
@@ -76,9 +91,11 @@ impl Server {
 }
 
 /// What is to be done in the configuration of a server.
+#[derive(Debug)]
 pub(super) struct InServer {
-    /// Where in its configuration, as a part of a sentence.
-    place: String,
+    name: &'static str,
+    /// Where in its configuration, as a part of a sentence; `None` where that names the files.
+    place: Option<String>,
     /// What it says of the files.
     lines: Vec<String>,
     /// The command that makes the server read it.
@@ -88,16 +105,21 @@ pub(super) struct InServer {
 }
 
 impl InServer {
-    /// What is to be done in the configuration of the server that a Certificate reloads. `state` is the
-    /// state's folder.
-    pub(super) fn of(placed: &Placed, loaded: &Loaded, state: &str, shell: &Shell) -> Option<Self> {
-        let one = loaded.certificates.first()?;
-        let server = Server::of(one.settings.reload.as_deref()?)?;
-        let folder = placed.folder_of_files(one, state);
+    /// What is to be done in the configuration of the server that a Certificate with these settings
+    /// reloads. `folder` has the files that the server reads, `hooks` the program that reloads it;
+    /// `inspect` is the command for a place of HTTPS.
+    pub(super) fn of(
+        one: &Certificate,
+        settings: &Settings,
+        folder: &Path,
+        hooks: &Path,
+        inspect: impl FnOnce(&str) -> Option<String>,
+    ) -> Option<Self> {
+        let server = Server::of(settings.reload.as_deref()?)?;
         let names: Vec<String> = one.spec.dns_names.iter().map(ToString::to_string).collect();
-        let root = one.settings.http01_webroot.as_deref();
+        let root = settings.http01_webroot.as_deref();
         let root = root.map(|path| quoted(Path::new(path))).unwrap_or_default();
-        let site = Site { folder: quoted(Path::new(&folder)), names: names.join(" "), root };
+        let site = Site { folder: quoted(folder), names: names.join(" "), root };
         let example = Path::new(EXAMPLES).join(format!("{}.yaml", server.name));
         let pointer = example.is_file().then(|| format!("# more: {}", example.display()));
         let sudo = |line: &str| if line.starts_with("postconf ") { sudo_on_own() } else { "" };
@@ -109,26 +131,27 @@ impl InServer {
         let lines = settings.iter().map(|line| [sudo(line), &escape(line)].concat());
         let lines = lines.chain(pointer.filter(|_| own.is_none()));
         let reads = if server.is_copied { "" } else { " (it reads the files as root)" };
+        let has_files = |own: &SiteFile| own.text.contains(&site.folder);
+        let is_done = own.as_ref().is_some_and(has_files);
         let place = match own {
+            Some(_) if is_done => None,
             Some(own) => {
-                format!(
-                    "the server block of nginx in {}{reads}",
-                    escape(&own.path.to_string_lossy())
-                )
+                let path = own.path.to_string_lossy();
+                Some(format!("the server block of nginx in {}{reads}", escape(&path)))
             }
             None if server.name == "nginx" => {
-                format!("a new file of nginx{reads}, such as {SITES_OF_NGINX}/{}.conf", placed.name)
+                let name = &one.metadata.name;
+                Some(format!("a new file of nginx{reads}, such as {SITES_OF_NGINX}/{name}.conf"))
             }
-            None => format!("the configuration of {}{reads}", server.name),
+            None => Some(format!("the configuration of {}{reads}", server.name)),
         };
-        let program = quoted(&placed.config.join("hooks.d").join(server.name));
+        let program = quoted(&hooks.join(server.name));
         Some(Self {
+            name: server.name,
             place,
             lines: lines.collect(),
             reload: format!("{}{}", sudo_on_own(), escape(&program)),
-            inspect: server
-                .port_of_https(&one.spec.dns_names)
-                .map(|place| placed.next(&format!(" inspect {place}"), shell)),
+            inspect: server.port_of_https(&one.spec.dns_names).and_then(|place| inspect(&place)),
         })
     }
 
@@ -140,13 +163,16 @@ impl InServer {
 
     /// A sentence without its beginning, and the lines.
     pub(super) fn text(&self) -> String {
-        let Self { place, lines, reload, inspect } = self;
-        let lines = lines.join("\n  ");
+        let Self { name, place, lines, reload, inspect } = self;
         let inspect = inspect
             .as_ref()
             .map(|inspect| format!("\nand see which certificate it presents:\n  {inspect}"));
         let inspect = inspect.unwrap_or_default();
-        format!("in {place}:\n  {lines}\nthen reload it:\n  {reload}{inspect}")
+        let begin = match place {
+            Some(place) => format!("in {place}:\n  {}\nthen reload it", lines.join("\n  ")),
+            None => format!("reload {name}, whose configuration names the files"),
+        };
+        format!("{begin}:\n  {reload}{inspect}")
     }
 }
 
@@ -226,15 +252,15 @@ const EXAMPLES: &str = "/usr/share/doc/certctl/examples";
 
 #[cfg(test)]
 mod tests {
-    use super::super::print::check;
     use super::*;
+    use crate::manifest::{Options, Source, load};
 
     #[test]
     fn the_settings_of_a_server_are_those_of_its_example() {
         for server in ["apache", "dovecot", "haproxy", "nginx", "postfix", "postgresql"] {
             let example = format!("{}/examples/{server}.yaml", env!("CARGO_MANIFEST_DIR"));
             let example = std::fs::read_to_string(example).unwrap();
-            let loaded = check(&example).unwrap();
+            let loaded = load(&[Source::Stdin(example.clone().into())], &Options::default());
             let secret = &loaded.certificates.first().unwrap().spec.secret_name;
             let site = Site {
                 folder: format!("/var/lib/certctl/secrets/default/{secret}"),
@@ -251,6 +277,11 @@ mod tests {
             }
         }
         assert!(Server::of("caddy").is_none());
+        let there = tempfile::tempdir().unwrap();
+        let folders = ["/no/such/folder", there.path().to_str().unwrap()];
+        let is_in = |server: &str| Server::of(server).unwrap().is_in(&folders);
+        std::fs::File::create(there.path().join("httpd")).unwrap();
+        assert!(is_in("apache") && !is_in("nginx") && !is_in("postgresql"));
         for (process, server) in [
             ("nginx", Some("nginx")),
             ("apache2", Some("apache")),
