@@ -765,8 +765,8 @@ const ROWS: &[Row] = &[
     },
     Row {
         words: &["edit", "reconfigure", "modify"],
-        sentence: "manifests are files: change them with an editor; `plan` shows what `issue` \
-                   would then do",
+        sentence: "manifests are files, which `status NAME` names: change them with an editor; \
+                   `plan` shows what `issue` would then do",
         command: "certctl plan {targets}",
     },
     Row {

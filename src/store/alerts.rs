@@ -39,10 +39,19 @@ impl StateDirectory {
         Ok(left)
     }
 
-    /// Removes one that was heard.
+    /// Removes one that was heard, unless there is a newer one of its certificate.
     pub fn end_alert(&self, left: &LeftAlert) -> Result<(), StoreError> {
-        let Some(folder) = self.find(&[layout::ALERTS.to_owned()])? else { return Ok(()) };
-        folder.remove(&left.file).map(drop)
+        let place = layout::alert(&left.file)?;
+        let found = self.read(&place)?;
+        let is_same = found.is_some_and(|found| found.bytes[..] == left.bytes[..]);
+        if is_same { self.forget_alert(&left.file) } else { Ok(()) }
+    }
+
+    /// Removes the alert of the certificate whose key has this digest, if there is one.
+    pub fn forget_alert(&self, digest: &str) -> Result<(), StoreError> {
+        let place = layout::alert(digest)?;
+        let Some(folder) = self.find(&place.folders)? else { return Ok(()) };
+        folder.remove(&place.file).map(drop)
     }
 }
 
@@ -73,5 +82,12 @@ mod tests {
         assert_eq!(texts(&both), [b"new".to_vec(), b"other".to_vec()]);
         state.end_alert(&both[0]).unwrap();
         assert_eq!(texts(&left(&state)), [b"other".to_vec()]);
+        // One that came while the one before was heard.
+        state.leave_alert_of("2e", b"newer").unwrap();
+        state.end_alert(&both[1]).unwrap();
+        assert_eq!(texts(&left(&state)), [b"newer".to_vec()]);
+        state.forget_alert("2e").unwrap();
+        state.forget_alert("2e").unwrap();
+        assert_eq!(left(&state), []);
     }
 }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use super::open::Workspace;
 use super::selection::Targets;
+use crate::engine::inputs::digest_of;
 use crate::engine::ports::{Store as _, StoreError};
 use crate::engine::{Force, Goal, Task};
 use crate::resource::{
@@ -93,7 +94,8 @@ impl Workspace {
             records.remember_revoked(&revoked).await?;
         }
         let wait = self.settings.options.lock_timeout;
-        self.state.forget(certificate, secret, has_secret, wait).await
+        self.state.forget(certificate, secret, has_secret, wait).await?;
+        self.state.forget_alert(&digest_of(certificate.to_string().as_bytes()))
     }
 }
 

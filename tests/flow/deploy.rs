@@ -482,7 +482,14 @@ fn what_a_run_without_hooks_has_to_report_is_heard_from_the_next_one_with_hooks(
     let event: Value = serde_json::from_str(told.lines().next().unwrap()).unwrap();
     assert_eq!((&event["kind"], &event["stage"]), (&"FailureEvent".into(), &1.into()));
     assert!(event["message"].as_str().unwrap().contains(&webroot), "{event}");
-    assert_eq!(fs::read_dir(world.path("state/alerts")).unwrap().count(), 0);
+    let left = || fs::read_dir(world.path("state/alerts")).unwrap().count();
+    assert_eq!(left(), 0);
+    // Of a certificate that is forgotten, nothing is to be heard any more.
+    world.run(&["renew", "web", "--hooks", "later"]).ends_in(3);
+    assert_eq!(left(), 1);
+    fs::remove_file(world.path("config/web.yaml")).unwrap();
+    world.run(&["forget", "web"]).ends_in(0);
+    assert_eq!(left(), 0);
 }
 
 /// The CA's certificates begin an hour before they are issued: this one is overdue at once.

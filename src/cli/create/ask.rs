@@ -247,7 +247,7 @@ fn proof(
     let mut likely = port.is_err().then(|| likely_webroot(dialogue.shell, names, others)).flatten();
     let (answer, webroot) = loop {
         if let Some(folder) = likely.take()
-            && let Some(webroot) = webroot(dialogue, names, Some(&folder))?
+            && let Some(webroot) = likely_or_other(dialogue, names, &folder)?
         {
             break ("webroot".to_owned(), Some(webroot));
         }
@@ -297,6 +297,9 @@ fn webroot_of_known(
         dialogue.say(&note_of_taken(why));
         webroot::likely(names, &settings, others, dialogue.shell)
     });
+    if let Some(note) = likely.as_ref().and_then(|_| webroot::note_of_names(names)) {
+        dialogue.say(&note);
+    }
     let (question, default) = match (&taken, likely.as_deref()) {
         (Some(_), likely) => (QUESTION_OF_WEBROOT.to_owned(), likely),
         (None, _) => {
@@ -359,6 +362,18 @@ fn likely_webroot(shell: &Shell, names: &[String], others: &[PathBuf]) -> Option
     let is_root = shell.environment.is_root();
     let found = webroot::likely(names, &Settings::default(), others, shell);
     found.filter(|folder| is_root || check_webroot(Path::new(folder)).is_ok())
+}
+
+/// The webroot, which is most likely this folder.
+fn likely_or_other(
+    dialogue: &mut Dialogue<'_>,
+    names: &[String],
+    folder: &str,
+) -> Result<Option<PathBuf>, Stop> {
+    if let Some(note) = webroot::note_of_names(names) {
+        dialogue.say(&note);
+    }
+    webroot(dialogue, names, Some(folder))
 }
 
 /// The webroot; `None` of a person who goes back to the choice of another way.

@@ -11,6 +11,7 @@ use super::{issuer, webroot};
 use crate::cli::doctor;
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
+use crate::cli::inspect;
 use crate::cli::issue::IssueArgs;
 use crate::cli::message::Level;
 use crate::cli::output::{Confirmation, escape};
@@ -155,13 +156,16 @@ impl Draft<'_> {
         let code = IssueArgs::of(&placed.name).run(shell)?;
         if let By::New(args) = self.by
             && let Some(bundle) = args.ca_bundle.as_ref().filter(|_| code == ExitCode::Done)
+            && let Some(is_of_bundle) = inspect::is_trusted_by_bundle(&placed.key(), shell)
         {
             let bundle = bundle.to_string_lossy();
-            let note = format!(
-                "note: clients need the root of this CA, most likely the one in {}",
-                escape(&bundle)
-            );
-            say(shell, &note);
+            let bundle = escape(&bundle);
+            let root = if is_of_bundle {
+                format!("the one in {bundle}")
+            } else {
+                format!("which is not in {bundle}: whoever runs the CA has it")
+            };
+            say(shell, &format!("note: clients need the root of this CA, {root}"));
         }
         let status = placed.next(&format!(" status {}", placed.name), shell);
         let doctor = placed.next(" doctor", shell);

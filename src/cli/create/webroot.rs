@@ -12,7 +12,7 @@ use crate::cli::output::escape;
 use crate::cli::shell::Shell;
 use crate::resource::{DnsName, Settings};
 use crate::solver::http01::check_webroot;
-use crate::workspace::check::{WebServer, configured_roots};
+use crate::workspace::check::{SiteFile, WebServer, configured_roots};
 
 /// The folder of this host that is the document root of the first name, as far as that can be tried, or
 /// else most likely: that of a virtual host, before that of most web servers' packages. `others` are the
@@ -91,6 +91,19 @@ pub(super) fn note_of_server(of_issuer: &Settings, shell: &Shell) -> Option<Stri
     let port = of_issuer.http01_check_port.unwrap_or(shell.global.http01_check_port);
     let is_absent = WebServer::at(port) == WebServer::Absent;
     is_absent.then(|| format!("note: nothing listens on port {port} now: {WAYS_OF_WEBROOT}"))
+}
+
+/// That no configuration of a web server has the first name, where some are there.
+pub(super) fn note_of_names(names: &[String]) -> Option<String> {
+    let name: DnsName = names.first()?.parse().ok()?;
+    let sites = SiteFile::all();
+    let is_unnamed = !sites.is_empty() && !sites.iter().any(|site| site.has(&name));
+    is_unnamed.then(|| {
+        format!(
+            "note: the configuration of your web server does not have {name}: it is served as all other \
+             names are"
+        )
+    })
 }
 
 /// Why a folder that was typed is not the one of a web server at the first name, where this process can

@@ -32,6 +32,7 @@ use super::targets::{known_names, open, targets};
 use super::verb::VerbArgs;
 use super::verbs::Example;
 use crate::engine::ports::{Clock as _, SystemClock};
+use crate::resource::NamespacedName;
 pub(in crate::cli) use crate::workspace::inspect::Report;
 use crate::workspace::inspect::{InspectError, Network, Roots, Source, Subject};
 use crate::workspace::{Owners, Request, Workspace};
@@ -152,6 +153,25 @@ pub(crate) fn inspect(args: &InspectArgs, shell: &mut Shell) -> Result<ExitCode,
         let attention = shell.global.exit_code && report.needs_attention();
         Ok(if attention { ExitCode::Attention } else { ExitCode::Done })
     })
+}
+
+/// Whether the root of an issued certificate is in the caBundle of its Issuer; `None` of one that this
+/// computer trusts, or that cannot be looked at.
+pub(in crate::cli) fn is_trusted_by_bundle(
+    certificate: &NamespacedName,
+    shell: &mut Shell,
+) -> Option<bool> {
+    let source = Source::Name { name: certificate.clone().into(), is_secret: false };
+    let report = on_one_thread(async {
+        let owners = Box::pin(owners(shell, &source)).await?;
+        let subject = source.open(&owners, None, None).await;
+        let subject = subject.map_err(|error| refused(error, &source))?;
+        let roots = Roots::read(subject.ca_bundle.as_deref());
+        let report = Box::pin(Report::make(&subject, &roots, None, SystemClock.now())).await;
+        report.map_err(|error| CliError::new(ExitCode::Manifest, error))
+    });
+    let report = report.ok().filter(|report| !report.trust.trusted)?;
+    Some(report.bundle_trust.is_some_and(|found| found.trusted))
 }
 
 /// What the server at a host lacks that is to present a certificate of the state.
