@@ -485,10 +485,12 @@ fn what_a_run_without_hooks_has_to_report_is_heard_from_the_next_one_with_hooks(
     let left = || fs::read_dir(world.path("state/alerts")).unwrap().count();
     assert_eq!(left(), 0);
     // Of a certificate that is forgotten, nothing is to be heard any more.
-    world.run(&["renew", "web", "--hooks", "later"]).ends_in(3);
+    let api = CertificateYaml::new("api").annotation("certctl.io/http01-webroot", &webroot);
+    world.write("config/api.yaml", &api);
+    world.run(&["issue", "api", "--hooks", "later"]).ends_in(3);
     assert_eq!(left(), 1);
-    fs::remove_file(world.path("config/web.yaml")).unwrap();
-    world.run(&["forget", "web"]).ends_in(0);
+    fs::remove_file(world.path("config/api.yaml")).unwrap();
+    world.run(&["forget", "api"]).ends_in(0);
     assert_eq!(left(), 0);
 }
 
