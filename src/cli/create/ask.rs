@@ -300,12 +300,11 @@ fn webroot_of_known(
     if let Some(note) = likely.as_ref().and_then(|_| webroot::note_of_names(names)) {
         dialogue.say(&note);
     }
-    let (question, default) = match (&taken, likely.as_deref()) {
-        (Some(_), likely) => (QUESTION_OF_WEBROOT.to_owned(), likely),
-        (None, _) => {
-            let question = format!("{QUESTION_OF_WEBROOT}, or none (certctl listens on port 80)");
-            (question, Some(NONE))
-        }
+    let (question, default) = if taken.is_some() {
+        (QUESTION_OF_WEBROOT.to_owned(), likely.as_deref())
+    } else {
+        let question = format!("{QUESTION_OF_WEBROOT}, or none (certctl listens on port 80)");
+        (question, Some(NONE))
     };
     let doubted = Doubted::default();
     let folder_or_none = |text: &str| match text {

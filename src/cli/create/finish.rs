@@ -163,7 +163,7 @@ impl Draft<'_> {
             let root = if is_of_bundle {
                 format!("the one in {bundle}")
             } else {
-                format!("which is not in {bundle}: whoever runs the CA has it")
+                format!("which is not in {bundle}: the operator of the CA has it")
             };
             say(shell, &format!("note: clients need the root of this CA, {root}"));
         }

@@ -156,8 +156,8 @@ impl Question<'_> {
             refusal => wrapped(refusal),
         };
         loop {
-            let asked = format!("{refusal}\n{question}> ");
-            let Some(answer) = dialogue.shell.output.answer(&asked) else {
+            let prompt = format!("{refusal}\n{question}> ");
+            let Some(answer) = dialogue.shell.output.answer(&prompt) else {
                 let error = CliError::new(ExitCode::Failed, "no answer; nothing was written");
                 return Err(error.into());
             };
