@@ -121,6 +121,10 @@ fn ask_all(
 /// port, and certctl could not answer itself.
 fn later_webroot(dialogue: &mut Dialogue<'_>, draft: &Draft<'_>) -> Result<Option<PathBuf>, Stop> {
     let Draft { by, known, args } = draft;
+    let By::New(_) = by else {
+        // The folder was asked for, whatever server it is of.
+        return Ok(None);
+    };
     let issuer = known.chosen(Some(by.name()))?;
     let server = args.reload.as_deref().and_then(Server::of).filter(|one| one.serves_folders());
     let Some(server) = server.filter(|_| draft.needs_usual_port(&issuer)) else { return Ok(None) };
