@@ -455,7 +455,7 @@ pub(crate) async fn work_on(
     let lacking = lacking(&tasks, &ended);
     note_lacks(workspace, &lacking, &mut ended, (&loaded, &secrets)).await?;
     note_ports(shell, &mut ended, &lacking);
-    Box::pin(alert_of_others(workspace, has_errors, job)).await;
+    let is_unheard = Box::pin(alert_of_others(workspace, has_errors, job)).await;
     Box::pin(orphans::clean_up(shell, workspace, &done, verb)).await?;
     if verb == "deploy" {
         note_undone(shell, request, &ended);
@@ -474,6 +474,9 @@ pub(crate) async fn work_on(
     if matches!(code, ExitCode::Done | ExitCode::Changed | ExitCode::Deferred) {
         let endings = endings_of(&ended).chain(revoked);
         code = exit::of_run(endings, shell.global.exit_code);
+        if is_unheard && code == ExitCode::Done {
+            code = ExitCode::Output;
+        }
     }
     match Box::pin(write_metrics(shell, workspace, code)).await {
         Err(error) if code == ExitCode::Done => Err(error),
@@ -490,13 +493,22 @@ pub(crate) async fn work_on(
     }
 }
 
-/// Runs the operator's hook for what no task of this run has reported.
-async fn alert_of_others(workspace: &mut Workspace, has_errors: bool, job: impl Fn() -> Job) {
+/// Runs the operator's hook for what no task of this run has reported; returns whether an earlier run's
+/// failure is left to the next one.
+async fn alert_of_others(
+    workspace: &mut Workspace,
+    has_errors: bool,
+    job: impl Fn() -> Job,
+) -> bool {
     if has_errors && let Err(error) = Box::pin(workspace.alert_invalid(job())).await {
         tracing::warn!(%error, "the on-failure hook did not run");
     }
-    if let Err(error) = Box::pin(workspace.alert_left(job())).await {
-        tracing::warn!(%error, "the on-failure hook did not run for an earlier run");
+    match Box::pin(workspace.alert_left(job())).await {
+        Ok(unheard) => unheard > 0,
+        Err(error) => {
+            tracing::warn!(%error, "the on-failure hook did not run for an earlier run");
+            true
+        }
     }
 }
 
@@ -582,7 +594,7 @@ fn way_to_hear(shell: &Shell) -> String {
         Ok((false, Some(line))) if doctor::has_sendmail() => {
             format!("; to have root get mail when that fails (by sendmail):\n  {line}")
         }
-        Ok((false, _)) | Err(_) => "; to be told when that fails: certctl help hooks".to_owned(),
+        Ok((false, _)) | Err(_) => "; to be told when that fails: certctl help failures".to_owned(),
     }
 }
 

@@ -44,11 +44,11 @@ impl StateDirectory {
         let place = layout::alert(&left.file)?;
         let found = self.read(&place)?;
         let is_same = found.is_some_and(|found| found.bytes[..] == left.bytes[..]);
-        if is_same { self.forget_alert(&left.file) } else { Ok(()) }
+        if is_same { self.remove_alert(&left.file) } else { Ok(()) }
     }
 
     /// Removes the alert of the certificate whose key has this digest, if there is one.
-    pub fn forget_alert(&self, digest: &str) -> Result<(), StoreError> {
+    pub(super) fn remove_alert(&self, digest: &str) -> Result<(), StoreError> {
         let place = layout::alert(digest)?;
         let Some(folder) = self.find(&place.folders)? else { return Ok(()) };
         folder.remove(&place.file).map(drop)
@@ -86,8 +86,9 @@ mod tests {
         state.leave_alert_of("2e", b"newer").unwrap();
         state.end_alert(&both[1]).unwrap();
         assert_eq!(texts(&left(&state)), [b"newer".to_vec()]);
-        state.forget_alert("2e").unwrap();
-        state.forget_alert("2e").unwrap();
+        for _ in 0..2 {
+            state.remove_alert("2e").unwrap();
+        }
         assert_eq!(left(&state), []);
     }
 }

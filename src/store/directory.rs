@@ -572,6 +572,10 @@ impl Store for StateDirectory {
         self.leave_alert_of(digest, bytes)
     }
 
+    fn forget_alert(&self, digest: &str) -> Result<(), StoreError> {
+        self.remove_alert(digest)
+    }
+
     async fn journal(
         &self,
         certificate: &NamespacedName,

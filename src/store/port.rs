@@ -219,6 +219,9 @@ pub trait Store {
     /// that can run the hook, in place of what was left before.
     fn leave_alert(&self, digest: &str, bytes: &[u8]) -> Result<(), StoreError>;
 
+    /// Removes what was left for that certificate, if anything was.
+    fn forget_alert(&self, digest: &str) -> Result<(), StoreError>;
+
     /// What [`Store::cache_directory`] stored for a CA, by a digest.
     fn cached_directory(&self, ca: &str) -> Option<Vec<u8>>;
 

@@ -168,17 +168,19 @@ impl Workspace {
         Ok(())
     }
 
-    /// Runs the operator's hook for the failures that earlier runs left to this one.
-    pub async fn alert_left(&self, job: Job) -> Result<(), RunError> {
+    /// Runs the operator's hook for the failures that earlier runs left to this one; returns how many are
+    /// left to the next one, since the hook failed.
+    pub async fn alert_left(&self, job: Job) -> Result<usize, RunError> {
         let hooks = self.settings.hooks();
         let left = match hooks.run_by {
             Hooks::Later => Vec::new(),
             Hooks::Now | Hooks::AsRoot => self.state.left_alerts()?,
         };
         if left.is_empty() {
-            return Ok(());
+            return Ok(0);
         }
         let world = self.world(&SystemClock, job).await?;
+        let mut unheard = 0;
         for left in left {
             let alert = serde_json::from_slice::<Alert>(&left.bytes);
             let heard = match &alert {
@@ -193,10 +195,13 @@ impl Workspace {
             match heard {
                 Ok(()) => self.state.end_alert(&left)?,
                 // The next run retries.
-                Err(error) => tracing::warn!(%error, "the on-failure hook failed"),
+                Err(error) => {
+                    tracing::warn!(%error, "the on-failure hook failed");
+                    unheard += 1;
+                }
             }
         }
-        Ok(())
+        Ok(unheard)
     }
 
     /// Performs work outside any certificate's run, with the same connections.

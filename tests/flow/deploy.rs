@@ -468,7 +468,7 @@ fn what_a_run_without_hooks_has_to_report_is_heard_from_the_next_one_with_hooks(
     }
     assert!(!world.path("words").exists(), "not from this run");
     // A hook that fails is run again.
-    world.run(&["deploy"]).ends_in(0).says("the on-failure hook failed");
+    world.run(&["deploy"]).ends_in(6).says("the on-failure hook failed");
     let unsent =
         || world.run(&["doctor", "--offline"]).stdout.contains("1 failure not reported yet");
     assert!(unsent());
@@ -484,7 +484,20 @@ fn what_a_run_without_hooks_has_to_report_is_heard_from_the_next_one_with_hooks(
     assert!(event["message"].as_str().unwrap().contains(&webroot), "{event}");
     let left = || fs::read_dir(world.path("state/alerts")).unwrap().count();
     assert_eq!(left(), 0);
-    // Of a certificate that is forgotten, nothing is to be heard any more.
+    // Of one that was issued before that, nothing is to be heard any more.
+    let mail = CertificateYaml::new("mail").annotation("certctl.io/http01-webroot", &webroot);
+    world.write("config/mail.yaml", &mail);
+    world.run(&["issue", "mail", "--hooks", "later"]).ends_in(3);
+    assert_eq!(left(), 1);
+    assert!(unsent());
+    let program = world.path("config/hooks.d/on-failure");
+    fs::rename(&program, world.path("hook")).unwrap();
+    assert!(!unsent(), "there is no hook that could report it");
+    fs::rename(world.path("hook"), program).unwrap();
+    world.write("config/mail.yaml", &CertificateYaml::new("mail"));
+    world.run(&["issue", "mail", "--hooks", "later"]).ends_in(0);
+    assert_eq!(left(), 0);
+    // Nor of a certificate that is forgotten.
     let api = CertificateYaml::new("api").annotation("certctl.io/http01-webroot", &webroot);
     world.write("config/api.yaml", &api);
     world.run(&["issue", "api", "--hooks", "later"]).ends_in(3);

@@ -260,7 +260,7 @@ fn create_asks_until_there_is_a_manifest_that_issues() {
             ("CA:", "\n"),
             ("DNS names", "web.example.test\n"),
             ("already exists", "other.example.test\n"),
-            ("The folder that", "?\n"),
+            ("folder that", "?\n"),
             ("removes it afterwards.", "\n"),
             ("Program in", "?\n"),
             ("has examples.", "\n"),
@@ -294,8 +294,8 @@ fn create_tries_whether_the_web_server_serves_the_folder() {
         let folder = format!("{}\n", folder.display());
         // Of one that is not served, the question comes again.
         let doubted = (!is_served).then_some(("again to use it", &*folder));
-        let asked = [("CA:", "\n"), ("DNS names", name), ("The folder that", &*folder)];
-        let again = (if is_served { "The folder that" } else { "again to use it" }, &*folder);
+        let asked = [("CA:", "\n"), ("DNS names", name), ("folder that", &*folder)];
+        let again = (if is_served { "folder that" } else { "again to use it" }, &*folder);
         let left = [
             ("Program in", "back\n"),
             again,
@@ -343,6 +343,8 @@ fn create_doubts_that_certctl_answers_where_another_server_has_its_port() {
             ("How to validate", "http\n"),
             ("http again", "http\n"),
             ("Program in", "\n"),
+            ("Folder for copies", "back\n"),
+            ("Program in", "\n"),
             ("Folder for copies", "\n"),
             ("[Y/n/show]", "\n"),
         ],
@@ -355,13 +357,43 @@ fn create_doubts_that_certctl_answers_where_another_server_has_its_port() {
             ("CA:", "\n"),
             ("DNS names", "web.example.test\n"),
             ("already exists", "shop.example.test\n"),
-            ("The folder that", "none\n"),
+            ("folder that", "none\n"),
             ("none again", "none\n"),
             ("Program in", "\n"),
             ("Folder for copies", "\n"),
             ("[Y/n/show]", "no\n"),
         ],
     );
+    scene.end();
+}
+
+#[test]
+fn create_asks_for_the_folder_of_a_web_server_that_will_take_the_port() {
+    let mut scene = Session::new("create-server-later");
+    scene.with_columns(80);
+    scene.hook("nginx", "exit 0");
+    scene.world.write("root.pem", &scene.world.ca.root_pem());
+    let root = scene.world.path("root.pem").display().to_string() + "\n";
+    let url = scene.world.ca.directory_url() + "\n";
+    let webroot = scene.world.path("webroot");
+    fs::create_dir(&webroot).unwrap();
+    let webroot = format!("{}\n", webroot.display());
+    type_into(
+        &mut scene,
+        "certctl create --http01-listen 127.0.0.1:0 --http01-check-port $PORT",
+        &[
+            ("CA:", &url),
+            ("PEM file with the roots", &root),
+            ("DNS names", "web.example.test\n"),
+            ("How to validate", "\n"),
+            ("Server that", "nginx\n"),
+            ("The folder that nginx", "none\n"),
+            ("[Y/n/show]", "back\n"),
+            ("The folder that nginx", &webroot),
+            ("[Y/n/show]", "\n"),
+        ],
+    );
+    scene.run("grep webroot config/certificate-web.example.test.yaml");
     scene.end();
 }
 
@@ -409,7 +441,7 @@ fn create_does_for_root_what_comes_before_the_first_run() {
         for (question, keys) in [
             ("CA:", if then.1 == "n\n" { "\n" } else { &*url }),
             ("DNS names", &*name),
-            ("The folder that", &*folder),
+            ("folder that", &*folder),
         ] {
             watched.answer(question, keys);
         }

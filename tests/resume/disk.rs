@@ -187,6 +187,10 @@ impl Store for Disk {
         Ok(())
     }
 
+    fn forget_alert(&self, _: &str) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     fn cached_directory(&self, ca: &str) -> Option<Vec<u8>> {
         self.memory.borrow().directories.get(ca).cloned()
     }

@@ -19,8 +19,8 @@ use super::finish::Draft;
 use super::known::{Known, manifests_in, owner_of_output};
 use super::print::{is_elsewhere, meant_instead, missing};
 use super::question::{
-    BACK, Dialogue, Doubted, NONE, Question, Stop, answered, is_answer, optional, optional_or,
-    path_of, say,
+    Answers, BACK, Dialogue, Doubted, NONE, Question, Stop, answered, is_answer, optional,
+    optional_or, path_of, say,
 };
 use super::{certificate, webroot};
 use crate::cli::error::CliError;
@@ -66,12 +66,12 @@ pub(super) fn ask(into: Option<&Path>, shell: &mut Shell) -> Result<ExitCode, Cl
     }
     let manifests = manifests_in(&config);
     let known = Known::of_manifests(&manifests, namespace_of(shell));
-    let mut answers = Vec::new();
+    let mut answers = Answers::default();
     loop {
-        let mut dialogue = Dialogue::of(shell, answers);
+        let mut dialogue = Dialogue::again(shell, answers);
         match ask_all(&mut dialogue, &config, &manifests, &known) {
             Ok(code) => return Ok(code),
-            Err(Stop::Back) => answers = dialogue.before(),
+            Err(Stop::Back) => answers = dialogue.answers(),
             Err(Stop::Failed(error)) => return Err(error),
         }
     }
@@ -605,7 +605,8 @@ fn folder(text: &str) -> Result<PathBuf, String> {
     if is_there { Ok(path) } else { Err(refused()) }
 }
 
-const QUESTION_OF_WEBROOT: &str = "The folder that your web server serves over HTTP";
+const QUESTION_OF_WEBROOT: &str =
+    "To validate the names: the folder that your web server serves over HTTP";
 // What the questions are about.
 const ABOUT_NAMES: &str = "The names that clients connect to. All are in one certificate, and all are \
                            validated; the first names its file. *.example.com stands for every name \

@@ -33,12 +33,12 @@ pub(super) fn issuer_of(
     config: &Path,
     known: &Known,
 ) -> Result<By, Stop> {
-    issuer_after("", dialogue, config, known)
+    issuer_after(&Refusal::default(), dialogue, config, known)
 }
 
 /// The same, when an answer before was refused.
 fn issuer_after(
-    refusal: &str,
+    Refusal { why, roots }: &Refusal,
     dialogue: &mut Dialogue<'_>,
     config: &Path,
     manifests: &Known,
@@ -55,7 +55,7 @@ fn issuer_after(
     // A URL at which no CA answers.
     let silent = Doubted::default();
     let question =
-        Question { default: Some(default), refusal, ..Question::new(&question, ABOUT_CA) };
+        Question { default: Some(default), refusal: why, ..Question::new(&question, ABOUT_CA) };
     let answer = question.answered(dialogue, |text| {
         let is_known = known.iter().any(|name| name == text);
         let is_ours = ["letsencrypt", STAGING].contains(&text);
@@ -99,7 +99,7 @@ fn issuer_after(
         Ca::Named(name) => (name, None, None, Binding::Optional),
         Ca::Other { server, directory } => {
             let name = free_name(&known, &into);
-            match server_of(dialogue, &server, &name, directory)? {
+            match server_of(dialogue, &server, &name, directory, roots.as_deref())? {
                 Server::Chosen { roots, binding } => (name, Some(server), roots, binding),
                 Server::Refused(why) => return issuer_after(&why, dialogue, config, manifests),
             }
@@ -150,21 +150,31 @@ enum Server {
         binding: Binding,
     },
     /// The question for the CA comes again.
-    Refused(String),
+    Refused(Refusal),
 }
 
-/// Finds out which roots the server of a CA, whose Issuer is to have this name, is trusted by.
+/// Why a CA was refused, and the file with roots that was given for its server.
+#[derive(Default)]
+struct Refusal {
+    why: String,
+    roots: Option<PathBuf>,
+}
+
+/// Finds out which roots the server of a CA, whose Issuer is to have this name, is trusted by: those of
+/// an answer before, most likely.
 fn server_of(
     dialogue: &mut Dialogue<'_>,
     server: &str,
     name: &str,
     directory: Result<Demands, Refused>,
+    before: Option<&Path>,
 ) -> Result<Server, Stop> {
     let answers = |roots: &str, terms: Option<String>| {
         let terms = terms.map(|url| format!("; its terms of service: {}", escape(&url)));
         let terms = terms.unwrap_or_default();
         format!("{server} answers; its Issuer will be named {name}{roots}{terms}")
     };
+    let before = before.map(|path| path.to_string_lossy().into_owned());
     let (why, default) = match directory {
         Ok(Demands { binding, terms }) => {
             dialogue.say(&answers("", terms));
@@ -174,15 +184,16 @@ fn server_of(
             // A private CA, or an incomplete chain: no run could use it as it is.
             let why =
                 format!("this host does not trust the server of {server}: its root is unknown");
-            (format!("note: {why}"), None)
+            (format!("note: {why}"), before.as_deref())
         }
         Err(Refused { why, .. }) => (format!("note: {why}"), Some(NONE)),
     };
+    let is_distrusted = default != Some(NONE);
     dialogue.say(&why);
-    let question = "PEM file with the roots of that server (none: without it; back: another CA)";
+    let question = "PEM file with the roots of that server, or none";
     let doubted = Doubted::default();
     let found = answered(dialogue, question, ABOUT_ROOTS, default, |text| {
-        if text == NONE && default.is_none() && doubted.is_new(text) {
+        if text == NONE && is_distrusted && doubted.is_new(text) {
             return Err("no run can use this CA without its roots; enter none again to go on \
                         nevertheless"
                 .to_owned());
@@ -214,7 +225,9 @@ fn server_of(
         Some((path, directory)) => (Some(path), directory),
     };
     let binding = match directory {
-        Err(Refused { why, is_no_acme: true, .. }) => return Ok(Server::Refused(why)),
+        Err(Refused { why, is_no_acme: true, .. }) => {
+            return Ok(Server::Refused(Refusal { why, roots }));
+        }
         Ok(Demands { binding, terms }) => {
             dialogue.say(&answers(", with a copy of these roots", terms));
             binding

@@ -32,6 +32,10 @@ impl From<CliError> for Stop {
     }
 }
 
+/// The answers of a person, in their order.
+#[derive(Default)]
+pub(super) struct Answers(Vec<String>);
+
 /// A person at a terminal, and the answers so far.
 pub(super) struct Dialogue<'a> {
     pub(super) shell: &'a mut Shell,
@@ -39,18 +43,20 @@ pub(super) struct Dialogue<'a> {
     given: Vec<String>,
     /// Those of earlier, which are given again.
     earlier: vec::IntoIter<String>,
+    /// The one behind them, which the person went back to.
+    last: Option<String>,
 }
 
 impl<'a> Dialogue<'a> {
-    /// With a person who has given these answers before.
-    pub(super) fn of(shell: &'a mut Shell, earlier: Vec<String>) -> Self {
-        Self { shell, given: Vec::new(), earlier: earlier.into_iter() }
+    /// With a person who goes back to the last of these answers, if there are any.
+    pub(super) fn again(shell: &'a mut Shell, Answers(mut earlier): Answers) -> Self {
+        let last = earlier.pop();
+        Self { shell, given: Vec::new(), earlier: earlier.into_iter(), last }
     }
 
-    /// The answers without the last one.
-    pub(super) fn before(mut self) -> Vec<String> {
-        self.given.pop();
-        self.given
+    /// What the person has answered.
+    pub(super) fn answers(self) -> Answers {
+        Answers(self.given)
     }
 
     /// Whether an answer is there for the next question.
@@ -147,8 +153,11 @@ impl Question<'_> {
                 return Ok(found);
             }
             dialogue.earlier = Vec::new().into_iter();
+            dialogue.last = None;
         }
-        let shown = self.default.map(|default| format!(" [{default}]")).unwrap_or_default();
+        let last = dialogue.last.take();
+        let default = last.as_deref().or(self.default);
+        let shown = default.map(|default| format!(" [{default}]")).unwrap_or_default();
         let question = wrap(&format!("{}{shown}", self.text), "", columns());
         let wrapped = |text: &str| wrap(text, "", columns());
         let mut refusal = match self.refusal {
@@ -162,7 +171,7 @@ impl Question<'_> {
                 return Err(error.into());
             };
             let answer = answer.trim();
-            let answer = if answer.is_empty() { self.default.unwrap_or_default() } else { answer };
+            let answer = if answer.is_empty() { default.unwrap_or_default() } else { answer };
             if answer == "?" {
                 refusal = wrapped(self.about);
                 continue;

@@ -88,9 +88,13 @@ fn candidates(name: &str) -> impl Iterator<Item = String> {
 
 /// That nothing is there to serve a webroot, by an Issuer with these defaults.
 pub(super) fn note_of_server(of_issuer: &Settings, shell: &Shell) -> Option<String> {
-    let port = of_issuer.http01_check_port.unwrap_or(shell.global.http01_check_port);
+    let port = port_of(of_issuer, shell);
     let is_absent = WebServer::at(port) == WebServer::Absent;
     is_absent.then(|| format!("note: nothing listens on port {port} now: {WAYS_OF_WEBROOT}"))
+}
+
+fn port_of(of_issuer: &Settings, shell: &Shell) -> u16 {
+    of_issuer.http01_check_port.unwrap_or(shell.global.http01_check_port)
 }
 
 /// That no configuration of a web server has the first name, where some are there.
@@ -115,6 +119,8 @@ pub(super) fn refusal(
     shell: &Shell,
 ) -> Option<String> {
     match tried(folder, names, of_issuer, shell)? {
+        // One that is to be started may serve it.
+        Trial::Unserved(_) if WebServer::at(port_of(of_issuer, shell)) == WebServer::Absent => None,
         Trial::Unserved(_) => Some(format!(
             "{}: the web server at {} does not serve this folder; enter another one, or the same again \
              to use it nevertheless",

@@ -152,7 +152,7 @@ async fn runs(
     let has_runs = has_certificates || !workspace.records().is_empty();
     let last_run = has_runs.then(|| schedule::last_run(workspace, &certificates, &scene));
     let failed = schedule::failed_run(shell);
-    let unsent = schedule::unsent(workspace.state());
+    let unsent = schedule::unsent(workspace);
     let found =
         last_run.into_iter().chain(failed).chain(unsent).chain(certificates.findings(is_closed));
     let found = found.chain([scheduler]).chain(schedule::unheard(shell));

@@ -14,9 +14,8 @@ use crate::cli::timer::{
     CronDaemon, Crontabs, KnownRun, Looping, TIMER, Timer, enable_timer, line_of_cron,
     line_of_user, masked_unit, systemctl_of, systemd_runs,
 };
-use crate::engine::install_example;
+use crate::engine::{has_alert_hook, install_example};
 use crate::resource::Obstacle;
-use crate::store::StateDirectory;
 use crate::trust::{quoted, sudo};
 use crate::workspace::Workspace;
 use crate::workspace::view::CertificateView;
@@ -96,16 +95,17 @@ pub(super) fn unheard(shell: &Shell) -> Option<Finding> {
             Some(line) if has_sendmail() => {
                 found.command(format!("{line}   # mail to root, by sendmail"))
             }
-            Some(_) | None => found.certctl("certctl help hooks"),
+            Some(_) | None => found.certctl("certctl help failures"),
         };
         Finding::unknown(FAILURES, found)
     })
 }
 
 /// The failures that `on-failure` has not reported, although a run left them to it.
-pub(super) fn unsent(state: &StateDirectory) -> Option<Finding> {
-    let left = state.left_alerts().ok()?.len();
-    (left > 0).then(|| {
+pub(super) fn unsent(workspace: &Workspace) -> Option<Finding> {
+    let left = workspace.state().left_alerts().ok()?.len();
+    // Without the hook, the next run drops them.
+    (left > 0 && has_alert_hook(&workspace.settings().hooks())).then(|| {
         let failures = count(left, "failure");
         let found =
             format!("{failures} not reported yet: hooks.d/on-failure has not run, or failed");

@@ -20,6 +20,12 @@ pub struct Topic {
 pub const TOPICS: &[Topic] = &[
     Topic { name: "exit-codes", about: "Exit codes", file: "certctl-exit-codes.7", sections: &[] },
     Topic {
+        name: "failures",
+        about: "How to be told of a certificate that fails",
+        file: "certctl-failures.7",
+        sections: &[],
+    },
+    Topic {
         name: "files",
         about: "Files and folders that certctl reads and writes",
         file: "certctl.1",

@@ -99,6 +99,12 @@ pub fn pages(verbs: &Verbs) -> Vec<Page> {
         ("certctl.yaml", '5', "manifests of certctl", &*yaml.concat()),
         ("certctl-exit-codes", '7', "exit codes of certctl", &*exit_codes()),
         (
+            "certctl-failures",
+            '7',
+            "how to be told of a certificate that fails",
+            include_str!("failures.roff"),
+        ),
+        (
             "certctl-hooks",
             '7',
             "programs that certctl runs: hooks and exec solvers",

@@ -355,6 +355,22 @@ fn a_lost_output_is_pending_in_the_metrics_as_in_the_verdict_with_what_retries_i
     assert!(pending.unwrap().ends_with(" 1"), "{metrics}");
 }
 
+/// The unit follows that of the issuance, a moment later.
+#[test]
+fn a_reload_that_its_unit_is_about_to_run_says_so() {
+    let target = DeployTarget::Reload { name: "nginx".into() };
+    let owed = CertificateView { owed: Some(target), ..ready() };
+    let lost = CertificateView { lost_output: Some("gone".into()), ..owed.clone() };
+    for (view, has_reload_unit, is_next) in
+        [(&owed, true, true), (&owed, false, false), (&lost, true, false)]
+    {
+        let scene = Scene { has_reload_unit, ..scene(Format::Text) };
+        let sentence = Verdict::PendingDeploy.sentence(view, &scene);
+        let says = sentence.ends_with("certctl-reload.service runs it in a moment");
+        assert_eq!(says, is_next, "{sentence}");
+    }
+}
+
 #[test]
 fn a_deployment_that_failed_again_waits_for_its_next_attempt() {
     let mut view = ready();

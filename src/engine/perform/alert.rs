@@ -11,7 +11,7 @@ use crate::engine::hooks::{Hooks, HooksDir};
 use crate::engine::inputs::digest_of;
 use crate::engine::ports::{Alert, Clock, Store};
 use crate::program::Program;
-use crate::resource::Obstacle;
+use crate::resource::{NamespacedName, Obstacle};
 
 impl<C: Clock, S: Store> World<'_, C, S> {
     /// Whether there is an `on-failure` program to run: a rehearsal has no failures to report.
@@ -29,6 +29,14 @@ impl<C: Clock, S: Store> World<'_, C, S> {
             }
         }
         self.alert_program(alert).await
+    }
+
+    /// A failure that was not reported before it was over is none any more.
+    pub(super) fn end_alert(&self, certificate: &NamespacedName) {
+        let digest = digest_of(certificate.to_string().as_bytes());
+        if let Err(error) = self.store.forget_alert(&digest) {
+            tracing::debug!(%error, "a failure that is over will be reported");
+        }
     }
 
     fn postpone(&self, alert: &Alert) -> Result<(), EffectError> {

@@ -50,6 +50,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let line = self.issuance(task, &leaf, issued);
         self.store.log_issuance(&line).await.map_err(|e| error::state(&e))?;
         self.issuing.borrow_mut().remove(&task.certificate.metadata.key());
+        self.end_alert(&task.certificate.metadata.key());
         Ok(Outcome::Published(Box::new(leaf)))
     }
 
