@@ -272,6 +272,7 @@ impl Session {
             (world.port.address().to_string(), "<http01>".to_owned()),
             (format!("\"{port}\""), "\"<http01 port>\"".to_owned()),
             (format!(" {port} was checked"), " <http01 port> was checked".to_owned()),
+            (format!("on port {port} "), "on port <http01 port> ".to_owned()),
             (format!("check-port={port}"), "check-port=<http01 port>".to_owned()),
             (format!("example.test:{port}"), "example.test:<http01 port>".to_owned()),
             (version.to_owned(), "<version>".to_owned()),

@@ -89,8 +89,12 @@ fn candidates(name: &str) -> impl Iterator<Item = String> {
 /// That nothing is there to serve a webroot, by an Issuer with these defaults.
 pub(super) fn note_of_server(of_issuer: &Settings, shell: &Shell) -> Option<String> {
     let port = port_of(of_issuer, shell);
-    let is_absent = WebServer::at(port) == WebServer::Absent;
-    is_absent.then(|| format!("note: nothing listens on port {port} now: {WAYS_OF_WEBROOT}"))
+    let note = format!("note: nothing listens on port {port} now: {WAYS_OF_WEBROOT}");
+    is_absent(of_issuer, shell).then_some(note)
+}
+
+fn is_absent(of_issuer: &Settings, shell: &Shell) -> bool {
+    WebServer::at(port_of(of_issuer, shell)) == WebServer::Absent
 }
 
 fn port_of(of_issuer: &Settings, shell: &Shell) -> u16 {
@@ -120,7 +124,7 @@ pub(super) fn refusal(
 ) -> Option<String> {
     match tried(folder, names, of_issuer, shell)? {
         // One that is to be started may serve it.
-        Trial::Unserved(_) if WebServer::at(port_of(of_issuer, shell)) == WebServer::Absent => None,
+        Trial::Unserved(_) if is_absent(of_issuer, shell) => None,
         Trial::Unserved(_) => Some(format!(
             "{}: the web server at {} does not serve this folder; enter another one, or the same again \
              to use it nevertheless",
@@ -164,7 +168,12 @@ pub(super) fn unserved(
             return None;
         }
         Some(Trial::Unserved(fact)) => {
-            let advice = format!("if it serves another folder, write that into {path}");
+            let is_absent = settings.is_some_and(|settings| is_absent(settings, shell));
+            let advice = if is_absent {
+                "start it before the first run".to_owned()
+            } else {
+                format!("if it serves another folder, write that into {path}")
+            };
             shell.output.print(&Message::advice(&fact, &advice));
         }
         Some(Trial::Unresolved(fact)) => {
