@@ -295,10 +295,10 @@ fn create_tries_whether_the_web_server_serves_the_folder() {
         // Of one that is not served, the question comes again.
         let doubted = (!is_served).then_some(("again to use it", &*folder));
         let asked = [("CA:", "\n"), ("DNS names", name), ("folder that", &*folder)];
-        let again = (if is_served { "folder that" } else { "again to use it" }, &*folder);
         let left = [
             ("Program in", "back\n"),
-            again,
+            ("folder that", "\n"),
+            doubted.unwrap_or(("Program in", "?\n")),
             ("Program in", "yes\n"),
             ("name of a program, or none", "later\n"),
             ("enter it again", "\n"),
@@ -342,9 +342,12 @@ fn create_doubts_that_certctl_answers_where_another_server_has_its_port() {
             ("DNS names", "web.example.test\n"),
             ("How to validate", "http\n"),
             ("http again", "http\n"),
-            ("Program in", "\n"),
+            ("Program in", "later\n"),
+            ("enter it again", "later\n"),
+            ("Folder for copies", "\n"),
+            ("[Y/n/show]", "back\n"),
             ("Folder for copies", "back\n"),
-            ("Program in", "\n"),
+            ("Program in", "none\n"),
             ("Folder for copies", "\n"),
             ("[Y/n/show]", "\n"),
         ],

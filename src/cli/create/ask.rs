@@ -411,12 +411,14 @@ fn served(
     loop {
         let Some(folder) = ask(dialogue)? else { return Ok(None) };
         let refusal = || webroot::refusal(&folder, names, of_issuer, dialogue.shell);
-        let Some(why) = (folder != tried).then(refusal).flatten() else {
+        let is_new = folder != tried && !dialogue.is_sure();
+        let Some(why) = is_new.then(refusal).flatten() else {
             if let Some(note) = webroot::note_of_server(of_issuer, dialogue.shell) {
                 dialogue.say(&note);
             }
             return Ok(Some(folder));
         };
+        dialogue.retract(1);
         dialogue.say(&why);
         tried = folder;
     }
@@ -512,7 +514,8 @@ fn reload(
             (!is_answer(text)).then(|| text.to_owned()).ok_or_else(why)
         })?;
         let is_name = |name: &&String| RefusedProgram::of(name, config).is_none();
-        let is_doubted = |name: &&String| !is_there(name) || is_absent(name);
+        let is_sure = dialogue.is_sure();
+        let is_doubted = |name: &&String| !is_sure && (!is_there(name) || is_absent(name));
         if let Some(name) = answer.as_ref().filter(is_name).filter(is_doubted)
             && unknown.as_ref() != Some(name)
         {
@@ -525,12 +528,14 @@ fn reload(
             };
             default = similar.unwrap_or(default);
             let name = escape(name).into_owned();
+            dialogue.retract(1);
             dialogue.say(&format!("{name}: {why} To use {name}, enter it again"));
             unknown = answer;
             continue;
         }
         let refused = answer.as_deref().and_then(|text| RefusedProgram::of(text, config));
         let Some(RefusedProgram { why, line, name }) = refused else { break answer };
+        dialogue.retract(1);
         dialogue
             .say(&format!("{why}. To make one, type this in another terminal, then enter {name}:"));
         dialogue.show(&format!("  {}", escape(&line)));

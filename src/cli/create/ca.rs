@@ -101,7 +101,11 @@ fn issuer_after(
             let name = free_name(&known, &into);
             match server_of(dialogue, &server, &name, directory, roots.as_deref())? {
                 Server::Chosen { roots, binding } => (name, Some(server), roots, binding),
-                Server::Refused(why) => return issuer_after(&why, dialogue, config, manifests),
+                Server::Refused(why) => {
+                    // The URL, and the roots of its server.
+                    dialogue.retract(2);
+                    return issuer_after(&why, dialogue, config, manifests);
+                }
             }
         }
     };

@@ -45,18 +45,31 @@ pub(super) struct Dialogue<'a> {
     earlier: vec::IntoIter<String>,
     /// The one behind them, which the person went back to.
     last: Option<String>,
+    /// Whether the newest answer was given before.
+    is_repeated: bool,
 }
 
 impl<'a> Dialogue<'a> {
     /// With a person who goes back to the last of these answers, if there are any.
     pub(super) fn again(shell: &'a mut Shell, Answers(mut earlier): Answers) -> Self {
         let last = earlier.pop();
-        Self { shell, given: Vec::new(), earlier: earlier.into_iter(), last }
+        let earlier = earlier.into_iter();
+        Self { shell, given: Vec::new(), earlier, last, is_repeated: false }
     }
 
     /// What the person has answered.
     pub(super) fn answers(self) -> Answers {
         Answers(self.given)
+    }
+
+    /// Whether the newest answer is not to be doubted: a person has insisted on it.
+    pub(super) fn is_sure(&self) -> bool {
+        self.is_repeated
+    }
+
+    /// Takes back the newest answers, so many, after which a question comes again.
+    pub(super) fn retract(&mut self, answers: usize) {
+        self.given.truncate(self.given.len().saturating_sub(answers));
     }
 
     /// Whether an answer is there for the next question.
@@ -150,6 +163,7 @@ impl Question<'_> {
             // One that was doubted was given twice.
             if let Ok(found) = read(&answer).or_else(|_| read(&answer)) {
                 dialogue.given.push(answer);
+                dialogue.is_repeated = true;
                 return Ok(found);
             }
             dialogue.earlier = Vec::new().into_iter();
@@ -186,6 +200,7 @@ impl Question<'_> {
             match read(answer) {
                 Ok(found) => {
                     dialogue.given.push(answer.to_owned());
+                    dialogue.is_repeated = false;
                     return Ok(found);
                 }
                 Err(why) => {
