@@ -50,6 +50,11 @@ impl Settings {
         self.http01_webroot.is_none() && self.http01_listen.is_empty()
     }
 
+    /// The port at which an HTTP-01 challenge is looked up, where `usual` is that of the run.
+    pub fn check_port(&self, usual: u16) -> u16 {
+        self.http01_check_port.unwrap_or(usual)
+    }
+
     /// Where each certificate is deployed, in order.
     pub fn deploy_targets(&self) -> Vec<DeployTarget> {
         let output = self.output_dir.clone().map(|folder| DeployTarget::Output {

@@ -10,9 +10,8 @@ use std::sync::Arc;
 
 use super::open::Workspace;
 use super::selection::Targets;
-use crate::engine::inputs::digest_of;
 use crate::engine::ports::{Store as _, StoreError};
-use crate::engine::{Force, Goal, Task};
+use crate::engine::{Force, Goal, Task, alert_of};
 use crate::resource::{
     Certificate, CertificateRecord, Issuer, NamespacedName, RevokedCertificate, SecretMetadata,
     Settings, annotation,
@@ -95,7 +94,7 @@ impl Workspace {
         }
         let wait = self.settings.options.lock_timeout;
         self.state.forget(certificate, secret, has_secret, wait).await?;
-        self.state.forget_alert(&digest_of(certificate.to_string().as_bytes()))
+        self.state.forget_alert(&alert_of(certificate))
     }
 }
 

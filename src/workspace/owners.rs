@@ -88,6 +88,11 @@ impl Owners {
         Self { known: Some((workspace, targets)), owners }
     }
 
+    /// The workspace that they are of.
+    pub fn workspace(&self) -> Option<&Workspace> {
+        self.known.as_ref().map(|(workspace, _)| workspace)
+    }
+
     /// The manifest of a Certificate.
     pub fn certificate(&self, name: &NamespacedName) -> Option<&Certificate> {
         let (_, targets) = self.known.as_ref()?;

@@ -250,10 +250,11 @@ fn proof(
     // A folder that is served needs no choice of a way.
     let mut likely = port.is_err().then(|| likely_webroot(dialogue.shell, names, others)).flatten();
     let (answer, webroot) = loop {
-        if let Some(folder) = likely.take()
-            && let Some(webroot) = likely_or_other(dialogue, names, &folder)?
-        {
-            break ("webroot".to_owned(), Some(webroot));
+        if let Some(folder) = likely.take() {
+            note_names(dialogue, names);
+            if let Some(webroot) = webroot(dialogue, names, Some(&folder))? {
+                break ("webroot".to_owned(), Some(webroot));
+            }
         }
         let answer = answered(dialogue, &question, &about, default, |text| {
             let is_http = ["http", "webroot"].contains(&text);
@@ -301,8 +302,8 @@ fn webroot_of_known(
         dialogue.say(&note_of_taken(why));
         webroot::likely(names, &settings, others, dialogue.shell)
     });
-    if let Some(note) = likely.as_ref().and_then(|_| webroot::note_of_names(names)) {
-        dialogue.say(&note);
+    if likely.is_some() {
+        note_names(dialogue, names);
     }
     let (question, default) = if taken.is_some() {
         (QUESTION_OF_WEBROOT.to_owned(), likely.as_deref())
@@ -367,16 +368,11 @@ fn likely_webroot(shell: &Shell, names: &[String], others: &[PathBuf]) -> Option
     found.filter(|folder| is_root || check_webroot(Path::new(folder)).is_ok())
 }
 
-/// The webroot, which is most likely this folder.
-fn likely_or_other(
-    dialogue: &mut Dialogue<'_>,
-    names: &[String],
-    folder: &str,
-) -> Result<Option<PathBuf>, Stop> {
+/// Says of a folder that is served that it is not so by a configuration of this name.
+fn note_names(dialogue: &mut Dialogue<'_>, names: &[String]) {
     if let Some(note) = webroot::note_of_names(names) {
         dialogue.say(&note);
     }
-    webroot(dialogue, names, Some(folder))
 }
 
 /// The webroot; `None` of a person who goes back to the choice of another way.
@@ -411,7 +407,7 @@ fn served(
     loop {
         let Some(folder) = ask(dialogue)? else { return Ok(None) };
         let refusal = || webroot::refusal(&folder, names, of_issuer, dialogue.shell);
-        let is_new = folder != tried && !dialogue.is_sure();
+        let is_new = folder != tried && !dialogue.is_sure;
         let Some(why) = is_new.then(refusal).flatten() else {
             if let Some(note) = webroot::note_of_server(of_issuer, dialogue.shell) {
                 dialogue.say(&note);
@@ -514,7 +510,7 @@ fn reload(
             (!is_answer(text)).then(|| text.to_owned()).ok_or_else(why)
         })?;
         let is_name = |name: &&String| RefusedProgram::of(name, config).is_none();
-        let is_sure = dialogue.is_sure();
+        let is_sure = dialogue.is_sure;
         let is_doubted = |name: &&String| !is_sure && (!is_there(name) || is_absent(name));
         if let Some(name) = answer.as_ref().filter(is_name).filter(is_doubted)
             && unknown.as_ref() != Some(name)

@@ -18,6 +18,8 @@ use crate::trust::home_of_typist;
 
 /// The answer that goes back to the question before.
 pub(super) const BACK: &str = "back";
+/// The answer that leaves something out.
+pub(super) const NONE: &str = "none";
 
 /// Why the questions end before the last one.
 pub(super) enum Stop {
@@ -45,8 +47,8 @@ pub(super) struct Dialogue<'a> {
     earlier: vec::IntoIter<String>,
     /// The one behind them, which the person went back to.
     last: Option<String>,
-    /// Whether the newest answer was given before.
-    is_repeated: bool,
+    /// Whether the newest answer was given before: a person has insisted on it, and it is not doubted.
+    pub(super) is_sure: bool,
 }
 
 impl<'a> Dialogue<'a> {
@@ -54,17 +56,12 @@ impl<'a> Dialogue<'a> {
     pub(super) fn again(shell: &'a mut Shell, Answers(mut earlier): Answers) -> Self {
         let last = earlier.pop();
         let earlier = earlier.into_iter();
-        Self { shell, given: Vec::new(), earlier, last, is_repeated: false }
+        Self { shell, given: Vec::new(), earlier, last, is_sure: false }
     }
 
     /// What the person has answered.
     pub(super) fn answers(self) -> Answers {
         Answers(self.given)
-    }
-
-    /// Whether the newest answer is not to be doubted: a person has insisted on it.
-    pub(super) fn is_sure(&self) -> bool {
-        self.is_repeated
     }
 
     /// Takes back the newest answers, so many, after which a question comes again.
@@ -91,8 +88,6 @@ impl<'a> Dialogue<'a> {
         }
     }
 }
-/// The answer that leaves something out.
-pub(super) const NONE: &str = "none";
 
 /// Whether a text answers another question than one for a name.
 pub(super) fn is_answer(text: &str) -> bool {
@@ -163,7 +158,7 @@ impl Question<'_> {
             // One that was doubted was given twice.
             if let Ok(found) = read(&answer).or_else(|_| read(&answer)) {
                 dialogue.given.push(answer);
-                dialogue.is_repeated = true;
+                dialogue.is_sure = true;
                 return Ok(found);
             }
             dialogue.earlier = Vec::new().into_iter();
@@ -200,7 +195,7 @@ impl Question<'_> {
             match read(answer) {
                 Ok(found) => {
                     dialogue.given.push(answer.to_owned());
-                    dialogue.is_repeated = false;
+                    dialogue.is_sure = false;
                     return Ok(found);
                 }
                 Err(why) => {

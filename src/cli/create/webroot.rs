@@ -88,17 +88,15 @@ fn candidates(name: &str) -> impl Iterator<Item = String> {
 
 /// That nothing is there to serve a webroot, by an Issuer with these defaults.
 pub(super) fn note_of_server(of_issuer: &Settings, shell: &Shell) -> Option<String> {
-    let port = port_of(of_issuer, shell);
-    let note = format!("note: nothing listens on port {port} now: {WAYS_OF_WEBROOT}");
-    is_absent(of_issuer, shell).then_some(note)
+    is_absent(of_issuer, shell).then(|| {
+        let port = of_issuer.check_port(shell.global.http01_check_port);
+        format!("note: nothing listens on port {port} now: {WAYS_OF_WEBROOT}")
+    })
 }
 
 fn is_absent(of_issuer: &Settings, shell: &Shell) -> bool {
-    WebServer::at(port_of(of_issuer, shell)) == WebServer::Absent
-}
-
-fn port_of(of_issuer: &Settings, shell: &Shell) -> u16 {
-    of_issuer.http01_check_port.unwrap_or(shell.global.http01_check_port)
+    let port = of_issuer.check_port(shell.global.http01_check_port);
+    WebServer::at(port) == WebServer::Absent
 }
 
 /// That no configuration of a web server has the first name, where some are there.

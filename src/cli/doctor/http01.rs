@@ -224,7 +224,7 @@ pub(super) async fn unserved(run: &RunSettings, uses: &[Use<'_>]) -> Vec<Finding
             Identifier::Dns(_) | Identifier::Ip(_) => None,
         });
         let Some((path, name)) = one.settings.http01_webroot.as_deref().zip(name) else { continue };
-        let port = one.settings.http01_check_port.unwrap_or(run.http01_check_port);
+        let port = one.settings.check_port(run.http01_check_port);
         if WebServer::at(port) == WebServer::Other && trials.len() < MOST_TRIED && seen.insert(path)
         {
             trials.push(async move {
@@ -277,7 +277,7 @@ fn without_server(port: u16, what: &str) -> Option<Finding> {
 
 /// The port on which a web server is to serve the webroot.
 fn port_of_server(one: &Use<'_>, shell: &Shell) -> u16 {
-    one.settings.http01_check_port.unwrap_or(shell.global.http01_check_port)
+    one.settings.check_port(shell.global.http01_check_port)
 }
 
 /// Each costs a request.

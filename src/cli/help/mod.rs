@@ -19,7 +19,7 @@ use super::wrap::USUAL;
 use crate::manifest::nearest_by;
 use topic::{TOPICS, Topic};
 
-/// Show the help of a verb, or a topic: exit-codes, files, flags, hooks, manifests, port-80.
+/// Show the help of a verb, or a topic: exit-codes, failures, files, flags, hooks, manifests, port-80.
 #[derive(Debug, Args)]
 pub struct HelpArgs {
     /// A verb, such as `check dns`, or a topic.

@@ -16,6 +16,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use jiff::Timestamp;
 
 use super::document;
 use super::error::CliError;
@@ -119,9 +120,7 @@ pub(crate) fn inspect(args: &InspectArgs, shell: &mut Shell) -> Result<ExitCode,
         let is_wrong =
             found.as_ref().map_or_else(InspectError::is_unreachable, Subject::is_outdated);
         let advice = match &source {
-            Source::Server { host, .. } if is_wrong && is_text => {
-                in_server(&owners, host, shell).await
-            }
+            Source::Server { host, .. } if is_wrong && is_text => in_server(&owners, host).await,
             Source::Server { .. } | Source::Name { .. } | Source::File(_) | Source::Stdin => None,
         };
         let subject = match found {
@@ -135,9 +134,7 @@ pub(crate) fn inspect(args: &InspectArgs, shell: &mut Shell) -> Result<ExitCode,
                 return Ok(error.code);
             }
         };
-        let roots = Roots::read(subject.ca_bundle.as_deref());
-        let report = Box::pin(Report::make(&subject, &roots, network.as_ref(), now)).await;
-        let report = report.map_err(|error| CliError::new(ExitCode::Manifest, error))?;
+        let report = Box::pin(report_of(&subject, network.as_ref(), now)).await?;
         let is_unread = folders::unread(shell).is_some();
         shell.output.data(&render(&report, &subject, format, is_unread, shell.columns())?)?;
         if let Source::Server { .. } = &source
@@ -155,6 +152,16 @@ pub(crate) fn inspect(args: &InspectArgs, shell: &mut Shell) -> Result<ExitCode,
     })
 }
 
+async fn report_of(
+    subject: &Subject,
+    network: Option<&Network>,
+    now: Timestamp,
+) -> Result<Report, CliError> {
+    let roots = Roots::read(subject.ca_bundle.as_deref());
+    let report = Box::pin(Report::make(subject, &roots, network, now)).await;
+    report.map_err(|error| CliError::new(ExitCode::Manifest, error))
+}
+
 /// Whether the root of an issued certificate is in the caBundle of its Issuer; `None` of one that this
 /// computer trusts, or that cannot be looked at.
 pub(in crate::cli) fn is_trusted_by_bundle(
@@ -166,27 +173,24 @@ pub(in crate::cli) fn is_trusted_by_bundle(
         let owners = Box::pin(owners(shell, &source)).await?;
         let subject = source.open(&owners, None, None).await;
         let subject = subject.map_err(|error| refused(error, &source))?;
-        let roots = Roots::read(subject.ca_bundle.as_deref());
-        let report = Box::pin(Report::make(&subject, &roots, None, SystemClock.now())).await;
-        report.map_err(|error| CliError::new(ExitCode::Manifest, error))
+        Box::pin(report_of(&subject, None, SystemClock.now())).await
     });
     let report = report.ok().filter(|report| !report.trust.trusted)?;
     Some(report.bundle_trust.is_some_and(|found| found.trusted))
 }
 
 /// What the server at a host lacks that is to present a certificate of the state.
-async fn in_server(owners: &Owners, host: &str, shell: &Shell) -> Option<String> {
+async fn in_server(owners: &Owners, host: &str) -> Option<String> {
     let (owner, _) = owners.covering(host).await?;
     let one = owners.certificate(&owner.certificate)?;
     let settings = match owners.issuer(one) {
         Some(issuer) => one.settings.or(&issuer.settings),
         None => one.settings.clone(),
     };
-    let (environment, global) = (&shell.environment, &shell.global);
-    let state = environment.state_dir(global.state_dir.as_deref()).ok()?.path;
-    let secret = state.join("secrets").join(&owner.secret.namespace).join(&owner.secret.name);
+    let workspace = owners.workspace()?;
+    let secret = workspace.state().secret_path(&owner.secret).ok()?;
     let folder = settings.output_dir.as_deref().map_or(secret, PathBuf::from);
-    let hooks = environment.config_dir(global.config_dir.as_deref()).ok()?.path.join("hooks.d");
+    let hooks = workspace.settings().hooks().folder;
     let server = InServer::of(one, &settings, &folder, &hooks, |_| None)?;
     let name = short(&owner.certificate);
     Some(format!("to present the certificate of {name}, {}", server.text()))

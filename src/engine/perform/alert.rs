@@ -33,16 +33,16 @@ impl<C: Clock, S: Store> World<'_, C, S> {
 
     /// A failure that was not reported before it was over is none any more.
     pub(super) fn end_alert(&self, certificate: &NamespacedName) {
-        let digest = digest_of(certificate.to_string().as_bytes());
-        if let Err(error) = self.store.forget_alert(&digest) {
+        if let Err(error) = self.store.forget_alert(&alert_of(certificate)) {
             tracing::debug!(%error, "a failure that is over will be reported");
         }
     }
 
     fn postpone(&self, alert: &Alert) -> Result<(), EffectError> {
-        let digest = digest_of(alert.certificate.to_string().as_bytes());
         let bytes = serde_json::to_vec(alert).map_err(error::local)?;
-        self.store.leave_alert(&digest, &bytes).map_err(|error| error::state(&error))
+        self.store
+            .leave_alert(&alert_of(&alert.certificate), &bytes)
+            .map_err(|error| error::state(&error))
     }
 
     /// Runs the operator's program for a failure.
@@ -75,6 +75,11 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let of = certificate.to_string();
         self.run_hook(ON_FAILURE, (ON_FAILURE, &of), environment, &input).await
     }
+}
+
+/// The digest by which the store knows what is left of a certificate for `on-failure`.
+pub fn alert_of(certificate: &NamespacedName) -> String {
+    digest_of(certificate.to_string().as_bytes())
 }
 
 /// Whether the folder of hooks has an `on-failure` program.

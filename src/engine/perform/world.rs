@@ -184,7 +184,7 @@ impl<'a, C: Clock, S: Store> World<'a, C, S> {
     }
 
     pub(super) fn check_options(&self, task: &Task) -> CheckOptions {
-        let port = task.settings().http01_check_port.unwrap_or(self.options.http01_check_port);
+        let port = task.settings().check_port(self.options.http01_check_port);
         CheckOptions { port, ..CheckOptions::default() }
     }
 }

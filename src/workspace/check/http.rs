@@ -143,7 +143,7 @@ impl HttpCheck {
             Some(_) => None,
             None => Some(Served::start(&run.http01_listen, settings, &token, &answer)?),
         };
-        let port = settings.http01_check_port.unwrap_or(run.http01_check_port);
+        let port = settings.check_port(run.http01_check_port);
         let options = CheckOptions { port, ..CheckOptions::default() };
         let identifier = Identifier::Dns(name.clone());
         let check = check_http01(&resolver, &identifier, &token, &answer, options);
