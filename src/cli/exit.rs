@@ -89,7 +89,11 @@ pub const MEANINGS: [(&str, &str); 12] = [
          pending for more than an hour; `check dns`, `check http`: it would fail",
     ),
     ("5", "the CA refused or is unreachable; `check acme`: it would refuse"),
-    ("6", "issued, but an output or hook failed; the next run retries it without a new order"),
+    (
+        "6",
+        "issued, but an output or hook failed; the next run retries it without a new order; `check \
+         alerts`: a report failed",
+    ),
     ("7", "state directory: disk, permission, corrupt file"),
     (
         "8",

@@ -39,7 +39,7 @@ use crate::resource::{
 };
 use crate::store::{OpenMode, StateDirectory};
 use crate::workspace::check::{ListenError, Port};
-use crate::workspace::{Glance, Job, Lack, Layout, Request, Targets, Workspace, owes};
+use crate::workspace::{Glance, Job, Lack, Layout, LeftAlerts, Request, Targets, Workspace, owes};
 
 /// Issue or renew whatever is missing or due (safe to repeat; run it from cron).
 ///
@@ -455,10 +455,10 @@ pub(crate) async fn work_on(
     let lacking = lacking(&tasks, &ended);
     note_lacks(workspace, &lacking, &mut ended, (&loaded, &secrets)).await?;
     note_ports(shell, &mut ended, &lacking);
-    let is_unheard = Box::pin(alert_of_others(workspace, has_errors, job)).await;
+    let alerts = Box::pin(alert_of_others(workspace, has_errors, job)).await;
     Box::pin(orphans::clean_up(shell, workspace, &done, verb)).await?;
     if verb == "deploy" {
-        note_undone(shell, request, &ended);
+        note_undone(shell, request, &ended, alerts);
     }
     let now = SystemClock.now();
     let mut code = conclude(shell, workspace.state(), &ended, has_errors, now).await?;
@@ -474,7 +474,7 @@ pub(crate) async fn work_on(
     if matches!(code, ExitCode::Done | ExitCode::Changed | ExitCode::Deferred) {
         let endings = endings_of(&ended).chain(revoked);
         code = exit::of_run(endings, shell.global.exit_code);
-        if is_unheard && code == ExitCode::Done {
+        if alerts.unreported > 0 && code == ExitCode::Done {
             code = ExitCode::Output;
         }
     }
@@ -493,27 +493,23 @@ pub(crate) async fn work_on(
     }
 }
 
-/// Runs the operator's hook for what no task of this run has reported; returns whether an earlier run's
-/// failure is left to the next one.
+/// Runs the operator's hook for what no task of this run has reported.
 async fn alert_of_others(
     workspace: &mut Workspace,
     has_errors: bool,
     job: impl Fn() -> Job,
-) -> bool {
+) -> LeftAlerts {
     if has_errors && let Err(error) = Box::pin(workspace.alert_invalid(job())).await {
         tracing::warn!(%error, "the on-failure hook did not run");
     }
-    match Box::pin(workspace.alert_left(job())).await {
-        Ok(unheard) => unheard > 0,
-        Err(error) => {
-            tracing::warn!(%error, "the on-failure hook did not run for an earlier run");
-            true
-        }
-    }
+    Box::pin(workspace.alert_left(job())).await.unwrap_or_else(|error| {
+        tracing::warn!(%error, "the on-failure hook did not run for an earlier run");
+        LeftAlerts { reported: 0, unreported: 1 }
+    })
 }
 
 /// Says to a person what there was not to deploy.
-fn note_undone(shell: &mut Shell, request: &Request, ended: &[Report]) {
+fn note_undone(shell: &mut Shell, request: &Request, ended: &[Report], alerts: LeftAlerts) {
     let is_new = |end: &&Report| end.error.is_none() && end.not_after.is_none();
     for end in ended.iter().filter(is_new).filter(|_| !request.is_empty()) {
         let text = format!("{}: nothing is issued yet", end.key());
@@ -526,6 +522,13 @@ fn note_undone(shell: &mut Shell, request: &Request, ended: &[Report]) {
             && is_well
             && end.details.deployed.is_empty()
     };
+    let LeftAlerts { reported, unreported } = alerts;
+    if reported > 0 {
+        let failures = count(reported, "failure");
+        let text = format!("hooks.d/on-failure: {failures} of an earlier run reported");
+        shell.output.talk(Level::Info, &text);
+    }
+    let is_idle = |end| is_idle(end) && reported + unreported == 0;
     if ended.iter().all(is_idle) && shell.output.talks_to_terminal() && shell.global.quiet == 0 {
         let text = "nothing is pending; --again runs all outputs and hooks again";
         shell.output.talk(Level::Info, text);

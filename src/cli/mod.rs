@@ -88,7 +88,7 @@ use crate::solver::http01;
 use crate::workspace::plan::Item;
 use account::AccountDocument;
 use args::{Arguments, VERBS, Verb, metrics_verbs};
-use check::{AcmeItem, DnsDocument, HttpDocument};
+use check::{AcmeItem, AlertsDocument, DnsDocument, HttpDocument};
 use count::count;
 use doctor::Finding;
 use document::{Items, Object};
@@ -115,6 +115,7 @@ schema::output::documents! {
     OURS "AccountList", "`account show`.": Items<'_, Object<AccountDocument<'_>>>;
     OURS "Inspection", "`inspect`: one certificate.": inspect::Report;
     OURS "AcmeCheck", "`check acme`: what the CA of each issuer says of itself.": Items<'_, AcmeItem>;
+    OURS "AlertCheck", "`check alerts`: how each report of a failure went.": AlertsDocument;
     OURS "DnsCheck", "`check dns`.": DnsDocument<'_>;
     OURS "HttpCheck", "`check http`.": HttpDocument<'_>;
     OURS "HostCheck", "`doctor`: what was checked on this host.": Items<'_, Finding>;

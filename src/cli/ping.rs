@@ -13,7 +13,7 @@ use super::exit::ExitCode;
 use super::message::Level;
 use super::output::escape;
 use super::shell::Shell;
-use crate::workspace::call_monitor;
+use crate::workspace::{MonitorError, call_monitor};
 
 /// How long one ping takes at most.
 const TIMEOUT: Duration = Duration::from_secs(5);
@@ -68,10 +68,19 @@ impl Moment {
 
 /// Sends the ping of a moment, when the user wants pings.
 pub(crate) async fn ping(shell: &mut Shell, moment: Moment) {
-    let Some(base) = shell.global.ping.clone() else { return };
-    if let Err(why) = call_monitor(moment.url(&base), TIMEOUT).await {
+    if let Some(Err(why)) = try_ping(shell, moment).await {
         shell.output.talk(Level::Warn, &format!("--ping: {}", escape(&why.to_string())));
     }
+}
+
+/// The same, with the host that took it, or why it failed; `None` when the user wants no pings.
+pub(crate) async fn try_ping(
+    shell: &Shell,
+    moment: Moment,
+) -> Option<Result<String, MonitorError>> {
+    let base = shell.global.ping.as_ref()?;
+    let host = base.host_str().unwrap_or_default().to_owned();
+    Some(call_monitor(moment.url(base), TIMEOUT).await.map(|()| host))
 }
 
 #[cfg(test)]

@@ -88,6 +88,7 @@ mod tests {
         let lines: Vec<&str> = VERBS.examples("check").iter().map(|example| example.line).collect();
         let expected = [
             "certctl check acme letsencrypt",
+            "certctl check alerts",
             "certctl check dns www.example.com",
             "certctl check http www.example.com",
         ];

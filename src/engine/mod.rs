@@ -47,7 +47,7 @@ pub use links::{LiveFiles, live_files};
 pub use notice::is_recent;
 pub use perform::{
     Dns01Options, Environment, IssuerAccess, ProviderAccess, RefusedProfiles, StandIn, World,
-    WorldOptions, alert_of, check_alert_hook, dns_api, has_alert_hook,
+    WorldOptions, alert_of, check_alert_hook, dns_api, has_alert_hook, try_alert_hook,
 };
 pub use ports::{Alert, Observer, Performer, Wait};
 use ports::{Clock, Store};

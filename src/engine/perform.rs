@@ -26,7 +26,7 @@ use crate::acme::NewOrder;
 use crate::controller::{Effect, EffectError, Outcome};
 use crate::resource::{NamespacedName, PublishedPair, RevokedCertificate, Token};
 
-pub use alert::{alert_of, check_alert_hook, has_alert_hook};
+pub use alert::{alert_of, check_alert_hook, has_alert_hook, try_alert_hook};
 pub(super) use deploy::check_target;
 pub use issuer::{IssuerAccess, ProviderAccess};
 pub(super) use password::{changed_passwords, password};

@@ -126,8 +126,8 @@ spec! {
         /// enableDurationFeature.
         duration "duration": Option<GoDuration> as Duration, Both,
             default "2160h", example "2160h";
-        /// How long before expiry it is renewed, at least 5m and less than its lifetime; excludes
-        /// renewBeforePercentage.
+        /// How long before expiry it is renewed, or earlier if the CA suggests it (ARI); at least
+        /// 5m and less than its lifetime; excludes renewBeforePercentage.
         renew_before "renewBefore": Option<GoDuration> as Duration, Both,
             default "a third of the lifetime", example "720h";
         /// The same as a percentage of the lifetime, 1 to 99.

@@ -50,7 +50,7 @@ pub use revocations::{
     AskError, Finished, ForeignRevocation, Holder, Refusal, Remembered, SentRevocation, owes,
 };
 pub use rollback::{BackError, WentBack};
-pub use run::{Job, RunError};
+pub use run::{Job, LeftAlerts, RunError};
 pub use scratch::Scratch;
 pub use selection::{Selection, Targets, issuer_of, narrow};
 pub use settings::Settings;

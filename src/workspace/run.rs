@@ -74,6 +74,14 @@ pub enum RunError {
     Store(#[from] StoreError),
 }
 
+/// What became of the failures that earlier runs left to the hook `on-failure`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LeftAlerts {
+    pub reported: usize,
+    /// Left to the next run, since the hook failed.
+    pub unreported: usize,
+}
+
 /// An observer that shows nothing.
 struct Silent;
 
@@ -168,23 +176,26 @@ impl Workspace {
         Ok(())
     }
 
-    /// Runs the operator's hook for the failures that earlier runs left to this one; returns how many are
-    /// left to the next one, since the hook failed.
-    pub async fn alert_left(&self, job: Job) -> Result<usize, RunError> {
+    /// Runs the operator's hook for the failures that earlier runs left to this one.
+    pub async fn alert_left(&self, job: Job) -> Result<LeftAlerts, RunError> {
         let hooks = self.settings.hooks();
         let left = match hooks.run_by {
             Hooks::Later => Vec::new(),
             Hooks::Now | Hooks::AsRoot => self.state.left_alerts()?,
         };
+        let mut done = LeftAlerts::default();
         if left.is_empty() {
-            return Ok(0);
+            return Ok(done);
         }
         let world = self.world(&SystemClock, job).await?;
-        let mut unheard = 0;
         for left in left {
             let alert = serde_json::from_slice::<Alert>(&left.bytes);
             let heard = match &alert {
-                Ok(alert) if world.hears_of_failures() => world.alert(alert).await,
+                Ok(alert) if world.hears_of_failures() => {
+                    let heard = world.alert(alert).await;
+                    done.reported += usize::from(heard.is_ok());
+                    heard
+                }
                 // The hook is not there any more.
                 Ok(_) => Ok(()),
                 Err(error) => {
@@ -197,11 +208,11 @@ impl Workspace {
                 // The next run retries.
                 Err(error) => {
                     tracing::warn!(%error, "the on-failure hook failed");
-                    unheard += 1;
+                    done.unreported += 1;
                 }
             }
         }
-        Ok(unheard)
+        Ok(done)
     }
 
     /// Performs work outside any certificate's run, with the same connections.

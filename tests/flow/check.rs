@@ -8,7 +8,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use certctl::rehearsal::RequestKind;
 use serde_json::Value;
 
-use crate::support::{CertificateYaml, Run, WebServer, World};
+use crate::ping::monitor;
+use crate::support::{CertificateYaml, Run, WebServer, World, finish};
 
 /// Runs a check; it may ask, and must write nothing.
 fn check(world: &World, words: &[&str]) -> Run {
@@ -266,6 +267,62 @@ fn the_issuers_of_a_name_are_judged_by_its_caa_records_and_their_providers_asked
         .collect();
     assert_eq!(shown, [(false, true), (true, true)], "{value:#}");
     assert_eq!(world.sent(RequestKind::NewAccount), 0);
+}
+
+#[test]
+fn a_failure_that_has_not_happened_is_reported_in_each_way_that_is_set_up() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    let none = check(&world, &["alerts"]).ends_in(3);
+    assert_eq!(line(&none, "alerts"), "no hook, ping or metrics file reports a renewal that fails");
+    let heard = world.path("heard").display().to_string();
+    let script = format!(
+        "printf '%s|' \"$1\" \"$CERTCTL_EVENT\" \"$CERTCTL_NAME\" \"$CERTCTL_MESSAGE\" >{heard}\n\
+         cat >>{heard}\n"
+    );
+    world.write_program("config/hooks.d/on-failure", &script);
+    let (address, requests) = monitor("200 OK");
+    let url = format!("http://{address}/uuid");
+    world.write("config/config.toml", "metrics-file = '/nowhere'\n");
+    let run = check(&world, &["alerts", "--ping", &url]).ends_in(0);
+    let hook = world.path("config/hooks.d/on-failure").display().to_string();
+    assert_eq!(line(&run, "on-failure"), format!("{hook} ran, and succeeded"));
+    assert!(line(&run, "ping").starts_with("127.0.0.1 has been told that a run failed"));
+    assert!(line(&run, "metrics").starts_with("/nowhere: "), "{}", run.stdout);
+    assert_eq!(requests.try_iter().collect::<Vec<_>>(), ["GET /uuid/fail HTTP/1.1"]);
+    let text = std::fs::read_to_string(&heard).unwrap();
+    let (variables, input) = text.rsplit_once('|').unwrap();
+    let message = "This is a test by certctl check alerts: no certificate has failed";
+    assert_eq!(variables, format!("on-failure|on-failure|test|{message}"));
+    let input: Value = serde_json::from_str(input).unwrap();
+    assert_eq!((&input["message"], &input["stageName"]), (&message.into(), &"failed".into()));
+    assert_eq!(world.ca.issued(), 0);
+}
+
+#[test]
+fn a_report_that_fails_is_the_end_of_a_check_of_alerts() {
+    let world = World::prepared(&[]);
+    let script = "echo 'mail: no such host' >&2\nexit 1";
+    world.write_program("config/hooks.d/on-failure", script);
+    let run = check(&world, &["alerts"]).ends_in(6);
+    assert!(line(&run, "on-failure").starts_with("failed: "), "{}", run.stdout);
+    assert!(line(&run, "on-failure").ends_with("mail: no such host"), "{}", run.stdout);
+    let value: Value =
+        serde_json::from_str(&check(&world, &["alerts", "-o", "json"]).ends_in(6).stdout).unwrap();
+    let error = value["onFailure"]["error"].as_str().unwrap();
+    assert!(error.ends_with("mail: no such host"), "{value:#}");
+    let program = world.path("config/hooks.d/on-failure");
+    std::fs::set_permissions(&program, Permissions::from_mode(0o644)).unwrap();
+    let run = check(&world, &["alerts"]).ends_in(6);
+    assert!(line(&run, "try").starts_with("chmod "), "{}", run.stdout);
+    std::fs::remove_file(program).unwrap();
+    let (address, _requests) = monitor("500 Internal Server Error");
+    let run = check(&world, &["alerts", "--ping", &format!("http://{address}/u")]).ends_in(6);
+    let failed = "failed: 127.0.0.1 answered 500 Internal Server Error";
+    assert_eq!(line(&run, "ping"), failed);
+    // The hook would start itself without end.
+    let mut command = world.command(&["check", "alerts"]);
+    command.env("CERTCTL_EVENT", "on-failure");
+    finish(command.spawn().unwrap()).ends_in(2).says("it must not call certctl check alerts");
 }
 
 #[test]

@@ -171,11 +171,11 @@ fn what_is_printed_is_what_the_schema_says() {
     let create = ["create", "certificaterequest", "one-off", "--output-key-file", &key];
     let request = print(&[&create[..], &["--from-certificate-file", &path]].concat());
     assert!(request.get("status").is_none(), "{request:#}");
-    print(&["validate"]);
     world.write("config/broken.yaml", "kind: Certificate\napiVersion: cert-manager.io/v1\nx: 1\n");
     let found = print(&["validate"]);
     assert!(found["items"].as_array().unwrap().len() > 1, "{found:#}");
     assert_eq!(print(&["status", "no-such"])["kind"], "Error");
+    print(&["check", "alerts"]);
     print(&["version"]);
     world.write("config/config.toml", "timeout = 1\n");
     assert_eq!(print(&["version"])["configFile"]["errors"][0]["line"], 1);

@@ -82,6 +82,16 @@ fn the_reason_of_a_hook_is_told_from_above_its_last_line() {
     run.says("nginx.conf test failed");
 }
 
+#[test]
+fn the_table_names_the_challenge_that_is_known_not_to_work() {
+    let world = World::prepared(&[]);
+    let names = ["web.example.test", "nowhere.invalid"];
+    world.write("config/web.yaml", &CertificateYaml::new("web").for_names(&names));
+    world.run(&["issue", "--timeout", "1s"]).ends_in(75);
+    let table = world.run(&["status"]).ends_in(0).stdout;
+    assert!(table.contains("waits for HTTP-01 of nowhere.invalid"), "{table}");
+}
+
 /// A first run that waits is what a newcomer asks about next.
 #[test]
 fn the_start_page_names_what_an_order_waits_for_and_counts_no_lost_manifest_as_failing() {

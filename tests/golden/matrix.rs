@@ -24,6 +24,7 @@ const VERBS: &[Row] = &[
     ("describe", "describe", None, &[0, 2, 3, 8]),
     ("inspect", "inspect", None, &[0, 1, 2, 3, 8]),
     ("check acme", "check", Some("check-nothing"), &[0, 1, 3]),
+    ("check alerts", "check-alerts", Some("check-alerts"), &[0, 3, 6]),
     ("check dns", "check", None, &[0, 1, 2, 4]),
     ("check http", "check", None, &[0, 1, 2, 3, 4]),
     ("doctor", "doctor", Some("doctor-bare"), &[0, 2, 3, 7, 8]),

@@ -124,6 +124,24 @@ fn the_network_is_checked() {
 }
 
 #[test]
+fn a_failure_that_has_not_happened_is_reported() {
+    let mut scene = Session::new("check-alerts");
+    scene.note("No way is set up.").run("certctl check alerts");
+    scene.world.write_program("config/hooks.d/on-failure", "echo 'mail: no such host' >&2; exit 1");
+    scene.note("A hook that fails.");
+    for line in ["certctl check alerts", "certctl check alerts -o json"] {
+        scene.run(line);
+    }
+    scene.world.write_program("config/hooks.d/on-failure", "cat");
+    scene
+        .world
+        .write("config/config.toml", "metrics-file = \"/var/lib/node_exporter/certctl.prom\"\n");
+    scene.note("One that does not, and a file for Prometheus.").with_columns(80);
+    scene.on_terminal("certctl check alerts");
+    scene.end();
+}
+
+#[test]
 fn there_is_nothing_to_check() {
     let mut scene = Session::new("check-nothing");
     scene.run("certctl check acme");

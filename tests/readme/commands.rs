@@ -163,6 +163,7 @@ fn a_command_in_the_text_does_its_work() {
         let live = world.state().path("secrets/default/web-tls/tls.crt");
         fs::copy(live, world.path("old.crt")).unwrap();
         world.run(&["renew", "web"]).ends_in(0);
+        world.write_program("config/hooks.d/on-failure", "exit 0");
         for line in lines {
             if line.contains(" forget ") {
                 fs::remove_file(world.path("config/web.yaml")).unwrap();

@@ -18,14 +18,19 @@ pub(in crate::cli) async fn known(shell: &mut Shell, reports: bool) -> Result<Kn
     let path = shell.environment.state_dir(shell.global.state_dir.as_deref());
     let path = path.map(|found| found.path).unwrap_or_default();
     let known = Known::read(shell.settings_at(path)?).await?;
-    if folders::unread(shell).is_some() {
-        let text = format!("without sudo, the manifests in {SYSTEM_CONFIG} are not read");
-        shell.output.talk(Level::Info, &text);
-    }
+    note_unread(shell);
     if reports {
         show(shell, &known.targets.loaded);
     }
     Ok(known)
+}
+
+/// Says that a user without the rights of root sees other folders than the runs.
+pub(super) fn note_unread(shell: &mut Shell) {
+    if folders::unread(shell).is_some() {
+        let text = format!("without sudo, the manifests in {SYSTEM_CONFIG} are not read");
+        shell.output.talk(Level::Info, &text);
+    }
 }
 
 /// Refuses what is only the name of a Certificate, with the command for its domain.

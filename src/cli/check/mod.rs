@@ -1,11 +1,12 @@
-//! `certctl check`: diagnoses DNS, HTTP and the CA.
+//! `certctl check`: diagnoses DNS, HTTP, the CA and the reports of failures.
 //!
-//! Contract: read-only. Errors are printed on stdout; the exit code is that of an issuance now: 4
-//! when validation would fail, 5 when the CA cannot be used, 3 when something on this host must be
-//! fixed first.
+//! Contract: writes nothing but the test file in a webroot, which it removes. Errors are printed on stdout;
+//! the exit code is that of an issuance now: 4 when validation would fail, 5 when the CA cannot be used, 6
+//! when a report fails, 3 when something on this host must be fixed first.
 
 mod account;
 mod acme;
+mod alerts;
 mod dns;
 mod dns_issuer;
 mod http;
@@ -21,6 +22,7 @@ use super::verb::VerbArgs;
 use super::verbs::Example;
 pub(super) use account::{account_line, unused_key_line};
 pub(super) use acme::{AcmeItem, clock_line, refusal};
+pub(super) use alerts::AlertsDocument;
 pub(super) use dns::DnsDocument;
 pub(super) use http::{
     HttpDocument, Trial, WAYS_OF_WEBROOT, of_webroot, trial_of_webroot, way_out_of,
@@ -28,7 +30,7 @@ pub(super) use http::{
 pub(super) use known::known;
 pub(super) use page::format_of;
 
-/// Diagnose DNS, HTTP and the CA without changing anything.
+/// Diagnose DNS, HTTP, the CA and the reports of failures, without changing anything.
 #[derive(Debug, Subcommand)]
 pub enum CheckVerb {
     /// Check the CA of an issuer, and whether the Issuer matches it.
@@ -36,6 +38,12 @@ pub enum CheckVerb {
     /// Directory, trust, clock, terms, external account binding, profile, CAA identities and the
     /// account. Creates no account. Without a name: all issuers.
     Acme(acme::CheckAcmeArgs),
+    /// Report a failure that has not happened, to see that you would hear of one.
+    ///
+    /// Runs the hook on-failure as a run does, and requests the URL of `ping` with /fail. Nothing
+    /// is read from the state or written to it.
+    #[command(alias = "alert")]
+    Alerts(alerts::CheckAlertsArgs),
     /// Check the zone, the TXT record of a DNS-01 challenge and the CAA records.
     ///
     /// Queries every name server that the self-check queries: those of the zone, those of the solver,
@@ -57,6 +65,7 @@ impl VerbArgs for CheckVerb {
     const WRITES_METRICS: bool = false;
     const EXAMPLES: &'static [Example] = &[
         Example::new("certctl check acme letsencrypt", "Check the CA of the Issuer letsencrypt."),
+        Example::new("certctl check alerts", "Report a failure that has not happened."),
         Example::new(
             "certctl check dns www.example.com",
             "Check zone, TXT record and CAA of a name.",
@@ -74,6 +83,7 @@ impl VerbArgs for CheckVerb {
     fn run(&self, shell: &mut Shell) -> Result<ExitCode, CliError> {
         match self {
             Self::Acme(args) => acme::check(args, shell),
+            Self::Alerts(alerts::CheckAlertsArgs {}) => alerts::check(shell),
             Self::Dns(args) => dns::check(args, shell),
             Self::Http(args) => http::check(args, shell),
         }

@@ -262,10 +262,10 @@ fn each_other_position_has_its_words() {
         ("schema s@", &["secret"]),
         // Verbs, flags, and words of flags.
         ("re@", &["renew", "rehearse", "revoke"]),
-        ("check @", &["acme", "dns", "http"]),
+        ("check @", &["acme", "alerts", "dns", "http"]),
         ("help h@", &["help", "hooks"]),
         ("help ex@", &["explain", "exit-codes"]),
-        ("help check @", &["acme", "dns", "http"]),
+        ("help check @", &["acme", "alerts", "dns", "http"]),
         ("renew --new@", &["--new-key", "--new-order"]),
         ("renew --new-key --new@", &["--new-order"]),
         ("status -o @", &["wide", "json", "yaml", "name", "prometheus"]),

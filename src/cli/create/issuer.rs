@@ -91,6 +91,8 @@ pub(super) fn text(args: &CreateIssuerArgs, placed: &Placed) -> Result<String, C
     let mut text = String::from(
         "# An ACME CA, and how it validates the names. By using it you agree to its\n\
          # terms of service. All fields: certctl explain issuer\n\
+         # It may be renamed, here and in issuerRef of its Certificates, which are issued\n\
+         # again then.\n\
          apiVersion: cert-manager.io/v1\n\
          kind: Issuer\n",
     );

@@ -43,7 +43,7 @@ use crate::workspace::view::CertificateView;
 pub(super) use finding::Finding;
 pub(super) use http01::{Ports, without_servers};
 use schedule::Certificates;
-pub(super) use schedule::{has_sendmail, scheduler};
+pub(super) use schedule::{NOT_REPORTED, has_sendmail, scheduler, way_to_report};
 pub(super) use served::is_web_server;
 pub(super) use usage::Use;
 
@@ -155,7 +155,7 @@ async fn runs(
     let unsent = schedule::unsent(workspace);
     let found =
         last_run.into_iter().chain(failed).chain(unsent).chain(certificates.findings(is_closed));
-    let found = found.chain([scheduler]).chain(schedule::unheard(shell));
+    let found = found.chain([scheduler]).chain(schedule::reports(shell));
     Ok((found.collect(), certificates.are_damaged()))
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::finding::Finding;
 use super::usage::Use;
-use crate::cli::count::{count, names};
+use crate::cli::count::names;
 use crate::cli::report::short;
 use crate::engine::check_alert_hook;
 use crate::engine::precondition::Need;
@@ -47,15 +47,16 @@ pub(super) fn needs(lacks: &[Lack], uses: &[Use<'_>], settings: &Settings) -> Ve
         let fact = format!("{fact} ({})", names(&objects));
         of_kind.push(Finding::wrong(&subject, Obstacle { fact, fix }));
     }
-    let well = |found: &mut Vec<Finding>, number: usize, subject, noun, fact: &str| {
-        if found.is_empty() && number > 0 {
-            found.push(Finding::well(subject, format_args!("{} {fact}", count(number, noun))));
+    let well = |found: &mut Vec<Finding>, named: BTreeSet<String>, subject, fact: &str| {
+        if found.is_empty() && !named.is_empty() {
+            let named = names(&Vec::from_iter(named));
+            found.push(Finding::well(subject, format_args!("{named} can be {fact}")));
         }
     };
-    well(&mut hooks, named.hooks.len(), "hooks", "program", "can be run");
+    well(&mut hooks, named.hooks, "hooks", "run");
     hooks.extend(alert_hook(settings));
-    well(&mut outputs, named.outputs.len(), "outputs", "folder", "can be written to");
-    well(&mut secrets, named.secrets.len(), "secrets", "secret", "can be read, with a safe mode");
+    well(&mut outputs, named.outputs, "outputs", "written to");
+    well(&mut secrets, named.secrets, "secrets", "read, with a safe mode");
     [hooks, outputs, secrets, fields].concat()
 }
 

@@ -1,7 +1,7 @@
 //! Whether runs take place: what starts them, when the last one was, and what is overdue.
 
 use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::finding::Finding;
 use crate::cli::count::{count, names};
@@ -15,7 +15,7 @@ use crate::cli::timer::{
     line_of_user, masked_unit, systemctl_of, systemd_runs,
 };
 use crate::engine::{has_alert_hook, install_example};
-use crate::resource::Obstacle;
+use crate::resource::{Fix, Obstacle};
 use crate::trust::{quoted, sudo};
 use crate::workspace::Workspace;
 use crate::workspace::view::CertificateView;
@@ -78,27 +78,49 @@ pub(in crate::cli) fn scheduler(shell: &Shell) -> Finding {
     }
 }
 
-/// That nothing reports a failure of the timer's runs, as far as is known, and what mail to root takes. cron
-/// sends mail by itself.
-pub(super) fn unheard(shell: &Shell) -> Option<Finding> {
+/// What reports a failure of the runs; that nothing does, as far as is known, where the timer starts them:
+/// cron sends mail by itself.
+pub(super) fn reports(shell: &Shell) -> Option<Finding> {
     let global = &shell.global;
     let config = shell.environment.config_dir(global.config_dir.as_deref()).ok()?;
-    let hook = config.path.join("hooks.d/on-failure");
-    if let Ok(program) = std::fs::read_to_string(&hook) {
-        return without_mail(&program, has_sendmail());
+    let hook = alert_hook_of(&config.path);
+    let lacks_mail = std::fs::read_to_string(&hook)
+        .ok()
+        .and_then(|program| without_mail(&program, has_sendmail()));
+    if lacks_mail.is_some() {
+        return lacks_mail;
+    }
+    let ways = [
+        (hook.exists(), "hooks.d/on-failure"),
+        (global.ping.is_some(), "ping"),
+        (global.metrics_file.is_some(), "metrics-file"),
+    ];
+    let ways: Vec<&str> =
+        ways.into_iter().filter(|(is_set, _)| *is_set).map(|(_, way)| way).collect();
+    if !ways.is_empty() {
+        let ways = ways.join(", ");
+        let fact = format!("reported by {ways}; certctl check alerts tries it");
+        return Some(Finding::well(FAILURES, fact));
     }
     let is_by_timer = matches!(Timer::of_config(&config), Some(Timer::Enabled(_)));
-    let is_heard = hook.exists() || global.ping.is_some() || global.metrics_file.is_some();
-    (is_by_timer && !is_heard).then(|| {
-        let found = Obstacle::new("no hook, ping or metrics file reports a renewal that fails");
-        let found = match install_example(&hook) {
-            Some(line) if has_sendmail() => {
-                found.command(format!("{line}   # mail to root, by sendmail"))
-            }
-            Some(_) | None => found.certctl("certctl help failures"),
-        };
-        Finding::unknown(FAILURES, found)
+    is_by_timer.then(|| {
+        let fix = Some(way_to_report(&config.path));
+        Finding::unknown(FAILURES, Obstacle { fix, ..Obstacle::new(NOT_REPORTED) })
     })
+}
+
+/// The command that has failures reported, where nothing does.
+pub(in crate::cli) fn way_to_report(config: &Path) -> Fix {
+    match install_example(&alert_hook_of(config)) {
+        Some(line) if has_sendmail() => {
+            Fix::Command(format!("{line}   # mail to root, by sendmail"))
+        }
+        Some(_) | None => Fix::Certctl("certctl help failures".to_owned()),
+    }
+}
+
+fn alert_hook_of(config: &Path) -> PathBuf {
+    config.join("hooks.d/on-failure")
 }
 
 /// The failures that `on-failure` has not reported, although a run left them to it.
@@ -107,9 +129,8 @@ pub(super) fn unsent(workspace: &Workspace) -> Option<Finding> {
     // Without the hook, the next run drops them.
     (left > 0 && has_alert_hook(&workspace.settings().hooks())).then(|| {
         let failures = count(left, "failure");
-        let found =
-            format!("{failures} not reported yet: hooks.d/on-failure has not run, or failed");
-        Finding::warning(FAILURES, Obstacle::new(found).certctl("certctl deploy"))
+        let found = format!("{failures}: hooks.d/on-failure has not run, or failed");
+        Finding::warning("not reported", Obstacle::new(found).certctl("certctl deploy"))
     })
 }
 
@@ -133,6 +154,9 @@ fn without_mail(program: &str, has_sendmail: bool) -> Option<Finding> {
 }
 
 const FAILURES: &str = "failures";
+/// That nothing reports a failure.
+pub(in crate::cli) const NOT_REPORTED: &str =
+    "no hook, ping or metrics file reports a renewal that fails";
 /// Where Unix has it.
 const SENDMAIL: &[&str] = &["/usr/sbin/sendmail", "/usr/bin/sendmail", "/usr/lib/sendmail"];
 

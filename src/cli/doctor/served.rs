@@ -23,8 +23,9 @@ pub(in crate::cli) fn is_web_server(reload: &str) -> bool {
 /// One finding when all is well, else one for each name at which another certificate is presented, or
 /// none.
 pub(super) async fn served(workspace: &Workspace, uses: &[Use<'_>]) -> Vec<Finding> {
-    let mut live = Vec::new();
-    for (name, certificate) in presented(uses) {
+    let (all, mut live) = (presented(uses), Vec::new());
+    let left = all.len().saturating_sub(MOST_NAMES);
+    for (name, certificate) in all.into_iter().take(MOST_NAMES) {
         if let Ok(Some(leaf)) = workspace.live_leaf(&certificate).await {
             live.push((name, certificate, leaf.fingerprint));
         }
@@ -57,24 +58,28 @@ pub(super) async fn served(workspace: &Workspace, uses: &[Use<'_>]) -> Vec<Findi
     if !wrong.is_empty() {
         return wrong;
     }
-    let names = count(live.len(), "name");
+    let of_all = if left > 0 { format!(" (of {})", MOST_NAMES + left) } else { String::new() };
+    let names = format!("{}{of_all}", count(live.len(), "name"));
     vec![Finding::well(
         "HTTPS",
         format_args!("{names} at port {HTTPS}: the certificate that is live"),
     )]
 }
 
-/// A name of each certificate that a web server presents, as far as they are few.
+/// The names at which a web server presents a certificate: first one of each, then the second ones.
 fn presented(uses: &[Use<'_>]) -> Vec<(String, NamespacedName)> {
     let is_of_web = |one: &&Use<'_>| one.settings.reload.as_deref().is_some_and(is_web_server);
-    let name_of = |one: &Use<'_>| {
-        let mut names = names_of(one.certificate).into_iter().filter_map(|name| match name {
+    let names_of_one = |one: &Use<'_>| {
+        let names = names_of(one.certificate).into_iter().filter_map(|name| match name {
             Identifier::Dns(name) if !name.is_wildcard() => Some(name.to_string()),
             Identifier::Dns(_) | Identifier::Ip(_) => None,
         });
-        Some((names.next()?, one.certificate.metadata.key()))
+        let key = one.certificate.metadata.key();
+        names.enumerate().map(|(at, name)| (at, name, key.clone())).collect::<Vec<_>>()
     };
-    uses.iter().filter(is_of_web).filter_map(name_of).take(MOST_NAMES).collect()
+    let mut all: Vec<_> = uses.iter().filter(is_of_web).flat_map(names_of_one).collect();
+    all.sort_by_key(|(at, ..)| *at);
+    all.into_iter().map(|(_, name, certificate)| (name, certificate)).collect()
 }
 
 /// What is said of a name at which this leaf, by its fingerprint, is not presented.
@@ -107,15 +112,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_of_each_certificate_of_a_web_server_is_asked() {
+    fn each_certificate_of_a_web_server_has_its_turn_before_the_second_name_of_one() {
         let all = loaded(&[
-            ("web", "certctl.io/reload: nginx"),
+            ("web.example.com','b.web", "certctl.io/reload: nginx"),
             ("mail", "certctl.io/reload: postfix"),
             ("db", "certctl.io/http01-webroot: /srv"),
+            ("*.wild.example.com','shop", "certctl.io/reload: apache"),
         ]);
         let uses = Use::of_manifests(&all);
         let names: Vec<String> = presented(&uses).into_iter().map(|(name, _)| name).collect();
-        assert_eq!(names, ["web.example.com"]);
+        assert_eq!(names, ["web.example.com", "shop.example.com", "b.web.example.com"]);
     }
 
     #[test]

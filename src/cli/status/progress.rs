@@ -26,10 +26,12 @@ pub(super) fn order_waits_for(order: &Order, is_working: bool, reasons: bool) ->
 
 /// The same in a few words.
 pub(super) fn order_waits_briefly(order: &Order) -> String {
-    let mut open = order.challenges.iter().filter(|challenge| challenge.phase().is_some());
-    match open.next() {
+    let open = || order.challenges.iter().filter(|challenge| challenge.phase().is_some());
+    // One that is known not to work yet is what the others wait for.
+    let is_obstructed = |one: &&Challenge| one.check().is_some_and(|check| !check.has_passed());
+    match open().find(is_obstructed).or_else(|| open().next()) {
         Some(first) => {
-            let others = open.count();
+            let others = open().count().saturating_sub(1);
             let others = if others > 0 { format!(" +{others}") } else { String::new() };
             format!("waits for {} of {}{others}", type_word(first), identifier(first))
         }

@@ -1,9 +1,11 @@
 //! The operator's hook for failures.
 
-use jiff::Timestamp;
-use serde_json::json;
+use std::time::Duration;
 
-use super::deploy::{API_VERSION, PLACE, hook};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::deploy::{API_VERSION, PLACE, hook, inherited, run_now};
 use super::error;
 use super::world::World;
 use crate::controller::EffectError;
@@ -47,34 +49,56 @@ impl<C: Clock, S: Store> World<'_, C, S> {
 
     /// Runs the operator's program for a failure.
     async fn alert_program(&self, alert: &Alert) -> Result<(), EffectError> {
-        let Alert { certificate, message, attempts, next_attempt, not_after, stage } = alert;
-        let time = |at: &Option<Timestamp>| at.map_or_else(String::new, |at| at.to_string());
-        let input = json!({
-            "apiVersion": API_VERSION,
-            "kind": "FailureEvent",
-            "event": ON_FAILURE,
-            "certificate": {"namespace": certificate.namespace, "name": certificate.name},
-            "message": message,
-            "failedIssuanceAttempts": attempts,
-            "nextAttempt": next_attempt.map(|at| at.to_string()),
-            "notAfter": not_after.map(|at| at.to_string()),
-            "stage": stage.number(),
-            "stageName": stage.name(),
-        });
-        let mut environment = self.inherited(ON_FAILURE);
-        environment.extend([
-            ("CERTCTL_NAMESPACE", certificate.namespace.clone()),
-            ("CERTCTL_NAME", certificate.name.clone()),
-            ("CERTCTL_MESSAGE", message.clone()),
-            ("CERTCTL_ATTEMPTS", attempts.to_string()),
-            ("CERTCTL_NEXT_ATTEMPT", time(next_attempt)),
-            ("CERTCTL_NOT_AFTER", time(not_after)),
-            ("CERTCTL_STAGE", stage.number().to_string()),
-            ("CERTCTL_STAGE_NAME", stage.name().to_owned()),
-        ]);
-        let of = certificate.to_string();
+        let (environment, input) = event_of(alert, &self.options.environment);
+        let of = alert.certificate.to_string();
         self.run_hook(ON_FAILURE, (ON_FAILURE, &of), environment, &input).await
     }
+}
+
+/// Runs the `on-failure` program, which has to be there, for one failure, within this time. The state is not
+/// needed, and notes nothing of it.
+pub async fn try_alert_hook(
+    hooks: &HooksDir,
+    environment: &dyn Fn(&str) -> Option<String>,
+    time: Duration,
+    alert: &Alert,
+) -> Result<(), EffectError> {
+    let program = hook(hooks, ON_FAILURE, hooks.runner()).map_err(error::obstacle)?;
+    let (environment, input) = event_of(alert, environment);
+    run_now(hooks, &program, ON_FAILURE, (environment, &input), time, None).await
+}
+
+/// The variables and the standard input of the program for a failure.
+fn event_of(
+    alert: &Alert,
+    environment: impl Fn(&str) -> Option<String>,
+) -> (Vec<(&'static str, String)>, Value) {
+    let Alert { certificate, message, attempts, next_attempt, not_after, stage } = alert;
+    let time = |at: &Option<Timestamp>| at.map_or_else(String::new, |at| at.to_string());
+    let input = json!({
+        "apiVersion": API_VERSION,
+        "kind": "FailureEvent",
+        "event": ON_FAILURE,
+        "certificate": {"namespace": certificate.namespace, "name": certificate.name},
+        "message": message,
+        "failedIssuanceAttempts": attempts,
+        "nextAttempt": next_attempt.map(|at| at.to_string()),
+        "notAfter": not_after.map(|at| at.to_string()),
+        "stage": stage.number(),
+        "stageName": stage.name(),
+    });
+    let mut variables = inherited(environment, ON_FAILURE);
+    variables.extend([
+        ("CERTCTL_NAMESPACE", certificate.namespace.clone()),
+        ("CERTCTL_NAME", certificate.name.clone()),
+        ("CERTCTL_MESSAGE", message.clone()),
+        ("CERTCTL_ATTEMPTS", attempts.to_string()),
+        ("CERTCTL_NEXT_ATTEMPT", time(next_attempt)),
+        ("CERTCTL_NOT_AFTER", time(not_after)),
+        ("CERTCTL_STAGE", stage.number().to_string()),
+        ("CERTCTL_STAGE_NAME", stage.name().to_owned()),
+    ]);
+    (variables, input)
 }
 
 /// The digest by which the store knows what is left of a certificate for `on-failure`.

@@ -87,7 +87,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
             "dnsNames": names,
             "ipAddresses": addresses,
         });
-        let mut environment = self.inherited("deploy");
+        let mut environment = inherited(&self.options.environment, "deploy");
         environment.extend([
             ("CERTCTL_NAMESPACE", certificate.namespace.clone()),
             ("CERTCTL_NAME", certificate.name.clone()),
@@ -120,16 +120,10 @@ impl<C: Clock, S: Store> World<'_, C, S> {
             "event": "reload",
             "certificates": list,
         });
-        let mut environment = self.inherited("reload");
+        let mut environment = inherited(&self.options.environment, "reload");
         let names: Vec<String> = certificates.iter().map(ToString::to_string).collect();
         environment.push(("CERTCTL_CERTIFICATES", names.join(" ")));
         self.run_hook(name, ("reload", name), environment, &input).await
-    }
-
-    pub(super) fn inherited(&self, event: &'static str) -> Vec<(&'static str, String)> {
-        let inherited =
-            INHERITED.iter().filter_map(|name| Some((*name, (self.options.environment)(name)?)));
-        inherited.chain([("CERTCTL_EVENT", event.to_owned())]).collect()
     }
 
     pub(super) async fn run_hook(
@@ -140,15 +134,10 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         input: &serde_json::Value,
     ) -> Result<(), EffectError> {
         let hooks = &self.options.hooks;
-        let as_root = hooks.runner() == Runner::Root;
         let program = hook(hooks, name, hooks.runner()).map_err(error::obstacle)?;
-        let input = format!("{input}\n").into_bytes();
-        let arguments = vec![event.to_owned()];
-        // A hook that needs longer starts a service of its own.
-        let limits = Limits::within(self.options.hook_timeout);
-        self.in_turn(&program, &format!("{event} {of}"), limits.time, async |lock| {
-            let run = Run { program: &program, arguments, environment, input, lock, as_root };
-            run.to_the_end(&limits).await.map_err(|error| error::program(&error))
+        let time = self.options.hook_timeout;
+        self.in_turn(&program, &format!("{event} {of}"), time, async |lock| {
+            run_now(hooks, &program, event, (environment, input), time, lock).await
         })
         .await
     }
@@ -213,6 +202,32 @@ impl<C: Clock, S: Store> World<'_, C, S> {
             }
         }
     }
+}
+
+/// The variables that every hook of this event has.
+pub(super) fn inherited(
+    environment: impl Fn(&str) -> Option<String>,
+    event: &'static str,
+) -> Vec<(&'static str, String)> {
+    let inherited = INHERITED.iter().filter_map(|name| Some((*name, environment(name)?)));
+    inherited.chain([("CERTCTL_EVENT", event.to_owned())]).collect()
+}
+
+/// Runs the program of a hook with its variables and its standard input.
+pub(super) async fn run_now(
+    hooks: &HooksDir,
+    program: &Program,
+    event: &str,
+    (environment, input): (Vec<(&'static str, String)>, &serde_json::Value),
+    time: Duration,
+    lock: Option<&File>,
+) -> Result<(), EffectError> {
+    let as_root = hooks.runner() == Runner::Root;
+    let input = format!("{input}\n").into_bytes();
+    let arguments = vec![event.to_owned()];
+    let run = Run { program, arguments, environment, input, lock, as_root };
+    // A hook that needs longer starts a service of its own.
+    run.to_the_end(&Limits::within(time)).await.map_err(|error| error::program(&error))
 }
 
 /// Checks whether all of these targets can be deployed to; the error names each that cannot.

@@ -6,6 +6,7 @@
 
 mod account;
 mod acme;
+mod alerts;
 mod dns;
 mod http;
 mod issuer;
@@ -19,6 +20,7 @@ pub use crate::probe::{Caa, CaaRecord, DnsError, LookupError, is_of_this_host};
 pub use crate::solver::http01::{Holder, ListenError};
 pub use account::{AccountState, AccountUnknown, KeyPlace, UnusableKey, has_unused_key};
 pub use acme::{CaCheck, NoDirectory, ServerTls, directory_of_ca};
+pub use alerts::TriedHook;
 pub use dns::{DnsCheck, SelfCheck};
 pub use http::{HttpCheck, HttpCheckError};
 pub use issuer::{CaaVerdict, CheckedProvider, IssuerCheck};

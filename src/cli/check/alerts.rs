@@ -1,0 +1,141 @@
+//! `certctl check alerts`: tells of a failure that has not happened, in each way that is set up.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::known::note_unread;
+use super::page::{format_of, lines, written};
+use crate::cli::doctor::{NOT_REPORTED, way_to_report};
+use crate::cli::error::CliError;
+use crate::cli::exit::ExitCode;
+use crate::cli::folders;
+use crate::cli::global::HookTime;
+use crate::cli::hint::Hint;
+use crate::cli::ping::{Moment, try_ping};
+use crate::cli::run::on_one_thread;
+use crate::cli::shell::Shell;
+use crate::workspace::check::TriedHook;
+
+/// `certctl check alerts`.
+#[derive(Debug, Args)]
+pub struct CheckAlertsArgs {}
+
+/// `certctl check alerts`.
+pub(super) fn check(shell: &mut Shell) -> Result<ExitCode, CliError> {
+    let format = format_of(shell, "check alerts")?;
+    shell.refuse_in_a_hook("check alerts")?;
+    note_unread(shell);
+    let found = on_one_thread(async { Alerts::try_all(shell).await })?;
+    let page = lines(&page(&found, shell), shell.columns());
+    shell.output.data(&written(format, page, &found.document())?)?;
+    Ok(found.code())
+}
+
+/// The ways in which a failure is reported, and how each went.
+struct Alerts {
+    on_failure: Option<TriedHook>,
+    ping: Option<Result<String, String>>,
+    metrics_file: Option<PathBuf>,
+}
+
+impl Alerts {
+    /// Tries those that can be tried.
+    async fn try_all(shell: &Shell) -> Result<Self, CliError> {
+        let on_failure = TriedHook::run(&shell.settings()?).await;
+        let ping = try_ping(shell, Moment::Failure).await;
+        let ping = ping.map(|tried| tried.map_err(|why| why.to_string()));
+        Ok(Self { on_failure, ping, metrics_file: shell.global.metrics_file.clone() })
+    }
+
+    fn code(&self) -> ExitCode {
+        let has_failed = matches!(self.on_failure, Some(TriedHook { outcome: Err(_), .. }))
+            || matches!(self.ping, Some(Err(_)));
+        match self {
+            _ if has_failed => ExitCode::Output,
+            Self { on_failure: None, ping: None, metrics_file: None } => ExitCode::Manifest,
+            Self { .. } => ExitCode::Done,
+        }
+    }
+
+    fn document(&self) -> AlertsDocument {
+        AlertsDocument {
+            on_failure: self.on_failure.as_ref().map(|TriedHook { path, outcome }| HookItem {
+                path: path.display().to_string(),
+                error: outcome.as_ref().err().map(|refused| refused.fact.clone()),
+            }),
+            ping: self.ping.as_ref().map(|tried| PingItem { error: tried.as_ref().err().cloned() }),
+            metrics_file: self.metrics_file.as_ref().map(|path| path.display().to_string()),
+        }
+    }
+}
+
+fn page(found: &Alerts, shell: &Shell) -> Vec<(&'static str, String)> {
+    let mut page = Vec::new();
+    let mut fix = None;
+    if let Some(TriedHook { path, outcome }) = &found.on_failure {
+        let path = path.display();
+        match outcome {
+            Ok(()) => {
+                let user = if shell.global.hooks == HookTime::AsRoot { " as root" } else { "" };
+                page.push(("on-failure", format!("{path} ran{user}, and succeeded")));
+                page.push(("", "whether its message has arrived is not known here".to_owned()));
+            }
+            Err(refused) => {
+                page.push(("on-failure", format!("failed: {}", refused.fact)));
+                fix.clone_from(&refused.fix);
+            }
+        }
+    }
+    page.extend(found.ping.as_ref().map(|tried| {
+        let result = match tried {
+            Ok(host) => format!(
+                "{host} has been told that a run failed; the next run that succeeds tells it otherwise"
+            ),
+            Err(why) => format!("failed: {why}"),
+        };
+        ("ping", result)
+    }));
+    page.extend(found.metrics_file.as_ref().map(|path| {
+        let place = format!("{}: written by each run, and not by this check", path.display());
+        ("metrics", place)
+    }));
+    if page.is_empty() {
+        page.push(("alerts", NOT_REPORTED.to_owned()));
+        let config = shell.environment.config_dir(shell.global.config_dir.as_deref());
+        fix = config.ok().map(|config| way_to_report(&config.path));
+    }
+    page.extend(
+        fix.map(|fix| ("try", Hint::from(fix).with_flags(&folders::flags(shell)).to_string())),
+    );
+    page
+}
+
+/// How each way to report a failure took one that has not happened.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::cli) struct AlertsDocument {
+    /// The hook `on-failure`, where there is one.
+    on_failure: Option<HookItem>,
+    /// The URL of `ping`, where there is one.
+    ping: Option<PingItem>,
+    /// The file of `metrics-file`, which is not tried.
+    metrics_file: Option<String>,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct HookItem {
+    path: String,
+    /// Why it failed.
+    error: Option<String>,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct PingItem {
+    /// Why it failed.
+    error: Option<String>,
+}
