@@ -19,7 +19,7 @@ pub(crate) use style::Style;
 pub(crate) use tally::tally;
 
 use super::advice::check_of_ca;
-use super::count::count;
+use super::count::{count, names};
 use super::exit::ExitCode;
 use super::hint::Hint;
 pub(crate) use super::hint::short;
@@ -29,7 +29,7 @@ use super::time;
 use super::timer::retry_of_hooks;
 use crate::engine::Issued;
 use crate::report::{Details, Ending, Fault, Report};
-use crate::resource::{Failure, FailureClass, NamespacedName, Rfc3339, rfc3339};
+use crate::resource::{Failure, FailureClass, LeafFacts, NamespacedName, Rfc3339, rfc3339};
 use crate::store::StateDirectory;
 
 /// Each report to print, with the certificates that wait for the same, or met the same silence: a
@@ -427,6 +427,12 @@ fn well(output: &mut Output, state: &StateDirectory, report: &Report, style: &St
     let lines = [line(&(expires + &renews)), line(&renews)];
     let mut text = lines.into_iter().find(fits).unwrap_or_else(|| line(""));
     if let Some(issued) = &report.details.issued {
+        let LeafFacts { dns_names, ip_addresses, .. } = &issued.leaf;
+        let addresses = ip_addresses.iter().map(ToString::to_string);
+        let of: Vec<String> = dns_names.iter().cloned().chain(addresses).collect();
+        if of.len() > 1 {
+            text = format!("{text}\n      for {}", escape(&names(&of)));
+        }
         let secret = NamespacedName::new(&name.namespace, &issued.secret_name);
         if let Ok(folder) = state.secret_path(&secret) {
             let (file, key) = (folder.join("tls.crt"), escape(&issued.leaf.key_description));

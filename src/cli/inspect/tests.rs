@@ -5,7 +5,7 @@ use super::*;
 use crate::pki::PrivateKey;
 use crate::pki::test_ca::{Ca, leaf_with_urls};
 use crate::resource::{CertificateSpec, KeyAlgorithm};
-use crate::workspace::inspect::{HostMatch, KeyMatch, SpecMatch};
+use crate::workspace::inspect::{HostMatch, KeyMatch, SpecMatch, Trust};
 
 const URL: &str = "http://127.0.0.1:9/x";
 
@@ -117,6 +117,20 @@ all of it: certctl inspect www.example.com:443 -o wide
     let without_state = text::short(&of_server, true).unwrap();
     let first = "www.example.com:443 presents a certificate for www.example.com\n";
     assert!(without_state.starts_with(first), "{without_state}");
+    for (trusted, end) in [
+        (true, "which is in the Issuer's caBundle; this computer does not trust it"),
+        (
+            false,
+            "which is neither in the Issuer's caBundle nor trusted by this computer: the operator \
+             of the CA has it",
+        ),
+    ] {
+        let of_bundle = Trust { trusted, ..of_server.trust.clone() };
+        let private = Report { bundle_trust: Some(of_bundle), ..of_server.clone() };
+        let line = format!("\nclients need the root of its CA, {end}\n");
+        let short = text::short(&private, false).unwrap();
+        assert!(short.contains(&line), "{short}");
+    }
     // A terminal is shown these; a program, and who asks for it, the whole page.
     let rendered = |format, columns| render(&of_server, &subject, format, false, columns).unwrap();
     assert_eq!(rendered(Format::Text, 80), lines);

@@ -127,6 +127,9 @@ pub(super) fn fitted(page: &str, columns: usize) -> String {
 /// Of a private CA.
 const TRUSTED_BY_BUNDLE: &str = "clients need the root of its CA, which is in the Issuer's caBundle; this computer does not \
                                  trust it";
+/// The same where the caBundle has the roots of the CA's server alone.
+const TRUSTED_BY_NONE: &str = "clients need the root of its CA, which is neither in the Issuer's caBundle nor trusted by \
+                               this computer: the operator of the CA has it";
 
 /// How far apart the stops of a terminal's tabs are.
 const TAB: usize = 8;
@@ -280,7 +283,8 @@ fn verdict(report: &Report, is_unread: bool) -> Vec<String> {
         (Some(_), Some(Trust { trusted: true, .. })) => {
             lines.push(TRUSTED_BY_BUNDLE.to_owned());
         }
-        (Some(why), _) => {
+        (Some(_), Some(Trust { trusted: false, .. })) => lines.push(TRUSTED_BY_NONE.to_owned()),
+        (Some(why), None) => {
             lines.push(format!("this computer does not trust it: {}", escape(why)));
         }
     }
