@@ -336,6 +336,11 @@ fn the_mail_about_a_failure_says_what_and_until_when() {
         ];
         assert!(told.into_iter().chain(ends).all(|part| body.contains(part)), "{body}");
         assert!(body.contains("valid until      nothing is issued yet\n"), "{body}");
+        command.env("CERTCTL_ATTEMPTS", "0").env("CERTCTL_TEST", "1");
+        assert!(command.status().unwrap().success());
+        let text = std::fs::read_to_string(&mail).unwrap();
+        assert!(text.contains("\nSubject: certctl: a test, nothing failed on "), "{text}");
+        assert!(!text.contains("in a row") && !text.contains("certctl status"), "{text}");
     }
 }
 

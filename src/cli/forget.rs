@@ -228,7 +228,10 @@ async fn forget_one(
     workspace.forget(name, secret, args.secret).await?;
     let folder = of_secret();
     let files = match (&before, &folder) {
-        (_, Some(folder)) => Some(format!("; its files stay in {folder}")),
+        (_, Some(folder)) => Some(format!(
+            "; its files stay in {folder}; to remove them, too: certctl forget {} --secret",
+            short(name)
+        )),
         (Some(_), None) => Some("; its key and certificate are deleted".to_owned()),
         (None, None) => None,
     };

@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::account::lost_key;
 use super::check::way_out_of;
-use super::count::count;
+use super::count::{count, names};
 use super::daily::Daily;
 use super::doctor::{self, Use};
 use super::error::{CliError, command_for_entry};
@@ -19,6 +19,7 @@ use super::message::{Level, Message};
 use super::orphans;
 use super::output::{self, When};
 use super::ping::{Moment, ping};
+use super::report::short;
 use super::revocations;
 use super::revoked;
 use super::run::{conclude, endings_of, on_one_thread, print_tally, run};
@@ -102,7 +103,8 @@ impl VerbArgs for IssueArgs {
 
 /// Issue certificates now, due or not; bypasses the backoff.
 ///
-/// For cron use `certctl issue`.
+/// For cron use `certctl issue`. A CA that has validated the names lately may not validate them again:
+/// `certctl doctor` tests whether it could.
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub struct RenewArgs {
@@ -465,6 +467,8 @@ pub(crate) async fn work_on(
     print_tally(shell, &ended, loaded.blocked.iter().filter(|id| id.kind == "Certificate").count());
     if verb == "issue" {
         note_later_runs(shell, request, &ended);
+    } else if verb == "renew" && shell.output.talks_to_terminal() && shell.global.quiet == 0 {
+        note_unvalidated(workspace, &ended, shell).await?;
     }
     let revoked = if owed {
         Box::pin(revocations::finish(shell, workspace, None, verb)).await?
@@ -533,6 +537,31 @@ fn note_undone(shell: &mut Shell, request: &Request, ended: &[Report], alerts: L
         let text = "nothing is pending; --again runs all outputs and hooks again";
         shell.output.talk(Level::Info, text);
     }
+}
+
+/// Says to a person that a renewal went well without a validation, which it may have been to test.
+async fn note_unvalidated(
+    workspace: &Workspace,
+    ended: &[Report],
+    shell: &mut Shell,
+) -> Result<(), CliError> {
+    let mut unvalidated = Vec::new();
+    for end in ended.iter().filter(|end| end.ending == Ending::Issued) {
+        let orders = workspace.orders(&end.key()).await?;
+        let order = orders.iter().max_by_key(|order| order.creation_timestamp);
+        if order.is_some_and(|order| order.challenges.is_empty()) {
+            unvalidated.push(short(&end.key()));
+        }
+    }
+    if !unvalidated.is_empty() {
+        let text = format!(
+            "{}: the CA did not validate the names again, since an earlier validation still holds; \
+             certctl doctor tests what it would need",
+            names(&unvalidated)
+        );
+        shell.output.talk(Level::Info, &text);
+    }
+    Ok(())
 }
 
 /// Says to a person what later runs need, and what starts them.

@@ -13,7 +13,9 @@ use super::open::Workspace;
 use super::settings::Settings;
 use super::view::CertificateView;
 use crate::acme::Limits;
-use crate::controller::{Snapshot, alert};
+use crate::controller::Snapshot;
+use crate::controller::alert::{self, Stage};
+use crate::engine::inputs::digest_of;
 use crate::engine::ports::{Clock as _, Store as _, StoreError, SystemClock};
 use crate::engine::{
     Alert, Dns01Options, Ended, Ending, Engine, Hooks, Observer, Options, Performer as _, StandIn,
@@ -150,13 +152,13 @@ impl Workspace {
         Ok(())
     }
 
-    /// Runs the operator's hook for renewals that are overdue because of an error in a manifest: no
-    /// task stands for these.
+    /// Runs the operator's hook for certificates that have been issued and whose manifest has an error, since
+    /// which nothing renews them: no task stands for these.
     pub async fn alert_invalid(&mut self, job: Job) -> Result<(), RunError> {
         let now = SystemClock.now();
         let targets = self.everything();
         let mut views = Box::pin(self.certificate_views(&targets, now)).await?;
-        views.retain(|view| view.mistake.is_some() && view.overdue.is_some());
+        views.retain(|view| view.mistake.is_some() && view.record.is_some());
         if views.is_empty() {
             return Ok(());
         }
@@ -293,10 +295,16 @@ impl Workspace {
     }
 }
 
-/// The arguments of the hook for an overdue renewal with an invalid manifest, and what notes its run.
+/// The arguments of the hook for a certificate with an invalid manifest, and what notes its run: another
+/// error is a new failure.
 fn alert_of(view: &CertificateView, now: Timestamp) -> Option<(Alert, String)> {
     let (record, mistake) = (view.record.as_ref()?, view.mistake.as_ref()?);
-    let stage = alert::due(record, false, now)?;
+    let stage = alert::due(record, true, now)?;
+    let mark = alert::mark(stage, record.status.not_after);
+    let mark = match stage {
+        Stage::Failed => format!("{mark}-{}", digest_of(mistake.message.as_bytes())),
+        Stage::Overdue | Stage::Half | Stage::NineTenths | Stage::Expired => mark,
+    };
     let alert = Alert {
         certificate: view.key.clone(),
         message: format!("{}:{}: {}", mistake.path.display(), mistake.line, mistake.message),
@@ -305,7 +313,7 @@ fn alert_of(view: &CertificateView, now: Timestamp) -> Option<(Alert, String)> {
         not_after: record.status.not_after,
         stage,
     };
-    Some((alert, alert::mark(stage, record.status.not_after)))
+    Some((alert, mark))
 }
 
 impl Settings {

@@ -276,7 +276,7 @@ fn a_failure_that_has_not_happened_is_reported_in_each_way_that_is_set_up() {
     assert_eq!(line(&none, "alerts"), "no hook, ping or metrics file reports a renewal that fails");
     let heard = world.path("heard").display().to_string();
     let script = format!(
-        "printf '%s|' \"$1\" \"$CERTCTL_EVENT\" \"$CERTCTL_NAME\" \"$CERTCTL_MESSAGE\" >{heard}\n\
+        "printf '%s|' \"$1\" \"$CERTCTL_EVENT\" \"$CERTCTL_NAME\" \"$CERTCTL_MESSAGE\" \"$CERTCTL_TEST\" >{heard}\n\
          cat >>{heard}\n"
     );
     world.write_program("config/hooks.d/on-failure", &script);
@@ -292,9 +292,10 @@ fn a_failure_that_has_not_happened_is_reported_in_each_way_that_is_set_up() {
     let text = std::fs::read_to_string(&heard).unwrap();
     let (variables, input) = text.rsplit_once('|').unwrap();
     let message = "This is a test by certctl check alerts: no certificate has failed";
-    assert_eq!(variables, format!("on-failure|on-failure|test|{message}"));
+    assert_eq!(variables, format!("on-failure|on-failure|test|{message}|1"));
     let input: Value = serde_json::from_str(input).unwrap();
     assert_eq!((&input["message"], &input["stageName"]), (&message.into(), &"failed".into()));
+    assert_eq!(input["test"], true);
     assert_eq!(world.ca.issued(), 0);
 }
 

@@ -452,6 +452,34 @@ fn the_operator_hears_of_a_failure_once_and_again_after_a_success() {
     assert_eq!(read(&world, "words").lines().count(), 2, "a new failure");
 }
 
+#[test]
+fn the_operator_hears_of_a_mistake_in_the_manifest_of_what_was_issued() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    world.issue().ends_in(0);
+    hook(
+        &world,
+        "on-failure",
+        "echo \"$CERTCTL_NAME $CERTCTL_STAGE_NAME $CERTCTL_MESSAGE\" >> $W/told",
+    );
+    let right = CertificateYaml::new("web").to_string();
+    for (field, told) in [("dnsName", 1), ("dnsNamez", 2)] {
+        world.write("config/web.yaml", &right.replace("dnsNames", field));
+        // Another certificate that was never issued has a person before it.
+        world.write("config/new.yaml", &right.replace("dnsNames", field).replace("web", "new"));
+        for _ in 0..2 {
+            world.issue().ends_in(3);
+            assert_eq!(read(&world, "told").lines().count(), told, "once for each mistake");
+        }
+        assert!(read(&world, "told").lines().all(|line| line.starts_with("web failed ")));
+        let last = read(&world, "told");
+        assert!(last.lines().last().unwrap().contains(&format!("`{field}`")), "{last}");
+    }
+    fs::remove_file(world.path("config/new.yaml")).unwrap();
+    world.write("config/web.yaml", &right);
+    world.issue().says_nothing();
+    assert_eq!(read(&world, "told").lines().count(), 2);
+}
+
 /// As the unit of systemd for issuing does, whose user may not be able to send mail.
 #[test]
 fn what_a_run_without_hooks_has_to_report_is_heard_from_the_next_one_with_hooks() {

@@ -4,6 +4,8 @@ use std::fs::{self, Permissions};
 use std::net::TcpListener;
 use std::os::unix::fs::{PermissionsExt as _, chown, fchown};
 
+use certctl::rehearsal::Reuse;
+
 use crate::doctor::USER;
 use crate::session::Session;
 use crate::support::{CertificateYaml, World};
@@ -213,5 +215,15 @@ fn a_rehearsal_needs_nothing_and_leaves_nothing() {
     scene.note("A wildcard cannot be proven by HTTP-01.").run("certctl rehearse");
     fs::remove_file(scene.world.path("config/web.yaml")).unwrap();
     scene.note("No Certificate at all.").run("certctl rehearse");
+    scene.end();
+}
+
+#[test]
+fn a_renewal_that_the_ca_did_not_validate_says_so() {
+    let world = World::with(|options| options.reuse = Reuse::ValidAuthorizations);
+    let mut scene = Session::within("renew-unvalidated", world);
+    scene.configured(&[("web", &CertificateYaml::new("web"))]);
+    scene.quietly("certctl issue");
+    scene.with_columns(80).on_terminal("certctl renew web");
     scene.end();
 }

@@ -582,7 +582,9 @@ fn hints(dialogue: &mut Dialogue<'_>, names: &[String]) {
 fn leads(name: &str, addresses: &[IpAddr]) -> String {
     let all: Vec<String> = addresses.iter().map(ToString::to_string).collect();
     let all = all.join(", ");
-    if addresses.iter().all(|address| is_of_this_host(*address)) {
+    if addresses.iter().all(IpAddr::is_loopback) {
+        format!("{name} resolves to this host ({all}); a CA elsewhere needs another address")
+    } else if addresses.iter().all(|address| is_of_this_host(*address)) {
         format!("{name} resolves to this host ({all})")
     } else {
         format!(

@@ -9,7 +9,7 @@ use clap::Args;
 
 use super::ca::STAGING;
 use super::known::{IssuerName, Known, manifests_in, owner_of_output};
-use super::print::{Placed, meant_instead, put, say_next, scalar};
+use super::print::{Placed, meant_instead, put, refuse_existing, say_next, scalar};
 use super::step::{self, Step};
 use super::{issuer, webroot};
 use crate::cli::doctor;
@@ -97,6 +97,7 @@ pub(super) fn certificate(
     let known = Known::of(&manifests, &placed, shell);
     let issuer = known.chosen(args.issuer.as_deref())?;
     if placed.into.is_some() {
+        refuse_existing(&placed)?;
         refuse(args, &manifests, &known, &issuer, &placed)?;
         let others: Vec<PathBuf> = webroots(&manifests).into_iter().collect();
         refuse_webroot(args, &issuer, &others, shell)?;

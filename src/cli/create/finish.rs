@@ -121,6 +121,9 @@ impl Draft<'_> {
         if is_open && check_http.is_none() && placed.is_read(shell) {
             return self.issue_now(certificate, server.as_ref(), &state, is_scheduled, shell);
         }
+        if has_obstacle {
+            say(shell, "not issued yet: this is to be put right first");
+        }
         let check_http = check_http.into_iter().collect();
         let steps = [step::lines(&first), check_http, placed.runs(shell)].concat();
         say_next("", &steps, server.as_ref().map(InServer::text), shell);

@@ -111,7 +111,7 @@ pub(super) fn text(args: &CreateIssuerArgs, placed: &Placed) -> Result<String, C
             let _ = writeln!(text, "    email: {}", scalar(email));
         }
         None => {
-            text.push_str("    # Address for the CA's messages:\n    # email: you@example.com\n");
+            text.push_str("    # Address for messages of the CA, if it sends any; not needed:\n    # email: you@example.com\n");
         }
     }
     if let Some(profile) = &args.profile {

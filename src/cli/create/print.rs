@@ -288,6 +288,23 @@ pub(super) fn say_next(begin: &str, steps: &[String], then: Option<String>, shel
     shell.output.talk(Level::Info, &format!("{begin}next:\n  {steps}{then}"));
 }
 
+/// Refuses a manifest whose file is there already, before anything else is wrong with it.
+pub(super) fn refuse_existing(placed: &Placed) -> Result<(), CliError> {
+    let is_there = placed.path().is_some_and(|path| path.exists());
+    if is_there { Err(exists(placed)) } else { Ok(()) }
+}
+
+fn exists(placed: &Placed) -> CliError {
+    let message = format!("{} already exists; certctl does not overwrite it", placed.shown_path());
+    let other = match placed.kind {
+        "issuer" => "name the issuer differently",
+        _ => "choose another --name",
+    };
+    CliError::new(ExitCode::Manifest, message).hinted(format_args!(
+        "edit that file (the same without --into prints what it would contain); or {other}"
+    ))
+}
+
 /// Writes a manifest into its folder, which is made when it is the one that is read anyway; returns
 /// the path for people.
 pub(super) fn write(placed: &Placed, text: &str, shell: &Shell) -> Result<String, CliError> {
@@ -310,16 +327,7 @@ pub(super) fn write(placed: &Placed, text: &str, shell: &Shell) -> Result<String
     let shown = placed.shown_path();
     match atomic::write_once(&path, self::shown(text).as_bytes(), 0o644) {
         Ok(true) => Ok(shown),
-        Ok(false) => {
-            let message = format!("{shown} already exists; certctl does not overwrite it");
-            let other = match placed.kind {
-                "issuer" => "name the issuer differently",
-                _ => "choose another --name",
-            };
-            Err(CliError::new(ExitCode::Manifest, message).hinted(format_args!(
-                "edit that file (the same without --into prints what it would contain); or {other}"
-            )))
-        }
+        Ok(false) => Err(exists(placed)),
         Err(error) => Err(unwritten(&error, folder)),
     }
 }

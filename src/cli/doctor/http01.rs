@@ -213,33 +213,33 @@ fn webroot(found: &Webroot<'_>) -> Finding {
         .unwrap_or_else(|| Finding::well("webroot", format_args!("{path} can be written to")))
 }
 
-/// The webroots that are not served at a name of one of their certificates, as far as they are few. One whose
-/// port no web server has, and a name without addresses, are findings of their own.
+/// The webroots that are not served at a name of their certificates, as far as these are few. One whose port
+/// no web server has, and a name without addresses, are findings of their own.
 pub(super) async fn unserved(run: &RunSettings, uses: &[Use<'_>]) -> Vec<Finding> {
     let mut seen = BTreeSet::new();
     let mut trials = Vec::new();
     for one in uses {
-        let name = one.over_http().into_iter().find_map(|identifier| match identifier {
+        let Some(path) = one.settings.http01_webroot.as_deref() else { continue };
+        let port = one.settings.check_port(run.http01_check_port);
+        if trials.len() >= MOST_TRIED || WebServer::at(port) != WebServer::Other {
+            continue;
+        }
+        let names = one.over_http().into_iter().filter_map(|identifier| match identifier {
             Identifier::Dns(name) if !name.is_wildcard() => Some(name),
             Identifier::Dns(_) | Identifier::Ip(_) => None,
         });
-        let Some((path, name)) = one.settings.http01_webroot.as_deref().zip(name) else { continue };
-        let port = one.settings.check_port(run.http01_check_port);
-        if WebServer::at(port) == WebServer::Other && trials.len() < MOST_TRIED && seen.insert(path)
-        {
-            trials.push(async move {
-                match trial_of_webroot(run, &one.settings, &name).await {
-                    Some(Trial::Unserved(fact)) => {
-                        let found =
-                            Obstacle::new(fact).certctl(format!("certctl check http {name}"));
-                        Some(Finding::warning("webroot", found))
-                    }
-                    Some(Trial::Served(_) | Trial::Unresolved(_)) | None => None,
+        let unseen = names.filter(|name| seen.insert((path, name.to_string())));
+        trials.extend(unseen.map(|name| async move {
+            match trial_of_webroot(run, &one.settings, &name).await {
+                Some(Trial::Unserved(fact)) => {
+                    let found = Obstacle::new(fact).certctl(format!("certctl check http {name}"));
+                    Some(Finding::warning("webroot", found))
                 }
-            });
-        }
+                Some(Trial::Served(_) | Trial::Unresolved(_)) | None => None,
+            }
+        }));
     }
-    join_all(trials).await.into_iter().flatten().collect()
+    join_all(trials.into_iter().take(MOST_TRIED)).await.into_iter().flatten().collect()
 }
 
 /// That no web server has the port from which webroots are to be served, once for each port: a warning,

@@ -9,9 +9,8 @@ use super::finding::Finding;
 use super::usage::Use;
 use crate::cli::count::count;
 use crate::cli::report::short;
-use crate::engine::inputs::names_of;
 use crate::pki::facts_of_der;
-use crate::resource::{Identifier, NamespacedName, Obstacle};
+use crate::resource::{NamespacedName, Obstacle};
 use crate::workspace::Workspace;
 use crate::workspace::inspect::Network;
 
@@ -23,13 +22,16 @@ pub(in crate::cli) fn is_web_server(reload: &str) -> bool {
 /// One finding when all is well, else one for each name at which another certificate is presented, or
 /// none.
 pub(super) async fn served(workspace: &Workspace, uses: &[Use<'_>]) -> Vec<Finding> {
-    let (all, mut live) = (presented(uses), Vec::new());
-    let left = all.len().saturating_sub(MOST_NAMES);
-    for (name, certificate) in all.into_iter().take(MOST_NAMES) {
-        if let Ok(Some(leaf)) = workspace.live_leaf(&certificate).await {
-            live.push((name, certificate, leaf.fingerprint));
+    let mut leaves = Vec::new();
+    for one in uses.iter().filter(|one| is_of_web(one)) {
+        let key = one.certificate.metadata.key();
+        if let Ok(Some(leaf)) = workspace.live_leaf(&key).await {
+            leaves.push((key, leaf.dns_names, leaf.fingerprint));
         }
     }
+    let mut live = presented(leaves);
+    let left = live.len().saturating_sub(MOST_NAMES);
+    live.truncate(MOST_NAMES);
     if live.is_empty() {
         return Vec::new();
     }
@@ -66,20 +68,24 @@ pub(super) async fn served(workspace: &Workspace, uses: &[Use<'_>]) -> Vec<Findi
     )]
 }
 
-/// The names at which a web server presents a certificate: first one of each, then the second ones.
-fn presented(uses: &[Use<'_>]) -> Vec<(String, NamespacedName)> {
-    let is_of_web = |one: &&Use<'_>| one.settings.reload.as_deref().is_some_and(is_web_server);
-    let names_of_one = |one: &Use<'_>| {
-        let names = names_of(one.certificate).into_iter().filter_map(|name| match name {
-            Identifier::Dns(name) if !name.is_wildcard() => Some(name.to_string()),
-            Identifier::Dns(_) | Identifier::Ip(_) => None,
-        });
-        let key = one.certificate.metadata.key();
-        names.enumerate().map(|(at, name)| (at, name, key.clone())).collect::<Vec<_>>()
+/// Whether a web server presents it.
+fn is_of_web(one: &Use<'_>) -> bool {
+    one.settings.reload.as_deref().is_some_and(is_web_server)
+}
+
+/// The names at which web servers present these certificates, with the fingerprint: first a name of each, then
+/// the second ones. A new name of a manifest is in none before it is issued.
+fn presented(
+    leaves: Vec<(NamespacedName, Vec<String>, String)>,
+) -> Vec<(String, NamespacedName, String)> {
+    let names_of_one = |(key, names, fingerprint): (NamespacedName, Vec<String>, String)| {
+        let names = names.into_iter().filter(|name| !name.starts_with("*."));
+        let of = move |(at, name)| (at, name, key.clone(), fingerprint.clone());
+        names.enumerate().map(of).collect::<Vec<_>>()
     };
-    let mut all: Vec<_> = uses.iter().filter(is_of_web).flat_map(names_of_one).collect();
+    let mut all: Vec<_> = leaves.into_iter().flat_map(names_of_one).collect();
     all.sort_by_key(|(at, ..)| *at);
-    all.into_iter().map(|(_, name, certificate)| (name, certificate)).collect()
+    all.into_iter().map(|(_, name, key, fingerprint)| (name, key, fingerprint)).collect()
 }
 
 /// What is said of a name at which this leaf, by its fingerprint, is not presented.
@@ -114,14 +120,26 @@ mod tests {
     #[test]
     fn each_certificate_of_a_web_server_has_its_turn_before_the_second_name_of_one() {
         let all = loaded(&[
-            ("web.example.com','b.web", "certctl.io/reload: nginx"),
+            ("web", "certctl.io/reload: nginx"),
             ("mail", "certctl.io/reload: postfix"),
             ("db", "certctl.io/http01-webroot: /srv"),
-            ("*.wild.example.com','shop", "certctl.io/reload: apache"),
+            ("shop", "certctl.io/reload: apache"),
         ]);
         let uses = Use::of_manifests(&all);
-        let names: Vec<String> = presented(&uses).into_iter().map(|(name, _)| name).collect();
-        assert_eq!(names, ["web.example.com", "shop.example.com", "b.web.example.com"]);
+        let of_web: Vec<bool> = uses.iter().map(is_of_web).collect();
+        assert_eq!(of_web, [true, false, false, true]);
+        let live = |name: &str, names: &[&str]| {
+            let names = names.iter().map(|name| (*name).to_owned()).collect();
+            (NamespacedName::new("default", name), names, name.to_owned())
+        };
+        let leaves = vec![
+            live("web", &["web.example.com", "b.example.com"]),
+            live("shop", &["*.example.com", "shop.example.com"]),
+        ];
+        let found: Vec<_> = presented(leaves).into_iter().map(|(name, _, of)| (name, of)).collect();
+        let expected =
+            [("web.example.com", "web"), ("shop.example.com", "shop"), ("b.example.com", "web")];
+        assert_eq!(found, expected.map(|(name, of)| (name.to_owned(), of.to_owned())));
     }
 
     #[test]

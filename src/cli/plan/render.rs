@@ -109,6 +109,10 @@ fn block(item: &Item, scene: &Scene) -> String {
     let orders = matches!(item.action, Action::Issue | Action::Renew);
     match (item.reason, item.message.as_str()) {
         (Some(reason), "") => line("why", &reason_text(reason)),
+        (Some(reason @ Reason::RequestChanged), message) => {
+            let fields = message.rsplit_once(": ").map_or(message, |(_, fields)| fields);
+            line("why", &format!("{}: {fields}", reason_text(reason)));
+        }
         (Some(_), message) => line("why", message),
         (None, "") => {}
         (None, message) => line("what", message),

@@ -99,7 +99,7 @@ web         deploy    reload nginx                                   le       -
 prod/late   renew     renewal due                                    le       0 orders
 
 changed: issue, deploy
-  why       Fields differ: [spec.dnsNames]
+  why       manifest changed: [spec.dnsNames]
   differs   spec.dnsNames
   names     + b.example, - c.example
   issuer    Issuer le, https://ca.test/directory

@@ -8,7 +8,10 @@ use crate::resource::{Challenge, Order, OrderPhase, Phase};
 pub(super) fn order_waits_for(order: &Order, is_working: bool, reasons: bool) -> Vec<String> {
     let at_ca = match order.phase {
         OrderPhase::Solving(_) | OrderPhase::Refused { .. } => {
-            let open = order.challenges.iter();
+            let mut open: Vec<&Challenge> = order.challenges.iter().collect();
+            // What is known not to work yet comes first: the others may wait for it.
+            open.sort_by_key(|one| !is_obstructed(one));
+            let open = open.into_iter();
             let open: Vec<String> =
                 open.filter_map(|one| challenge_waits_for(one, is_working, reasons)).collect();
             return if open.is_empty() { vec![READY_AT_CA.to_owned()] } else { open };
@@ -27,9 +30,7 @@ pub(super) fn order_waits_for(order: &Order, is_working: bool, reasons: bool) ->
 /// The same in a few words.
 pub(super) fn order_waits_briefly(order: &Order) -> String {
     let open = || order.challenges.iter().filter(|challenge| challenge.phase().is_some());
-    // One that is known not to work yet is what the others wait for.
-    let is_obstructed = |one: &&Challenge| one.check().is_some_and(|check| !check.has_passed());
-    match open().find(is_obstructed).or_else(|| open().next()) {
+    match open().find(|one| is_obstructed(one)).or_else(|| open().next()) {
         Some(first) => {
             let others = open().count().saturating_sub(1);
             let others = if others > 0 { format!(" +{others}") } else { String::new() };
@@ -37,6 +38,11 @@ pub(super) fn order_waits_briefly(order: &Order) -> String {
         }
         None => "waits for the CA".to_owned(),
     }
+}
+
+/// Whether its last self-check failed.
+fn is_obstructed(challenge: &Challenge) -> bool {
+    challenge.check().is_some_and(|check| !check.has_passed())
 }
 
 fn challenge_waits_for(challenge: &Challenge, is_working: bool, reasons: bool) -> Option<String> {

@@ -55,8 +55,8 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     }
 }
 
-/// Runs the `on-failure` program, which has to be there, for one failure, within this time. The state is not
-/// needed, and notes nothing of it.
+/// Runs the `on-failure` program, which has to be there, within this time, for a failure that is a test. The
+/// state is not needed, and notes nothing of it.
 pub async fn try_alert_hook(
     hooks: &HooksDir,
     environment: &dyn Fn(&str) -> Option<String>,
@@ -64,7 +64,11 @@ pub async fn try_alert_hook(
     alert: &Alert,
 ) -> Result<(), EffectError> {
     let program = hook(hooks, ON_FAILURE, hooks.runner()).map_err(error::obstacle)?;
-    let (environment, input) = event_of(alert, environment);
+    let (mut environment, mut input) = event_of(alert, environment);
+    environment.push(("CERTCTL_TEST", "1".to_owned()));
+    if let Some(input) = input.as_object_mut() {
+        input.insert("test".to_owned(), true.into());
+    }
     run_now(hooks, &program, ON_FAILURE, (environment, &input), time, None).await
 }
 
