@@ -168,11 +168,13 @@ impl InServer {
             .as_ref()
             .map(|inspect| format!("\nand see which certificate it presents:\n  {inspect}"));
         let inspect = inspect.unwrap_or_default();
+        let to_redirect = "\nto redirect http to https: certctl help port-80";
+        let redirect = if *name == "nginx" && place.is_some() { to_redirect } else { "" };
         let begin = match place {
             Some(place) => format!("in {place}:\n  {}\nthen reload it", lines.join("\n  ")),
             None => format!("reload {name}, whose configuration names the files"),
         };
-        format!("{begin}:\n  {reload}{inspect}")
+        format!("{begin}:\n  {reload}{inspect}{redirect}")
     }
 }
 

@@ -35,7 +35,9 @@ use crate::engine::{examples, install_example, programs_in, similar_hook};
 use crate::manifest::{Loaded, webroots};
 use crate::resource::{DnsName, NamespacedName, Settings};
 use crate::solver::http01::{Holder, check_webroot};
-use crate::workspace::check::{ListenError, Port, PortError, configured_for, is_of_this_host};
+use crate::workspace::check::{
+    ListenError, Port, PortError, configured_beside, configured_for, is_of_this_host,
+};
 
 /// Asks, shows the manifests, and writes them after a yes.
 pub(super) fn ask(into: Option<&Path>, shell: &mut Shell) -> Result<ExitCode, CliError> {
@@ -575,6 +577,14 @@ fn hints(dialogue: &mut Dialogue<'_>, names: &[String]) {
     });
     for line in lines.unwrap_or_default() {
         dialogue.say(&line);
+    }
+    let others = configured_beside(names);
+    if !others.is_empty() {
+        let (others, names) = (others.join(", "), names.join(", "));
+        dialogue.say(&format!(
+            "note: nginx serves {others} in the same server block as {names}: back leads to the names, if \
+             the certificate is to be for that, too"
+        ));
     }
 }
 

@@ -57,6 +57,33 @@ fn of_name(files: &[SiteFile], name: &DnsName) -> Vec<String> {
     found
 }
 
+/// The names that nginx serves in a server block of one of these, and that none of these covers.
+pub fn configured_beside(names: &[String]) -> Vec<String> {
+    let files = SiteFile::all();
+    let mut found: Vec<String> =
+        files.iter().flat_map(|file| beside(&file.text, names)).map(str::to_owned).collect();
+    found.sort();
+    found.dedup();
+    found
+}
+
+fn beside<'t>(text: &'t str, names: &[String]) -> Vec<&'t str> {
+    let is_covered = |word: &str| {
+        let above = word.split_once('.').map(|(_, above)| above);
+        names.iter().any(|name| name == word || name.strip_prefix("*.") == above)
+    };
+    let of_line = |line: &'t str| {
+        let words = line.trim_start().strip_prefix("server_name ")?.split(';').next()?;
+        let (ours, others): (Vec<&str>, Vec<&str>) =
+            words.split_whitespace().partition(|word| is_covered(word));
+        let is_host = |word: &&str| {
+            word.contains('.') && word.parse::<DnsName>().is_ok_and(|name| !name.is_wildcard())
+        };
+        (!ours.is_empty()).then(|| others.into_iter().filter(is_host).collect::<Vec<_>>())
+    };
+    text.lines().filter_map(of_line).flatten().collect()
+}
+
 fn roots_in(text: &str) -> Vec<String> {
     let root = |line: &str| {
         let line = line.trim();
@@ -79,6 +106,23 @@ const CONFIGURATIONS: &[&str] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_server_block_may_have_more_names_than_the_certificate() {
+        let text = "server {\n\tserver_name www.example.com example.com;\n}\nserver {\n  server_name \
+                    blog.example.com; # server_name www.example.com no.example.com;\n}\nserver {\n  \
+                    server_name www.example.org _ ~^a$ *.example.org org a.example.org;\n}\n";
+        for (names, others) in [
+            (&["www.example.com"][..], &["example.com"][..]),
+            (&["www.example.com", "example.com"], &[]),
+            (&["blog.example.com"], &[]),
+            (&["*.example.com"], &["example.com"]),
+            (&["a.example.org"], &["www.example.org"]),
+        ] {
+            let of: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+            assert_eq!(beside(text, &of), others, "{names:?}");
+        }
+    }
 
     #[test]
     fn a_configuration_names_its_roots_and_those_of_a_name() {
