@@ -70,7 +70,8 @@ pub fn configured_beside(names: &[String]) -> Vec<String> {
 fn beside<'t>(text: &'t str, names: &[String]) -> Vec<&'t str> {
     let is_covered = |word: &str| {
         let above = word.split_once('.').map(|(_, above)| above);
-        names.iter().any(|name| name == word || name.strip_prefix("*.") == above)
+        let is_wildcard_of = |base| above == Some(base);
+        names.iter().any(|name| name == word || name.strip_prefix("*.").is_some_and(is_wildcard_of))
     };
     let of_line = |line: &'t str| {
         let words = line.trim_start().strip_prefix("server_name ")?.split(';').next()?;
