@@ -86,6 +86,13 @@ fn with_own_manifests(owner: &str, words: &[OsString]) -> Option<String> {
     Some(format!("\n  with the manifests of {owner}: {line}"))
 }
 
+/// The ID of the user that the runs of this root become: the owner of the state, where that is another one.
+pub(super) fn of_runs(shell: &Shell) -> Option<u32> {
+    let state = shell.environment.state_dir(shell.global.state_dir.as_deref()).ok()?;
+    let owner = fs::metadata(state.path).ok()?.uid();
+    (shell.environment.is_root() && owner != 0).then_some(owner)
+}
+
 /// The options of `install` for a secret that root stores: for the runs alone, which are its own or
 /// those of the owner of the state.
 pub(super) fn options_of_install(shell: &Shell) -> String {

@@ -137,7 +137,11 @@ impl InServer {
             Some(_) if is_done => None,
             Some(own) => {
                 let path = own.path.to_string_lossy();
-                Some(format!("the server block of nginx in {}{reads}", escape(&path)))
+                Some(format!(
+                    "the server block of nginx in {}{reads}; or, to redirect http to https, in a second one \
+                     (certctl help port-80)",
+                    escape(&path)
+                ))
             }
             None if server.name == "nginx" => {
                 let name = &one.metadata.name;
@@ -151,7 +155,10 @@ impl InServer {
             place,
             lines: lines.collect(),
             reload: format!("{}{}", sudo_on_own(), escape(&program)),
-            inspect: server.port_of_https(&one.spec.dns_names).and_then(|place| inspect(&place)),
+            inspect: match server.port_of_https(&one.spec.dns_names) {
+                Some(place) => inspect(&place),
+                None => starttls(server.name, &one.spec.dns_names),
+            },
         })
     }
 
@@ -168,14 +175,18 @@ impl InServer {
             .as_ref()
             .map(|inspect| format!("\nand see which certificate it presents:\n  {inspect}"));
         let inspect = inspect.unwrap_or_default();
-        let to_redirect = "\nto redirect http to https: certctl help port-80";
-        let redirect = if *name == "nginx" && place.is_some() { to_redirect } else { "" };
         let begin = match place {
             Some(place) => format!("in {place}:\n  {}\nthen reload it", lines.join("\n  ")),
             None => format!("reload {name}, whose configuration names the files"),
         };
-        format!("{begin}:\n  {reload}{inspect}{redirect}")
+        format!("{begin}:\n  {reload}{inspect}")
     }
+}
+
+/// What shows the certificate of a server that begins without TLS.
+fn starttls(server: &str, names: &[DnsName]) -> Option<String> {
+    let name = names.iter().find(|name| !name.is_wildcard()).filter(|_| server == "postfix")?;
+    Some(format!("openssl s_client -starttls smtp -brief -connect {name}:25 </dev/null"))
 }
 
 /// The configuration file of nginx on this host that has the first of these names.
@@ -229,6 +240,7 @@ pub(super) const SHIPPED: &[Server] = &[
         "postfix",
         &[
             "postconf -e smtpd_tls_security_level=may",
+            "# In place of smtpd_tls_cert_file and smtpd_tls_key_file, which may stay:",
             "postconf -e smtpd_tls_chain_files={folder}/tls-combined.pem",
         ],
     ),

@@ -210,6 +210,17 @@ pub fn closed_above(folder: &Path) -> Option<&Path> {
         .find(|above| above.symlink_metadata().is_ok() && !may(above, Access::EXEC_OK))
 }
 
+/// The same for a user with this ID, by permissions alone: a group that may search a folder may be the user's.
+pub fn closed_to(folder: &Path, user: u32) -> Option<&Path> {
+    let above: Vec<&Path> = folder.ancestors().skip(1).collect();
+    above.into_iter().rev().find(|above| {
+        above.metadata().is_ok_and(|found| {
+            let search = if found.uid() == user { 0o100 } else { 0o011 };
+            found.mode() & search == 0
+        })
+    })
+}
+
 /// Whether the permissions of the first folder above that exists let this process make folders.
 pub fn can_be_made(folder: &Path) -> bool {
     let above = folder.ancestors().skip(1).find(|above| above.symlink_metadata().is_ok());

@@ -340,6 +340,13 @@ fn create_doubts_that_certctl_answers_where_another_server_has_its_port() {
             ("CA:", &url),
             ("PEM file with the roots", &root),
             ("DNS names", "web.example.test\n"),
+            // Another way, and back to the names.
+            ("How to validate", "webroot\n"),
+            ("folder that", "other\n"),
+            ("How to validate", "back\n"),
+            ("folder that", "back\n"),
+            ("How to validate", "back\n"),
+            ("DNS names", "\n"),
             ("How to validate", "http\n"),
             ("http again", "http\n"),
             ("Program in", "later\n"),

@@ -19,7 +19,7 @@ use super::finish::Draft;
 use super::known::{Known, manifests_in, owner_of_output};
 use super::print::{is_elsewhere, meant_instead, missing};
 use super::question::{
-    Answers, BACK, Dialogue, Doubted, NONE, Question, Stop, answered, is_answer, optional,
+    Answers, Dialogue, Doubted, NONE, OTHER, Question, Stop, answered, is_answer, optional,
     optional_or, path_of, say,
 };
 use super::{certificate, webroot};
@@ -28,6 +28,7 @@ use crate::cli::exit::ExitCode;
 use crate::cli::folders;
 use crate::cli::hint::short;
 use crate::cli::output::escape;
+use crate::cli::owner;
 use crate::cli::run::on_one_thread;
 use crate::cli::servers::Server;
 use crate::cli::shell::Shell;
@@ -35,6 +36,7 @@ use crate::engine::{examples, install_example, programs_in, similar_hook};
 use crate::manifest::{Loaded, webroots};
 use crate::resource::{DnsName, NamespacedName, Settings};
 use crate::solver::http01::{Holder, check_webroot};
+use crate::trust::{closed_to, user_name};
 use crate::workspace::check::{
     ListenError, Port, PortError, configured_beside, configured_for, is_of_this_host,
 };
@@ -55,7 +57,7 @@ pub(super) fn ask(into: Option<&Path>, shell: &mut Shell) -> Result<ExitCode, Cl
     };
     let text = "This writes the YAML files of a certificate, and issues it, each after a yes. Enter \
                 accepts the default in brackets; ? explains a question; back returns to the one \
-                before; Ctrl-C quits.";
+                before; Ctrl-C quits: nothing is written before a yes.";
     say(shell, text);
     if folders::unread(shell).is_some() {
         let host = folders::sudo(" create");
@@ -162,12 +164,24 @@ fn names(
     let question = "DNS names of the certificate, with spaces between them";
     let elsewhere = Some(config).filter(|config| is_elsewhere(config, dialogue.shell));
     let renew = folders::next(dialogue.shell, " renew {}", elsewhere);
+    let unlikely = Doubted::default();
     answered(dialogue, question, ABOUT_NAMES, None, |text| {
         let names: Vec<String> = text.split([' ', ',']).map(str::to_lowercase).collect();
         let names: Vec<String> = names.into_iter().filter(|name| !name.is_empty()).collect();
         let Some(first) = names.first() else {
             return Err("enter at least one DNS name".to_owned());
         };
+        let alone =
+            names.iter().find(|name| !name.contains('.') && name.parse::<IpAddr>().is_err());
+        if let Some(name) = alone
+            && unlikely.is_new(text)
+            && refusal_of(name, by).is_none()
+        {
+            return Err(format!(
+                "{}: a name without a dot; if it is one, enter the same again",
+                escape(name)
+            ));
+        }
         for name in &names {
             if let Some(why) = refusal_of(name, by) {
                 // The only one is what was typed, which is shown before.
@@ -377,7 +391,7 @@ fn note_names(dialogue: &mut Dialogue<'_>, names: &[String]) {
     }
 }
 
-/// The webroot; `None` of a person who goes back to the choice of another way.
+/// The webroot; `None` of a person who wants to choose another way.
 fn webroot(
     dialogue: &mut Dialogue<'_>,
     names: &[String],
@@ -388,11 +402,11 @@ fn webroot(
     } else {
         ", to which you need the right to write"
     };
-    let text = format!("{QUESTION_OF_WEBROOT}{right} (back: another way, such as DNS)");
-    let question = Question { default, has_back: true, ..Question::new(&text, ABOUT_WEBROOT) };
+    let text = format!("{QUESTION_OF_WEBROOT}{right} (other: another way, such as DNS)");
+    let question = Question { default, ..Question::new(&text, ABOUT_WEBROOT) };
     let known = default.unwrap_or_default();
     served(dialogue, names, &Settings::default(), known, |dialogue| {
-        question.answered(dialogue, folder_or_back)
+        question.answered(dialogue, folder_or_other)
     })
 }
 
@@ -423,11 +437,11 @@ fn served(
 }
 
 /// A folder; `None` of the word that goes back.
-fn folder_or_back(text: &str) -> Result<Option<PathBuf>, String> {
-    if text == BACK {
+fn folder_or_other(text: &str) -> Result<Option<PathBuf>, String> {
+    if text == OTHER {
         return Ok(None);
     }
-    folder(text).map(Some).map_err(|why| format!("{why}, or {BACK} to choose another way"))
+    folder(text).map(Some).map_err(|why| format!("{why}, or {OTHER} to choose another way"))
 }
 
 fn output_dir(
@@ -437,6 +451,7 @@ fn output_dir(
 ) -> Result<Option<PathBuf>, Stop> {
     let question = "Folder for copies of tls.crt and tls.key, for your server";
     let unlikely = Doubted::default();
+    let owner = owner::of_runs(dialogue.shell);
     optional(dialogue, question, ABOUT_OUTPUT, |text| {
         let path = path_of(text);
         let is_folder = path.is_absolute() && path.parent().is_some();
@@ -462,6 +477,15 @@ fn output_dir(
         }
         if let Some(why) = certificate::published(manifests, webroot, &path) {
             return Err(why);
+        }
+        if let Some((owner, closed)) =
+            owner.and_then(|owner| Some((owner, closed_to(&path, owner)?)))
+        {
+            return Err(format!(
+                "user {}, who writes there, may not enter {}; enter another one",
+                user_name(owner),
+                escape(&closed.to_string_lossy())
+            ));
         }
         is_folder.then_some(path).ok_or_else(|| "enter an absolute path".to_owned())
     })
@@ -700,9 +724,9 @@ mod tests {
         let mistyped = format!("{path}x");
         let meant = format!("no such folder, did you mean {path}?");
         assert_eq!(folder(&mistyped), Err(meant));
-        assert_eq!(folder_or_back(path), Ok(Some(PathBuf::from(path))));
-        assert_eq!(folder_or_back("back"), Ok(None));
-        let refused = folder_or_back("").unwrap_err();
-        assert!(refused.ends_with("or back to choose another way"), "{refused}");
+        assert_eq!(folder_or_other(path), Ok(Some(PathBuf::from(path))));
+        assert_eq!(folder_or_other("other"), Ok(None));
+        let refused = folder_or_other("").unwrap_err();
+        assert!(refused.ends_with("or other to choose another way"), "{refused}");
     }
 }

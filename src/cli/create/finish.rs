@@ -140,6 +140,7 @@ impl Draft<'_> {
         is_scheduled: bool,
         shell: &mut Shell,
     ) -> Result<ExitCode, CliError> {
+        step::offer_mail(shell);
         if is_scheduled {
             say(shell, "ready: the next scheduled run issues it, if you do not");
         }

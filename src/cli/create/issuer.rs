@@ -103,7 +103,7 @@ pub(super) fn text(args: &CreateIssuerArgs, placed: &Placed) -> Result<String, C
         let path = escape(&path.to_string_lossy()).into_owned();
         let _ = write!(
             text,
-            "    # The roots to trust for the CA's server: {path}\n    caBundle: {bundle}\n"
+            "    # The roots to trust for the CA's server: {path}, by base64 -w0\n    caBundle: {bundle}\n"
         );
     }
     match &args.email {

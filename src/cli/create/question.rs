@@ -18,6 +18,8 @@ use crate::trust::home_of_typist;
 
 /// The answer that goes back to the question before.
 pub(super) const BACK: &str = "back";
+/// The answer that leads to the choice of another way to validate.
+pub(super) const OTHER: &str = "other";
 /// The answer that leaves something out.
 pub(super) const NONE: &str = "none";
 
@@ -136,14 +138,12 @@ pub(super) struct Question<'a> {
     pub(super) default: Option<&'a str>,
     /// Why an answer before leads to this question again.
     pub(super) refusal: &'a str,
-    /// Whether `back` is an answer to this question.
-    pub(super) has_back: bool,
 }
 
 impl<'a> Question<'a> {
     /// A question without a default.
     pub(super) fn new(text: &'a str, about: &'a str) -> Self {
-        Self { text, about, default: None, refusal: "", has_back: false }
+        Self { text, about, default: None, refusal: "" }
     }
 }
 
@@ -164,7 +164,8 @@ impl Question<'_> {
             dialogue.earlier = Vec::new().into_iter();
             dialogue.last = None;
         }
-        let last = dialogue.last.take();
+        // One that led elsewhere is no answer to what is asked.
+        let last = dialogue.last.take().filter(|last| last != OTHER);
         let default = last.as_deref().or(self.default);
         let shown = default.map(|default| format!(" [{default}]")).unwrap_or_default();
         let question = wrap(&format!("{}{shown}", self.text), "", columns());
@@ -185,7 +186,7 @@ impl Question<'_> {
                 refusal = wrapped(self.about);
                 continue;
             }
-            if answer == BACK && !self.has_back {
+            if answer == BACK {
                 if !dialogue.given.is_empty() {
                     return Err(Stop::Back);
                 }

@@ -5,6 +5,7 @@
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
 
+use crate::cli::doctor;
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::message::Level;
@@ -77,6 +78,21 @@ pub(super) fn offer(steps: &[Step], shell: &mut Shell) -> Option<Result<(), CliE
         .output
         .confirms_by_default(question, ABOUT)
         .then(|| run_all(&commands).inspect(|()| shell.output.talk(Level::Info, "done")))
+}
+
+/// Offers root to have mail sent when a renewal fails, where nothing reports it yet.
+pub(super) fn offer_mail(shell: &mut Shell) {
+    let line = doctor::mail_to_root(shell).filter(|_| shell.environment.is_root());
+    let Some(line) = line else { return };
+    let about =
+        format!("y runs, as root: {}. To try it later: certctl check alerts.", escape(&line));
+    let question = "Have root get mail when a renewal fails, by the hook on-failure?";
+    if shell.output.confirms_by_default(question, &wrap(&about, "", WIDTH_OF_COMMENT)) {
+        match run(&line) {
+            Ok(()) => shell.output.talk(Level::Info, "done; to try it: sudo certctl check alerts"),
+            Err(error) => shell.output.print(&error.to_message()),
+        }
+    }
 }
 
 /// Runs the commands among these, up to the first that fails.

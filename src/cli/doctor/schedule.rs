@@ -109,6 +109,15 @@ pub(super) fn reports(shell: &Shell) -> Option<Finding> {
     })
 }
 
+/// The command that has root get mail of failures, where nothing reports them and mail can be sent.
+pub(in crate::cli) fn mail_to_root(shell: &Shell) -> Option<String> {
+    let global = &shell.global;
+    let config = shell.environment.config_dir(global.config_dir.as_deref()).ok()?;
+    let hook = alert_hook_of(&config.path);
+    let is_heard = hook.exists() || global.ping.is_some() || global.metrics_file.is_some();
+    install_example(&hook).filter(|_| !is_heard && has_sendmail())
+}
+
 /// The command that has failures reported, where nothing does.
 pub(in crate::cli) fn way_to_report(config: &Path) -> Fix {
     match install_example(&alert_hook_of(config)) {

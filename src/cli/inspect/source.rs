@@ -98,10 +98,26 @@ fn unreadable(place: &str, why: &Unreadable, source: &Source) -> CliError {
         }
         (_, Source::Server { host, port }) => {
             let at = if host.contains(':') { format!("[{host}]:{port}") } else { place.to_owned() };
-            error.hinted(format_args!("openssl s_client -connect {at} -servername {host}"))
+            let starttls = STARTTLS.iter().find(|(of, _)| of == port);
+            let starttls = starttls.map(|(_, name)| format!("-starttls {name} "));
+            let starttls = starttls.unwrap_or_default();
+            error
+                .hinted(format_args!("openssl s_client {starttls}-connect {at} -servername {host}"))
         }
     }
 }
+
+/// The ports on which TLS begins after some words of another protocol, as openssl calls it.
+const STARTTLS: &[(u16, &str)] = &[
+    (21, "ftp"),
+    (25, "smtp"),
+    (110, "pop3"),
+    (143, "imap"),
+    (389, "ldap"),
+    (587, "smtp"),
+    (3306, "mysql"),
+    (5432, "postgres"),
+];
 
 /// Whether a name looks like that of a host, and not like a file.
 fn is_host(name: &str) -> bool {

@@ -111,7 +111,9 @@ fn block(item: &Item, scene: &Scene) -> String {
         (Some(reason), "") => line("why", &reason_text(reason)),
         (Some(reason @ Reason::RequestChanged), message) => {
             let fields = message.rsplit_once(": ").map_or(message, |(_, fields)| fields);
-            line("why", &format!("{}: {fields}", reason_text(reason)));
+            // What has begun is finished, also where the edit was taken back.
+            let end = if item.differs.is_empty() { "; the issuance has begun" } else { "" };
+            line("why", &format!("{}: {fields}{end}", reason_text(reason)));
         }
         (Some(_), message) => line("why", message),
         (None, "") => {}
