@@ -285,3 +285,26 @@ fn a_descriptor_of_this_process_is_the_callers_choice() {
         assert!(text(&walk, &path).unwrap_err().contains("is owned by user 65534"));
     }
 }
+
+#[test]
+fn a_folder_may_be_closed_to_another_user() {
+    let root = tempfile::tempdir().unwrap();
+    let closed = root.path().join("closed");
+    fs::create_dir_all(closed.join("below")).unwrap();
+    let us = rustix::process::geteuid().as_raw();
+    for (mode, user, expected) in [
+        (0o700, us + 1, Some(&closed)),
+        (0o700, us, None),
+        (0o600, us, Some(&closed)),
+        (0o710, us + 1, None),
+        (0o701, us + 1, None),
+    ] {
+        fs::set_permissions(root.path(), Permissions::from_mode(0o711)).unwrap();
+        fs::set_permissions(&closed, Permissions::from_mode(mode)).unwrap();
+        let folder = closed.join("below");
+        assert_eq!(closed_to(&folder, user), expected.map(PathBuf::as_path), "{mode:o} {user}");
+        // One that is to be made.
+        assert_eq!(closed_to(&closed, user), None, "{mode:o} {user}");
+    }
+    fs::set_permissions(&closed, Permissions::from_mode(0o700)).unwrap();
+}
