@@ -138,8 +138,8 @@ impl InServer {
             Some(own) => {
                 let path = own.path.to_string_lossy();
                 Some(format!(
-                    "the server block of nginx in {}{reads}; or, to redirect http to https, in a second one \
-                     (certctl help port-80)",
+                    "the server block of nginx in {}{reads}; to redirect http to https, see certctl help \
+                     port-80 before",
                     escape(&path)
                 ))
             }

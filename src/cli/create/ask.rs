@@ -351,7 +351,7 @@ fn doubts(doubted: &Doubted, answer: &str, taken: Option<&PortError>) -> Option<
 fn note_of_taken(why: &PortError) -> String {
     match holder(why).and_then(|holder| Server::of_process(holder.name())) {
         Some(server) if server.serves_folders() => {
-            format!("note: {why}, which may keep it: it can answer the CA from a folder")
+            format!("note: {why}, which need not be stopped: it can answer the CA from a folder")
         }
         Some(_) | None => format!("note: {why}"),
     }
