@@ -32,7 +32,7 @@ use super::verb::VerbArgs;
 use super::verbs::Example;
 use crate::controller::alert;
 use crate::engine::ports::{Clock as _, SystemClock};
-use crate::engine::{Force, Goal, Task, install_example};
+use crate::engine::{Force, Goal, Task};
 use crate::manifest::{Diagnostic, Loaded, SecretSource, Source, is_gone};
 use crate::report::{Details, Ending, Fault, Report};
 use crate::resource::{
@@ -620,13 +620,13 @@ fn note_scheduler(shell: &mut Shell, ended: &[Report]) {
 /// How a person hears of a failure: what is to be said of it, where nothing is set up.
 fn way_to_hear(shell: &Shell) -> String {
     let config = shell.environment.config_dir(shell.global.config_dir.as_deref());
-    let hook = config.map(|config| config.path.join("hooks.d/on-failure"));
-    match hook.map(|hook| (hook.exists(), install_example(&hook))) {
-        Ok((true, _)) => String::new(),
-        Ok((false, Some(line))) if doctor::has_sendmail() => {
-            format!("; to have root get mail when that fails (by sendmail):\n  {line}")
-        }
-        Ok((false, _)) | Err(_) => "; to be told when that fails: certctl help failures".to_owned(),
+    let config = config.ok().map(|config| config.path);
+    if config.as_deref().is_some_and(|config| doctor::alert_hook_of(config).exists()) {
+        return String::new();
+    }
+    match config.as_deref().and_then(doctor::mail_hook) {
+        Some(line) => format!("; to have root get mail when that fails (by sendmail):\n  {line}"),
+        None => "; to be told when that fails: certctl help failures".to_owned(),
     }
 }
 

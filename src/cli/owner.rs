@@ -4,7 +4,7 @@
 //! fail for the same reasons. Of root's rights, those to open port 80 and to run hooks as root stay.
 
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt as _;
 
 use clap::parser::ValueSource::DefaultValue;
@@ -88,20 +88,20 @@ fn with_own_manifests(owner: &str, words: &[OsString]) -> Option<String> {
 
 /// The ID of the user that the runs of this root become: the owner of the state, where that is another one.
 pub(super) fn of_runs(shell: &Shell) -> Option<u32> {
+    state_of_another(shell).map(|found| found.uid())
+}
+
+/// The state, where this is root and it belongs to another user.
+fn state_of_another(shell: &Shell) -> Option<Metadata> {
     let state = shell.environment.state_dir(shell.global.state_dir.as_deref()).ok()?;
-    let owner = fs::metadata(state.path).ok()?.uid();
-    (shell.environment.is_root() && owner != 0).then_some(owner)
+    let found = fs::metadata(state.path).ok()?;
+    (shell.environment.is_root() && found.uid() != 0).then_some(found)
 }
 
 /// The options of `install` for a secret that root stores: for the runs alone, which are its own or
 /// those of the owner of the state.
 pub(super) fn options_of_install(shell: &Shell) -> String {
-    let state = shell.environment.state_dir(shell.global.state_dir.as_deref());
-    let of_another = state
-        .ok()
-        .and_then(|state| fs::metadata(state.path).ok())
-        .filter(|found| shell.environment.is_root() && found.uid() != 0);
-    let Some(found) = of_another else { return "-m 0600".to_owned() };
+    let Some(found) = state_of_another(shell) else { return "-m 0600".to_owned() };
     format!("-m 0640 -g {}", group_name(found.gid()))
 }
 

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -18,10 +17,6 @@ use crate::cli::ping::{Moment, try_ping};
 use crate::cli::run::on_one_thread;
 use crate::cli::shell::Shell;
 use crate::workspace::check::TriedHook;
-
-/// `certctl check alerts`.
-#[derive(Debug, Args)]
-pub struct CheckAlertsArgs {}
 
 /// `certctl check alerts`.
 pub(super) fn check(shell: &mut Shell) -> Result<ExitCode, CliError> {

@@ -43,7 +43,7 @@ pub enum CheckVerb {
     /// Runs the hook on-failure as a run does, and requests the URL of `ping` with /fail. Nothing
     /// is read from the state or written to it.
     #[command(alias = "alert")]
-    Alerts(alerts::CheckAlertsArgs),
+    Alerts,
     /// Check the zone, the TXT record of a DNS-01 challenge and the CAA records.
     ///
     /// Queries every name server that the self-check queries: those of the zone, those of the solver,
@@ -83,7 +83,7 @@ impl VerbArgs for CheckVerb {
     fn run(&self, shell: &mut Shell) -> Result<ExitCode, CliError> {
         match self {
             Self::Acme(args) => acme::check(args, shell),
-            Self::Alerts(alerts::CheckAlertsArgs {}) => alerts::check(shell),
+            Self::Alerts => alerts::check(shell),
             Self::Dns(args) => dns::check(args, shell),
             Self::Http(args) => http::check(args, shell),
         }

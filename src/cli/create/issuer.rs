@@ -103,7 +103,8 @@ pub(super) fn text(args: &CreateIssuerArgs, placed: &Placed) -> Result<String, C
         let path = escape(&path.to_string_lossy()).into_owned();
         let _ = write!(
             text,
-            "    # The roots to trust for the CA's server: {path}, by base64 -w0\n    caBundle: {bundle}\n"
+            "    # The roots to trust for the CA's server: {path}, by base64 -w0\n    \
+             caBundle: {bundle}\n"
         );
     }
     match &args.email {
@@ -111,7 +112,10 @@ pub(super) fn text(args: &CreateIssuerArgs, placed: &Placed) -> Result<String, C
             let _ = writeln!(text, "    email: {}", scalar(email));
         }
         None => {
-            text.push_str("    # Address for messages of the CA, if it sends any; not needed:\n    # email: you@example.com\n");
+            text.push_str(
+                "    # Address for messages of the CA, if it sends any; not needed:\n    \
+                 # email: you@example.com\n",
+            );
         }
     }
     if let Some(profile) = &args.profile {

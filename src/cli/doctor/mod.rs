@@ -43,7 +43,9 @@ use crate::workspace::view::CertificateView;
 pub(super) use finding::Finding;
 pub(super) use http01::{Ports, without_servers};
 use schedule::Certificates;
-pub(super) use schedule::{NOT_REPORTED, has_sendmail, mail_to_root, scheduler, way_to_report};
+pub(super) use schedule::{
+    NOT_REPORTED, alert_hook_of, mail_hook, mail_to_root, scheduler, way_to_report,
+};
 pub(super) use served::is_web_server;
 pub(super) use usage::Use;
 

@@ -90,13 +90,7 @@ pub(super) fn reports(shell: &Shell) -> Option<Finding> {
     if lacks_mail.is_some() {
         return lacks_mail;
     }
-    let ways = [
-        (hook.exists(), "hooks.d/on-failure"),
-        (global.ping.is_some(), "ping"),
-        (global.metrics_file.is_some(), "metrics-file"),
-    ];
-    let ways: Vec<&str> =
-        ways.into_iter().filter(|(is_set, _)| *is_set).map(|(_, way)| way).collect();
+    let ways = ways(shell, &hook);
     if !ways.is_empty() {
         let ways = ways.join(", ");
         let fact = format!("reported by {ways}; certctl check alerts tries it");
@@ -111,24 +105,35 @@ pub(super) fn reports(shell: &Shell) -> Option<Finding> {
 
 /// The command that has root get mail of failures, where nothing reports them and mail can be sent.
 pub(in crate::cli) fn mail_to_root(shell: &Shell) -> Option<String> {
+    let config = shell.environment.config_dir(shell.global.config_dir.as_deref()).ok()?;
+    mail_hook(&config.path).filter(|_| ways(shell, &alert_hook_of(&config.path)).is_empty())
+}
+
+/// What reports a failure, of all that can; `hook` is the program of `on-failure`.
+fn ways(shell: &Shell, hook: &Path) -> Vec<&'static str> {
     let global = &shell.global;
-    let config = shell.environment.config_dir(global.config_dir.as_deref()).ok()?;
-    let hook = alert_hook_of(&config.path);
-    let is_heard = hook.exists() || global.ping.is_some() || global.metrics_file.is_some();
-    install_example(&hook).filter(|_| !is_heard && has_sendmail())
+    let ways = [
+        (hook.exists(), "hooks.d/on-failure"),
+        (global.ping.is_some(), "ping"),
+        (global.metrics_file.is_some(), "metrics-file"),
+    ];
+    ways.into_iter().filter(|(is_set, _)| *is_set).map(|(_, way)| way).collect()
+}
+
+/// The command that installs the example of `on-failure`, where mail can be sent.
+pub(in crate::cli) fn mail_hook(config: &Path) -> Option<String> {
+    install_example(&alert_hook_of(config)).filter(|_| has_sendmail())
 }
 
 /// The command that has failures reported, where nothing does.
 pub(in crate::cli) fn way_to_report(config: &Path) -> Fix {
-    match install_example(&alert_hook_of(config)) {
-        Some(line) if has_sendmail() => {
-            Fix::Command(format!("{line}   # mail to root, by sendmail"))
-        }
-        Some(_) | None => Fix::Certctl("certctl help failures".to_owned()),
+    match mail_hook(config) {
+        Some(line) => Fix::Command(format!("{line}   # mail to root, by sendmail")),
+        None => Fix::Certctl("certctl help failures".to_owned()),
     }
 }
 
-fn alert_hook_of(config: &Path) -> PathBuf {
+pub(in crate::cli) fn alert_hook_of(config: &Path) -> PathBuf {
     config.join("hooks.d/on-failure")
 }
 
@@ -144,7 +149,7 @@ pub(super) fn unsent(workspace: &Workspace) -> Option<Finding> {
 }
 
 /// Whether this host can send mail.
-pub(in crate::cli) fn has_sendmail() -> bool {
+fn has_sendmail() -> bool {
     SENDMAIL.iter().any(|path| Path::new(path).exists())
 }
 

@@ -23,14 +23,16 @@ pub(in crate::cli) fn is_web_server(reload: &str) -> bool {
 /// none.
 pub(super) async fn served(workspace: &Workspace, uses: &[Use<'_>]) -> Vec<Finding> {
     let mut leaves = Vec::new();
-    for one in uses.iter().filter(|one| is_of_web(one)) {
+    let mut of_web = uses.iter().filter(|one| is_of_web(one));
+    // Each has a name, as a rule.
+    for one in of_web.by_ref().take(MOST_NAMES) {
         let key = one.certificate.metadata.key();
         if let Ok(Some(leaf)) = workspace.live_leaf(&key).await {
             leaves.push((key, leaf.dns_names, leaf.fingerprint));
         }
     }
     let mut live = presented(leaves);
-    let left = live.len().saturating_sub(MOST_NAMES);
+    let are_all = of_web.next().is_none() && live.len() <= MOST_NAMES;
     live.truncate(MOST_NAMES);
     if live.is_empty() {
         return Vec::new();
@@ -60,8 +62,8 @@ pub(super) async fn served(workspace: &Workspace, uses: &[Use<'_>]) -> Vec<Findi
     if !wrong.is_empty() {
         return wrong;
     }
-    let of_all = if left > 0 { format!(" (of {})", MOST_NAMES + left) } else { String::new() };
-    let names = format!("{}{of_all}", count(live.len(), "name"));
+    let left = if are_all { "" } else { " (others are not asked)" };
+    let names = format!("{}{left}", count(live.len(), "name"));
     vec![Finding::well(
         "HTTPS",
         format_args!("{names} at port {HTTPS}: the certificate that is live"),
