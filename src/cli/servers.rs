@@ -7,7 +7,7 @@ use super::folders::SEARCHED;
 use super::message::Level;
 use super::output::escape;
 use super::shell::Shell;
-use crate::resource::{Certificate, DnsName, Settings};
+use crate::resource::{CHALLENGE_PATH, Certificate, DnsName, Settings};
 use crate::trust::{quoted, sudo_on_own};
 use crate::workspace::check::SiteFile;
 
@@ -15,8 +15,8 @@ use crate::workspace::check::SiteFile;
 pub(super) struct Site {
     /// The folder of its files.
     pub(super) folder: String,
-    /// The DNS names, with blanks between them.
-    pub(super) names: String,
+    /// Its DNS names.
+    pub(super) names: Vec<String>,
     /// The folder that is served at these names; empty where it is not known.
     pub(super) root: String,
 }
@@ -59,6 +59,17 @@ impl Server {
         folders.any(|folder| programs.iter().any(|program| folder.join(program).exists()))
     }
 
+    /// The configuration of a proxy that forwards the challenges to certctl; empty of other servers.
+    pub(super) fn forwarding(&self) -> &'static [&'static str] {
+        if self.name == "haproxy" { FORWARDING_OF_HAPROXY } else { &[] }
+    }
+
+    /// The file of its configuration, where it has one on this host.
+    pub(super) fn configuration(&self) -> &'static str {
+        let is_of_haproxy = self.name == "haproxy" && Path::new(FILE_OF_HAPROXY).exists();
+        if is_of_haproxy { FILE_OF_HAPROXY } else { "its configuration" }
+    }
+
     /// Whether it serves files from a folder, the responses to challenges among them.
     pub(super) fn serves_folders(&self) -> bool {
         ["apache", "nginx"].contains(&self.name)
@@ -66,8 +77,14 @@ impl Server {
 
     /// The settings that name the files of a site, but for those of which nothing is known.
     pub(super) fn settings(&self, site: &Site) -> impl Iterator<Item = String> {
-        let Site { folder, names, root } = site;
-        let known = [("{folder}", folder), ("{names}", names), ("{root}", root)];
+        let (first, others) = site.names.split_first().unzip();
+        let known = [
+            ("{folder}", site.folder.clone()),
+            ("{names}", site.names.join(" ")),
+            ("{name}", first.cloned().unwrap_or_default()),
+            ("{others}", others.unwrap_or_default().join(" ")),
+            ("{root}", site.root.clone()),
+        ];
         self.settings.iter().filter_map(move |line| {
             let mut words = known.iter().filter(|(word, _)| line.contains(word));
             match words.next() {
@@ -98,8 +115,10 @@ pub(super) struct InServer {
     place: Option<String>,
     /// What it says of the files.
     lines: Vec<String>,
-    /// The command that makes the server read it.
-    reload: String,
+    /// How http is redirected to https, where that can be said of its configuration.
+    redirect: Option<Redirect>,
+    /// The commands that make the server read it.
+    reload: Vec<String>,
     /// The one that shows which certificate it presents.
     inspect: Option<String>,
 }
@@ -119,17 +138,18 @@ impl InServer {
         let names: Vec<String> = one.spec.dns_names.iter().map(ToString::to_string).collect();
         let root = settings.http01_webroot.as_deref();
         let root = root.map(|path| quoted(Path::new(path))).unwrap_or_default();
-        let site = Site { folder: quoted(folder), names: names.join(" "), root };
+        let site = Site { folder: quoted(folder), names, root };
         let example = Path::new(EXAMPLES).join(format!("{}.yaml", server.name));
         let pointer = example.is_file().then(|| format!("# more: {}", example.display()));
         let sudo = |line: &str| if line.starts_with("postconf ") { sudo_on_own() } else { "" };
-        let own = (server.name == "nginx").then(|| of_nginx(&one.spec.dns_names)).flatten();
+        let own = own_site(server, &one.spec.dns_names);
         let settings: Vec<String> = match &own {
             Some(own) => within_block(server, &site, &own.text),
             None => server.settings(&site).collect(),
         };
+        let redirect = Redirect::of(server, &site, own.as_ref());
         let lines = settings.iter().map(|line| [sudo(line), &escape(line)].concat());
-        let lines = lines.chain(pointer.filter(|_| own.is_none()));
+        let lines = lines.chain(pointer.filter(|_| own.is_none() && server.name != "apache"));
         let reads = if server.is_copied { "" } else { " (it reads the files as root)" };
         let has_files = |own: &SiteFile| own.text.contains(&site.folder);
         let is_done = own.as_ref().is_some_and(has_files);
@@ -137,24 +157,33 @@ impl InServer {
             Some(_) if is_done => None,
             Some(own) => {
                 let path = own.path.to_string_lossy();
-                Some(format!(
-                    "the server block of nginx in {}{reads}; to redirect http to https, see certctl help \
-                     port-80 before",
-                    escape(&path)
-                ))
+                let path = escape(&path);
+                Some(match server.name {
+                    "haproxy" => format!("a frontend of {path}{reads}"),
+                    "apache" => format!(
+                        "{path}{reads}: a copy of its VirtualHost, which begins with <VirtualHost *:443> and \
+                         has these lines"
+                    ),
+                    _ => format!("the server block of nginx in {path}{reads}"),
+                })
             }
-            None if server.name == "nginx" => {
-                let name = &one.metadata.name;
-                Some(format!("a new file of nginx{reads}, such as {SITES_OF_NGINX}/{name}.conf"))
-            }
-            None => Some(format!("the configuration of {}{reads}", server.name)),
+            None => Some(match sites(server.name) {
+                Some(sites) => {
+                    let name = &one.metadata.name;
+                    format!("a new file of {}{reads}, such as {sites}/{name}.conf", server.name)
+                }
+                None => format!("the configuration of {}{reads}", server.name),
+            }),
         };
         let program = quoted(&hooks.join(server.name));
+        let module = needs_module(server).then(|| format!("{}a2enmod ssl", sudo_on_own()));
+        let reload = format!("{}{}", sudo_on_own(), escape(&program));
         Some(Self {
             name: server.name,
             place,
             lines: lines.collect(),
-            reload: format!("{}{}", sudo_on_own(), escape(&program)),
+            redirect,
+            reload: module.into_iter().chain([reload]).collect(),
             inspect: match server.port_of_https(&one.spec.dns_names) {
                 Some(place) => inspect(&place),
                 None => starttls(server.name, &one.spec.dns_names),
@@ -170,16 +199,22 @@ impl InServer {
 
     /// A sentence without its beginning, and the lines.
     pub(super) fn text(&self) -> String {
-        let Self { name, place, lines, reload, inspect } = self;
+        let Self { name, place, lines, redirect, reload, inspect } = self;
         let inspect = inspect
             .as_ref()
             .map(|inspect| format!("\nand see which certificate it presents:\n  {inspect}"));
         let inspect = inspect.unwrap_or_default();
+        let redirect = redirect.as_ref().map(|Redirect { place, lines }| {
+            format!("\nto redirect http to https, {place}:\n  {}", lines.join("\n  "))
+        });
+        let redirect = redirect.unwrap_or_default();
         let begin = match place {
-            Some(place) => format!("in {place}:\n  {}\nthen reload it", lines.join("\n  ")),
+            Some(place) => {
+                format!("in {place}:\n  {}{redirect}\nthen reload it", lines.join("\n  "))
+            }
             None => format!("reload {name}, whose configuration names the files"),
         };
-        format!("{begin}:\n  {reload}{inspect}")
+        format!("{begin}:\n  {}{inspect}", reload.join("\n  "))
     }
 }
 
@@ -189,19 +224,102 @@ fn starttls(server: &str, names: &[DnsName]) -> Option<String> {
     Some(format!("openssl s_client -starttls smtp -brief -connect {name}:25 </dev/null"))
 }
 
-/// The configuration file of nginx on this host that has the first of these names.
-fn of_nginx(names: &[DnsName]) -> Option<SiteFile> {
+/// How a server redirects http to https, but for the challenges.
+#[derive(Debug)]
+struct Redirect {
+    /// Where, as a part of a sentence.
+    place: &'static str,
+    lines: Vec<String>,
+}
+
+impl Redirect {
+    /// For a server with this site in a file of its own; `None` where it does more than is understood here.
+    fn of(server: &Server, site: &Site, own: Option<&SiteFile>) -> Option<Self> {
+        let Site { names, root, .. } = site;
+        let text = &own?.text;
+        let blocks = |begin: &str| lines_with(text, begin).count();
+        match server.name {
+            "nginx" => {
+                let is_plain = blocks("server {") == 1
+                    && blocks("listen 443") == 0
+                    && blocks("return ") == 0
+                    && !root.is_empty();
+                let of_block = lines_with(text, "server_name ").next().filter(|_| is_plain)?;
+                let listen: Vec<&str> =
+                    lines_with(text, "listen ").filter(|line| line.contains("80")).collect();
+                let lines = ["server {".to_owned()].into_iter();
+                let lines = lines.chain(listen.iter().map(|line| format!("    {line}")));
+                let lines = lines.chain([
+                    format!("    {of_block}"),
+                    format!("    location {CHALLENGE_PATH} {{ root {root}; }}"),
+                    "    location / { return 301 https://$host$request_uri; }".to_owned(),
+                    "}".to_owned(),
+                ]);
+                let place = "move its lines for port 80 to a block of their own";
+                (!listen.is_empty()).then(|| Self { place, lines: lines.map(|line| escape(&line).into_owned()).collect() })
+            }
+            "apache" => {
+                let is_plain = blocks("<VirtualHost ") == 1 && blocks("Redirect") == 0;
+                let name = names.first().filter(|_| is_plain)?;
+                let challenges = CHALLENGE_PATH.trim_start_matches('/').replace('.', "[.]");
+                let line = format!("RedirectMatch 301 ^/(?!{challenges})(.*)$ https://{name}/$1");
+                Some(Self { place: "in the VirtualHost of port 80", lines: vec![escape(&line).into_owned()] })
+            }
+            "haproxy" => (blocks("http-request redirect ") == 0).then(|| Self {
+                place: "in the frontend of port 80",
+                lines: vec![format!(
+                    "http-request redirect scheme https unless {{ ssl_fc }} or {{ path_beg {CHALLENGE_PATH} }}"
+                )],
+            }),
+            _ => None,
+        }
+    }
+}
+
+/// The lines of a configuration that begin with this, without their margin.
+fn lines_with<'t>(text: &'t str, begin: &'t str) -> impl Iterator<Item = &'t str> {
+    text.lines().map(str::trim).filter(move |line| line.starts_with(begin))
+}
+
+/// The configuration file of this server on this host that has the first of these names.
+fn own_site(server: &Server, names: &[DnsName]) -> Option<SiteFile> {
+    let folders = match server.name {
+        "nginx" => &["/etc/nginx"][..],
+        "apache" => &["/etc/apache2", "/etc/httpd"],
+        // It has one file.
+        "haproxy" => return SiteFile::at(Path::new(FILE_OF_HAPROXY)),
+        _ => return None,
+    };
     let name = names.iter().find(|name| !name.is_wildcard())?;
-    let of_nginx = |file: &SiteFile| file.path.starts_with("/etc/nginx");
-    SiteFile::all().into_iter().find(|file| of_nginx(file) && file.has(name))
+    let is_of_server = |file: &SiteFile| folders.iter().any(|folder| file.path.starts_with(folder));
+    SiteFile::all().into_iter().find(|file| is_of_server(file) && file.has(name))
+}
+
+/// The folder of its configuration that a server reads whole, with its packages of this host.
+fn sites(server: &str) -> Option<&'static str> {
+    match server {
+        "nginx" => Some("/etc/nginx/conf.d"),
+        "apache" => {
+            let folders = ["/etc/apache2/sites-enabled", "/etc/httpd/conf.d"];
+            folders.into_iter().find(|folder| Path::new(folder).is_dir())
+        }
+        _ => None,
+    }
+}
+
+/// Whether the module for TLS of Debian's Apache is there, and not enabled.
+fn needs_module(server: &Server) -> bool {
+    let has = |folder: &str| Path::new("/etc/apache2").join(folder).join("ssl.load").exists();
+    server.name == "apache" && has("mods-available") && !has("mods-enabled")
 }
 
 /// The settings for a server block that is there, in this text: what it listens on, and the files.
 fn within_block(server: &Server, site: &Site, text: &str) -> Vec<String> {
-    let has = |word: &str| text.lines().any(|line| line.trim_start().starts_with(word));
+    let has = |word: &str| lines_with(text, word).next().is_some();
     let is_wanted = |line: &String| {
         let line = line.trim_start();
-        line.starts_with("ssl_") || (line.starts_with("listen") && !has("listen 443"))
+        let is_of_tls = ["ssl_", "SSL", "bind"].iter().any(|begin| line.starts_with(begin));
+        is_of_tls || (line.starts_with("listen") && !has("listen 443"))
     };
     let wanted = server.settings(site).filter(is_wanted).map(|line| line.trim_start().to_owned());
     let with_ipv6 = |line: String| {
@@ -220,7 +338,16 @@ const fn reading(name: &'static str, settings: &'static [&'static str]) -> Serve
 pub(super) const SHIPPED: &[Server] = &[
     reading(
         "apache",
-        &["SSLCertificateFile {folder}/tls.crt", "SSLCertificateKeyFile {folder}/tls.key"],
+        &[
+            "<VirtualHost *:443>",
+            "    ServerName {name}",
+            "    ServerAlias {others}",
+            "    DocumentRoot {root}",
+            "    SSLEngine on",
+            "    SSLCertificateFile {folder}/tls.crt",
+            "    SSLCertificateKeyFile {folder}/tls.key",
+            "</VirtualHost>",
+        ],
     ),
     reading("dovecot", &["ssl_cert = <{folder}/tls.crt", "ssl_key = <{folder}/tls.key"]),
     reading("haproxy", &["bind :443 ssl crt {folder}/tls-combined.pem"]),
@@ -259,8 +386,16 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> + Clone {
     SHIPPED.iter().map(|server| server.name)
 }
 
-/// The folder of its configuration that the packages of Debian, Fedora and nginx itself read whole.
-const SITES_OF_NGINX: &str = "/etc/nginx/conf.d";
+const FILE_OF_HAPROXY: &str = "/etc/haproxy/haproxy.cfg";
+/// The address is the one of `create certificate --behind-proxy`.
+const FORWARDING_OF_HAPROXY: &[&str] = &[
+    "# in the frontend of port 80:",
+    "    acl acme path_beg /.well-known/acme-challenge/",
+    "    use_backend certctl if acme",
+    "# behind it:",
+    "backend certctl",
+    "    server certctl 127.0.0.1:402",
+];
 /// Where a package installs examples of manifests, which begin with the configuration of the server.
 const EXAMPLES: &str = "/usr/share/doc/certctl/examples";
 
@@ -278,7 +413,7 @@ mod tests {
             let secret = &loaded.certificates.first().unwrap().spec.secret_name;
             let site = Site {
                 folder: format!("/var/lib/certctl/secrets/default/{secret}"),
-                names: "www.example.com".to_owned(),
+                names: vec!["www.example.com".to_owned()],
                 root: "/var/www/html".to_owned(),
             };
             // Comments, whose blanks are of no interest.
@@ -320,7 +455,8 @@ mod tests {
 
     #[test]
     fn a_server_block_that_is_there_gets_the_lines_that_it_lacks() {
-        let (folder, names, root) = ("/f".to_owned(), "a.example.com".to_owned(), String::new());
+        let (folder, root) = ("/f".to_owned(), String::new());
+        let names = vec!["a.example.com".to_owned()];
         let site = Site { folder, names, root };
         let of = |text: &str| within_block(Server::of("nginx").unwrap(), &site, text);
         let files = ["ssl_certificate /f/tls.crt;", "ssl_certificate_key /f/tls.key;"];
@@ -329,13 +465,20 @@ mod tests {
         let both = of("server {\n  listen 80;\n  listen [::]:80;\n}");
         assert_eq!(both[..2], ["listen 443 ssl;", "listen [::]:443 ssl;"]);
         assert_eq!(of("server {\n  listen 443 ssl http2;\n}"), files);
+        let of = |server: &str| within_block(Server::of(server).unwrap(), &site, "");
+        let apache = of("apache").join("\n");
+        assert_eq!(
+            apache,
+            "SSLEngine on\nSSLCertificateFile /f/tls.crt\nSSLCertificateKeyFile /f/tls.key"
+        );
+        assert_eq!(of("haproxy"), ["bind :443 ssl crt /f/tls-combined.pem"]);
     }
 
     #[test]
     fn what_is_not_known_of_a_site_is_left_out() {
         let site = |names: &str, root: &str| Site {
             folder: "/f".to_owned(),
-            names: names.to_owned(),
+            names: names.split_whitespace().map(str::to_owned).collect(),
             root: root.to_owned(),
         };
         let of = |site: &Site| Server::of("nginx").unwrap().settings(site).collect::<Vec<_>>();
@@ -344,5 +487,43 @@ mod tests {
         let bare = of(&site("", ""));
         assert_eq!(bare.len(), whole.len() - 2);
         assert!(!bare.concat().contains("name") && !bare.concat().contains("root"));
+    }
+
+    #[test]
+    fn a_site_that_is_there_is_redirected_but_for_the_challenges() {
+        let of = |server: &str, text: &str| {
+            let names = vec!["www.example.com".to_owned(), "example.com".to_owned()];
+            let site = Site { folder: "/f".to_owned(), names, root: "/srv/www".to_owned() };
+            let own = SiteFile { path: "/etc/x".into(), text: text.to_owned() };
+            Redirect::of(Server::of(server).unwrap(), &site, Some(&own)).map(|found| found.lines)
+        };
+        let nginx = "server {\n\tlisten 80;\n\tlisten [::]:80;\n\tserver_name example.com www.example.com;\n}\n";
+        let expected = "server {\n    listen 80;\n    listen [::]:80;\n    server_name example.com \
+                        www.example.com;\n    location /.well-known/acme-challenge/ { root /srv/www; }\n    \
+                        location / { return 301 https://$host$request_uri; }\n}";
+        assert_eq!(of("nginx", nginx).unwrap().join("\n"), expected);
+        let apache = "<VirtualHost *:80>\n  ServerName www.example.com\n</VirtualHost>\n";
+        let line =
+            "RedirectMatch 301 ^/(?![.]well-known/acme-challenge/)(.*)$ https://www.example.com/$1";
+        assert_eq!(of("apache", apache).unwrap(), [line]);
+        let line = "http-request redirect scheme https unless { ssl_fc } or { path_beg \
+                    /.well-known/acme-challenge/ }";
+        assert_eq!(of("haproxy", "frontend web\n  bind :80\n").unwrap(), [line]);
+        // What is not understood, or has one.
+        for (server, text) in [
+            ("nginx", format!("{nginx}{nginx}")),
+            ("nginx", nginx.replace("listen [::]:80", "listen 443 ssl")),
+            ("nginx", nginx.replace('}', "  return 301 https://example.com;\n}")),
+            ("nginx", nginx.replace("listen", "# listen")),
+            ("apache", format!("{apache}{apache}")),
+            (
+                "apache",
+                apache.replace("ServerName", "Redirect / https://a.example.com/\n  ServerName"),
+            ),
+            ("haproxy", "frontend web\n  http-request redirect scheme https\n".to_owned()),
+            ("postfix", String::new()),
+        ] {
+            assert_eq!(of(server, &text), None, "{server}: {text}");
+        }
     }
 }

@@ -177,12 +177,15 @@ fn broken(line: &str, width: usize) -> String {
     wrapped
 }
 
-/// Whether a line is one of a server's configuration, below a title, that names a file of a Secret: two
-/// lines would not mean the same there.
+/// Whether a line is one of a server's configuration, below a title, that names a file of a Secret or
+/// redirects: two lines would not mean the same there.
 fn is_setting(line: &str) -> bool {
     let file = line.rsplit(' ').next().unwrap_or_default().trim_end_matches([';', '\'']);
-    line.starts_with("  ")
-        && ["/tls.crt", "/tls.key", "/tls-combined.pem"].iter().any(|name| file.ends_with(name))
+    let word = line.trim_start().split(' ').next().unwrap_or_default();
+    let is_of_file =
+        ["/tls.crt", "/tls.key", "/tls-combined.pem"].iter().any(|name| file.ends_with(name));
+    let is_of_server = ["RedirectMatch", "http-request", "location", "server_name"].contains(&word);
+    line.starts_with("  ") && (is_of_file || is_of_server)
 }
 
 /// The words of a text; a command with its arguments is one.
@@ -318,6 +321,7 @@ mod tests {
             ("  # one two three", 12, "  # one two\n  #   three"),
             // Of a server's configuration.
             ("  cert = </a b/tls.crt", 12, "  cert = </a b/tls.crt"),
+            ("  RedirectMatch 301 /a /b", 12, "  RedirectMatch 301 /a /b"),
             ("\u{1b}[31merror\u{1b}[0m: one two", 10, "\u{1b}[31merror\u{1b}[0m: one\n  two"),
             (
                 "is lost; to go on: certctl issue web now; or not",

@@ -50,7 +50,7 @@ pub(super) fn check(args: &CheckHttpArgs, shell: &mut Shell) -> Result<ExitCode,
     })
 }
 
-/// Whether a web server serves a webroot at a name, as `check http` says it.
+/// Whether a server answers the challenges of a name, as `check http` says it.
 pub(in crate::cli) enum Trial {
     Served(String),
     Unserved(String),
@@ -58,18 +58,14 @@ pub(in crate::cli) enum Trial {
     Unresolved(String),
 }
 
-/// Tries the webroot of these settings; `None` where that is not possible.
-pub(in crate::cli) fn of_webroot(
-    shell: &Shell,
-    settings: &Settings,
-    name: &DnsName,
-) -> Option<Trial> {
+/// Tries the webroot of these settings, or the listener; `None` where that is not possible.
+pub(in crate::cli) fn trial(shell: &Shell, settings: &Settings, name: &DnsName) -> Option<Trial> {
     let settings_of_run = shell.settings().ok()?;
-    on_one_thread(async { Ok(trial_of_webroot(&settings_of_run, settings, name).await) }).ok()?
+    on_one_thread(async { Ok(trial_in_run(&settings_of_run, settings, name).await) }).ok()?
 }
 
 /// The same within a run.
-pub(in crate::cli) async fn trial_of_webroot(
+pub(in crate::cli) async fn trial_in_run(
     run: &RunSettings,
     settings: &Settings,
     name: &DnsName,

@@ -24,9 +24,7 @@ pub(super) use account::{account_line, unused_key_line};
 pub(super) use acme::{AcmeItem, clock_line, refusal};
 pub(super) use alerts::AlertsDocument;
 pub(super) use dns::DnsDocument;
-pub(super) use http::{
-    HttpDocument, Trial, WAYS_OF_WEBROOT, of_webroot, trial_of_webroot, way_out_of,
-};
+pub(super) use http::{HttpDocument, Trial, WAYS_OF_WEBROOT, trial, trial_in_run, way_out_of};
 pub(super) use known::known;
 pub(super) use page::format_of;
 

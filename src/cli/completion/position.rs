@@ -109,6 +109,7 @@ mod tests {
         "--resolver",
         "--self-check-interval",
         "--timeout",
+        "create certificate --behind-proxy",
         "create certificate --name",
         "create certificate --output-group",
         "create certificate --output-mode",

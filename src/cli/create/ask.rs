@@ -22,7 +22,7 @@ use super::question::{
     Answers, Dialogue, Doubted, NONE, OTHER, Question, Stop, answered, is_answer, optional,
     optional_or, path_of, say,
 };
-use super::{certificate, webroot};
+use super::{certificate, proxy, webroot};
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::folders;
@@ -95,8 +95,13 @@ fn ask_all(
     }
     hints(dialogue, &names);
     let others: Vec<PathBuf> = webroots(manifests).into_iter().collect();
-    let (by, webroot) = proof(dialogue, by, known, &names, &others)?;
-    let reload = reload(dialogue, config, webroot.is_some())?;
+    let (by, way) = proof(dialogue, by, known, &names, &others)?;
+    let (webroot, behind_proxy) = match way {
+        Way::Own => (None, None),
+        Way::Webroot(folder) => (Some(folder), None),
+        Way::Proxy(address) => (None, Some(address)),
+    };
+    let reload = reload(dialogue, config, webroot.is_some() || behind_proxy.is_some())?;
     // Those for which there is an example read the files of the state, or get them by their program.
     let is_known = reload.as_deref().and_then(Server::of).is_some();
     let output_dir =
@@ -107,6 +112,7 @@ fn ask_all(
         name: None,
         issuer: Some(by.name().to_owned()),
         webroot,
+        behind_proxy,
         reload,
         output_dir,
         output_owner: None,
@@ -229,22 +235,42 @@ fn refusal_of(name: &str, by: &By) -> Option<String> {
         .then(|| "enter a full DNS name, such as www.example.com".to_owned())
 }
 
-/// How the names are validated: the Issuer with its DNS provider, and the webroot.
+/// Who answers the challenges over HTTP.
+enum Way {
+    /// certctl, on port 80; or a TXT record is.
+    Own,
+    /// A web server, from this folder.
+    Webroot(PathBuf),
+    /// certctl, at this address, to which a proxy forwards them.
+    Proxy(SocketAddr),
+}
+
+impl Way {
+    fn of_webroot(folder: Option<PathBuf>) -> Self {
+        folder.map_or(Self::Own, Self::Webroot)
+    }
+}
+
+/// How the names are validated: the Issuer with its DNS provider, and who answers over HTTP.
 fn proof(
     dialogue: &mut Dialogue<'_>,
     by: By,
     known: &Known,
     names: &[String],
     others: &[PathBuf],
-) -> Result<(By, Option<PathBuf>), Stop> {
+) -> Result<(By, Way), Stop> {
     let By::New(mut args) = by else {
-        let webroot = webroot_of_known(dialogue, by.name(), known, names, others)?;
-        return Ok((by, webroot));
+        let way = way_of_known(dialogue, by.name(), known, names, others)?;
+        return Ok((by, way));
     };
     let is_wildcard = names.iter().any(|name| name.starts_with("*."));
     let port = if is_wildcard { Ok(Vec::new()) } else { usual_port(dialogue.shell) };
     if let Err(why) = &port {
         dialogue.say(&note_of_taken(why));
+        let other = "another way, such as DNS";
+        if let Some(way) = by_proxy(dialogue, why, names, &Settings::default(), other)? {
+            return Ok((By::New(args), way));
+        }
     }
     let ways = if is_wildcard {
         "a wildcard needs DNS-01: your DNS provider"
@@ -265,11 +291,11 @@ fn proof(
     let doubted = Doubted::default();
     // A folder that is served needs no choice of a way.
     let mut likely = port.is_err().then(|| likely_webroot(dialogue.shell, names, others)).flatten();
-    let (answer, webroot) = loop {
+    let (answer, way) = loop {
         if let Some(folder) = likely.take() {
             note_names(dialogue, names);
             if let Some(webroot) = webroot(dialogue, names, Some(&folder))? {
-                break ("webroot".to_owned(), Some(webroot));
+                break ("webroot".to_owned(), Way::Webroot(webroot));
             }
         }
         let answer = answered(dialogue, &question, &about, default, |text| {
@@ -287,37 +313,57 @@ fn proof(
             is_way.then(|| text.to_owned()).ok_or_else(|| format!("enter {words}"))
         })?;
         if answer != "webroot" {
-            break (answer, None);
+            break (answer, Way::Own);
         }
         let likely = likely_webroot(dialogue.shell, names, others);
         if let Some(webroot) = webroot(dialogue, names, likely.as_deref())? {
-            break (answer, Some(webroot));
+            break (answer, Way::Webroot(webroot));
         }
     };
     args.dns01 = Dns01::from_str(&answer, false).ok();
-    Ok((By::New(args), webroot))
+    Ok((By::New(args), way))
 }
 
-/// The webroot of a Certificate by an Issuer that is there, where that leaves it to the Certificate.
-fn webroot_of_known(
+/// The way through a proxy that has port 80, unless a person wants `other`.
+fn by_proxy(
+    dialogue: &mut Dialogue<'_>,
+    taken: &PortError,
+    names: &[String],
+    of_issuer: &Settings,
+    other: &str,
+) -> Result<Option<Way>, Stop> {
+    let server = holder(taken).and_then(|holder| Server::of_process(holder.name()));
+    let Some(server) = server.filter(|server| !server.forwarding().is_empty()) else {
+        return Ok(None);
+    };
+    Ok(proxy::forwarded(dialogue, server, names, of_issuer, other)?.map(Way::Proxy))
+}
+
+/// The way of a Certificate by an Issuer that is there, where that leaves it to the Certificate.
+fn way_of_known(
     dialogue: &mut Dialogue<'_>,
     issuer: &str,
     known: &Known,
     names: &[String],
     others: &[PathBuf],
-) -> Result<Option<PathBuf>, Stop> {
+) -> Result<Way, Stop> {
     // Where the Issuer says how, no Certificate has to.
     let settings = known.chosen(Some(issuer))?.settings;
     let has_http01 = known.has_http01(issuer) && settings.uses_usual_port();
     // A wildcard is validated by a TXT record.
     if !has_http01 || names.iter().all(|name| name.starts_with("*.")) {
-        return Ok(None);
+        return Ok(Way::Own);
     }
     let taken = usual_port(dialogue.shell).err();
-    let likely = taken.as_ref().and_then(|why| {
+    if let Some(why) = &taken {
         dialogue.say(&note_of_taken(why));
-        webroot::likely(names, &settings, others, dialogue.shell)
-    });
+        let other = "a folder of a web server";
+        if let Some(way) = by_proxy(dialogue, why, names, &settings, other)? {
+            return Ok(way);
+        }
+    }
+    let likely =
+        taken.as_ref().and_then(|_| webroot::likely(names, &settings, others, dialogue.shell));
     if likely.is_some() {
         note_names(dialogue, names);
     }
@@ -332,9 +378,10 @@ fn webroot_of_known(
         NONE => doubts(&doubted, NONE, taken.as_ref()).map_or(Ok(None), Err),
         text => folder(text).map(Some),
     };
-    served(dialogue, names, &settings, default.unwrap_or_default(), |dialogue| {
+    let folder = served(dialogue, names, &settings, default.unwrap_or_default(), |dialogue| {
         answered(dialogue, &question, ABOUT_WEBROOT, default, folder_or_none)
-    })
+    });
+    folder.map(Way::of_webroot)
 }
 
 /// That certctl does not get the port for which this answer leaves the challenges to it, unless that was
@@ -500,11 +547,12 @@ fn output_group(dialogue: &mut Dialogue<'_>) -> Result<Option<String>, Stop> {
     })
 }
 
-/// The program that makes a server read the new files.
+/// The program that makes a server read the new files; `has_part`: whether the server of port 80 has one in
+/// the answer to a challenge.
 fn reload(
     dialogue: &mut Dialogue<'_>,
     config: &Path,
-    has_webroot: bool,
+    has_part: bool,
 ) -> Result<Option<String>, Stop> {
     let hooks = config.join("hooks.d");
     let mut known = programs_in(&hooks);
@@ -513,8 +561,12 @@ fn reload(
     let examples = examples();
     // Also those of the package that reload a server, and are not there yet.
     let is_new = |name: &&String| Server::of(name).is_some() && !known.contains(*name);
-    let names: Vec<&str> =
-        known.iter().chain(examples.iter().filter(is_new)).map(String::as_str).collect();
+    let has_server = |name: &String| Server::of(name).is_some_and(Server::is_installed);
+    let (installed, others): (Vec<&String>, Vec<&String>) =
+        examples.iter().filter(is_new).partition(|name| has_server(name));
+    let installed = installed.into_iter().map(|name| format!("{name} (installed)"));
+    let names: Vec<String> =
+        known.iter().cloned().chain(installed).chain(others.into_iter().cloned()).collect();
     let question = match names.join(", ") {
         names if names.is_empty() => "Program in hooks.d that reloads your server".to_owned(),
         names => format!(
@@ -524,7 +576,7 @@ fn reload(
     };
     let mut unknown = None;
     let is_there = |name: &String| known.contains(name) || examples.contains(name);
-    let of_port = has_webroot.then(|| of_usual_port(dialogue.shell)).flatten().filter(is_there);
+    let of_port = has_part.then(|| of_usual_port(dialogue.shell)).flatten().filter(is_there);
     let is_absent = |name: &String| {
         let is_made = known.contains(name) || of_port.as_ref() == Some(name);
         !is_made && Server::of(name).is_some_and(|server| !server.is_installed())
@@ -606,7 +658,7 @@ fn hints(dialogue: &mut Dialogue<'_>, names: &[String]) {
     if !others.is_empty() {
         let (others, names) = (others.join(", "), names.join(", "));
         dialogue.say(&format!(
-            "note: nginx serves {others} in the same server block as {names}: back leads to the names, if \
+            "note: your web server serves {others} together with {names}: back leads to the names, if \
              the certificate is to be for that, too"
         ));
     }

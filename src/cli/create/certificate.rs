@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -45,6 +45,16 @@ pub struct CreateCertificateArgs {
     /// Folder from which your web server serves the HTTP-01 challenges.
     #[arg(long, value_name = "FOLDER")]
     pub webroot: Option<PathBuf>,
+    /// A proxy, such as HAProxy, forwards the HTTP-01 challenges to ADDRESS, or to 127.0.0.1:402.
+    #[arg(
+        long,
+        value_name = "ADDRESS",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "127.0.0.1:402",
+        conflicts_with = "webroot"
+    )]
+    pub behind_proxy: Option<SocketAddr>,
     /// Program in hooks.d that reloads your server, such as nginx.
     #[arg(long, value_name = "PROGRAM")]
     pub reload: Option<String>,
@@ -66,9 +76,10 @@ pub struct CreateCertificateArgs {
 }
 
 impl CreateCertificateArgs {
-    /// The first name, where there is a webroot for it.
-    pub(super) fn proven_by_webroot(&self) -> Option<DnsName> {
-        let name = self.webroot.as_ref().and(self.names.first())?;
+    /// The first name, where another server has its port 80 and has a part in the answer to a challenge.
+    pub(super) fn proven_by_server(&self) -> Option<DnsName> {
+        let has_server = self.webroot.is_some() || self.behind_proxy.is_some();
+        let name = self.names.first().filter(|_| has_server)?;
         name.parse().ok().filter(|name: &DnsName| !name.is_wildcard())
     }
 }
@@ -126,7 +137,7 @@ pub(super) fn certificate(
             let is_open = found.is_empty() && code.is_ok();
             let settings = settings_of(&loaded, &issuer).filter(|_| is_open);
             let check_http = args
-                .proven_by_webroot()
+                .proven_by_server()
                 .and_then(|name| webroot::unserved(&name, settings.as_ref(), &placed, shell));
             let check_http = check_http.into_iter().collect();
             let to_do = [repairs(found, shell), placed.missing(&loaded)].concat();
@@ -322,6 +333,7 @@ pub(super) fn needs_usual_port(
 ) -> bool {
     has_http01
         && args.webroot.is_none()
+        && args.behind_proxy.is_none()
         && issuer.settings.uses_usual_port()
         && args.names.iter().any(|name| !name.starts_with("*."))
 }
@@ -578,6 +590,14 @@ fn annotations(args: &CreateCertificateArgs, placed: &Placed) -> String {
             "    # Your web server serves the CA's challenges from this folder.\n    \
              certctl.io/http01-webroot: {}\n",
             scalar(&folder.to_string_lossy())
+        );
+    }
+    if let Some(address) = args.behind_proxy {
+        let _ = write!(
+            text,
+            "    # Your proxy forwards the CA's requests to certctl, which listens here while it issues.\n    \
+             certctl.io/http01-listen: {}\n",
+            scalar(&address.to_string())
         );
     }
     if let Some(folder) = &args.output_dir {

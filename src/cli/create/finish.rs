@@ -113,7 +113,7 @@ impl Draft<'_> {
         let settings = certificate::settings_of(loaded, issuer).filter(|_| !has_obstacle);
         let check_http = self
             .args
-            .proven_by_webroot()
+            .proven_by_server()
             .and_then(|name| webroot::unserved(&name, settings.as_ref(), placed, shell));
         let state = placed.state(shell)?;
         let server = placed.in_server(loaded, &state, shell);

@@ -13,6 +13,7 @@ mod finish;
 mod issuer;
 mod known;
 mod print;
+mod proxy;
 mod question;
 mod server;
 mod step;

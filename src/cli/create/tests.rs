@@ -8,6 +8,7 @@ use super::CreateVerb;
 use super::dns01::Dns01;
 use super::known::IssuerName;
 use super::print::{Placed, check};
+use super::proxy::PROXIED;
 use super::{certificate, issuer};
 use crate::cli::args::{Arguments, Verb};
 use crate::cli::servers;
@@ -46,8 +47,19 @@ fn each_provider_has_an_entry_that_is_read() {
 }
 
 #[test]
+fn a_proxy_forwards_to_the_address_of_its_example_or_to_another_one() {
+    let of = |flag: &str| {
+        let text = text(&["certificate", flag, "www.example.com"]);
+        let loaded = check(&text).unwrap();
+        loaded.certificates.first().unwrap().settings.http01_listen.clone()
+    };
+    assert_eq!(of("--behind-proxy"), [PROXIED.to_string()]);
+    assert_eq!(of("--behind-proxy=192.0.2.1:80"), ["192.0.2.1:80"]);
+}
+
+#[test]
 fn each_flag_makes_a_manifest_that_is_read() {
-    let cases: [&[&str]; 9] = [
+    let cases: [&[&str]; 10] = [
         &["issuer", "letsencrypt", "--dns01", "azureDNS"],
         &["issuer", "letsencrypt"],
         &["issuer", "letsencrypt", "--staging", "--email", "you@example.com"],
@@ -56,6 +68,7 @@ fn each_flag_makes_a_manifest_that_is_read() {
         &["certificate", "www.example.com", "*.example.com", "192.0.2.1", "2001:db8::1"],
         &["certificate", "true.example", "--webroot", "/var/w w: #", "--reload", "nginx"],
         &["certificate", "www.example.com", "--output-dir", "/etc/nginx/tls"],
+        &["certificate", "www.example.com", "--behind-proxy=[::1]:402", "--reload", "haproxy"],
         &[
             "certificate",
             "www.example.com",

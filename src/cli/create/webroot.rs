@@ -1,12 +1,12 @@
 //! The folder from which a web server is to serve the challenges: which one is likely, and whether it
-//! is served.
+//! is served; and whether another server forwards them.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::print::Placed;
 use super::question::say;
-use crate::cli::check::{Trial, WAYS_OF_WEBROOT, of_webroot};
+use crate::cli::check::{Trial, WAYS_OF_WEBROOT, trial};
 use crate::cli::message::Message;
 use crate::cli::output::escape;
 use crate::cli::shell::Shell;
@@ -136,14 +136,13 @@ pub(super) fn refusal(
 /// Tries whether a web server serves a folder at the first name; `None` where that is not possible.
 /// Nothing of it stays there.
 fn tried(folder: &Path, names: &[String], of_issuer: &Settings, shell: &Shell) -> Option<Trial> {
-    let name = names.first()?.parse().ok().filter(|name: &DnsName| !name.is_wildcard())?;
     check_webroot(folder).ok()?;
     let shown = folder.to_string_lossy();
     let settings = Settings { http01_webroot: Some(shown.to_string()), ..of_issuer.clone() };
     let folders = [".well-known/acme-challenge", ".well-known"].map(|below| folder.join(below));
     let new = folders.into_iter().filter(|folder| folder.symlink_metadata().is_err());
     let new: Vec<PathBuf> = new.collect();
-    let trial = of_webroot(shell, &settings, &name);
+    let trial = tried_with(&settings, names, shell);
     for folder in new {
         // One that another program uses meanwhile is not empty.
         drop(std::fs::remove_dir(folder));
@@ -151,8 +150,15 @@ fn tried(folder: &Path, names: &[String], of_issuer: &Settings, shell: &Shell) -
     trial
 }
 
-/// Asks whether a web server serves the webroot of these settings at this name, and prints what was
-/// found; without settings, nothing is asked. Returns the command that shows more, unless it is served.
+/// Tries whether the challenges of the first name are answered with these settings; `None` where that is
+/// not possible.
+pub(super) fn tried_with(settings: &Settings, names: &[String], shell: &Shell) -> Option<Trial> {
+    let name = names.first()?.parse().ok().filter(|name: &DnsName| !name.is_wildcard())?;
+    trial(shell, settings, &name)
+}
+
+/// Asks whether a server answers the challenges of this name with these settings, and prints what was
+/// found; without settings, nothing is asked. Returns the command that shows more, unless it does.
 pub(super) fn unserved(
     name: &DnsName,
     settings: Option<&Settings>,
@@ -160,15 +166,18 @@ pub(super) fn unserved(
     shell: &mut Shell,
 ) -> Option<String> {
     let path = placed.shown_path();
-    match settings.and_then(|settings| of_webroot(shell, settings, name)) {
+    match settings.and_then(|settings| trial(shell, settings, name)) {
         Some(Trial::Served(fact)) => {
             say(shell, &fact);
             return None;
         }
         Some(Trial::Unserved(fact)) => {
             let is_absent = settings.is_some_and(|settings| is_absent(settings, shell));
+            let is_proxied = settings.is_some_and(|settings| settings.http01_webroot.is_none());
             let advice = if is_absent {
                 "start it before the first run".to_owned()
+            } else if is_proxied {
+                "what the server of port 80 is to forward: certctl help port-80".to_owned()
             } else {
                 format!("if it serves another folder, write that into {path}")
             };

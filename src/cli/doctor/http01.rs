@@ -8,7 +8,7 @@ use futures_util::future::join_all;
 
 use super::finding::Finding;
 use super::usage::Use;
-use crate::cli::check::{Trial, WAYS_OF_WEBROOT, trial_of_webroot, way_out_of};
+use crate::cli::check::{Trial, WAYS_OF_WEBROOT, trial_in_run, way_out_of};
 use crate::cli::count::names;
 use crate::cli::report::short;
 use crate::cli::shell::Shell;
@@ -230,7 +230,7 @@ pub(super) async fn unserved(run: &RunSettings, uses: &[Use<'_>]) -> Vec<Finding
         });
         let unseen = names.filter(|name| seen.insert((path, name.to_string())));
         trials.extend(unseen.map(|name| async move {
-            match trial_of_webroot(run, &one.settings, &name).await {
+            match trial_in_run(run, &one.settings, &name).await {
                 Some(Trial::Unserved(fact)) => {
                     let found = Obstacle::new(fact).certctl(format!("certctl check http {name}"));
                     Some(Finding::warning("webroot", found))

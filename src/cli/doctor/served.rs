@@ -19,8 +19,8 @@ pub(in crate::cli) fn is_web_server(reload: &str) -> bool {
     ["apache", "haproxy", "nginx"].contains(&reload)
 }
 
-/// One finding when all is well, else one for each name at which another certificate is presented, or
-/// none.
+/// One finding when all is well, else one for each certificate that is not presented at its names, and for
+/// each reason.
 pub(super) async fn served(workspace: &Workspace, uses: &[Use<'_>]) -> Vec<Finding> {
     let mut leaves = Vec::new();
     let mut of_web = uses.iter().filter(|one| is_of_web(one));
@@ -56,9 +56,11 @@ pub(super) async fn served(workspace: &Workspace, uses: &[Use<'_>]) -> Vec<Findi
             tokio::time::sleep(PAUSE).await;
             leaf = leaf_of(name).await;
         }
-        refusal(name, certificate, fingerprint, leaf.as_deref())
+        let why = refusal(fingerprint, leaf)?;
+        Some(Unpresented { certificate, why, names: vec![name] })
     });
-    let wrong: Vec<Finding> = join_all(checks).await.into_iter().flatten().collect();
+    let wrong = by_reason(join_all(checks).await.into_iter().flatten());
+    let wrong: Vec<Finding> = wrong.iter().map(Unpresented::finding).collect();
     if !wrong.is_empty() {
         return wrong;
     }
@@ -90,21 +92,60 @@ fn presented(
     all.into_iter().map(|(_, name, key, fingerprint)| (name, key, fingerprint)).collect()
 }
 
-/// What is said of a name at which this leaf, by its fingerprint, is not presented.
-fn refusal(
-    name: &str,
-    certificate: &NamespacedName,
-    live: &str,
-    presented: Result<&str, &String>,
-) -> Option<Finding> {
-    let certificate = short(certificate);
-    let fact = match presented {
-        Ok(presented) if presented == live => return None,
-        Ok(_) => format!("{name}:{HTTPS} does not present the certificate of {certificate}"),
-        Err(why) => format!("{name}:{HTTPS}, where {certificate} is to be presented: {why}"),
-    };
-    let inspect = format!("certctl inspect {name}:{HTTPS}");
-    Some(Finding::warning("HTTPS", Obstacle::new(fact).certctl(inspect)))
+/// A certificate that is not presented at these names.
+struct Unpresented<'l> {
+    certificate: &'l NamespacedName,
+    why: Refusal,
+    /// At least one.
+    names: Vec<&'l str>,
+}
+
+/// What is there instead.
+#[derive(Debug, PartialEq, Eq)]
+enum Refusal {
+    Another,
+    /// No certificate, for this reason.
+    None(String),
+}
+
+/// What is presented instead of this leaf, by its fingerprint.
+fn refusal(live: &str, presented: Result<String, String>) -> Option<Refusal> {
+    match presented {
+        Ok(presented) if presented == live => None,
+        Ok(_) => Some(Refusal::Another),
+        Err(why) => Some(Refusal::None(why)),
+    }
+}
+
+/// The same with one for all names of a certificate at which the reason is the same.
+fn by_reason<'l>(all: impl Iterator<Item = Unpresented<'l>>) -> Vec<Unpresented<'l>> {
+    let mut found: Vec<Unpresented<'_>> = Vec::new();
+    for one in all {
+        let is_same = |other: &&mut Unpresented<'_>| {
+            (other.certificate, &other.why) == (one.certificate, &one.why)
+        };
+        match found.iter_mut().find(is_same) {
+            Some(same) => same.names.extend(one.names),
+            None => found.push(one),
+        }
+    }
+    found
+}
+
+impl Unpresented<'_> {
+    fn finding(&self) -> Finding {
+        let certificate = short(self.certificate);
+        let places: Vec<String> = self.names.iter().map(|name| format!("{name}:{HTTPS}")).collect();
+        let inspect = format!("certctl inspect {}", places.first().map_or("", String::as_str));
+        let (all, verb) = (places.join(", "), if places.len() == 1 { "does" } else { "do" });
+        let fact = match &self.why {
+            Refusal::Another => {
+                format!("{all} {verb} not present the certificate of {certificate}")
+            }
+            Refusal::None(why) => format!("{all}, where {certificate} is to be presented: {why}"),
+        };
+        Finding::warning("HTTPS", Obstacle::new(fact).certctl(inspect))
+    }
 }
 
 const HTTPS: u16 = 443;
@@ -146,21 +187,36 @@ mod tests {
 
     #[test]
     fn another_certificate_and_none_are_warnings_that_lead_to_inspect() {
-        let web = NamespacedName::new("default", "web");
-        let of = |presented| refusal("www.example.com", &web, "live", presented);
-        assert_eq!(of(Ok("live")), None);
-        let refused = "connection refused".to_owned();
-        for (presented, fact) in [
-            (Ok("old"), "www.example.com:443 does not present the certificate of web"),
-            (
-                Err(&refused),
-                "www.example.com:443, where web is to be presented: connection refused",
-            ),
-        ] {
-            let found = of(presented).unwrap();
-            assert_eq!((found.verdict, found.fact.as_str()), (Verdict::Warning, fact));
-            let line = found.remedy.unwrap().to_string();
-            assert_eq!(line, "certctl inspect www.example.com:443");
-        }
+        let [web, shop] = ["web", "shop"].map(|name| NamespacedName::new("default", name));
+        let of = |certificate, name, presented: Result<&str, &str>| {
+            let presented = presented.map(str::to_owned).map_err(str::to_owned);
+            let why = refusal("live", presented)?;
+            Some(Unpresented { certificate, why, names: vec![name] })
+        };
+        assert!(of(&web, "www.example.com", Ok("live")).is_none());
+        let refused = Err("connection refused");
+        let all = [
+            of(&web, "www.example.com", Ok("old")),
+            of(&shop, "shop.example.com", refused),
+            of(&web, "a.example.com", refused),
+            of(&web, "b.example.com", Ok("old")),
+        ];
+        let found = by_reason(all.into_iter().flatten());
+        let found: Vec<Finding> = found.iter().map(Unpresented::finding).collect();
+        let shown = |one: &Finding| {
+            assert_eq!(one.verdict, Verdict::Warning);
+            format!("{}; {}", one.fact, one.remedy.as_ref().unwrap())
+        };
+        assert_eq!(
+            found.iter().map(shown).collect::<Vec<_>>(),
+            [
+                "www.example.com:443, b.example.com:443 do not present the certificate of web; certctl \
+                 inspect www.example.com:443",
+                "shop.example.com:443, where shop is to be presented: connection refused; certctl \
+                 inspect shop.example.com:443",
+                "a.example.com:443, where web is to be presented: connection refused; certctl inspect \
+                 a.example.com:443",
+            ]
+        );
     }
 }

@@ -471,7 +471,8 @@ fn the_table_the_summary_and_the_start_page_agree_on_what_comes_next() {
     let deploys = Upcoming::NextRun(Step::Deployment);
     agree("pending deploy", &undeployed, "deploy: next run", run, deploys);
     let retries = Upcoming::At(Step::Retry, at("2026-11-21T04:00:00Z"));
-    agree("deferred", &deferred(), "retry in 48m", "2026-11-21 05:00 CET, in 48m", retries);
+    let sentence = "not before 2026-11-21 05:00 CET, in 48m";
+    agree("deferred", &deferred(), "retry in 48m", sentence, retries);
     agree("revoked", &revoked(), "next run", run, Upcoming::NextRun(Step::Issuance));
     agree("without a manifest", &damaged, "never", "never", Upcoming::Never);
 }

@@ -135,7 +135,7 @@ impl Upcoming {
                 let suggested = if view.is_suggested { " ARI" } else { "" };
                 date_and_distance(at, scene) + suggested
             }
-            Self::At(Step::Deployment, at) => format!("deploy {}", relative(at)),
+            Self::At(Step::Deployment, at) => format!("deploy after {}", distance(at, scene)),
             Self::At(Step::Issuance | Step::Retry | Step::Repair, at) => {
                 format!("retry {}", relative(at))
             }
@@ -155,7 +155,10 @@ impl Upcoming {
                 let worker = view.worker.as_deref().unwrap_or_default();
                 return format!("now, by {worker}");
             }
-            Self::At(_, at) => scene.time(at),
+            Self::At(Step::Retry | Step::Deployment, at) => {
+                format!("not before {}", scene.time(at))
+            }
+            Self::At(Step::Issuance | Step::Renewal { .. } | Step::Repair, at) => scene.time(at),
             Self::NextRun(_) => NEXT_RUN.to_owned(),
         };
         match view.failures() {

@@ -18,6 +18,12 @@ impl SiteFile {
         Self::below(CONFIGURATIONS)
     }
 
+    /// The one of this path, where it can be read.
+    pub fn at(path: &Path) -> Option<Self> {
+        let text = std::fs::read_to_string(path).ok()?;
+        Some(Self { path: path.to_owned(), text })
+    }
+
     /// Whether this name is a word of it, outside of comments.
     pub fn has(&self, name: &DnsName) -> bool {
         let name = name.to_string();
@@ -30,11 +36,7 @@ impl SiteFile {
         let mut files: Vec<PathBuf> =
             entries.flatten().flatten().map(|entry| entry.path()).collect();
         files.sort();
-        let read = |path: PathBuf| {
-            let text = std::fs::read_to_string(&path).ok()?;
-            Some(Self { path, text })
-        };
-        files.into_iter().filter(|path| path.is_file()).filter_map(read).collect()
+        files.iter().filter(|path| path.is_file()).filter_map(|path| Self::at(path)).collect()
     }
 }
 
@@ -57,7 +59,8 @@ fn of_name(files: &[SiteFile], name: &DnsName) -> Vec<String> {
     found
 }
 
-/// The names that nginx serves in a server block of one of these, and that none of these covers.
+/// The names that nginx serves in a server block of one of these, or Apache in a virtual host, and that
+/// none of these covers.
 pub fn configured_beside(names: &[String]) -> Vec<String> {
     let files = SiteFile::all();
     let mut found: Vec<String> =
@@ -73,16 +76,27 @@ fn beside<'t>(text: &'t str, names: &[String]) -> Vec<&'t str> {
         let is_wildcard_of = |base| above == Some(base);
         names.iter().any(|name| name == word || name.strip_prefix("*.").is_some_and(is_wildcard_of))
     };
-    let of_line = |line: &'t str| {
-        let words = line.trim_start().strip_prefix("server_name ")?.split(';').next()?;
+    let beside = |words: Vec<&'t str>| {
         let (ours, others): (Vec<&str>, Vec<&str>) =
-            words.split_whitespace().partition(|word| is_covered(word));
+            words.into_iter().partition(|word| is_covered(word));
         let is_host = |word: &&str| {
             word.contains('.') && word.parse::<DnsName>().is_ok_and(|name| !name.is_wildcard())
         };
-        (!ours.is_empty()).then(|| others.into_iter().filter(is_host).collect::<Vec<_>>())
+        let others = others.into_iter().filter(is_host);
+        if ours.is_empty() { Vec::new() } else { others.collect() }
     };
-    text.lines().filter_map(of_line).flatten().collect()
+    let of_nginx = text.lines().filter_map(|line| {
+        let words = line.trim_start().strip_prefix("server_name ")?.split(';').next()?;
+        Some(words.split_whitespace().collect())
+    });
+    let of_apache = text.split("<VirtualHost ").skip(1).map(|host| {
+        let names = ["ServerName ", "ServerAlias "];
+        let of_line = |line: &'t str| {
+            names.iter().find_map(|name| line.trim_start().strip_prefix(name)).unwrap_or_default()
+        };
+        host.lines().flat_map(|line| of_line(line).split_whitespace()).collect()
+    });
+    of_nginx.chain(of_apache).flat_map(beside).collect()
 }
 
 fn roots_in(text: &str) -> Vec<String> {
@@ -123,6 +137,12 @@ mod tests {
             let of: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
             assert_eq!(beside(text, &of), others, "{names:?}");
         }
+        let text = "<VirtualHost *:80>\n  ServerName example.com\n  # ServerAlias no.example.com\n  \
+                    ServerAlias www.example.com a.example.com\n</VirtualHost>\n<VirtualHost *:80>\n  \
+                    ServerName b.example.com\n</VirtualHost>\n";
+        let of = |name: &str| beside(text, &[name.to_owned()]);
+        assert_eq!(of("www.example.com"), ["example.com", "a.example.com"]);
+        assert!(of("b.example.com").is_empty() && of("no.example.com").is_empty());
     }
 
     #[test]
