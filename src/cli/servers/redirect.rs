@@ -1,0 +1,115 @@
+//! How a server redirects http to https, but for the challenges, which a CA may not follow.
+
+use super::setup::lines_with;
+use super::{Server, Site};
+use crate::cli::output::escape;
+use crate::resource::CHALLENGE_PATH;
+use crate::workspace::check::SiteFile;
+
+/// What is to be changed for it.
+#[derive(Debug)]
+pub(super) struct Redirect {
+    /// Where, as a part of a sentence.
+    pub(super) place: &'static str,
+    pub(super) lines: Vec<String>,
+}
+
+impl Redirect {
+    /// For a server with this site in a file of its own; `None` where it does more than is understood here.
+    pub(super) fn of(server: &Server, site: &Site, own: Option<&SiteFile>) -> Option<Self> {
+        let text = &own?.text;
+        let (place, lines) = match server.name {
+            "nginx" => {
+                ("move its lines for port 80 to a block of their own", of_nginx(site, text)?)
+            }
+            "apache" => ("in the VirtualHost of port 80", of_apache(site, text)?),
+            "haproxy" => ("in the frontend of port 80", of_haproxy(text)?),
+            _ => return None,
+        };
+        let lines = lines.iter().map(|line| escape(line).into_owned()).collect();
+        Some(Self { place, lines })
+    }
+}
+
+/// How many lines begin with this.
+fn count(text: &str, begin: &str) -> usize {
+    lines_with(text, begin).count()
+}
+
+/// A server block beside the one that is there.
+fn of_nginx(Site { root, .. }: &Site, text: &str) -> Option<Vec<String>> {
+    let is_plain = count(text, "server {") == 1
+        && count(text, "listen 443") == 0
+        && count(text, "return ") == 0
+        && !root.is_empty();
+    let names = lines_with(text, "server_name ").next().filter(|_| is_plain)?;
+    let listen = lines_with(text, "listen ").filter(|line| line.contains("80"));
+    let listen: Vec<String> = listen.map(|line| format!("    {line}")).collect();
+    if listen.is_empty() {
+        return None;
+    }
+    let rest = [
+        format!("    {names}"),
+        format!("    location {CHALLENGE_PATH} {{ root {root}; }}"),
+        "    location / { return 301 https://$host$request_uri; }".to_owned(),
+        "}".to_owned(),
+    ];
+    Some([vec!["server {".to_owned()], listen, rest.to_vec()].concat())
+}
+
+fn of_apache(Site { names, .. }: &Site, text: &str) -> Option<Vec<String>> {
+    let is_plain = count(text, "<VirtualHost ") == 1 && count(text, "Redirect") == 0;
+    let name = names.first().filter(|_| is_plain)?;
+    let challenges = CHALLENGE_PATH.trim_start_matches('/').replace('.', "[.]");
+    Some(vec![format!("RedirectMatch 301 ^/(?!{challenges})(.*)$ https://{name}/$1")])
+}
+
+fn of_haproxy(text: &str) -> Option<Vec<String>> {
+    let line = format!(
+        "http-request redirect scheme https unless {{ ssl_fc }} or {{ path_beg {CHALLENGE_PATH} }}"
+    );
+    (count(text, "http-request redirect ") == 0).then(|| vec![line])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_site_that_is_there_is_redirected_but_for_the_challenges() {
+        let of = |server: &str, text: &str| {
+            let names = vec!["www.example.com".to_owned(), "example.com".to_owned()];
+            let site = Site { folder: "/f".to_owned(), names, root: "/srv/www".to_owned() };
+            let own = SiteFile { path: "/etc/x".into(), text: text.to_owned() };
+            Redirect::of(Server::of(server).unwrap(), &site, Some(&own)).map(|found| found.lines)
+        };
+        let nginx = "server {\n\tlisten 80;\n\tlisten [::]:80;\n\tserver_name example.com www.example.com;\n}\n";
+        let expected = "server {\n    listen 80;\n    listen [::]:80;\n    server_name example.com \
+                        www.example.com;\n    location /.well-known/acme-challenge/ { root /srv/www; }\n    \
+                        location / { return 301 https://$host$request_uri; }\n}";
+        assert_eq!(of("nginx", nginx).unwrap().join("\n"), expected);
+        let apache = "<VirtualHost *:80>\n  ServerName www.example.com\n</VirtualHost>\n";
+        let line =
+            "RedirectMatch 301 ^/(?![.]well-known/acme-challenge/)(.*)$ https://www.example.com/$1";
+        assert_eq!(of("apache", apache).unwrap(), [line]);
+        let line = "http-request redirect scheme https unless { ssl_fc } or { path_beg \
+                    /.well-known/acme-challenge/ }";
+        assert_eq!(of("haproxy", "frontend web\n  bind :80\n").unwrap(), [line]);
+        // What is not understood, or has one.
+        for (server, text) in [
+            ("nginx", format!("{nginx}{nginx}")),
+            ("nginx", nginx.replace("listen [::]:80", "listen 443 ssl")),
+            ("nginx", nginx.replace('}', "  return 301 https://example.com;\n}")),
+            ("nginx", nginx.replace("listen", "# listen")),
+            ("apache", format!("{apache}{apache}")),
+            (
+                "apache",
+                apache.replace("ServerName", "Redirect / https://a.example.com/\n  ServerName"),
+            ),
+            ("haproxy", "frontend web\n  http-request redirect scheme https\n".to_owned()),
+            ("postfix", String::new()),
+        ] {
+            assert_eq!(of(server, &text), None, "{server}: {text}");
+        }
+    }
+}

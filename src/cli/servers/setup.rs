@@ -1,0 +1,214 @@
+//! What is to be configured in a server, once its certificate is issued: as complete as the files of this
+//! host let it be said.
+
+use std::path::Path;
+
+use super::redirect::Redirect;
+use super::{FILE_OF_HAPROXY, Server, Site};
+use crate::cli::message::Level;
+use crate::cli::output::escape;
+use crate::cli::shell::Shell;
+use crate::resource::{Certificate, DnsName, Settings};
+use crate::trust::{quoted, sudo_on_own};
+use crate::workspace::check::SiteFile;
+
+/// What is to be done in the configuration of a server.
+#[derive(Debug)]
+pub(in crate::cli) struct InServer {
+    name: &'static str,
+    /// Where in its configuration, as a part of a sentence; `None` where that names the files.
+    place: Option<String>,
+    /// What it says of the files.
+    lines: Vec<String>,
+    /// How http is redirected to https, where that can be said of its configuration.
+    redirect: Option<Redirect>,
+    /// The commands that make the server read it.
+    reload: Vec<String>,
+    /// The one that shows which certificate it presents.
+    inspect: Option<String>,
+}
+
+impl InServer {
+    /// What is to be done in the configuration of the server that a Certificate with these settings
+    /// reloads. `folder` has the files that the server reads, `hooks` the program that reloads it;
+    /// `inspect` is the command for a place of HTTPS.
+    pub(in crate::cli) fn of(
+        one: &Certificate,
+        settings: &Settings,
+        folder: &Path,
+        hooks: &Path,
+        inspect: impl FnOnce(&str) -> Option<String>,
+    ) -> Option<Self> {
+        let server = Server::of(settings.reload.as_deref()?)?;
+        let names: Vec<String> = one.spec.dns_names.iter().map(ToString::to_string).collect();
+        let root = settings.http01_webroot.as_deref();
+        let root = root.map(|path| quoted(Path::new(path))).unwrap_or_default();
+        let site = Site { folder: quoted(folder), names, root };
+        let example = Path::new(EXAMPLES).join(format!("{}.yaml", server.name));
+        let pointer = example.is_file().then(|| format!("# more: {}", example.display()));
+        let sudo = |line: &str| if line.starts_with("postconf ") { sudo_on_own() } else { "" };
+        let own = own_site(server, &one.spec.dns_names);
+        let settings: Vec<String> = match &own {
+            Some(own) => within_block(server, &site, &own.text),
+            None => server.settings(&site).collect(),
+        };
+        let redirect = Redirect::of(server, &site, own.as_ref());
+        let lines = settings.iter().map(|line| [sudo(line), &escape(line)].concat());
+        let lines = lines.chain(pointer.filter(|_| own.is_none()));
+        let has_files = |own: &SiteFile| own.text.contains(&site.folder);
+        let is_done = own.as_ref().is_some_and(has_files);
+        let place = (!is_done).then(|| place(server, own.as_ref(), &one.metadata.name));
+        let program = quoted(&hooks.join(server.name));
+        let module = needs_module(server).then(|| format!("{}a2enmod ssl", sudo_on_own()));
+        let reload = format!("{}{}", sudo_on_own(), escape(&program));
+        Some(Self {
+            name: server.name,
+            place,
+            lines: lines.collect(),
+            redirect,
+            reload: module.into_iter().chain([reload]).collect(),
+            inspect: match server.port_of_https(&one.spec.dns_names) {
+                Some(place) => inspect(&place),
+                None => starttls(server.name, &one.spec.dns_names),
+            },
+        })
+    }
+
+    /// As the next thing to do, and these commands besides.
+    pub(in crate::cli) fn say(&self, steps: &[String], shell: &mut Shell) {
+        let (text, steps) = (self.text(), steps.join("\n  "));
+        shell.output.talk(Level::Info, &format!("next, {text}\nat any time:\n  {steps}"));
+    }
+
+    /// A sentence without its beginning, and the lines.
+    pub(in crate::cli) fn text(&self) -> String {
+        let Self { name, place, lines, redirect, reload, inspect } = self;
+        let inspect = inspect
+            .as_ref()
+            .map(|inspect| format!("\nand see which certificate it presents:\n  {inspect}"));
+        let inspect = inspect.unwrap_or_default();
+        let redirect = redirect.as_ref().map(|Redirect { place, lines }| {
+            format!("\nto redirect http to https, {place}:\n  {}", lines.join("\n  "))
+        });
+        let redirect = redirect.unwrap_or_default();
+        let begin = match place {
+            Some(place) => {
+                format!("in {place}:\n  {}{redirect}\nthen reload it", lines.join("\n  "))
+            }
+            None => format!("reload {name}, whose configuration names the files"),
+        };
+        format!("{begin}:\n  {}{inspect}", reload.join("\n  "))
+    }
+}
+
+/// What shows the certificate of a server that begins without TLS.
+fn starttls(server: &str, names: &[DnsName]) -> Option<String> {
+    let name = names.iter().find(|name| !name.is_wildcard()).filter(|_| server == "postfix")?;
+    Some(format!("openssl s_client -starttls smtp -brief -connect {name}:25 </dev/null"))
+}
+
+/// Where the settings of a Certificate of this name belong, as a part of a sentence.
+fn place(server: &Server, own: Option<&SiteFile>, name: &str) -> String {
+    let reads = if server.is_copied { "" } else { " (it reads the files as root)" };
+    let Some(own) = own else {
+        return match sites(server.name) {
+            Some(sites) => {
+                format!("a new file of {}{reads}, such as {sites}/{name}.conf", server.name)
+            }
+            None => format!("the configuration of {}{reads}", server.name),
+        };
+    };
+    let path = own.path.to_string_lossy();
+    let path = escape(&path);
+    match server.name {
+        "haproxy" => format!("a frontend of {path}{reads}"),
+        "apache" => format!(
+            "{path}{reads}: a copy of its VirtualHost, which begins with <VirtualHost *:443> and has these \
+             lines"
+        ),
+        _ => format!("the server block of nginx in {path}{reads}"),
+    }
+}
+
+/// The configuration file of this server on this host that has the first of these names.
+fn own_site(server: &Server, names: &[DnsName]) -> Option<SiteFile> {
+    let folders = match server.name {
+        "nginx" => &["/etc/nginx"][..],
+        "apache" => &["/etc/apache2", "/etc/httpd"],
+        // It has one file.
+        "haproxy" => return SiteFile::at(Path::new(FILE_OF_HAPROXY)),
+        _ => return None,
+    };
+    let name = names.iter().find(|name| !name.is_wildcard())?;
+    let is_of_server = |file: &SiteFile| folders.iter().any(|folder| file.path.starts_with(folder));
+    SiteFile::all().into_iter().find(|file| is_of_server(file) && file.has(name))
+}
+
+/// The folder of its configuration that a server reads whole, with its packages of this host.
+fn sites(server: &str) -> Option<&'static str> {
+    match server {
+        "nginx" => Some("/etc/nginx/conf.d"),
+        "apache" => {
+            let folders = ["/etc/apache2/sites-enabled", "/etc/httpd/conf.d"];
+            folders.into_iter().find(|folder| Path::new(folder).is_dir())
+        }
+        _ => None,
+    }
+}
+
+/// Whether the module for TLS of Debian's Apache is there, and not enabled.
+fn needs_module(server: &Server) -> bool {
+    let has = |folder: &str| Path::new("/etc/apache2").join(folder).join("ssl.load").exists();
+    server.name == "apache" && has("mods-available") && !has("mods-enabled")
+}
+
+/// The settings for a server block that is there, in this text: what it listens on, and the files.
+fn within_block(server: &Server, site: &Site, text: &str) -> Vec<String> {
+    let has = |word: &str| lines_with(text, word).next().is_some();
+    let is_wanted = |line: &String| {
+        let line = line.trim_start();
+        let is_of_tls = ["ssl_", "SSL", "bind"].iter().any(|begin| line.starts_with(begin));
+        is_of_tls || (line.starts_with("listen") && !has("listen 443"))
+    };
+    let wanted = server.settings(site).filter(is_wanted).map(|line| line.trim_start().to_owned());
+    let with_ipv6 = |line: String| {
+        let also = line.starts_with("listen") && has("listen [::]:80");
+        let ipv6 = also.then(|| line.replace("443", "[::]:443"));
+        [Some(line), ipv6].into_iter().flatten()
+    };
+    wanted.flat_map(with_ipv6).collect()
+}
+
+/// The lines of a configuration that begin with this, without their margin.
+pub(super) fn lines_with<'t>(text: &'t str, begin: &'t str) -> impl Iterator<Item = &'t str> {
+    text.lines().map(str::trim).filter(move |line| line.starts_with(begin))
+}
+
+/// Where a package installs examples of manifests, which begin with the configuration of the server.
+const EXAMPLES: &str = "/usr/share/doc/certctl/examples";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_block_that_is_there_gets_the_lines_that_it_lacks() {
+        let (folder, root) = ("/f".to_owned(), String::new());
+        let names = vec!["a.example.com".to_owned()];
+        let site = Site { folder, names, root };
+        let of = |text: &str| within_block(Server::of("nginx").unwrap(), &site, text);
+        let files = ["ssl_certificate /f/tls.crt;", "ssl_certificate_key /f/tls.key;"];
+        assert_eq!(of("server {\n  listen 80;\n}")[0], "listen 443 ssl;");
+        assert_eq!(of("server {\n  listen 80;\n}")[1..], files);
+        let both = of("server {\n  listen 80;\n  listen [::]:80;\n}");
+        assert_eq!(both[..2], ["listen 443 ssl;", "listen [::]:443 ssl;"]);
+        assert_eq!(of("server {\n  listen 443 ssl http2;\n}"), files);
+        let of = |server: &str| within_block(Server::of(server).unwrap(), &site, "");
+        let apache = of("apache").join("\n");
+        assert_eq!(
+            apache,
+            "SSLEngine on\nSSLCertificateFile /f/tls.crt\nSSLCertificateKeyFile /f/tls.key"
+        );
+        assert_eq!(of("haproxy"), ["bind :443 ssl crt /f/tls-combined.pem"]);
+    }
+}
