@@ -6,12 +6,17 @@
 
 #[expect(dead_code, unused_imports, reason = "other tests use the rest")]
 mod pebble_support;
+#[path = "golden/terminal.rs"]
+#[expect(dead_code, clippy::indexing_slicing, reason = "other tests use the rest")]
+mod terminal;
 
 use std::net::TcpStream;
+use std::num::NonZeroU16;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use pebble_support::{Ca, Issuer, Options, Run, Server, Work, find, free_port, needed, not_tested};
+use terminal::Terminal;
 
 const NAME: &str = "www.test";
 
@@ -117,21 +122,68 @@ fn nginx_that_redirects_to_a_central_host() {
     assert_issued(&runs, None);
 }
 
+/// HAProxy with this in its frontend, and with a backend that is certctl.
+fn haproxy_with(frontend: &str, ports: &Ports, work: &Work<'_>) -> Server {
+    let text = format!(
+        "defaults\n  mode http\n  timeout connect 5s\n  timeout client 30s\n  timeout server \
+         30s\nfrontend www\n  bind 127.0.0.1:{}\n{frontend}backend certctl\n  server certctl \
+         127.0.0.1:{}\n",
+        ports.public, ports.inner
+    );
+    work.write("haproxy.cfg", &text);
+    let mut command = Command::new(program("haproxy"));
+    started(ports, command.args(["-db", "-f", "haproxy.cfg"]), &work.path(""))
+}
+
+const FORWARDS: &str =
+    "  acl acme path_beg /.well-known/acme-challenge/\n  use_backend certctl if acme\n";
+
 #[test]
 fn haproxy() {
-    let runs = issue_behind(|ports, work| {
-        let text = format!(
-            "defaults\n  mode http\n  timeout connect 5s\n  timeout client 30s\n  timeout server \
-             30s\nfrontend www\n  bind 127.0.0.1:{}\n  acl acme path_beg \
-             /.well-known/acme-challenge/\n  use_backend certctl if acme\nbackend certctl\n  \
-             server certctl 127.0.0.1:{}\n",
-            ports.public, ports.inner
-        );
-        work.write("haproxy.cfg", &text);
-        let mut command = Command::new(program("haproxy"));
-        started(ports, command.args(["-db", "-f", "haproxy.cfg"]), &work.path(""))
-    });
+    let runs = issue_behind(|ports, work| haproxy_with(FORWARDS, ports, work));
     assert_issued(&runs, None);
+}
+
+#[test]
+fn create_asks_whether_haproxy_forwards_and_tries_it() {
+    if !rustix::process::geteuid().is_root() {
+        not_tested("certctl listens on port 402, which root may");
+        return;
+    }
+    let ca = Ca::start(&Options::default());
+    let work = Work::new(&ca, env!("CARGO_BIN_EXE_certctl"));
+    let ports = Ports { public: ca.http_port, inner: 402 };
+    std::fs::create_dir(work.path("config")).unwrap();
+    work.write("config/issuer.yaml", &work.issuer(&Issuer::default()));
+    let other = haproxy_with("  http-request return status 404\n", &ports, &work);
+    let columns = NonZeroU16::new(80).unwrap();
+    let mut terminal = Terminal::start(work.command_of(&["create"]), columns);
+    let mut answer = |question: &str, keys: &str| {
+        // It is asked once the words are there, and not before.
+        while !terminal.screen().replace('\n', " ").contains(question) {
+            std::thread::park_timeout(std::time::Duration::from_millis(10));
+        }
+        terminal.types(keys);
+    };
+    answer("CA:", "\n");
+    answer("DNS names of the", &format!("{NAME}\n"));
+    answer("Does haproxy forward them now?", "\n");
+    answer("To go on nevertheless", "");
+    drop(other);
+    let _forwards = haproxy_with(FORWARDS, &ports, &work);
+    answer("To go on nevertheless", "yes\n");
+    answer("Program in", "\n");
+    answer("Folder for copies", "\n");
+    answer("Write it?", "\n");
+    answer("Issue it now?", "\n");
+    let (code, screen) = terminal.end();
+    assert_eq!(code, Some(0), "{screen}");
+    for line in ["server certctl 127.0.0.1:402", "this host receives the correct response"] {
+        assert!(screen.contains(line), "{screen}");
+    }
+    let manifest = work.path(&format!("config/certificate-{NAME}.yaml"));
+    let manifest = std::fs::read_to_string(manifest).unwrap().replace(['"', '\''], "");
+    assert!(manifest.contains("certctl.io/http01-listen: 127.0.0.1:402\n"), "{manifest}");
 }
 
 #[test]

@@ -140,10 +140,16 @@ impl<'a> Work<'a> {
         self.run_on_path("", words)
     }
 
-    /// The same with this search path for hooks.
-    pub(crate) fn run_on_path(&self, path: &str, words: &[&str]) -> Run {
+    /// The command that [`Work::run`] runs.
+    pub(crate) fn command_of(&self, words: &[&str]) -> Command {
         let mut command = Command::new(&self.program);
         self.arrange(&mut command, words);
+        command
+    }
+
+    /// The same with this search path for hooks.
+    pub(crate) fn run_on_path(&self, path: &str, words: &[&str]) -> Run {
+        let mut command = self.command_of(words);
         if !path.is_empty() {
             command.env("PATH", path);
         }
@@ -152,9 +158,7 @@ impl<'a> Work<'a> {
 
     /// The command that [`Work::issue`] runs.
     pub(crate) fn command(&self, file: &str) -> Command {
-        let mut command = Command::new(&self.program);
-        self.arrange(&mut command, &["issue", "-v", &format!("./{file}")]);
-        command
+        self.command_of(&["issue", "-v", &format!("./{file}")])
     }
 
     /// Runs the binary with these words at what libfaketime makes it take for the time, which goes
