@@ -159,10 +159,14 @@ fn create_asks_whether_haproxy_forwards_and_tries_it() {
     let columns = NonZeroU16::new(80).unwrap();
     let mut terminal = Terminal::start(work.command_of(&["create"]), columns);
     let mut answer = |question: &str, keys: &str| {
-        // It is asked once the words are there, and not before.
-        while !terminal.screen().replace('\n', " ").contains(question) {
+        let is_asked = || terminal.screen().replace('\n', " ").contains(question);
+        for _ in 0..6000 {
+            if is_asked() {
+                break;
+            }
             std::thread::park_timeout(std::time::Duration::from_millis(10));
         }
+        assert!(is_asked(), "{question}: {}", terminal.screen());
         terminal.types(keys);
     };
     answer("CA:", "\n");
