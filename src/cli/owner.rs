@@ -58,10 +58,9 @@ pub(super) fn explain(code: ExitCode, is_absence: bool, shell: &mut Shell, words
     // Where the errors are told once a day, so is this.
     let is_relevant = may_be_reason && (shell.output.has_talked() || shell.output.has_data());
     if let Some(owner) = shell.acts_as.take().filter(|_| is_relevant) {
-        let mut text = format!("ran as {owner}, the owner of the state, not as root");
-        if code == ExitCode::Output && shell.global.hooks == HookTime::AsRoot {
-            text += "; hooks ran as root";
-        }
+        let has_roots_hooks = code == ExitCode::Output && shell.global.hooks == HookTime::AsRoot;
+        let hooks = if has_roots_hooks { "; hooks ran as root" } else { "" };
+        let mut text = format!("note: this ran as {owner}, as the timer does{hooks}");
         let (environment, global) = (&shell.environment, &shell.global);
         let is_named = |found: &Directory| matches!(found.source, Source::Flag(_));
         let state = environment.state_dir(global.state_dir.as_deref()).ok();

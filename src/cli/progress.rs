@@ -409,7 +409,8 @@ impl Observer for Progress {
             return;
         }
         let until = deadline.map(|time| {
-            format!("; this run waits until {}, the next one continues", rfc3339(time))
+            let time = rfc3339(time);
+            format!("; this run waits until {time} (or Ctrl-C), the next one continues")
         });
         let remedy = self.remedy(wait).map(|line| format!("\n  try: {line}"));
         let until = until.unwrap_or_default();

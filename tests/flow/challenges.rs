@@ -72,6 +72,24 @@ fn a_webroot_that_the_web_server_of_this_host_does_not_serve_is_not_waited_for()
 }
 
 #[test]
+fn a_server_of_this_host_that_does_not_forward_the_challenge_is_not_waited_for() {
+    let world = World::start();
+    let _server = WebServer::start(&world.port, &world.path(""));
+    let listener = Port::take();
+    let listen = format!("127.0.0.1:{}", listener.number());
+    world.prepare(&[CertificateYaml::new("web").annotation("certctl.io/http01-listen", &listen)]);
+    let run = world.run(&["issue", "--timeout", "30s"]).ends_in(4);
+    let run = run.says(&format!("does not forward the request to certctl ({listen})"));
+    assert!(!run.stderr.contains("propagation"), "{}", run.stderr);
+    let run = world.run(&["doctor"]);
+    let fact = "proxy         web.example.test: this host does not receive the correct response";
+    assert!(run.stdout.contains(&format!("WARN  {fact}")), "{}", run.stdout);
+    let run = world.run(&["check", "http", "web.example.test"]);
+    let way = "forward /.well-known/acme-challenge/ to certctl; certctl help port-80";
+    assert!(run.stdout.contains(way), "{}", run.stdout);
+}
+
+#[test]
 fn more_names_than_slots_are_proven_by_a_web_server_too() {
     let world = World::start();
     let webroot = world.path("webroot");

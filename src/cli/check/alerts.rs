@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::known::note_unread;
 use super::page::{format_of, lines, written};
-use crate::cli::doctor::{NOT_REPORTED, way_to_report};
+use crate::cli::doctor::{NOT_REPORTED, way_to_report, way_to_send};
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::folders;
@@ -80,7 +80,7 @@ fn page(found: &Alerts, shell: &Shell) -> Vec<(&'static str, String)> {
             }
             Err(refused) => {
                 page.push(("on-failure", format!("failed: {}", refused.fact)));
-                fix.clone_from(&refused.fix);
+                fix = refused.fix.clone().or_else(|| way_to_send(shell));
             }
         }
     }

@@ -180,6 +180,12 @@ fn way_out(check: &HttpCheck, roots: &[String]) -> Option<String> {
             )
         }
         Some(_) => format!("curl -v {folder}/"),
+        None if responding(check).is_some_and(|server| server.is_ours) => {
+            format!(
+                "have the server of port {} forward {CHALLENGE_PATH} to certctl; {HELP}",
+                check.port
+            )
+        }
         None => format!("route port 80 of each address to this host: curl -v {folder}/"),
     })
 }

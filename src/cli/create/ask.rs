@@ -208,8 +208,8 @@ fn names(
         if config.join(&file).exists() {
             let renew = renew.replace("{}", &name);
             return Err(format!(
-                "{file} already exists; to issue it again: {renew}; to change it, edit that file; a \
-                 second certificate needs another --name (certctl create certificate --help)"
+                "{file} already exists; to issue it again: {renew}; to change it, edit that file, which \
+                 the next run applies; a second certificate needs another --name (certctl create certificate --help)"
             ));
         }
         Ok(names)
@@ -376,6 +376,7 @@ fn way_of_known(
     let doubted = Doubted::default();
     let folder_or_none = |text: &str| match text {
         NONE => doubts(&doubted, NONE, taken.as_ref()).map_or(Ok(None), Err),
+        OTHER | "dns" => Err(BY_ANOTHER_ISSUER.to_owned()),
         text => folder(text).map(Some),
     };
     let folder = served(dialogue, names, &settings, default.unwrap_or_default(), |dialogue| {
@@ -694,6 +695,9 @@ fn folder(text: &str) -> Result<PathBuf, String> {
     if is_there { Ok(path) } else { Err(refused()) }
 }
 
+/// Of an Issuer that is there, the way belongs to it.
+const BY_ANOTHER_ISSUER: &str = "this Issuer has HTTP-01 alone; for DNS-01, make one, certctl create issuer \
+                                 NAME --dns01 PROVIDER, and go back to choose it";
 const QUESTION_OF_WEBROOT: &str =
     "To validate the names: the folder that your web server serves over HTTP";
 // What the questions are about.

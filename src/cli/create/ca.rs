@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
+use super::certificate::host_of_url;
 use super::issuer::CreateIssuerArgs;
 use super::known::Known;
 use super::question::{Dialogue, Doubted, NONE, Question, Stop, answered, optional, path_of};
@@ -98,7 +99,7 @@ fn issuer_after(
         }
         Ca::Named(name) => (name, None, None, Binding::Optional),
         Ca::Other { server, directory } => {
-            let name = free_name(&known, &into);
+            let name = free_name(&name_of(&server), &known, &into);
             match server_of(dialogue, &server, &name, directory, roots.as_deref())? {
                 Server::Chosen { roots, binding } => (name, Some(server), roots, binding),
                 Server::Refused(why) => {
@@ -174,7 +175,7 @@ fn server_of(
     before: Option<&Path>,
 ) -> Result<Server, Stop> {
     let answers = |roots: &str, terms: Option<String>| {
-        let terms = terms.map(|url| format!("; its terms of service: {}", escape(&url)));
+        let terms = terms.map(|url| format!("; its terms of service: {}", escape(&readable(&url))));
         let terms = terms.unwrap_or_default();
         format!("{server} answers; its Issuer will be named {name}{roots}{terms}")
     };
@@ -244,6 +245,20 @@ fn server_of(
     Ok(Server::Chosen { roots, binding })
 }
 
+/// A URL, or the text of one that is its own text (RFC 2397), as those of CAs for tests are.
+fn readable(url: &str) -> String {
+    let Some(text) = url.strip_prefix("data:text/plain,") else { return url.to_owned() };
+    let mut parts = text.split('%');
+    let begin = parts.next().unwrap_or_default().to_owned();
+    parts.fold(begin, |text, part| {
+        let code = part.get(..2).and_then(|code| u8::from_str_radix(code, 16).ok());
+        match (code.filter(u8::is_ascii), part.get(2..)) {
+            (Some(letter), Some(rest)) => format!("{text}{}{rest}", char::from(letter)),
+            _ => format!("{text}%{part}"),
+        }
+    })
+}
+
 /// The key identifier of the external account binding that a CA demands.
 fn key_id(dialogue: &mut Dialogue<'_>) -> Result<Option<String>, Stop> {
     let question = "Key ID of the external account binding (EAB), which this CA requires, or none";
@@ -264,12 +279,16 @@ fn directory_of(text: &str) -> Result<String, String> {
     let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
     let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
     if scheme != "https" || (name.parse::<DnsName>().is_err() && name.parse::<IpAddr>().is_err()) {
-        return Err("a URL begins with https:// and the name of a host".to_owned());
+        return Err(
+            "a URL begins with https:// and the name of a host; the names of the certificate come \
+                    next"
+                .to_owned(),
+        );
     }
     if path.is_empty() {
         return Err(format!(
-            "the URL of an ACME directory has a path, which the CA's documentation names, such as \
-             https://{host}/acme/directory"
+            "no directory of a CA, whose URL has a path, such as https://{host}/acme/directory; the names \
+             of the certificate come next"
         ));
     }
     Ok(format!("https://{rest}"))
@@ -285,11 +304,27 @@ fn has_file(config: &Path, issuer: &str) -> bool {
     config.join(file_of_issuer(issuer)).exists()
 }
 
-/// A name that no Issuer has, and no file of one.
-fn free_name(known: &[String], config: &Path) -> String {
+/// What the Issuer of a CA is named after: the part of its host that tells it from others, as a person
+/// would say it; an address has none.
+fn name_of(server: &str) -> String {
+    let host = host_of_url(server).unwrap_or_default();
+    let name: Option<DnsName> = host.parse().ok().filter(|_| host.parse::<IpAddr>().is_err());
+    let name = name.map(|name| name.to_string()).unwrap_or_default();
+    // The last one is a top level domain.
+    let labels = name.rsplit_once('.').map_or("", |(labels, _)| labels).split('.');
+    let is_telling =
+        |label: &&str| !label.is_empty() && !GENERIC.iter().any(|word| label.starts_with(word));
+    labels.rev().find(is_telling).unwrap_or("ca").to_owned()
+}
+
+/// How hosts of CAs begin that say nothing of whose they are.
+const GENERIC: &[&str] = &["ca", "acme", "pki", "step", "api", "localhost"];
+
+/// A name like this that no Issuer has, and no file of one.
+fn free_name(name: &str, known: &[String], config: &Path) -> String {
     let is_free = |name: &String| !known.contains(name) && !has_file(config, name);
-    let numbered = (2..).map(|number: u32| format!("ca-{number}"));
-    ["ca".to_owned()].into_iter().chain(numbered).find(is_free).unwrap_or_default()
+    let numbered = (2..).map(|number: u32| format!("{name}-{number}"));
+    [name.to_owned()].into_iter().chain(numbered).find(is_free).unwrap_or_default()
 }
 
 // What the questions are about.
@@ -318,7 +353,7 @@ mod tests {
         }
         for text in ["ca.example", "ca.example:9000", "https://ca.example", "https://ca.example/"] {
             let why = directory_of(text).unwrap_err();
-            assert!(why.ends_with("/acme/directory"), "{why}");
+            assert!(why.contains("/acme/directory; "), "{why}");
         }
         for text in ["http://ca.example/dir", "https:///dir", "a b/dir", "zerossl!"] {
             let why = directory_of(text).unwrap_err();
@@ -327,11 +362,39 @@ mod tests {
     }
 
     #[test]
+    fn a_url_that_is_a_text_is_read() {
+        for (url, text) in [
+            ("data:text/plain,Do%20what%20thou%20wilt", "Do what thou wilt"),
+            ("data:text/plain,5%25 %zz%2", "5% %zz%2"),
+            ("https://ca.example/terms%20of", "https://ca.example/terms%20of"),
+        ] {
+            assert_eq!(readable(url), text);
+        }
+    }
+
+    #[test]
+    fn an_issuer_is_named_after_whose_the_ca_is() {
+        for (url, name) in [
+            ("https://ca.company.test:14000/dir", "company"),
+            ("https://acme.zerossl.com/v2/DV90", "zerossl"),
+            ("https://dv.acme-v02.api.pki.goog/directory", "dv"),
+            ("https://step-ca.home.example/acme/acme/directory", "home"),
+            ("https://company.example/dir", "company"),
+            ("https://localhost:14000/dir", "ca"),
+            ("https://127.0.0.1:14000/dir", "ca"),
+            ("https://[::1]:14000/dir", "ca"),
+            ("https://ca/dir", "ca"),
+        ] {
+            assert_eq!(name_of(url), name, "{url}");
+        }
+    }
+
+    #[test]
     fn a_new_issuer_has_a_name_whose_file_is_not_there() {
         let config = tempfile::tempdir().unwrap();
         let name = |known: &[&str]| {
             let known: Vec<String> = known.iter().map(ToString::to_string).collect();
-            free_name(&known, config.path())
+            free_name("ca", &known, config.path())
         };
         assert_eq!((name(&[]), name(&["ca"])), ("ca".to_owned(), "ca-2".to_owned()));
         std::fs::File::create(config.path().join("issuer-ca.yaml")).unwrap();

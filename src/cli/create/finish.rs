@@ -167,7 +167,9 @@ impl Draft<'_> {
             let root = if is_of_bundle {
                 format!("the one in {bundle}")
             } else {
-                format!("which is not in {bundle}: the operator of the CA has it")
+                format!(
+                    "which is not in {bundle}: ask its operator, since ACME does not hand it out"
+                )
             };
             say(shell, &format!("note: clients need the root of this CA, {root}"));
         }

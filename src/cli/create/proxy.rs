@@ -25,12 +25,11 @@ pub(super) fn forwarded(
     let name = server.name;
     let settings = Settings { http01_listen: vec![PROXIED.to_string()], ..of_issuer.clone() };
     let trial = |dialogue: &Dialogue<'_>| tried_with(&settings, names, dialogue.shell);
-    if let Some(Trial::Served(_)) = trial(dialogue) {
-        dialogue.say(&format!("{name} forwards the CA's requests to certctl ({PROXIED})"));
-    } else {
+    let is_ready = matches!(trial(dialogue), Some(Trial::Served(_)));
+    if !is_ready {
         dialogue.say(&format!(
             "note: {name} need not be stopped: it can forward the CA's requests to certctl. Add this to \
-             {}, in another terminal:",
+             {}, in another terminal, or after Ctrl-C and by the same answers again:",
             server.configuration()
         ));
         for line in server.forwarding() {
@@ -39,7 +38,13 @@ pub(super) fn forwarded(
         dialogue.show("and reload it:");
         dialogue.show(&format!("  {}systemctl reload {name}", sudo()));
     }
-    let text = format!("Does {name} forward them now? yes, or {OTHER}: {other}");
+    let text = if is_ready {
+        format!(
+            "{name} forwards the CA's requests to certctl ({PROXIED}): so? yes, or {OTHER}: {other}"
+        )
+    } else {
+        format!("Does {name} forward them now? yes, or {OTHER}: {other}")
+    };
     let question = Question { default: Some(YES), ..Question::new(&text, ABOUT) };
     let doubted = Doubted::default();
     loop {
@@ -54,6 +59,10 @@ pub(super) fn forwarded(
         let is_sure = dialogue.is_sure;
         let refusal = match trial(dialogue) {
             Some(Trial::Unserved(fact)) if !is_sure && doubted.is_new(YES) => fact,
+            Some(Trial::Served(fact)) => {
+                dialogue.say(&fact);
+                return Ok(Some(PROXIED));
+            }
             Some(_) | None => return Ok(Some(PROXIED)),
         };
         dialogue.retract(1);

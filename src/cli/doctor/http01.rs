@@ -213,13 +213,19 @@ fn webroot(found: &Webroot<'_>) -> Finding {
         .unwrap_or_else(|| Finding::well("webroot", format_args!("{path} can be written to")))
 }
 
-/// The webroots that are not served at a name of their certificates, as far as these are few. One whose port
-/// no web server has, and a name without addresses, are findings of their own.
+/// The webroots that are not served at a name of their certificates, and the names whose server of port 80
+/// does not forward to the listener, as far as these are few. A webroot whose port no web server has, and a
+/// name without addresses, are findings of their own.
 pub(super) async fn unserved(run: &RunSettings, uses: &[Use<'_>]) -> Vec<Finding> {
     let mut seen = BTreeSet::new();
     let mut trials = Vec::new();
     for one in uses {
-        let Some(path) = one.settings.http01_webroot.as_deref() else { continue };
+        let (subject, way) =
+            match (&one.settings.http01_webroot, one.settings.http01_listen.first()) {
+                (Some(path), _) => ("webroot", path),
+                (None, Some(listener)) => ("proxy", listener),
+                (None, None) => continue,
+            };
         let port = one.settings.check_port(run.http01_check_port);
         if trials.len() >= MOST_TRIED || WebServer::at(port) != WebServer::Other {
             continue;
@@ -228,12 +234,12 @@ pub(super) async fn unserved(run: &RunSettings, uses: &[Use<'_>]) -> Vec<Finding
             Identifier::Dns(name) if !name.is_wildcard() => Some(name),
             Identifier::Dns(_) | Identifier::Ip(_) => None,
         });
-        let unseen = names.filter(|name| seen.insert((path, name.to_string())));
+        let unseen = names.filter(|name| seen.insert((way, name.to_string())));
         trials.extend(unseen.map(|name| async move {
             match trial_in_run(run, &one.settings, &name).await {
                 Some(Trial::Unserved(fact)) => {
                     let found = Obstacle::new(fact).certctl(format!("certctl check http {name}"));
-                    Some(Finding::warning("webroot", found))
+                    Some(Finding::warning(subject, found))
                 }
                 Some(Trial::Served(_) | Trial::Unresolved(_)) | None => None,
             }

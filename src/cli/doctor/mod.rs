@@ -44,7 +44,7 @@ pub(super) use finding::Finding;
 pub(super) use http01::{Ports, without_servers};
 use schedule::Certificates;
 pub(super) use schedule::{
-    NOT_REPORTED, alert_hook_of, mail_hook, mail_to_root, scheduler, way_to_report,
+    NOT_REPORTED, alert_hook_of, mail_hook, mail_to_root, scheduler, way_to_report, way_to_send,
 };
 pub(super) use served::is_web_server;
 pub(super) use usage::Use;

@@ -84,9 +84,7 @@ pub(super) fn reports(shell: &Shell) -> Option<Finding> {
     let global = &shell.global;
     let config = shell.environment.config_dir(global.config_dir.as_deref()).ok()?;
     let hook = alert_hook_of(&config.path);
-    let lacks_mail = std::fs::read_to_string(&hook)
-        .ok()
-        .and_then(|program| without_mail(&program, has_sendmail()));
+    let lacks_mail = lacks_mail(&hook);
     if lacks_mail.is_some() {
         return lacks_mail;
     }
@@ -146,6 +144,18 @@ pub(super) fn unsent(workspace: &Workspace) -> Option<Finding> {
         let found = format!("{failures}: hooks.d/on-failure has not run, or failed");
         Finding::warning("not reported", Obstacle::new(found).certctl("certctl deploy"))
     })
+}
+
+/// That the hook sends mail, where nothing can.
+fn lacks_mail(hook: &Path) -> Option<Finding> {
+    let program = std::fs::read_to_string(hook).ok()?;
+    without_mail(&program, has_sendmail())
+}
+
+/// What lets the hook send mail, where it cannot.
+pub(in crate::cli) fn way_to_send(shell: &Shell) -> Option<Fix> {
+    let config = shell.environment.config_dir(shell.global.config_dir.as_deref()).ok()?;
+    lacks_mail(&alert_hook_of(&config.path))?.parts().1.cloned()
 }
 
 /// Whether this host can send mail.
@@ -343,8 +353,10 @@ pub(super) fn failed_run(shell: &Shell) -> Option<Finding> {
     let last = Timer::of_config(&config)?.last_run(is_of_user, shell.acts_as.is_some())?;
     last.has_failed.then(|| {
         let journal = if is_of_user { "journalctl --user" } else { "journalctl" };
-        let fact =
-            format_args!("of certctl.service: {}; a run without an error clears this", last.text);
+        let fact = format_args!(
+            "of certctl.service: {}; its next run without an error clears this",
+            last.text
+        );
         let obstacle = Obstacle::new(fact);
         let line = format!("{}{journal} -u 'certctl*' -n 30", if is_of_user { "" } else { sudo() });
         Finding::warning("timer", obstacle.command(line))

@@ -121,8 +121,8 @@ all of it: certctl inspect www.example.com:443 -o wide
         (true, "which is in the Issuer's caBundle; this computer does not trust it"),
         (
             false,
-            "which is neither in the Issuer's caBundle nor trusted by this computer: the operator \
-             of the CA has it",
+            "which is neither in the Issuer's caBundle nor trusted by this computer: ask its \
+             operator, since ACME does not hand it out",
         ),
     ] {
         let of_bundle = Trust { trusted, ..of_server.trust.clone() };

@@ -129,7 +129,10 @@ const TRUSTED_BY_BUNDLE: &str = "clients need the root of its CA, which is in th
                                  trust it";
 /// The same where the caBundle has the roots of the CA's server alone.
 const TRUSTED_BY_NONE: &str = "clients need the root of its CA, which is neither in the Issuer's caBundle nor trusted by \
-                               this computer: the operator of the CA has it";
+                               this computer: ask its operator, since ACME does not hand it out";
+
+/// What is to be known of one that certctl issued.
+const ROOT_OF_OPERATOR: &str = "; clients need the root of its CA, which the CA's operator has";
 
 /// How far apart the stops of a terminal's tabs are.
 const TAB: usize = 8;
@@ -285,7 +288,8 @@ fn verdict(report: &Report, is_unread: bool) -> Vec<String> {
         }
         (Some(_), Some(Trust { trusted: false, .. })) => lines.push(TRUSTED_BY_NONE.to_owned()),
         (Some(why), None) => {
-            lines.push(format!("this computer does not trust it: {}", escape(why)));
+            let root = if report.certificate.is_some() { ROOT_OF_OPERATOR } else { "" };
+            lines.push(format!("this computer does not trust it: {}{root}", escape(why)));
         }
     }
     lines

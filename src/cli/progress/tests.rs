@@ -198,7 +198,8 @@ fn a_check_over_http_that_fails_is_told_in_full_at_once() {
 }
 
 /// How a wait that is printed in full ends.
-const UNTIL: &str = "; this run waits until 2026-11-22T10:10:00Z, the next one continues";
+const UNTIL: &str =
+    "; this run waits until 2026-11-22T10:10:00Z (or Ctrl-C), the next one continues";
 
 fn wait_for(why: &str, deadline: Option<&str>, is_unexpected: bool) -> Wait {
     let deadline = deadline.map(|at| at.parse().unwrap());

@@ -4,13 +4,13 @@ use super::setup::lines_with;
 use super::{Server, Site};
 use crate::cli::output::escape;
 use crate::resource::CHALLENGE_PATH;
-use crate::workspace::check::SiteFile;
+use crate::workspace::check::{SiteFile, beside};
 
 /// What is to be changed for it.
 #[derive(Debug)]
 pub(super) struct Redirect {
-    /// Where, as a part of a sentence.
-    pub(super) place: &'static str,
+    /// Where, as a part of a sentence; without lines, what comes before that.
+    pub(super) place: String,
     pub(super) lines: Vec<String>,
 }
 
@@ -18,6 +18,15 @@ impl Redirect {
     /// For a server with this site in a file of its own; `None` where it does more than is understood here.
     pub(super) fn of(server: &Server, site: &Site, own: Option<&SiteFile>) -> Option<Self> {
         let text = &own?.text;
+        let others = beside(text, &site.names).join(", ");
+        if server.name == "nginx" && !others.is_empty() {
+            // Behind a redirect, a client expects a certificate for them.
+            let place = format!(
+                "first add {} to the names of the certificate: the block serves that, too",
+                escape(&others)
+            );
+            return Some(Self { place, lines: Vec::new() });
+        }
         let (place, lines) = match server.name {
             "nginx" => {
                 ("move its lines for port 80 to a block of their own", of_nginx(site, text)?)
@@ -27,7 +36,7 @@ impl Redirect {
             _ => return None,
         };
         let lines = lines.iter().map(|line| escape(line).into_owned()).collect();
-        Some(Self { place, lines })
+        Some(Self { place: place.to_owned(), lines })
     }
 }
 
@@ -66,7 +75,7 @@ fn of_apache(Site { names, .. }: &Site, text: &str) -> Option<Vec<String>> {
 
 fn of_haproxy(text: &str) -> Option<Vec<String>> {
     let line = format!(
-        "http-request redirect scheme https unless {{ ssl_fc }} or {{ path_beg {CHALLENGE_PATH} }}"
+        "http-request redirect scheme https code 301 unless {{ ssl_fc }} or {{ path_beg {CHALLENGE_PATH} }}"
     );
     (count(text, "http-request redirect ") == 0).then(|| vec![line])
 }
@@ -92,9 +101,15 @@ mod tests {
         let line =
             "RedirectMatch 301 ^/(?![.]well-known/acme-challenge/)(.*)$ https://www.example.com/$1";
         assert_eq!(of("apache", apache).unwrap(), [line]);
-        let line = "http-request redirect scheme https unless { ssl_fc } or { path_beg \
+        let line = "http-request redirect scheme https code 301 unless { ssl_fc } or { path_beg \
                     /.well-known/acme-challenge/ }";
         assert_eq!(of("haproxy", "frontend web\n  bind :80\n").unwrap(), [line]);
+        let other = nginx.replace("example.com www", "shop.example.com www");
+        assert_eq!(
+            of("nginx", &other),
+            Some(Vec::new()),
+            "a name that the certificate lacks comes first"
+        );
         // What is not understood, or has one.
         for (server, text) in [
             ("nginx", format!("{nginx}{nginx}")),

@@ -49,7 +49,10 @@ impl InServer {
         let sudo = |line: &str| if line.starts_with("postconf ") { sudo_on_own() } else { "" };
         let own = own_site(server, &one.spec.dns_names);
         let settings: Vec<String> = match &own {
-            Some(own) => within_block(server, &site, &own.text),
+            Some(own) => {
+                let within = within_block(server, &site, &own.text);
+                if server.name == "apache" { whole_host(&own.text, &within) } else { within }
+            }
             None => server.settings(&site).collect(),
         };
         let redirect = Redirect::of(server, &site, own.as_ref());
@@ -60,13 +63,15 @@ impl InServer {
         let place = (!is_done).then(|| place(server, own.as_ref(), &one.metadata.name));
         let program = quoted(&hooks.join(server.name));
         let module = needs_module(server).then(|| format!("{}a2enmod ssl", sudo_on_own()));
+        let is_new = own.is_none() && sites(server.name) == Some(SITES_OF_DEBIAN);
+        let site = is_new.then(|| format!("{}a2ensite {}", sudo_on_own(), one.metadata.name));
         let reload = format!("{}{}", sudo_on_own(), escape(&program));
         Some(Self {
             name: server.name,
             place,
             lines: lines.collect(),
             redirect,
-            reload: module.into_iter().chain([reload]).collect(),
+            reload: module.into_iter().chain(site).chain([reload]).collect(),
             inspect: match server.port_of_https(&one.spec.dns_names) {
                 Some(place) => inspect(&place),
                 None => starttls(server.name, &one.spec.dns_names),
@@ -88,7 +93,9 @@ impl InServer {
             .map(|inspect| format!("\nand see which certificate it presents:\n  {inspect}"));
         let inspect = inspect.unwrap_or_default();
         let redirect = redirect.as_ref().map(|Redirect { place, lines }| {
-            format!("\nto redirect http to https, {place}:\n  {}", lines.join("\n  "))
+            let lines: String = lines.iter().flat_map(|line| ["\n  ", line]).collect();
+            let colon = if lines.is_empty() { "" } else { ":" };
+            format!("\nto redirect http to https, {place}{colon}{lines}")
         });
         let redirect = redirect.unwrap_or_default();
         let begin = match place {
@@ -104,7 +111,8 @@ impl InServer {
 /// What shows the certificate of a server that begins without TLS.
 fn starttls(server: &str, names: &[DnsName]) -> Option<String> {
     let name = names.iter().find(|name| !name.is_wildcard()).filter(|_| server == "postfix")?;
-    Some(format!("openssl s_client -starttls smtp -brief -connect {name}:25 </dev/null"))
+    let look = format!("openssl s_client -starttls smtp -connect {name}:25 </dev/null 2>/dev/null");
+    Some(format!("{look} |\n    openssl x509 -noout -ext subjectAltName -enddate"))
 }
 
 /// Where the settings of a Certificate of this name belong, as a part of a sentence.
@@ -122,10 +130,7 @@ fn place(server: &Server, own: Option<&SiteFile>, name: &str) -> String {
     let path = escape(&path);
     match server.name {
         "haproxy" => format!("a frontend of {path}{reads}"),
-        "apache" => format!(
-            "{path}{reads}: a copy of its VirtualHost, which begins with <VirtualHost *:443> and has these \
-             lines"
-        ),
+        "apache" => format!("{path}{reads}, a copy of its VirtualHost for port 443"),
         _ => format!("the server block of nginx in {path}{reads}"),
     }
 }
@@ -149,18 +154,47 @@ fn sites(server: &str) -> Option<&'static str> {
     match server {
         "nginx" => Some("/etc/nginx/conf.d"),
         "apache" => {
-            let folders = ["/etc/apache2/sites-enabled", "/etc/httpd/conf.d"];
+            let folders = [SITES_OF_DEBIAN, "/etc/httpd/conf.d"];
             folders.into_iter().find(|folder| Path::new(folder).is_dir())
         }
         _ => None,
     }
 }
 
+/// From which a site is enabled by a command.
+const SITES_OF_DEBIAN: &str = "/etc/apache2/sites-available";
+
 /// Whether the module for TLS of Debian's Apache is there, and not enabled.
 fn needs_module(server: &Server) -> bool {
     let has = |folder: &str| Path::new("/etc/apache2").join(folder).join("ssl.load").exists();
     server.name == "apache" && has("mods-available") && !has("mods-enabled")
 }
+
+/// The virtual host of this configuration for port 443, with these settings; where it is not plain, the
+/// settings alone.
+fn whole_host(text: &str, settings: &[String]) -> Vec<String> {
+    let mut hosts =
+        text.split_inclusive('\n').filter(|line| line.trim_start().starts_with("<VirtualHost "));
+    let (Some(begin), None) = (hosts.next(), hosts.next()) else { return settings.to_vec() };
+    let lines = text.lines().skip_while(|line| *line != begin.trim_end());
+    let inner: Vec<&str> =
+        lines.skip(1).take_while(|line| !line.trim_start().starts_with("</VirtualHost")).collect();
+    let is_plain = begin.contains(":80>")
+        && inner.len() <= MOST_LINES
+        && !inner.iter().any(|line| ["Redirect", "Rewrite"].iter().any(|word| line.contains(word)));
+    if !is_plain {
+        return settings.to_vec();
+    }
+    let inner = inner.into_iter().filter(|line| !line.trim_start().starts_with('#'));
+    let inner = inner.map(|line| line.replace('\t', "    ").trim_end().to_owned());
+    let inner = inner.filter(|line| !line.is_empty());
+    let begin = begin.trim().replace(":80>", ":443>");
+    let settings = settings.iter().map(|line| format!("    {line}"));
+    [begin].into_iter().chain(inner).chain(settings).chain(["</VirtualHost>".to_owned()]).collect()
+}
+
+/// Of a virtual host that is shown whole.
+const MOST_LINES: usize = 20;
 
 /// The settings for a server block that is there, in this text: what it listens on, and the files.
 fn within_block(server: &Server, site: &Site, text: &str) -> Vec<String> {
@@ -210,5 +244,17 @@ mod tests {
             "SSLEngine on\nSSLCertificateFile /f/tls.crt\nSSLCertificateKeyFile /f/tls.key"
         );
         assert_eq!(of("haproxy"), ["bind :443 ssl crt /f/tls-combined.pem"]);
+        let host =
+            "<VirtualHost *:80>\n\tServerName a.example.com\n\n\t# Redirect\n</VirtualHost>\n";
+        let whole = |text: &str| whole_host(text, &["SSLEngine on".to_owned()]).join("\n");
+        assert_eq!(whole(host), "SSLEngine on", "a word that is not understood, also in a comment");
+        assert_eq!(
+            whole(&host.replace("Redirect", "about")),
+            "<VirtualHost *:443>\n    ServerName a.example.com\n    SSLEngine on\n</VirtualHost>"
+        );
+        let plain = host.replace("Redirect", "about");
+        for other in [format!("{plain}{plain}"), plain.replace(":80", ""), String::new()] {
+            assert_eq!(whole(&other), "SSLEngine on", "{other}");
+        }
     }
 }

@@ -198,13 +198,18 @@ async fn of_certificates(
     shell.output.data(&text)?;
     let Listing { needs_attention, is_empty, .. } = listing;
     let damage = listing.damage.take();
+    let unread = is_empty.then(|| unread(shell, workspace.settings())).flatten();
+    let unread = match unread {
+        // A head without rows says nothing.
+        Some(error) if is_table && damage.is_none() => return Err(error),
+        unread => unread,
+    };
     let issuers = match scene.format {
         Format::Prometheus => workspace.issuer_views(targets).await?,
         Format::Text | Format::Wide | Format::Json | Format::Yaml | Format::Name => Vec::new(),
     };
     listing.end(&issuers, |text| Ok(shell.output.data(text)?))?;
-    let unread = || is_empty.then(|| unread(shell, workspace.settings())).flatten();
-    if let Some(error) = damage.map(unreadable).or_else(unread) {
+    if let Some(error) = damage.map(unreadable).or(unread) {
         return Err(error);
     }
     if is_empty && matches!(scene.format, Format::Text | Format::Wide) {

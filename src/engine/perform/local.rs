@@ -213,8 +213,9 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let _turn = tokio::time::timeout(CHECK_TURN, self.checks.acquire()).await;
         let (identifier, key) = (&challenge.identifier, &challenge.key);
         let mut report = check_http01(&self.resolver, identifier, &token, key, options).await;
-        if let Some(webroot) = &task.settings().http01_webroot {
-            let own = report.wrong_servers().find(|server| is_of_this_host(server.ip()));
+        let settings = task.settings();
+        let own = report.wrong_servers().find(|server| is_of_this_host(server.ip()));
+        if let Some(webroot) = &settings.http01_webroot {
             let at = |ip| SocketAddr::new(ip, options.port);
             let closed = report.silent().map(at).find(|server| is_closed_here(*server));
             if let Some(server) = own {
@@ -222,6 +223,8 @@ impl<C: Clock, S: Store> World<'_, C, S> {
             } else if let Some(server) = closed {
                 report = report.without_server(webroot, server);
             }
+        } else if let Some(server) = own.filter(|_| !settings.http01_listen.is_empty()) {
+            report = report.not_forwarded(&settings.http01_listen, server);
         }
         Ok(Outcome::Checked(Box::new(CheckReport::Http01(report))))
     }

@@ -37,7 +37,7 @@ pub enum Outlook {
     Open,
     /// The name does not exist: its record is on its way, or was forgotten, or the name is mistyped.
     NoName,
-    /// It does not: nothing on this host serves the webroot.
+    /// It does not: nothing on this host serves the webroot, or forwards to the listener.
     Unserved,
 }
 
@@ -170,6 +170,15 @@ impl Http01Report {
     pub(crate) fn not_served(self, path: &str, server: SocketAddr) -> Self {
         self.without_wait(&format!(
             ": the web server of this host ({server}) does not serve the files in {path} there"
+        ))
+    }
+
+    /// Of a failed check: the response is to be had of certctl at these addresses, and `server`, of this
+    /// host, has another one.
+    pub(crate) fn not_forwarded(self, listeners: &[String], server: SocketAddr) -> Self {
+        self.without_wait(&format!(
+            ": the server of this host ({server}) does not forward the request to certctl ({})",
+            listeners.join(", ")
         ))
     }
 

@@ -70,7 +70,8 @@ pub fn configured_beside(names: &[String]) -> Vec<String> {
     found
 }
 
-fn beside<'t>(text: &'t str, names: &[String]) -> Vec<&'t str> {
+/// The names that a site of this configuration has besides these.
+pub fn beside<'t>(text: &'t str, names: &[String]) -> Vec<&'t str> {
     let is_covered = |word: &str| {
         let above = word.split_once('.').map(|(_, above)| above);
         let is_wildcard_of = |base| above == Some(base);
