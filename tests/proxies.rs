@@ -170,7 +170,9 @@ fn create_asks_whether_haproxy_forwards_and_tries_it() {
         terminal.types(keys);
     };
     answer("CA:", "\n");
-    answer("DNS names of the", &format!("{NAME}\n"));
+    // More names than one, of which each is tried by the doctor, at once.
+    let others = ["a", "b", "c", "d", "e"].map(|label| format!("{label}.{NAME}")).join(" ");
+    answer("DNS names of the", &format!("{NAME} {others}\n"));
     answer("Does haproxy forward them now?", "\n");
     answer("To go on nevertheless", "");
     drop(other);
@@ -188,6 +190,9 @@ fn create_asks_whether_haproxy_forwards_and_tries_it() {
     let manifest = work.path(&format!("config/certificate-{NAME}.yaml"));
     let manifest = std::fs::read_to_string(manifest).unwrap().replace(['"', '\''], "");
     assert!(manifest.contains("certctl.io/http01-listen: 127.0.0.1:402\n"), "{manifest}");
+    let doctor = work.run(&["doctor"]);
+    let of_port: Vec<&str> = doctor.stdout.lines().filter(|l| l.contains("HTTP-01")).collect();
+    assert_eq!(of_port, ["OK    HTTP-01       127.0.0.1:402 is free"], "{}", doctor.stdout);
 }
 
 #[test]

@@ -695,9 +695,9 @@ fn folder(text: &str) -> Result<PathBuf, String> {
     if is_there { Ok(path) } else { Err(refused()) }
 }
 
-/// Of an Issuer that is there, the way belongs to it.
-const BY_ANOTHER_ISSUER: &str = "this Issuer has HTTP-01 alone; for DNS-01, make one, certctl create issuer \
-                                 NAME --dns01 PROVIDER, and go back to choose it";
+/// The way belongs to the Issuer.
+const BY_ANOTHER_ISSUER: &str = "that is another Issuer: make it, certctl create issuer NAME --dns01 \
+                                 PROVIDER, and go back to choose it";
 const QUESTION_OF_WEBROOT: &str =
     "To validate the names: the folder that your web server serves over HTTP";
 // What the questions are about.

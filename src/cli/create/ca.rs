@@ -312,13 +312,15 @@ fn name_of(server: &str) -> String {
     let name = name.map(|name| name.to_string()).unwrap_or_default();
     // The last one is a top level domain.
     let labels = name.rsplit_once('.').map_or("", |(labels, _)| labels).split('.');
-    let is_telling =
-        |label: &&str| !label.is_empty() && !GENERIC.iter().any(|word| label.starts_with(word));
+    let is_telling = |label: &&str| {
+        let begin = label.split('-').next().unwrap_or_default();
+        !begin.is_empty() && !GENERIC.contains(&begin)
+    };
     labels.rev().find(is_telling).unwrap_or("ca").to_owned()
 }
 
 /// How hosts of CAs begin that say nothing of whose they are.
-const GENERIC: &[&str] = &["ca", "acme", "pki", "step", "api", "localhost"];
+const GENERIC: &[&str] = &["ca", "acme", "pki", "step", "api"];
 
 /// A name like this that no Issuer has, and no file of one.
 fn free_name(name: &str, known: &[String], config: &Path) -> String {
@@ -379,7 +381,7 @@ mod tests {
             ("https://acme.zerossl.com/v2/DV90", "zerossl"),
             ("https://dv.acme-v02.api.pki.goog/directory", "dv"),
             ("https://step-ca.home.example/acme/acme/directory", "home"),
-            ("https://company.example/dir", "company"),
+            ("https://calendar.example/dir", "calendar"),
             ("https://localhost:14000/dir", "ca"),
             ("https://127.0.0.1:14000/dir", "ca"),
             ("https://[::1]:14000/dir", "ca"),

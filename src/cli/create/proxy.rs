@@ -40,7 +40,8 @@ pub(super) fn forwarded(
     }
     let text = if is_ready {
         format!(
-            "{name} forwards the CA's requests to certctl ({PROXIED}): so? yes, or {OTHER}: {other}"
+            "{name} forwards the CA's requests to certctl ({PROXIED}). To validate the names that way: \
+             yes, or {OTHER}: {other}"
         )
     } else {
         format!("Does {name} forward them now? yes, or {OTHER}: {other}")

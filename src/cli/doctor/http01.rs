@@ -223,11 +223,13 @@ pub(super) async fn unserved(run: &RunSettings, uses: &[Use<'_>]) -> Vec<Finding
         let (subject, way) =
             match (&one.settings.http01_webroot, one.settings.http01_listen.first()) {
                 (Some(path), _) => ("webroot", path),
-                (None, Some(listener)) => ("proxy", listener),
+                (None, Some(listener)) => ("HTTP-01", listener),
                 (None, None) => continue,
             };
         let port = one.settings.check_port(run.http01_check_port);
-        if trials.len() >= MOST_TRIED || WebServer::at(port) != WebServer::Other {
+        let is_webroot = one.settings.http01_webroot.is_some();
+        let has_finding = is_webroot && WebServer::at(port) != WebServer::Other;
+        if trials.len() >= MOST_TRIED || has_finding {
             continue;
         }
         let names = one.over_http().into_iter().filter_map(|identifier| match identifier {
