@@ -108,7 +108,7 @@ fn what_the_owner_could_not_do_root_does_not_do_for_it() {
     // What the owner of the state could change is not run as root; it costs no order.
     let program = world.path("config/hooks.d/reload");
     chown(&program, Some(OWNER), None).unwrap();
-    let ran_as = format!("ran as user {OWNER}, the owner of the state, not as root");
+    let ran_as = format!("note: this ran as user {OWNER}, as the timer does");
     world.run(&["issue"]).ends_in(3).says("reload").says(&ran_as);
     // No right of root would find a typing error.
     let mistyped = world.run(&["status", "wbe"]).ends_in(3).says("not found");
