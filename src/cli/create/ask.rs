@@ -22,6 +22,7 @@ use super::question::{
     Answers, Dialogue, Doubted, NONE, OTHER, Question, Stop, answered, is_answer, optional,
     optional_or, path_of, say,
 };
+use super::server::host_of_url;
 use super::{certificate, proxy, webroot};
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
@@ -222,7 +223,7 @@ fn refusal_of(name: &str, by: &By) -> Option<String> {
     if name.parse::<IpAddr>().is_ok() {
         return None;
     }
-    if let Some(host) = certificate::host_of_url(name) {
+    if let Some(host) = host_of_url(name) {
         return Some(format!("a URL; enter the name only: {}", escape(&host)));
     }
     if let Err(error) = name.parse::<DnsName>() {

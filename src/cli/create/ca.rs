@@ -3,11 +3,10 @@
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
-use super::certificate::host_of_url;
 use super::issuer::CreateIssuerArgs;
 use super::known::Known;
 use super::question::{Dialogue, Doubted, NONE, Question, Stop, answered, optional, path_of};
-use super::server::{Binding, Demands, Refused, requested};
+use super::server::{Binding, Demands, Refused, host_of_url, requested};
 use crate::cli::output::escape;
 use crate::manifest::nearest_by;
 use crate::resource::DnsName;

@@ -10,6 +10,7 @@ use clap::Args;
 use super::ca::STAGING;
 use super::known::{IssuerName, Known, manifests_in, owner_of_output};
 use super::print::{Placed, meant_instead, put, refuse_existing, say_next, scalar};
+use super::server::host_of_url;
 use super::step::{self, Step};
 use super::{issuer, webroot};
 use crate::cli::doctor;
@@ -489,19 +490,6 @@ impl RefusedProgram {
         let line = install_example(&path).unwrap_or_else(written);
         Some(Self { why, line, name: name.to_owned() })
     }
-}
-
-/// The host of a URL; `None` of what is no URL.
-pub(super) fn host_of_url(text: &str) -> Option<String> {
-    let (_, rest) = text.split_once("://")?;
-    let authority = rest.split(['/', '?', '#']).next()?;
-    let host = authority.rsplit('@').next()?;
-    // An address of IPv6 has brackets around its colons.
-    let host = match host.strip_prefix('[') {
-        Some(address) => address.split(']').next()?,
-        None => host.split(':').next()?,
-    };
-    (!host.is_empty()).then(|| host.to_owned())
 }
 
 /// The manifest, and where it goes, for an Issuer that is there or is going to be.

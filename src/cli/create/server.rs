@@ -1,5 +1,5 @@
 //! The server of a CA, before there is an Issuer of it: whether it answers, whether this host trusts it,
-//! and what it demands.
+//! and what it demands. And what host a URL names.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -133,6 +133,19 @@ pub(super) fn read_bundle(path: &Path) -> Result<Vec<u8>, CliError> {
     let file = File::open(path).map_err(failed)?;
     file.take(MAX_BUNDLE_BYTES).read_to_end(&mut pem).map_err(failed)?;
     Ok(pem)
+}
+
+/// The host of a URL; `None` of what is no URL.
+pub(super) fn host_of_url(text: &str) -> Option<String> {
+    let (_, rest) = text.split_once("://")?;
+    let authority = rest.split(['/', '?', '#']).next()?;
+    let host = authority.rsplit('@').next()?;
+    // An address of IPv6 has brackets around its colons.
+    let host = match host.strip_prefix('[') {
+        Some(address) => address.split(']').next()?,
+        None => host.split(':').next()?,
+    };
+    (!host.is_empty()).then(|| host.to_owned())
 }
 
 /// More than a manifest can hold.

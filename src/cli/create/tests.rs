@@ -9,6 +9,7 @@ use super::dns01::Dns01;
 use super::known::IssuerName;
 use super::print::{Placed, check};
 use super::proxy::PROXIED;
+use super::server::host_of_url;
 use super::{certificate, issuer};
 use crate::cli::args::{Arguments, Verb};
 use crate::cli::servers;
@@ -103,7 +104,7 @@ fn the_name_in_a_url_is_its_host() {
         ("www.example.com", None),
         ("2001:db8::1", None),
     ] {
-        assert_eq!(certificate::host_of_url(text).as_deref(), host, "{text}");
+        assert_eq!(host_of_url(text).as_deref(), host, "{text}");
     }
 }
 

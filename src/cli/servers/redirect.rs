@@ -1,10 +1,9 @@
 //! How a server redirects http to https, but for the challenges, which a CA may not follow.
 
-use super::setup::lines_with;
 use super::{Server, Site};
 use crate::cli::output::escape;
 use crate::resource::CHALLENGE_PATH;
-use crate::workspace::check::{SiteFile, beside};
+use crate::workspace::check::{SiteFile, beside, lines_with};
 
 /// What is to be changed for it.
 #[derive(Debug)]

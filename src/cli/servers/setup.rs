@@ -10,7 +10,7 @@ use crate::cli::output::escape;
 use crate::cli::shell::Shell;
 use crate::resource::{Certificate, DnsName, Settings};
 use crate::trust::{quoted, sudo_on_own};
-use crate::workspace::check::SiteFile;
+use crate::workspace::check::{SiteFile, lines_with};
 
 /// What is to be done in the configuration of a server.
 #[derive(Debug)]
@@ -211,11 +211,6 @@ fn within_block(server: &Server, site: &Site, text: &str) -> Vec<String> {
         [Some(line), ipv6].into_iter().flatten()
     };
     wanted.flat_map(with_ipv6).collect()
-}
-
-/// The lines of a configuration that begin with this, without their margin.
-pub(super) fn lines_with<'t>(text: &'t str, begin: &'t str) -> impl Iterator<Item = &'t str> {
-    text.lines().map(str::trim).filter(move |line| line.starts_with(begin))
 }
 
 /// Where a package installs examples of manifests, which begin with the configuration of the server.

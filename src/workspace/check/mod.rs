@@ -26,7 +26,9 @@ pub use http::{HttpCheck, HttpCheckError};
 pub use issuer::{CaaVerdict, CheckedProvider, IssuerCheck};
 pub use known::Known;
 pub use port::{BadAddress, Port, PortError, WebServer};
-pub use roots::{SiteFile, beside, configured_beside, configured_for, configured_roots};
+pub use roots::{
+    SiteFile, beside, configured_beside, configured_for, configured_roots, lines_with,
+};
 
 #[cfg(test)]
 pub(crate) use dns::testing;

@@ -70,6 +70,11 @@ pub fn configured_beside(names: &[String]) -> Vec<String> {
     found
 }
 
+/// The lines of a configuration that begin with this, without their margin.
+pub fn lines_with<'t>(text: &'t str, begin: &'t str) -> impl Iterator<Item = &'t str> {
+    text.lines().map(str::trim).filter(move |line| line.starts_with(begin))
+}
+
 /// The names that a site of this configuration has besides these.
 pub fn beside<'t>(text: &'t str, names: &[String]) -> Vec<&'t str> {
     let is_covered = |word: &str| {
