@@ -347,6 +347,9 @@ fn create_doubts_that_certctl_answers_where_another_server_has_its_port() {
             ("How to validate", "back\n"),
             ("folder that", "back\n"),
             ("How to validate", "back\n"),
+            // The names are not to be typed again, however far back it goes.
+            ("DNS names", "back\n"),
+            ("PEM file with the roots", "\n"),
             ("DNS names", "\n"),
             ("How to validate", "http\n"),
             ("http again", "http\n"),

@@ -214,8 +214,8 @@ fn verdict(check: &HttpCheck) -> String {
             ),
             (Some(Responder { server, .. }), WebServer::Absent | WebServer::Other) => format!(
                 "the server at {server} does not serve this file at {url}: have it serve {path} there \
-                 (location {CHALLENGE_PATH}), on every address of the name; or name the folder that it \
-                 does serve in the manifest (certctl.io/http01-webroot)"
+                 ({HELP}), on every address of the name; or name the folder that it does serve in the \
+                 manifest (certctl.io/http01-webroot)"
             ),
             (None, WebServer::Other) => format!(
                 "no server answers at {url}: start one that serves {path} there on port 80, and check \

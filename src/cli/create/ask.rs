@@ -229,7 +229,7 @@ fn refusal_of(name: &str, by: &By) -> Option<String> {
     if let Err(error) = name.parse::<DnsName>() {
         return Some(error.to_string());
     }
-    let is_answer = is_answer(name) || ["http", "webroot", NONE].contains(&name);
+    let is_answer = is_answer(name) || ["http", "webroot", "dns", NONE].contains(&name);
     let is_public = matches!(by, By::New(args) if args.server.is_none());
     let is_short = !name.contains('.');
     (is_short && (is_answer || is_public))
@@ -369,9 +369,11 @@ fn way_of_known(
         note_names(dialogue, names);
     }
     let (question, default) = if taken.is_some() {
-        (QUESTION_OF_WEBROOT.to_owned(), likely.as_deref())
+        (format!("{QUESTION_OF_WEBROOT} (other: another way)"), likely.as_deref())
     } else {
-        let question = format!("{QUESTION_OF_WEBROOT}, or none (certctl listens on port 80)");
+        let question = format!(
+            "{QUESTION_OF_WEBROOT}, or none (certctl listens on port 80), or other (another way)"
+        );
         (question, Some(NONE))
     };
     let doubted = Doubted::default();
@@ -660,8 +662,8 @@ fn hints(dialogue: &mut Dialogue<'_>, names: &[String]) {
     if !others.is_empty() {
         let (others, names) = (others.join(", "), names.join(", "));
         dialogue.say(&format!(
-            "note: your web server serves {others} together with {names}: back leads to the names, if \
-             the certificate is to be for that, too"
+            "note: your web server serves {others} together with {names}; only what is in the \
+             certificate can be redirected to https. back leads to the names, to add that"
         ));
     }
 }
@@ -671,7 +673,7 @@ fn leads(name: &str, addresses: &[IpAddr]) -> String {
     let all: Vec<String> = addresses.iter().map(ToString::to_string).collect();
     let all = all.join(", ");
     if addresses.iter().all(IpAddr::is_loopback) {
-        format!("{name} resolves to this host ({all}); a CA elsewhere needs another address")
+        format!("{name} resolves to this host ({all}), which only a CA on this host can use")
     } else if addresses.iter().all(|address| is_of_this_host(*address)) {
         format!("{name} resolves to this host ({all})")
     } else {

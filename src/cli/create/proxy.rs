@@ -46,7 +46,7 @@ pub(super) fn forwarded(
     } else {
         format!("Does {name} forward them now? yes, or {OTHER}: {other}")
     };
-    let question = Question { default: Some(YES), ..Question::new(&text, ABOUT) };
+    let mut question = Question { default: Some(YES), ..Question::new(&text, ABOUT) };
     let doubted = Doubted::default();
     loop {
         let answer = question.answered(dialogue, |text| match text {
@@ -68,6 +68,7 @@ pub(super) fn forwarded(
         };
         dialogue.retract(1);
         dialogue.say(&format!("{refusal}. To go on nevertheless, enter {YES} again"));
+        question.default = None;
     }
 }
 

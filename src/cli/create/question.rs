@@ -36,34 +36,48 @@ impl From<CliError> for Stop {
     }
 }
 
-/// The answers of a person, in their order.
+/// The answers of a person, in their order, and those that were gone back over.
 #[derive(Default)]
-pub(super) struct Answers(Vec<String>);
+pub(super) struct Answers {
+    given: Vec<Given>,
+    left: Vec<Given>,
+}
+
+/// A question, and what was answered.
+#[derive(Clone)]
+struct Given {
+    question: String,
+    answer: String,
+}
 
 /// A person at a terminal, and the answers so far.
 pub(super) struct Dialogue<'a> {
     pub(super) shell: &'a mut Shell,
     /// Those that were accepted.
-    given: Vec<String>,
+    given: Vec<Given>,
     /// Those of earlier, which are given again.
-    earlier: vec::IntoIter<String>,
+    earlier: vec::IntoIter<Given>,
     /// The one behind them, which the person went back to.
     last: Option<String>,
+    /// It, and those behind it, of which each is the default of its question.
+    left: Vec<Given>,
     /// Whether the newest answer was given before: a person has insisted on it, and it is not doubted.
     pub(super) is_sure: bool,
 }
 
 impl<'a> Dialogue<'a> {
     /// With a person who goes back to the last of these answers, if there are any.
-    pub(super) fn again(shell: &'a mut Shell, Answers(mut earlier): Answers) -> Self {
-        let last = earlier.pop();
-        let earlier = earlier.into_iter();
-        Self { shell, given: Vec::new(), earlier, last, is_sure: false }
+    pub(super) fn again(shell: &'a mut Shell, Answers { mut given, mut left }: Answers) -> Self {
+        let last = given.pop();
+        left.retain(|one| last.as_ref().is_none_or(|last| last.question != one.question));
+        left.extend(last.clone());
+        let (earlier, last) = (given.into_iter(), last.map(|last| last.answer));
+        Self { shell, given: Vec::new(), earlier, last, left, is_sure: false }
     }
 
     /// What the person has answered.
     pub(super) fn answers(self) -> Answers {
-        Answers(self.given)
+        Answers { given: self.given, left: self.left }
     }
 
     /// Takes back the newest answers, so many, after which a question comes again.
@@ -154,10 +168,10 @@ impl Question<'_> {
         dialogue: &mut Dialogue<'_>,
         read: impl Fn(&str) -> Result<T, String>,
     ) -> Result<T, Stop> {
-        if let Some(answer) = dialogue.earlier.next() {
+        if let Some(one) = dialogue.earlier.next() {
             // One that was doubted was given twice.
-            if let Ok(found) = read(&answer).or_else(|_| read(&answer)) {
-                dialogue.given.push(answer);
+            if let Ok(found) = read(&one.answer).or_else(|_| read(&one.answer)) {
+                dialogue.given.push(one);
                 dialogue.is_sure = true;
                 return Ok(found);
             }
@@ -166,7 +180,10 @@ impl Question<'_> {
         }
         // One that led elsewhere is no answer to what is asked.
         let last = dialogue.last.take().filter(|last| last != OTHER);
-        let default = last.as_deref().or(self.default);
+        let left = dialogue.left.iter().find(|one| one.question == self.text);
+        let left = left.map(|one| one.answer.clone()).filter(|left| left != OTHER);
+        let default = last.or(left);
+        let default = default.as_deref().or(self.default);
         let shown = default.map(|default| format!(" [{default}]")).unwrap_or_default();
         let question = wrap(&format!("{}{shown}", self.text), "", columns());
         let wrapped = |text: &str| wrap(text, "", columns());
@@ -195,7 +212,9 @@ impl Question<'_> {
             }
             match read(answer) {
                 Ok(found) => {
-                    dialogue.given.push(answer.to_owned());
+                    let question = self.text.to_owned();
+                    dialogue.left.retain(|one| one.question != question);
+                    dialogue.given.push(Given { question, answer: answer.to_owned() });
                     dialogue.is_sure = false;
                     return Ok(found);
                 }

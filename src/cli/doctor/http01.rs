@@ -9,7 +9,7 @@ use futures_util::future::join_all;
 use super::finding::Finding;
 use super::usage::Use;
 use crate::cli::check::{Trial, WAYS_OF_WEBROOT, trial_in_run, way_out_of};
-use crate::cli::count::names;
+use crate::cli::count::{count, names};
 use crate::cli::report::short;
 use crate::cli::shell::Shell;
 use crate::cli::timer::service_may_listen;
@@ -213,10 +213,10 @@ fn webroot(found: &Webroot<'_>) -> Finding {
         .unwrap_or_else(|| Finding::well("webroot", format_args!("{path} can be written to")))
 }
 
-/// The webroots that are not served at a name of their certificates, and the names whose server of port 80
-/// does not forward to the listener, as far as these are few. A webroot whose port no web server has, and a
-/// name without addresses, are findings of their own.
-pub(super) async fn unserved(run: &RunSettings, uses: &[Use<'_>]) -> Vec<Finding> {
+/// Whether webroots are served at the names of their certificates, and whether the server of port 80 forwards
+/// to the listener, as far as these are few: one finding when all is well, else one for each name. A webroot
+/// whose port no web server has, and a name without addresses, are findings of their own.
+pub(super) async fn answered(run: &RunSettings, uses: &[Use<'_>]) -> Vec<Finding> {
     let mut seen = BTreeSet::new();
     let mut trials = Vec::new();
     for one in uses {
@@ -241,13 +241,21 @@ pub(super) async fn unserved(run: &RunSettings, uses: &[Use<'_>]) -> Vec<Finding
             match trial_in_run(run, &one.settings, &name).await {
                 Some(Trial::Unserved(fact)) => {
                     let found = Obstacle::new(fact).certctl(format!("certctl check http {name}"));
-                    Some(Finding::warning(subject, found))
+                    Some(Err(Finding::warning(subject, found)))
                 }
-                Some(Trial::Served(_) | Trial::Unresolved(_)) | None => None,
+                Some(Trial::Served(_)) => Some(Ok(())),
+                Some(Trial::Unresolved(_)) | None => None,
             }
         }));
     }
-    join_all(trials.into_iter().take(MOST_TRIED)).await.into_iter().flatten().collect()
+    let tried = join_all(trials.into_iter().take(MOST_TRIED)).await;
+    let (answered, wrong): (Vec<_>, Vec<_>) = tried.into_iter().flatten().partition(Result::is_ok);
+    let wrong: Vec<Finding> = wrong.into_iter().filter_map(Result::err).collect();
+    if !wrong.is_empty() || answered.is_empty() {
+        return wrong;
+    }
+    let names = count(answered.len(), "name");
+    vec![Finding::well("HTTP-01", format_args!("a request for a challenge is answered at {names}"))]
 }
 
 /// That no web server has the port from which webroots are to be served, once for each port: a warning,

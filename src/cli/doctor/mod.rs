@@ -95,7 +95,7 @@ pub(super) fn doctor(args: &DoctorArgs, shell: &mut Shell) -> Result<ExitCode, C
         if !args.offline {
             found.extend(dns::dns(known.workspace.settings(), &uses).await);
             found.extend(ca::cas(&known).await);
-            found.extend(http01::unserved(known.workspace.settings(), &uses).await);
+            found.extend(http01::answered(known.workspace.settings(), &uses).await);
             found.extend(served::served(&known.workspace, &uses).await);
         }
         let is_closed = found.iter().any(|one| one.is_wrong() && one.subject == "state");

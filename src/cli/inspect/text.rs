@@ -1,5 +1,6 @@
 //! The page for people: cmctl's six blocks and labels, ours behind them in each block.
 
+use std::borrow::Cow;
 use std::fmt::{Display, Write as _};
 
 use jiff::SignedDuration;
@@ -279,6 +280,7 @@ fn verdict(report: &Report, is_unread: bool) -> Vec<String> {
     let issuer = escape(&leaf.issuer.common_name);
     let mut lines = vec![
         format!("{source} {presents}"),
+        format!("for {}", names(&leaf.dns_names)),
         format!("valid until {until}, time left: {left}; issued by {issuer}"),
     ];
     match (&report.trust.reason, &report.bundle_trust) {
@@ -294,6 +296,20 @@ fn verdict(report: &Report, is_unread: bool) -> Vec<String> {
     }
     lines
 }
+
+/// The first names, and how many more there are.
+fn names(all: &[String]) -> String {
+    let (first, others) = all.split_at(all.len().min(MOST_NAMES));
+    let first: Vec<Cow<'_, str>> = first.iter().map(|name| escape(name)).collect();
+    match (first.as_slice(), others.len()) {
+        ([], _) => "no DNS name".to_owned(),
+        (first, 0) => first.join(", "),
+        (first, others) => format!("{} and {others} more", first.join(", ")),
+    }
+}
+
+/// How many are shown of a server's certificate.
+const MOST_NAMES: usize = 5;
 
 /// The name of a Certificate, with its namespace where that is not the usual one.
 fn named(name: &str) -> String {

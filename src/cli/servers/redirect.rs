@@ -21,7 +21,8 @@ impl Redirect {
         if server.name == "nginx" && !others.is_empty() {
             // Behind a redirect, a client expects a certificate for them.
             let place = format!(
-                "first add {} to the names of the certificate: the block serves that, too",
+                "first add {} to dnsNames, as the block serves that, too, and issue again; then: certctl \
+                 help port-80",
                 escape(&others)
             );
             return Some(Self { place, lines: Vec::new() });
@@ -31,7 +32,7 @@ impl Redirect {
                 ("move its lines for port 80 to a block of their own", of_nginx(site, text)?)
             }
             "apache" => ("in the VirtualHost of port 80", of_apache(site, text)?),
-            "haproxy" => ("in the frontend of port 80", of_haproxy(text)?),
+            "haproxy" => ("in the frontend of port 80, above use_backend", of_haproxy(text)?),
             _ => return None,
         };
         let lines = lines.iter().map(|line| escape(line).into_owned()).collect();

@@ -10,7 +10,7 @@ use crate::cli::output::escape;
 use crate::cli::shell::Shell;
 use crate::resource::{Certificate, DnsName, Settings};
 use crate::trust::{quoted, sudo_on_own};
-use crate::workspace::check::{SiteFile, lines_with};
+use crate::workspace::check::{SiteFile, beside, lines_with};
 
 /// What is to be done in the configuration of a server.
 #[derive(Debug)]
@@ -51,7 +51,7 @@ impl InServer {
         let settings: Vec<String> = match &own {
             Some(own) => {
                 let within = within_block(server, &site, &own.text);
-                if server.name == "apache" { whole_host(&own.text, &within) } else { within }
+                if server.name == "apache" { whole_host(&own.text, &site, &within) } else { within }
             }
             None => server.settings(&site).collect(),
         };
@@ -172,7 +172,7 @@ fn needs_module(server: &Server) -> bool {
 
 /// The virtual host of this configuration for port 443, with these settings; where it is not plain, the
 /// settings alone.
-fn whole_host(text: &str, settings: &[String]) -> Vec<String> {
+fn whole_host(text: &str, Site { names, .. }: &Site, settings: &[String]) -> Vec<String> {
     let mut hosts =
         text.split_inclusive('\n').filter(|line| line.trim_start().starts_with("<VirtualHost "));
     let (Some(begin), None) = (hosts.next(), hosts.next()) else { return settings.to_vec() };
@@ -186,7 +186,14 @@ fn whole_host(text: &str, settings: &[String]) -> Vec<String> {
         return settings.to_vec();
     }
     let inner = inner.into_iter().filter(|line| !line.trim_start().starts_with('#'));
-    let inner = inner.map(|line| line.replace('\t', "    ").trim_end().to_owned());
+    let others = beside(text, names);
+    let inner = inner.map(|line| {
+        // Those that the certificate does not have stay with port 80.
+        let is_other = |part: &str| others.contains(&part.trim());
+        let parts = line.split_inclusive(' ').filter(|part| !is_other(part));
+        parts.collect::<String>().replace('\t', "    ").trim_end().to_owned()
+    });
+    let inner = inner.filter(|line| !["ServerAlias", "ServerName"].contains(&line.trim()));
     let inner = inner.filter(|line| !line.is_empty());
     let begin = begin.trim().replace(":80>", ":443>");
     let settings = settings.iter().map(|line| format!("    {line}"));
@@ -241,13 +248,15 @@ mod tests {
         assert_eq!(of("haproxy"), ["bind :443 ssl crt /f/tls-combined.pem"]);
         let host =
             "<VirtualHost *:80>\n\tServerName a.example.com\n\n\t# Redirect\n</VirtualHost>\n";
-        let whole = |text: &str| whole_host(text, &["SSLEngine on".to_owned()]).join("\n");
+        let whole = |text: &str| whole_host(text, &site, &["SSLEngine on".to_owned()]).join("\n");
         assert_eq!(whole(host), "SSLEngine on", "a word that is not understood, also in a comment");
         assert_eq!(
             whole(&host.replace("Redirect", "about")),
             "<VirtualHost *:443>\n    ServerName a.example.com\n    SSLEngine on\n</VirtualHost>"
         );
         let plain = host.replace("Redirect", "about");
+        let aliased = plain.replace("\t#", "\tServerAlias b.example.com c.example.com\n\t#");
+        assert_eq!(whole(&aliased), whole(&plain), "without names that the certificate lacks");
         for other in [format!("{plain}{plain}"), plain.replace(":80", ""), String::new()] {
             assert_eq!(whole(&other), "SSLEngine on", "{other}");
         }
