@@ -673,7 +673,10 @@ fn leads(name: &str, addresses: &[IpAddr]) -> String {
     let all: Vec<String> = addresses.iter().map(ToString::to_string).collect();
     let all = all.join(", ");
     if addresses.iter().all(IpAddr::is_loopback) {
-        format!("{name} resolves to this host ({all}), which only a CA on this host can use")
+        format!(
+            "note: {name} resolves to this host ({all}): correct if the CA is on this host, too; another one \
+             needs another address"
+        )
     } else if addresses.iter().all(|address| is_of_this_host(*address)) {
         format!("{name} resolves to this host ({all})")
     } else {

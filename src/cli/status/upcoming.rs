@@ -135,7 +135,7 @@ impl Upcoming {
                 let suggested = if view.is_suggested { " ARI" } else { "" };
                 date_and_distance(at, scene) + suggested
             }
-            Self::At(Step::Deployment, at) => format!("deploy after {}", distance(at, scene)),
+            Self::At(Step::Deployment, at) => format!("deploy {}", relative(at)),
             Self::At(Step::Issuance | Step::Retry | Step::Repair, at) => {
                 format!("retry {}", relative(at))
             }
