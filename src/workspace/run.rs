@@ -299,7 +299,8 @@ impl Workspace {
 /// error is a new failure.
 fn alert_of(view: &CertificateView, now: Timestamp) -> Option<(Alert, String)> {
     let (record, mistake) = (view.record.as_ref()?, view.mistake.as_ref()?);
-    let stage = alert::due(record, true, now)?;
+    // Another failure may have been reported at this stage: a mistake is none that its hearer knows of.
+    let stage = alert::due(record, true, now).unwrap_or(Stage::Failed);
     let mark = alert::mark(stage, record.status.not_after);
     let mark = match stage {
         Stage::Failed => format!("{mark}-{}", digest_of(mistake.message.as_bytes())),

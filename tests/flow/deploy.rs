@@ -478,6 +478,22 @@ fn the_operator_hears_of_a_mistake_in_the_manifest_of_what_was_issued() {
     world.write("config/web.yaml", &right);
     world.issue().says_nothing();
     assert_eq!(read(&world, "told").lines().count(), 2);
+    // While another failure lasts, which was reported.
+    let missing = world.path("missing").display().to_string();
+    let failing = CertificateYaml::new("web").annotation("certctl.io/http01-webroot", &missing);
+    let failing = failing.to_string().replace("web.example.test", "other.example.test");
+    world.write("config/web.yaml", &failing);
+    for _ in 0..2 {
+        world.issue().ends_in(3);
+        assert_eq!(read(&world, "told").lines().count(), 3, "{}", read(&world, "told"));
+    }
+    world.write("config/web.yaml", &failing.replace("dnsNames", "dnsName"));
+    for _ in 0..2 {
+        world.issue().ends_in(3);
+        let told = read(&world, "told");
+        assert_eq!(told.lines().count(), 4, "{told}");
+        assert!(told.lines().last().unwrap().contains("`dnsName`"), "{told}");
+    }
 }
 
 /// As the unit of systemd for issuing does, whose user may not be able to send mail.

@@ -104,7 +104,7 @@ pub(super) fn text(args: &CreateIssuerArgs, placed: &Placed) -> Result<String, C
         let _ = write!(
             text,
             "    # The roots to trust for the CA's server: {path}, by base64 -w0.\n    \
-             # There may be several; certctl doctor warns of one that is going to expire.\n    \
+             # Before it changes: cat OLD.pem NEW.pem | base64 -w0\n    \
              caBundle: {bundle}\n"
         );
     }
