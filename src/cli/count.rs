@@ -8,8 +8,13 @@ pub(crate) fn count(number: usize, noun: &str) -> String {
 
 /// The first names, and how many more there are.
 pub(super) fn names(of: &[String]) -> String {
-    let shown: Vec<&str> = of.iter().take(MOST_NAMED).map(String::as_str).collect();
-    match of.len().saturating_sub(MOST_NAMED) {
+    first_names(of, MOST_NAMED)
+}
+
+/// So many of the names, and how many more there are.
+pub(super) fn first_names(of: &[String], most: usize) -> String {
+    let shown: Vec<&str> = of.iter().take(most).map(String::as_str).collect();
+    match of.len().saturating_sub(most) {
         0 => shown.join(", "),
         others => format!("{} and {others} more", shown.join(", ")),
     }

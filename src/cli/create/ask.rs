@@ -210,7 +210,8 @@ fn names(
             let renew = renew.replace("{}", &name);
             return Err(format!(
                 "{file} already exists; to issue it again: {renew}; to change it, edit that file, which \
-                 the next run applies; a second certificate needs another --name (certctl create certificate --help)"
+                 the next run applies; a second certificate needs another --name (certctl create \
+                 certificate --help)"
             ));
         }
         Ok(names)

@@ -278,16 +278,14 @@ fn directory_of(text: &str) -> Result<String, String> {
     let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
     let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
     if scheme != "https" || (name.parse::<DnsName>().is_err() && name.parse::<IpAddr>().is_err()) {
-        return Err(
-            "a URL begins with https:// and the name of a host; the names of the certificate come \
-                    next"
-                .to_owned(),
-        );
+        return Err(format!(
+            "a URL begins with https:// and the name of a host; {NAMES_COME_NEXT}"
+        ));
     }
     if path.is_empty() {
         return Err(format!(
-            "no directory of a CA, whose URL has a path, such as https://{host}/acme/directory; the names \
-             of the certificate come next"
+            "no directory of a CA, whose URL has a path, such as https://{host}/acme/directory; \
+             {NAMES_COME_NEXT}"
         ));
     }
     Ok(format!("https://{rest}"))
@@ -328,6 +326,8 @@ fn free_name(name: &str, known: &[String], config: &Path) -> String {
     [name.to_owned()].into_iter().chain(numbered).find(is_free).unwrap_or_default()
 }
 
+/// To one who typed them.
+const NAMES_COME_NEXT: &str = "the names of the certificate come next";
 // What the questions are about.
 const ABOUT_CA: &str = "The CA issues the certificate over ACME (RFC 8555). Let's Encrypt is free and \
                         trusted by browsers; its staging CA is for tests, and no client trusts it. \

@@ -57,9 +57,7 @@ pub(super) struct Dialogue<'a> {
     given: Vec<Given>,
     /// Those of earlier, which are given again.
     earlier: vec::IntoIter<Given>,
-    /// The one behind them, which the person went back to.
-    last: Option<String>,
-    /// It, and those behind it, of which each is the default of its question.
+    /// Those behind them, which the person went back over: each is the default of its question.
     left: Vec<Given>,
     /// Whether the newest answer was given before: a person has insisted on it, and it is not doubted.
     pub(super) is_sure: bool,
@@ -68,11 +66,11 @@ pub(super) struct Dialogue<'a> {
 impl<'a> Dialogue<'a> {
     /// With a person who goes back to the last of these answers, if there are any.
     pub(super) fn again(shell: &'a mut Shell, Answers { mut given, mut left }: Answers) -> Self {
-        let last = given.pop();
-        left.retain(|one| last.as_ref().is_none_or(|last| last.question != one.question));
-        left.extend(last.clone());
-        let (earlier, last) = (given.into_iter(), last.map(|last| last.answer));
-        Self { shell, given: Vec::new(), earlier, last, left, is_sure: false }
+        if let Some(last) = given.pop() {
+            left.retain(|one| one.question != last.question);
+            left.push(last);
+        }
+        Self { shell, given: Vec::new(), earlier: given.into_iter(), left, is_sure: false }
     }
 
     /// What the person has answered.
@@ -176,14 +174,11 @@ impl Question<'_> {
                 return Ok(found);
             }
             dialogue.earlier = Vec::new().into_iter();
-            dialogue.last = None;
         }
-        // One that led elsewhere is no answer to what is asked.
-        let last = dialogue.last.take().filter(|last| last != OTHER);
         let left = dialogue.left.iter().find(|one| one.question == self.text);
-        let left = left.map(|one| one.answer.clone()).filter(|left| left != OTHER);
-        let default = last.or(left);
-        let default = default.as_deref().or(self.default);
+        // One that led elsewhere is no answer to what is asked.
+        let left = left.map(|one| one.answer.clone()).filter(|answer| answer != OTHER);
+        let default = left.as_deref().or(self.default);
         let shown = default.map(|default| format!(" [{default}]")).unwrap_or_default();
         let question = wrap(&format!("{}{shown}", self.text), "", columns());
         let wrapped = |text: &str| wrap(text, "", columns());

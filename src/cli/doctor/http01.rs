@@ -220,18 +220,17 @@ pub(super) async fn answered(run: &RunSettings, uses: &[Use<'_>]) -> Vec<Finding
     let mut seen = BTreeSet::new();
     let mut trials = Vec::new();
     for one in uses {
+        if trials.len() >= MOST_TRIED {
+            break;
+        }
+        let port = one.settings.check_port(run.http01_check_port);
         let (subject, way) =
             match (&one.settings.http01_webroot, one.settings.http01_listen.first()) {
+                (Some(_), _) if WebServer::at(port) != WebServer::Other => continue,
                 (Some(path), _) => ("webroot", path),
                 (None, Some(listener)) => ("HTTP-01", listener),
                 (None, None) => continue,
             };
-        let port = one.settings.check_port(run.http01_check_port);
-        let is_webroot = one.settings.http01_webroot.is_some();
-        let has_finding = is_webroot && WebServer::at(port) != WebServer::Other;
-        if trials.len() >= MOST_TRIED || has_finding {
-            continue;
-        }
         let names = one.over_http().into_iter().filter_map(|identifier| match identifier {
             Identifier::Dns(name) if !name.is_wildcard() => Some(name),
             Identifier::Dns(_) | Identifier::Ip(_) => None,

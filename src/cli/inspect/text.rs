@@ -1,10 +1,10 @@
 //! The page for people: cmctl's six blocks and labels, ours behind them in each block.
 
-use std::borrow::Cow;
 use std::fmt::{Display, Write as _};
 
 use jiff::SignedDuration;
 
+use crate::cli::count::first_names;
 use crate::cli::output::escape;
 use crate::cli::time::{length, rfc3339};
 use crate::cli::wrap;
@@ -278,9 +278,11 @@ fn verdict(report: &Report, is_unread: bool) -> Vec<String> {
     let until = leaf.not_after.strftime("%Y-%m-%d");
     let left = time_left(report.left);
     let issuer = escape(&leaf.issuer.common_name);
+    let names = first_names(&leaf.dns_names, MOST_NAMES);
+    let names = escape(&names);
     let mut lines = vec![
         format!("{source} {presents}"),
-        format!("for {}", names(&leaf.dns_names)),
+        format!("for {}", if names.is_empty() { "no DNS name" } else { &names }),
         format!("valid until {until}, time left: {left}; issued by {issuer}"),
     ];
     match (&report.trust.reason, &report.bundle_trust) {
@@ -295,17 +297,6 @@ fn verdict(report: &Report, is_unread: bool) -> Vec<String> {
         }
     }
     lines
-}
-
-/// The first names, and how many more there are.
-fn names(all: &[String]) -> String {
-    let (first, others) = all.split_at(all.len().min(MOST_NAMES));
-    let first: Vec<Cow<'_, str>> = first.iter().map(|name| escape(name)).collect();
-    match (first.as_slice(), others.len()) {
-        ([], _) => "no DNS name".to_owned(),
-        (first, 0) => first.join(", "),
-        (first, others) => format!("{} and {others} more", first.join(", ")),
-    }
 }
 
 /// How many are shown of a server's certificate.

@@ -17,26 +17,17 @@ impl Redirect {
     /// For a server with this site in a file of its own; `None` where it does more than is understood here.
     pub(super) fn of(server: &Server, site: &Site, own: Option<&SiteFile>) -> Option<Self> {
         let text = &own?.text;
-        let others = beside(text, &site.names).join(", ");
-        if server.name == "nginx" && !others.is_empty() {
-            // Behind a redirect, a client expects a certificate for them.
-            let place = format!(
-                "first add {} to dnsNames, as the block serves that, too, and issue again; then: certctl \
-                 help port-80",
-                escape(&others)
-            );
-            return Some(Self { place, lines: Vec::new() });
+        match server.name {
+            "nginx" => of_nginx(site, text),
+            "apache" => of_apache(site, text),
+            "haproxy" => of_haproxy(text),
+            _ => None,
         }
-        let (place, lines) = match server.name {
-            "nginx" => {
-                ("move its lines for port 80 to a block of their own", of_nginx(site, text)?)
-            }
-            "apache" => ("in the VirtualHost of port 80", of_apache(site, text)?),
-            "haproxy" => ("in the frontend of port 80, above use_backend", of_haproxy(text)?),
-            _ => return None,
-        };
+    }
+
+    fn new(place: &str, lines: &[String]) -> Self {
         let lines = lines.iter().map(|line| escape(line).into_owned()).collect();
-        Some(Self { place: place.to_owned(), lines })
+        Self { place: place.to_owned(), lines }
     }
 }
 
@@ -46,38 +37,51 @@ fn count(text: &str, begin: &str) -> usize {
 }
 
 /// A server block beside the one that is there.
-fn of_nginx(Site { root, .. }: &Site, text: &str) -> Option<Vec<String>> {
+fn of_nginx(Site { root, names, .. }: &Site, text: &str) -> Option<Redirect> {
     let is_plain = count(text, "server {") == 1
         && count(text, "listen 443") == 0
         && count(text, "return ") == 0
         && !root.is_empty();
-    let names = lines_with(text, "server_name ").next().filter(|_| is_plain)?;
+    let server_name = lines_with(text, "server_name ").next().filter(|_| is_plain)?;
     let listen = lines_with(text, "listen ").filter(|line| line.contains("80"));
     let listen: Vec<String> = listen.map(|line| format!("    {line}")).collect();
     if listen.is_empty() {
         return None;
     }
+    let others = beside(text, names).join(", ");
+    if !others.is_empty() {
+        // Behind a redirect, a client expects a certificate for them.
+        let place = format!(
+            "first add {} to dnsNames, as the block serves that, too, and issue again; then: certctl help \
+             port-80",
+            escape(&others)
+        );
+        return Some(Redirect::new(&place, &[]));
+    }
     let rest = [
-        format!("    {names}"),
+        format!("    {server_name}"),
         format!("    location {CHALLENGE_PATH} {{ root {root}; }}"),
         "    location / { return 301 https://$host$request_uri; }".to_owned(),
         "}".to_owned(),
     ];
-    Some([vec!["server {".to_owned()], listen, rest.to_vec()].concat())
+    let lines = [vec!["server {".to_owned()], listen, rest.to_vec()].concat();
+    Some(Redirect::new("move its lines for port 80 to a block of their own", &lines))
 }
 
-fn of_apache(Site { names, .. }: &Site, text: &str) -> Option<Vec<String>> {
+fn of_apache(Site { names, .. }: &Site, text: &str) -> Option<Redirect> {
     let is_plain = count(text, "<VirtualHost ") == 1 && count(text, "Redirect") == 0;
     let name = names.first().filter(|_| is_plain)?;
     let challenges = CHALLENGE_PATH.trim_start_matches('/').replace('.', "[.]");
-    Some(vec![format!("RedirectMatch 301 ^/(?!{challenges})(.*)$ https://{name}/$1")])
+    let line = format!("RedirectMatch 301 ^/(?!{challenges})(.*)$ https://{name}/$1");
+    Some(Redirect::new("in the VirtualHost of port 80", &[line]))
 }
 
-fn of_haproxy(text: &str) -> Option<Vec<String>> {
+fn of_haproxy(text: &str) -> Option<Redirect> {
     let line = format!(
         "http-request redirect scheme https code 301 unless {{ ssl_fc }} or {{ path_beg {CHALLENGE_PATH} }}"
     );
-    (count(text, "http-request redirect ") == 0).then(|| vec![line])
+    (count(text, "http-request redirect ") == 0)
+        .then(|| Redirect::new("in the frontend of port 80, above use_backend", &[line]))
 }
 
 #[cfg(test)]
@@ -110,6 +114,8 @@ mod tests {
             Some(Vec::new()),
             "a name that the certificate lacks comes first"
         );
+        let split = other.replace('}', "  return 301 https://shop.example.com;\n}");
+        assert_eq!(of("nginx", &split), None, "it is redirected already");
         // What is not understood, or has one.
         for (server, text) in [
             ("nginx", format!("{nginx}{nginx}")),

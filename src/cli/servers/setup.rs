@@ -173,12 +173,11 @@ fn needs_module(server: &Server) -> bool {
 /// The virtual host of this configuration for port 443, with these settings; where it is not plain, the
 /// settings alone.
 fn whole_host(text: &str, Site { names, .. }: &Site, settings: &[String]) -> Vec<String> {
-    let mut hosts =
-        text.split_inclusive('\n').filter(|line| line.trim_start().starts_with("<VirtualHost "));
+    let mut hosts = lines_with(text, "<VirtualHost ");
     let (Some(begin), None) = (hosts.next(), hosts.next()) else { return settings.to_vec() };
-    let lines = text.lines().skip_while(|line| *line != begin.trim_end());
+    let lines = text.lines().skip_while(|line| line.trim() != begin).skip(1);
     let inner: Vec<&str> =
-        lines.skip(1).take_while(|line| !line.trim_start().starts_with("</VirtualHost")).collect();
+        lines.take_while(|line| !line.trim_start().starts_with("</VirtualHost")).collect();
     let is_plain = begin.contains(":80>")
         && inner.len() <= MOST_LINES
         && !inner.iter().any(|line| ["Redirect", "Rewrite"].iter().any(|word| line.contains(word)));
@@ -195,7 +194,7 @@ fn whole_host(text: &str, Site { names, .. }: &Site, settings: &[String]) -> Vec
     });
     let inner = inner.filter(|line| !["ServerAlias", "ServerName"].contains(&line.trim()));
     let inner = inner.filter(|line| !line.is_empty());
-    let begin = begin.trim().replace(":80>", ":443>");
+    let begin = begin.replace(":80>", ":443>");
     let settings = settings.iter().map(|line| format!("    {line}"));
     [begin].into_iter().chain(inner).chain(settings).chain(["</VirtualHost>".to_owned()]).collect()
 }
