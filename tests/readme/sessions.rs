@@ -309,6 +309,13 @@ fn a_private_ca() {
     assert_eq!(world.ca.issued(), 0);
 }
 
+#[test]
+fn the_root_that_clients_need() {
+    let world = with_web();
+    world.write("root.pem", &world.ca.root_pem());
+    issued(&world).play("which-root");
+}
+
 /// Another CA stands for Pebble.
 #[test]
 fn a_ca_for_tests() {

@@ -77,7 +77,7 @@ pub(super) fn position(verb: &str, argument: &str) -> Option<Position> {
         | ("man", "target")
         | ("create" | "create issuer" | "create certificate", "into")
         | ("create certificate", "webroot" | "output_dir") => Some(Position::Folders),
-        ("create issuer", "ca_bundle") => Some(Position::Files),
+        ("create issuer" | "inspect", "ca_bundle") => Some(Position::Files),
         ("explain", "field") => Some(Position::Fields),
         ("help", "words") => Some(Position::Help),
         ("schema", "kind") => Some(Position::Kinds),

@@ -164,11 +164,14 @@ impl Draft<'_> {
         {
             let bundle = bundle.to_string_lossy();
             let bundle = escape(&bundle);
+            let inspect = format!(" inspect {} --ca-bundle FILE", placed.name);
+            let inspect = placed.next(&inspect, shell);
             let root = if is_of_bundle {
                 format!("the one in {bundle}")
             } else {
                 format!(
-                    "which is not in {bundle}: ask its operator, since ACME does not hand it out"
+                    "which is not in {bundle}: ask its operator, since ACME does not hand it out; to \
+                     try one: {inspect}"
                 )
             };
             say(shell, &format!("note: clients need the root of this CA, {root}"));

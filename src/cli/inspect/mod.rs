@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use clap::Args;
 use jiff::Timestamp;
+use rustls::RootCertStore;
 
 use super::document;
 use super::error::CliError;
@@ -35,15 +36,15 @@ use super::verbs::Example;
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::resource::NamespacedName;
 pub(in crate::cli) use crate::workspace::inspect::Report;
-use crate::workspace::inspect::{InspectError, Network, Roots, Source, Subject};
+use crate::workspace::inspect::{InspectError, Network, Roots, Source, Subject, roots_of};
 use crate::workspace::{Owners, Request, Workspace};
 use source::{refused, source};
 
 /// Show one certificate: from the state, a file, standard input or a server.
 ///
 /// Shows names, key, chain, trust and revocation. --exit-code exits with 8 if it is expired or
-/// revoked, as the CA or the state says, or if its key, its Certificate, the server or the
-/// server's name does not match.
+/// revoked, as the CA or the state says, if its key, its Certificate, the server or the server's
+/// name does not match, or if --ca-bundle lacks its root.
 #[derive(Debug, Args)]
 pub struct InspectArgs {
     /// A certificate or secret by name (`secret NAME` for a secret), a file with PEM or the manifest
@@ -53,6 +54,9 @@ pub struct InspectArgs {
     /// Do not query the CA for revocation.
     #[arg(long)]
     pub offline: bool,
+    /// PEM file with the roots that clients have: shows whether they trust it.
+    #[arg(long, value_name = "FILE")]
+    pub ca_bundle: Option<PathBuf>,
 }
 
 impl VerbArgs for InspectArgs {
@@ -61,6 +65,10 @@ impl VerbArgs for InspectArgs {
     const EXAMPLES: &'static [Example] = &[
         Example::new("certctl inspect web", "Show the live certificate of the Certificate web."),
         Example::new("certctl inspect www.example.com:443", "Show what a server presents."),
+        Example::new(
+            "certctl inspect www.example.com:443 --ca-bundle root.pem",
+            "Show whether clients that have this root of a private CA accept it.",
+        ),
         Example::new(
             "certctl inspect /etc/ssl/web.pem --offline",
             "Show a file without querying the CA.",
@@ -88,6 +96,8 @@ pub(crate) fn inspect(args: &InspectArgs, shell: &mut Shell) -> Result<ExitCode,
         Vec::new()
     });
     let source = source(&args.words, &known)?;
+    let roots = args.ca_bundle.as_deref().map(roots_of).transpose();
+    let roots = roots.map_err(|error| CliError::new(ExitCode::Manifest, error))?;
     if args.offline
         && let Source::Server { host, port } = &source
     {
@@ -134,7 +144,7 @@ pub(crate) fn inspect(args: &InspectArgs, shell: &mut Shell) -> Result<ExitCode,
                 return Ok(error.code);
             }
         };
-        let report = Box::pin(report_of(&subject, network.as_ref(), now)).await?;
+        let report = Box::pin(report_of(&subject, roots, network.as_ref(), now)).await?;
         let is_unread = folders::unread(shell).is_some();
         shell.output.data(&render(&report, &subject, format, is_unread, shell.columns())?)?;
         if let Source::Server { .. } = &source
@@ -154,10 +164,11 @@ pub(crate) fn inspect(args: &InspectArgs, shell: &mut Shell) -> Result<ExitCode,
 
 async fn report_of(
     subject: &Subject,
+    of_file: Option<RootCertStore>,
     network: Option<&Network>,
     now: Timestamp,
 ) -> Result<Report, CliError> {
-    let roots = Roots::read(subject.ca_bundle.as_deref());
+    let roots = Roots::read(subject.ca_bundle.as_deref(), of_file);
     let report = Box::pin(Report::make(subject, &roots, network, now)).await;
     report.map_err(|error| CliError::new(ExitCode::Manifest, error))
 }
@@ -173,7 +184,7 @@ pub(in crate::cli) fn is_trusted_by_bundle(
         let owners = Box::pin(owners(shell, &source)).await?;
         let subject = source.open(&owners, None, None).await;
         let subject = subject.map_err(|error| refused(error, &source))?;
-        Box::pin(report_of(&subject, None, SystemClock.now())).await
+        Box::pin(report_of(&subject, None, None, SystemClock.now())).await
     });
     let report = report.ok().filter(|report| !report.trust.trusted)?;
     Some(report.bundle_trust.is_some_and(|found| found.trusted))

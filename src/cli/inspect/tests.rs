@@ -1,5 +1,4 @@
 use rcgen::DnType;
-use rustls::RootCertStore;
 
 use super::*;
 use crate::pki::PrivateKey;
@@ -24,7 +23,8 @@ async fn reported() -> (Report, Subject) {
     };
     let subject =
         Subject { spec: Some(spec), ..Subject::of_pem(&format!("{pem}{}", *key.to_pkcs8_pem())) };
-    let roots = Roots { system: RootCertStore::empty(), bundle: None, certificates: Vec::new() };
+    let system = RootCertStore::empty();
+    let roots = Roots { system, bundle: None, of_file: None, certificates: Vec::new() };
     let now = "2031-12-22T00:00:00Z".parse().unwrap();
     let report = Report::make(&subject, &roots, None, now).await.unwrap();
     (report, subject)
@@ -107,6 +107,7 @@ async fn a_terminal_is_shown_a_few_lines_of_a_server() {
     let (source, served) = ("www.example.com:443".to_owned(), None);
     let of_server = Report { source, host, served, ..report };
     let short = text::short(&of_server, false).unwrap();
+    let distrust = "this computer does not trust it: no root certificates to judge by";
     let lines = "\
 www.example.com:443 presents a certificate that is not in the state
 for www.example.com
@@ -131,6 +132,19 @@ all of it: certctl inspect www.example.com:443 -o wide
         let line = format!("\nclients need the root of its CA, {end}\n");
         let short = text::short(&private, false).unwrap();
         assert!(short.contains(&line), "{short}");
+    }
+    for (reason, line) in [
+        (None, "clients that have the roots in --ca-bundle trust it"),
+        (
+            Some("issued by an unknown authority".to_owned()),
+            "clients that have only the roots in --ca-bundle do not trust it: issued by an unknown \
+             authority",
+        ),
+    ] {
+        let file_trust = Some(Trust { trusted: reason.is_none(), reason });
+        let tried = text::short(&Report { file_trust, ..of_server.clone() }, false).unwrap();
+        let expected = lines.replace(distrust, line);
+        assert_eq!(tried, expected);
     }
     // A terminal is shown these; a program, and who asks for it, the whole page.
     let rendered = |format, columns| render(&of_server, &subject, format, false, columns).unwrap();

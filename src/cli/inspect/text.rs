@@ -54,6 +54,9 @@ pub(super) fn page(report: &Report, is_unread: bool) -> String {
     if let Some(found) = &report.bundle_trust {
         page.line("Trusted by the issuer's caBundle: ", &trust(found));
     }
+    if let Some(found) = &report.file_trust {
+        page.line("Trusted by --ca-bundle: ", &trust(found));
+    }
     page.line("Private key: ", &key(&report.private_key, is_of_server(report)));
     if let Some(host) = &report.host {
         page.line("Matches name: ", &matches_name(host));
@@ -285,6 +288,16 @@ fn verdict(report: &Report, is_unread: bool) -> Vec<String> {
         format!("for {}", if names.is_empty() { "no DNS name" } else { &names }),
         format!("valid until {until}, time left: {left}; issued by {issuer}"),
     ];
+    if let Some(found) = &report.file_trust {
+        lines.push(match &found.reason {
+            None => "clients that have the roots in --ca-bundle trust it".to_owned(),
+            Some(why) => format!(
+                "clients that have only the roots in --ca-bundle do not trust it: {}",
+                escape(why)
+            ),
+        });
+        return lines;
+    }
     match (&report.trust.reason, &report.bundle_trust) {
         (None, _) => {}
         (Some(_), Some(Trust { trusted: true, .. })) => {

@@ -10,4 +10,4 @@ mod tests;
 pub use crate::pki::{KeyMatch, Party, Revocation};
 pub use crate::probe::Network;
 pub use report::{Check, KnownRevocation, RenewalWindow, Report, Roots, SpecMatch, Trust};
-pub use subject::{HostMatch, InspectError, Served, Source, Subject, Unreadable};
+pub use subject::{HostMatch, InspectError, Served, Source, Subject, Unreadable, roots_of};

@@ -50,6 +50,9 @@ pub struct Report {
     /// Whether the caBundle of its Issuer does; `None` where the bundle has other roots: it is for
     /// the TLS of the CA's server, and need not have those of the certificates.
     pub bundle_trust: Option<Trust>,
+    /// Whether the roots of `--ca-bundle` do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file_trust: Option<Trust>,
     /// What the CRLs say.
     pub crl: Check,
     /// What the OCSP responders say.
@@ -117,13 +120,15 @@ pub enum Check {
 pub struct Roots {
     pub system: RootCertStore,
     pub bundle: Option<RootCertStore>,
+    /// Those that a client is supposed to have.
+    pub of_file: Option<RootCertStore>,
     /// The DER of all of them.
     pub certificates: Vec<Vec<u8>>,
 }
 
 impl Roots {
-    /// The system's roots, and those of the issuer's caBundle.
-    pub fn read(ca_bundle: Option<&str>) -> Self {
+    /// The system's roots, those of the issuer's caBundle, and those of a file.
+    pub fn read(ca_bundle: Option<&str>, of_file: Option<RootCertStore>) -> Self {
         let certificates = rustls_native_certs::load_native_certs().certs;
         let mut system = RootCertStore::empty();
         // Systems carry odd certificates; one that cannot be read must not stop the others.
@@ -137,7 +142,7 @@ impl Roots {
             store.add_parsable_certificates(found);
             store
         });
-        Self { system, bundle, certificates: all }
+        Self { system, bundle, of_file, certificates: all }
     }
 }
 
@@ -196,6 +201,7 @@ impl Report {
             served: subject.served.clone(),
             trust: Trust::of(verdict(&roots.system)),
             bundle_trust: by_bundle.map(Trust::of),
+            file_trust: roots.of_file.as_ref().map(verdict).map(Trust::of),
             crl: asking.all(&leaf.crl_urls, false).await,
             ocsp: asking.all(&leaf.ocsp_urls, true).await,
             chain: chain_entries(certificates, now)?,
@@ -215,6 +221,7 @@ impl Report {
             || self.spec.as_ref().is_some_and(|spec| !spec.matches)
             || self.host.as_ref().is_some_and(|host| !host.matches)
             || self.served.as_ref().is_some_and(|served| !served.same)
+            || self.file_trust.as_ref().is_some_and(|found| !found.trusted)
             || self.crl.is_revoked()
             || self.ocsp.is_revoked()
     }

@@ -6,13 +6,14 @@ use std::io::{self, Read as _};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
+use rustls::RootCertStore;
 use schemars::JsonSchema;
 use serde::Serialize;
 use thiserror::Error;
 
 use crate::engine::ports::StoreError;
 use crate::manifest::{self, SecretManifest};
-use crate::pki::{Bundle, CertificateError};
+use crate::pki::{self, Bundle, CertificateError, RootsError};
 use crate::probe::{Network, NetworkError};
 use crate::resource::{
     CertificateSpec, LeafFacts, NamespacedName, RenewalInformation, Revocation, SecretFiles,
@@ -108,6 +109,8 @@ pub enum Unreadable {
     NoFile,
     #[error("{0} Secrets with `tls.crt`, expected one")]
     Several(usize),
+    #[error(transparent)]
+    Roots(#[from] RootsError),
     /// A server, without a network.
     #[error("--offline")]
     Offline,
@@ -276,8 +279,16 @@ impl Subject {
 
     /// The facts that decisions are made from.
     pub fn facts(&self) -> Result<LeafFacts, CertificateError> {
-        crate::pki::facts_of_der(self.bundle.leaf())
+        pki::facts_of_der(self.bundle.leaf())
     }
+}
+
+/// The roots in a PEM file; at least one.
+pub fn roots_of(path: &Path) -> Result<RootCertStore, InspectError> {
+    let bytes = std::fs::File::open(path).and_then(read).map_err(Unreadable::from);
+    let roots = bytes.and_then(|bytes| Ok(pki::roots(&String::from_utf8_lossy(&bytes))?));
+    let place = path.to_string_lossy().into_owned();
+    roots.map_err(|why| InspectError::Unreadable { place, why })
 }
 
 fn is_manifest(path: &Path) -> bool {

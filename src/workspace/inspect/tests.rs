@@ -1,4 +1,5 @@
 use std::convert::Infallible;
+use std::io::Write as _;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -76,7 +77,7 @@ fn network() -> Network {
 }
 
 fn no_roots() -> Roots {
-    Roots { system: RootCertStore::empty(), bundle: None, certificates: Vec::new() }
+    Roots { system: RootCertStore::empty(), bundle: None, of_file: None, certificates: Vec::new() }
 }
 
 fn list(revoked: &[u8]) -> CertificateRevocationListParams {
@@ -245,11 +246,31 @@ async fn a_bundle_with_other_roots_says_nothing_of_a_certificate() {
         (Ca::root("Root", KeyAlgorithm::Ecdsa, 256), Ca::root("Other", KeyAlgorithm::Ecdsa, 256));
     let subject = Subject::of_pem(&root.sign(&leaf("", &["www.example.com"]), &ec()));
     let by = async |ca: &Ca| {
-        let roots = Roots::read(Some(&ca.above));
+        let roots = Roots::read(Some(&ca.above), None);
         Report::make(&subject, &roots, None, at("2031-01-02")).await.unwrap().bundle_trust
     };
     assert_eq!(by(&root).await, Some(Trust { trusted: true, reason: None }));
     assert_eq!(by(&other).await, None);
+
+    // The roots that clients have are asked about, and other ones are an answer.
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let by_file = async |pem: &str| {
+        let mut written = file.reopen().unwrap();
+        written.set_len(0).unwrap();
+        written.write_all(pem.as_bytes()).unwrap();
+        let roots = Roots::read(None, Some(roots_of(file.path()).unwrap()));
+        let report = Report::make(&subject, &roots, None, at("2031-01-02")).await.unwrap();
+        (report.needs_attention(), report.file_trust)
+    };
+    let trusted = Trust { trusted: true, reason: None };
+    assert_eq!(by_file(&root.above).await, (false, Some(trusted)));
+    let reason = Some("issued by an unknown authority".to_owned());
+    let found = Trust { trusted: false, reason };
+    assert_eq!(by_file(&other.above).await, (true, Some(found)));
+    file.as_file().set_len(0).unwrap();
+    let error = roots_of(file.path()).err().unwrap().to_string();
+    let place = file.path().display();
+    assert_eq!(error, format!("cannot read `{place}`: there is no PEM certificate"));
 }
 
 #[test]
