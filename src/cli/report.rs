@@ -29,7 +29,7 @@ use super::time;
 use super::timer::retry_of_hooks;
 use crate::engine::Issued;
 use crate::report::{Details, Ending, Fault, Report};
-use crate::resource::{Failure, FailureClass, LeafFacts, NamespacedName, Rfc3339, rfc3339};
+use crate::resource::{Failure, FailureClass, NamespacedName, Rfc3339, rfc3339};
 use crate::store::StateDirectory;
 
 /// Each report to print, with the certificates that wait for the same, or met the same silence: a
@@ -427,11 +427,13 @@ fn well(output: &mut Output, state: &StateDirectory, report: &Report, style: &St
     let lines = [line(&(expires + &renews)), line(&renews)];
     let mut text = lines.into_iter().find(fits).unwrap_or_else(|| line(""));
     if let Some(issued) = &report.details.issued {
-        let LeafFacts { dns_names, ip_addresses, .. } = &issued.leaf;
-        let addresses = ip_addresses.iter().map(ToString::to_string);
-        let of: Vec<String> = dns_names.iter().cloned().chain(addresses).collect();
+        let of: Vec<String> = issued.leaf.names().collect();
         if of.len() > 1 {
             text = format!("{text}\n      for {}", escape(&names(&of)));
+        }
+        if !issued.added.is_empty() {
+            let added = escape(&names(&issued.added)).into_owned();
+            text = format!("{text}\n      new: {added}; {FOR_WEB_SERVERS}");
         }
         let secret = NamespacedName::new(&name.namespace, &issued.secret_name);
         if let Ok(folder) = state.secret_path(&secret) {
@@ -459,6 +461,9 @@ fn log_well(name: &NamespacedName, report: &Report) {
         "issued"
     );
 }
+
+/// Where a server chooses its certificate by the name that a client asks for.
+const FOR_WEB_SERVERS: &str = "name it in a web server's configuration for https, too";
 
 /// One line: how it ended, for the end of a list of steps.
 pub(crate) fn verdict(report: &Report) -> String {

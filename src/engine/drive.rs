@@ -229,7 +229,9 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
                 }
                 self.adopt().await?;
                 self.claim_the_order().await?;
-                self.revision_before = self.session.snapshot.record.status.revision;
+                let snapshot = &self.session.snapshot;
+                self.revision_before = snapshot.record.status.revision;
+                self.names_before = snapshot.live_leaf().map(|leaf| leaf.names().collect());
             }
             Goal::CleanUp => self.leave_order(challenge::withdrawn).await,
             Goal::Deploy { again } => {

@@ -196,6 +196,8 @@ impl fmt::Display for PendingOn {
 pub struct Issued {
     pub revision: u32,
     pub leaf: LeafFacts,
+    /// Its names and addresses that the certificate before it lacked; none of the first one.
+    pub added: Vec<String>,
     /// When its renewal is due.
     pub renewal_time: Option<Timestamp>,
     pub secret_name: String,

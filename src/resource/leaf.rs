@@ -44,6 +44,12 @@ impl LeafFacts {
     /// The name of the root that signs a temporary certificate, as in cert-manager.
     pub const TEMPORARY_ISSUER: &str = "cert-manager.local";
 
+    /// The DNS names and addresses that it is for, as text.
+    pub fn names(&self) -> impl Iterator<Item = String> {
+        let addresses = self.ip_addresses.iter().map(ToString::to_string);
+        self.dns_names.iter().cloned().chain(addresses)
+    }
+
     /// Whether it is a temporary certificate.
     pub fn is_temporary(&self) -> bool {
         self.issuer_common_name == Self::TEMPORARY_ISSUER

@@ -330,8 +330,7 @@ impl CertificateView {
                 names.push(spec.common_name.clone());
             }
         } else if let Some(leaf) = self.readable_leaf() {
-            names.extend(leaf.dns_names.iter().cloned());
-            names.extend(leaf.ip_addresses.iter().map(ToString::to_string));
+            names.extend(leaf.names());
         }
         names
     }

@@ -31,6 +31,18 @@ fn all_is_well() {
 }
 
 #[test]
+fn a_name_more() {
+    let mut scene = Session::prepared("tty-name-more");
+    scene.quietly("certctl issue");
+    let names = ["web.example.test", "www.example.test"];
+    scene.configured(&[("web", &CertificateYaml::new("web").for_names(&names))]);
+    for line in ["certctl plan", "certctl issue", "certctl renew web"] {
+        scene.on_terminal(line);
+    }
+    scene.end();
+}
+
+#[test]
 fn what_cannot_be_undone_is_asked_for() {
     let mut scene = Session::new("tty-questions");
     let output = scene.world.path("out").display().to_string();

@@ -352,6 +352,7 @@ fn where_nobody_watches_what_is_issued_is_logged_while_another_waits_for_long() 
         let issued = Issued {
             revision: 1,
             leaf: serde_json::from_value(leaf).unwrap(),
+            added: Vec::new(),
             renewal_time: None,
             secret_name: String::new(),
         };

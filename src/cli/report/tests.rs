@@ -8,8 +8,8 @@ use crate::controller::Deferral;
 use crate::engine::{Ended, Ending, Evidence, PendingOn, Undeployed};
 use crate::resource::envelope::challenge_of_format_1;
 use crate::resource::{
-    CaFailure, CaFault, Cause, ChallengeFailure, DeployTarget, Doing, Limit, Order, OrderFailure,
-    OrderState, ProgramFailure, Spent,
+    CaFailure, CaFault, Cause, ChallengeFailure, DeployTarget, Doing, LeafFacts, Limit, Order,
+    OrderFailure, OrderState, ProgramFailure, Spent,
 };
 use crate::store::OpenMode;
 
@@ -482,6 +482,7 @@ fn issued() -> Ended {
     let issued = Issued {
         revision: 4,
         leaf: leaf(),
+        added: Vec::new(),
         renewal_time: Some(at("2027-01-19T03:00:00Z")),
         secret_name: "web-tls".into(),
     };

@@ -45,6 +45,8 @@ pub(super) struct Drive<'a, C, S: Store, P, O> {
     /// Another pair is live than the one that was loaded.
     is_outdated: bool,
     pub(super) revision_before: Option<u32>,
+    /// The names and addresses of the certificate that was live then.
+    pub(super) names_before: Option<Vec<String>>,
     /// The orders at the CA that are this certificate's until they are done.
     pub(super) claims: Vec<Claim<S::Lease>>,
 }
@@ -73,6 +75,7 @@ impl<'a, C: Clock, S: Store, P: Performer, O: Observer> Drive<'a, C, S, P, O> {
             gather: GATHER,
             is_outdated: false,
             revision_before: None,
+            names_before: None,
             claims: Vec::new(),
         }
     }
