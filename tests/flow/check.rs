@@ -6,6 +6,7 @@ use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 
 use certctl::rehearsal::RequestKind;
+use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::ping::monitor;
@@ -296,6 +297,10 @@ fn a_failure_that_has_not_happened_is_reported_in_each_way_that_is_set_up() {
     let input: Value = serde_json::from_str(input).unwrap();
     assert_eq!((&input["message"], &input["stageName"]), (&message.into(), &"failed".into()));
     assert_eq!(input["test"], true);
+    let [next, end] =
+        ["nextAttempt", "notAfter"].map(|field| input[field].as_str().unwrap().parse().unwrap());
+    let next: Timestamp = next;
+    assert_eq!(next.until(end).unwrap().get_hours(), 20 * 24 - 1, "{input}");
     assert_eq!(world.ca.issued(), 0);
 }
 

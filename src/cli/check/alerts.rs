@@ -16,6 +16,7 @@ use crate::cli::hint::Hint;
 use crate::cli::ping::{Moment, try_ping};
 use crate::cli::run::on_one_thread;
 use crate::cli::shell::Shell;
+use crate::engine::ports::{Clock as _, SystemClock};
 use crate::workspace::check::TriedHook;
 
 /// `certctl check alerts`.
@@ -39,7 +40,7 @@ struct Alerts {
 impl Alerts {
     /// Tries those that can be tried.
     async fn try_all(shell: &Shell) -> Result<Self, CliError> {
-        let on_failure = TriedHook::run(&shell.settings()?).await;
+        let on_failure = TriedHook::run(&shell.settings()?, SystemClock.now()).await;
         let ping = try_ping(shell, Moment::Failure).await;
         let ping = ping.map(|tried| tried.map_err(|why| why.to_string()));
         Ok(Self { on_failure, ping, metrics_file: shell.global.metrics_file.clone() })

@@ -474,17 +474,21 @@ fn served(
     let mut tried = PathBuf::from(likely);
     loop {
         let Some(folder) = ask(dialogue)? else { return Ok(None) };
-        let refusal = || webroot::refusal(&folder, names, of_issuer, dialogue.shell);
-        let is_new = folder != tried && !dialogue.is_sure;
-        let Some(why) = is_new.then(refusal).flatten() else {
-            if let Some(note) = webroot::note_of_server(of_issuer, dialogue.shell) {
-                dialogue.say(&note);
+        let trial = || webroot::verdict(&folder, names, of_issuer, dialogue.shell);
+        match (!dialogue.is_sure).then(trial).flatten() {
+            Some(Err(why)) if folder != tried => {
+                dialogue.retract(1);
+                dialogue.say(&why);
+                tried = folder;
             }
-            return Ok(Some(folder));
-        };
-        dialogue.retract(1);
-        dialogue.say(&why);
-        tried = folder;
+            found => {
+                let note = || webroot::note_of_server(of_issuer, dialogue.shell);
+                if let Some(note) = found.and_then(Result::ok).or_else(note) {
+                    dialogue.say(&note);
+                }
+                return Ok(Some(folder));
+            }
+        }
     }
 }
 
@@ -664,7 +668,7 @@ fn hints(dialogue: &mut Dialogue<'_>, names: &[String]) {
         let (others, names) = (others.join(", "), names.join(", "));
         dialogue.say(&format!(
             "note: your web server serves {others} together with {names}; only what is in the \
-             certificate can be redirected to https. back leads to the names, to add that"
+             certificate can be served over https. back leads to the names, to add that"
         ));
     }
 }

@@ -112,24 +112,25 @@ pub(super) fn note_of_names(names: &[String]) -> Option<String> {
     })
 }
 
-/// Why a folder that was typed is not the one of a web server at the first name, where this process can
+/// That a folder is the one of the web server at the first name, or why it is not, where this process can
 /// try that.
-pub(super) fn refusal(
+pub(super) fn verdict(
     folder: &Path,
     names: &[String],
     of_issuer: &Settings,
     shell: &Shell,
-) -> Option<String> {
+) -> Option<Result<String, String>> {
+    let name = escape(names.first()?);
     match tried(folder, names, of_issuer, shell)? {
         // One that is to be started may serve it.
         Trial::Unserved(_) if is_absent(of_issuer, shell) => None,
-        Trial::Unserved(_) => Some(format!(
-            "{}: the web server at {} does not serve this folder; enter another one, or the same again \
+        Trial::Unserved(_) => Some(Err(format!(
+            "{}: the web server at {name} does not serve this folder; enter another one, or the same again \
              to use it nevertheless",
             escape(&folder.to_string_lossy()),
-            escape(names.first()?)
-        )),
-        Trial::Served(_) | Trial::Unresolved(_) => None,
+        ))),
+        Trial::Served(_) => Some(Ok(format!("{name} serves this folder: a test file arrived"))),
+        Trial::Unresolved(_) => None,
     }
 }
 

@@ -216,10 +216,10 @@ pub fn write(verbs: &Verbs, folder: &Path) -> Result<usize, CliError> {
 
 const APOSTROPHE: &str = ".ie \\n(.g .ds Aq \\(aq\n.el .ds Aq '\n";
 const SEE_ALSO: &str = ".BR certctl.yaml (5),\n.BR certctl\\-exit\\-codes (7),\n\
-                        .BR certctl\\-hooks (7),\n.BR certctl\\-port\\-80 (7)\n";
+                        .BR certctl\\-failures (7),\n.BR certctl\\-hooks (7),\n.BR certctl\\-port\\-80 (7)\n";
 const GLOBAL: &str = ".PP\nThe global options are in\n.BR certctl (1).\n";
 const VERB_TAIL: &str = ".SH \"SEE ALSO\"\n.BR certctl (1),\n.BR certctl.yaml (5),\n\
-                         .BR certctl\\-exit\\-codes (7)\n";
+                         .BR certctl\\-exit\\-codes (7),\n.BR certctl\\-failures (7)\n";
 
 #[cfg(test)]
 mod tests {

@@ -52,8 +52,8 @@ fn of_nginx(Site { root, names, .. }: &Site, text: &str) -> Option<Redirect> {
     if !others.is_empty() {
         // Behind a redirect, a client expects a certificate for them.
         let place = format!(
-            "first add {} to dnsNames, as the block serves that, too, and issue again; then: certctl help \
-             port-80",
+            "first add {} to dnsNames, as the block serves that, too, and issue again, or serve that from another \
+             block; then: certctl help port-80",
             escape(&others)
         );
         return Some(Redirect::new(&place, &[]));

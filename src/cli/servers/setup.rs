@@ -62,7 +62,8 @@ impl InServer {
         let is_done = own.as_ref().is_some_and(has_files);
         let place = (!is_done).then(|| place(server, own.as_ref(), &one.metadata.name));
         let program = quoted(&hooks.join(server.name));
-        let module = needs_module(server).then(|| format!("{}a2enmod ssl", sudo_on_own()));
+        let module = needs_module(server)
+            .then(|| format!("{}a2enmod ssl   # no restart: a reload is enough", sudo_on_own()));
         let is_new = own.is_none() && sites(server.name) == Some(SITES_OF_DEBIAN);
         let site = is_new.then(|| format!("{}a2ensite {}", sudo_on_own(), one.metadata.name));
         let reload = format!("{}{}", sudo_on_own(), escape(&program));

@@ -286,7 +286,10 @@ impl fmt::Display for AddressReport {
             AddressAnswer::Wrong { status, first_bytes, remote } => {
                 write!(f, "wrong, status {status}")?;
                 if self.redirects.is_empty() {
-                    write!(f, ", body \"{first_bytes}\"")?;
+                    match title_of(first_bytes) {
+                        Some(title) => write!(f, ", page \"{title}\"")?,
+                        None => write!(f, ", body \"{first_bytes}\"")?,
+                    }
                 }
                 write!(f, " from {remote}")?;
             }
@@ -303,9 +306,39 @@ impl fmt::Display for AddressReport {
     }
 }
 
+/// The title of a page of HTML, whose markup tells a person nothing.
+fn title_of(body: &str) -> Option<&str> {
+    // It has the length of the body: only letters of ASCII change.
+    let start = body.to_ascii_lowercase().find(TITLE)?.checked_add(TITLE.len())?;
+    let title = body.get(start..)?.split('<').next()?;
+    (!title.is_empty()).then_some(title)
+}
+
+const TITLE: &str = "<title>";
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_page_is_shown_by_its_title() {
+        let shown = |body: &str| {
+            let remote = "192.0.2.9:80".parse().unwrap();
+            let outcome =
+                AddressAnswer::Wrong { status: 404, first_bytes: body.to_owned(), remote };
+            let (redirects, warnings) = (vec![], vec![]);
+            AddressReport { address: remote.ip(), outcome, redirects, warnings }.to_string()
+        };
+        for (body, expected) in [
+            ("<html>\\r\\n<head><TITLE>404 Not Found</title></head>", "page \"404 Not Found\""),
+            ("<!DOCTYPE HTML><title>404 Not Fou", "page \"404 Not Fou\""),
+            ("<title></title>x", "body \"<title></title>x\""),
+            ("no such file", "body \"no such file\""),
+        ] {
+            let expected = format!("192.0.2.9: wrong, status 404, {expected} from 192.0.2.9:80");
+            assert_eq!(shown(body), expected);
+        }
+    }
 
     /// A server that fails, or is restarted, may serve the response later.
     #[test]

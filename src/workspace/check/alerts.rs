@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use jiff::{SignedDuration, Timestamp};
+
 use crate::controller::alert::Stage;
 use crate::engine::{Alert, check_alert_hook, has_alert_hook, try_alert_hook};
 use crate::resource::{NamespacedName, Obstacle};
@@ -15,7 +17,7 @@ pub struct TriedHook {
 
 impl TriedHook {
     /// Runs it, where it is there; the state is not needed.
-    pub async fn run(settings: &Settings) -> Option<Self> {
+    pub async fn run(settings: &Settings, now: Timestamp) -> Option<Self> {
         let hooks = settings.hooks();
         if !has_alert_hook(&hooks) {
             return None;
@@ -23,7 +25,7 @@ impl TriedHook {
         let outcome = match check_alert_hook(&hooks) {
             Ok(()) => {
                 let time = settings.hook_timeout;
-                try_alert_hook(&hooks, &*settings.environment, time, &no_failure())
+                try_alert_hook(&hooks, &*settings.environment, time, &no_failure(now))
                     .await
                     .map_err(|error| Obstacle::new(error.cause))
             }
@@ -34,13 +36,14 @@ impl TriedHook {
 }
 
 /// What its reader cannot take for a failure.
-fn no_failure() -> Alert {
+fn no_failure(now: Timestamp) -> Alert {
+    let at = |distance| now.checked_add(distance).ok();
     Alert {
         certificate: NamespacedName::new("default", "test"),
         message: "This is a test by certctl check alerts: no certificate has failed".to_owned(),
         attempts: 1,
-        next_attempt: None,
-        not_after: None,
+        next_attempt: at(SignedDuration::from_hours(1)),
+        not_after: at(SignedDuration::from_hours(20 * 24)),
         stage: Stage::Failed,
     }
 }
