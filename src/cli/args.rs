@@ -12,10 +12,10 @@ use super::shell::Shell;
 use super::verb::VerbArgs;
 use super::verbs::Verbs;
 
-/// cert-manager without a cluster: issues and renews the certificates described in YAML files.
+/// Issues and renews the TLS certificates that cert-manager's YAML files describe.
 ///
-/// certctl reads cert-manager's Certificate and Issuer manifests from files, obtains and renews
-/// the certificates from an ACME CA, and keeps them in files. A first run:
+/// certctl reads Certificate and Issuer manifests from files, obtains and renews the
+/// certificates from an ACME CA, and keeps them in files. A first run:
 ///
 ///   certctl create     ask, and write the manifests
 ///   certctl rehearse   the whole flow against a built-in throw-away CA

@@ -3,6 +3,7 @@
 //! Contract: plain data, filled from the manifests and the state; the rendering reads nothing
 //! more, and takes the time as an argument.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use jiff::Timestamp;
@@ -333,6 +334,17 @@ impl CertificateView {
             names.extend(leaf.names());
         }
         names
+    }
+
+    /// The DNS names and addresses of the manifest that the live certificate lacks, where there is one.
+    pub fn names_not_issued(&self) -> Vec<String> {
+        let (Some(spec), Some(leaf)) = (self.spec(), self.readable_leaf()) else {
+            return Vec::new();
+        };
+        let issued: BTreeSet<String> = leaf.names().map(|name| name.to_lowercase()).collect();
+        let addresses = spec.ip_addresses.iter().map(ToString::to_string);
+        let names = spec.dns_names.iter().map(ToString::to_string).chain(addresses);
+        names.filter(|name| !issued.contains(&name.to_lowercase())).collect()
     }
 
     fn holds(&self, kind: ConditionType) -> bool {

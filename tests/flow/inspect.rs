@@ -79,6 +79,14 @@ fn what_is_published_is_inspected_by_name_file_and_server() {
     assert_eq!(by_name["spec"]["matches"], true);
     assert_eq!(by_name["bundleTrust"]["trusted"], true);
     assert_eq!(by_name["trust"]["trusted"], false);
+    world.write("root.pem", &world.ca.root_pem());
+    let root = world.path("root.pem").display().to_string();
+    let by_root = ["inspect", "web", "--offline", "--exit-code", "--ca-bundle"];
+    let by_root = |file: &str| world.run(&[&by_root[..], &[file, "-o", "json"]].concat());
+    assert_eq!(json(&by_root(&root).ends_in(0))["fileTrust"]["trusted"], true);
+    let missing = by_root(&format!("{root}.old")).ends_in(3);
+    let error = format!("cannot read `{root}.old`: No such file or directory");
+    assert!(missing.stderr.contains(&error), "{}", missing.stderr);
     let by_secret = json(&world.run(&["inspect", "secret", "web-tls", "-o", "json", "--offline"]));
     assert_eq!(by_secret, by_name);
 

@@ -267,6 +267,7 @@ fn help_is_data() {
         "certctl help exit-codes",
         "certctl help flags",
         "certctl help hook",
+        "certctl help servers",
         "certctl help check dnss",
         "certctl help issue web",
     ] {

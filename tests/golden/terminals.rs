@@ -36,9 +36,11 @@ fn a_name_more() {
     scene.quietly("certctl issue");
     let names = ["web.example.test", "www.example.test"];
     scene.configured(&[("web", &CertificateYaml::new("web").for_names(&names))]);
-    for line in ["certctl plan", "certctl issue", "certctl renew web"] {
+    for line in ["certctl plan", "certctl status web", "certctl issue", "certctl renew web"] {
         scene.on_terminal(line);
     }
+    scene.world.write("root.pem", &scene.world.ca.root_pem());
+    scene.on_terminal("certctl inspect web --offline --ca-bundle root.pem");
     scene.end();
 }
 

@@ -16,6 +16,7 @@ use super::ca::{By, issuer_of};
 use super::certificate::{CreateCertificateArgs, RefusedProgram};
 use super::dns01::Dns01;
 use super::finish::Draft;
+use super::issuer::server;
 use super::known::{Known, manifests_in, owner_of_output};
 use super::print::{is_elsewhere, meant_instead, missing};
 use super::question::{
@@ -94,7 +95,7 @@ fn ask_all(
     if let Some(note) = certificate::of_same_names(manifests, &names, None) {
         dialogue.say(&format!("note: {note}"));
     }
-    hints(dialogue, &names);
+    hints(dialogue, &names, host_of_ca(&by, known).as_deref());
     let others: Vec<PathBuf> = webroots(manifests).into_iter().collect();
     let (by, way) = proof(dialogue, by, known, &names, &others)?;
     let (webroot, behind_proxy) = match way {
@@ -230,7 +231,7 @@ fn refusal_of(name: &str, by: &By) -> Option<String> {
     if let Err(error) = name.parse::<DnsName>() {
         return Some(error.to_string());
     }
-    let is_answer = is_answer(name) || ["http", "webroot", "dns", NONE].contains(&name);
+    let is_answer = is_answer(name) || [HTTP, "webroot", "dns", NONE].contains(&name);
     let is_public = matches!(by, By::New(args) if args.server.is_none());
     let is_short = !name.contains('.');
     (is_short && (is_answer || is_public))
@@ -287,7 +288,7 @@ fn proof(
     let about = format!("{ABOUT_WAYS} Providers: {providers}, and more: certctl version -v.");
     let default = match &port {
         _ if is_wildcard => None,
-        Ok(_) => Some("http"),
+        Ok(_) => Some(HTTP),
         Err(_) => Some("webroot"),
     };
     let doubted = Doubted::default();
@@ -301,11 +302,11 @@ fn proof(
             }
         }
         let answer = answered(dialogue, &question, &about, default, |text| {
-            let is_http = ["http", "webroot"].contains(&text);
+            let is_http = [HTTP, "webroot"].contains(&text);
             if is_http && is_wildcard {
                 return Err("HTTP-01 cannot validate a wildcard".to_owned());
             }
-            if text == "http"
+            if text == HTTP
                 && let Some(why) = doubts(&doubted, text, port.as_ref().err())
             {
                 return Err(why);
@@ -373,13 +374,13 @@ fn way_of_known(
         (format!("{QUESTION_OF_WEBROOT} (other: another way)"), likely.as_deref())
     } else {
         let question = format!(
-            "{QUESTION_OF_WEBROOT}, or none (certctl listens on port 80), or other (another way)"
+            "{QUESTION_OF_WEBROOT}, or http (certctl listens on port 80), or other (another way)"
         );
-        (question, Some(NONE))
+        (question, Some(HTTP))
     };
     let doubted = Doubted::default();
     let folder_or_none = |text: &str| match text {
-        NONE => doubts(&doubted, NONE, taken.as_ref()).map_or(Ok(None), Err),
+        HTTP | NONE => doubts(&doubted, text, taken.as_ref()).map_or(Ok(None), Err),
         OTHER | "dns" => Err(BY_ANOTHER_ISSUER.to_owned()),
         text => folder(text).map(Some),
     };
@@ -640,22 +641,43 @@ fn reload(
     Ok(answer)
 }
 
-/// Tells of each name whether it leads here.
-fn hints(dialogue: &mut Dialogue<'_>, names: &[String]) {
+/// The host of the CA's directory, where that is known.
+fn host_of_ca(by: &By, known: &Known) -> Option<String> {
+    match by {
+        By::New(args) => host_of_url(server(args).ok()?),
+        By::Known(name) => known.chosen(Some(name)).ok()?.host(),
+    }
+}
+
+/// Tells of each name whether it leads here. A CA on this host connects to its own addresses.
+fn hints(dialogue: &mut Dialogue<'_>, names: &[String], ca: Option<&str>) {
     if dialogue.is_answered() {
         return;
     }
     let shell = &*dialogue.shell;
     let lines = on_one_thread(async {
         let resolver = shell.settings()?.resolver(BTreeMap::new()).await?;
+        let addresses = async |name: &str| {
+            if let Ok(address) = name.parse::<IpAddr>() {
+                return Ok(Ok(vec![address]));
+            }
+            let found = tokio::time::timeout(PATIENCE, resolver.addresses(name)).await;
+            found.map(|found| found.map(|found| found.iter().collect::<Vec<_>>()))
+        };
+        let has_ca = match ca {
+            Some(host) => match addresses(host).await {
+                Ok(Ok(found)) => Some(found.into_iter().all(is_of_this_host)),
+                Ok(Err(_)) | Err(_) => None,
+            },
+            None => None,
+        };
         let mut lines = Vec::new();
         let hosts = names.iter().filter(|name| name.parse::<IpAddr>().is_err());
         for name in hosts.filter(|name| !name.starts_with("*.")).take(MOST_LOOKED_UP) {
-            let found = tokio::time::timeout(PATIENCE, resolver.addresses(name)).await;
-            lines.push(match found {
+            lines.push(match addresses(name).await {
                 Err(_) => format!("note: {name}: no DNS response within 5 s"),
                 Ok(Err(error)) => format!("note: {name} does not resolve yet: {error}"),
-                Ok(Ok(found)) => leads(name, &found.iter().collect::<Vec<_>>()),
+                Ok(Ok(found)) => leads(name, &found, has_ca),
             });
         }
         Ok(lines)
@@ -668,20 +690,23 @@ fn hints(dialogue: &mut Dialogue<'_>, names: &[String]) {
         let (others, names) = (others.join(", "), names.join(", "));
         dialogue.say(&format!(
             "note: your web server serves {others} together with {names}; only what is in the \
-             certificate can be served over https. back leads to the names, to add that"
+             certificate can be served over https; enter back to add it to the names"
         ));
     }
 }
 
-/// Where a name leads, and whether that is this host.
-fn leads(name: &str, addresses: &[IpAddr]) -> String {
+/// Where a name leads, and whether that is this host, as far as the CA is concerned; `has_ca` says whether
+/// this host has the CA, where that is known.
+fn leads(name: &str, addresses: &[IpAddr], has_ca: Option<bool>) -> String {
     let all: Vec<String> = addresses.iter().map(ToString::to_string).collect();
     let all = all.join(", ");
-    if addresses.iter().all(IpAddr::is_loopback) {
-        format!(
-            "note: {name} resolves to this host ({all}): correct if the CA is on this host, too; another one \
-             needs another address"
-        )
+    let is_loopback = addresses.iter().all(IpAddr::is_loopback);
+    if is_loopback && has_ca != Some(true) {
+        let why = match has_ca {
+            Some(_) => "where the CA, on another host, cannot reach it: it needs another address",
+            None => "correct if the CA is on this host, too; another one needs another address",
+        };
+        format!("note: {name} resolves to {all}, {why}")
     } else if addresses.iter().all(|address| is_of_this_host(*address)) {
         format!("{name} resolves to this host ({all})")
     } else {
@@ -709,6 +734,8 @@ fn folder(text: &str) -> Result<PathBuf, String> {
 /// The way belongs to the Issuer.
 const BY_ANOTHER_ISSUER: &str = "that is another Issuer: make it, certctl create issuer NAME --dns01 \
                                  PROVIDER, and go back to choose it";
+/// The answer that leaves the challenges to certctl.
+const HTTP: &str = "http";
 const QUESTION_OF_WEBROOT: &str =
     "To validate the names: the folder that your web server serves over HTTP";
 // What the questions are about.
@@ -753,6 +780,18 @@ mod tests {
             dns01: None,
             into: None,
         }))
+    }
+
+    #[test]
+    fn a_name_that_leads_to_this_host_alone_suits_no_other_ca() {
+        let at = ["127.0.0.1".parse().unwrap(), "::1".parse().unwrap()];
+        let of = |has_ca| leads("www.example.com", &at, has_ca);
+        let here = "www.example.com resolves to this host (127.0.0.1, ::1)";
+        assert_eq!(of(Some(true)), here);
+        let other = "note: www.example.com resolves to 127.0.0.1, ::1, where the CA, on another host, \
+                     cannot reach it: it needs another address";
+        assert_eq!(of(Some(false)), other);
+        assert!(of(None).contains("correct if the CA is on this host, too"), "{}", of(None));
     }
 
     #[test]

@@ -10,6 +10,7 @@ use super::server::{Binding, Demands, Refused, host_of_url, requested};
 use crate::cli::output::escape;
 use crate::manifest::nearest_by;
 use crate::resource::DnsName;
+use crate::workspace::inspect::roots_of;
 
 /// The Issuer of the certificate.
 pub(super) enum By {
@@ -213,6 +214,7 @@ fn server_of(
             let why = if path.is_dir() { "a folder; enter a file" } else { "file not found" };
             return Err(why.to_owned());
         }
+        roots_of(&path).map_err(|error| error.to_string())?;
         match requested(server, Some(&path)) {
             Err(Refused { is_distrusted: true, .. }) => {
                 Err(format!("the server of {server} has no certificate of these roots"))

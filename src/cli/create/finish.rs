@@ -4,7 +4,7 @@
 use super::ca::{By, STAGING};
 use super::certificate::{self, CreateCertificateArgs};
 use super::known::{IssuerName, Known};
-use super::print::{Placed, check, say_next, shown, write};
+use super::print::{Placed, check, say_next, scalar, shown, write};
 use super::question::{BACK, Dialogue, Stop, say};
 use super::step::{self, Step};
 use super::{issuer, webroot};
@@ -246,7 +246,10 @@ fn may_write(files: &[&File], shell: &mut Shell) -> Result<bool, Stop> {
             Confirmation::No => return Ok(false),
             Confirmation::Other(word) if word == BACK => return Err(Stop::Back),
             Confirmation::Other(word) if ["s", "show"].contains(&&*word) => show(files, shell)?,
-            Confirmation::Other(_) => shell.output.talk(Level::Info, ABOUT_WRITING),
+            Confirmation::Other(word) => {
+                let refusal = format!("{}: enter y, n, show or back", escape(&scalar(&word)));
+                say(shell, if word == "?" { ABOUT_WRITING } else { &refusal });
+            }
         }
     }
 }
@@ -287,8 +290,8 @@ fn previewed(text: &str) -> String {
 
 const NEEDS_PORT: &str = "note: port 80 is to be free for each renewal, too; for a web server that comes \
                           later: certctl help port-80";
-const ABOUT_WRITING: &str = "y writes the files; n writes nothing; s shows what they would contain; back \
-                             returns to the last question. Nothing is ordered yet.";
+const ABOUT_WRITING: &str = "y writes the files; n writes nothing; show prints what they would contain; \
+                             back returns to the last question. Nothing is ordered yet.";
 const ABOUT_ISSUE: &str = "y orders the certificate from the CA, as certctl issue does; n leaves that to you, \
                            or to the timer's next run.";
 const ABOUT_STAGING: &str = "Browsers do not trust the certificates of the staging CA. When it works, \

@@ -171,7 +171,7 @@ pub(super) fn is_known_ca(name: &str) -> bool {
 }
 
 /// The URL of the CA's directory.
-fn server(args: &CreateIssuerArgs) -> Result<&str, CliError> {
+pub(super) fn server(args: &CreateIssuerArgs) -> Result<&str, CliError> {
     match (&args.server, args.name.as_str()) {
         (Some(server), _) => Ok(server),
         (None, _) if args.staging => Ok(STAGING),

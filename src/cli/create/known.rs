@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::issuer::is_known_ca;
 use super::print::Placed;
+use super::server::host_of_url;
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::output::escape;
@@ -43,6 +44,11 @@ impl IssuerName {
             solvers: Vec::new(),
             settings: Settings::default(),
         }
+    }
+
+    /// The host of its directory, where that is known.
+    pub(super) fn host(&self) -> Option<String> {
+        host_of_url(&self.server)
     }
 
     /// Whether a Certificate names both alike.

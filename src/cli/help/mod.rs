@@ -90,6 +90,11 @@ fn unknown(line: &str, word: &str, names: &[String]) -> CliError {
     let error = CliError::new(ExitCode::Usage, format_args!("no help for `{word}`"));
     match nearest_by(word, names.iter(), |name| name) {
         Some(name) => error.hinted(format_args!("did you mean `{line} {name}`?")),
+        // The first word may be meant as a topic.
+        None if TOPICS.iter().all(|topic| names.iter().any(|name| name == topic.name)) => {
+            let topics: Vec<&str> = TOPICS.iter().map(|topic| topic.name).collect();
+            error.hinted(format_args!("{line}, or a topic: {}", topics.join(", ")))
+        }
         None => error.trying(line),
     }
 }

@@ -96,8 +96,11 @@ pub(crate) fn inspect(args: &InspectArgs, shell: &mut Shell) -> Result<ExitCode,
         Vec::new()
     });
     let source = source(&args.words, &known)?;
-    let roots = args.ca_bundle.as_deref().map(roots_of).transpose();
-    let roots = roots.map_err(|error| CliError::new(ExitCode::Manifest, error))?;
+    let roots = args.ca_bundle.as_deref().map(|path| {
+        let place = || path.to_string_lossy().into_owned();
+        roots_of(path).map_err(|why| InspectError::Unreadable { place: place(), why })
+    });
+    let roots = roots.transpose().map_err(|error| CliError::new(ExitCode::Manifest, error))?;
     if args.offline
         && let Source::Server { host, port } = &source
     {

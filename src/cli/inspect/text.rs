@@ -84,7 +84,7 @@ pub(super) fn page(report: &Report, is_unread: bool) -> String {
         }
     }
     // The end is what a person sees of fifty lines.
-    if is_of_server(report) {
+    if has_verdict(report) {
         page.heading("Verdict");
         for line in verdict(report, is_unread) {
             page.line("", &line);
@@ -93,9 +93,9 @@ pub(super) fn page(report: &Report, is_unread: bool) -> String {
     page.text
 }
 
-/// What a person asks of a server, in a few lines; `None` of what no server presents.
+/// What a person asks of a server, or of roots, in a few lines; `None` where all of it was asked for.
 pub(super) fn short(report: &Report, is_unread: bool) -> Option<String> {
-    let lines = is_of_server(report).then(|| verdict(report, is_unread))?;
+    let lines = has_verdict(report).then(|| verdict(report, is_unread))?;
     let whole = format!("all of it: certctl inspect {} -o wide", escape(&report.source));
     Some(lines.into_iter().chain([whole]).map(|line| line + "\n").collect())
 }
@@ -257,7 +257,12 @@ fn is_of_server(report: &Report) -> bool {
     report.host.is_some() || report.served.is_some()
 }
 
-/// What a server presents, and who trusts it.
+/// Whether a question has an answer in a few lines.
+fn has_verdict(report: &Report) -> bool {
+    is_of_server(report) || report.file_trust.is_some()
+}
+
+/// What a server presents, or what this is, and who trusts it.
 fn verdict(report: &Report, is_unread: bool) -> Vec<String> {
     let source = escape(&report.source);
     let known = report.served.as_ref().zip(report.certificate.as_deref());
@@ -274,6 +279,10 @@ fn verdict(report: &Report, is_unread: bool) -> Vec<String> {
         (Some(host), None) if is_unread => {
             format!("presents a certificate for {}", escape(&host.name))
         }
+        (None, None) if !is_of_server(report) => match &report.certificate {
+            Some(name) => format!("is the certificate of {}", named(name)),
+            None => "is a certificate".to_owned(),
+        },
         (_, None) if is_unread => "presents a certificate".to_owned(),
         (_, None) => "presents a certificate that is not in the state".to_owned(),
     };

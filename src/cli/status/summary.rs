@@ -128,6 +128,12 @@ fn failure(
 fn names(lines: &mut Lines, view: &CertificateView) {
     let names: Vec<String> = view.names().iter().map(|name| escape(name).into_owned()).collect();
     lines.add("Names", listed(&names));
+    // An edit is not in the certificate before it is issued.
+    let missing: Vec<String> =
+        view.names_not_issued().iter().map(|name| escape(name).into_owned()).collect();
+    if !missing.is_empty() {
+        lines.add("  Not issued", listed(&missing));
+    }
 }
 
 fn issuer(view: &CertificateView, scene: &Scene) -> String {

@@ -284,11 +284,9 @@ impl Subject {
 }
 
 /// The roots in a PEM file; at least one.
-pub fn roots_of(path: &Path) -> Result<RootCertStore, InspectError> {
-    let bytes = std::fs::File::open(path).and_then(read).map_err(Unreadable::from);
-    let roots = bytes.and_then(|bytes| Ok(pki::roots(&String::from_utf8_lossy(&bytes))?));
-    let place = path.to_string_lossy().into_owned();
-    roots.map_err(|why| InspectError::Unreadable { place, why })
+pub fn roots_of(path: &Path) -> Result<RootCertStore, Unreadable> {
+    let bytes = std::fs::File::open(path).and_then(read)?;
+    Ok(pki::roots(&String::from_utf8_lossy(&bytes))?)
 }
 
 fn is_manifest(path: &Path) -> bool {

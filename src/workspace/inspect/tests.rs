@@ -269,8 +269,7 @@ async fn a_bundle_with_other_roots_says_nothing_of_a_certificate() {
     assert_eq!(by_file(&other.above).await, (true, Some(found)));
     file.as_file().set_len(0).unwrap();
     let error = roots_of(file.path()).err().unwrap().to_string();
-    let place = file.path().display();
-    assert_eq!(error, format!("cannot read `{place}`: there is no PEM certificate"));
+    assert_eq!(error, "there is no PEM certificate");
 }
 
 #[test]
