@@ -102,7 +102,7 @@ fn a_mistake_leaves_those_alone_that_tell_of_certctl_itself() {
     for (words, start) in [
         (&["completion", "bash"][..], "# Completion for bash"),
         (&["man"], ".TH certctl 1"),
-        (&["--help"], "cert-manager without a cluster"),
+        (&["--help"], "Issues and renews the TLS certificates"),
         (&["issue", "--help"], "Issue or renew"),
         (&["--version"], "certctl "),
         (&["schema"], "{"),
