@@ -295,7 +295,16 @@ fn create_tries_whether_the_web_server_serves_the_folder() {
         let folder = format!("{}\n", folder.display());
         // Of one that is not served, the question comes again.
         let doubted = (!is_served).then_some(("again to use it", &*folder));
-        let asked = [("CA:", "\n"), ("DNS names", name), ("folder that", &*folder)];
+        let asked = [("CA:", "\n"), ("DNS names", name)];
+        // What was to be replaced is not the default any more.
+        let replaced = [
+            ("folder that", "back\n"),
+            ("DNS names", "https://shop.example.test\n"),
+            ("enter the name only", "\n"),
+            ("at least one DNS name", name),
+        ];
+        let replaced = replaced.into_iter().filter(|_| is_served);
+        let asked = asked.into_iter().chain(replaced).chain([("folder that", &*folder)]);
         let left = [
             ("Program in", "back\n"),
             ("folder that", "\n"),
@@ -309,7 +318,7 @@ fn create_tries_whether_the_web_server_serves_the_folder() {
         ];
         // Where its own port is free, no host has another default.
         let mut watched = scene.watch("certctl create --http01-listen 127.0.0.1:0");
-        for (question, keys) in asked.into_iter().chain(doubted).chain(left) {
+        for (question, keys) in asked.chain(doubted).chain(left) {
             watched.answer(question, keys);
         }
         if folder.contains("/webroot") {

@@ -177,16 +177,16 @@ impl Question<'_> {
         }
         let left = dialogue.left.iter().find(|one| one.question == self.text);
         // One that led elsewhere is no answer to what is asked.
-        let left = left.map(|one| one.answer.clone()).filter(|answer| answer != OTHER);
-        let default = left.as_deref().or(self.default);
-        let shown = default.map(|default| format!(" [{default}]")).unwrap_or_default();
-        let question = wrap(&format!("{}{shown}", self.text), "", columns());
+        let mut left = left.map(|one| one.answer.clone()).filter(|answer| answer != OTHER);
         let wrapped = |text: &str| wrap(text, "", columns());
         let mut refusal = match self.refusal {
             "" => String::new(),
             refusal => wrapped(refusal),
         };
         loop {
+            let default = left.as_deref().or(self.default);
+            let shown = default.map(|default| format!(" [{default}]")).unwrap_or_default();
+            let question = wrap(&format!("{}{shown}", self.text), "", columns());
             let prompt = format!("{refusal}\n{question}> ");
             let Some(answer) = dialogue.shell.output.answer(&prompt) else {
                 let error = CliError::new(ExitCode::Failed, "no answer; nothing was written");
@@ -218,6 +218,8 @@ impl Question<'_> {
                     let is_shown = answer.is_empty() || why.starts_with(&typed);
                     let typed = if is_shown { "" } else { &typed };
                     refusal = wrapped(&format!("{typed}{why}"));
+                    // The person went back to replace it.
+                    left = None;
                 }
             }
         }

@@ -42,7 +42,8 @@ use source::{refused, source};
 
 /// Show one certificate: from the state, a file, standard input or a server.
 ///
-/// Shows names, key, chain, trust and revocation. --exit-code exits with 8 if it is expired or
+/// Shows names, key, chain, trust and revocation; of a server, and with --ca-bundle, a terminal
+/// shows the verdict alone, and -o wide all of it. --exit-code exits with 8 if it is expired or
 /// revoked, as the CA or the state says, if its key, its Certificate, the server or the server's
 /// name does not match, or if --ca-bundle lacks its root.
 #[derive(Debug, Args)]

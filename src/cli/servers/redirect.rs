@@ -8,7 +8,7 @@ use crate::workspace::check::{SiteFile, beside, lines_with};
 /// What is to be changed for it.
 #[derive(Debug)]
 pub(super) struct Redirect {
-    /// Where, as a part of a sentence; without lines, what comes before that.
+    /// Where, as a part of a sentence.
     pub(super) place: String,
     pub(super) lines: Vec<String>,
 }
@@ -48,15 +48,8 @@ fn of_nginx(Site { root, names, .. }: &Site, text: &str) -> Option<Redirect> {
     if listen.is_empty() {
         return None;
     }
-    let others = beside(text, names).join(", ");
-    if !others.is_empty() {
-        // Behind a redirect, a client expects a certificate for them.
-        let place = format!(
-            "first add {} to dnsNames, as the block serves that, too, and issue again, or serve that from another \
-             block; then: certctl help port-80",
-            escape(&others)
-        );
-        return Some(Redirect::new(&place, &[]));
+    if !beside(text, names).is_empty() {
+        return of_some_names(names);
     }
     let rest = [
         format!("    {server_name}"),
@@ -66,6 +59,25 @@ fn of_nginx(Site { root, names, .. }: &Site, text: &str) -> Option<Redirect> {
     ];
     let lines = [vec!["server {".to_owned()], listen, rest.to_vec()].concat();
     Some(Redirect::new("move its lines for port 80 to a block of their own", &lines))
+}
+
+/// Conditions in the block, for the names of the certificate: behind a redirect, a client expects a
+/// certificate for the others, too.
+fn of_some_names(names: &[String]) -> Option<Redirect> {
+    let plain: Vec<&str> =
+        names.iter().map(String::as_str).filter(|name| !name.starts_with("*.")).collect();
+    if plain.is_empty() {
+        return None;
+    }
+    let all = plain.join("|").replace('.', "[.]");
+    let challenges = CHALLENGE_PATH.replace('.', "[.]");
+    let place = format!("in the same block, for {} alone", escape(&plain.join(", ")));
+    let lines = [
+        "set $certctl_to $scheme:$host;".to_owned(),
+        format!("if ($uri ~ ^{challenges}) {{ set $certctl_to \"\"; }}"),
+        format!("if ($certctl_to ~ ^http:({all})$) {{ return 301 https://$host$request_uri; }}"),
+    ];
+    Some(Redirect::new(&place, &lines))
 }
 
 fn of_apache(Site { names, .. }: &Site, text: &str) -> Option<Redirect> {
@@ -109,11 +121,11 @@ mod tests {
                     /.well-known/acme-challenge/ }";
         assert_eq!(of("haproxy", "frontend web\n  bind :80\n").unwrap(), [line]);
         let other = nginx.replace("example.com www", "shop.example.com www");
-        assert_eq!(
-            of("nginx", &other),
-            Some(Vec::new()),
-            "a name that the certificate lacks comes first"
-        );
+        let expected = "set $certctl_to $scheme:$host;\nif ($uri ~ ^/[.]well-known/acme-challenge/) { set \
+                        $certctl_to \"\"; }\nif ($certctl_to ~ \
+                        ^http:(www[.]example[.]com|example[.]com)$) { return 301 \
+                        https://$host$request_uri; }";
+        assert_eq!(of("nginx", &other).unwrap().join("\n"), expected, "not of another name");
         let split = other.replace('}', "  return 301 https://shop.example.com;\n}");
         assert_eq!(of("nginx", &split), None, "it is redirected already");
         // What is not understood, or has one.

@@ -95,8 +95,7 @@ impl InServer {
         let inspect = inspect.unwrap_or_default();
         let redirect = redirect.as_ref().map(|Redirect { place, lines }| {
             let lines: String = lines.iter().flat_map(|line| ["\n  ", line]).collect();
-            let colon = if lines.is_empty() { "" } else { ":" };
-            format!("\nto redirect http to https, {place}{colon}{lines}")
+            format!("\nto redirect http to https, {place}:{lines}")
         });
         let redirect = redirect.unwrap_or_default();
         let begin = match place {

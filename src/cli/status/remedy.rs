@@ -113,7 +113,8 @@ fn validate(view: &CertificateView) -> Vec<Known> {
 
 fn deploy(name: &str, scene: &Scene) -> Vec<Known> {
     let deploy = (retry_of_hooks(name), "run its outputs and hooks now");
-    let by_unit = (retry_by_unit(), "all that are pending, by their unit");
+    let by_unit =
+        (retry_by_unit(), "the same of all that are pending; the unit is then no longer failed");
     let by_unit = scene.has_reload_unit.then_some(by_unit);
     [deploy].into_iter().chain(by_unit).collect()
 }
