@@ -463,7 +463,7 @@ fn log_well(name: &NamespacedName, report: &Report) {
 }
 
 /// Where a server chooses its certificate by the name that a client asks for.
-const FOR_WEB_SERVERS: &str = "name it in a web server's configuration for https, too";
+const FOR_WEB_SERVERS: &str = "name it in a web server's configuration, also of a redirect";
 
 /// One line: how it ended, for the end of a list of steps.
 pub(crate) fn verdict(report: &Report) -> String {

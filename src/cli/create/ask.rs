@@ -92,7 +92,8 @@ fn ask_all(
 ) -> Result<ExitCode, Stop> {
     let by = issuer_of(dialogue, config, known)?;
     let names = names(dialogue, config, &by, known)?;
-    if let Some(note) = certificate::of_same_names(manifests, &names, None) {
+    let same = certificate::of_same_names(manifests, &names, None);
+    if let Some(note) = same.or_else(|| certificate::of_shared_names(manifests, &names)) {
         dialogue.say(&format!("note: {note}"));
     }
     hints(dialogue, &names, host_of_ca(&by, known).as_deref());

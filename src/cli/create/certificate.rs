@@ -325,6 +325,20 @@ pub(super) fn of_same_names(
     Some(format!("Certificate {name} in {path} has these names, too; both are issued and renewed"))
 }
 
+/// That a Certificate of these manifests has some of these names.
+pub(super) fn of_shared_names(manifests: &Loaded, ours: &[String]) -> Option<String> {
+    let is_ours = |name: &&DnsName| ours.contains(&name.to_string());
+    let (other, name) = manifests
+        .certificates
+        .iter()
+        .find_map(|one| Some((one, one.spec.dns_names.iter().find(is_ours)?)))?;
+    let path = other.origin.path.to_string_lossy();
+    let (certificate, path) = (short(&other.metadata.key()), escape(&path));
+    Some(format!(
+        "Certificate {certificate} in {path} has {name}, too; another name may be added there, in dnsNames"
+    ))
+}
+
 /// Whether certctl is to listen on the usual port for these names, by an Issuer that may have a solver for
 /// HTTP-01.
 pub(super) fn needs_usual_port(

@@ -209,3 +209,19 @@ fn a_command_to_reload_by_becomes_a_program_of_hooks() {
     let line = refused("kill -HUP '$(cat pid)'").unwrap().line;
     assert!(line.contains("'kill -HUP '\\''$(cat pid)'\\''' | "), "{line}");
 }
+
+#[test]
+fn a_name_that_another_certificate_has_is_noticed() {
+    let text = "apiVersion: cert-manager.io/v1\nkind: Certificate\nmetadata: {name: web}\nspec:\n  \
+                secretName: web-tls\n  dnsNames: [www.example.com]\n  issuerRef: {name: ca}\n";
+    let sources = [crate::manifest::Source::Stdin(text.into())];
+    let loaded = crate::manifest::load(&sources, &crate::manifest::Options::default());
+    let of = |names: &[&str]| {
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        certificate::of_shared_names(&loaded, &names)
+    };
+    let note = of(&["example.com", "www.example.com"]).unwrap();
+    assert!(note.starts_with("Certificate web in "), "{note}");
+    assert!(note.contains(" has www.example.com, too; another name may be added there"), "{note}");
+    assert_eq!(of(&["example.com"]), None);
+}
