@@ -45,7 +45,7 @@ use crate::workspace::{Glance, Job, Lack, Layout, LeftAlerts, Request, Targets, 
 /// Issue or renew whatever is missing or due (safe to repeat; run it from cron).
 ///
 /// Without arguments: all certificates of the config directory and those issued from files
-/// before. Prints nothing when nothing is due.
+/// before. When nothing is due, prints nothing, but on a terminal.
 #[derive(Debug, Args)]
 #[command(alias = "apply")]
 pub struct IssueArgs {

@@ -16,6 +16,7 @@ pub mod help;
 pub mod log;
 pub mod man;
 pub mod message;
+mod metrics_file;
 pub mod output;
 pub mod panic;
 pub mod parse;

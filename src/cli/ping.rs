@@ -1,8 +1,8 @@
 //! `--ping URL`: tells a monitor in healthchecks.io's style when a run begins and how it ended.
 //!
-//! Contract: GET URL/start, then URL, or URL/fail. A ping that fails is a warning, takes at most a
-//! few seconds and changes no exit code. A run that is deferred is a failure when it waits because
-//! one of its certificates has failed or is overdue.
+//! Contract: GET URL/start, then URL, or URL/fail. A ping that fails takes at most a few seconds and
+//! changes no exit code; that of the end is a warning. A run that is deferred is a failure when it
+//! waits because one of its certificates has failed or is overdue.
 
 use std::time::Duration;
 
@@ -68,8 +68,12 @@ impl Moment {
 
 /// Sends the ping of a moment, when the user wants pings.
 pub(crate) async fn ping(shell: &mut Shell, moment: Moment) {
-    if let Some(Err(why)) = try_ping(shell, moment).await {
-        shell.output.talk(Level::Warn, &format!("--ping: {}", escape(&why.to_string())));
+    let Some(Err(why)) = try_ping(shell, moment).await else { return };
+    let text = format!("ping: {}", escape(&why.to_string()));
+    match moment {
+        // The end of the run has the same reason, and is what counts.
+        Moment::Start => tracing::debug!("{text}"),
+        Moment::Success | Moment::Failure => shell.output.talk(Level::Warn, &text),
     }
 }
 

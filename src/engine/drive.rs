@@ -32,7 +32,7 @@ pub(super) use alert::alert;
 pub(super) use ask::{Answer, ask};
 pub(super) use reload::reload;
 pub(super) use shared::Shared;
-use state::Drive;
+use state::{Before, Drive};
 pub(super) use stop::state_failure;
 use stop::{deferred, nothing_to_do, unchanged};
 use wait::Woken;
@@ -229,9 +229,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
                 }
                 self.adopt().await?;
                 self.claim_the_order().await?;
-                let snapshot = &self.session.snapshot;
-                self.revision_before = snapshot.record.status.revision;
-                self.names_before = snapshot.live_leaf().map(|leaf| leaf.names().collect());
+                self.before = Before::of(&self.session.snapshot);
             }
             Goal::CleanUp => self.leave_order(challenge::withdrawn).await,
             Goal::Deploy { again } => {

@@ -13,6 +13,9 @@ use rustix::fs::{Access, AtFlags, CWD};
 
 use super::rule::quoted;
 
+/// Where packages install it.
+const SETFACL: [&str; 2] = ["/usr/bin/setfacl", "/bin/setfacl"];
+
 /// A command, and what must come before it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remedy {
@@ -91,10 +94,12 @@ pub fn command_for_own(folder: &Path, mode: &str, group: Option<u32>) -> String 
 }
 
 /// The command that lets this process into a folder with these permissions, which stays what it is
-/// for all others.
+/// for all others; with the package of its program where that is not installed.
 pub fn command_for_shared(folder: &Path, permissions: &str) -> String {
     let (sudo, user, folder) = (sudo(), own_user(), quoted(folder));
-    format!("{sudo}setfacl -m u:{user}:{permissions} {folder}")
+    let is_installed = SETFACL.iter().any(|path| Path::new(path).exists());
+    let package = if is_installed { "" } else { "   # of the package acl" };
+    format!("{sudo}setfacl -m u:{user}:{permissions} {folder}{package}")
 }
 
 /// The command that gives an entry, with all that is in it, or a folder alone, to a user and that

@@ -283,12 +283,13 @@ fn a_failure_that_has_not_happened_is_reported_in_each_way_that_is_set_up() {
     world.write_program("config/hooks.d/on-failure", &script);
     let (address, requests) = monitor("200 OK");
     let url = format!("http://{address}/uuid");
-    world.write("config/config.toml", "metrics-file = '/nowhere'\n");
+    let metrics = world.path("metrics.prom").display().to_string();
+    world.write("config/config.toml", &format!("metrics-file = '{metrics}'\n"));
     let run = check(&world, &["alerts", "--ping", &url]).ends_in(0);
     let hook = world.path("config/hooks.d/on-failure").display().to_string();
     assert_eq!(line(&run, "on-failure"), format!("{hook} ran, and succeeded"));
     assert!(line(&run, "ping").starts_with("127.0.0.1 has been told that a run failed"));
-    assert!(line(&run, "metrics").starts_with("/nowhere: "), "{}", run.stdout);
+    assert!(line(&run, "metrics").starts_with(&format!("{metrics}: ")), "{}", run.stdout);
     assert_eq!(requests.try_iter().collect::<Vec<_>>(), ["GET /uuid/fail HTTP/1.1"]);
     let text = std::fs::read_to_string(&heard).unwrap();
     let (variables, input) = text.rsplit_once('|').unwrap();
@@ -324,6 +325,19 @@ fn a_report_that_fails_is_the_end_of_a_check_of_alerts() {
     let run = check(&world, &["alerts", "--ping", &format!("http://{address}/u")]).ends_in(6);
     let failed = "failed: 127.0.0.1 answered 500 Internal Server Error";
     assert_eq!(line(&run, "ping"), failed);
+    let metrics = world.path("none/metrics.prom").display().to_string();
+    world.write("config/config.toml", &format!("metrics-file = '{metrics}'\n"));
+    let run = check(&world, &["alerts"]).ends_in(6);
+    let refused = format!("{metrics} cannot be written: metrics-file: there is no folder ");
+    assert!(line(&run, "metrics").starts_with(&refused), "{}", run.stdout);
+    assert!(line(&run, "try").contains("install -d "), "{}", run.stdout);
+    let value: Value =
+        serde_json::from_str(&check(&world, &["alerts", "-o", "json"]).ends_in(6).stdout).unwrap();
+    assert!(value["metricsFileError"].is_string(), "{value:#}");
+    let doctor = world.run(&["doctor"]);
+    let line = doctor.stdout.lines().find(|line| line.contains(" failures "));
+    assert!(line.is_some_and(|line| line.starts_with("WARN")), "{}", doctor.stdout);
+    std::fs::remove_file(world.path("config/config.toml")).unwrap();
     // The hook would start itself without end.
     let mut command = world.command(&["check", "alerts"]);
     command.env("CERTCTL_EVENT", "on-failure");

@@ -255,7 +255,7 @@ fn a_manifest_that_is_there_stays_and_the_error_leads_on() {
     ] {
         let words = [&["create"], words, &["--into", &folder]].concat();
         world.run(&words).ends_in(0);
-        let said = format!("it would contain); or {other}\n");
+        let said = format!("prints a new one); or {other}\n");
         world.run(&words).ends_in(3).says("already exists").says(&said);
     }
     // Of several CAs, none is taken that was not named.

@@ -445,6 +445,12 @@ fn the_operator_hears_of_a_failure_once_and_again_after_a_success() {
     let event: Value = serde_json::from_str(&read(&world, "told")).unwrap();
     assert_eq!((&event["kind"], &event["stage"]), (&"FailureEvent".into(), &1.into()));
     assert!(event["message"].as_str().unwrap().contains("deploy hook install"), "{event}");
+    for (name, time) in [("nextAttempt", &event["nextAttempt"]), ("notAfter", &event["notAfter"])] {
+        assert!(
+            time.as_str().is_none_or(|text| text.len() == "2026-11-21T03:12:09Z".len()),
+            "{name}: {time}"
+        );
+    }
     world.write("fine", "");
     world.run(&["deploy"]).ends_in(0);
     fs::remove_file(world.path("fine")).unwrap();

@@ -41,6 +41,10 @@ fn a_run_leaves_the_metrics_of_all_certificates() {
 fn a_metrics_file_that_cannot_be_written_is_said_and_undoes_nothing() {
     let world = World::prepared(&[CertificateYaml::new("web")]);
     let flag = format!("--metrics-file={}", world.path("nowhere/metrics.prom").display());
-    world.run(&["issue", &flag]).ends_in(6).says("--metrics-file");
+    let run = world.run(&["issue", &flag]).ends_in(6);
+    let folder = world.path("nowhere").display().to_string();
+    assert!(run.stderr.contains("error: metrics-file: "), "{}", run.stderr);
+    assert!(run.stderr.contains("install -d "), "{}", run.stderr);
+    assert!(run.stderr.contains(&folder), "{}", run.stderr);
     world.state().published("web");
 }

@@ -1,7 +1,10 @@
 //! The verbs that only look.
 
+use std::num::NonZeroU16;
+
 use crate::session::Session;
-use crate::support::CertificateYaml;
+use crate::support::{CertificateYaml, World};
+use crate::terminal::Terminal;
 
 #[test]
 fn the_status_in_every_form() {
@@ -133,9 +136,7 @@ fn a_failure_that_has_not_happened_is_reported() {
         scene.run(line);
     }
     scene.world.write_program("config/hooks.d/on-failure", "cat");
-    scene
-        .world
-        .write("config/config.toml", "metrics-file = \"/var/lib/node_exporter/certctl.prom\"\n");
+    scene.world.write("config/config.toml", "metrics-file = \"certctl.prom\"\n");
     scene.note("One that does not, and a file for Prometheus.").with_columns(80);
     scene.on_terminal("certctl check alerts");
     scene.end();
@@ -274,6 +275,16 @@ fn help_is_data() {
         scene.run(line);
     }
     scene.end();
+}
+
+#[test]
+fn help_that_is_longer_than_its_terminal_says_how_it_is_read() {
+    let world = World::prepared(&[]);
+    let [columns, rows] = [80, 24].map(|number| NonZeroU16::new(number).unwrap());
+    let terminal = Terminal::of_rows(world.command(&["help", "failures"]), columns, rows);
+    let (code, screen) = terminal.end();
+    assert_eq!(code, Some(0));
+    assert!(screen.contains("\npage by page: certctl help failures | less\n"), "{screen}");
 }
 
 #[test]

@@ -331,6 +331,24 @@ fn create_tries_whether_the_web_server_serves_the_folder() {
 }
 
 #[test]
+fn create_offers_an_issuer_that_was_made_meanwhile_to_who_goes_back() {
+    let mut scene = Session::new("create-other-issuer");
+    scene.with_columns(80);
+    scene.configured(&[]);
+    let mut watched = scene.watch("certctl create --http01-listen 127.0.0.1:0");
+    watched.answer("CA:", "\n");
+    watched.answer("DNS names", "web.example.test\n");
+    watched.answer("folder that", "other\n");
+    scene.quietly("sed 's/name: ca$/name: other/' config/issuer.yaml > config/other.yaml");
+    watched.answer("enter back until", "back\n");
+    watched.answer("DNS names", "back\n");
+    watched.answer("CA: ca, other", "other\n");
+    watched.answer("DNS names", "\u{4}");
+    scene.end_of_watched(watched);
+    scene.end();
+}
+
+#[test]
 fn create_doubts_that_certctl_answers_where_another_server_has_its_port() {
     let mut scene = Session::new("create-port-taken");
     // How long a port and a process number are is no part of it.

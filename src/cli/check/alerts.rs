@@ -13,10 +13,12 @@ use crate::cli::exit::ExitCode;
 use crate::cli::folders;
 use crate::cli::global::HookTime;
 use crate::cli::hint::Hint;
+use crate::cli::metrics_file;
 use crate::cli::ping::{Moment, try_ping};
 use crate::cli::run::on_one_thread;
 use crate::cli::shell::Shell;
 use crate::engine::ports::{Clock as _, SystemClock};
+use crate::resource::Obstacle;
 use crate::workspace::check::TriedHook;
 
 /// `certctl check alerts`.
@@ -34,7 +36,8 @@ pub(super) fn check(shell: &mut Shell) -> Result<ExitCode, CliError> {
 struct Alerts {
     on_failure: Option<TriedHook>,
     ping: Option<Result<String, String>>,
-    metrics_file: Option<PathBuf>,
+    /// Why it cannot be written, of the file.
+    metrics_file: Option<(PathBuf, Option<Obstacle>)>,
 }
 
 impl Alerts {
@@ -43,12 +46,18 @@ impl Alerts {
         let on_failure = TriedHook::run(&shell.settings()?, SystemClock.now()).await;
         let ping = try_ping(shell, Moment::Failure).await;
         let ping = ping.map(|tried| tried.map_err(|why| why.to_string()));
-        Ok(Self { on_failure, ping, metrics_file: shell.global.metrics_file.clone() })
+        let metrics_file = shell.global.metrics_file.clone();
+        let metrics_file = metrics_file.map(|path| {
+            let refused = metrics_file::obstacle(&path);
+            (path, refused)
+        });
+        Ok(Self { on_failure, ping, metrics_file })
     }
 
     fn code(&self) -> ExitCode {
         let has_failed = matches!(self.on_failure, Some(TriedHook { outcome: Err(_), .. }))
-            || matches!(self.ping, Some(Err(_)));
+            || matches!(self.ping, Some(Err(_)))
+            || matches!(self.metrics_file, Some((_, Some(_))));
         match self {
             _ if has_failed => ExitCode::Output,
             Self { on_failure: None, ping: None, metrics_file: None } => ExitCode::Manifest,
@@ -63,7 +72,11 @@ impl Alerts {
                 error: outcome.as_ref().err().map(|refused| refused.fact.clone()),
             }),
             ping: self.ping.as_ref().map(|tried| PingItem { error: tried.as_ref().err().cloned() }),
-            metrics_file: self.metrics_file.as_ref().map(|path| path.display().to_string()),
+            metrics_file: self.metrics_file.as_ref().map(|(path, _)| path.display().to_string()),
+            metrics_file_error: self
+                .metrics_file
+                .as_ref()
+                .and_then(|(_, refused)| refused.as_ref().map(|refused| refused.fact.clone())),
         }
     }
 }
@@ -94,10 +107,15 @@ fn page(found: &Alerts, shell: &Shell) -> Vec<(&'static str, String)> {
         };
         ("ping", result)
     }));
-    page.extend(found.metrics_file.as_ref().map(|path| {
-        let place = format!("{}: written by each run, and not by this check", path.display());
-        ("metrics", place)
-    }));
+    if let Some((path, refused)) = &found.metrics_file {
+        let path = path.display();
+        let result = match refused {
+            Some(Obstacle { fact, .. }) => format!("{path} cannot be written: {fact}"),
+            None => format!("{path}: written by each run, and not by this check"),
+        };
+        page.push(("metrics", result));
+        fix = fix.or_else(|| refused.as_ref()?.fix.clone());
+    }
     if page.is_empty() {
         page.push(("alerts", NOT_REPORTED.to_owned()));
         let config = shell.environment.config_dir(shell.global.config_dir.as_deref());
@@ -117,8 +135,10 @@ pub(in crate::cli) struct AlertsDocument {
     on_failure: Option<HookItem>,
     /// The URL of `ping`, where there is one.
     ping: Option<PingItem>,
-    /// The file of `metrics-file`, which is not tried.
+    /// The file of `metrics-file`, which this check does not write.
     metrics_file: Option<String>,
+    /// Why a run cannot write it.
+    metrics_file_error: Option<String>,
 }
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]

@@ -70,10 +70,11 @@ pub(super) fn ask(into: Option<&Path>, shell: &mut Shell) -> Result<ExitCode, Cl
             ),
         );
     }
-    let manifests = manifests_in(&config);
-    let known = Known::of_manifests(&manifests, namespace_of(shell));
     let mut answers = Answers::default();
     loop {
+        // Who goes back may have made another Issuer meanwhile.
+        let manifests = manifests_in(&config);
+        let known = Known::of_manifests(&manifests, namespace_of(shell));
         let mut dialogue = Dialogue::again(shell, answers);
         match ask_all(&mut dialogue, &config, &manifests, &known) {
             Ok(code) => return Ok(code),
@@ -372,23 +373,32 @@ fn way_of_known(
         note_names(dialogue, names);
     }
     let (question, default) = if taken.is_some() {
-        (format!("{QUESTION_OF_WEBROOT} (other: another way)"), likely.as_deref())
+        (format!("{QUESTION_OF_WEBROOT} (other: by DNS)"), likely.as_deref())
     } else {
         let question = format!(
-            "{QUESTION_OF_WEBROOT}, or http (certctl listens on port 80), or other (another way)"
+            "{QUESTION_OF_WEBROOT}, or http (certctl listens on port 80), or other (by DNS)"
         );
         (question, Some(HTTP))
     };
     let doubted = Doubted::default();
     let folder_or_none = |text: &str| match text {
         HTTP | NONE => doubts(&doubted, text, taken.as_ref()).map_or(Ok(None), Err),
-        OTHER | "dns" => Err(BY_ANOTHER_ISSUER.to_owned()),
+        OTHER | "dns" => Err(by_another(issuer)),
         text => folder(text).map(Some),
     };
     let folder = served(dialogue, names, &settings, default.unwrap_or_default(), |dialogue| {
         answered(dialogue, &question, ABOUT_WEBROOT, default, folder_or_none)
     });
     folder.map(Way::of_webroot)
+}
+
+/// That an Issuer, which is there, leaves no other way than HTTP.
+fn by_another(issuer: &str) -> String {
+    format!(
+        "Issuer {issuer} validates names over HTTP. For DNS, make another Issuer in another terminal, \
+         certctl create issuer NAME --dns01 PROVIDER (certctl create issuer --help), and enter back until \
+         you can choose it"
+    )
 }
 
 /// That certctl does not get the port for which this answer leaves the challenges to it, unless that was
@@ -570,15 +580,7 @@ fn reload(
     // It reloads nothing.
     known.retain(|name| name != "on-failure");
     let examples = examples();
-    // Also those of the package that reload a server, and are not there yet.
-    let is_new = |name: &&String| Server::of(name).is_some() && !known.contains(*name);
-    let has_server = |name: &String| Server::of(name).is_some_and(Server::is_installed);
-    let (installed, others): (Vec<&String>, Vec<&String>) =
-        examples.iter().filter(is_new).partition(|name| has_server(name));
-    let installed = installed.into_iter().map(|name| format!("{name} (installed)"));
-    let names: Vec<String> =
-        known.iter().cloned().chain(installed).chain(others.into_iter().cloned()).collect();
-    let question = match names.join(", ") {
+    let question = match listed(&known, &examples, Server::is_installed).join(", ") {
         names if names.is_empty() => "Program in hooks.d that reloads your server".to_owned(),
         names => format!(
             "Server that reads the files, to be reloaded with each renewal: {names}, another program in \
@@ -640,6 +642,22 @@ fn reload(
         dialogue.show(&format!("  {}", escape(&line)));
     }
     Ok(answer)
+}
+
+/// The programs in `hooks.d`, and those examples of the package that reload a server, first the servers
+/// that are installed.
+fn listed(
+    known: &[String],
+    examples: &[String],
+    is_installed: impl Fn(&Server) -> bool,
+) -> Vec<String> {
+    let is_new = |name: &&String| !known.contains(*name);
+    let servers = examples.iter().filter(is_new).filter_map(|name| Server::of(name));
+    let (installed, others): (Vec<&Server>, Vec<&Server>) =
+        servers.partition(|one| is_installed(one));
+    let installed = installed.into_iter().map(|one| format!("{} (installed)", one.name));
+    let others = others.into_iter().map(|one| one.name.to_owned());
+    known.iter().cloned().chain(installed).chain(others).collect()
 }
 
 /// The host of the CA's directory, where that is known.
@@ -732,9 +750,6 @@ fn folder(text: &str) -> Result<PathBuf, String> {
     if is_there { Ok(path) } else { Err(refused()) }
 }
 
-/// The way belongs to the Issuer.
-const BY_ANOTHER_ISSUER: &str = "that is another Issuer: make it, certctl create issuer NAME --dns01 \
-                                 PROVIDER, and go back to choose it";
 /// The answer that leaves the challenges to certctl.
 const HTTP: &str = "http";
 const QUESTION_OF_WEBROOT: &str =
@@ -781,6 +796,14 @@ mod tests {
             dns01: None,
             into: None,
         }))
+    }
+
+    #[test]
+    fn programs_come_before_servers_that_are_installed_and_those_before_others() {
+        let known = ["own".to_owned(), "apache".to_owned()];
+        let examples = ["apache", "dovecot", "nginx", "on-failure"].map(str::to_owned);
+        let found = listed(&known, &examples, |server| server.name == "nginx");
+        assert_eq!(found, ["own", "apache", "nginx (installed)", "dovecot"]);
     }
 
     #[test]

@@ -280,14 +280,13 @@ fn directory_of(text: &str) -> Result<String, String> {
     let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
     let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
     if scheme != "https" || (name.parse::<DnsName>().is_err() && name.parse::<IpAddr>().is_err()) {
-        return Err(format!(
-            "a URL begins with https:// and the name of a host; {NAMES_COME_NEXT}"
-        ));
+        return Err("a URL begins with https:// and the name of a host".to_owned());
     }
     if path.is_empty() {
+        // One who types a name alone may mean the certificate.
+        let next = if host == text { NAMES_COME_NEXT } else { "" };
         return Err(format!(
-            "no directory of a CA, whose URL has a path, such as https://{host}/acme/directory; \
-             {NAMES_COME_NEXT}"
+            "no directory of a CA, whose URL has a path, such as https://{host}/acme/directory{next}"
         ));
     }
     Ok(format!("https://{rest}"))
@@ -329,7 +328,7 @@ fn free_name(name: &str, known: &[String], config: &Path) -> String {
 }
 
 /// To one who typed them.
-const NAMES_COME_NEXT: &str = "the names of the certificate come next";
+const NAMES_COME_NEXT: &str = "; the names of the certificate come next";
 // What the questions are about.
 const ABOUT_CA: &str = "The CA issues the certificate over ACME (RFC 8555). Let's Encrypt is free and \
                         trusted by browsers; its staging CA is for tests, and no client trusts it. \
@@ -354,9 +353,14 @@ mod tests {
             let url = format!("https://{}", text.trim_start_matches("https://"));
             assert_eq!(directory_of(text), Ok(url));
         }
-        for text in ["ca.example", "ca.example:9000", "https://ca.example", "https://ca.example/"] {
+        for (text, next) in [
+            ("ca.example", NAMES_COME_NEXT),
+            ("ca.example:9000", NAMES_COME_NEXT),
+            ("https://ca.example", ""),
+            ("ca.example/", ""),
+        ] {
             let why = directory_of(text).unwrap_err();
-            assert!(why.contains("/acme/directory; "), "{why}");
+            assert!(why.ends_with(&format!("/acme/directory{next}")), "{why}");
         }
         for text in ["http://ca.example/dir", "https:///dir", "a b/dir", "zerossl!"] {
             let why = directory_of(text).unwrap_err();

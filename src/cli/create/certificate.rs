@@ -320,9 +320,7 @@ pub(super) fn of_same_names(
     let names = |one: &Certificate| -> BTreeSet<Identifier> { names_of(one).into_iter().collect() };
     let mut others = manifests.certificates.iter().filter(|one| Some(&one.metadata.key()) != key);
     let other = others.find(|one| names(one).is_superset(&ours))?;
-    let path = other.origin.path.to_string_lossy();
-    let (name, path) = (short(&other.metadata.key()), escape(&path));
-    Some(format!("Certificate {name} in {path} has these names, too; both are issued and renewed"))
+    Some(format!("{} has these names, too; both are issued and renewed", in_its_file(other)))
 }
 
 /// That a Certificate of these manifests has some of these names.
@@ -332,11 +330,16 @@ pub(super) fn of_shared_names(manifests: &Loaded, ours: &[String]) -> Option<Str
         .certificates
         .iter()
         .find_map(|one| Some((one, one.spec.dns_names.iter().find(is_ours)?)))?;
-    let path = other.origin.path.to_string_lossy();
-    let (certificate, path) = (short(&other.metadata.key()), escape(&path));
     Some(format!(
-        "Certificate {certificate} in {path} has {name}, too; another name may be added there, in dnsNames"
+        "{} has {name}, too; another name may be added there, in dnsNames",
+        in_its_file(other)
     ))
+}
+
+/// A Certificate, and the file of its manifest.
+fn in_its_file(one: &Certificate) -> String {
+    let path = one.origin.path.to_string_lossy();
+    format!("Certificate {} in {}", short(&one.metadata.key()), escape(&path))
 }
 
 /// Whether certctl is to listen on the usual port for these names, by an Issuer that may have a solver for

@@ -164,11 +164,11 @@ impl Draft<'_> {
         {
             let bundle = bundle.to_string_lossy();
             let bundle = escape(&bundle);
-            let inspect = format!(" inspect {} --ca-bundle FILE", placed.name);
-            let inspect = placed.next(&inspect, shell);
             let root = if is_of_bundle {
                 format!("the one in {bundle}")
             } else {
+                let inspect = format!(" inspect {} --ca-bundle FILE", placed.name);
+                let inspect = placed.next(&inspect, shell);
                 format!(
                     "which is not in {bundle}: ask its operator, since ACME does not hand it out; to \
                      try one: {inspect}"

@@ -296,13 +296,12 @@ pub(super) fn refuse_existing(placed: &Placed) -> Result<(), CliError> {
 
 fn exists(placed: &Placed) -> CliError {
     let message = format!("{} already exists; certctl does not overwrite it", placed.shown_path());
-    let other = match placed.kind {
-        "issuer" => "name the issuer differently",
-        _ => "choose another --name",
+    let (edit, other) = match placed.kind {
+        "issuer" => ("edit that file", "name the issuer differently"),
+        _ => ("edit that file, such as its dnsNames for a name more", "choose another --name"),
     };
-    CliError::new(ExitCode::Manifest, message).hinted(format_args!(
-        "edit that file (the same without --into prints what it would contain); or {other}"
-    ))
+    CliError::new(ExitCode::Manifest, message)
+        .hinted(format_args!("{edit} (the same without --into prints a new one); or {other}"))
 }
 
 /// Writes a manifest into its folder, which is made when it is the one that is read anyway; returns

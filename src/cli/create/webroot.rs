@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::slice::from_ref;
 
 use super::print::Placed;
 use super::question::say;
@@ -112,15 +113,16 @@ pub(super) fn note_of_names(names: &[String]) -> Option<String> {
     })
 }
 
-/// That a folder is the one of the web server at the first name, or why it is not, where this process can
-/// try that.
+/// That a folder is the one of the web server at the names, or why it is not at the first, where this
+/// process can try that.
 pub(super) fn verdict(
     folder: &Path,
     names: &[String],
     of_issuer: &Settings,
     shell: &Shell,
 ) -> Option<Result<String, String>> {
-    let name = escape(names.first()?);
+    let (name, others) = names.split_first()?;
+    let name = escape(name);
     match tried(folder, names, of_issuer, shell)? {
         // One that is to be started may serve it.
         Trial::Unserved(_) if is_absent(of_issuer, shell) => None,
@@ -129,8 +131,39 @@ pub(super) fn verdict(
              to use it nevertheless",
             escape(&folder.to_string_lossy()),
         ))),
-        Trial::Served(_) => Some(Ok(format!("{name} serves this folder: a test file arrived"))),
+        Trial::Served(_) => {
+            let is_served = |other| match tried(folder, from_ref(other), of_issuer, shell)? {
+                Trial::Served(_) => Some(true),
+                Trial::Unserved(_) => Some(false),
+                Trial::Unresolved(_) => None,
+            };
+            let others = others.iter().take(MOST_NAMES);
+            let others: Vec<_> = others.map(|other| (other.as_str(), is_served(other))).collect();
+            Some(Ok(served_by(&name, &others)))
+        }
         Trial::Unresolved(_) => None,
+    }
+}
+
+/// What was found of a folder that is served at this name, and of other names where they could be tried.
+fn served_by(name: &str, others: &[(&str, Option<bool>)]) -> String {
+    let are = |expected| {
+        let found = others.iter().filter(move |(_, found)| *found == Some(expected));
+        found.map(|(other, _)| escape(other))
+    };
+    let served: Vec<_> = [name.into()].into_iter().chain(are(true)).collect();
+    let unserved: Vec<_> = are(false).collect();
+    let (serve, arrived) = match served.len() {
+        1 => ("serves", "a test file arrived"),
+        _ => ("serve", "a test file arrived at each"),
+    };
+    let text = format!("{} {serve} this folder: {arrived}", served.join(", "));
+    if unserved.is_empty() {
+        text
+    } else {
+        let (unserved, does) =
+            (unserved.join(", "), if unserved.len() == 1 { "does" } else { "do" });
+        format!("note: {text}; {unserved} {does} not, and the CA validates all names")
     }
 }
 
@@ -196,12 +229,37 @@ pub(super) fn unserved(
 
 /// Each costs a request to this host.
 const MOST_TRIED: usize = 12;
+/// How many other names are tried with a folder that is served.
+const MOST_NAMES: usize = 5;
 /// The document root of most web servers' packages.
 const USUAL: &str = "/var/www/html";
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_folder_is_served_at_the_names_at_which_a_test_file_arrived() {
+        for (others, text) in [
+            (&[][..], "a.test serves this folder: a test file arrived"),
+            (
+                &[("b.test", Some(true)), ("*.a.test", None)],
+                "a.test, b.test serve this folder: a test file arrived at each",
+            ),
+            (
+                &[("b.test", Some(false))],
+                "note: a.test serves this folder: a test file arrived; b.test does not, and the CA \
+                 validates all names",
+            ),
+            (
+                &[("b.test", Some(false)), ("c.test", Some(true)), ("d.test", Some(false))],
+                "note: a.test, c.test serve this folder: a test file arrived at each; b.test, d.test do \
+                 not, and the CA validates all names",
+            ),
+        ] {
+            assert_eq!(served_by("a.test", others), text);
+        }
+    }
 
     #[test]
     fn a_virtual_hosts_folder_comes_before_the_usual_one() {

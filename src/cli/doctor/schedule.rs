@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::finding::Finding;
 use crate::cli::count::{count, names};
 use crate::cli::environment::{Directory, SYSTEM_STATE, Source};
+use crate::cli::metrics_file;
 use crate::cli::report::short;
 use crate::cli::shell::Shell;
 use crate::cli::status::{Scene, Upcoming, Verdict};
@@ -84,9 +85,10 @@ pub(super) fn reports(shell: &Shell) -> Option<Finding> {
     let global = &shell.global;
     let config = shell.environment.config_dir(global.config_dir.as_deref()).ok()?;
     let hook = alert_hook_of(&config.path);
-    let lacks_mail = lacks_mail(&hook);
-    if lacks_mail.is_some() {
-        return lacks_mail;
+    let metrics_file = global.metrics_file.as_deref().and_then(metrics_file::obstacle);
+    let unwritable = metrics_file.map(|found| Finding::warning(FAILURES, found));
+    if let Some(lacking) = lacks_mail(&hook).or(unwritable) {
+        return Some(lacking);
     }
     let ways = ways(shell, &hook);
     if !ways.is_empty() {
@@ -486,6 +488,9 @@ mod tests {
         assert_eq!(fact(example, false), Some(needs));
         assert_eq!(fact(example, true), None);
         assert_eq!(fact("#!/bin/sh\n# no sendmail here\nlogger failed\n", false), None);
+        let lacking = without_mail(example, false).unwrap();
+        let fix = Fix::Advice("install a mail server, or a program such as msmtp-mta".to_owned());
+        assert_eq!(lacking.parts().1, Some(&fix));
     }
 
     #[test]

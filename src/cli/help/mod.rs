@@ -11,6 +11,8 @@ use clap::{Args, Command};
 
 use super::error::CliError;
 use super::exit::ExitCode;
+use super::message::Level;
+use super::output::escape;
 use super::shell::Shell;
 use super::status::Width;
 use super::verb::VerbArgs;
@@ -59,7 +61,23 @@ pub(super) fn help(args: &HelpArgs, shell: &mut Shell) -> Result<ExitCode, CliEr
         None => plain_or_styled(&of_verb(&mut tree, &args.words)?, color),
     };
     shell.output.data(&text)?;
+    let line = [&["certctl help".to_owned()], args.words.as_slice()].concat().join(" ");
+    if let Some(hint) = paged(&line, text.lines().count(), rows_of_stdout()) {
+        shell.output.talk(Level::Info, &hint);
+    }
     Ok(ExitCode::Done)
+}
+
+/// How the so many lines of this help are read, whose begin has left a terminal of so many rows.
+fn paged(line: &str, lines: usize, rows: Option<usize>) -> Option<String> {
+    let is_gone = rows.is_some_and(|rows| lines >= rows);
+    is_gone.then(|| format!("\npage by page: {} | less", escape(line)))
+}
+
+/// The rows of the terminal on stdout; `None` when it is none.
+fn rows_of_stdout() -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
+    Some(usize::from(size.ws_row)).filter(|rows| *rows > 0)
 }
 
 fn plain_or_styled(text: &StyledStr, color: bool) -> String {
@@ -96,5 +114,19 @@ fn unknown(line: &str, word: &str, names: &[String]) -> CliError {
             error.hinted(format_args!("{line}, or a topic: {}", topics.join(", ")))
         }
         None => error.trying(line),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn help_whose_begin_has_left_the_terminal_says_how_it_is_read() {
+        let hint = "\npage by page: certctl help failures | less";
+        let line = "certctl help failures";
+        assert_eq!(paged(line, 24, Some(24)).as_deref(), Some(hint));
+        assert_eq!(paged(line, 23, Some(24)), None);
+        assert_eq!(paged(line, 1000, None), None, "no terminal");
     }
 }

@@ -1,6 +1,7 @@
 //! The page for people: cmctl's six blocks and labels, ours behind them in each block.
 
 use std::fmt::{Display, Write as _};
+use std::path::Path;
 
 use jiff::SignedDuration;
 
@@ -93,10 +94,13 @@ pub(super) fn page(report: &Report, is_unread: bool) -> String {
     page.text
 }
 
-/// What a person asks of a server, or of roots, in a few lines; `None` where all of it was asked for.
-pub(super) fn short(report: &Report, is_unread: bool) -> Option<String> {
+/// What a person asks of a server, or of the roots of a file, in a few lines; `None` where all of it was
+/// asked for.
+pub(super) fn short(report: &Report, roots: Option<&Path>, is_unread: bool) -> Option<String> {
     let lines = has_verdict(report).then(|| verdict(report, is_unread))?;
-    let whole = format!("all of it: certctl inspect {} -o wide", escape(&report.source));
+    let roots = roots.map(|file| format!(" --ca-bundle {}", escape(&file.to_string_lossy())));
+    let (source, roots) = (escape(&report.source), roots.unwrap_or_default());
+    let whole = format!("all of it: certctl inspect {source}{roots} -o wide");
     Some(lines.into_iter().chain([whole]).map(|line| line + "\n").collect())
 }
 

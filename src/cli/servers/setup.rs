@@ -62,17 +62,15 @@ impl InServer {
         let is_done = own.as_ref().is_some_and(has_files);
         let place = (!is_done).then(|| place(server, own.as_ref(), &one.metadata.name));
         let program = quoted(&hooks.join(server.name));
-        let module = needs_module(server)
-            .then(|| format!("{}a2enmod ssl   # no restart: a reload is enough", sudo_on_own()));
         let is_new = own.is_none() && sites(server.name) == Some(SITES_OF_DEBIAN);
-        let site = is_new.then(|| format!("{}a2ensite {}", sudo_on_own(), one.metadata.name));
+        let of_debian = of_debian(needs_module(server), is_new, &one.metadata.name);
         let reload = format!("{}{}", sudo_on_own(), escape(&program));
         Some(Self {
             name: server.name,
             place,
             lines: lines.collect(),
             redirect,
-            reload: module.into_iter().chain(site).chain([reload]).collect(),
+            reload: of_debian.chain([reload]).collect(),
             inspect: match server.port_of_https(&one.spec.dns_names) {
                 Some(place) => inspect(&place),
                 None => starttls(server.name, &one.spec.dns_names),
@@ -170,6 +168,14 @@ fn needs_module(server: &Server) -> bool {
     server.name == "apache" && has("mods-available") && !has("mods-enabled")
 }
 
+/// The commands by which Debian's Apache gets its module for TLS, and a new site of this name.
+fn of_debian(needs_module: bool, is_new: bool, name: &str) -> impl Iterator<Item = String> {
+    let sudo = sudo_on_own();
+    let module = format!("{sudo}a2enmod ssl   # no restart: a reload is enough");
+    let site = format!("{sudo}a2ensite {name}");
+    needs_module.then_some(module).into_iter().chain(is_new.then_some(site))
+}
+
 /// The virtual host of this configuration for port 443, with these settings; where it is not plain, the
 /// settings alone.
 fn whole_host(text: &str, Site { names, .. }: &Site, settings: &[String]) -> Vec<String> {
@@ -225,6 +231,18 @@ const EXAMPLES: &str = "/usr/share/doc/certctl/examples";
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn debians_apache_gets_its_module_and_a_new_site_by_commands() {
+        let sudo = sudo_on_own();
+        let module = format!("{sudo}a2enmod ssl   # no restart: a reload is enough");
+        let site = format!("{sudo}a2ensite web");
+        let of = |needs_module, is_new| of_debian(needs_module, is_new, "web").collect::<Vec<_>>();
+        assert_eq!(of(true, true), [module.clone(), site.clone()]);
+        assert_eq!(of(true, false), [module]);
+        assert_eq!(of(false, true), [site]);
+        assert!(of(false, false).is_empty());
+    }
 
     #[test]
     fn a_server_block_that_is_there_gets_the_lines_that_it_lacks() {

@@ -8,10 +8,7 @@ use crate::resource::{Challenge, Order, OrderPhase, Phase};
 pub(super) fn order_waits_for(order: &Order, is_working: bool, reasons: bool) -> Vec<String> {
     let at_ca = match order.phase {
         OrderPhase::Solving(_) | OrderPhase::Refused { .. } => {
-            let mut open: Vec<&Challenge> = order.challenges.iter().collect();
-            // What is known not to work yet comes first: the others may wait for it.
-            open.sort_by_key(|one| !is_obstructed(one));
-            let open = open.into_iter();
+            let open = open(order).into_iter();
             let open: Vec<String> =
                 open.filter_map(|one| challenge_waits_for(one, is_working, reasons)).collect();
             return if open.is_empty() { vec![READY_AT_CA.to_owned()] } else { open };
@@ -29,15 +26,24 @@ pub(super) fn order_waits_for(order: &Order, is_working: bool, reasons: bool) ->
 
 /// The same in a few words.
 pub(super) fn order_waits_briefly(order: &Order) -> String {
-    let open = || order.challenges.iter().filter(|challenge| challenge.phase().is_some());
-    match open().find(|one| is_obstructed(one)).or_else(|| open().next()) {
-        Some(first) => {
-            let others = open().count().saturating_sub(1);
+    match open(order).split_first() {
+        Some((first, others)) => {
+            let others = others.len();
             let others = if others > 0 { format!(" +{others}") } else { String::new() };
             format!("waits for {} of {}{others}", type_word(first), identifier(first))
         }
         None => "waits for the CA".to_owned(),
     }
+}
+
+/// The challenges for which an order waits, first what is known not to work yet. What the CA says of
+/// those that it was told of is read with the order, once it was told of all.
+fn open(order: &Order) -> Vec<&Challenge> {
+    let is_accepted = |one: &&Challenge| one.phase() == Some(Phase::Accepted);
+    let open = order.challenges.iter().filter(|one| one.phase().is_some());
+    let (accepted, mut open): (Vec<&Challenge>, Vec<&Challenge>) = open.partition(is_accepted);
+    open.sort_by_key(|one| !is_obstructed(one));
+    if open.is_empty() { accepted } else { open }
 }
 
 /// Whether its last self-check failed.

@@ -340,19 +340,34 @@ fn metrics_have_the_names_of_cert_manager() {
 fn a_lost_output_is_pending_in_the_metrics_as_in_the_verdict_with_what_retries_it() {
     let lost = CertificateView { lost_output: Some("output to /out: tls.crt".into()), ..ready() };
     assert_eq!(Verdict::of(&lost, scene(Format::Text).now), Verdict::PendingDeploy);
-    let unit = "systemctl start certctl-reload.service";
-    for (has_reload_unit, expected) in
-        [(false, &["certctl deploy web"][..]), (true, &["certctl deploy web", unit])]
-    {
+    let deploy = ("certctl deploy web", "run its outputs and hooks now");
+    let unit = (
+        "systemctl start certctl-reload.service",
+        "the same of all that are pending; the unit is then no longer failed",
+    );
+    for (has_reload_unit, expected) in [(false, &[deploy][..]), (true, &[deploy, unit])] {
         let scene = Scene { has_reload_unit, ..scene(Format::Text) };
         let helps = Remedy::of(&lost, Verdict::PendingDeploy, &scene);
-        let commands: Vec<String> = helps.into_iter().map(|remedy| remedy.command).collect();
-        assert_eq!(commands, expected);
+        let helps: Vec<_> = helps.iter().map(|one| (&*one.command, one.what)).collect();
+        assert_eq!(helps, expected);
     }
     let metrics = certificates(&[lost], Extent::Line, &scene(Format::Prometheus)).unwrap();
     let mut lines = metrics.lines();
     let pending = lines.find(|line| line.starts_with("certctl_certificate_pending_deploy{"));
     assert!(pending.unwrap().ends_with(" 1"), "{metrics}");
+}
+
+/// The CA's answer for a challenge is read with the order, once it was told of all.
+#[test]
+fn an_order_waits_for_the_ca_once_it_was_told_of_all_challenges() {
+    let mut view = issuing();
+    let order = &mut view.orders[0];
+    let of = |order: &_| progress::order_waits_for(order, false, false);
+    let first = "DNS-01 for *.api.example.com: the self-check";
+    assert_eq!(of(order), [first]);
+    let by_ca = |name| format!("{name}: validation by the CA");
+    order.challenges[0].go_to(Phase::Accepted);
+    assert_eq!(of(order), [by_ca("DNS-01 for *.api.example.com"), by_ca("HTTP-01 for 192.0.2.7")]);
 }
 
 /// The unit follows that of the issuance, a moment later.

@@ -16,7 +16,9 @@ use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::folders;
 use crate::cli::global::Format;
+use crate::cli::hint::Hint;
 use crate::cli::message::Level;
+use crate::cli::metrics_file;
 use crate::cli::output::escape;
 use crate::cli::run::on_one_thread;
 use crate::cli::shell::Shell;
@@ -290,7 +292,7 @@ fn unreadable((first, count): (String, usize)) -> CliError {
 }
 
 /// Writes the metrics of the certificates, as they are after a run that ends in `code`, to the file
-/// of `--metrics-file`.
+/// of `metrics-file`.
 pub(crate) async fn write_metrics(
     shell: &Shell,
     workspace: &mut Workspace,
@@ -313,8 +315,9 @@ pub(crate) async fn write_metrics(
         Ok::<_, CliError>(())
     })?;
     store::atomic::write(&path, text.as_bytes(), METRICS_MODE).map_err(|error| {
-        CliError::new(ExitCode::Output, format_args!("--metrics-file: {error}"))
-            .hinted("make its folder, writable for this user: what the run did is done")
+        let message = format_args!("metrics-file: {error}; what the run did is done");
+        let fix = metrics_file::obstacle(&path).and_then(|found| found.fix);
+        CliError { hint: fix.map(Hint::from), ..CliError::new(ExitCode::Output, message) }
     })
 }
 

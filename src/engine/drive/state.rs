@@ -6,14 +6,14 @@ use futures_util::{FutureExt, StreamExt};
 use jiff::{SignedDuration, Timestamp};
 
 use super::shared::Shared;
-use crate::controller::{Effect, EffectError, Outcome, Record, absorb, backoff, limit};
+use crate::controller::{Effect, EffectError, Outcome, Record, Snapshot, absorb, backoff, limit};
 use crate::engine::claim::Claim;
 use crate::engine::goal::Goal;
 use crate::engine::ports::{Clock, Observer, Performer, Store, StoreError};
 use crate::engine::run::Engine;
 use crate::engine::session::Session;
 use crate::engine::task::{Force, Task};
-use crate::resource::{Cause, CertificateRecord, Doing};
+use crate::resource::{Cause, CertificateRecord, Doing, LeafFacts};
 
 /// Outcomes in quick succession are written together: those within this time, or within four times
 /// the last write's duration, so that a slow disk does not dominate the run.
@@ -44,11 +44,32 @@ pub(super) struct Drive<'a, C, S: Store, P, O> {
     gather: SignedDuration,
     /// Another pair is live than the one that was loaded.
     is_outdated: bool,
-    pub(super) revision_before: Option<u32>,
-    /// The names and addresses of the certificate that was live then.
-    pub(super) names_before: Option<Vec<String>>,
+    pub(super) before: Before,
     /// The orders at the CA that are this certificate's until they are done.
     pub(super) claims: Vec<Claim<S::Lease>>,
+}
+
+/// What was live when an issuance began.
+#[derive(Default)]
+pub(super) struct Before {
+    pub(super) revision: Option<u32>,
+    /// The names and addresses; `None` without a certificate.
+    names: Option<Vec<String>>,
+}
+
+impl Before {
+    pub(super) fn of(snapshot: &Snapshot) -> Self {
+        Self {
+            revision: snapshot.record.status.revision,
+            names: snapshot.live_leaf().map(|leaf| leaf.names().collect()),
+        }
+    }
+
+    /// The names of a certificate that the one before did not have; none where there was none.
+    pub(super) fn added(&self, leaf: &LeafFacts) -> Vec<String> {
+        let Some(before) = &self.names else { return Vec::new() };
+        leaf.names().filter(|name| !before.contains(name)).collect()
+    }
 }
 
 impl<'a, C: Clock, S: Store, P: Performer, O: Observer> Drive<'a, C, S, P, O> {
@@ -74,8 +95,7 @@ impl<'a, C: Clock, S: Store, P: Performer, O: Observer> Drive<'a, C, S, P, O> {
             look_at: None,
             gather: GATHER,
             is_outdated: false,
-            revision_before: None,
-            names_before: None,
+            before: Before::default(),
             claims: Vec::new(),
         }
     }

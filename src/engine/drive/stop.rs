@@ -56,16 +56,14 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         let snapshot = &self.session.snapshot;
         let status = &snapshot.record.status;
         let leaf = snapshot.secret.as_ref().and_then(|pair| pair.certificate.as_ref());
-        let is_new =
-            |name: &String| self.names_before.as_ref().is_some_and(|before| !before.contains(name));
         match (status.revision, leaf) {
             (Some(revision), Some(Ok(leaf)))
-                if self.task.goal == Goal::Issue && Some(revision) != self.revision_before =>
+                if self.task.goal == Goal::Issue && Some(revision) != self.before.revision =>
             {
                 Ending::Issued(Box::new(Issued {
                     revision,
                     leaf: leaf.clone(),
-                    added: leaf.names().filter(is_new).collect(),
+                    added: self.before.added(leaf),
                     renewal_time: status.renewal_time,
                     secret_name: snapshot.certificate.spec.secret_name.clone(),
                 }))

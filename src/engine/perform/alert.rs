@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::deploy::{API_VERSION, PLACE, hook, inherited, run_now};
@@ -13,7 +12,7 @@ use crate::engine::hooks::{Hooks, HooksDir};
 use crate::engine::inputs::digest_of;
 use crate::engine::ports::{Alert, Clock, Store};
 use crate::program::Program;
-use crate::resource::{NamespacedName, Obstacle};
+use crate::resource::{NamespacedName, Obstacle, rfc3339};
 
 impl<C: Clock, S: Store> World<'_, C, S> {
     /// Whether there is an `on-failure` program to run: a rehearsal has no failures to report.
@@ -78,7 +77,7 @@ fn event_of(
     environment: impl Fn(&str) -> Option<String>,
 ) -> (Vec<(&'static str, String)>, Value) {
     let Alert { certificate, message, attempts, next_attempt, not_after, stage } = alert;
-    let time = |at: &Option<Timestamp>| at.map_or_else(String::new, |at| at.to_string());
+    let (next_attempt, not_after) = (next_attempt.map(rfc3339), not_after.map(rfc3339));
     let input = json!({
         "apiVersion": API_VERSION,
         "kind": "FailureEvent",
@@ -86,8 +85,8 @@ fn event_of(
         "certificate": {"namespace": certificate.namespace, "name": certificate.name},
         "message": message,
         "failedIssuanceAttempts": attempts,
-        "nextAttempt": next_attempt.map(|at| at.to_string()),
-        "notAfter": not_after.map(|at| at.to_string()),
+        "nextAttempt": next_attempt,
+        "notAfter": not_after,
         "stage": stage.number(),
         "stageName": stage.name(),
     });
@@ -97,8 +96,8 @@ fn event_of(
         ("CERTCTL_NAME", certificate.name.clone()),
         ("CERTCTL_MESSAGE", message.clone()),
         ("CERTCTL_ATTEMPTS", attempts.to_string()),
-        ("CERTCTL_NEXT_ATTEMPT", time(next_attempt)),
-        ("CERTCTL_NOT_AFTER", time(not_after)),
+        ("CERTCTL_NEXT_ATTEMPT", next_attempt.unwrap_or_default()),
+        ("CERTCTL_NOT_AFTER", not_after.unwrap_or_default()),
         ("CERTCTL_STAGE", stage.number().to_string()),
         ("CERTCTL_STAGE_NAME", stage.name().to_owned()),
     ]);
