@@ -223,13 +223,8 @@ fn refuse(
     }
     let owner = folder.and_then(|folder| owner_of_output(manifests, folder, &placed.key()));
     let Some((folder, owner)) = folder.zip(owner) else { return Ok(()) };
-    let (folder, path) = (folder.to_string_lossy(), owner.origin.path.to_string_lossy());
-    let why = format!(
-        "{} is the folder of Certificate {} in {}",
-        escape(&folder),
-        short(&owner.metadata.key()),
-        escape(&path)
-    );
+    let folder = folder.to_string_lossy();
+    let why = format!("{} is the folder of {}", escape(&folder), in_its_file(owner));
     Err(refused(why).hinted("--output-dir, with a folder of its own"))
 }
 
