@@ -115,6 +115,10 @@ fn commands_stand_in_sessions_or_blocks_of_commands() {
 fn the_readme_is_short() {
     let readme = page("README.md");
     assert!(readme.text.lines().count() <= 200, "{}", readme.text.lines().count());
+    // It is read in a terminal, too.
+    for line in readme.prose() {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
     for page in pages() {
         for line in page.text.lines().filter(|line| !line.starts_with('|')) {
             assert!(line.chars().count() <= 100, "{}: {line}", page.path);
