@@ -14,8 +14,8 @@ use super::verbs::Verbs;
 
 /// Issues and renews the TLS certificates that cert-manager's YAML files describe.
 ///
-/// certctl reads Certificate and Issuer manifests from files, obtains and renews the
-/// certificates from an ACME CA, and keeps them in files. A first run:
+/// certctl reads Certificate and Issuer manifests from files, obtains and renews
+/// the certificates from an ACME CA, and keeps them in files. A first run:
 ///
 ///   certctl create     ask, and write the manifests
 ///   certctl rehearse   the whole flow against a built-in throw-away CA

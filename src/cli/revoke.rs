@@ -45,15 +45,16 @@ use crate::workspace::{
 ///
 ///   certctl revoke NAME --reason keyCompromise
 ///
-/// certctl generates a new key, even with rotationPolicy: Never, issues a certificate for it,
-/// writes the files, runs the hooks, and then revokes the old certificate. certctl never uses
-/// the old key again. `certctl status` lists the names, `certctl describe NAME` has the revocation.
-/// With --now, certctl revokes the old certificate first: servers present a revoked certificate
-/// until the new one is deployed.
+/// certctl generates a new key, even with rotationPolicy: Never, issues a
+/// certificate for it, writes the files, runs the hooks, and then revokes the old
+/// certificate. certctl never uses the old key again. `certctl status` lists the
+/// names, `certctl describe NAME` has the revocation. With --now, certctl revokes
+/// the old certificate first: servers present a revoked certificate until the new
+/// one is deployed.
 ///
-/// If a run is killed, the next `issue` finishes it, unless --cancel cancels it. With FILE: revokes
-/// the first certificate in it, signed by the account of an Issuer that issued it or by its own
-/// key, and issues nothing.
+/// If a run is killed, the next `issue` finishes it, unless --cancel cancels it.
+/// With FILE: revokes the first certificate in it, signed by the account of an
+/// Issuer that issued it or by its own key, and issues nothing.
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag")]

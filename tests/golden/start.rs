@@ -227,7 +227,7 @@ fn create_asks_until_there_is_a_manifest_that_issues() {
         (&again, &root),
         ("DNS names", "a_b.example.test\n"),
         ("a_b.example.test: ", "www\n"),
-        ("without a dot", "web.example.test www.example.test\n"),
+        ("has no dot", "web.example.test www.example.test\n"),
         ("How to validate", "\n"),
         ("Program in", "bad name\n"),
         ("/dev/stdin", "\n"),

@@ -52,7 +52,11 @@ pub(super) fn check(args: &CheckHttpArgs, shell: &mut Shell) -> Result<ExitCode,
 
 /// Whether a server answers the challenges of a name, as `check http` says it.
 pub(in crate::cli) enum Trial {
-    Served(String),
+    Served {
+        fact: String,
+        /// Over a redirect to https.
+        is_redirected: bool,
+    },
     Unserved(String),
     /// The name has no addresses.
     Unresolved(String),
@@ -73,7 +77,7 @@ pub(in crate::cli) async fn trial_in_run(
     let check = HttpCheck::with(run, settings, name).await.ok().filter(|check| check.is_served)?;
     let fact = format!("{name}: {}", verdict(&check));
     Some(match (&check.addresses, check.failures().is_empty()) {
-        (_, true) => Trial::Served(fact),
+        (_, true) => Trial::Served { fact, is_redirected: is_redirected(&check) },
         (Ok(_), false) => Trial::Unserved(fact),
         (Err(_), false) => Trial::Unresolved(fact),
     })
@@ -190,6 +194,17 @@ fn way_out(check: &HttpCheck, roots: &[String]) -> Option<String> {
     })
 }
 
+/// Whether a challenge is answered over a redirect to https.
+fn is_redirected(check: &HttpCheck) -> bool {
+    let mut redirects = check.report.addresses.iter().flat_map(|address| &address.redirects);
+    redirects.any(|target| target.starts_with("https:"))
+}
+
+const CORRECT: &str = "this host receives the correct response";
+/// RFC 8555 section 8.3 recommends that CAs follow redirects.
+pub(in crate::cli) const REDIRECT: &str =
+    "Let's Encrypt follows that, another CA may not (certctl help port-80)";
+
 fn verdict(check: &HttpCheck) -> String {
     let has_passed = check.report.has_passed();
     if let (Err(why), true) = (&check.addresses, check.is_served) {
@@ -224,7 +239,10 @@ fn verdict(check: &HttpCheck) -> String {
         };
     }
     match (check.is_served, has_passed) {
-        (_, true) => "this host receives the correct response".to_owned(),
+        (_, true) if is_redirected(check) => {
+            format!("{CORRECT}, over a redirect to https: {REDIRECT}")
+        }
+        (_, true) => CORRECT.to_owned(),
         (true, false) => {
             "this host does not receive the correct response; most likely no CA does".to_owned()
         }
@@ -392,6 +410,23 @@ mod tests {
         let taken = HttpCheck { webroot: None, listener: Some(Err(taken)), ..unserved };
         assert!(way_out(&taken, &roots).unwrap().starts_with("certctl.io/http01-webroot: /srv,"));
         assert_eq!(way_out(&taken, &[]).unwrap(), HELP);
+    }
+
+    #[test]
+    fn a_challenge_that_is_redirected_is_answered_as_far_as_a_ca_follows() {
+        let of = |target: &str| {
+            let remote = "127.0.0.1".parse().unwrap();
+            let [redirects, warnings] = [vec![target.to_owned()], Vec::new()];
+            let outcome = AddressAnswer::Correct;
+            let address = AddressReport { address: remote, outcome, redirects, warnings };
+            let unserved = check("127.0.0.1:80");
+            let (identifier, url) = (Identifier::Dns(unserved.name.clone()), "http://u/t".into());
+            let report = Http01Report::judge(identifier, url, "key", vec![address], None);
+            verdict(&HttpCheck { report, ..unserved })
+        };
+        assert_eq!(of("http://www.example.com/t"), CORRECT);
+        let secure = of("https://www.example.com/t");
+        assert_eq!(secure, format!("{CORRECT}, over a redirect to https: {REDIRECT}"));
     }
 
     #[test]

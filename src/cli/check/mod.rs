@@ -24,7 +24,9 @@ pub(super) use account::{account_line, unused_key_line};
 pub(super) use acme::{AcmeItem, clock_line, refusal};
 pub(super) use alerts::AlertsDocument;
 pub(super) use dns::DnsDocument;
-pub(super) use http::{HttpDocument, Trial, WAYS_OF_WEBROOT, trial, trial_in_run, way_out_of};
+pub(super) use http::{
+    HttpDocument, REDIRECT, Trial, WAYS_OF_WEBROOT, trial, trial_in_run, way_out_of,
+};
 pub(super) use known::known;
 pub(super) use page::format_of;
 

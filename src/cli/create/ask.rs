@@ -188,7 +188,7 @@ fn names(
             && refusal_of(name, by).is_none()
         {
             return Err(format!(
-                "{}: a name without a dot; if it is one, enter the same again",
+                "{}: has no dot; if that is the whole name, enter the same again",
                 escape(name)
             ));
         }

@@ -286,7 +286,7 @@ fn directory_of(text: &str) -> Result<String, String> {
         // One who types a name alone may mean the certificate.
         let next = if host == text { NAMES_COME_NEXT } else { "" };
         return Err(format!(
-            "no directory of a CA, whose URL has a path, such as https://{host}/acme/directory{next}"
+            "the URL of a CA has a path, which its operator knows, as in https://{host}/acme/directory{next}"
         ));
     }
     Ok(format!("https://{rest}"))

@@ -27,7 +27,7 @@ pub(super) fn likely(
     let mut untried = None;
     for folder in known(names, others) {
         match tried(Path::new(&folder), names, of_issuer, shell) {
-            Some(Trial::Served(_)) => return Some(folder),
+            Some(Trial::Served { .. }) => return Some(folder),
             Some(Trial::Unserved(_)) => {}
             Some(Trial::Unresolved(_)) | None => untried = untried.or(Some(folder)),
         }
@@ -46,7 +46,7 @@ pub(super) fn instead_of(
     // One that is not there is not served either.
     let is_served = || match tried(folder, names, of_issuer, shell) {
         Some(Trial::Unserved(_)) => false,
-        Some(Trial::Served(_) | Trial::Unresolved(_)) | None => true,
+        Some(Trial::Served { .. } | Trial::Unresolved(_)) | None => true,
     };
     if folder.exists() && is_served() {
         return None;
@@ -62,7 +62,7 @@ pub(super) fn served_at(
     shell: &Shell,
 ) -> Option<String> {
     let trial = |folder: &String| tried(Path::new(folder), names, of_issuer, shell);
-    known(names, others).into_iter().find(|one| matches!(trial(one), Some(Trial::Served(_))))
+    known(names, others).into_iter().find(|one| matches!(trial(one), Some(Trial::Served { .. })))
 }
 
 /// The folders of this host that may be served at the first name, the most likely first.
@@ -131,9 +131,9 @@ pub(super) fn verdict(
              to use it nevertheless",
             escape(&folder.to_string_lossy()),
         ))),
-        Trial::Served(_) => {
+        Trial::Served { .. } => {
             let is_served = |other| match tried(folder, from_ref(other), of_issuer, shell)? {
-                Trial::Served(_) => Some(true),
+                Trial::Served { .. } => Some(true),
                 Trial::Unserved(_) => Some(false),
                 Trial::Unresolved(_) => None,
             };
@@ -201,7 +201,7 @@ pub(super) fn unserved(
 ) -> Option<String> {
     let path = placed.shown_path();
     match settings.and_then(|settings| trial(shell, settings, name)) {
-        Some(Trial::Served(fact)) => {
+        Some(Trial::Served { fact, .. }) => {
             say(shell, &fact);
             return None;
         }

@@ -8,7 +8,7 @@ use futures_util::future::join_all;
 
 use super::finding::Finding;
 use super::usage::Use;
-use crate::cli::check::{Trial, WAYS_OF_WEBROOT, trial_in_run, way_out_of};
+use crate::cli::check::{REDIRECT, Trial, WAYS_OF_WEBROOT, trial_in_run, way_out_of};
 use crate::cli::count::{count, names};
 use crate::cli::report::short;
 use crate::cli::shell::Shell;
@@ -242,7 +242,9 @@ pub(super) async fn answered(run: &RunSettings, uses: &[Use<'_>]) -> Vec<Finding
                     let found = Obstacle::new(fact).certctl(format!("certctl check http {name}"));
                     Some(Err(Finding::warning(subject, found)))
                 }
-                Some(Trial::Served(_)) => Some(Ok(())),
+                Some(Trial::Served { is_redirected, .. }) => {
+                    Some(Ok(is_redirected.then(|| name.to_string())))
+                }
                 Some(Trial::Unresolved(_)) | None => None,
             }
         }));
@@ -253,8 +255,19 @@ pub(super) async fn answered(run: &RunSettings, uses: &[Use<'_>]) -> Vec<Finding
     if !wrong.is_empty() || answered.is_empty() {
         return wrong;
     }
-    let names = count(answered.len(), "name");
-    vec![Finding::well("HTTP-01", format_args!("a request for a challenge is answered at {names}"))]
+    let number = answered.len();
+    let redirected: Vec<String> = answered.into_iter().filter_map(Result::ok).flatten().collect();
+    vec![all_answered(number, &redirected)]
+}
+
+/// That challenges are answered at so many names, of these over a redirect to https.
+fn all_answered(number: usize, redirected: &[String]) -> Finding {
+    let fact = format!("a request for a challenge is answered at {}", count(number, "name"));
+    let redirected = match redirected {
+        [] => String::new(),
+        names => format!(", of {} over a redirect to https: {REDIRECT}", names.join(", ")),
+    };
+    Finding::well("HTTP-01", fact + &redirected)
 }
 
 /// That no web server has the port from which webroots are to be served, once for each port: a warning,
@@ -328,6 +341,14 @@ mod tests {
         let gone =
             webroot(&Webroot { path: "/no-such", port, objects: vec!["Issuer ca".to_owned()] });
         assert!(gone.is_wrong() && gone.fact.ends_with("(Issuer ca)"), "{gone:?}");
+    }
+
+    #[test]
+    fn a_redirect_to_https_is_said_of_the_names_that_have_one() {
+        let plain = "a request for a challenge is answered at 2 names";
+        assert_eq!(all_answered(2, &[]).fact, plain);
+        let expected = format!("{plain}, of www.example.com over a redirect to https: {REDIRECT}");
+        assert_eq!(all_answered(2, &["www.example.com".to_owned()]).fact, expected);
     }
 
     #[test]

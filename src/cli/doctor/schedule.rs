@@ -354,13 +354,14 @@ pub(super) fn failed_run(shell: &Shell) -> Option<Finding> {
     let is_of_user = config.source == Source::User;
     let last = Timer::of_config(&config)?.last_run(is_of_user, shell.acts_as.is_some())?;
     last.has_failed.then(|| {
-        let journal = if is_of_user { "journalctl --user" } else { "journalctl" };
+        let (sudo, user) = if is_of_user { ("", " --user") } else { (sudo(), "") };
+        let start = format!("{sudo}systemctl{user} start certctl.service");
         let fact = format_args!(
-            "of certctl.service: {}; its next run without an error clears this",
+            "of certctl.service: {}; its next run without an error clears this, also by hand: {start}",
             last.text
         );
         let obstacle = Obstacle::new(fact);
-        let line = format!("{}{journal} -u 'certctl*' -n 30", if is_of_user { "" } else { sudo() });
+        let line = format!("{sudo}journalctl{user} -u 'certctl*' -n 30");
         Finding::warning("timer", obstacle.command(line))
     })
 }

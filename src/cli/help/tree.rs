@@ -48,6 +48,7 @@ fn of_verb(command: Command, above: &str, verbs: &Verbs) -> Command {
 mod tests {
     use super::*;
     use crate::cli::args::VERBS;
+    use crate::cli::wrap::USUAL;
 
     fn each(command: &mut Command, check: &mut impl FnMut(&mut Command)) {
         check(command);
@@ -75,6 +76,17 @@ mod tests {
         let long = tree.find_subcommand_mut("revoke").unwrap().render_long_help().to_string();
         let at = |words: &str| long.find(words).unwrap_or_else(|| panic!("{words}: {long}"));
         assert!(at("--reason") < at("Examples:") && at("Examples:") < at(GLOBAL), "{long}");
+    }
+
+    /// clap breaks each line of a text that is taken as it stands.
+    #[test]
+    fn help_that_is_taken_as_it_stands_fits_a_terminal() {
+        each(&mut whole(&VERBS), &mut |command| {
+            let text = command.get_long_about().map(ToString::to_string).unwrap_or_default();
+            for (line, next) in text.lines().zip(text.lines().skip(1)) {
+                assert!(line.len() <= USUAL || next.is_empty(), "{}: {line}", command.get_name());
+            }
+        });
     }
 
     #[test]

@@ -21,8 +21,8 @@ use super::verbs::{Example, Verbs};
 
 /// Write the manual into a folder, or print a page of it
 ///
-/// `certctl man /usr/local/share/man/man1` writes every page, of sections 5 and 7 too;
-/// `certctl man issue` prints that of a verb, for `man -l -`.
+/// `certctl man /usr/local/share/man/man1` writes every page, of sections 5 and 7
+/// too; `certctl man issue` prints that of a verb, for `man -l -`.
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub struct ManArgs {

@@ -100,6 +100,9 @@ fn is_held(item: &Item) -> bool {
     matches!(item.action, Action::Wait | Action::Blocked)
 }
 
+/// As with cert-manager.
+const BEGUN: &str = "; taken back since, but an issuance that has begun is finished";
+
 fn block(item: &Item, scene: &Scene) -> String {
     let actions: Vec<&str> = [item.action].iter().chain(&item.also).map(|one| one.word()).collect();
     let mut text = format!("{}: {}\n", short(&item.key()), actions.join(", "));
@@ -112,7 +115,7 @@ fn block(item: &Item, scene: &Scene) -> String {
         (Some(reason @ Reason::RequestChanged), message) => {
             let fields = message.rsplit_once(": ").map_or(message, |(_, fields)| fields);
             // What has begun is finished, also where the edit was taken back.
-            let end = if item.differs.is_empty() { "; the issuance has begun" } else { "" };
+            let end = if item.differs.is_empty() { BEGUN } else { "" };
             line("why", &format!("{}: {fields}{end}", reason_text(reason)));
         }
         (Some(_), message) => line("why", message),

@@ -135,6 +135,21 @@ prod/late: renew
     assert_eq!(page(&[], 0, &scene(Format::Text)), "");
 }
 
+/// An edit that was taken back: nothing differs from what is issued, and the issuance goes on.
+#[test]
+fn an_issuance_that_has_begun_is_said_to_be_finished() {
+    let [mut changed, ..] = <[Item; 5]>::try_from(items()).unwrap();
+    let why = "  why       manifest changed: [spec.dnsNames]";
+    let line = |item: &Item| {
+        let text = page(std::slice::from_ref(item), 0, &scene(Format::Text));
+        text.lines().find(|line| line.starts_with(why)).unwrap_or_default().to_owned()
+    };
+    assert_eq!(line(&changed), why);
+    changed.differs.clear();
+    let begun = "; taken back since, but an issuance that has begun is finished";
+    assert_eq!(line(&changed), format!("{why}{begun}"));
+}
+
 #[test]
 fn of_many_certificates_what_will_happen_is_listed() {
     let idle = |number: usize| item(&format!("idle-{number}"), Action::Nothing);
