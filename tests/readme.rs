@@ -37,6 +37,10 @@ mod support;
 #[cfg(test)]
 #[path = "readme/tables.rs"]
 mod tables;
+#[expect(dead_code, reason = "the golden sessions use the rest")]
+#[cfg(test)]
+#[path = "golden/terminal.rs"]
+mod terminal;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use certctl::rehearsal::RequestKind;
-use certctl::resource::DeployStep;
+use certctl::resource::{DeployStep, rfc3339};
 use rustix::io::Errno;
 use serde_json::Value;
 
@@ -456,6 +456,24 @@ fn the_operator_hears_of_a_failure_once_and_again_after_a_success() {
     fs::remove_file(world.path("fine")).unwrap();
     world.run(&["renew", "web"]).ends_in(6);
     assert_eq!(read(&world, "words").lines().count(), 2, "a new failure");
+}
+
+#[test]
+fn a_renewal_that_was_requested_in_vain_is_reported_with_the_time_of_the_next_one() {
+    let both = ["web.example.test", "www.example.test"];
+    for (names, words) in [(&both[..1], &["renew", "web"][..]), (&both, &["issue"])] {
+        let world = World::prepared(&[CertificateYaml::new("web").for_names(&both[..1])]);
+        world.issue().ends_in(0);
+        hook(&world, "on-failure", "echo \"$CERTCTL_NEXT_ATTEMPT\" >> $W/told");
+        let webroot = world.path("missing").display().to_string();
+        let web = CertificateYaml::new("web").annotation("certctl.io/http01-webroot", &webroot);
+        world.write("config/web.yaml", &web.for_names(names));
+        world.run(words).ends_in(3);
+        // What is to be issued is tried by the next run.
+        let due = world.state().record("web").status.renewal_time.filter(|_| names.len() == 1);
+        let told = due.map(rfc3339).unwrap_or_default() + "\n";
+        assert_eq!(read(&world, "told"), told, "{names:?}");
+    }
 }
 
 #[test]

@@ -307,6 +307,11 @@ fn one_that_is_not_as_the_spec_asks_stays_until_the_manifest_is_edited() {
     let page = world.run(&["describe", "web"]).ends_in(0).stdout;
     assert!(page.contains("Waiting for: the renewal time, or an edit of the manifest"), "{page}");
     world.run(&["status", "--exit-code"]).ends_in(8);
+    let found = world.run(&["doctor", "--offline"]).stdout;
+    assert!(found.contains("rolled back, not as their manifests say: web"), "{found}");
+    let page = world.run(&["status", "web"]).ends_in(0).stdout;
+    let line = page.lines().find(|line| line.starts_with("Try:"));
+    assert!(line.is_some_and(|line| line.contains("certctl renew web")), "{page}");
     let plan = world.run(&["plan", "-o", "json"]).ends_in(0).stdout;
     assert!(plan.contains("\"action\": \"nothing\""), "{plan}");
 

@@ -55,9 +55,10 @@ fn no_session_is_without_a_test() {
 fn the_picture_of_a_run() {
     let world = World::start();
     world.write("config/web.yaml", &EXAMPLE.replace("letsencrypt-staging", "letsencrypt"));
-    Shell::new(&world).play_with("picture", |_| {
-        world.run(&["account", "register"]).ends_in(0);
-    });
+    let shell = Shell::new(&world);
+    shell.redirect();
+    world.run(&["account", "register"]).ends_in(0);
+    shell.play_on_terminal("picture");
     assert_eq!(world.ca.issued(), 1);
 }
 

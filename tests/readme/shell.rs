@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::num::NonZeroU16;
 use std::os::unix::fs::symlink;
 use std::process::{Child, Command};
 
@@ -10,6 +11,10 @@ use regex::Regex;
 
 use crate::pages::{Page, ROOT, Typed, pages, typed};
 use crate::support::{Run, World, finish};
+use crate::terminal::Terminal;
+
+/// Of a terminal on which a path of this host fits.
+const COLUMNS: NonZeroU16 = NonZeroU16::new(120).unwrap();
 
 /// The session of this name, which stands on one page.
 fn session(name: &str) -> Vec<Typed> {
@@ -83,6 +88,19 @@ impl<'w> Shell<'w> {
         }
     }
 
+    /// Runs a session on a terminal, without colours.
+    #[track_caller]
+    pub(crate) fn play_on_terminal(&self, name: &str) {
+        for typed in session(name) {
+            self.redirect();
+            let mut command = self.command(&self.here(&typed.line));
+            command.envs([("NO_COLOR", "1"), ("TERM", "xterm")]);
+            let (code, screen) = Terminal::start(command, COLUMNS).end();
+            assert_eq!(code, Some(typed.code), "{}\n{screen}", typed.line);
+            compare(&typed, &self.as_written(&screen));
+        }
+    }
+
     /// Runs a command, which must end as it is shown, and without an error if that is in 0; what it
     /// said on both streams.
     #[track_caller]
@@ -94,9 +112,14 @@ impl<'w> Shell<'w> {
         // The code of a pipe is that of its last command.
         let has_failed = output.lines().any(|line| line.starts_with("error"));
         assert!(typed.code != 0 || line.contains("$?") || !has_failed, "{line}\n{output}");
+        self.as_written(&output)
+    }
+
+    /// What came, with the names of the page in place of those of this host.
+    fn as_written(&self, output: &str) -> String {
         let as_written =
             |output: String, (written, here): &(String, String)| output.replace(here, written);
-        let output = self.replaced.iter().fold(output, as_written);
+        let output = self.replaced.iter().fold(output.to_owned(), as_written);
         output.replace(&self.world.ca.directory_url(), STAGING)
     }
 

@@ -706,10 +706,10 @@ fn hints(dialogue: &mut Dialogue<'_>, names: &[String], ca: Option<&str>) {
     }
     let others = configured_beside(names);
     if !others.is_empty() {
-        let (others, names) = (others.join(", "), names.join(", "));
         dialogue.say(&format!(
-            "note: your web server serves {others} together with {names}; only what is in the \
-             certificate can be served over https; enter back to add it to the names"
+            "note: your web server serves {} in the same site; only what is in the certificate can be \
+             served over https; enter back to add one to the names",
+            others.join(", ")
         ));
     }
 }

@@ -13,6 +13,7 @@ use crate::cli::exit::ExitCode;
 use crate::cli::message::Level;
 use crate::cli::output::escape;
 use crate::cli::shell::Shell;
+use crate::cli::status::Width;
 use crate::cli::wrap::{USUAL, wrap};
 use crate::trust::home_of_typist;
 
@@ -253,8 +254,7 @@ const IS_FIRST: &str = "this is the first question; Ctrl-C quits";
 
 /// The width of the terminal that is asked.
 fn columns() -> usize {
-    let size = rustix::termios::tcgetwinsize(std::io::stderr()).ok();
-    size.map(|size| usize::from(size.ws_col)).filter(|width| *width > 0).unwrap_or(USUAL)
+    Width::of_stderr().unwrap_or(USUAL)
 }
 
 #[cfg(test)]

@@ -84,8 +84,11 @@ pub(super) fn offer(steps: &[Step], shell: &mut Shell) -> Option<Result<(), CliE
 pub(super) fn offer_mail(shell: &mut Shell) {
     let line = doctor::mail_to_root(shell).filter(|_| shell.environment.is_root());
     let Some(line) = line else { return };
-    let about =
-        format!("y runs, as root: {}. To try it later: certctl check alerts.", escape(&line));
+    let about = format!(
+        "y runs, as root: {}. Mail is sent when a failure is new, when a renewal is late, and again as \
+         the end of a certificate comes nearer. To try it later: certctl check alerts.",
+        escape(&line)
+    );
     let question = "Have root get mail when a renewal fails, by the hook on-failure?";
     if shell.output.confirms_by_default(question, &wrap(&about, "", WIDTH_OF_COMMENT)) {
         match run(&line) {

@@ -100,17 +100,24 @@ fn is_absent(of_issuer: &Settings, shell: &Shell) -> bool {
     WebServer::at(port) == WebServer::Absent
 }
 
-/// That no configuration of a web server has the first name, where some are there.
+/// That no configuration of a web server has some of the names, where some are there.
 pub(super) fn note_of_names(names: &[String]) -> Option<String> {
-    let name: DnsName = names.first()?.parse().ok()?;
-    let sites = SiteFile::all();
-    let is_unnamed = !sites.is_empty() && !sites.iter().any(|site| site.has(&name));
-    is_unnamed.then(|| {
-        format!(
-            "note: the configuration of your web server does not have {name}: it is served as all other \
-             names are"
-        )
-    })
+    note_of_unnamed(names, &SiteFile::all())
+}
+
+fn note_of_unnamed(names: &[String], sites: &[SiteFile]) -> Option<String> {
+    let of_host = names.iter().filter_map(|name| name.parse::<DnsName>().ok());
+    let is_unnamed =
+        |name: &DnsName| !name.is_wildcard() && !sites.iter().any(|site| site.serves(name));
+    let unnamed: Vec<String> = of_host.filter(is_unnamed).map(|name| name.to_string()).collect();
+    if sites.is_empty() || unnamed.is_empty() {
+        return None;
+    }
+    let is = if unnamed.len() == 1 { "it is" } else { "they are" };
+    Some(format!(
+        "note: the configuration of your web server does not have {}: {is} served as all other names are",
+        unnamed.join(", ")
+    ))
 }
 
 /// That a folder is the one of the web server at the names, or why it is not at the first, where this
@@ -259,6 +266,33 @@ mod tests {
         ] {
             assert_eq!(served_by("a.test", others), text);
         }
+    }
+
+    #[test]
+    fn each_name_that_no_configuration_serves_is_named() {
+        let text = "server_name www.example.com *.shop.example.com .example.org;\n".to_owned();
+        let sites = [SiteFile { path: "/etc/nginx/conf.d/www.conf".into(), text }];
+        let note = |names: &[&str], sites: &[SiteFile]| {
+            let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+            note_of_unnamed(&names, sites)
+        };
+        let begin = "note: the configuration of your web server does not have";
+        for (names, end) in [
+            (
+                &["www.example.com", "eu.shop.example.com", "example.org", "www.example.org"][..],
+                None,
+            ),
+            (&["www.example.com", "*.example.net", "192.0.2.1"], None),
+            (&["www.example.com", "wwv.example.com"], Some("wwv.example.com: it is")),
+            (
+                &["wwv.example.com", "www.example.com", "shop.example.com"],
+                Some("wwv.example.com, shop.example.com: they are"),
+            ),
+        ] {
+            let expected = end.map(|end| format!("{begin} {end} served as all other names are"));
+            assert_eq!(note(names, &sites), expected, "{names:?}");
+        }
+        assert_eq!(note(&["wwv.example.com"], &[]), None, "there is no web server");
     }
 
     #[test]

@@ -391,6 +391,8 @@ pub(super) struct Certificates {
     set_aside: Vec<String>,
     /// Those whose files or links the next run restores or replaces.
     files: Vec<String>,
+    /// Those that a rollback keeps from being as their manifests say.
+    gone_back: Vec<String>,
     /// What else `status` shows as not well.
     other: Vec<String>,
 }
@@ -419,6 +421,7 @@ impl Certificates {
             | Verdict::Failed
             | Verdict::Waiting
             | Verdict::PendingDeploy => &mut self.other,
+            Verdict::Pending if view.went_back().is_some() => &mut self.gone_back,
             Verdict::Issuing | Verdict::Renewing | Verdict::Ready | Verdict::Pending => return,
         };
         wrong.push(short(&view.key));
@@ -437,6 +440,7 @@ impl Certificates {
             (&self.expired, "expired:", "status", true),
             (&self.overdue, "overdue for renewal:", "status", true),
             (&self.files, "not READY, files or links damaged:", "issue", false),
+            (&self.gone_back, "rolled back, not as their manifests say:", "status", false),
             (&self.other, "not READY:", "status", false),
         ];
         let rows = rows.into_iter().skip(if is_closed { 2 } else { 0 });

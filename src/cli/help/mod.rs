@@ -62,7 +62,7 @@ pub(super) fn help(args: &HelpArgs, shell: &mut Shell) -> Result<ExitCode, CliEr
     };
     shell.output.data(&text)?;
     let line = [&["certctl help".to_owned()], args.words.as_slice()].concat().join(" ");
-    if let Some(hint) = paged(&line, text.lines().count(), rows_of_stdout()) {
+    if let Some(hint) = paged(&line, text.lines().count(), Width::rows_of_stdout()) {
         shell.output.talk(Level::Info, &hint);
     }
     Ok(ExitCode::Done)
@@ -72,12 +72,6 @@ pub(super) fn help(args: &HelpArgs, shell: &mut Shell) -> Result<ExitCode, CliEr
 fn paged(line: &str, lines: usize, rows: Option<usize>) -> Option<String> {
     let is_gone = rows.is_some_and(|rows| lines >= rows);
     is_gone.then(|| format!("\npage by page: {} | less", escape(line)))
-}
-
-/// The rows of the terminal on stdout; `None` when it is none.
-fn rows_of_stdout() -> Option<usize> {
-    let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
-    Some(usize::from(size.ws_row)).filter(|rows| *rows > 0)
 }
 
 fn plain_or_styled(text: &StyledStr, color: bool) -> String {

@@ -100,7 +100,7 @@ fn is_held(item: &Item) -> bool {
     matches!(item.action, Action::Wait | Action::Blocked)
 }
 
-/// As with cert-manager.
+/// As with cert-manager, what has begun is finished, also where the edit was taken back.
 const BEGUN: &str = "; taken back since, but an issuance that has begun is finished";
 
 fn block(item: &Item, scene: &Scene) -> String {
@@ -114,7 +114,6 @@ fn block(item: &Item, scene: &Scene) -> String {
         (Some(reason), "") => line("why", &reason_text(reason)),
         (Some(reason @ Reason::RequestChanged), message) => {
             let fields = message.rsplit_once(": ").map_or(message, |(_, fields)| fields);
-            // What has begun is finished, also where the edit was taken back.
             let end = if item.differs.is_empty() { BEGUN } else { "" };
             line("why", &format!("{}: {fields}{end}", reason_text(reason)));
         }

@@ -124,7 +124,9 @@ fn place(server: &Server, own: Option<&SiteFile>, name: &str) -> String {
             None => format!("the configuration of {}{reads}", server.name),
         };
     };
-    let path = own.path.to_string_lossy();
+    // An editor may replace the link by which a site is enabled.
+    let path = own.path.canonicalize().unwrap_or_else(|_| own.path.clone());
+    let path = path.to_string_lossy();
     let path = escape(&path);
     match server.name {
         "haproxy" => format!("a frontend of {path}{reads}"),
@@ -231,6 +233,19 @@ const EXAMPLES: &str = "/usr/share/doc/certctl/examples";
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_site_that_is_enabled_by_a_link_is_named_by_its_own_path() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path().canonicalize().unwrap();
+        let (own, link) = (folder.join("available.conf"), folder.join("enabled.conf"));
+        crate::store::atomic::write(&own, b"server {}\n", 0o644).unwrap();
+        std::os::unix::fs::symlink(&own, &link).unwrap();
+        let site = SiteFile::at(&link).unwrap();
+        let place = place(Server::of("nginx").unwrap(), Some(&site), "web");
+        let begin = format!("the server block of nginx in {}", own.display());
+        assert!(place.starts_with(&begin), "{place}");
+    }
 
     #[test]
     fn debians_apache_gets_its_module_and_a_new_site_by_commands() {

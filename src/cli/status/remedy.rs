@@ -50,6 +50,9 @@ impl Remedy {
             | Verdict::Overdue
             | Verdict::Deferred
             | Verdict::Failed => retry(view, verdict, &name, scene),
+            Verdict::Pending if view.went_back().is_some() => {
+                vec![(certctl(&format!("renew {name}")), "issue what the manifest says")]
+            }
             Verdict::Ready | Verdict::Pending | Verdict::Issuing | Verdict::Renewing => Vec::new(),
         };
         let typed = |(hint, what): (Hint, _)| Self {

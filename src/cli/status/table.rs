@@ -93,6 +93,12 @@ impl Width {
         (size.ws_col > 0).then(|| Self { columns: size.ws_col.into(), utf8 })
     }
 
+    /// The rows of the terminal on stdout; `None` when it is none.
+    pub(crate) fn rows_of_stdout() -> Option<usize> {
+        let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
+        Some(usize::from(size.ws_row)).filter(|rows| *rows > 0)
+    }
+
     /// The columns of the terminal on stderr; `None` when it is none.
     pub(crate) fn of_stderr() -> Option<usize> {
         let size = rustix::termios::tcgetwinsize(std::io::stderr()).ok()?;

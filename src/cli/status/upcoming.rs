@@ -150,6 +150,9 @@ impl Upcoming {
     /// As `Next attempt` has it: the time and the number of the attempt.
     pub(super) fn sentence(self, view: &CertificateView, scene: &Scene) -> String {
         let when = match self {
+            Self::Never if view.mistake.is_some() => {
+                return format!("{NEXT_RUN}, once its manifest is corrected");
+            }
             Self::Never => return "never".to_owned(),
             Self::UnderWay => {
                 let worker = view.worker.as_deref().unwrap_or_default();

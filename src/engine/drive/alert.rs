@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
-use crate::controller::{Change, Record, alert, backoff, readiness};
+use crate::controller::policy::first_trigger;
+use crate::controller::{Change, Record, Snapshot, alert, backoff, readiness};
 use crate::engine::ending::{Ended, Ending};
 use crate::engine::ports::{Alert, Clock, Lock, Observer, Performer, Store, StoreError};
 use crate::engine::run::Engine;
@@ -81,7 +82,7 @@ async fn report<C: Clock, S: Store, P: Performer, O: Observer>(
         certificate: end.certificate.clone(),
         message,
         attempts: record.status.failed_issuance_attempts.unwrap_or_default(),
-        next_attempt: backoff::next_try(&session.snapshot, &record, now),
+        next_attempt: next_attempt(end, &session.snapshot, &record, now),
         not_after: record.status.not_after,
         stage,
     };
@@ -103,6 +104,21 @@ async fn report<C: Clock, S: Store, P: Performer, O: Observer>(
         engine.store.note_alert(&end.certificate, &mark)?;
     }
     Ok(())
+}
+
+/// When it is tried again, unless by the next run. A renewal that was only requested, and was taken back,
+/// comes when it is due.
+fn next_attempt(
+    end: &Ended,
+    snapshot: &Snapshot,
+    record: &CertificateRecord,
+    now: Timestamp,
+) -> Option<Timestamp> {
+    let is_over = matches!(end.ending, Ending::Failed { .. })
+        && !snapshot.is_issuing()
+        && first_trigger(snapshot, now).is_none();
+    let due = record.status.renewal_time.filter(|due| is_over && *due > now);
+    backoff::next_try(snapshot, record, now).or(due)
 }
 
 /// Why a renewal has not succeeded, in one sentence, and whether that is a failure.

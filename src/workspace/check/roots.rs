@@ -27,8 +27,25 @@ impl SiteFile {
     /// Whether this name is a word of it, outside of comments.
     pub fn has(&self, name: &DnsName) -> bool {
         let name = name.to_string();
+        self.terms().any(|word| word == name)
+    }
+
+    /// Its words, outside of comments.
+    fn terms(&self) -> impl Iterator<Item = &str> {
         let lines = self.text.lines().filter(|line| !line.trim_start().starts_with('#'));
-        lines.flat_map(|line| line.split([' ', '\t', ';'])).any(|word| word == name)
+        lines.flat_map(|line| line.split([' ', '\t', ';']))
+    }
+
+    /// Whether this name, or a wildcard that covers it, is a word of it.
+    pub fn serves(&self, name: &DnsName) -> bool {
+        let name = name.to_string();
+        // As nginx has it: each begins at a dot, and `.example.com` is also `example.com`.
+        let covers = |word: &str| {
+            let of_wildcard = word.strip_prefix('*').unwrap_or(word);
+            of_wildcard.starts_with('.') && name.ends_with(of_wildcard)
+                || word.strip_prefix('.') == Some(&name)
+        };
+        self.terms().any(|word| word == name || covers(word))
     }
 
     fn below(folders: &[&str]) -> Vec<Self> {
