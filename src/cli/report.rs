@@ -431,9 +431,12 @@ fn well(output: &mut Output, state: &StateDirectory, report: &Report, style: &St
         if of.len() > 1 {
             text = format!("{text}\n      for {}", escape(&names(&of)));
         }
-        if !issued.added.is_empty() {
-            let added = escape(&names(&issued.added)).into_owned();
-            text = format!("{text}\n      new: {added}; {FOR_WEB_SERVERS}");
+        for (label, of, advice) in
+            [("new", &issued.added, NEW_NAMES), ("no longer", &issued.removed, REMOVED_NAMES)]
+        {
+            if !of.is_empty() {
+                text = format!("{text}\n      {label}: {}; {advice}", escape(&names(of)));
+            }
         }
         let secret = NamespacedName::new(&name.namespace, &issued.secret_name);
         if let Ok(folder) = state.secret_path(&secret) {
@@ -462,8 +465,9 @@ fn log_well(name: &NamespacedName, report: &Report) {
     );
 }
 
-/// Where a server chooses its certificate by the name that a client asks for.
-const FOR_WEB_SERVERS: &str = "name it in a web server's configuration, also of a redirect";
+// Where a server chooses its certificate by the name that a client asks for.
+const NEW_NAMES: &str = "a web server's configuration has to name it, too";
+const REMOVED_NAMES: &str = "a web server that still names it fails there, over https";
 
 /// One line: how it ended, for the end of a list of steps.
 pub(crate) fn verdict(report: &Report) -> String {

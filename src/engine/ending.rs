@@ -198,6 +198,8 @@ pub struct Issued {
     pub leaf: LeafFacts,
     /// Its names and addresses that the certificate before it lacked; none of the first one.
     pub added: Vec<String>,
+    /// Those of the certificate before it that it lacks.
+    pub removed: Vec<String>,
     /// When its renewal is due.
     pub renewal_time: Option<Timestamp>,
     pub secret_name: String,

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AuthorizationState, CheckReport, DeployTarget, Identifier, Obstacle, OrderState, Problem,
+    AuthorizationState, CheckReport, DeployTarget, Fix, Identifier, Obstacle, OrderState, Problem,
     Reason, escape, rfc3339,
 };
 
@@ -443,6 +443,30 @@ impl Cause {
             **cause = cause.without_fixes();
         }
         fact
+    }
+
+    /// What to do about it, where that is known apart from the cause.
+    pub fn fixes(&self) -> Vec<&Fix> {
+        match self {
+            Self::Precondition { obstacles, .. } => {
+                obstacles.iter().filter_map(|one| one.fix.as_ref()).collect()
+            }
+            Self::Solver { cause, .. }
+            | Self::LostAccount { cause, .. }
+            | Self::Deployment { cause: Some(cause), .. } => cause.fixes(),
+            Self::Ca(_)
+            | Self::Challenge(_)
+            | Self::Order(_)
+            | Self::Check(_)
+            | Self::Provider(_)
+            | Self::Program(_)
+            | Self::Deployment { cause: None, .. }
+            | Self::KeyMismatch { .. }
+            | Self::UnfinishedDeactivation { .. }
+            | Self::State { .. }
+            | Self::Local { .. }
+            | Self::Recorded { .. } => Vec::new(),
+        }
     }
 
     /// The CA's problem document.

@@ -464,7 +464,9 @@ fn a_renewal_that_was_requested_in_vain_is_reported_with_the_time_of_the_next_on
     for (names, words) in [(&both[..1], &["renew", "web"][..]), (&both, &["issue"])] {
         let world = World::prepared(&[CertificateYaml::new("web").for_names(&both[..1])]);
         world.issue().ends_in(0);
-        hook(&world, "on-failure", "echo \"$CERTCTL_NEXT_ATTEMPT\" >> $W/told");
+        let script =
+            "echo \"$CERTCTL_NEXT_ATTEMPT\" >> $W/told; echo \"$CERTCTL_MESSAGE\" > $W/why";
+        hook(&world, "on-failure", script);
         let webroot = world.path("missing").display().to_string();
         let web = CertificateYaml::new("web").annotation("certctl.io/http01-webroot", &webroot);
         world.write("config/web.yaml", &web.for_names(names));
@@ -473,6 +475,8 @@ fn a_renewal_that_was_requested_in_vain_is_reported_with_the_time_of_the_next_on
         let due = world.state().record("web").status.renewal_time.filter(|_| names.len() == 1);
         let told = due.map(rfc3339).unwrap_or_default() + "\n";
         assert_eq!(read(&world, "told"), told, "{names:?}");
+        let why = read(&world, "why");
+        assert!(why.contains("; to fix it: name the document root of the web server"), "{why}");
     }
 }
 

@@ -90,8 +90,7 @@ fn page(found: &Alerts, shell: &Shell) -> Vec<(&'static str, String)> {
             Ok(()) => {
                 let user = if shell.global.hooks == HookTime::AsRoot { " as root" } else { "" };
                 page.push(("on-failure", format!("{path} ran{user}, and succeeded")));
-                let fact = "whether its message has arrived is not known here; mailq lists mail that waits";
-                page.push(("", fact.to_owned()));
+                page.push(("", "whether its message has arrived is not known here".to_owned()));
             }
             Err(refused) => {
                 page.push(("on-failure", format!("failed: {}", refused.fact)));

@@ -9,19 +9,24 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::finding::Finding;
 use crate::cli::report::short;
+use crate::cli::time;
 use crate::manifest::Loaded;
 use crate::pki::{Bundle, facts_of_der};
 use crate::resource::{Issuer, LeafFacts, Obstacle};
 
-/// Those that have expired, or will soon.
+/// Those that have expired, or will soon, and beside which none is valid longer.
 pub(super) fn expiring(loaded: &Loaded, now: Timestamp) -> Vec<Finding> {
     let mut seen = BTreeSet::new();
     let mut found = Vec::new();
     for issuer in &loaded.issuers {
         let bundle = issuer.acme.ca_bundle.as_deref();
         let Some(Ok(bundle)) = bundle.map(Bundle::from_pem) else { continue };
-        let facts = bundle.certificates().iter().filter_map(|der| facts_of_der(der).ok());
-        let new = facts.filter(|facts| seen.insert(facts.fingerprint.clone()));
+        let facts: Vec<LeafFacts> =
+            bundle.certificates().iter().filter_map(|der| facts_of_der(der).ok()).collect();
+        if facts.iter().any(|facts| now.duration_until(facts.not_after) > SOON) {
+            continue;
+        }
+        let new = facts.into_iter().filter(|facts| seen.insert(facts.fingerprint.clone()));
         found.extend(new.filter_map(|facts| of_one(issuer, &facts, now)));
     }
     found
@@ -37,11 +42,12 @@ fn of_one(issuer: &Issuer, facts: &LeafFacts, now: Timestamp) -> Option<Finding>
     let (kind, name) = (issuer.kind, short(&issuer.metadata.key()));
     let verb = if is_over { "expired" } else { "expires" };
     let fact = format!(
-        "{kind} {name}: the root CN={common_name} in caBundle {verb} {}",
-        not_after.strftime("%F")
+        "{kind} {name}: the root CN={common_name} in caBundle {verb} {}, {}",
+        not_after.strftime("%F"),
+        time::relative(*not_after, now)
     );
-    let advice =
-        "get the CA's new root, and add it to caBundle; clients that trust this one need it too";
+    let advice = "add the new root of the CA's server beside it; certctl accepts this one until the CA has \
+                  another, clients that have it as a root do not";
     let obstacle = Obstacle::new(fact).advice(advice);
     let subject = "CA";
     Some(if is_over {
@@ -60,14 +66,17 @@ mod tests {
     use super::*;
     use crate::manifest::{Options, Source, load};
 
-    fn manifest(not_after: (i32, u8, u8)) -> Loaded {
+    fn root((year, month, day): (i32, u8, u8)) -> String {
         let mut parameters = rcgen::CertificateParams::new(Vec::new()).unwrap();
-        let (year, month, day) = not_after;
         parameters.not_before = rcgen::date_time_ymd(2020, 1, 1);
         parameters.not_after = rcgen::date_time_ymd(year, month, day);
         parameters.distinguished_name.push(rcgen::DnType::CommonName, "Company Root");
         let key = rcgen::KeyPair::generate().unwrap();
-        let pem = parameters.self_signed(&key).unwrap().pem();
+        parameters.self_signed(&key).unwrap().pem()
+    }
+
+    fn manifest(ends: &[(i32, u8, u8)]) -> Loaded {
+        let pem: String = ends.iter().map(|end| root(*end)).collect();
         let bundle = base64::Engine::encode(&base64::prelude::BASE64_STANDARD, pem);
         let text = format!(
             "apiVersion: cert-manager.io/v1\nkind: Issuer\nmetadata:\n  name: company\nspec:\n  acme:\n    \
@@ -84,9 +93,11 @@ mod tests {
     fn a_root_is_said_before_it_expires_and_after() {
         let now = "2026-11-21T00:00:00Z".parse().unwrap();
         for (not_after, expected) in [
-            ((2027, 3, 1), None),
-            ((2027, 1, 1), Some((Verdict::Warning, "expires 2027-01-01"))),
-            ((2026, 11, 1), Some((Verdict::Wrong, "expired 2026-11-01"))),
+            (&[(2027, 3, 1)][..], None),
+            (&[(2027, 1, 1)], Some((Verdict::Warning, "expires 2027-01-01, in 41d"))),
+            (&[(2026, 11, 1)], Some((Verdict::Wrong, "expired 2026-11-01, 20d ago"))),
+            // Its successor is there.
+            (&[(2027, 1, 1), (2036, 1, 1)], None),
         ] {
             let found = expiring(&manifest(not_after), now);
             let verdicts: Vec<_> = found.iter().map(|one| one.verdict).collect();

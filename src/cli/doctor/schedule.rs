@@ -99,7 +99,7 @@ pub(super) fn reports(shell: &Shell) -> Option<Finding> {
     let is_by_timer = matches!(Timer::of_config(&config), Some(Timer::Enabled(_)));
     is_by_timer.then(|| {
         let fix = Some(way_to_report(&config.path));
-        Finding::unknown(FAILURES, Obstacle { fix, ..Obstacle::new(NOT_REPORTED) })
+        Finding::warning(FAILURES, Obstacle { fix, ..Obstacle::new(NOT_REPORTED) })
     })
 }
 

@@ -353,6 +353,7 @@ fn where_nobody_watches_what_is_issued_is_logged_while_another_waits_for_long() 
             revision: 1,
             leaf: serde_json::from_value(leaf).unwrap(),
             added: Vec::new(),
+            removed: Vec::new(),
             renewal_time: None,
             secret_name: String::new(),
         };

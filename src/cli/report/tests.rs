@@ -483,6 +483,7 @@ fn issued() -> Ended {
         revision: 4,
         leaf: leaf(),
         added: Vec::new(),
+        removed: Vec::new(),
         renewal_time: Some(at("2027-01-19T03:00:00Z")),
         secret_name: "web-tls".into(),
     };

@@ -55,7 +55,7 @@ fn head(page: &mut Page, view: &CertificateView, host: &Host, scene: &Scene) {
     let word = verdict.paint().on(verdict.word(), scene.color);
     let sentence = verdict.sentence(view, scene);
     page.line(0, "Status", format!("{word} - {sentence}"));
-    match waiting_for(view, verdict, scene.now).as_slice() {
+    match waiting_for(view, verdict, scene).as_slice() {
         [one] => page.line(0, "Waiting for", one),
         several => page.list("Waiting for", several),
     }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::scene::Scene;
 use super::upcoming::{Step, Upcoming};
-use super::verdict::Verdict;
+use super::verdict::{Verdict, is_only_owed};
 use crate::cli::advice;
 use crate::cli::error::command_for_entry;
 use crate::cli::hint::Hint;
@@ -43,7 +43,7 @@ impl Remedy {
                 };
                 vec![(certctl(&format!("issue {name}")), what)]
             }
-            Verdict::PendingDeploy => deploy(&name, scene),
+            Verdict::PendingDeploy => deploy(view, &name, scene),
             Verdict::Waiting => check_of(view).into_iter().collect(),
             Verdict::Revoked
             | Verdict::Expired
@@ -114,10 +114,15 @@ fn validate(view: &CertificateView) -> Vec<Known> {
     vec![(certctl(&format!("validate {}", escape(&path))), "show the mistake in its line")]
 }
 
-fn deploy(name: &str, scene: &Scene) -> Vec<Known> {
-    let deploy = (retry_of_hooks(name), "run its outputs and hooks now");
+fn deploy(view: &CertificateView, name: &str, scene: &Scene) -> Vec<Known> {
+    let what = if is_only_owed(view) {
+        "run its outputs and hooks now"
+    } else {
+        "once the cause is fixed: run its outputs and hooks"
+    };
+    let deploy = (retry_of_hooks(name), what);
     let by_unit =
-        (retry_by_unit(), "the same of all that are pending; the unit is then no longer failed");
+        (retry_by_unit(), "or all that are pending, by the unit, which is then no longer failed");
     let by_unit = scene.has_reload_unit.then_some(by_unit);
     [deploy].into_iter().chain(by_unit).collect()
 }

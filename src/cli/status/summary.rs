@@ -33,7 +33,7 @@ pub(super) fn summary(
     let word = verdict.paint().on(verdict.word(), scene.color);
     let sentence = verdict.sentence(view, scene);
     lines.painted("Status", (verdict.word(), &word), &format!("{} - {sentence}", verdict.word()));
-    let waits = waiting_for(view, verdict, scene.now);
+    let waits = waiting_for(view, verdict, scene);
     let upcoming = Upcoming::of(view, verdict, scene.now);
     let (next, notes) = (upcoming.sentence(view, scene), notes(view, upcoming, host, scene));
     if waits.as_slice() != [next.as_str()] {

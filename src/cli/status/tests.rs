@@ -340,10 +340,10 @@ fn metrics_have_the_names_of_cert_manager() {
 fn a_lost_output_is_pending_in_the_metrics_as_in_the_verdict_with_what_retries_it() {
     let lost = CertificateView { lost_output: Some("output to /out: tls.crt".into()), ..ready() };
     assert_eq!(Verdict::of(&lost, scene(Format::Text).now), Verdict::PendingDeploy);
-    let deploy = ("certctl deploy web", "run its outputs and hooks now");
+    let deploy = ("certctl deploy web", "once the cause is fixed: run its outputs and hooks");
     let unit = (
         "systemctl start certctl-reload.service",
-        "the same of all that are pending; the unit is then no longer failed",
+        "or all that are pending, by the unit, which is then no longer failed",
     );
     for (has_reload_unit, expected) in [(false, &[deploy][..]), (true, &[deploy, unit])] {
         let scene = Scene { has_reload_unit, ..scene(Format::Text) };
@@ -383,7 +383,16 @@ fn a_reload_that_its_unit_is_about_to_run_says_so() {
         let sentence = Verdict::PendingDeploy.sentence(view, &scene);
         let says = sentence.ends_with("certctl-reload.service runs it in a moment");
         assert_eq!(says, is_next, "{sentence}");
+        let upcoming = Upcoming::of(view, Verdict::PendingDeploy, scene.now);
+        let cell = if is_next { "deploy: in a moment" } else { "deploy: next run" };
+        assert_eq!(upcoming.cell(view, &scene), cell);
+        let summary = certificates(from_ref(view), Extent::Summary, &scene).unwrap();
+        let by_unit = summary.contains("Next attempt: in a moment, by certctl-reload.service\n");
+        assert_eq!(by_unit, is_next, "{summary}");
+        assert!(!summary.contains("Waiting for:") && !(is_next && summary.contains("next run")));
     }
+    let helps = Remedy::of(&owed, Verdict::PendingDeploy, &scene(Format::Text));
+    assert_eq!(helps[0].what, "run its outputs and hooks now");
 }
 
 #[test]

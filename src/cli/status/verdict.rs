@@ -197,7 +197,7 @@ impl Verdict {
             Self::PendingDeploy => {
                 let what = undeployed(view).unwrap_or_default();
                 // The unit follows the one that issued it.
-                let is_next = scene.has_reload_unit && is_only_owed(view);
+                let is_next = is_left_to_unit(view, scene);
                 let next =
                     if is_next { "; certctl-reload.service runs it in a moment" } else { "" };
                 format!("issued but not deployed: {what}{next}")
@@ -362,8 +362,13 @@ pub(super) fn undeployed(view: &CertificateView) -> Option<String> {
     Some(escape(&what).into_owned())
 }
 
+/// Whether the unit that follows a run is about to deploy it.
+pub(super) fn is_left_to_unit(view: &CertificateView, scene: &Scene) -> bool {
+    scene.has_reload_unit && is_only_owed(view)
+}
+
 /// Whether a deployment only waits to be run.
-fn is_only_owed(view: &CertificateView) -> bool {
+pub(super) fn is_only_owed(view: &CertificateView) -> bool {
     failed_deployment(view).is_none() && view.lost_output.is_none() && view.owed.is_some()
 }
 

@@ -1,8 +1,7 @@
 //! What a certificate waits for, and pending clean-up.
 
-use jiff::Timestamp;
-
 use super::progress::{NEXT_RUN, order_waits_for};
+use super::scene::Scene;
 use super::upcoming::{Step, Upcoming};
 use super::verdict::Verdict;
 use crate::cli::output::escape;
@@ -14,7 +13,8 @@ use crate::solver::dns01::txt_value;
 use crate::workspace::view::{CertificateView, DamageCourse};
 
 /// What this certificate waits for, one line each; never empty.
-pub(super) fn waiting_for(view: &CertificateView, verdict: Verdict, now: Timestamp) -> Vec<String> {
+pub(super) fn waiting_for(view: &CertificateView, verdict: Verdict, scene: &Scene) -> Vec<String> {
+    let now = scene.now;
     if let Some(damage) = &view.damage {
         let what = match damage.course {
             DamageCourse::SetAside if view.certificate.is_some() => NEXT_RUN,
@@ -47,11 +47,13 @@ pub(super) fn waiting_for(view: &CertificateView, verdict: Verdict, now: Timesta
         return vec!["a request for a replacement: it was revoked without one".to_owned()];
     }
     let is_ready = verdict == Verdict::Ready;
-    let what = match Upcoming::of(view, verdict, now) {
+    let upcoming = Upcoming::of(view, verdict, now);
+    let what = match upcoming {
         Upcoming::At(Step::Deployment, _) => "the next attempt to deploy",
         Upcoming::At(..) if is_ready => "the renewal time",
         Upcoming::At(..) => "the renewal time, or an edit of the manifest",
         Upcoming::Never => "nothing; renewal is disabled",
+        Upcoming::NextRun(Step::Deployment) => return vec![upcoming.sentence(view, scene)],
         Upcoming::NextRun(_) | Upcoming::UnderWay => NEXT_RUN,
     };
     vec![what.to_owned()]

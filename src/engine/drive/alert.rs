@@ -11,7 +11,7 @@ use crate::engine::ports::{Alert, Clock, Lock, Observer, Performer, Store, Store
 use crate::engine::run::Engine;
 use crate::engine::session::Session;
 use crate::engine::task::Task;
-use crate::resource::CertificateRecord;
+use crate::resource::{CertificateRecord, Failure};
 
 /// Runs the hook for each certificate that failed, unless an earlier run did for this stage.
 pub(in crate::engine) async fn alert<C: Clock, S: Store, P: Performer, O: Observer>(
@@ -123,9 +123,9 @@ fn next_attempt(
 
 /// Why a renewal has not succeeded, in one sentence, and whether that is a failure.
 fn reason(end: &Ended, record: &CertificateRecord) -> (String, bool) {
-    let of_record = || record.last_failure.as_ref().map(ToString::to_string);
+    let of_record = || record.last_failure.as_ref().map(sentence);
     match (&end.ending, &end.undeployed) {
-        (Ending::Failed { failure, .. }, _) => (failure.to_string(), true),
+        (Ending::Failed { failure, .. }, _) => (sentence(failure), true),
         (Ending::Pending { why, overdue, .. }, _) => (why.to_string(), *overdue),
         (Ending::Deferred { why, .. }, _) => {
             let failure = of_record();
@@ -136,9 +136,15 @@ fn reason(end: &Ended, record: &CertificateRecord) -> (String, bool) {
         (
             Ending::Unchanged { .. } | Ending::Issued(_) | Ending::Interrupted { .. },
             Some(undeployed),
-        ) => (undeployed.failure.to_string(), true),
+        ) => (sentence(&undeployed.failure), true),
         (Ending::Unchanged { .. } | Ending::Issued(_) | Ending::Interrupted { .. }, None) => {
             (String::new(), false)
         }
     }
+}
+
+/// What failed, and what to do about it where that is known.
+fn sentence(failure: &Failure) -> String {
+    let what = failure.without_fixes().to_string();
+    failure.cause.fixes().iter().fold(what, |text, fix| format!("{text}; to fix it: {fix}"))
 }

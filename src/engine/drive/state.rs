@@ -70,6 +70,13 @@ impl Before {
         let Some(before) = &self.names else { return Vec::new() };
         leaf.names().filter(|name| !before.contains(name)).collect()
     }
+
+    /// The names of the certificate before that this one does not have.
+    pub(super) fn removed(&self, leaf: &LeafFacts) -> Vec<String> {
+        let now: Vec<String> = leaf.names().collect();
+        let before = self.names.iter().flatten();
+        before.filter(|name| !now.contains(name)).cloned().collect()
+    }
 }
 
 impl<'a, C: Clock, S: Store, P: Performer, O: Observer> Drive<'a, C, S, P, O> {

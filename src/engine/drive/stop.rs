@@ -64,6 +64,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
                     revision,
                     leaf: leaf.clone(),
                     added: self.before.added(leaf),
+                    removed: self.before.removed(leaf),
                     renewal_time: status.renewal_time,
                     secret_name: snapshot.certificate.spec.secret_name.clone(),
                 }))

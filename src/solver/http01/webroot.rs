@@ -96,10 +96,17 @@ impl Webroot {
 
     /// Whether permissions allow writing a token; changes nothing.
     pub fn check_writable(&self) -> Result<(), WebrootError> {
-        let Reached { folder, path, .. } = self.descend(Missing::Stop)?;
+        let Reached { folder, path, is_end } = self.descend(Missing::Stop)?;
+        let action = if is_end {
+            "write to"
+        } else if path == self.path {
+            "make .well-known/acme-challenge in"
+        } else {
+            "make acme-challenge in"
+        };
         let access = Access::WRITE_OK | Access::EXEC_OK;
         let allowed = accessat(&folder, ".", access, AtFlags::EACCESS);
-        allowed.map_err(|errno| io_error("write to", &path)(errno.into()))
+        allowed.map_err(|errno| io_error(action, &path)(errno.into()))
     }
 
     /// An error of the webroot at `path`, and what to do about it.
@@ -432,7 +439,8 @@ mod tests {
         let closed = fs::Permissions::from_mode(0o555);
         fs::set_permissions(stage.root.path().join("www"), closed).unwrap();
         let refused = stage.webroot.check_writable().unwrap_err().to_string();
-        let start = format!("cannot write to {}: ", stage.root.path().join("www").display());
+        let www = stage.root.path().join("www");
+        let start = format!("cannot make .well-known/acme-challenge in {}: ", www.display());
         assert!(refused.starts_with(&start), "{refused}");
     }
 }
