@@ -513,5 +513,5 @@ fn a_root_that_expires_soon_is_said_when_the_issuer_is_made() {
     let root = world.write("old.pem", &parameters.self_signed(&key).unwrap().pem());
     let words = ["create", "issuer", "old", "--server", "https://ca.example/dir", "--ca-bundle"];
     let run = world.run(&[&words[..], &[root.to_str().unwrap()]].concat()).ends_in(0);
-    run.says("in caBundle expired 2024-01-01\n");
+    run.says("in caBundle expired 2024-01-01, ").says("try: add the new root of the CA's server");
 }
