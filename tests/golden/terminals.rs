@@ -2,9 +2,9 @@
 
 use std::fs;
 
+use certctl::engine::ports::{Clock as _, SystemClock};
 use certctl::rehearsal::{Fault, ProblemType, RequestKind, Rule};
 use certctl::resource::rfc3339;
-use jiff::Timestamp;
 use regex::Regex;
 use rustix::process::Signal;
 
@@ -145,7 +145,7 @@ fn two_thousand_certificates() {
     for columns in [40, 80, 120] {
         // What comes next is an hour away, however long the others took.
         let text = fs::read_to_string(scene.world.path(record)).unwrap();
-        let now = format!("${{1}}{}", rfc3339(Timestamp::now()));
+        let now = format!("${{1}}{}", rfc3339(SystemClock.now()));
         assert!(failed_at.is_match(&text), "{text}");
         scene.world.write(record, &failed_at.replace(&text, now));
         scene.note(&format!("In {columns} columns.")).with_columns(columns);

@@ -389,7 +389,8 @@ fn a_reload_that_its_unit_is_about_to_run_says_so() {
         let summary = certificates(from_ref(view), Extent::Summary, &scene).unwrap();
         let by_unit = summary.contains("Next attempt: in a moment, by certctl-reload.service\n");
         assert_eq!(by_unit, is_next, "{summary}");
-        assert!(!summary.contains("Waiting for:") && !(is_next && summary.contains("next run")));
+        assert!(!summary.contains("Waiting for:"), "{summary}");
+        assert_ne!(summary.contains("next run"), is_next, "{summary}");
     }
     let helps = Remedy::of(&owed, Verdict::PendingDeploy, &scene(Format::Text));
     assert_eq!(helps[0].what, "run its outputs and hooks now");
