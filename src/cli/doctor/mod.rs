@@ -55,7 +55,7 @@ pub(super) use usage::Use;
 /// overdue certificates; then, over the network, CAs, accounts, the clock, DNS, whether webroots
 /// are served (by a test file, which is removed), and whether web servers that are reloaded present
 /// what is live, at port 443. Exits with 3 if something is wrong (with --exit-code: 8), with 7 if
-/// the state is damaged. What is marked WARN stops no run, and is nothing wrong.
+/// the state is damaged. What is marked WARN may matter or not, and does not count.
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
     /// Leave out the checks that need the network.
