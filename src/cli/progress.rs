@@ -24,7 +24,7 @@ use super::time::rfc3339;
 use super::typed_flags::TypedFlags;
 use super::wrap::fitted;
 use crate::controller::Awaited;
-use crate::engine::{self, Ended, Observer, Wait};
+use crate::engine::{self, Ended, Observer, Wait, WaitLimit};
 use crate::report::{Ending, Report};
 use crate::resource::{Event, EventType, GoDuration, NamespacedName, Reason};
 
@@ -143,7 +143,7 @@ impl Progress {
     fn log_wait(&self, certificate: &NamespacedName, wait: &Wait) {
         let patience = self.patience_for(wait);
         if self.seen.borrow_mut().is_time_to_log(certificate, patience) {
-            let until = wait.deadline.map(|at| format!("; this run waits until {}", rfc3339(at)));
+            let until = wait.limit.map(|limit| format!("; this run {}", longest(limit)));
             let remedy = self.remedy(wait).map(|line| format!("; try: {line}"));
             let (until, remedy) = (until.unwrap_or_default(), remedy.unwrap_or_default());
             tracing::info!(%certificate, "{}{until}{remedy}", escape(&awaited(&wait.what)));
@@ -394,7 +394,7 @@ impl Observer for Progress {
     /// The line cuts a long reason: it is printed once in full, at once where waiting is not the
     /// rule, else after two checks.
     fn waits(&self, certificate: &NamespacedName, wait: &Wait) {
-        let Wait { what, deadline, obstructed } = wait;
+        let Wait { what, limit, obstructed } = wait;
         let name = report::short(certificate);
         let why = awaited(what);
         // A certificate may have the name of its host, which stands in front already.
@@ -408,9 +408,8 @@ impl Observer for Progress {
         if !is_first && !is_time() {
             return;
         }
-        let until = deadline.map(|time| {
-            let time = rfc3339(time);
-            format!("; this run waits until {time} (or Ctrl-C), the next one continues")
+        let until = limit.map(|limit| {
+            format!("; this run {} (or Ctrl-C), the next one continues", longest(limit))
         });
         let remedy = self.remedy(wait).map(|line| format!("\n  try: {line}"));
         let until = until.unwrap_or_default();
@@ -483,6 +482,14 @@ const MOST: usize = 8;
 /// How often the lines are drawn in a second, at most.
 const HZ: u8 = 10;
 const TICK: Duration = Duration::from_millis(120);
+
+/// How long a run waits, in words.
+fn longest(limit: WaitLimit) -> String {
+    match limit {
+        WaitLimit::Until(at) => format!("waits until {}", rfc3339(at)),
+        WaitLimit::Checks(number) => format!("checks {number} times"),
+    }
+}
 
 #[cfg(test)]
 mod tests;

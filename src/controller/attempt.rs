@@ -82,7 +82,7 @@ pub struct Acceptance {
 /// How often one run presents a challenge that is refused permanently: two intervals of the
 /// self-check lie between two attempts. Refused credentials end the run at once. As often is a
 /// response checked that this host's own web server does not serve.
-pub(super) const DENIALS: u32 = 3;
+pub const DENIALS: u32 = 3;
 
 /// How long a name that does not exist is waited for in one run: its record may be on its way to the name
 /// servers. The next run continues the order.

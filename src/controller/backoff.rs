@@ -70,19 +70,33 @@ pub fn next_try(
     if snapshot.is_issuing() {
         return record.retry_after;
     }
-    when_due(snapshot, record, next_attempt(record)?, now)
+    when_due(snapshot, record, Some(next_attempt(record)?), now)
 }
 
+/// The same of one that has just failed, also where that is not counted, and is not on record.
+pub fn next_after_failure(
+    snapshot: &Snapshot,
+    record: &CertificateRecord,
+    now: Timestamp,
+) -> Option<Timestamp> {
+    if snapshot.is_issuing() {
+        return record.retry_after;
+    }
+    when_due(snapshot, record, next_attempt(record), now)
+}
+
+/// The time of what is tried next: what there is no reason to issue, not before it is due.
 fn when_due(
     snapshot: &Snapshot,
     record: &CertificateRecord,
-    next: Timestamp,
+    next: Option<Timestamp>,
     now: Timestamp,
 ) -> Option<Timestamp> {
     if first_trigger(snapshot, now).is_some() {
-        return Some(next);
+        return next;
     }
-    record.status.renewal_time.map(|due| due.max(next))
+    // `None` is before every time.
+    record.status.renewal_time.and_then(|due| next.max(Some(due)))
 }
 
 /// The record with times corrected that can only come from a wrong clock: a failure in the future
@@ -207,7 +221,7 @@ pub fn record_failure(snapshot: &Snapshot, failure: &Failure, now: Timestamp) ->
     if !record.attempted_inputs.contains(&snapshot.input_digest) {
         record.attempted_inputs.push(snapshot.input_digest.clone());
     }
-    let next = next_attempt(&record).and_then(|next| when_due(snapshot, &record, next, now));
+    let next = next_attempt(&record).and_then(|next| when_due(snapshot, &record, Some(next), now));
     let next = next.unwrap_or(now);
     let message = format!(
         "The certificate request has failed to complete and will be retried: {failure} (attempt \

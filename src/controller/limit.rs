@@ -59,7 +59,8 @@ pub(super) fn refusal(
 
 /// The names of the order, sorted.
 pub fn names(snapshot: &Snapshot) -> Vec<String> {
-    let mut names: Vec<_> = order::identifiers(snapshot).iter().map(ToString::to_string).collect();
+    let names = order::identifiers(&snapshot.certificate.spec);
+    let mut names: Vec<_> = names.iter().map(ToString::to_string).collect();
     names.sort_unstable();
     names
 }

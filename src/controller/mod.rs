@@ -39,7 +39,7 @@ mod tests;
 
 use jiff::Timestamp;
 
-pub use attempt::{Acceptance, Answer, Attempt, Grant, Slot, WITHOUT_NAME};
+pub use attempt::{Acceptance, Answer, Attempt, DENIALS, Grant, Slot, WITHOUT_NAME};
 pub use effect::{Effect, ReliesOn, RevocationSigner, SecretContents};
 pub use run::{Hold, OthersOrder, Poll, RevocationRequest, Run, UserRequest};
 pub use secret::Secret;

@@ -45,9 +45,9 @@ use end::{failure_of, replaced, verdict};
 use super::run::{FINALIZE_TRIES, Poll};
 use super::{Awaited, Change, Effect, OthersOrder, Record, Snapshot, Step, Wake};
 use crate::resource::{
-    Cause, CertificateRequest, Challenge, ChallengeType, CheckReport, DnsName, Doing, Failure,
-    FailureClass, Identifier, Issuer, Order, OrderPhase, OrderSpec, OrderState, OrderUrls, Phase,
-    Reason, SolverKind, pick_solver,
+    Cause, CertificateRequest, CertificateSpec, Challenge, ChallengeType, CheckReport, DnsName,
+    Doing, Failure, FailureClass, Identifier, Issuer, Order, OrderPhase, OrderSpec, OrderState,
+    OrderUrls, Phase, Reason, SolverKind, pick_solver,
 };
 
 pub use absorb::absorb;
@@ -161,7 +161,7 @@ fn new_order(snapshot: &Snapshot, now: Timestamp) -> Step {
             issuer_ref: request.spec.issuer_ref.clone(),
             directory_url: snapshot.issuer.acme.server.clone(),
             account_url: account.url.clone().unwrap_or_default(),
-            identifiers: identifiers(snapshot),
+            identifiers: identifiers(&snapshot.certificate.spec),
             profile: snapshot.issuer.acme.profile.clone(),
             not_after: requested_end(snapshot, now),
         }),
@@ -183,12 +183,11 @@ fn new_order(snapshot: &Snapshot, now: Timestamp) -> Step {
 
 /// The certificate that a new order would replace.
 pub(super) fn replaced_by(snapshot: &Snapshot) -> Option<String> {
-    replaces::replaced_by(snapshot, &identifiers(snapshot))
+    replaces::replaced_by(snapshot, &identifiers(&snapshot.certificate.spec))
 }
 
 /// The identifiers of the order: names sorted, then addresses sorted; the CN among them.
-pub fn identifiers(snapshot: &Snapshot) -> Vec<Identifier> {
-    let spec = &snapshot.certificate.spec;
+pub fn identifiers(spec: &CertificateSpec) -> Vec<Identifier> {
     let mut names: Vec<_> = spec.dns_names.clone();
     let mut addresses: Vec<_> = spec.ip_addresses.clone();
     match spec.common_name.parse::<IpAddr>() {

@@ -39,8 +39,8 @@ use wait::Woken;
 
 use crate::controller::renewal_information::Question;
 use crate::controller::{
-    Change, Effect, Record, RevocationRequest, Slot, Snapshot, Step, UserRequest, WITHOUT_NAME,
-    Wake, challenge, first_step, idle, renewal_information, revocation, step_of,
+    Change, DENIALS, Effect, Record, RevocationRequest, Slot, Snapshot, Step, UserRequest,
+    WITHOUT_NAME, Wake, challenge, first_step, idle, renewal_information, revocation, step_of,
 };
 use crate::resource::{ChallengeType, CheckReport, Order, OrderPhase, Outlook, Phase};
 
@@ -335,9 +335,8 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
                 Step::Settled => None,
                 Step::Defer { until, why } => return Ok(deferred(&self.session, until, why, now)),
                 Step::Wait { until, wake, what } => {
-                    let deadline = self.ends_waiting_at();
-                    let obstructed = self.obstructed();
-                    let wait = ports::Wait { what, deadline, obstructed };
+                    let (limit, obstructed) = (self.waits_at_most(), self.obstructed());
+                    let wait = ports::Wait { what, limit, obstructed };
                     self.engine.observer.waits(&self.session.name, &wait);
                     Some((until, wake))
                 }
@@ -469,22 +468,21 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         Some((found.spec.kind.clone(), found.spec.identifier.to_string()))
     }
 
-    /// When the run stops waiting for the order; `None` where that is after a few checks, and not at a
-    /// time.
-    fn ends_waiting_at(&self) -> Option<Timestamp> {
+    /// How long the run waits for the order, where it does not wait for its end.
+    fn waits_at_most(&self) -> Option<ports::WaitLimit> {
         let snapshot = &self.session.snapshot;
         let challenges = snapshot.current_order().into_iter().flat_map(|order| &order.challenges);
         let mut ends_at = self.gives_up_at;
         for one in challenges {
             let outlook = one.check().map(CheckReport::outlook);
             if outlook == Some(Outlook::Unserved) {
-                return None;
+                return Some(ports::WaitLimit::Checks(DENIALS));
             }
             let since = snapshot.run.attempt(&one.spec.url).without_name_since;
             let at = since.and_then(|since| since.checked_add(WITHOUT_NAME).ok());
             ends_at = at.into_iter().chain(ends_at).min();
         }
-        ends_at
+        ends_at.map(ports::WaitLimit::Until)
     }
 
     /// A slot was granted, or the order needs none: the timeout starts now.

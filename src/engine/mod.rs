@@ -49,7 +49,7 @@ pub use perform::{
     Dns01Options, Environment, IssuerAccess, ProviderAccess, RefusedProfiles, StandIn, World,
     WorldOptions, alert_of, check_alert_hook, dns_api, has_alert_hook, try_alert_hook,
 };
-pub use ports::{Alert, Observer, Performer, Wait};
+pub use ports::{Alert, Observer, Performer, Wait, WaitLimit};
 use ports::{Clock, Store};
 use questions::{Query, Questions};
 pub use run::{Engine, Options};

@@ -123,11 +123,19 @@ pub struct Alert {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wait {
     pub what: Awaited,
-    /// Until when at the longest.
-    pub deadline: Option<Timestamp>,
+    /// How long the run waits.
+    pub limit: Option<WaitLimit>,
     /// The challenge, by its type and its name, of a self-check that fails by what time alone rarely
     /// ends ([`CheckReport::is_obstructed`](crate::resource::CheckReport::is_obstructed)).
     pub obstructed: Option<(ChallengeType, String)>,
+}
+
+/// When a run does not wait any longer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WaitLimit {
+    Until(Timestamp),
+    /// After so many self-checks.
+    Checks(u32),
 }
 
 /// Receives events, to show them. It never influences a run.

@@ -6,7 +6,8 @@
 //! | anything else | blocks |
 //! | nothing | warns; blocks when no address answers |
 
-use std::net::IpAddr;
+use std::io;
+use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::time::Duration;
 
 use futures_util::StreamExt;
@@ -17,8 +18,10 @@ use super::Resolver;
 use super::dns_error::DnsError;
 use super::exchange::{Answer, MAX_BODY_BYTES, NoAnswer};
 use super::fetch::{Trail, fetch};
+use super::network::is_of_this_host;
 use crate::resource::{
-    AddressAnswer, AddressReport, CHALLENGE_PATH, Http01Report, Identifier, Outlook, Token,
+    AddressAnswer, AddressReport, CHALLENGE_PATH, Http01Report, Identifier, Outlook, Settings,
+    Token,
 };
 
 /// The options of a self-check.
@@ -73,6 +76,39 @@ pub async fn check_http01(
         .buffered(AT_ONCE);
     report(all.collect().await, dns)
 }
+
+/// The report of a token that was put where these settings have it, with the cause of a failure that is
+/// on this host, and that no wait ends: its web server does not serve the webroot, or does not forward
+/// to the listener, or none listens on `port`.
+pub fn explained_by_host(report: Http01Report, settings: &Settings, port: u16) -> Http01Report {
+    let own = report.wrong_servers().find(|server| is_of_this_host(server.ip()));
+    let Some(webroot) = &settings.http01_webroot else {
+        let listeners = settings.http01_listen.as_slice();
+        return match own {
+            Some(server) if !listeners.is_empty() => report.not_forwarded(listeners, server),
+            Some(_) | None => report,
+        };
+    };
+    if let Some(server) = own {
+        return report.not_served(webroot, server);
+    }
+    let at = |ip| SocketAddr::new(ip, port);
+    let closed = report.silent().map(at).find(|server| is_closed_here(*server));
+    match closed {
+        Some(server) => report.without_server(webroot, server),
+        None => report,
+    }
+}
+
+/// Whether this host has the address, and no listener on its port: the kernel says so at once.
+fn is_closed_here(server: SocketAddr) -> bool {
+    is_of_this_host(server.ip())
+        && TcpStream::connect_timeout(&server, OWN_CONNECT)
+            .is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
+}
+
+/// How long at most a connection to this host itself may take.
+const OWN_CONNECT: Duration = Duration::from_millis(100);
 
 fn url(identifier: &Identifier, token: &Token, port: u16) -> String {
     let host = match identifier {

@@ -29,7 +29,7 @@ pub use caa::{Caa, CaaRecord, caa};
 pub use dns::{Addresses, Resolver, ResolverOptions};
 pub use dns_error::{DnsError, Fault, LookupError, ResolverError, ServerFault};
 pub use dns01::{Dns01Request, check_dns01};
-pub use http::{CheckOptions, check_http01};
+pub use http::{CheckOptions, check_http01, explained_by_host};
 pub use locate::{Located, locate, zone_of};
 pub use network::{MAX_BYTES, Network, NetworkError, is_of_this_host};
 pub use server::DnsServer;

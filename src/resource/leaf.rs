@@ -55,3 +55,8 @@ impl LeafFacts {
         self.issuer_common_name == Self::TEMPORARY_ISSUER
     }
 }
+
+/// The names that the others do not have.
+pub fn only_in(names: &[String], others: &[String]) -> Vec<String> {
+    names.iter().filter(|name| !others.contains(name)).cloned().collect()
+}

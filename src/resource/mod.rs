@@ -92,7 +92,7 @@ pub use issuer::{
     Solver, SolverKind, is_staging,
 };
 pub use key::{KeyAlgorithm, KeyEncoding, KeyFacts, PublicKeyDigest, SignatureAlgorithm};
-pub use leaf::LeafFacts;
+pub use leaf::{LeafFacts, only_in};
 pub use ledger::{Issuance, Ledger, Limit, PUBLISHED, PublishedLimits, Spending, Spent};
 pub use limit::{AccountLimits, FailedValidation, Refusal, Scope};
 pub use metadata::{Metadata, Origin};

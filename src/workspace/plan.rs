@@ -22,7 +22,7 @@ use crate::engine::ports::StoreError;
 use crate::engine::{DryRun, dry_run};
 use crate::resource::{
     AccountLimits, CertificateRecord, CertificateSpec, ConditionType, IssuerKind, LeafFacts,
-    Ledger, NamespacedName, Order, Reason, Remedy, SolverKind, Spent, SuggestedWindow,
+    Ledger, NamespacedName, Order, Reason, Remedy, SolverKind, Spent, SuggestedWindow, only_in,
 };
 
 /// What `issue` would do with one certificate. Serialized as an item of `kind: Plan`.
@@ -489,9 +489,8 @@ fn names_changed(spec: &CertificateSpec, leaf: Option<&LeafFacts>) -> (Vec<Strin
     }
     // A CA may put the common name among the names.
     live.retain(|name| wanted.contains(name) || *name != spec.common_name);
-    let without =
-        |one: &BTreeSet<String>, other: &BTreeSet<String>| one.difference(other).cloned().collect();
-    (without(&wanted, &live), without(&live, &wanted))
+    let [wanted, live] = [wanted, live].map(Vec::from_iter);
+    (only_in(&wanted, &live), only_in(&live, &wanted))
 }
 
 fn names(snapshot: &Snapshot) -> Vec<Name> {

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 
 use crate::controller::alert::Overdue;
-use crate::controller::{deploy, rollback};
+use crate::controller::{deploy, order, rollback};
 pub use crate::engine::ports::DamageCourse;
 use crate::engine::ports::{StoreError, WrongEntry};
 use crate::manifest::{Diagnostic, UNREAD};
@@ -345,6 +345,15 @@ impl CertificateView {
         let addresses = spec.ip_addresses.iter().map(ToString::to_string);
         let names = spec.dns_names.iter().map(ToString::to_string).chain(addresses);
         names.filter(|name| !issued.contains(&name.to_lowercase())).collect()
+    }
+
+    /// Whether the order in progress is for other names than the manifest has, which was edited since: the
+    /// next run makes another one.
+    pub fn orders_other_names(&self) -> bool {
+        let (Some(certificate), Some(order)) = (&self.certificate, self.order()) else {
+            return false;
+        };
+        order.spec.identifiers != order::identifiers(&certificate.spec)
     }
 
     fn holds(&self, kind: ConditionType) -> bool {

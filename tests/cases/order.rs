@@ -42,7 +42,7 @@ pub(crate) fn state(case: &Case) -> Value {
         outcome
     });
     let order = stage.snapshot.order.as_ref().unwrap();
-    let identifiers: Vec<[String; 2]> = order::identifiers(&stage.snapshot)
+    let identifiers: Vec<[String; 2]> = order::identifiers(&stage.snapshot.certificate.spec)
         .iter()
         .map(|identifier| match identifier {
             Identifier::Dns(name) => ["dns".to_owned(), name.to_string()],

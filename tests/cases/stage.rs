@@ -280,7 +280,7 @@ pub(crate) fn order(snapshot: &Snapshot) -> Order {
             issuer_ref: snapshot.certificate.spec.issuer_ref.clone(),
             directory_url: snapshot.issuer.acme.server.clone(),
             account_url: "https://ca.test/account/1".to_owned(),
-            identifiers: certctl::controller::order::identifiers(snapshot),
+            identifiers: certctl::controller::order::identifiers(&snapshot.certificate.spec),
             profile: String::new(),
             not_after: None,
         }),

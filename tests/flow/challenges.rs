@@ -83,7 +83,7 @@ fn a_server_of_this_host_that_does_not_forward_the_challenge_is_not_waited_for()
     assert!(!run.stderr.contains("propagation"), "{}", run.stderr);
     let run = world.run(&["doctor"]);
     let fact = "HTTP-01       web.example.test: this host does not receive the correct response";
-    assert!(run.stdout.contains(&format!("WARN  {fact}")), "{}", run.stdout);
+    assert!(run.stdout.contains(&format!("FAIL  {fact}")), "{}", run.stdout);
     let run = world.run(&["check", "http", "web.example.test"]);
     let way = "forward /.well-known/acme-challenge/ to certctl; certctl help port-80";
     assert!(run.stdout.contains(way), "{}", run.stdout);

@@ -206,6 +206,10 @@ fn a_file_in_the_webroot_is_asked_for_as_a_ca_does_and_taken_away_again() {
     assert_eq!(verdict, expected);
     assert!(line(&run, "try").starts_with("start the web server that serves the folder; "));
     is_empty();
+    let doctor = world.run(&["doctor"]).ends_in(3);
+    let absent = format!(" web.example.test: {verdict}");
+    let absent = doctor.stdout.lines().find(|line| line.ends_with(&absent));
+    assert!(absent.is_some_and(|line| line.starts_with("FAIL  webroot ")), "{}", doctor.stdout);
     // A server of another folder.
     let other = world.path("other");
     std::fs::create_dir(&other).unwrap();
@@ -217,7 +221,7 @@ fn a_file_in_the_webroot_is_asked_for_as_a_ca_does_and_taken_away_again() {
     assert!(verdict.contains(&format!("have it serve {webroot} there")), "{verdict}");
     let unserved = || {
         let page = world.run(&["doctor"]).stdout;
-        page.lines().any(|line| line.starts_with("WARN") && line.contains(" does not serve "))
+        page.lines().any(|line| line.starts_with("FAIL") && line.contains(" does not serve "))
     };
     assert!(unserved());
     drop(server);

@@ -320,6 +320,14 @@ fn a_webroot_is_tried_as_it_is_named() {
     let right = made("right.example.test", &served);
     let said = "right.example.test: this host receives the correct response\n";
     assert!(right.contains(said) && !right.contains(step), "{right}");
+    // Each name is tried.
+    let words = ["create", "certificate", "first.example.test", "second.invalid", "--webroot"];
+    let words = [&words[..], &[served.to_str().unwrap(), "--into", &config]].concat();
+    let second = world.run(&words).ends_in(0).stderr;
+    let said = "second.invalid: no server was asked: second.invalid does not exist";
+    assert!(second.contains(said), "{second}");
+    assert!(second.contains("certctl check http second.invalid"), "{second}");
+    assert!(!second.contains("first.example.test: "), "{second}");
     // The folder that is served is known now.
     let (name, listen) = ("other.example.test", world.port.address().to_string());
     let into = ["create", "certificate", name, "--into", &config];

@@ -288,7 +288,7 @@ fn create_tries_whether_the_web_server_serves_the_folder() {
     let _server = WebServer::start(&scene.world.port, &webroot);
     for (note, name, folder) in [
         ("The folder of another server.", "web.example.test\n", &other),
-        ("The folder that is served.", "shop.example.test\n", &webroot),
+        ("The folder that is served.", "shop.example.test, shop2.example.test\n", &webroot),
     ] {
         scene.note(note);
         let is_served = folder.ends_with("webroot");

@@ -9,7 +9,7 @@ use regex::Regex;
 use rustix::process::Signal;
 
 use crate::session::Session;
-use crate::support::{CertificateYaml, until};
+use crate::support::{CertificateYaml, WebServer, until};
 
 #[test]
 fn all_is_well() {
@@ -186,6 +186,21 @@ fn colors_are_asked_for_or_not() {
     for line in ["certctl validate bad.yaml", "certctl validate bad.yaml --color never"] {
         scene.on_terminal(line);
     }
+    scene.end();
+}
+
+#[test]
+fn a_server_that_does_not_serve_the_webroot_is_asked_a_few_times() {
+    let mut scene = Session::new("tty-unserved");
+    let [webroot, other] = ["webroot", "other"].map(|name| scene.world.path(name));
+    for folder in [&webroot, &other] {
+        fs::create_dir(folder).unwrap();
+    }
+    let _server = WebServer::start(&scene.world.port, &other);
+    let certificate = CertificateYaml::new("web");
+    let annotation = ("certctl.io/http01-webroot", webroot.to_str().unwrap());
+    scene.configured(&[("web", &certificate.annotation(annotation.0, annotation.1))]);
+    scene.on_terminal("certctl issue");
     scene.end();
 }
 

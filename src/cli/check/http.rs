@@ -1,6 +1,7 @@
 //! `certctl check http`: the addresses of a name, whether the listener can bind, and the response
 //! at the HTTP-01 challenge URL (RFC 8555 section 8.3).
 
+use std::fmt;
 use std::net::SocketAddr;
 
 use clap::Args;
@@ -14,7 +15,7 @@ use crate::cli::exit::ExitCode;
 use crate::cli::run::on_one_thread;
 use crate::cli::shell::Shell;
 use crate::resource::{
-    AddressAnswer, CHALLENGE_PATH, DnsName, Fix, Http01Report, Obstacle, Settings,
+    AddressAnswer, CHALLENGE_PATH, DnsName, Fix, Http01Report, Obstacle, Outlook, Settings,
 };
 use crate::workspace::Settings as RunSettings;
 use crate::workspace::check::{
@@ -32,7 +33,7 @@ pub struct CheckHttpArgs {
 /// `certctl check http`.
 pub(super) fn check(args: &CheckHttpArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
     let format = format_of(shell, "check http")?;
-    let usage = |message: &dyn std::fmt::Display| CliError::new(ExitCode::Usage, message);
+    let usage = |message: &dyn fmt::Display| CliError::new(ExitCode::Usage, message);
     let name: DnsName =
         args.name.parse().map_err(|error| usage(&format_args!("{:?}: {error}", args.name)))?;
     if name.is_wildcard() {
@@ -52,14 +53,39 @@ pub(super) fn check(args: &CheckHttpArgs, shell: &mut Shell) -> Result<ExitCode,
 
 /// Whether a server answers the challenges of a name, as `check http` says it.
 pub(in crate::cli) enum Trial {
-    Served {
-        fact: String,
-        /// Over a redirect to https.
-        is_redirected: bool,
-    },
-    Unserved(String),
+    Served(Served),
+    Unserved(Unserved),
     /// The name has no addresses.
     Unresolved(String),
+}
+
+/// That the challenges of a name are answered.
+pub(in crate::cli) struct Served {
+    pub(in crate::cli) name: DnsName,
+    /// The verdict.
+    pub(in crate::cli) how: String,
+    /// Over a redirect to https.
+    pub(in crate::cli) is_redirected: bool,
+}
+
+impl fmt::Display for Served {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.name, self.how)
+    }
+}
+
+/// Why the challenges of a name are not answered.
+pub(in crate::cli) struct Unserved {
+    pub(in crate::cli) name: DnsName,
+    pub(in crate::cli) why: String,
+    /// Whether a run does not wait for it: the cause is on this host.
+    pub(in crate::cli) is_of_host: bool,
+}
+
+impl fmt::Display for Unserved {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.name, self.why)
+    }
 }
 
 /// Tries the webroot of these settings, or the listener; `None` where that is not possible.
@@ -75,11 +101,17 @@ pub(in crate::cli) async fn trial_in_run(
     name: &DnsName,
 ) -> Option<Trial> {
     let check = HttpCheck::with(run, settings, name).await.ok().filter(|check| check.is_served)?;
-    let fact = format!("{name}: {}", verdict(&check));
+    let (verdict, name) = (verdict(&check), name.clone());
     Some(match (&check.addresses, check.failures().is_empty()) {
-        (_, true) => Trial::Served { fact, is_redirected: is_redirected(&check) },
-        (Ok(_), false) => Trial::Unserved(fact),
-        (Err(_), false) => Trial::Unresolved(fact),
+        (_, true) => {
+            let is_redirected = is_redirected(&check);
+            Trial::Served(Served { name, how: verdict, is_redirected })
+        }
+        (Err(_), false) => Trial::Unresolved(format!("{name}: {verdict}")),
+        (Ok(_), false) => {
+            let is_of_host = check.report.outlook == Outlook::Unserved;
+            Trial::Unserved(Unserved { name, why: verdict, is_of_host })
+        }
     })
 }
 
@@ -221,12 +253,22 @@ fn verdict(check: &HttpCheck) -> String {
                 "{holder} has port {port}, not a web server that serves {path}: certctl does not \
                  answer from that folder"
             ),
-            (Some(Responder { server, is_ours: false }), _) => format!(
+            (Some(Responder { server, is_ours: false, .. }), _) => format!(
                 "the server at {server} does not serve this file at {url}, and {server} is no address of \
                  this host: correct the records of {}; behind a NAT or a proxy, have the server to which \
                  it forwards port {port} serve {path} there",
                 check.name
             ),
+            (
+                Some(Responder { server, target: Some(target), .. }),
+                WebServer::Absent | WebServer::Other,
+            ) => {
+                format!(
+                    "{url} is redirected to {target}, where the server at {server} does not serve this file: \
+                     have it serve {path} there, or do not redirect {CHALLENGE_PATH} ({HELP}); or name the \
+                     folder that it does serve in the manifest (certctl.io/http01-webroot)"
+                )
+            }
             (Some(Responder { server, .. }), WebServer::Absent | WebServer::Other) => format!(
                 "the server at {server} does not serve this file at {url}: have it serve {path} there \
                  ({HELP}), on every address of the name; or name the folder that it does serve in the \
@@ -265,6 +307,8 @@ fn lacks_server(check: &HttpCheck) -> bool {
 struct Responder {
     /// Its address, with the port where that is known.
     server: String,
+    /// Where the request was redirected to.
+    target: Option<String>,
     is_ours: bool,
 }
 
@@ -276,7 +320,8 @@ fn responding(check: &HttpCheck) -> Option<Responder> {
             AddressAnswer::Broken { .. } => report.address.to_string(),
             AddressAnswer::Correct | AddressAnswer::Unreachable { .. } => return None,
         };
-        Some(Responder { server, is_ours: is_of_this_host(report.address) })
+        let target = report.redirects.last().cloned();
+        Some(Responder { server, target, is_ours: is_of_this_host(report.address) })
     })
 }
 
@@ -427,6 +472,22 @@ mod tests {
         assert_eq!(of("http://www.example.com/t"), CORRECT);
         let secure = of("https://www.example.com/t");
         assert_eq!(secure, format!("{CORRECT}, over a redirect to https: {REDIRECT}"));
+    }
+
+    #[test]
+    fn a_redirect_that_leads_away_from_the_folder_is_named() {
+        let redirected = |remote: &str, target: &str| {
+            let mut found = check(remote);
+            found.report.addresses[0].redirects = vec![target.to_owned()];
+            verdict(&found)
+        };
+        let target = "https://www.example.com/t";
+        let found = redirected("127.0.0.1:443", target);
+        let begin = format!(
+            "http://u/t is redirected to {target}, where the server at 127.0.0.1:443 does not serve this \
+             file: have it serve /srv there, or do not redirect {CHALLENGE_PATH}"
+        );
+        assert!(found.starts_with(&begin), "{found}");
     }
 
     #[test]

@@ -25,7 +25,8 @@ pub(super) use acme::{AcmeItem, clock_line, refusal};
 pub(super) use alerts::AlertsDocument;
 pub(super) use dns::DnsDocument;
 pub(super) use http::{
-    HttpDocument, REDIRECT, Trial, WAYS_OF_WEBROOT, trial, trial_in_run, way_out_of,
+    HttpDocument, REDIRECT, Served, Trial, Unserved, WAYS_OF_WEBROOT, trial, trial_in_run,
+    way_out_of,
 };
 pub(super) use known::known;
 pub(super) use page::format_of;

@@ -580,7 +580,9 @@ fn reload(
     // It reloads nothing.
     known.retain(|name| name != "on-failure");
     let examples = examples();
-    let question = match listed(&known, &examples, Server::is_installed).join(", ") {
+    let at_port = of_usual_port(dialogue.shell);
+    let all = listed(&known, &examples, Server::is_installed, at_port.as_deref());
+    let question = match all.join(", ") {
         names if names.is_empty() => "Program in hooks.d that reloads your server".to_owned(),
         names => format!(
             "Server that reads the files, to be reloaded with each renewal: {names}, another program in \
@@ -589,7 +591,7 @@ fn reload(
     };
     let mut unknown = None;
     let is_there = |name: &String| known.contains(name) || examples.contains(name);
-    let of_port = has_part.then(|| of_usual_port(dialogue.shell)).flatten().filter(is_there);
+    let of_port = at_port.filter(|_| has_part).filter(is_there);
     let is_absent = |name: &String| {
         let is_made = known.contains(name) || of_port.as_ref() == Some(name);
         !is_made && Server::of(name).is_some_and(|server| !server.is_installed())
@@ -645,19 +647,25 @@ fn reload(
 }
 
 /// The programs in `hooks.d`, and those examples of the package that reload a server, first the servers
-/// that are installed.
+/// that are installed; of all, that of the server which has the usual port says so.
 fn listed(
     known: &[String],
     examples: &[String],
     is_installed: impl Fn(&Server) -> bool,
+    at_port: Option<&str>,
 ) -> Vec<String> {
     let is_new = |name: &&String| !known.contains(*name);
     let servers = examples.iter().filter(is_new).filter_map(|name| Server::of(name));
     let (installed, others): (Vec<&Server>, Vec<&Server>) =
         servers.partition(|one| is_installed(one));
-    let installed = installed.into_iter().map(|one| format!("{} (installed)", one.name));
-    let others = others.into_iter().map(|one| one.name.to_owned());
-    known.iter().cloned().chain(installed).chain(others).collect()
+    let noted = |name: &str, note: &str| match at_port {
+        Some(other) if other == name => format!("{name} (has port 80)"),
+        Some(_) | None => format!("{name}{note}"),
+    };
+    let known = known.iter().map(|name| noted(name, ""));
+    let installed = installed.into_iter().map(|one| noted(one.name, " (installed)"));
+    let others = others.into_iter().map(|one| noted(one.name, ""));
+    known.chain(installed).chain(others).collect()
 }
 
 /// The host of the CA's directory, where that is known.
@@ -802,8 +810,15 @@ mod tests {
     fn programs_come_before_servers_that_are_installed_and_those_before_others() {
         let known = ["own".to_owned(), "apache".to_owned()];
         let examples = ["apache", "dovecot", "nginx", "on-failure"].map(str::to_owned);
-        let found = listed(&known, &examples, |server| server.name == "nginx");
-        assert_eq!(found, ["own", "apache", "nginx (installed)", "dovecot"]);
+        let of_port = |at_port| {
+            listed(&known, &examples, |server| server.name == "nginx", at_port).join(", ")
+        };
+        assert_eq!(of_port(None), "own, apache, nginx (installed), dovecot");
+        assert_eq!(of_port(Some("nginx")), "own, apache, nginx (has port 80), dovecot");
+        assert_eq!(
+            of_port(Some("apache")),
+            "own, apache (has port 80), nginx (installed), dovecot"
+        );
     }
 
     #[test]

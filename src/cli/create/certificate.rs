@@ -77,11 +77,12 @@ pub struct CreateCertificateArgs {
 }
 
 impl CreateCertificateArgs {
-    /// The first name, where another server has its port 80 and has a part in the answer to a challenge.
-    pub(super) fn proven_by_server(&self) -> Option<DnsName> {
+    /// The names, where another server has their port 80 and has a part in the answers to challenges.
+    pub(super) fn proven_by_server(&self) -> Vec<DnsName> {
         let has_server = self.webroot.is_some() || self.behind_proxy.is_some();
-        let name = self.names.first().filter(|_| has_server)?;
-        name.parse().ok().filter(|name: &DnsName| !name.is_wildcard())
+        let names = self.names.iter().filter(|_| has_server);
+        let names = names.filter_map(|name| name.parse().ok());
+        names.filter(|name: &DnsName| !name.is_wildcard()).collect()
     }
 }
 
@@ -137,9 +138,8 @@ pub(super) fn certificate(
             // With something in the way, that comes first.
             let is_open = found.is_empty() && code.is_ok();
             let settings = settings_of(&loaded, &issuer).filter(|_| is_open);
-            let check_http = args
-                .proven_by_server()
-                .and_then(|name| webroot::unserved(&name, settings.as_ref(), &placed, shell));
+            let names = args.proven_by_server();
+            let check_http = webroot::unserved(&names, settings.as_ref(), &placed, shell);
             let check_http = check_http.into_iter().collect();
             let to_do = [repairs(found, shell), placed.missing(&loaded)].concat();
             let runs = placed.runs(shell);

@@ -111,10 +111,8 @@ impl Draft<'_> {
         })?;
         // The check has the rights of a run; with something in the way, that comes first.
         let settings = certificate::settings_of(loaded, issuer).filter(|_| !has_obstacle);
-        let check_http = self
-            .args
-            .proven_by_server()
-            .and_then(|name| webroot::unserved(&name, settings.as_ref(), placed, shell));
+        let names = self.args.proven_by_server();
+        let check_http = webroot::unserved(&names, settings.as_ref(), placed, shell);
         let state = placed.state(shell)?;
         let server = placed.in_server(loaded, &state, shell);
         let is_open = first.is_empty() && !has_obstacle && in_the_way.is_none();
@@ -151,7 +149,13 @@ impl Draft<'_> {
         if !shell.output.confirms_by_default(question, ABOUT_ISSUE) {
             if is_scheduled {
                 let path = placed.shown_path();
-                say(shell, &format!("the next scheduled run issues it, unless you remove {path}"));
+                let terms = match self.by {
+                    By::New(_) => ", accepting the CA's terms of service",
+                    By::Known(_) => "",
+                };
+                let next =
+                    format!("the next scheduled run issues it{terms}, unless you remove {path}");
+                say(shell, &next);
             }
             say_next("", &placed.runs(shell), server.map(InServer::text), shell);
             return Ok(ExitCode::Done);

@@ -103,7 +103,8 @@ pub(super) fn text(args: &CreateIssuerArgs, placed: &Placed) -> Result<String, C
         let path = escape(&path.to_string_lossy()).into_owned();
         let _ = write!(
             text,
-            "    # The roots to trust for the CA's server: {path}, by base64 -w0.\n    \
+            "    # The roots to trust for the CA's server, by base64 -w0, of\n    \
+             #   {path}\n    \
              # Before it changes: cat OLD.pem NEW.pem | base64 -w0\n    \
              caBundle: {bundle}\n"
         );

@@ -25,7 +25,7 @@ pub(super) fn forwarded(
     let name = server.name;
     let settings = Settings { http01_listen: vec![PROXIED.to_string()], ..of_issuer.clone() };
     let trial = |dialogue: &Dialogue<'_>| tried_with(&settings, names, dialogue.shell);
-    let is_ready = matches!(trial(dialogue), Some(Trial::Served { .. }));
+    let is_ready = matches!(trial(dialogue), Some(Trial::Served(_)));
     if !is_ready {
         dialogue.say(&format!(
             "note: {name} need not be stopped: it can forward the CA's requests to certctl. Add this to \
@@ -59,9 +59,9 @@ pub(super) fn forwarded(
         }
         let is_sure = dialogue.is_sure;
         let refusal = match trial(dialogue) {
-            Some(Trial::Unserved(fact)) if !is_sure && doubted.is_new(YES) => fact,
-            Some(Trial::Served { fact, .. }) => {
-                dialogue.say(&fact);
+            Some(Trial::Unserved(found)) if !is_sure && doubted.is_new(YES) => found.to_string(),
+            Some(Trial::Served(found)) => {
+                dialogue.say(&found.to_string());
                 return Ok(Some(PROXIED));
             }
             Some(_) | None => return Ok(Some(PROXIED)),

@@ -7,7 +7,7 @@ use std::slice::from_ref;
 
 use super::print::Placed;
 use super::question::say;
-use crate::cli::check::{Trial, WAYS_OF_WEBROOT, trial};
+use crate::cli::check::{Served, Trial, WAYS_OF_WEBROOT, trial};
 use crate::cli::message::Message;
 use crate::cli::output::escape;
 use crate::cli::shell::Shell;
@@ -27,7 +27,7 @@ pub(super) fn likely(
     let mut untried = None;
     for folder in known(names, others) {
         match tried(Path::new(&folder), names, of_issuer, shell) {
-            Some(Trial::Served { .. }) => return Some(folder),
+            Some(Trial::Served(_)) => return Some(folder),
             Some(Trial::Unserved(_)) => {}
             Some(Trial::Unresolved(_)) | None => untried = untried.or(Some(folder)),
         }
@@ -46,7 +46,7 @@ pub(super) fn instead_of(
     // One that is not there is not served either.
     let is_served = || match tried(folder, names, of_issuer, shell) {
         Some(Trial::Unserved(_)) => false,
-        Some(Trial::Served { .. } | Trial::Unresolved(_)) | None => true,
+        Some(Trial::Served(_) | Trial::Unresolved(_)) | None => true,
     };
     if folder.exists() && is_served() {
         return None;
@@ -62,7 +62,7 @@ pub(super) fn served_at(
     shell: &Shell,
 ) -> Option<String> {
     let trial = |folder: &String| tried(Path::new(folder), names, of_issuer, shell);
-    known(names, others).into_iter().find(|one| matches!(trial(one), Some(Trial::Served { .. })))
+    known(names, others).into_iter().find(|one| matches!(trial(one), Some(Trial::Served(_))))
 }
 
 /// The folders of this host that may be served at the first name, the most likely first.
@@ -138,9 +138,9 @@ pub(super) fn verdict(
              to use it nevertheless",
             escape(&folder.to_string_lossy()),
         ))),
-        Trial::Served { .. } => {
+        Trial::Served(_) => {
             let is_served = |other| match tried(folder, from_ref(other), of_issuer, shell)? {
-                Trial::Served { .. } => Some(true),
+                Trial::Served(_) => Some(true),
                 Trial::Unserved(_) => Some(false),
                 Trial::Unresolved(_) => None,
             };
@@ -198,45 +198,70 @@ pub(super) fn tried_with(settings: &Settings, names: &[String], shell: &Shell) -
     trial(shell, settings, &name)
 }
 
-/// Asks whether a server answers the challenges of this name with these settings, and prints what was
-/// found; without settings, nothing is asked. Returns the command that shows more, unless it does.
+/// Asks whether a server answers the challenges of these names with these settings, and prints what was
+/// found, up to the first that is not answered; without settings, nothing is asked. Returns the command
+/// that shows more, unless all are.
 pub(super) fn unserved(
-    name: &DnsName,
+    names: &[DnsName],
     settings: Option<&Settings>,
     placed: &Placed,
     shell: &mut Shell,
 ) -> Option<String> {
     let path = placed.shown_path();
-    match settings.and_then(|settings| trial(shell, settings, name)) {
-        Some(Trial::Served { fact, .. }) => {
-            say(shell, &fact);
-            return None;
+    let mut served: Vec<Served> = Vec::new();
+    let mut unserved = None;
+    for name in names.iter().take(MOST_NAMES + 1) {
+        match settings.and_then(|settings| trial(shell, settings, name)) {
+            Some(Trial::Served(found)) => {
+                served.push(found);
+                continue;
+            }
+            Some(Trial::Unserved(found)) => {
+                let is_absent = settings.is_some_and(|settings| is_absent(settings, shell));
+                let is_proxied = settings.is_some_and(|settings| settings.http01_webroot.is_none());
+                let advice = if is_absent {
+                    "start it before the first run".to_owned()
+                } else if is_proxied {
+                    "what the server of port 80 is to forward: certctl help port-80".to_owned()
+                } else {
+                    format!("if it serves another folder, write that into {path}")
+                };
+                shell.output.print(&Message::advice(&found.to_string(), &advice));
+            }
+            Some(Trial::Unresolved(fact)) => {
+                let advice = format!("publish its A or AAAA record; or correct the name in {path}");
+                shell.output.print(&Message::advice(&fact, &advice));
+            }
+            // The page of the next step says why.
+            None => {}
         }
-        Some(Trial::Unserved(fact)) => {
-            let is_absent = settings.is_some_and(|settings| is_absent(settings, shell));
-            let is_proxied = settings.is_some_and(|settings| settings.http01_webroot.is_none());
-            let advice = if is_absent {
-                "start it before the first run".to_owned()
-            } else if is_proxied {
-                "what the server of port 80 is to forward: certctl help port-80".to_owned()
-            } else {
-                format!("if it serves another folder, write that into {path}")
-            };
-            shell.output.print(&Message::advice(&fact, &advice));
-        }
-        Some(Trial::Unresolved(fact)) => {
-            let advice = format!("publish its A or AAAA record; or correct the name in {path}");
-            shell.output.print(&Message::advice(&fact, &advice));
-        }
-        // The page of the next step says why.
-        None => {}
+        unserved = Some(name);
+        break;
     }
-    Some(placed.next(&format!(" check http {name}"), shell))
+    if let Some(name) = unserved {
+        return Some(placed.next(&format!(" check http {name}"), shell));
+    }
+    for fact in verdicts(&served) {
+        say(shell, &fact);
+    }
+    None
+}
+
+/// What was found of names that are served: one line for those of which it is the same.
+fn verdicts(served: &[Served]) -> Vec<String> {
+    let mut lines: Vec<(Vec<String>, &str)> = Vec::new();
+    for Served { name, how, .. } in served {
+        match lines.iter_mut().find(|(_, other)| other == how) {
+            Some((names, _)) => names.push(name.to_string()),
+            None => lines.push((vec![name.to_string()], how)),
+        }
+    }
+    lines.into_iter().map(|(names, how)| format!("{}: {how}", names.join(", "))).collect()
 }
 
 /// Each costs a request to this host.
 const MOST_TRIED: usize = 12;
-/// How many other names are tried with a folder that is served.
+/// How many names are tried besides the first.
 const MOST_NAMES: usize = 5;
 /// The document root of most web servers' packages.
 const USUAL: &str = "/var/www/html";
@@ -266,6 +291,16 @@ mod tests {
         ] {
             assert_eq!(served_by("a.test", others), text);
         }
+    }
+
+    #[test]
+    fn names_of_which_the_same_was_found_are_told_together() {
+        let of = |name: &str, how: &str| {
+            let (name, how) = (name.parse().unwrap(), how.to_owned());
+            Served { name, how, is_redirected: false }
+        };
+        let served = [of("a.test", "arrived"), of("b.test", "redirected"), of("c.test", "arrived")];
+        assert_eq!(verdicts(&served), ["a.test, c.test: arrived", "b.test: redirected"]);
     }
 
     #[test]

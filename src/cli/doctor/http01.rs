@@ -8,7 +8,9 @@ use futures_util::future::join_all;
 
 use super::finding::Finding;
 use super::usage::Use;
-use crate::cli::check::{REDIRECT, Trial, WAYS_OF_WEBROOT, trial_in_run, way_out_of};
+use crate::cli::check::{
+    REDIRECT, Served, Trial, Unserved, WAYS_OF_WEBROOT, trial_in_run, way_out_of,
+};
 use crate::cli::count::{count, names};
 use crate::cli::report::short;
 use crate::cli::shell::Shell;
@@ -19,10 +21,12 @@ use crate::solver::http01::check_webroot;
 use crate::workspace::Settings as RunSettings;
 use crate::workspace::check::{ListenError, Port, WebServer};
 
-/// A finding for each list of addresses that is listened on, and one for each webroot.
-pub(super) fn http01(shell: &Shell, uses: &[Use<'_>]) -> Vec<Finding> {
+/// A finding for each list of addresses that is listened on, and one for each webroot. Whether that
+/// `is_tried`, and a server of it is found that way, or is to be looked for here.
+pub(super) fn http01(shell: &Shell, uses: &[Use<'_>], is_tried: bool) -> Vec<Finding> {
     let (ports, webroots) = used(shell, uses);
     let of_port = |one| of_service(one, shell).unwrap_or_else(|| port(one, is_hidden()));
+    let webroot = |one| webroot(one, is_tried);
     ports.iter().map(of_port).chain(webroots.iter().map(webroot)).collect()
 }
 
@@ -203,30 +207,27 @@ fn port(found: &Needed, is_hidden: bool) -> Finding {
     }
 }
 
-fn webroot(found: &Webroot<'_>) -> Finding {
+fn webroot(found: &Webroot<'_>, is_tried: bool) -> Finding {
     let Webroot { path, port, objects } = found;
     if let Err(Obstacle { fact, fix }) = check_webroot(Path::new(path)) {
         let fact = format!("{fact} ({})", names(objects));
         return Finding::wrong("webroot", Obstacle { fact, fix });
     }
-    without_server(*port, &format!("{path} ({})", names(objects)))
-        .unwrap_or_else(|| Finding::well("webroot", format_args!("{path} can be written to")))
+    let absent = || without_server(*port, &format!("{path} ({})", names(objects)));
+    let absent = if is_tried { None } else { absent() };
+    absent.unwrap_or_else(|| Finding::well("webroot", format_args!("{path} can be written to")))
 }
 
 /// Whether webroots are served at the names of their certificates, and whether the server of port 80 forwards
-/// to the listener, as far as these are few: one finding when all is well, else one for each name. A webroot
-/// whose port no web server has, and a name without addresses, are findings of their own.
+/// to the listener, as far as these are few: one finding when all is well, else one for each name, or for
+/// those of one cause. A name without addresses is a finding of its own.
 pub(super) async fn answered(run: &RunSettings, uses: &[Use<'_>]) -> Vec<Finding> {
     let mut seen = BTreeSet::new();
     let mut trials = Vec::new();
     for one in uses {
-        if trials.len() >= MOST_TRIED {
-            break;
-        }
         let port = one.settings.check_port(run.http01_check_port);
         let (subject, way) =
             match (&one.settings.http01_webroot, one.settings.http01_listen.first()) {
-                (Some(_), _) if WebServer::at(port) != WebServer::Other => continue,
                 (Some(path), _) => ("webroot", path),
                 (None, Some(listener)) => ("HTTP-01", listener),
                 (None, None) => continue,
@@ -237,32 +238,95 @@ pub(super) async fn answered(run: &RunSettings, uses: &[Use<'_>]) -> Vec<Finding
         });
         let unseen = names.filter(|name| seen.insert((way, name.to_string())));
         trials.extend(unseen.map(|name| async move {
-            match trial_in_run(run, &one.settings, &name).await {
-                Some(Trial::Unserved(fact)) => {
-                    let found = Obstacle::new(fact).certctl(format!("certctl check http {name}"));
-                    Some(Err(Finding::warning(subject, found)))
-                }
-                Some(Trial::Served { is_redirected, .. }) => {
-                    Some(Ok(is_redirected.then(|| name.to_string())))
-                }
-                Some(Trial::Unresolved(_)) | None => None,
-            }
+            (subject, way, port, trial_in_run(run, &one.settings, &name).await)
         }));
     }
+    let untried = trials.len().saturating_sub(MOST_TRIED);
     let tried = join_all(trials.into_iter().take(MOST_TRIED)).await;
-    let (answered, wrong): (Vec<_>, Vec<_>) = tried.into_iter().flatten().partition(Result::is_ok);
-    let wrong: Vec<Finding> = wrong.into_iter().filter_map(Result::err).collect();
-    if !wrong.is_empty() || answered.is_empty() {
-        return wrong;
+    let mut answered = Answered { untried, ..Answered::default() };
+    let mut without_trial = Vec::new();
+    let mut with_trial = BTreeSet::new();
+    for (subject, way, port, trial) in tried {
+        match trial {
+            Some(Trial::Unserved(found)) => answered.add(subject, found),
+            Some(Trial::Served(Served { name, is_redirected, .. })) => {
+                answered.number += 1;
+                answered.redirected.extend(is_redirected.then(|| name.to_string()));
+            }
+            // It is known of the webroot alone whether there is a server.
+            Some(Trial::Unresolved(_)) if subject == "webroot" => {
+                without_trial.push((way, port));
+                continue;
+            }
+            Some(Trial::Unresolved(_)) | None => continue,
+        }
+        with_trial.insert((way, port));
     }
-    let number = answered.len();
-    let redirected: Vec<String> = answered.into_iter().filter_map(Result::ok).flatten().collect();
-    vec![all_answered(number, &redirected)]
+    let absent = without_trial.into_iter().filter(|one| !with_trial.contains(one));
+    let absent: BTreeSet<_> = absent.collect();
+    let absent = absent.into_iter().filter_map(|(way, port)| without_server(port, way));
+    answered.into_findings().into_iter().chain(absent).collect()
 }
 
-/// That challenges are answered at so many names, of these over a redirect to https.
-fn all_answered(number: usize, redirected: &[String]) -> Finding {
-    let fact = format!("a request for a challenge is answered at {}", count(number, "name"));
+/// What was found of names whose challenges were tried.
+#[derive(Default)]
+struct Answered {
+    /// How many were answered.
+    number: usize,
+    /// Those answered over a redirect to https.
+    redirected: Vec<String>,
+    /// How many names were not tried.
+    untried: usize,
+    /// Those that were not answered, by what is said of them.
+    unserved: Vec<(&'static str, Vec<Unserved>)>,
+}
+
+impl Answered {
+    fn add(&mut self, subject: &'static str, found: Unserved) {
+        let is_same = |(of, all): &&mut (&str, Vec<Unserved>)| {
+            let is_as =
+                |one: &Unserved| (&one.why, one.is_of_host) == (&found.why, found.is_of_host);
+            *of == subject && all.first().is_some_and(is_as)
+        };
+        match self.unserved.iter_mut().find(is_same) {
+            Some((_, all)) => all.push(found),
+            None => self.unserved.push((subject, vec![found])),
+        }
+    }
+
+    fn into_findings(self) -> Vec<Finding> {
+        let unserved = self.unserved.iter().filter_map(|(subject, all)| unanswered(subject, all));
+        let unserved: Vec<Finding> = unserved.collect();
+        if !unserved.is_empty() || self.number == 0 {
+            return unserved;
+        }
+        vec![all_answered(self.number, self.untried, &self.redirected)]
+    }
+}
+
+/// Names whose challenges are not answered, for one reason: wrong where that is on this host, else a
+/// warning, since a CA may reach what this host does not.
+fn unanswered(subject: &str, all: &[Unserved]) -> Option<Finding> {
+    let Unserved { name: first, why, is_of_host } = all.first()?;
+    let of: Vec<String> = all.iter().map(|one| one.name.to_string()).collect();
+    let found = Obstacle::new(format!("{}: {why}", names(&of)));
+    let found = found.certctl(format!("certctl check http {first}"));
+    Some(if *is_of_host {
+        Finding::wrong(subject, found)
+    } else {
+        Finding::warning(subject, found)
+    })
+}
+
+/// That challenges are answered at so many names, of these over a redirect to https, while others were not
+/// tried.
+fn all_answered(number: usize, untried: usize, redirected: &[String]) -> Finding {
+    let untried = match untried {
+        0 => String::new(),
+        others => format!(" ({others} more were not tried)"),
+    };
+    let fact =
+        format!("a request for a challenge is answered at {}{untried}", count(number, "name"));
     let redirected = match redirected {
         [] => String::new(),
         names => format!(", of {} over a redirect to https: {REDIRECT}", names.join(", ")),
@@ -329,26 +393,51 @@ mod tests {
         // Another program than certctl, as far as the test can tell: this process.
         let server = std::net::TcpListener::bind("0.0.0.0:0").unwrap();
         let port = server.local_addr().unwrap().port();
-        let of =
-            || webroot(&Webroot { path, port, objects: vec!["Certificate web in f".to_owned()] });
-        assert_eq!(of().verdict, Verdict::Well);
+        let of = |is_tried| {
+            webroot(
+                &Webroot { path, port, objects: vec!["Certificate web in f".to_owned()] },
+                is_tried,
+            )
+        };
+        assert_eq!(of(false).verdict, Verdict::Well);
         drop(server);
-        let found = of();
+        assert_eq!(of(true).verdict, Verdict::Well);
+        let found = of(false);
         let fact = format!(
             "nothing listens on port {port} of this host to serve {path} (Certificate web in f)"
         );
         assert_eq!((found.verdict, found.fact), (Verdict::Warning, fact));
-        let gone =
-            webroot(&Webroot { path: "/no-such", port, objects: vec!["Issuer ca".to_owned()] });
+        let gone = webroot(
+            &Webroot { path: "/no-such", port, objects: vec!["Issuer ca".to_owned()] },
+            true,
+        );
         assert!(gone.is_wrong() && gone.fact.ends_with("(Issuer ca)"), "{gone:?}");
     }
 
     #[test]
     fn a_redirect_to_https_is_said_of_the_names_that_have_one() {
         let plain = "a request for a challenge is answered at 2 names";
-        assert_eq!(all_answered(2, &[]).fact, plain);
+        assert_eq!(all_answered(2, 0, &[]).fact, plain);
+        assert_eq!(all_answered(2, 3, &[]).fact, format!("{plain} (3 more were not tried)"));
         let expected = format!("{plain}, of www.example.com over a redirect to https: {REDIRECT}");
-        assert_eq!(all_answered(2, &["www.example.com".to_owned()]).fact, expected);
+        assert_eq!(all_answered(2, 0, &["www.example.com".to_owned()]).fact, expected);
+    }
+
+    #[test]
+    fn names_that_are_not_answered_are_wrong_where_that_is_the_fault_of_this_host() {
+        let mut answered = Answered { number: 1, ..Answered::default() };
+        for (name, why, is_of_host) in [
+            ("a.example.com", "nothing listens", true),
+            ("b.example.com", "no server answers", false),
+            ("c.example.com", "nothing listens", true),
+        ] {
+            let name = name.parse().unwrap();
+            answered.add("webroot", Unserved { name, why: why.to_owned(), is_of_host });
+        }
+        let found = answered.into_findings();
+        let found: Vec<_> = found.iter().map(|one| (one.verdict, one.fact.as_str())).collect();
+        let wrong = (Verdict::Wrong, "a.example.com, c.example.com: nothing listens");
+        assert_eq!(found, [wrong, (Verdict::Warning, "b.example.com: no server answers")]);
     }
 
     #[test]

@@ -91,7 +91,7 @@ pub(super) fn doctor(args: &DoctorArgs, shell: &mut Shell) -> Result<ExitCode, C
     on_one_thread(async {
         let known = known(shell, false).await?;
         let uses = Use::of_tasks(&known.targets.tasks);
-        let mut found = host(shell, &known, &uses).await;
+        let mut found = host(shell, &known, &uses, !args.offline).await;
         if !args.offline {
             found.extend(dns::dns(known.workspace.settings(), &uses).await);
             found.extend(ca::cas(&known).await);
@@ -116,8 +116,9 @@ pub(super) fn doctor(args: &DoctorArgs, shell: &mut Shell) -> Result<ExitCode, C
     })
 }
 
-/// The folders, and what the manifests need on this host.
-async fn host(shell: &Shell, known: &Known, uses: &[Use<'_>]) -> Vec<Finding> {
+/// The folders, and what the manifests need on this host; whether webroots are served only where that is not
+/// tried.
+async fn host(shell: &Shell, known: &Known, uses: &[Use<'_>], is_tried: bool) -> Vec<Finding> {
     let Known { workspace, targets, .. } = known;
     let tasks: Vec<&Task> = targets.tasks.iter().collect();
     let mut found = folder::config(shell);
@@ -126,7 +127,7 @@ async fn host(shell: &Shell, known: &Known, uses: &[Use<'_>]) -> Vec<Finding> {
     let lacks = workspace.lacks(&targets.loaded, &targets.secrets, &tasks).await;
     let lacks = lacks.unwrap_or_default();
     found.extend(need::needs(&lacks, uses, workspace.settings()));
-    found.extend(http01::http01(shell, uses));
+    found.extend(http01::http01(shell, uses, is_tried));
     found.extend(bundle::expiring(&targets.loaded, SystemClock.now()));
     found
 }
@@ -168,7 +169,7 @@ pub(super) fn of_host(shell: &Shell, loaded: &Loaded) -> Result<Vec<Finding>, Cl
     let mut found = folder::config(shell);
     found.push(folder::state(shell));
     found.extend(need::alert_hook(&settings));
-    found.extend(http01::http01(shell, &uses));
+    found.extend(http01::http01(shell, &uses, false));
     found.extend(bundle::expiring(loaded, SystemClock.now()));
     found.push(scheduler(shell));
     Ok(typed(shell, found))

@@ -129,7 +129,7 @@ pub(in crate::cli) fn mail_hook(config: &Path) -> Option<String> {
 pub(in crate::cli) fn way_to_report(config: &Path) -> Fix {
     match mail_hook(config) {
         Some(line) => Fix::Command(format!("{line}   # mail to root, by sendmail")),
-        None => Fix::Certctl("certctl help failures".to_owned()),
+        None => Fix::Certctl("certctl help failures   # without mail: ping, or a hook".to_owned()),
     }
 }
 

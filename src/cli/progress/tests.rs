@@ -202,13 +202,20 @@ const UNTIL: &str =
     "; this run waits until 2026-11-22T10:10:00Z (or Ctrl-C), the next one continues";
 
 fn wait_for(why: &str, deadline: Option<&str>, is_unexpected: bool) -> Wait {
-    let deadline = deadline.map(|at| at.parse().unwrap());
+    let limit = deadline.map(|at| WaitLimit::Until(at.parse().unwrap()));
     let obstructed = is_unexpected.then(|| (ChallengeType::Http01, "example.com".to_owned()));
     let (name, reason) = why.split_once(": ").unwrap();
     let mut challenge = samples::order().challenges.remove(0);
     Arc::make_mut(&mut challenge.spec).identifier = Identifier::Dns(name.parse().unwrap());
     challenge.explain(ReasonSource::Other, reason);
-    Wait { what: Awaited::Challenge(Box::new(challenge)), deadline, obstructed }
+    Wait { what: Awaited::Challenge(Box::new(challenge)), limit, obstructed }
+}
+
+#[test]
+fn how_long_a_run_waits_is_a_time_or_a_number_of_checks() {
+    let until = WaitLimit::Until("2026-11-22T10:10:00Z".parse().unwrap());
+    assert_eq!(longest(until), "waits until 2026-11-22T10:10:00Z");
+    assert_eq!(longest(WaitLimit::Checks(3)), "checks 3 times");
 }
 
 #[test]
@@ -304,10 +311,10 @@ fn where_nobody_watches_what_time_does_not_end_is_logged_soon() {
 
 #[test]
 fn where_nobody_watches_a_long_wait_is_logged_once() {
-    let until = Some("2026-11-22T10:10:00Z".parse().unwrap());
+    let until = Some(WaitLimit::Until("2026-11-22T10:10:00Z".parse().unwrap()));
     let wait = |progress: &Progress, of: &str, why: &str| {
         let why = format!("{of}.example.test: {why}");
-        progress.waits(&name(of), &Wait { deadline: until, ..wait_for(&why, None, false) });
+        progress.waits(&name(of), &Wait { limit: until, ..wait_for(&why, None, false) });
     };
     let found = logged(Duration::ZERO, |progress| {
         for why in ["queued", "the self-check", "the self-check", "the CA"] {

@@ -116,6 +116,8 @@ fn last(view: &CertificateView, verdict: Verdict, now: Timestamp) -> Cell {
     if let Some(order) = order {
         return Cell::from(if view.worker.is_some() {
             "under way".to_owned()
+        } else if view.orders_other_names() {
+            "waits for the next run".to_owned()
         } else {
             order_waits_briefly(order)
         });

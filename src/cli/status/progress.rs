@@ -2,6 +2,17 @@
 
 use crate::cli::output::escape;
 use crate::resource::{Challenge, Order, OrderPhase, Phase};
+use crate::workspace::view::CertificateView;
+
+/// What the order in progress waits for; where the last checks of its challenges are shown beside it,
+/// without `reasons`.
+pub(super) fn waits_for(view: &CertificateView, reasons: bool) -> Vec<String> {
+    let is_working = view.worker.is_some();
+    if !is_working && view.orders_other_names() {
+        return vec![REPLACES_ORDER.to_owned()];
+    }
+    view.order().map(|order| order_waits_for(order, is_working, reasons)).unwrap_or_default()
+}
 
 /// What an order waits for; without a process that `is_working` on it, never for a slot. Where the
 /// last checks of its challenges are shown beside it, without `reasons`.
@@ -89,6 +100,9 @@ pub(super) fn identifier(challenge: &Challenge) -> String {
 
 /// What continues what no process works on.
 pub(super) const NEXT_RUN: &str = "the next run of certctl issue";
+/// The same for an order of names that the manifest does not have any more.
+pub(super) const REPLACES_ORDER: &str =
+    "the next run of certctl issue, which makes another order: the manifest has other names";
 /// The same for an order that the CA does not have.
 const CREATES_ORDER: &str = "the next run of certctl issue, which creates the order";
 const READY_AT_CA: &str = "the CA: reading the order";

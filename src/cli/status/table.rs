@@ -1,6 +1,7 @@
 //! Aligned columns for people.
 
 use std::borrow::Cow;
+use std::os::fd::AsFd;
 
 use crate::cli::output::{Paint, escape};
 use crate::cli::wrap::wrap;
@@ -89,21 +90,26 @@ pub struct Width {
 impl Width {
     /// That of the terminal on stdout; `None` when it is none.
     pub(crate) fn of_stdout(utf8: bool) -> Option<Self> {
-        let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
-        (size.ws_col > 0).then(|| Self { columns: size.ws_col.into(), utf8 })
+        let (columns, _) = size_of(std::io::stdout())?;
+        columns.map(|columns| Self { columns, utf8 })
     }
 
     /// The rows of the terminal on stdout; `None` when it is none.
     pub(crate) fn rows_of_stdout() -> Option<usize> {
-        let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
-        Some(usize::from(size.ws_row)).filter(|rows| *rows > 0)
+        size_of(std::io::stdout())?.1
     }
 
     /// The columns of the terminal on stderr; `None` when it is none.
     pub(crate) fn of_stderr() -> Option<usize> {
-        let size = rustix::termios::tcgetwinsize(std::io::stderr()).ok()?;
-        Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
+        size_of(std::io::stderr())?.0
     }
+}
+
+/// The columns and rows of a terminal, as far as it knows them; `None` when it is none.
+fn size_of(terminal: impl AsFd) -> Option<(Option<usize>, Option<usize>)> {
+    let size = rustix::termios::tcgetwinsize(terminal).ok()?;
+    let known = |number: u16| Some(usize::from(number)).filter(|number| *number > 0);
+    Some((known(size.ws_col), known(size.ws_row)))
 }
 
 /// The table of [`listed`] alone.

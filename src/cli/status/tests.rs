@@ -357,6 +357,24 @@ fn a_lost_output_is_pending_in_the_metrics_as_in_the_verdict_with_what_retries_i
     assert!(pending.unwrap().ends_with(" 1"), "{metrics}");
 }
 
+/// What names of an edited manifest wait for: the next run makes an order for those.
+#[test]
+fn an_order_of_other_names_than_the_manifests_waits_for_the_next_run() {
+    let mut view = waiting();
+    let sentence = |view: &CertificateView| Verdict::Waiting.sentence(view, &scene(Format::Text));
+    assert!(sentence(&view).contains("DNS-01 for *.api.example.com"), "{}", sentence(&view));
+    let spec = &mut view.certificate.as_mut().unwrap().spec;
+    spec.dns_names.push("www.example.com".parse().unwrap());
+    let edited = "the order waits for the next run of certctl issue, which makes another order: the \
+                  manifest has other names";
+    assert_eq!(sentence(&view), edited);
+    let summary = certificates(from_ref(&view), Extent::Summary, &scene(Format::Text)).unwrap();
+    assert!(!summary.contains("DNS-01"), "{summary}");
+    // The process that works on it goes on.
+    view.worker = Some("process 4711".into());
+    assert!(sentence(&view).contains("DNS-01 for *.api.example.com"), "{}", sentence(&view));
+}
+
 /// The CA's answer for a challenge is read with the order, once it was told of all.
 #[test]
 fn an_order_waits_for_the_ca_once_it_was_told_of_all_challenges() {

@@ -23,7 +23,7 @@
 
 use jiff::Timestamp;
 
-use super::progress::order_waits_for;
+use super::progress::waits_for;
 use super::scene::Scene;
 use crate::cli::output::{Paint, escape};
 use crate::cli::report::{Findings, Style, of_failure, problem_of, short};
@@ -154,7 +154,7 @@ impl Verdict {
                     Some(_) => format!("; the certificate in place is valid until {expiry}"),
                     None => stand_in(view).to_owned(),
                 };
-                format!("the order waits for {}{live}", order_waits(view))
+                format!("the order waits for {}{live}", waits_for(view, true).join("; "))
             }
             Self::Revoked => revoked(view, scene),
             Self::LinksMissing | Self::FilesDamaged => match &view.links {
@@ -318,7 +318,7 @@ pub(super) fn overdue(view: &CertificateView, scene: &Scene) -> String {
     } else if let Some(mistake) = &view.mistake {
         escape(&mistake.message).into_owned()
     } else if view.order_moved_at().is_some() {
-        format!("the order waits for {}", order_waits(view))
+        format!("the order waits for {}", waits_for(view, true).join("; "))
     } else if let Some(limit) = &view.limit {
         format!("the CA would refuse an order: {limit}")
     } else {
@@ -327,12 +327,6 @@ pub(super) fn overdue(view: &CertificateView, scene: &Scene) -> String {
             .to_owned()
     };
     format!("the renewal was due {due}: {why}")
-}
-
-/// What the order in progress waits for, in one line.
-fn order_waits(view: &CertificateView) -> String {
-    let waits = view.order().map(|order| order_waits_for(order, view.worker.is_some(), true));
-    waits.unwrap_or_default().join("; ")
 }
 
 /// The process that issues it.

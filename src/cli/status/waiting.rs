@@ -1,6 +1,6 @@
 //! What a certificate waits for, and pending clean-up.
 
-use super::progress::{NEXT_RUN, order_waits_for};
+use super::progress::{NEXT_RUN, waits_for};
 use super::scene::Scene;
 use super::upcoming::{Step, Upcoming};
 use super::verdict::Verdict;
@@ -36,9 +36,9 @@ pub(super) fn waiting_for(view: &CertificateView, verdict: Verdict, scene: &Scen
     if view.next_attempt.is_some_and(|at| at > now) {
         return vec!["the next attempt".to_owned()];
     }
-    if let Some(order) = view.order().filter(|_| view.is_issuing()) {
+    if view.is_issuing() && view.order().is_some() {
         // The sentence behind the word has the reasons.
-        return order_waits_for(order, view.worker.is_some(), verdict != Verdict::Waiting);
+        return waits_for(view, verdict != Verdict::Waiting);
     }
     if let Some(worker) = &view.worker {
         return vec![worker.clone()];

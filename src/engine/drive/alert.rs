@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::controller::policy::first_trigger;
 use crate::controller::{Change, Record, Snapshot, alert, backoff, readiness};
 use crate::engine::ending::{Ended, Ending};
 use crate::engine::ports::{Alert, Clock, Lock, Observer, Performer, Store, StoreError};
@@ -106,19 +105,22 @@ async fn report<C: Clock, S: Store, P: Performer, O: Observer>(
     Ok(())
 }
 
-/// When it is tried again, unless by the next run. A renewal that was only requested, and was taken back,
-/// comes when it is due.
+/// When it is tried again, unless by the next run.
 fn next_attempt(
     end: &Ended,
     snapshot: &Snapshot,
     record: &CertificateRecord,
     now: Timestamp,
 ) -> Option<Timestamp> {
-    let is_over = matches!(end.ending, Ending::Failed { .. })
-        && !snapshot.is_issuing()
-        && first_trigger(snapshot, now).is_none();
-    let due = record.status.renewal_time.filter(|due| is_over && *due > now);
-    backoff::next_try(snapshot, record, now).or(due)
+    match end.ending {
+        Ending::Failed { .. } => backoff::next_after_failure(snapshot, record, now),
+        Ending::Unchanged { .. }
+        | Ending::Issued(_)
+        | Ending::Deferred { .. }
+        | Ending::Pending { .. }
+        | Ending::Locked { .. }
+        | Ending::Interrupted { .. } => backoff::next_try(snapshot, record, now),
+    }
 }
 
 /// Why a renewal has not succeeded, in one sentence, and whether that is a failure.

@@ -13,7 +13,7 @@ use crate::engine::ports::{Clock, Observer, Performer, Store, StoreError};
 use crate::engine::run::Engine;
 use crate::engine::session::Session;
 use crate::engine::task::{Force, Task};
-use crate::resource::{Cause, CertificateRecord, Doing, LeafFacts};
+use crate::resource::{Cause, CertificateRecord, Doing, LeafFacts, only_in};
 
 /// Outcomes in quick succession are written together: those within this time, or within four times
 /// the last write's duration, so that a slow disk does not dominate the run.
@@ -65,17 +65,12 @@ impl Before {
         }
     }
 
-    /// The names of a certificate that the one before did not have; none where there was none.
-    pub(super) fn added(&self, leaf: &LeafFacts) -> Vec<String> {
-        let Some(before) = &self.names else { return Vec::new() };
-        leaf.names().filter(|name| !before.contains(name)).collect()
-    }
-
-    /// The names of the certificate before that this one does not have.
-    pub(super) fn removed(&self, leaf: &LeafFacts) -> Vec<String> {
+    /// The names of a certificate that the one before did not have, and those that it does not have any
+    /// more; none where there was none.
+    pub(super) fn changed(&self, leaf: &LeafFacts) -> (Vec<String>, Vec<String>) {
+        let Some(before) = &self.names else { return (Vec::new(), Vec::new()) };
         let now: Vec<String> = leaf.names().collect();
-        let before = self.names.iter().flatten();
-        before.filter(|name| !now.contains(name)).cloned().collect()
+        (only_in(&now, before), only_in(before, &now))
     }
 }
 

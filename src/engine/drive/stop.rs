@@ -60,11 +60,12 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             (Some(revision), Some(Ok(leaf)))
                 if self.task.goal == Goal::Issue && Some(revision) != self.before.revision =>
             {
+                let (added, removed) = self.before.changed(leaf);
                 Ending::Issued(Box::new(Issued {
                     revision,
                     leaf: leaf.clone(),
-                    added: self.before.added(leaf),
-                    removed: self.before.removed(leaf),
+                    added,
+                    removed,
                     renewal_time: status.renewal_time,
                     secret_name: snapshot.certificate.spec.secret_name.clone(),
                 }))

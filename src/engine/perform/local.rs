@@ -1,7 +1,6 @@
 //! Effects on this machine: keys, CSRs, challenges, publishing.
 
-use std::io;
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::time::Duration;
 
@@ -14,7 +13,7 @@ use crate::engine::inputs::{names_of, solver_for};
 use crate::engine::ports::{Clock, Store};
 use crate::engine::task::Task;
 use crate::pki;
-use crate::probe::{check_http01, is_of_this_host};
+use crate::probe::{check_http01, explained_by_host};
 use crate::resource::{
     Cause, ChallengeSpec, ChallengeType, CheckReport, DeployTarget, Dns01Target, KeyAlgorithm,
     SolverKind, Token,
@@ -212,20 +211,8 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         // start early. Slow ones delay no others for long.
         let _turn = tokio::time::timeout(CHECK_TURN, self.checks.acquire()).await;
         let (identifier, key) = (&challenge.identifier, &challenge.key);
-        let mut report = check_http01(&self.resolver, identifier, &token, key, options).await;
-        let settings = task.settings();
-        let own = report.wrong_servers().find(|server| is_of_this_host(server.ip()));
-        if let Some(webroot) = &settings.http01_webroot {
-            let at = |ip| SocketAddr::new(ip, options.port);
-            let closed = report.silent().map(at).find(|server| is_closed_here(*server));
-            if let Some(server) = own {
-                report = report.not_served(webroot, server);
-            } else if let Some(server) = closed {
-                report = report.without_server(webroot, server);
-            }
-        } else if let Some(server) = own.filter(|_| !settings.http01_listen.is_empty()) {
-            report = report.not_forwarded(&settings.http01_listen, server);
-        }
+        let report = check_http01(&self.resolver, identifier, &token, key, options).await;
+        let report = explained_by_host(report, &task.settings(), options.port);
         Ok(Outcome::Checked(Box::new(CheckReport::Http01(report))))
     }
 
@@ -252,13 +239,6 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     }
 }
 
-/// Whether this host has the address, and no listener on its port: the kernel says so at once.
-fn is_closed_here(server: SocketAddr) -> bool {
-    is_of_this_host(server.ip())
-        && TcpStream::connect_timeout(&server, OWN_CONNECT)
-            .is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
-}
-
 fn cannot_listen(error: &ListenError) -> EffectError {
     if let ListenError::InUse { holder: Some(holder), .. } = error
         && holder.is_certctl
@@ -280,8 +260,6 @@ const AT_ONCE: usize = 256;
 /// How often, and how long each time, a run waits for the port that another certctl holds.
 const PORT_WAITS: u32 = 120;
 const PORT_PAUSE: Duration = Duration::from_secs(1);
-/// How long at most a connection to this host itself may take.
-const OWN_CONNECT: Duration = Duration::from_millis(100);
 /// How long a self-check waits for earlier ones.
 const CHECK_TURN: Duration = Duration::from_millis(50);
 

@@ -1,7 +1,6 @@
 //! The self-check against real servers on loopback ports.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
 use hickory_proto::op::ResponseCode;
@@ -346,5 +345,58 @@ async fn a_host_that_a_proxy_changed_is_a_warning() {
         );
         let expected: Vec<String> = changed.then_some(warning).into_iter().collect();
         assert_eq!(report.warnings(), expected);
+    }
+}
+
+/// A server of another host may be put right there, or be the wrong one to be asked.
+#[test]
+fn a_cause_on_this_host_is_named_and_no_other() {
+    let webroot = Settings { http01_webroot: Some("/srv".to_owned()), ..Settings::default() };
+    let listener =
+        Settings { http01_listen: vec!["127.0.0.1:402".to_owned()], ..Settings::default() };
+    let https = "https://www.example.com/t";
+    for (settings, remote, redirects, expected) in [
+        (&webroot, "192.0.2.9:80", &[][..], None),
+        (&listener, "192.0.2.9:80", &[], None),
+        (&Settings::default(), "127.0.0.1:80", &[], None),
+        (
+            &webroot,
+            "127.0.0.1:80",
+            &[],
+            Some(
+                "the web server of this host (127.0.0.1:80) does not serve the files in /srv there",
+            ),
+        ),
+        (
+            &webroot,
+            "127.0.0.1:443",
+            &[https],
+            Some(
+                "the web server of this host redirects the request to https://www.example.com/t, and \
+                 does not serve the files in /srv there (127.0.0.1:443)",
+            ),
+        ),
+        (
+            &listener,
+            "127.0.0.1:80",
+            &[],
+            Some(
+                "the server of this host (127.0.0.1:80) does not forward the request to certctl \
+                 (127.0.0.1:402)",
+            ),
+        ),
+    ] {
+        let remote: SocketAddr = remote.parse().unwrap();
+        let outcome = AddressAnswer::Wrong { status: 404, first_bytes: String::new(), remote };
+        let redirects = redirects.iter().map(|target| (*target).to_owned()).collect();
+        let report =
+            AddressReport { address: remote.ip(), outcome, redirects, warnings: Vec::new() };
+        let name = Identifier::Dns(NAME.parse().unwrap());
+        let report = Http01Report::judge(name, "u".to_owned(), KEY, vec![report], None);
+        let found = explained_by_host(report, settings, 80);
+        let expected_outlook = if expected.is_some() { Outlook::Unserved } else { Outlook::Open };
+        assert_eq!(found.outlook, expected_outlook, "{remote} {settings:?}");
+        let reason = found.reason().unwrap();
+        assert_eq!(reason.split_once("): ").map(|(_, why)| why), expected, "{remote}");
     }
 }

@@ -168,9 +168,16 @@ impl Http01Report {
 
     /// Of a failed check: the response is in this webroot, and `server`, of this host, has another one.
     pub(crate) fn not_served(self, path: &str, server: SocketAddr) -> Self {
-        self.without_wait(&format!(
-            ": the web server of this host ({server}) does not serve the files in {path} there"
-        ))
+        let why = match self.redirect_to(server) {
+            Some(target) => format!(
+                ": the web server of this host redirects the request to {target}, and does not serve the \
+                 files in {path} there ({server})"
+            ),
+            None => format!(
+                ": the web server of this host ({server}) does not serve the files in {path} there"
+            ),
+        };
+        self.without_wait(&why)
     }
 
     /// Of a failed check: the response is to be had of certctl at these addresses, and `server`, of this
@@ -188,6 +195,17 @@ impl Http01Report {
         self.without_wait(&format!(
             ": no web server of this host listens on {server} to serve the files in {path}"
         ))
+    }
+
+    /// Where the request was redirected to, the last time, before this server had a wrong response.
+    pub(crate) fn redirect_to(&self, server: SocketAddr) -> Option<&str> {
+        let is_its = |report: &&AddressReport| match &report.outcome {
+            AddressAnswer::Wrong { remote, .. } => *remote == server,
+            AddressAnswer::Correct
+            | AddressAnswer::Broken { .. }
+            | AddressAnswer::Unreachable { .. } => false,
+        };
+        self.addresses.iter().find(is_its)?.redirects.last().map(String::as_str)
     }
 
     /// Of a failed check: what no wait ends.

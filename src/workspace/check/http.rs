@@ -16,7 +16,7 @@ use super::names::wanting;
 use super::port::{PortError, WebServer, addresses_of};
 use crate::engine::inputs::digest_of;
 use crate::engine::ports::{Clock as _, SystemClock};
-use crate::probe::{CheckOptions, DnsError, check_http01};
+use crate::probe::{CheckOptions, DnsError, check_http01, explained_by_host};
 use crate::resource::{
     AddressAnswer, DnsName, FailureClass, Http01Report, Identifier, Obstacle, Settings, Token,
     TokenError,
@@ -159,6 +159,7 @@ impl HttpCheck {
             (Some(put), _) => put.is_ok(),
             (None, listener) => matches!(listener, Some(Ok(_))),
         };
+        let report = if is_served { explained_by_host(report, settings, port) } else { report };
         Ok(Self {
             name: name.clone(),
             addresses: addresses

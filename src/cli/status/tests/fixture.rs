@@ -148,7 +148,7 @@ fn order(name: &str, state: &str, phase: &str, challenges: &Value) -> Order {
             "issuerRef": { "name": "letsencrypt" },
             "directoryURL": "https://acme.example/directory",
             "accountURL": "https://acme.example/acct/7",
-            "identifiers": [{ "dns": "api.example.com" }, { "ip": "192.0.2.7" }],
+            "identifiers": [{ "dns": "*.api.example.com" }, { "ip": "192.0.2.7" }],
         },
         "phase": phase,
         "state": state,
@@ -252,12 +252,15 @@ pub(super) fn issuing() -> CertificateView {
         ),
         challenge("http-01", &json!({ "ip": "192.0.2.7" }), "accepted", "deactivated", ""),
     ]);
+    let mut view = view("api", &names);
+    let spec = &mut view.certificate.as_mut().unwrap().spec;
+    spec.ip_addresses = vec!["192.0.2.7".parse().unwrap()];
     CertificateView {
         record: Some(record("api", &status, None)),
         requests: vec![request("api", 1, &names, &pending)],
         orders: vec![order("api", "pending", "solving", &challenges)],
         worker: Some("process 4711".into()),
-        ..view("api", &names)
+        ..view
     }
 }
 
