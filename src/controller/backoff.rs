@@ -67,10 +67,8 @@ pub fn next_try(
     record: &CertificateRecord,
     now: Timestamp,
 ) -> Option<Timestamp> {
-    if snapshot.is_issuing() {
-        return record.retry_after;
-    }
-    when_due(snapshot, record, Some(next_attempt(record)?), now)
+    next_attempt(record)?;
+    next_after_failure(snapshot, record, now)
 }
 
 /// The same of one that has just failed, also where that is not counted, and is not on record.
