@@ -210,6 +210,17 @@ fn a_file_in_the_webroot_is_asked_for_as_a_ca_does_and_taken_away_again() {
     let absent = format!(" web.example.test: {verdict}");
     let absent = doctor.stdout.lines().find(|line| line.ends_with(&absent));
     assert!(absent.is_some_and(|line| line.starts_with("FAIL  webroot ")), "{}", doctor.stdout);
+    // At a name without addresses it cannot be tried: another host may have the server.
+    let lost = CertificateYaml::new("lost").for_names(&["nowhere.invalid"]);
+    let elsewhere = world.path("elsewhere");
+    std::fs::create_dir(&elsewhere).unwrap();
+    let elsewhere = elsewhere.display().to_string();
+    world.write("config/lost.yaml", &lost.annotation("certctl.io/http01-webroot", &elsewhere));
+    let doctor = world.run(&["doctor"]).stdout;
+    let untried = format!("nothing listens on port {port} of this host to serve {elsewhere}");
+    let untried = doctor.lines().find(|line| line.ends_with(&untried));
+    assert!(untried.is_some_and(|line| line.starts_with("WARN  webroot ")), "{doctor}");
+    std::fs::remove_file(world.path("config/lost.yaml")).unwrap();
     // A server of another folder.
     let other = world.path("other");
     std::fs::create_dir(&other).unwrap();

@@ -222,9 +222,9 @@ fn webroot(found: &Webroot<'_>, is_tried: bool) -> Finding {
 /// to the listener, as far as these are few: one finding when all is well, else one for each name, or for
 /// those of one cause. A name without addresses is a finding of its own.
 pub(super) async fn answered(run: &RunSettings, uses: &[Use<'_>]) -> Vec<Finding> {
-    let mut seen = BTreeSet::new();
+    let (mut seen, mut webroots) = (BTreeSet::new(), BTreeSet::new());
     let mut trials = Vec::new();
-    for one in uses {
+    for one in uses.iter().filter(|one| !one.over_http().is_empty()) {
         let port = one.settings.check_port(run.http01_check_port);
         let (subject, way) =
             match (&one.settings.http01_webroot, one.settings.http01_listen.first()) {
@@ -232,39 +232,35 @@ pub(super) async fn answered(run: &RunSettings, uses: &[Use<'_>]) -> Vec<Finding
                 (None, Some(listener)) => ("HTTP-01", listener),
                 (None, None) => continue,
             };
+        if subject == "webroot" {
+            webroots.insert((way, port));
+        }
         let names = one.over_http().into_iter().filter_map(|identifier| match identifier {
             Identifier::Dns(name) if !name.is_wildcard() => Some(name),
             Identifier::Dns(_) | Identifier::Ip(_) => None,
         });
         let unseen = names.filter(|name| seen.insert((way, name.to_string())));
         trials.extend(unseen.map(|name| async move {
-            (subject, way, port, trial_in_run(run, &one.settings, &name).await)
+            (subject, (way, port), trial_in_run(run, &one.settings, &name).await)
         }));
     }
     let untried = trials.len().saturating_sub(MOST_TRIED);
     let tried = join_all(trials.into_iter().take(MOST_TRIED)).await;
     let mut answered = Answered { untried, ..Answered::default() };
-    let mut without_trial = Vec::new();
-    let mut with_trial = BTreeSet::new();
-    for (subject, way, port, trial) in tried {
+    for (subject, way, trial) in tried {
         match trial {
             Some(Trial::Unserved(found)) => answered.add(subject, found),
             Some(Trial::Served(Served { name, is_redirected, .. })) => {
                 answered.number += 1;
                 answered.redirected.extend(is_redirected.then(|| name.to_string()));
             }
-            // It is known of the webroot alone whether there is a server.
-            Some(Trial::Unresolved(_)) if subject == "webroot" => {
-                without_trial.push((way, port));
-                continue;
-            }
             Some(Trial::Unresolved(_)) | None => continue,
         }
-        with_trial.insert((way, port));
+        webroots.remove(&way);
     }
-    let absent = without_trial.into_iter().filter(|one| !with_trial.contains(one));
-    let absent: BTreeSet<_> = absent.collect();
-    let absent = absent.into_iter().filter_map(|(way, port)| without_server(port, way));
+    // Of a webroot that was tried at no name, it is known whether there is a server for it.
+    let untried = webroots.into_iter().filter(|(path, _)| check_webroot(Path::new(path)).is_ok());
+    let absent = untried.filter_map(|(path, port)| without_server(port, path));
     answered.into_findings().into_iter().chain(absent).collect()
 }
 
