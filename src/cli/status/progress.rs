@@ -9,7 +9,8 @@ use crate::workspace::view::CertificateView;
 pub(super) fn waits_for(view: &CertificateView, reasons: bool) -> Vec<String> {
     let is_working = view.worker.is_some();
     if !is_working && view.orders_other_names() {
-        return vec![REPLACES_ORDER.to_owned()];
+        let next = if reasons { REPLACES_ORDER } else { NEXT_RUN };
+        return vec![next.to_owned()];
     }
     view.order().map(|order| order_waits_for(order, is_working, reasons)).unwrap_or_default()
 }

@@ -44,6 +44,9 @@ impl Remedy {
                 vec![(certctl(&format!("issue {name}")), what)]
             }
             Verdict::PendingDeploy => deploy(view, &name, scene),
+            Verdict::Waiting if view.orders_other_names() => {
+                vec![(certctl(&format!("issue {name}")), "order for the names of the manifest now")]
+            }
             Verdict::Waiting => check_of(view).into_iter().collect(),
             Verdict::Revoked
             | Verdict::Expired
