@@ -210,6 +210,7 @@ fn page(scene: &Scene) -> String {
         format: Format::Text,
         width: None,
         has_reload_unit: false,
+        is_reload_near: false,
         typed: status::TypedFlags::default(),
     };
     status::certificates(&[view], status::Extent::Whole, &look).unwrap()

@@ -112,6 +112,7 @@ fn shown(scene: &Scene) -> (String, bool, bool) {
             format,
             width: None,
             has_reload_unit: false,
+            is_reload_near: false,
             typed: status::TypedFlags::default(),
         };
         status::certificates(std::slice::from_ref(&view), status::Extent::Line, &look).unwrap()

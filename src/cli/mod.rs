@@ -71,6 +71,7 @@ mod start_page;
 mod styled;
 mod synonym;
 mod targets;
+mod terms;
 mod timer;
 mod typed_flags;
 mod validate;

@@ -250,6 +250,8 @@ fn is_step(event: &Event) -> bool {
             | Reason::Started
             | Reason::Requeued
             | Reason::Released
+            // Of the state of a rehearsal, which is empty.
+            | Reason::DoesNotExist
     );
     event.kind == EventType::Warning || !is_bookkeeping
 }

@@ -616,6 +616,7 @@ mod tests {
             format: Format::Text,
             width,
             has_reload_unit: false,
+            is_reload_near: false,
             typed: TypedFlags::default(),
         }
     }

@@ -229,7 +229,7 @@ fn a_file_in_the_webroot_is_asked_for_as_a_ca_does_and_taken_away_again() {
     let verdict = line(&run, "verdict");
     let address = world.port.address();
     assert!(verdict.starts_with(&format!("the server at {address} does not serve ")), "{verdict}");
-    assert!(verdict.contains(&format!("have it serve {webroot} there")), "{verdict}");
+    assert!(verdict.contains(&format!("the test file in {webroot}: have it serve")), "{verdict}");
     let unserved = || {
         let page = world.run(&["doctor"]).stdout;
         page.lines().any(|line| line.starts_with("FAIL") && line.contains(" does not serve "))
@@ -250,7 +250,7 @@ fn a_file_in_the_webroot_is_asked_for_as_a_ca_does_and_taken_away_again() {
     second(other.to_str().unwrap());
     let run = check(&world, &["http", "web.example.test"]).ends_in(4);
     let verdict = line(&run, "verdict");
-    assert!(verdict.contains(&format!("have it serve {} there", other.display())), "{verdict}");
+    assert!(verdict.contains(&format!("the test file in {}: have", other.display())), "{verdict}");
     second(&webroot);
     check(&world, &["http", "web.example.test"]).ends_in(0);
     std::fs::remove_dir_all(&www).unwrap();

@@ -302,7 +302,7 @@ fn a_webroot_is_tried_as_it_is_named() {
     world.run(&["create", "certificate", "DNSNAME"]).ends_in(2).says("stands for a DNS name");
     let web = WebServer::start(&world.port, &served);
     let wrong = made("wrong.example.test", &other);
-    assert!(wrong.contains("does not serve this file") && wrong.contains(step), "{wrong}");
+    assert!(wrong.contains("does not serve the test file in") && wrong.contains(step), "{wrong}");
     let fix = format!("write that into {config}/certificate-wrong.example.test.yaml");
     assert!(wrong.replace("\n  ", " ").contains(&fix), "{wrong}");
     // A folder that is not there, where another one is known to be served.

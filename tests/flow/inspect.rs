@@ -112,7 +112,7 @@ fn what_is_published_is_inspected_by_name_file_and_server() {
         let mut lines = run.stdout.lines().skip_while(|line| *line != "Verdict:");
         lines.nth(1).unwrap().trim_start().to_owned()
     };
-    let right = format!("{target} presents the certificate of web");
+    let right = format!("{target} presents the certificate of web that is now in the state");
     assert_eq!(verdict(&world.run(&["inspect", &target]).ends_in(0)), right);
 
     world.run(&["renew", "web"]).ends_in(0);
@@ -241,7 +241,7 @@ fn a_server_that_is_to_present_a_certificate_and_does_not_gets_what_it_lacks() {
     let program = world.path("config/hooks.d/nginx").display().to_string();
     let lines =
         |run: &Run| run.stderr.lines().map(str::trim).map(str::to_owned).collect::<Vec<_>>();
-    let advice = "to present the certificate of web, in a new file of nginx";
+    let advice = "to present the certificate of web, write a new file of nginx";
     let wrong = world.run(&["inspect", &at(&shop)]).ends_in(0).says(advice).says(&program);
     assert!(lines(&wrong).contains(&line.trim().to_owned()), "{}", wrong.stderr);
     world.run(&["inspect", "web.example.test:1"]).ends_in(3).says("refused").says(advice);

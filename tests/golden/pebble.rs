@@ -24,6 +24,7 @@ fn create_asks_until_there_is_a_manifest_that_issues_at_pebble() {
         &[
             ("CA:", &(ca.directory_url() + "\n")),
             ("PEM file with the roots", &root),
+            ("Name of its Issuer", "\n"),
             ("DNS names", "web.example.test www.example.test\n"),
             ("How to validate", "\n"),
             ("Program in", "\n"),

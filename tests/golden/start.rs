@@ -147,6 +147,10 @@ fn create_asks_for_the_account_binding_that_a_ca_requires() {
             ("CA:", &url),
             ("PEM file with the roots", "\n"),
             ("the path of the file", &root),
+            ("Name of its Issuer", "?\n"),
+            ("such as company", "My CA\n"),
+            ("a short name", "letsencrypt\n"),
+            ("another one", "ca\n"),
             ("E-mail", "\n"),
             ("Key ID", "?\n"),
             ("at the end.", "\n"),
@@ -225,6 +229,7 @@ fn create_asks_until_there_is_a_manifest_that_issues() {
         ("none again", &root),
         ("error:malformed:", &url),
         (&again, &root),
+        ("Name of its Issuer", "ca\n"),
         ("DNS names", "a_b.example.test\n"),
         ("a_b.example.test: ", "www\n"),
         ("has no dot", "web.example.test www.example.test\n"),
@@ -252,8 +257,7 @@ fn create_asks_until_there_is_a_manifest_that_issues() {
     *asked.last_mut().unwrap() = ("[Y/n/show]", "yes\n");
     let asked = [&asked[..], &[("Issue it now", "?\n"), ("timer's next run", "\n")]].concat();
     type_into(&mut scene, "certctl create --http01-check-port $PORT", &asked);
-    scene.run("ls -A config");
-    scene.run("ls -A out");
+    scene.run("ls -A config out");
     scene.note("Another one, by the same Issuer.");
     type_all(
         &mut scene,
@@ -367,6 +371,7 @@ fn create_doubts_that_certctl_answers_where_another_server_has_its_port() {
         &[
             ("CA:", &url),
             ("PEM file with the roots", &root),
+            ("Name of its Issuer", "\n"),
             ("DNS names", "web.example.test\n"),
             // Another way, and back to the names.
             ("How to validate", "webroot\n"),
@@ -376,7 +381,9 @@ fn create_doubts_that_certctl_answers_where_another_server_has_its_port() {
             ("How to validate", "back\n"),
             // The names are not to be typed again, however far back it goes.
             ("DNS names", "back\n"),
+            ("Name of its Issuer", "back\n"),
             ("PEM file with the roots", "\n"),
+            ("Name of its Issuer", "company\n"),
             ("DNS names", "\n"),
             ("How to validate", "http\n"),
             ("http again", "http\n"),
@@ -425,6 +432,7 @@ fn create_asks_for_the_folder_of_a_web_server_that_will_take_the_port() {
         &[
             ("CA:", &url),
             ("PEM file with the roots", &root),
+            ("Name of its Issuer", "\n"),
             ("DNS names", "web.example.test\n"),
             ("How to validate", "\n"),
             ("Server that", "nginx\n"),

@@ -108,6 +108,19 @@ impl Scene {
         let unasked = "  acme:\n    renewalInformationSource: None\n";
         assert!(text.contains("  acme:\n"), "{text}");
         world.write("config/issuer.yaml", &text.replace("  acme:\n", unasked));
+        for (name, attempts) in [
+            ("refused", "\"failedIssuanceAttempts\": 1"),
+            ("unfinished", "\"failedIssuanceAttempts\": 1"),
+            ("rejected", "\"failedIssuanceAttempts\": 1"),
+            ("deployed", "\"failedAttempts\": 2"),
+        ] {
+            // The next attempt is in 32 hours: none comes due while the states are gone through.
+            let path = format!("state/certificates/default/{name}/status.json");
+            let text = fs::read_to_string(world.path(&path)).unwrap();
+            let (field, _) = attempts.split_once(' ').unwrap();
+            assert!(text.contains(attempts), "{name}");
+            world.write(&path, &text.replace(attempts, &format!("{field} 6")));
+        }
         for name in ["pending-dns", "pending-http"] {
             fs::remove_file(world.path(&format!("config/{name}.yaml"))).unwrap();
             fs::remove_dir_all(world.path(&format!("state/certificates/default/{name}"))).unwrap();

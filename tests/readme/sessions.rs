@@ -460,8 +460,30 @@ fn a_pair_for_the_user_of_a_package() {
 fn the_folder_of_a_web_server() {
     let world = World::start();
     let shell = Shell::new(&world).with("-o certctl -g certctl", &OURSELVES);
-    shell.with("/var/www/html", &system_folder(&world, "html")).play("webroot");
+    let html = system_folder(&world, "html");
+    let acme = world.path("acme").display().to_string();
+    let shell = shell.with("/var/www/html", &html).with("/var/www/acme", &acme);
+    shell.play("webroot");
     assert!(world.path("html/.well-known/acme-challenge").is_dir());
+    shell.play("webroot-own");
+    assert!(world.path("acme/.well-known/acme-challenge").is_dir());
+}
+
+#[test]
+fn hooks_that_are_left_to_their_unit() {
+    let world = with_web();
+    let shell = issued(&world);
+    let ran = world.path("ran");
+    let hook = world.write("config/hooks.d/late", &format!("#!/bin/sh\n: >{}\n", ran.display()));
+    fs::set_permissions(hook, fs::Permissions::from_mode(0o755)).unwrap();
+    let name = "  name: web\n";
+    assert!(EXAMPLE.contains(name));
+    let hooked = format!("{name}  annotations:\n    certctl.io/reload: late\n");
+    world.write("config/web.yaml", &EXAMPLE.replacen(name, &hooked, 1));
+    shell.play("hooks-later");
+    assert!(!ran.exists());
+    world.run(&["deploy"]).ends_in(0);
+    assert!(ran.exists());
 }
 
 #[test]

@@ -15,6 +15,7 @@ use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::run::on_one_thread;
 use crate::cli::shell::Shell;
+use crate::cli::terms::readable;
 use crate::cli::time;
 use crate::resource::{Acme, FailureClass, Issuer, IssuerKind};
 use crate::trust::quoted;
@@ -116,7 +117,7 @@ fn page(check: &CaCheck) -> Vec<(&'static str, String)> {
     lines.push(("TLS", trust(check).to_owned()));
     lines.extend(clock_line(check).map(|line| ("clock", line)));
     if let Ok(directory) = &check.directory {
-        let terms = directory.terms_of_service.clone();
+        let terms = directory.terms_of_service.as_deref().map(readable);
         lines.push(("terms", terms.unwrap_or_else(|| "none published".to_owned())));
         lines.push(("EAB", binding_line(check, directory.external_account_required)));
         lines.push(("profile", profile_line(check, directory)));

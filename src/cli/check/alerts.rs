@@ -90,7 +90,7 @@ fn page(found: &Alerts, shell: &Shell) -> Vec<(&'static str, String)> {
             Ok(()) => {
                 let user = if shell.global.hooks == HookTime::AsRoot { " as root" } else { "" };
                 page.push(("on-failure", format!("{path} ran{user}, and succeeded")));
-                page.push(("", "whether its message has arrived is not known here".to_owned()));
+                page.push(("", ARRIVAL.to_owned()));
             }
             Err(refused) => {
                 page.push(("on-failure", format!("failed: {}", refused.fact)));
@@ -126,6 +126,10 @@ fn page(found: &Alerts, shell: &Shell) -> Vec<(&'static str, String)> {
     );
     page
 }
+
+/// The hook that is shipped sends mail to root.
+const ARRIVAL: &str = "whether its message has arrived is not known here; of mail, mailq shows what has \
+                       not left this host";
 
 /// How each way to report a failure took one that has not happened.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

@@ -254,9 +254,9 @@ fn verdict(check: &HttpCheck) -> String {
                  answer from that folder"
             ),
             (Some(Responder { server, is_ours: false, .. }), _) => format!(
-                "the server at {server} does not serve this file at {url}, and {server} is no address of \
-                 this host: correct the records of {}; behind a NAT or a proxy, have the server to which \
-                 it forwards port {port} serve {path} there",
+                "the server at {server} does not serve the test file in {path}, and {server} is no address \
+                 of this host: correct the records of {}; behind a NAT or a proxy, have the server to \
+                 which it forwards port {port} serve that folder",
                 check.name
             ),
             (
@@ -270,7 +270,7 @@ fn verdict(check: &HttpCheck) -> String {
                 )
             }
             (Some(Responder { server, .. }), WebServer::Absent | WebServer::Other) => format!(
-                "the server at {server} does not serve this file at {url}: have it serve {path} there \
+                "the server at {server} does not serve the test file in {path}: have it serve that folder \
                  ({HELP}), on every address of the name; or name the folder that it does serve in the \
                  manifest (certctl.io/http01-webroot)"
             ),
@@ -498,7 +498,7 @@ mod tests {
         assert!(elsewhere.contains(records), "{elsewhere}");
         let here = verdict(&check("127.0.0.1:80"));
         assert!(
-            here.contains("have it serve /srv there") && !here.contains("no address"),
+            here.contains("the test file in /srv: have it serve") && !here.contains("no address"),
             "{here}"
         );
     }

@@ -3,13 +3,14 @@
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
-use super::issuer::CreateIssuerArgs;
+use super::issuer::{CreateIssuerArgs, is_known_ca};
 use super::known::Known;
 use super::question::{Dialogue, Doubted, NONE, Question, Stop, answered, optional, path_of};
 use super::server::{Binding, Demands, Refused, host_of_url, requested};
 use crate::cli::output::escape;
+use crate::cli::terms::readable;
 use crate::manifest::nearest_by;
-use crate::resource::DnsName;
+use crate::resource::{DnsName, is_dns_subdomain};
 use crate::workspace::inspect::roots_of;
 
 /// The Issuer of the certificate.
@@ -45,12 +46,7 @@ fn issuer_after(
     manifests: &Known,
 ) -> Result<By, Stop> {
     let known = manifests.names();
-    let ours = [(STAGING, "letsencrypt-staging (for a test)"), ("letsencrypt", "letsencrypt")];
-    let ours = ours.into_iter().filter(|(name, _)| !known.iter().any(|known| known == name));
-    let there = format!("{} (as in your manifests)", known.join(", "));
-    let there = (!known.is_empty()).then_some(there).into_iter();
-    let all: Vec<String> = there.chain(ours.map(|(_, shown)| shown.to_owned())).collect();
-    let question = format!("CA: {}, or the URL of another CA's ACME directory", all.join(", "));
+    let question = format!("CA: {}, or the URL of another CA's ACME directory", choices(&known));
     let default = known.first().map_or(STAGING, String::as_str);
     let into = config.to_owned();
     // A URL at which no CA answers.
@@ -99,9 +95,11 @@ fn issuer_after(
         }
         Ca::Named(name) => (name, None, None, Binding::Optional),
         Ca::Other { server, directory } => {
-            let name = free_name(&name_of(&server), &known, &into);
-            match server_of(dialogue, &server, &name, directory, roots.as_deref())? {
-                Server::Chosen { roots, binding } => (name, Some(server), roots, binding),
+            match server_of(dialogue, &server, directory, roots.as_deref())? {
+                Server::Chosen { roots, binding } => {
+                    let name = name_of_issuer(dialogue, &server, &known, &into)?;
+                    (name, Some(server), roots, binding)
+                }
                 Server::Refused(why) => {
                     // The URL, and the roots of its server.
                     dialogue.retract(2);
@@ -125,6 +123,16 @@ fn issuer_after(
         dns01: None,
         into: Some(into),
     })))
+}
+
+/// The Issuers that the manifests have, and those that certctl knows.
+fn choices(known: &[String]) -> String {
+    let ours = [(STAGING, "letsencrypt-staging (for a test)"), ("letsencrypt", "letsencrypt")];
+    let ours = ours.into_iter().filter(|(name, _)| !known.iter().any(|known| known == name));
+    let there = format!("{} (as in your manifests)", known.join(", "));
+    let there = (!known.is_empty()).then_some(there).into_iter();
+    let all: Vec<String> = there.chain(ours.map(|(_, shown)| shown.to_owned())).collect();
+    all.join(", ")
 }
 
 /// The address of a customer's account; a CA without accounts of its own needs none.
@@ -165,19 +173,39 @@ struct Refusal {
     roots: Option<PathBuf>,
 }
 
-/// Finds out which roots the server of a CA, whose Issuer is to have this name, is trusted by: those of
-/// an answer before, most likely.
+/// The name of the Issuer of another CA, which has this server.
+fn name_of_issuer(
+    dialogue: &mut Dialogue<'_>,
+    server: &str,
+    known: &[String],
+    into: &Path,
+) -> Result<String, Stop> {
+    let usual = free_name(&name_of(server), known, into);
+    answered(dialogue, "Name of its Issuer, for your manifests", ABOUT_NAME, Some(&usual), |text| {
+        if !is_dns_subdomain(text) {
+            return Err("enter a short name, of lower case letters, digits, - and .".to_owned());
+        }
+        if is_known_ca(text) {
+            return Err("the name of Let's Encrypt's Issuer; enter another one".to_owned());
+        }
+        if known.iter().any(|name| name == text) || has_file(into, text) {
+            return Err("there is an Issuer of this name; enter another one".to_owned());
+        }
+        Ok(text.to_owned())
+    })
+}
+
+/// Finds out which roots the server of a CA is trusted by: those of an answer before, most likely.
 fn server_of(
     dialogue: &mut Dialogue<'_>,
     server: &str,
-    name: &str,
     directory: Result<Demands, Refused>,
     before: Option<&Path>,
 ) -> Result<Server, Stop> {
     let answers = |roots: &str, terms: Option<String>| {
         let terms = terms.map(|url| format!("; its terms of service: {}", escape(&readable(&url))));
         let terms = terms.unwrap_or_default();
-        format!("{server} answers; its Issuer will be named {name}{roots}{terms}")
+        format!("{server} answers{roots}{terms}")
     };
     let before = before.map(|path| path.to_string_lossy().into_owned());
     let (why, default) = match directory {
@@ -235,7 +263,7 @@ fn server_of(
             return Ok(Server::Refused(Refusal { why, roots }));
         }
         Ok(Demands { binding, terms }) => {
-            dialogue.say(&answers(", with a copy of these roots", terms));
+            dialogue.say(&answers("; its Issuer gets a copy of these roots", terms));
             binding
         }
         Err(Refused { why, .. }) => {
@@ -244,20 +272,6 @@ fn server_of(
         }
     };
     Ok(Server::Chosen { roots, binding })
-}
-
-/// A URL, or the text of one that is its own text (RFC 2397), as those of CAs for tests are.
-fn readable(url: &str) -> String {
-    let Some(text) = url.strip_prefix("data:text/plain,") else { return url.to_owned() };
-    let mut parts = text.split('%');
-    let begin = parts.next().unwrap_or_default().to_owned();
-    parts.fold(begin, |text, part| {
-        let code = part.get(..2).and_then(|code| u8::from_str_radix(code, 16).ok());
-        match (code.filter(u8::is_ascii), part.get(2..)) {
-            (Some(letter), Some(rest)) => format!("{text}{}{rest}", char::from(letter)),
-            _ => format!("{text}%{part}"),
-        }
-    })
 }
 
 /// The key identifier of the external account binding that a CA demands.
@@ -334,7 +348,12 @@ const ABOUT_CA: &str = "The CA issues the certificate over ACME (RFC 8555). Let'
                         trusted by browsers; its staging CA is for tests, and no client trusts it. \
                         The documentation of another CA has the URL of its ACME directory.";
 const ABOUT_ROOTS: &str = "A private CA has a certificate that this host may not trust yet. The file \
-                           has the root certificates in PEM; none for a public CA.";
+                           has the root certificates in PEM, by a path from this folder or a whole \
+                           one; none for a public CA. The Issuer gets a copy: the file is not needed \
+                           afterwards. The clients of a certificate may need another root.";
+const ABOUT_NAME: &str = "The Issuer is the manifest of the CA, and each Certificate names it: take a short \
+                          name of the CA, such as company. A Certificate that names another one later is \
+                          issued again.";
 const ABOUT_BINDING: &str = "The CA connects the ACME account with one that you have there: it gives you \
                              a key ID and a secret key. The secret key is stored in a file, by a \
                              command that is shown at the end.";
@@ -365,17 +384,6 @@ mod tests {
         for text in ["http://ca.example/dir", "https:///dir", "a b/dir", "zerossl!"] {
             let why = directory_of(text).unwrap_err();
             assert!(why.starts_with("a URL begins with https://"), "{text}: {why}");
-        }
-    }
-
-    #[test]
-    fn a_url_that_is_a_text_is_read() {
-        for (url, text) in [
-            ("data:text/plain,Do%20what%20thou%20wilt", "Do what thou wilt"),
-            ("data:text/plain,5%25 %zz%2", "5% %zz%2"),
-            ("https://ca.example/terms%20of", "https://ca.example/terms%20of"),
-        ] {
-            assert_eq!(readable(url), text);
         }
     }
 

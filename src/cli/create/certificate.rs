@@ -460,7 +460,7 @@ pub(super) fn obstacles(
 }
 
 /// What the folders of a certificate are for.
-const FOR_CHALLENGES: &str = "for the CA's requests, at each renewal: keep it when the site is replaced; another folder for it: \
+const FOR_CHALLENGES: &str = "for the CA's requests, at each renewal: keep it when the site is replaced; a folder that stays: \
      certctl help port-80";
 const FOR_COPIES: &str = "for the copies of the certificate and its key";
 
@@ -555,7 +555,8 @@ pub(super) fn text(
     let _ = write!(
         text,
         "  privateKey:\n    # RSA for clients that do not support ECDSA.\n    algorithm: ECDSA\n  \
-         # certctl renews it when a third of its lifetime is left. To change that:\n  \
+         # certctl renews it when a third of its lifetime is left, or when the CA\n  \
+         # suggests. To change that:\n  \
          # renewBefore: 720h\n"
     );
     let server = args.reload.as_deref().and_then(Server::of);

@@ -168,17 +168,18 @@ impl Draft<'_> {
         {
             let bundle = bundle.to_string_lossy();
             let bundle = escape(&bundle);
-            let root = if is_of_bundle {
-                format!("the one in {bundle}")
+            if is_of_bundle {
+                say(shell, &format!("{ROOT_OF_CLIENTS}, the one in {bundle}"));
             } else {
+                let root = format!(
+                    "{ROOT_OF_CLIENTS}, which is not in {bundle}: ask its operator, since ACME does not \
+                     hand it out. To try one:"
+                );
+                say(shell, &root);
                 let inspect = format!(" inspect {} --ca-bundle FILE", placed.name);
                 let inspect = placed.next(&inspect, shell);
-                format!(
-                    "which is not in {bundle}: ask its operator, since ACME does not hand it out; to \
-                     try one: {inspect}"
-                )
-            };
-            say(shell, &format!("note: clients need the root of this CA, {root}"));
+                shell.output.talk(Level::Info, &format!("  {inspect}"));
+            }
         }
         let status = placed.next(&format!(" status {}", placed.name), shell);
         let doctor = placed.next(" doctor", shell);
@@ -187,6 +188,8 @@ impl Draft<'_> {
             // What the server lacks may be why its reload failed.
             (Some(server), _) if matches!(code, ExitCode::Done | ExitCode::Output) => {
                 server.say(&[status, doctor], shell);
+                // What the run has printed may be above the screen by now.
+                say(shell, &server.about_to_serve(&placed.name));
             }
             (None, Some(one)) if code == ExitCode::Done => {
                 let folder = placed.folder_of_files(one, state);
@@ -292,6 +295,7 @@ fn previewed(text: &str) -> String {
     text.split_inclusive('\n').map(line).collect()
 }
 
+const ROOT_OF_CLIENTS: &str = "note: clients need the root of this CA";
 const NEEDS_PORT: &str = "note: port 80 is to be free for each renewal, too; for a web server that comes \
                           later: certctl help port-80";
 const ABOUT_WRITING: &str = "y writes the files; n writes nothing; show prints what they would contain; \

@@ -84,13 +84,10 @@ pub(super) fn offer(steps: &[Step], shell: &mut Shell) -> Option<Result<(), CliE
 pub(super) fn offer_mail(shell: &mut Shell) {
     let line = doctor::mail_to_root(shell).filter(|_| shell.environment.is_root());
     let Some(line) = line else { return };
-    let about = format!(
-        "y runs, as root: {}. Mail is sent when a failure is new, when a renewal is late, and again as \
-         the end of a certificate comes nearer. To try it later: certctl check alerts.",
-        escape(&line)
-    );
+    let about = wrap(ABOUT_MAIL, "", WIDTH_OF_COMMENT);
+    let about = format!("y runs, as root:\n  {}\n{about}", escape(&line));
     let question = "Have root get mail when a renewal fails, by the hook on-failure?";
-    if shell.output.confirms_by_default(question, &wrap(&about, "", WIDTH_OF_COMMENT)) {
+    if shell.output.confirms_by_default(question, &about) {
         match run(&line) {
             Ok(()) => shell.output.talk(Level::Info, "done; to try it: sudo certctl check alerts"),
             Err(error) => shell.output.print(&error.to_message()),
@@ -123,6 +120,8 @@ fn run(line: &str) -> Result<(), CliError> {
 
 /// Of 80 columns, behind the margin of a list.
 const WIDTH_OF_COMMENT: usize = 78;
+const ABOUT_MAIL: &str = "Mail is sent when a failure is new, when a renewal is late, and again as the end \
+                          of a certificate comes nearer. To try it later: certctl check alerts.";
 const ABOUT: &str = "y runs the commands as they are shown, as root; n leaves them to you, and they are \
                      listed again.";
 

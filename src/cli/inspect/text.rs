@@ -10,6 +10,7 @@ use crate::cli::output::escape;
 use crate::cli::time::{length, rfc3339};
 use crate::cli::wrap;
 use crate::resource::rfc1123;
+use crate::trust::sudo_on_own;
 use crate::workspace::inspect::{
     Check, HostMatch, KeyMatch, KnownRevocation, Party, RenewalWindow, Report, Revocation, Served,
     SpecMatch, Trust,
@@ -100,7 +101,8 @@ pub(super) fn short(report: &Report, roots: Option<&Path>, is_unread: bool) -> O
     let lines = has_verdict(report).then(|| verdict(report, is_unread))?;
     let roots = roots.map(|file| format!(" --ca-bundle {}", escape(&file.to_string_lossy())));
     let (source, roots) = (escape(&report.source), roots.unwrap_or_default());
-    let whole = format!("all of it: certctl inspect {source}{roots} -o wide");
+    let sudo = sudo_on_own();
+    let whole = format!("all of it: {sudo}certctl inspect {source}{roots} -o wide");
     Some(lines.into_iter().chain([whole]).map(|line| line + "\n").collect())
 }
 
@@ -275,7 +277,7 @@ fn verdict(report: &Report, is_unread: bool) -> Vec<String> {
             format!("presents a certificate that is not for {}", escape(&host.name))
         }
         (_, Some((Served { same: true, .. }, name))) => {
-            format!("presents the certificate of {}", named(name))
+            format!("presents the certificate of {} that is now in the state", named(name))
         }
         (_, Some((_, name))) => {
             format!("does not present the certificate of {}, but another one", named(name))

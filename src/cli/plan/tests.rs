@@ -14,6 +14,7 @@ fn scene(format: Format) -> Scene {
         format,
         width: None,
         has_reload_unit: false,
+        is_reload_near: false,
         typed: crate::cli::typed_flags::TypedFlags::default(),
     }
 }

@@ -85,7 +85,8 @@ fn of_apache(Site { names, .. }: &Site, text: &str) -> Option<Redirect> {
     let name = names.first().filter(|_| is_plain)?;
     let challenges = CHALLENGE_PATH.trim_start_matches('/').replace('.', "[.]");
     let line = format!("RedirectMatch 301 ^/(?!{challenges})(.*)$ https://{name}/$1");
-    Some(Redirect::new("in the VirtualHost of port 80", &[line]))
+    let to = if names.len() > 1 { format!(", of all names to {name}") } else { String::new() };
+    Some(Redirect::new(&format!("in the VirtualHost of port 80{to}"), &[line]))
 }
 
 fn of_haproxy(text: &str) -> Option<Redirect> {

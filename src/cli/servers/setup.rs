@@ -16,7 +16,7 @@ use crate::workspace::check::{SiteFile, beside, lines_with};
 #[derive(Debug)]
 pub(in crate::cli) struct InServer {
     name: &'static str,
-    /// Where in its configuration, as a part of a sentence; `None` where that names the files.
+    /// What to do with the lines, as a part of a sentence; `None` where its configuration names the files.
     place: Option<String>,
     /// What it says of the files.
     lines: Vec<String>,
@@ -84,6 +84,13 @@ impl InServer {
         shell.output.talk(Level::Info, &format!("next, {text}\nat any time:\n  {steps}"));
     }
 
+    /// That the certificate of this name is there, and what the server lacks to serve it.
+    pub(in crate::cli) fn about_to_serve(&self, name: &str) -> String {
+        let server = self.name;
+        let once = if self.place.is_some() { "configured as above" } else { "reloaded" };
+        format!("{name} is issued; {server} serves it once it is {once}")
+    }
+
     /// A sentence without its beginning, and the lines.
     pub(in crate::cli) fn text(&self) -> String {
         let Self { name, place, lines, redirect, reload, inspect } = self;
@@ -98,7 +105,7 @@ impl InServer {
         let redirect = redirect.unwrap_or_default();
         let begin = match place {
             Some(place) => {
-                format!("in {place}:\n  {}{redirect}\nthen reload it", lines.join("\n  "))
+                format!("{place}:\n  {}{redirect}\nthen reload it", lines.join("\n  "))
             }
             None => format!("reload {name}, whose configuration names the files"),
         };
@@ -113,25 +120,29 @@ fn starttls(server: &str, names: &[DnsName]) -> Option<String> {
     Some(format!("{look} |\n    openssl x509 -noout -ext subjectAltName -enddate"))
 }
 
-/// Where the settings of a Certificate of this name belong, as a part of a sentence.
+/// What to do with the settings of a Certificate of this name, as a part of a sentence.
 fn place(server: &Server, own: Option<&SiteFile>, name: &str) -> String {
-    let reads = if server.is_copied { "" } else { " (it reads the files as root)" };
+    let program = server.name;
+    let reads = format!(" ({program} reads the files as root)");
+    let reads = if server.is_copied { "" } else { &reads };
     let Some(own) = own else {
-        return match sites(server.name) {
+        return match sites(program) {
             Some(sites) => {
-                format!("a new file of {}{reads}, such as {sites}/{name}.conf", server.name)
+                format!("write a new file of {program}, such as {sites}/{name}.conf{reads}")
             }
-            None => format!("the configuration of {}{reads}", server.name),
+            // By commands.
+            None if program == "postfix" => format!("configure {program}{reads}"),
+            None => format!("add to the configuration of {program}{reads}"),
         };
     };
     // An editor may replace the link by which a site is enabled.
     let path = own.path.canonicalize().unwrap_or_else(|_| own.path.clone());
     let path = path.to_string_lossy();
     let path = escape(&path);
-    match server.name {
-        "haproxy" => format!("a frontend of {path}{reads}"),
-        "apache" => format!("{path}{reads}, a copy of its VirtualHost for port 443"),
-        _ => format!("the server block of nginx in {path}{reads}"),
+    match program {
+        "haproxy" => format!("add to a frontend of {path}{reads}"),
+        "apache" => format!("add to {path}{reads} a copy of its VirtualHost, for port 443"),
+        _ => format!("add to the server block of nginx in {path}{reads}"),
     }
 }
 
@@ -173,7 +184,7 @@ fn needs_module(server: &Server) -> bool {
 /// The commands by which Debian's Apache gets its module for TLS, and a new site of this name.
 fn of_debian(needs_module: bool, is_new: bool, name: &str) -> impl Iterator<Item = String> {
     let sudo = sudo_on_own();
-    let module = format!("{sudo}a2enmod ssl   # no restart: a reload is enough");
+    let module = format!("{sudo}a2enmod ssl   # a reload is enough, not the restart that it names");
     let site = format!("{sudo}a2ensite {name}");
     needs_module.then_some(module).into_iter().chain(is_new.then_some(site))
 }
@@ -243,14 +254,15 @@ mod tests {
         std::os::unix::fs::symlink(&own, &link).unwrap();
         let site = SiteFile::at(&link).unwrap();
         let place = place(Server::of("nginx").unwrap(), Some(&site), "web");
-        let begin = format!("the server block of nginx in {}", own.display());
+        let begin = format!("add to the server block of nginx in {}", own.display());
         assert!(place.starts_with(&begin), "{place}");
     }
 
     #[test]
     fn debians_apache_gets_its_module_and_a_new_site_by_commands() {
         let sudo = sudo_on_own();
-        let module = format!("{sudo}a2enmod ssl   # no restart: a reload is enough");
+        let module =
+            format!("{sudo}a2enmod ssl   # a reload is enough, not the restart that it names");
         let site = format!("{sudo}a2ensite web");
         let of = |needs_module, is_new| of_debian(needs_module, is_new, "web").collect::<Vec<_>>();
         assert_eq!(of(true, true), [module.clone(), site.clone()]);

@@ -32,7 +32,8 @@ fn needs_attention(views: &[CertificateView], now: Timestamp) -> bool {
 fn scene(format: Format) -> Scene {
     let (now, zone) = (at(NOW), berlin());
     let typed = TypedFlags::default();
-    Scene { now, zone, color: false, format, width: None, has_reload_unit: false, typed }
+    let (has_reload_unit, is_reload_near) = (false, false);
+    Scene { now, zone, color: false, format, width: None, has_reload_unit, is_reload_near, typed }
 }
 
 fn berlin() -> TimeZone {
@@ -395,10 +396,10 @@ fn a_reload_that_its_unit_is_about_to_run_says_so() {
     let target = DeployTarget::Reload { name: "nginx".into() };
     let owed = CertificateView { owed: Some(target), ..ready() };
     let lost = CertificateView { lost_output: Some("gone".into()), ..owed.clone() };
-    for (view, has_reload_unit, is_next) in
+    for (view, is_reload_near, is_next) in
         [(&owed, true, true), (&owed, false, false), (&lost, true, false)]
     {
-        let scene = Scene { has_reload_unit, ..scene(Format::Text) };
+        let scene = Scene { has_reload_unit: true, is_reload_near, ..scene(Format::Text) };
         let sentence = Verdict::PendingDeploy.sentence(view, &scene);
         let says = sentence.ends_with("certctl-reload.service runs it in a moment");
         assert_eq!(says, is_next, "{sentence}");

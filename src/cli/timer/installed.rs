@@ -141,6 +141,12 @@ pub(crate) fn leaves_hooks_to_unit(shell: &Shell) -> bool {
     is_usual && is_of_user() && has_reload_unit(Path::new("/"))
 }
 
+/// Whether `certctl-reload.service` runs, or is about to: systemd starts it after `certctl.service`, and
+/// where its path is enabled after each issuance. A typed run that leaves the hooks starts nothing.
+pub(crate) fn hooks_are_next(as_root: bool) -> bool {
+    systemctl().is_some_and(|path| says_hooks_are_next(path, as_root))
+}
+
 /// The command that runs the outputs and hooks of a certificate that have failed or are still to run.
 pub(crate) fn retry_of_hooks(certificate: &str) -> Hint {
     Hint::Command(format!("certctl deploy {certificate}"))
@@ -243,6 +249,17 @@ fn says_stopped(systemctl: &Path, unit: &str, is_of_user: bool, as_root: bool) -
     })
 }
 
+/// Whether systemd knows one of these units to be active, or has a job for it that waits.
+fn says_hooks_are_next(systemctl: &Path, as_root: bool) -> bool {
+    let arguments = ["show", SERVICE, RELOAD, RELOAD_PATH, "--property=ActiveState,Job"];
+    let answer = answer(systemctl, &arguments, false, as_root).unwrap_or_default();
+    let is_still = |line: &str| {
+        let still = ["", "Job=", "Job=0", "ActiveState=inactive", "ActiveState=failed"];
+        still.contains(&line)
+    };
+    String::from_utf8_lossy(&answer).lines().any(|line| !is_still(line))
+}
+
 /// When the timer runs next, where that is known.
 fn next_run(systemctl: &Path, is_of_user: bool, as_root: bool) -> Option<String> {
     let arguments = ["show", TIMER, "--property=NextElapseUSecRealtime", "--value"];
@@ -311,6 +328,8 @@ const SOCKET: &str = "certctl.socket";
 const PORT_OF_SOCKET: u16 = 80;
 /// The hooks of root.
 const RELOAD: &str = "certctl-reload.service";
+/// Starts it after an issuance, where it is enabled.
+const RELOAD_PATH: &str = "certctl-reload.path";
 const ENABLED: &[&str] = &[
     "etc/systemd/system/timers.target.wants/certctl.timer",
     "Library/LaunchDaemons/io.certctl.issue.plist",
@@ -366,6 +385,29 @@ mod tests {
         }
         assert!(!says_stopped(&root.path().join("none"), TIMER, false, false));
         assert!(!Timer::Enabled("/etc/io.plist".into()).is_stopped(false, false));
+    }
+
+    #[test]
+    fn hooks_are_next_while_a_unit_that_starts_theirs_is_active_or_waits() {
+        let root = tempfile::tempdir().unwrap();
+        let of = |run: &str, hooks: &str, path: &str| {
+            let arguments = "show certctl.service certctl-reload.service certctl-reload.path \
+                             --property=ActiveState,Job";
+            let units = [run, hooks, path]
+                .map(|unit| format!("ActiveState={}\n", unit.replace(' ', "\nJob=")));
+            let units = units.join("\n").replace('\n', "\\n");
+            let script = format!("#!/bin/sh\n[ \"$*\" = '{arguments}' ] && printf '{units}'\n");
+            let program = write(root.path(), "systemctl", &script);
+            fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+            says_hooks_are_next(&program, false)
+        };
+        assert!(!of("inactive ", "inactive ", "inactive "));
+        assert!(!of("failed 0", "failed ", "inactive"));
+        assert!(of("activating 192", "inactive 242", "inactive "));
+        assert!(of("inactive ", "inactive 242", "inactive "));
+        assert!(of("inactive ", "activating ", "inactive "));
+        assert!(of("inactive ", "inactive ", "active "));
+        assert!(!says_hooks_are_next(&root.path().join("none"), false));
     }
 
     #[test]
