@@ -29,6 +29,7 @@ use super::targets::{recorded, request, targets};
 use super::value_parser::Resolve;
 use super::verb::VerbArgs;
 use super::verbs::Example;
+use crate::controller::policy::NO_SECRET;
 use crate::engine::{Observer, Task};
 use crate::report::{Ending, Report};
 use crate::resource::{Event, EventType, NamespacedName, Reason};
@@ -250,10 +251,9 @@ fn is_step(event: &Event) -> bool {
             | Reason::Started
             | Reason::Requeued
             | Reason::Released
-            // Of the state of a rehearsal, which is empty.
-            | Reason::DoesNotExist
     );
-    event.kind == EventType::Warning || !is_bookkeeping
+    // The state of a rehearsal is empty, whatever that of the certificate has.
+    event.kind == EventType::Warning || !(is_bookkeeping || event.message == NO_SECRET)
 }
 
 fn print_steps(shell: &mut Shell, script: &Script, report: &Report) {

@@ -22,6 +22,9 @@ pub struct Violation {
     pub message: String,
 }
 
+/// The message of a first issuance.
+pub const NO_SECRET: &str = "Issuing certificate as Secret does not exist";
+
 /// One check: `None` when it passes.
 pub type Check = fn(&Snapshot, Timestamp) -> Option<Violation>;
 
@@ -96,9 +99,7 @@ pub fn first_violation(checks: &[Check], snapshot: &Snapshot, now: Timestamp) ->
 }
 
 fn secret_does_not_exist(s: &Snapshot, _now: Timestamp) -> Option<Violation> {
-    s.secret.is_none().then(|| {
-        violation(Reason::DoesNotExist, "Issuing certificate as Secret does not exist".to_owned())
-    })
+    s.secret.is_none().then(|| violation(Reason::DoesNotExist, NO_SECRET.to_owned()))
 }
 
 /// Not from cert-manager: servers do not find the files, or not as they were published.
