@@ -39,5 +39,6 @@ fn create_asks_until_there_is_a_manifest_that_issues_at_pebble() {
     scene.run("certctl issue --http01-check-port $PORT");
     let sent = |request: &str| ca.requests().iter().filter(|sent| *sent == request).count();
     assert_eq!((sent("POST /sign-me-up"), sent("POST /order-plz")), (1, 1));
+    scene.run("certctl check acme | grep terms");
     scene.end();
 }

@@ -118,6 +118,13 @@ mod tests {
         let line =
             "RedirectMatch 301 ^/(?![.]well-known/acme-challenge/)(.*)$ https://www.example.com/$1";
         assert_eq!(of("apache", apache).unwrap(), [line]);
+        for (names, place) in [(&["a", "b"][..], "port 80, of all names to a"), (&["a"], "port 80")]
+        {
+            let names = names.iter().map(ToString::to_string).collect();
+            let site = Site { folder: String::new(), names, root: String::new() };
+            let found = of_apache(&site, apache).unwrap().place;
+            assert_eq!(found, format!("in the VirtualHost of {place}"));
+        }
         let line = "http-request redirect scheme https code 301 unless { ssl_fc } or { path_beg \
                     /.well-known/acme-challenge/ }";
         assert_eq!(of("haproxy", "frontend web\n  bind :80\n").unwrap(), [line]);
