@@ -772,7 +772,8 @@ const ABOUT_WAYS: &str = "The CA checks that the names are yours. http and webro
 const ABOUT_WEBROOT: &str = "A web server that has port 80 already serves the files of this folder, \
                              its document root. certctl puts the challenge's file below it, in \
                              .well-known/acme-challenge, and removes it afterwards. A test file \
-                             shows at once whether the folder is served.";
+                             shows at once whether the folder is served. Where a deployment replaces \
+                             that folder, enter one that stays: certctl help port-80.";
 const ABOUT_OUTPUT: &str = "certctl keeps the certificate and its key in its state, and writes a copy \
                             into this folder for your server, with each renewal. The folder should \
                             be for these files alone. A server that opens them as root, as nginx \

@@ -301,7 +301,7 @@ const NEEDS_PORT: &str = "note: port 80 is to be free for each renewal, too; for
 const ABOUT_WRITING: &str = "y writes the files; n writes nothing; show prints what they would contain; \
                              back returns to the last question. Nothing is ordered yet.";
 const ABOUT_ISSUE: &str = "y orders the certificate from the CA, as certctl issue does; n leaves that to you, \
-                           or to the timer's next run.";
+                           or to the timer's next run. To drop it: n, and remove its file.";
 const ABOUT_STAGING: &str = "Browsers do not trust the certificates of the staging CA. When it works, \
                              change server";
 /// How many characters of the roots are shown.
