@@ -209,8 +209,7 @@ fn page(scene: &Scene) -> String {
         color: false,
         format: Format::Text,
         width: None,
-        has_reload_unit: false,
-        is_reload_near: false,
+        reload_unit: status::ReloadUnit::Absent,
         typed: status::TypedFlags::default(),
     };
     status::certificates(&[view], status::Extent::Whole, &look).unwrap()

@@ -111,8 +111,7 @@ fn shown(scene: &Scene) -> (String, bool, bool) {
             color: false,
             format,
             width: None,
-            has_reload_unit: false,
-            is_reload_near: false,
+            reload_unit: status::ReloadUnit::Absent,
             typed: status::TypedFlags::default(),
         };
         status::certificates(std::slice::from_ref(&view), status::Extent::Line, &look).unwrap()

@@ -71,7 +71,6 @@ mod start_page;
 mod styled;
 mod synonym;
 mod targets;
-mod terms;
 mod timer;
 mod typed_flags;
 mod validate;

@@ -600,6 +600,7 @@ mod tests {
     use jiff::tz::TimeZone;
 
     use super::super::status::Width;
+    use super::super::timer::ReloadUnit;
     use super::super::typed_flags::TypedFlags;
     use super::*;
     use crate::resource::Obstacle;
@@ -615,8 +616,7 @@ mod tests {
             color: false,
             format: Format::Text,
             width,
-            has_reload_unit: false,
-            is_reload_near: false,
+            reload_unit: ReloadUnit::Absent,
             typed: TypedFlags::default(),
         }
     }

@@ -22,6 +22,7 @@ use super::{
 };
 use crate::resource::{
     Account, AccountIdentity, AccountStep, Cause, Doing, Failure, Issuer, OrderPhase, Reason,
+    readable_terms,
 };
 
 /// See the table above.
@@ -268,7 +269,9 @@ pub fn absorb(
             let message = format!(
                 "The ACME account {url} was registered with the ACME server, in agreement to its \
                  terms: {}",
-                terms_of_service.as_deref().unwrap_or("none published")
+                terms_of_service
+                    .as_deref()
+                    .map_or_else(|| "none published".to_owned(), readable_terms)
             );
             let account = Account {
                 next_step: AccountStep::Nothing,

@@ -45,7 +45,7 @@ fn the_ca_is_described_and_no_account_is_made() {
     let eab = "required, and the Issuer has no spec.acme.externalAccountBinding";
     assert_eq!(line(&run, "EAB"), eab);
     assert_eq!(line(&run, "profile"), "none requested; the CA offers short");
-    assert_eq!(line(&run, "CAA"), "records must allow ca.test");
+    assert_eq!(line(&run, "CAA"), "if a name has CAA records, they must allow ca.test");
     let account = "no key yet; the first issuance generates one and registers it";
     assert_eq!(line(&run, "account"), account);
     assert_eq!(line(&run, "try"), "certctl explain issuer.spec.acme.externalAccountBinding");

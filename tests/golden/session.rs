@@ -12,7 +12,6 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
 use std::thread;
-use std::time::Duration;
 
 use certctl::engine::ports::{Clock as _, SystemClock};
 use regex::Regex;
@@ -21,7 +20,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::kept;
 use crate::normal::Normal;
 use crate::support::{CertificateYaml, PATIENCE, Run, World, finish};
-use crate::terminal::{COLUMNS, Terminal};
+use crate::terminal::{COLUMNS, STEP, Terminal};
 
 /// See the module.
 pub(crate) struct Session {
@@ -381,7 +380,6 @@ fn with_breaks(screen: &str, columns: usize) -> String {
 
 /// As long as the times that are told on a terminal.
 const TIME: &str = "2026-11-21 03:12 UTC";
-const STEP: Duration = Duration::from_millis(100);
 
 fn name_of(signal: Signal) -> &'static str {
     [(Signal::INT, "SIGINT"), (Signal::TERM, "SIGTERM"), (Signal::HUP, "SIGHUP")]

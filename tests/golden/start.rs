@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
+use std::num::NonZeroU16;
 use std::os::unix::fs::{PermissionsExt as _, chown};
 
 use certctl::rehearsal::{Fault, ProblemType, Rule};
 
 use crate::session::Session;
 use crate::support::{CertificateYaml, WebServer, World};
+use crate::terminal::Terminal;
 
 #[test]
 fn the_start_page_says_what_there_is_and_what_to_type() {
@@ -128,6 +130,41 @@ pub(crate) fn type_into(scene: &mut Session, line: &str, answers: &[(&str, &str)
         watched.answer(question, keys);
     }
     scene.end_of_watched(watched);
+}
+
+#[test]
+fn a_manifest_that_is_longer_than_the_terminal_is_shown_a_screen_at_a_time() {
+    let world = World::prepared(&[]);
+    let [columns, rows] = [80, 20].map(|number| NonZeroU16::new(number).unwrap());
+    let mut terminal = Terminal::of_rows(world.command(&["create"]), columns, rows);
+    let mut screens = Vec::new();
+    for (question, keys) in [
+        ("CA:", "\n"),
+        ("DNS names", "web.example.test\n"),
+        ("folder that", "\n"),
+        ("Program in", "\n"),
+        ("Folder for copies", "\n"),
+        ("[Y/n/show]", "show\n"),
+        ("Enter goes on, q ends>", "\n"),
+        ("[Y/n/show]", "show\n"),
+        ("Enter goes on, q ends>", "q\n"),
+        ("[Y/n/show]", "n\n"),
+    ] {
+        let is_asked = |screen: &str| {
+            let last = screen.trim_end().rsplit("\n\n").next().unwrap_or_default();
+            last.contains(question)
+        };
+        screens.push(terminal.wait_for(is_asked));
+        terminal.types(keys);
+    }
+    assert_eq!(terminal.end().0, Some(1), "nothing was written");
+    let [.., first, end, again, left] = &screens[..] else { panic!("{screens:?}") };
+    for screen in [first, again] {
+        assert!(screen.contains("/certificate-web.example.test.yaml:\n"), "{screen}");
+        assert!(screen.contains("kind: Certificate\n"), "{screen}");
+    }
+    assert!(end.contains("\n  issuerRef:\n"), "{end}");
+    assert!(!left.contains("\n  issuerRef:\n"), "{left}");
 }
 
 #[test]
@@ -268,7 +305,7 @@ fn create_asks_until_there_is_a_manifest_that_issues() {
             ("folder that", "?\n"),
             ("removes it afterwards.", "\n"),
             ("Program in", "?\n"),
-            ("has examples.", "\n"),
+            ("help hooks.", "\n"),
             ("Folder for copies", "?\n"),
             ("files alone.", "\n"),
             ("[Y/n/show]", "\n"),
@@ -498,11 +535,11 @@ fn create_does_for_root_what_comes_before_the_first_run() {
         let left: &[(&str, &str)] = if then.1 == "n\n" {
             &[
                 ("again to use it", &*folder),
-                ("Server that reads", "\n"),
+                ("Server that will use", "\n"),
                 ("Folder for copies", "\n"),
             ]
         } else {
-            &[("Server that reads", "nginx\n")]
+            &[("Server that will use", "nginx\n")]
         };
         for (question, keys) in left.iter().copied().chain([("[Y/n/show]", "\n"), then]) {
             watched.answer(question, keys);

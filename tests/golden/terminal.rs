@@ -10,10 +10,13 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 use vt100::{Cell, Color, Parser};
+
+use crate::support::PATIENCE;
 
 /// A program on a terminal of its own.
 pub(crate) struct Terminal {
@@ -71,6 +74,21 @@ impl Terminal {
     /// What is on the screen.
     pub(crate) fn screen(&self) -> String {
         shown(&self.parser.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Waits for a screen; that screen.
+    #[track_caller]
+    pub(crate) fn wait_for(&self, is_there: impl Fn(&str) -> bool) -> String {
+        let mut left = PATIENCE;
+        loop {
+            let screen = self.screen();
+            if is_there(&screen) {
+                return screen;
+            }
+            assert!(!left.is_zero(), "it did not come; but:\n{screen}");
+            thread::park_timeout(STEP);
+            left = left.saturating_sub(STEP);
+        }
     }
 
     /// Waits for the end; the exit code, and what is left on the screen.
@@ -190,6 +208,9 @@ const NAMES: [&str; 16] = [
     "light cyan",
     "light white",
 ];
+
+/// Between two looks at a screen.
+pub(crate) const STEP: Duration = Duration::from_millis(100);
 
 /// Elsewhere a program that is started beside this one may inherit the side that is read, which
 /// keeps nothing open that is waited for.

@@ -70,6 +70,9 @@ impl Choice {
     }
 }
 
+/// Which way each of the choices went: what a state differs by from the others of the same cut.
+pub(crate) type Ways = Vec<usize>;
+
 const LOST: usize = 0;
 const KEPT: usize = 1;
 const HALF: usize = 2;
@@ -157,14 +160,14 @@ impl Disk {
         }
     }
 
-    /// The states of the disk after a power loss now, each once.
+    /// The states of the disk after a power loss now, each once, with its digest.
     ///
     /// All of them where there are at most `most`. Otherwise those in which everything, or nothing,
     /// reached the disk but for one thing, and `most` of the others, drawn with `seed`.
-    pub(crate) fn states(&self, most: usize, seed: u64) -> Vec<Tree> {
+    pub(crate) fn states(&self, most: usize, seed: u64) -> Vec<(Ways, u64)> {
         let choices = self.choices();
         let count = choices.iter().try_fold(1_usize, |all, one| all.checked_mul(one.ways()));
-        let mut drawn: Vec<Vec<usize>> = Vec::new();
+        let mut drawn: Vec<Ways> = Vec::new();
         if let Some(count) = count.filter(|count| *count <= most) {
             drawn.extend((0..count).map(|number| digits(number, &choices)));
         } else {
@@ -185,8 +188,19 @@ impl Disk {
             );
         }
         let mut known = HashSet::new();
-        let states = drawn.into_iter().map(|ways| self.state(&choices, &ways));
-        states.filter(|state| known.insert(digest(state))).collect()
+        let mut states = Vec::new();
+        for ways in drawn {
+            let digest = digest(&self.lay_out(&choices, &ways));
+            if known.insert(digest) {
+                states.push((ways, digest));
+            }
+        }
+        states
+    }
+
+    /// What is on the disk in one of its states.
+    pub(crate) fn tree(&self, ways: &Ways) -> Tree {
+        self.lay_out(&self.choices(), ways)
     }
 
     fn choices(&self) -> Vec<Choice> {
@@ -210,7 +224,7 @@ impl Disk {
         choices
     }
 
-    fn state(&self, choices: &[Choice], ways: &[usize]) -> Tree {
+    fn lay_out(&self, choices: &[Choice], ways: &Ways) -> Tree {
         let mut found = Found::default();
         for (choice, way) in choices.iter().zip(ways) {
             match choice {
@@ -220,12 +234,12 @@ impl Disk {
             }
         }
         let mut tree = Tree::new();
-        self.lay_out(0, &self.world, &found, &mut tree);
+        self.lay_out_node(0, &self.world, &found, &mut tree);
         tree.remove(&self.world);
         tree
     }
 
-    fn lay_out(&self, id: usize, path: &Path, found: &Found, tree: &mut Tree) {
+    fn lay_out_node(&self, id: usize, path: &Path, found: &Found, tree: &mut Tree) {
         match &self.nodes[id] {
             Node::File { mode, durable, now, is_fleeting } => {
                 let way = if *is_fleeting {
@@ -257,7 +271,7 @@ impl Disk {
                     }
                 }
                 for (name, node) in names {
-                    self.lay_out(node, &path.join(name), found, tree);
+                    self.lay_out_node(node, &path.join(name), found, tree);
                 }
             }
         }
@@ -332,7 +346,7 @@ fn torn(durable: &[u8], now: &[u8], way: usize) -> Vec<u8> {
 }
 
 /// The same for the same trees.
-pub(crate) fn digest(tree: &Tree) -> u64 {
+fn digest(tree: &Tree) -> u64 {
     let mut hasher = DefaultHasher::new();
     for (path, entry) in tree {
         path.hash(&mut hasher);

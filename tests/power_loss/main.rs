@@ -14,7 +14,7 @@ mod disk;
 mod support;
 mod trace;
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ use certctl::rehearsal::{Moment, RequestKind};
 use certctl::resource::{ConditionType, Order};
 use jiff::Timestamp;
 
-use disk::{Disk, Random, Tree, digest, put, taken};
+use disk::{Disk, Random, Tree, Ways, put, taken};
 use support::fixture::copied;
 use support::{CertificateYaml, Entry, Run, World};
 use trace::{Call, record};
@@ -330,21 +330,24 @@ fn sweep(scene: fn() -> Scene) {
     let (mut scene, bound) = (scene(), Bound::here());
     let recorded = Recorded::of(&scene);
     scene.end = taken(&scene.world);
-    let mut states = Vec::new();
-    each_state(&scene, &scene.base, &recorded, bound, |cut, moment, state| {
-        states.push((cut, moment, state));
-    });
+    let states = states(&scene, &scene.base, &recorded, bound);
+    let mut disk = Replay::new(&scene, &scene.base, &recorded);
     let every = states.len().div_ceil(bound.looks);
     let mut random = Random(1);
     let seconds: HashSet<usize> = (0..bound.seconds).map(|_| random.below(states.len())).collect();
     let (mut tried, mut twice) = (0, 0);
-    for (number, (cut, moment, state)) in states.iter().enumerate() {
-        if number % every == 0 {
-            look(&scene, &recorded, (cut, *moment), state);
+    for (number, state) in states.iter().enumerate() {
+        let (is_tried, is_cut_again) = (number % every == 0, seconds.contains(&number));
+        if !is_tried && !is_cut_again {
+            continue;
+        }
+        let tree = disk.tree(state);
+        if is_tried {
+            look(&scene, &recorded, state, &tree);
             tried += 1;
         }
-        if seconds.contains(&number) {
-            twice += cut_again(&scene, &recorded, (cut, *moment), state, bound);
+        if is_cut_again {
+            twice += cut_again(&scene, &recorded, state, &tree, bound);
         }
     }
     let calls = recorded.calls.len();
@@ -356,40 +359,73 @@ fn sweep(scene: fn() -> Scene) {
     drop(std::io::stderr().write_all(told.as_bytes()));
 }
 
-/// Calls with each state of the disk between two calls of a run.
-fn each_state(
-    scene: &Scene,
-    base: &Tree,
-    recorded: &Recorded,
-    bound: Bound,
-    mut found: impl FnMut(Cut, usize, Tree),
-) {
-    let mut disk = Disk::new(&scene.world.path(""), base);
-    let mut seen = HashSet::new();
-    for number in 0..=recorded.calls.len() {
-        if let Some(last) = number.checked_sub(1) {
-            disk.apply(&recorded.calls[last].change);
+/// A state of the disk after a cut, to be laid out when it is looked at: all of them, laid out, are
+/// many gigabytes.
+struct Found {
+    cut: Cut,
+    /// What the CA was like, of [`Recorded::moments`].
+    moment: usize,
+    /// After how many calls.
+    calls: usize,
+    ways: Ways,
+}
+
+/// The disk in the course of a run.
+struct Replay<'a> {
+    disk: Disk,
+    calls: std::slice::Iter<'a, Call>,
+    done: usize,
+}
+
+impl<'a> Replay<'a> {
+    fn new(scene: &Scene, base: &Tree, recorded: &'a Recorded) -> Self {
+        let disk = Disk::new(&scene.world.path(""), base);
+        Self { disk, calls: recorded.calls.iter(), done: 0 }
+    }
+
+    /// The disk after that many calls, at least as many as before.
+    fn after(&mut self, calls: usize) -> &Disk {
+        assert!(calls >= self.done, "{calls} calls, after {}", self.done);
+        for call in self.calls.by_ref().take(calls - self.done) {
+            self.disk.apply(&call.change);
         }
+        self.done = calls;
+        &self.disk
+    }
+
+    fn tree(&mut self, found: &Found) -> Tree {
+        self.after(found.calls).tree(&found.ways)
+    }
+}
+
+/// Each state of the disk between two calls of a run, in their order.
+fn states(scene: &Scene, base: &Tree, recorded: &Recorded, bound: Bound) -> Vec<Found> {
+    let mut disk = Replay::new(scene, base, recorded);
+    let (mut seen, mut states) = (HashSet::new(), Vec::new());
+    for number in 0..=recorded.calls.len() {
+        let disk = disk.after(number);
         let next = recorded.calls.get(number).map(|call| call.time);
         let moment = recorded.moment_before(next);
         let is_over = next.is_none() && recorded.ended.code == Some(0);
         let cut = recorded.cut(scene, moment, is_over);
         let cut = if is_over { Cut { orders: 0, ..cut } } else { cut };
-        for state in disk.states(bound.states, u64::try_from(number).unwrap()) {
-            if seen.insert((cut.orders, moment, digest(&state))) {
-                found(cut, moment, state);
+        for (ways, digest) in disk.states(bound.states, u64::try_from(number).unwrap()) {
+            if seen.insert((cut.orders, moment, digest)) {
+                states.push(Found { cut, moment, calls: number, ways });
             }
         }
     }
+    states
 }
 
 /// The next run, after one cut.
-fn look(scene: &Scene, recorded: &Recorded, (cut, moment): (&Cut, usize), state: &Tree) {
-    let blame = Blame { scene, cut: *cut, answered: recorded.moments[moment].answered, state };
+fn look(scene: &Scene, recorded: &Recorded, found: &Found, state: &Tree) {
+    let answered = recorded.moments[found.moment].answered;
+    let blame = Blame { scene, cut: found.cut, answered, state };
     put(&scene.world.path(""), state);
-    recorded.put_back(scene, moment);
+    recorded.put_back(scene, found.moment);
     scene.check_live();
-    (scene.then)(scene, cut);
+    (scene.then)(scene, &found.cut);
     drop(blame);
 }
 
@@ -397,28 +433,29 @@ fn look(scene: &Scene, recorded: &Recorded, (cut, moment): (&Cut, usize), state:
 fn cut_again(
     scene: &Scene,
     recorded: &Recorded,
-    (cut, moment): (&Cut, usize),
+    found: &Found,
     state: &Tree,
     bound: Bound,
 ) -> usize {
     put(&scene.world.path(""), state);
-    recorded.put_back(scene, moment);
+    recorded.put_back(scene, found.moment);
     // The first run that comes after a cut is always that of cron.
     let words: &[&str] = &["issue"];
     scene.world.ca.note_moments();
     let (ended, calls) = record(&scene.world, words);
     let second = Recorded { calls, moments: scene.world.ca.moments(), ended };
-    let mut states = Vec::new();
-    each_state(scene, state, &second, bound, |again, moment, state| {
-        let orders = again.orders.min(cut.orders);
-        states.push((Cut { orders, is_over: cut.is_over }, moment, state));
-    });
+    let mut states = states(scene, state, &second, bound);
+    let mut disk = Replay::new(scene, state, &second);
     let mut random = Random(2);
     let picked = (0..SECONDS_EACH).map(|_| random.below(states.len()));
-    let picked: HashSet<usize> = picked.collect();
+    // In the order of the calls.
+    let picked: BTreeSet<usize> = picked.collect();
     for number in &picked {
-        let (cut, moment, state) = &states[*number];
-        look(scene, &second, (cut, *moment), state);
+        let again = &mut states[*number];
+        let orders = again.cut.orders.min(found.cut.orders);
+        again.cut = Cut { orders, is_over: found.cut.is_over };
+        let tree = disk.tree(again);
+        look(scene, &second, again, &tree);
     }
     picked.len()
 }

@@ -17,7 +17,10 @@ pub(crate) struct Page {
 /// One page.
 pub(crate) fn page(path: &str) -> Page {
     let text = fs::read_to_string(Path::new(ROOT).join(path));
-    Page { path: path.to_owned(), text: text.unwrap_or_else(|error| panic!("{path}: {error}")) }
+    let text = text.unwrap_or_else(|error| panic!("{path}: {error}"));
+    // README is read on terminals without UTF-8, too: its ellipses are three dots.
+    let text = if path == "README.md" { text.replace("...", "…") } else { text };
+    Page { path: path.to_owned(), text }
 }
 
 /// Every page of the book but its table of contents.

@@ -15,6 +15,8 @@ use crate::terminal::Terminal;
 
 /// Of a terminal on which a path of this host fits.
 const COLUMNS: NonZeroU16 = NonZeroU16::new(120).unwrap();
+/// Of a usual terminal, on which a table fits.
+const USUAL: NonZeroU16 = NonZeroU16::new(80).unwrap();
 
 /// The session of this name, which stands on one page.
 fn session(name: &str) -> Vec<Typed> {
@@ -95,7 +97,8 @@ impl<'w> Shell<'w> {
             self.redirect();
             let mut command = self.command(&self.here(&typed.line));
             command.envs([("NO_COLOR", "1"), ("TERM", "xterm")]);
-            let (code, screen) = Terminal::start(command, COLUMNS).end();
+            let columns = if typed.line.contains(" status") { USUAL } else { COLUMNS };
+            let (code, screen) = Terminal::start(command, columns).end();
             assert_eq!(code, Some(typed.code), "{}\n{screen}", typed.line);
             compare(&typed, &self.as_written(&screen));
         }

@@ -15,9 +15,8 @@ use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::run::on_one_thread;
 use crate::cli::shell::Shell;
-use crate::cli::terms::readable;
 use crate::cli::time;
-use crate::resource::{Acme, FailureClass, Issuer, IssuerKind};
+use crate::resource::{Acme, FailureClass, Issuer, IssuerKind, readable_terms};
 use crate::trust::quoted;
 use crate::workspace::check::{AccountState, CaCheck, Directory, Known, NoDirectory, ServerTls};
 use crate::workspace::target::{ISSUERS, NameTarget};
@@ -117,7 +116,7 @@ fn page(check: &CaCheck) -> Vec<(&'static str, String)> {
     lines.push(("TLS", trust(check).to_owned()));
     lines.extend(clock_line(check).map(|line| ("clock", line)));
     if let Ok(directory) = &check.directory {
-        let terms = directory.terms_of_service.as_deref().map(readable);
+        let terms = directory.terms_of_service.as_deref().map(readable_terms);
         lines.push(("terms", terms.unwrap_or_else(|| "none published".to_owned())));
         lines.push(("EAB", binding_line(check, directory.external_account_required)));
         lines.push(("profile", profile_line(check, directory)));
@@ -257,7 +256,9 @@ fn skew_line(skew: i64, theirs: Timestamp) -> String {
 fn identities_line(directory: &Directory) -> String {
     match directory.caa_identities.as_slice() {
         [] => "the CA publishes no CAA identities".to_owned(),
-        identities => format!("records must allow {}", identities.join(" or ")),
+        identities => {
+            format!("if a name has CAA records, they must allow {}", identities.join(" or "))
+        }
     }
 }
 

@@ -56,6 +56,11 @@ fn servers(check: &SelfCheck) -> Option<String> {
 fn page(found: &DnsCheck, columns: usize) -> String {
     let (check, report) = &found.first;
     let mut page = vec![("domain", report.domain.clone())];
+    if found.is_over_http {
+        let name = &report.domain;
+        let by_http = "HTTP-01, as the manifests are: a TXT record is not needed";
+        page.push(("solver", format!("{by_http} (certctl check http {name})")));
+    }
     let first = record_name(&report.domain);
     let chain = [vec![first], report.aliases.chain.clone()].concat();
     page.push(("challenge", chain.join(" -> ")));

@@ -57,9 +57,9 @@ pub(super) fn ask(into: Option<&Path>, shell: &mut Shell) -> Result<ExitCode, Cl
         Some(folder) => folder.to_owned(),
         None => shell.environment.config_dir(shell.global.config_dir.as_deref())?.path,
     };
-    let text = "This writes the YAML files of a certificate, and issues it, each after a yes. Enter \
-                accepts the default in brackets; ? explains a question; back returns to the one \
-                before; Ctrl-C quits: nothing is written before a yes.";
+    let text = "This writes the YAML files of a certificate, prepares this host and issues it: each is \
+                shown first, and done after a yes. Enter accepts the default in brackets; ? explains a \
+                question; back returns to the one before; Ctrl-C quits.";
     say(shell, text);
     if folders::unread(shell).is_some() {
         let host = folders::sudo(" create");
@@ -373,10 +373,10 @@ fn way_of_known(
         note_names(dialogue, names);
     }
     let (question, default) = if taken.is_some() {
-        (format!("{QUESTION_OF_WEBROOT} (other: by DNS)"), likely.as_deref())
+        (format!("{QUESTION_OF_WEBROOT}, or the word other (by DNS)"), likely.as_deref())
     } else {
         let question = format!(
-            "{QUESTION_OF_WEBROOT}, or http (certctl listens on port 80), or other (by DNS)"
+            "{QUESTION_OF_WEBROOT}, or the word http (certctl listens on port 80) or other (by DNS)"
         );
         (question, Some(HTTP))
     };
@@ -466,7 +466,8 @@ fn webroot(
     } else {
         ", to which you need the right to write"
     };
-    let text = format!("{QUESTION_OF_WEBROOT}{right} (other: another way, such as DNS)");
+    let text =
+        format!("{QUESTION_OF_WEBROOT}{right}, or the word other (another way, such as DNS)");
     let question = Question { default, ..Question::new(&text, ABOUT_WEBROOT) };
     let known = default.unwrap_or_default();
     served(dialogue, names, &Settings::default(), known, |dialogue| {
@@ -498,6 +499,7 @@ fn served(
                 if let Some(note) = found.and_then(Result::ok).or_else(note) {
                     dialogue.say(&note);
                 }
+                dialogue.say(HAS_TO_STAY);
                 return Ok(Some(folder));
             }
         }
@@ -585,8 +587,8 @@ fn reload(
     let question = match all.join(", ") {
         names if names.is_empty() => "Program in hooks.d that reloads your server".to_owned(),
         names => format!(
-            "Server that reads the files, to be reloaded with each renewal: {names}, another program in \
-             hooks.d"
+            "Server that will use the certificate, and is reloaded with each renewal: {names}, another \
+             program in hooks.d"
         ),
     };
     let mut unknown = None;
@@ -774,6 +776,8 @@ const ABOUT_WEBROOT: &str = "A web server that has port 80 already serves the fi
                              .well-known/acme-challenge, and removes it afterwards. A test file \
                              shows at once whether the folder is served. Where a deployment replaces \
                              that folder, enter one that stays: certctl help port-80.";
+const HAS_TO_STAY: &str = "note: each renewal needs this folder, too; if a deployment replaces it, enter back, \
+                           and one that stays (certctl help port-80)";
 const ABOUT_OUTPUT: &str = "certctl keeps the certificate and its key in its state, and writes a copy \
                             into this folder for your server, with each renewal. The folder should \
                             be for these files alone. A server that opens them as root, as nginx \
@@ -781,8 +785,10 @@ const ABOUT_OUTPUT: &str = "certctl keeps the certificate and its key in its sta
 const ABOUT_GROUP: &str = "Most servers open the files as root, and need no group. One that runs as \
                            another user reads tls.key as a member of this group; its copy gets the \
                            mode 0640.";
-const ABOUT_RELOAD: &str = "After each renewal certctl runs this program of the folder hooks.d, which \
-                            makes the server read the new files; certctl help hooks has examples.";
+const ABOUT_RELOAD: &str = "A server reads a new certificate when it is reloaded. After each renewal \
+                            certctl runs the program of this name in the folder hooks.d, which does \
+                            that; for the servers named here it comes with certctl. For another one, write \
+                            it: certctl help hooks.";
 /// How many names are looked up for a hint.
 const MOST_LOOKED_UP: usize = 5;
 /// How long a hint may take.

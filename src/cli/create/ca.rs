@@ -8,9 +8,8 @@ use super::known::Known;
 use super::question::{Dialogue, Doubted, NONE, Question, Stop, answered, optional, path_of};
 use super::server::{Binding, Demands, Refused, host_of_url, requested};
 use crate::cli::output::escape;
-use crate::cli::terms::readable;
 use crate::manifest::nearest_by;
-use crate::resource::{DnsName, is_dns_subdomain};
+use crate::resource::{DnsName, is_dns_subdomain, readable_terms};
 use crate::workspace::inspect::roots_of;
 
 /// The Issuer of the certificate.
@@ -203,7 +202,8 @@ fn server_of(
     before: Option<&Path>,
 ) -> Result<Server, Stop> {
     let answers = |roots: &str, terms: Option<String>| {
-        let terms = terms.map(|url| format!("; its terms of service: {}", escape(&readable(&url))));
+        let terms =
+            terms.map(|url| format!("; its terms of service: {}", escape(&readable_terms(&url))));
         let terms = terms.unwrap_or_default();
         format!("{server} answers{roots}{terms}")
     };
@@ -331,8 +331,8 @@ fn name_of(server: &str) -> String {
     labels.rev().find(is_telling).unwrap_or("ca").to_owned()
 }
 
-/// How hosts of CAs begin that say nothing of whose they are.
-const GENERIC: &[&str] = &["ca", "acme", "pki", "step", "api"];
+/// How hosts of CAs begin that say nothing of whose they are, and the reserved name of RFC 2606.
+const GENERIC: &[&str] = &["ca", "acme", "pki", "step", "api", "example"];
 
 /// A name like this that no Issuer has, and no file of one.
 fn free_name(name: &str, known: &[String], config: &Path) -> String {
@@ -399,6 +399,7 @@ mod tests {
             ("https://127.0.0.1:14000/dir", "ca"),
             ("https://[::1]:14000/dir", "ca"),
             ("https://ca/dir", "ca"),
+            ("https://ca.example.com/dir", "ca"),
         ] {
             assert_eq!(name_of(url), name, "{url}");
         }

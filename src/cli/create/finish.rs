@@ -18,6 +18,7 @@ use crate::cli::output::{Confirmation, escape};
 use crate::cli::owner;
 use crate::cli::servers::InServer;
 use crate::cli::shell::Shell;
+use crate::cli::status::Width;
 use crate::cli::verb::VerbArgs as _;
 use crate::manifest::Loaded;
 use crate::resource::lets_encrypt;
@@ -261,12 +262,27 @@ fn may_write(files: &[&File], shell: &mut Shell) -> Result<bool, Stop> {
     }
 }
 
-/// Prints the manifests, as one file would have them.
+/// Prints the manifests, a screen at a time; what is redirected is one file.
 fn show(files: &[&File], shell: &mut Shell) -> Result<(), CliError> {
+    let rows = Width::rows_of_stdout();
+    let mut printed = 0;
     for (at, File { placed, text, .. }) in files.iter().enumerate() {
-        let between = if at == 0 { "" } else { "---\n" };
+        if at > 0 && rows.is_none() {
+            shell.output.data("---\n")?;
+        }
         shell.output.talk(Level::Info, &format!("\n{}:\n", placed.shown_path()));
-        shell.output.data(&format!("{between}{}", previewed(&shown(text))))?;
+        printed += LINES_OF_HEAD;
+        for line in previewed(&shown(text)).split_inclusive('\n') {
+            if rows.is_some_and(|rows| printed + 1 >= rows) {
+                let answer = shell.output.answer("Enter goes on, q ends> ");
+                if answer.is_none_or(|answer| answer.trim() == "q") {
+                    return Ok(());
+                }
+                printed = 0;
+            }
+            shell.output.data(line)?;
+            printed += 1;
+        }
     }
     shell.output.talk(Level::Info, "");
     Ok(())
@@ -304,6 +320,8 @@ const ABOUT_ISSUE: &str = "y orders the certificate from the CA, as certctl issu
                            or to the timer's next run. To drop it: n, and remove its file.";
 const ABOUT_STAGING: &str = "Browsers do not trust the certificates of the staging CA. When it works, \
                              change server";
+/// The name of a file, between blank lines.
+const LINES_OF_HEAD: usize = 3;
 /// How many characters of the roots are shown.
 const PREVIEWED: usize = 24;
 

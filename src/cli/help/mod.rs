@@ -21,7 +21,8 @@ use super::wrap::USUAL;
 use crate::manifest::nearest_by;
 use topic::{TOPICS, Topic};
 
-/// Show the help of a verb, or a topic: exit-codes, failures, files, flags, hooks, manifests, port-80.
+/// Show the help of a verb, or a topic: exit-codes, failures, files, flags, hooks, manifests, port-80,
+/// renewal.
 #[derive(Debug, Args)]
 pub struct HelpArgs {
     /// A verb, such as `check dns`, or a topic.

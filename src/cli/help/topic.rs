@@ -55,6 +55,12 @@ pub const TOPICS: &[Topic] = &[
         file: "certctl-port-80.7",
         sections: &[],
     },
+    Topic {
+        name: "renewal",
+        about: "When a certificate is renewed, and how to try it",
+        file: "certctl-renewal.7",
+        sections: &[],
+    },
 ];
 
 impl Topic {

@@ -111,7 +111,7 @@ async fn a_terminal_is_shown_a_few_lines_of_a_server() {
     let short = text::short(&of_server, None, false).unwrap();
     let distrust = "this computer does not trust it: no root certificates to judge by";
     let lines = "\
-www.example.com:443 presents a certificate that is not in the state
+www.example.com:443 presents a certificate that certctl does not have
 for www.example.com
 valid until 2032-01-01, time left: 10d; issued by Issuer
 this computer does not trust it: no root certificates to judge by

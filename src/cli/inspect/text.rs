@@ -277,7 +277,7 @@ fn verdict(report: &Report, is_unread: bool) -> Vec<String> {
             format!("presents a certificate that is not for {}", escape(&host.name))
         }
         (_, Some((Served { same: true, .. }, name))) => {
-            format!("presents the certificate of {} that is now in the state", named(name))
+            format!("presents the current certificate of {}", named(name))
         }
         (_, Some((_, name))) => {
             format!("does not present the certificate of {}, but another one", named(name))
@@ -290,7 +290,7 @@ fn verdict(report: &Report, is_unread: bool) -> Vec<String> {
             None => "is a certificate".to_owned(),
         },
         (_, None) if is_unread => "presents a certificate".to_owned(),
-        (_, None) => "presents a certificate that is not in the state".to_owned(),
+        (_, None) => "presents a certificate that certctl does not have".to_owned(),
     };
     let leaf = &report.leaf;
     let until = leaf.not_after.strftime("%Y-%m-%d");
@@ -337,10 +337,10 @@ fn named(name: &str) -> String {
 
 fn served(served: &Served, serial: &str) -> String {
     if served.same {
-        "the serial of the state".to_owned()
+        "the serial of the current certificate".to_owned()
     } else {
-        let state = &served.state_serial;
-        format!("served serial differs from the state's: {serial} is served, {state} in the state")
+        let current = &served.state_serial;
+        format!("served serial differs: {serial} is served, {current} is the current certificate's")
     }
 }
 

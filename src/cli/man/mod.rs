@@ -116,6 +116,12 @@ pub fn pages(verbs: &Verbs) -> Vec<Page> {
             "what to do where port 80 is in use",
             include_str!("port-80.roff"),
         ),
+        (
+            "certctl-renewal",
+            '7',
+            "when a certificate is renewed, and how to try it",
+            include_str!("renewal.roff"),
+        ),
     ] {
         let head = format!("{}.SH NAME\n{} \\- {about}\n", title(name, section), escaped(name));
         all.push(Page { file: format!("{name}.{section}"), text: head + text });
@@ -216,7 +222,7 @@ pub fn write(verbs: &Verbs, folder: &Path) -> Result<usize, CliError> {
 
 const APOSTROPHE: &str = ".ie \\n(.g .ds Aq \\(aq\n.el .ds Aq '\n";
 const SEE_ALSO: &str = ".BR certctl.yaml (5),\n.BR certctl\\-exit\\-codes (7),\n\
-                        .BR certctl\\-failures (7),\n.BR certctl\\-hooks (7),\n.BR certctl\\-port\\-80 (7)\n";
+                        .BR certctl\\-failures (7),\n.BR certctl\\-hooks (7),\n.BR certctl\\-port\\-80 (7),\n.BR certctl\\-renewal (7)\n";
 const GLOBAL: &str = ".PP\nThe global options are in\n.BR certctl (1).\n";
 const VERB_TAIL: &str = ".SH \"SEE ALSO\"\n.BR certctl (1),\n.BR certctl.yaml (5),\n\
                          .BR certctl\\-exit\\-codes (7),\n.BR certctl\\-failures (7)\n";

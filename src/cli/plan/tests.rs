@@ -1,6 +1,7 @@
 use super::render::{names, page};
 use super::*;
 use crate::cli::document::Object;
+use crate::cli::timer::ReloadUnit;
 use crate::resource::{IssuerKind, Reason};
 use crate::workspace::plan::{Issuer, Name, Wait};
 
@@ -13,8 +14,7 @@ fn scene(format: Format) -> Scene {
         color: false,
         format,
         width: None,
-        has_reload_unit: false,
-        is_reload_near: false,
+        reload_unit: ReloadUnit::Absent,
         typed: crate::cli::typed_flags::TypedFlags::default(),
     }
 }

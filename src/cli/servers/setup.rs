@@ -100,16 +100,18 @@ impl InServer {
         let inspect = inspect.unwrap_or_default();
         let redirect = redirect.as_ref().map(|Redirect { place, lines }| {
             let lines: String = lines.iter().flat_map(|line| ["\n  ", line]).collect();
-            format!("\nto redirect http to https, {place}:{lines}")
+            format!("\noptional, to redirect http to https: {place}, then reload it again:{lines}")
         });
-        let redirect = redirect.unwrap_or_default();
+        // What is there already may redirect.
+        let redirect = redirect.filter(|_| place.is_some()).unwrap_or_default();
         let begin = match place {
             Some(place) => {
-                format!("{place}:\n  {}{redirect}\nthen reload it", lines.join("\n  "))
+                let enable = if reload.len() > 1 { "enable and " } else { "" };
+                format!("{place}:\n  {}\nthen {enable}reload it", lines.join("\n  "))
             }
             None => format!("reload {name}, whose configuration names the files"),
         };
-        format!("{begin}:\n  {}{inspect}", reload.join("\n  "))
+        format!("{begin}:\n  {}{inspect}{redirect}", reload.join("\n  "))
     }
 }
 

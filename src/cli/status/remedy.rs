@@ -126,7 +126,7 @@ fn deploy(view: &CertificateView, name: &str, scene: &Scene) -> Vec<Known> {
     let deploy = (retry_of_hooks(name), what);
     let by_unit =
         (retry_by_unit(), "or all that are pending, by the unit, which is then no longer failed");
-    let by_unit = scene.has_reload_unit.then_some(by_unit);
+    let by_unit = scene.reload_unit.is_installed().then_some(by_unit);
     [deploy].into_iter().chain(by_unit).collect()
 }
 

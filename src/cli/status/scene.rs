@@ -8,7 +8,7 @@ use crate::cli::folders;
 use crate::cli::global::Format;
 use crate::cli::shell::Shell;
 use crate::cli::time;
-use crate::cli::timer::{hooks_are_next, leaves_hooks_to_unit};
+use crate::cli::timer::ReloadUnit;
 use crate::cli::typed_flags::TypedFlags;
 use crate::engine::ports::{Clock as _, SystemClock};
 
@@ -23,10 +23,8 @@ pub struct Scene {
     pub format: Format,
     /// The size of the terminal, if stdout is one.
     pub width: Option<Width>,
-    /// Whether the hooks of this state are left to `certctl-reload.service`.
-    pub has_reload_unit: bool,
-    /// Whether that unit runs, or follows a run of `certctl.service` that is under way.
-    pub is_reload_near: bool,
+    /// The unit to which the hooks of this state are left.
+    pub reload_unit: ReloadUnit,
     /// How commands of certctl are typed here.
     pub typed: TypedFlags,
 }
@@ -34,15 +32,13 @@ pub struct Scene {
 impl Scene {
     /// That of this process, now.
     pub fn of(shell: &Shell) -> Self {
-        let has_reload_unit = leaves_hooks_to_unit(shell);
         Self {
             now: SystemClock.now(),
             zone: time::system_zone(),
             color: shell.output.data_has_color(),
             format: shell.global.format(),
             width: Width::of_stdout(shell.environment.is_utf8()),
-            has_reload_unit,
-            is_reload_near: has_reload_unit && hooks_are_next(shell.acts_as.is_some()),
+            reload_unit: ReloadUnit::of(shell),
             typed: folders::flags_with_files(shell),
         }
     }

@@ -2,6 +2,7 @@ mod fixture;
 
 use fixture::{NOW, at, failed, issuer, issuing, ready};
 
+use std::cell::OnceCell;
 use std::ffi::OsString;
 use std::slice::from_ref;
 
@@ -32,8 +33,13 @@ fn needs_attention(views: &[CertificateView], now: Timestamp) -> bool {
 fn scene(format: Format) -> Scene {
     let (now, zone) = (at(NOW), berlin());
     let typed = TypedFlags::default();
-    let (has_reload_unit, is_reload_near) = (false, false);
-    Scene { now, zone, color: false, format, width: None, has_reload_unit, is_reload_near, typed }
+    let reload_unit = ReloadUnit::Absent;
+    Scene { now, zone, color: false, format, width: None, reload_unit, typed }
+}
+
+/// The unit of the hooks, about to run or not.
+fn reload_unit(is_near: bool) -> ReloadUnit {
+    ReloadUnit::Installed { as_root: false, is_near: OnceCell::from(is_near) }
 }
 
 fn berlin() -> TimeZone {
@@ -346,8 +352,9 @@ fn a_lost_output_is_pending_in_the_metrics_as_in_the_verdict_with_what_retries_i
         "systemctl start certctl-reload.service",
         "or all that are pending, by the unit, which is then no longer failed",
     );
-    for (has_reload_unit, expected) in [(false, &[deploy][..]), (true, &[deploy, unit])] {
-        let scene = Scene { has_reload_unit, ..scene(Format::Text) };
+    let reload_units = [(ReloadUnit::Absent, &[deploy][..]), (reload_unit(false), &[deploy, unit])];
+    for (reload_unit, expected) in reload_units {
+        let scene = Scene { reload_unit, ..scene(Format::Text) };
         let helps = Remedy::of(&lost, Verdict::PendingDeploy, &scene);
         let helps: Vec<_> = helps.iter().map(|one| (&*one.command, one.what)).collect();
         assert_eq!(helps, expected);
@@ -399,7 +406,7 @@ fn a_reload_that_its_unit_is_about_to_run_says_so() {
     for (view, is_reload_near, is_next) in
         [(&owed, true, true), (&owed, false, false), (&lost, true, false)]
     {
-        let scene = Scene { has_reload_unit: true, is_reload_near, ..scene(Format::Text) };
+        let scene = Scene { reload_unit: reload_unit(is_reload_near), ..scene(Format::Text) };
         let sentence = Verdict::PendingDeploy.sentence(view, &scene);
         let says = sentence.ends_with("certctl-reload.service runs it in a moment");
         assert_eq!(says, is_next, "{sentence}");

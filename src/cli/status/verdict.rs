@@ -358,7 +358,7 @@ pub(super) fn undeployed(view: &CertificateView) -> Option<String> {
 
 /// Whether the unit that follows a run is about to deploy it.
 pub(super) fn is_left_to_unit(view: &CertificateView, scene: &Scene) -> bool {
-    scene.is_reload_near && is_only_owed(view)
+    is_only_owed(view) && scene.reload_unit.is_near()
 }
 
 /// Whether a deployment only waits to be run.

@@ -2,6 +2,7 @@
 //!
 //! Contract: read-only, and no program is started but `systemctl is-active` and `systemctl show`.
 
+use std::cell::OnceCell;
 use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
@@ -132,19 +133,46 @@ pub(crate) fn systemctl_of(is_of_user: bool) -> String {
     if is_of_user { "systemctl --user".to_owned() } else { format!("{}systemctl", sudo_on_own()) }
 }
 
-/// Whether `certctl-reload.service` runs the hooks of this state: it is installed, and the state is
-/// that of the units, whose user has no right to run the hooks of root.
-pub(crate) fn leaves_hooks_to_unit(shell: &Shell) -> bool {
-    let state = shell.environment.state_dir(shell.global.state_dir.as_deref());
-    let is_usual = state.is_ok_and(|state| state.path == Path::new(SYSTEM_STATE));
-    let is_of_user = || std::fs::metadata(SYSTEM_STATE).is_ok_and(|found| found.uid() != 0);
-    is_usual && is_of_user() && has_reload_unit(Path::new("/"))
+/// `certctl-reload.service`, which runs the hooks of a state as root after the runs of its user.
+#[derive(Clone, Debug)]
+pub enum ReloadUnit {
+    /// It is not installed, or runs those of another state.
+    Absent,
+    Installed {
+        /// Root acts as another user now.
+        as_root: bool,
+        /// Whether it runs, or is about to, once systemd was asked.
+        is_near: OnceCell<bool>,
+    },
 }
 
-/// Whether `certctl-reload.service` runs, or is about to: systemd starts it after `certctl.service`, and
-/// where its path is enabled after each issuance. A typed run that leaves the hooks starts nothing.
-pub(crate) fn hooks_are_next(as_root: bool) -> bool {
-    systemctl().is_some_and(|path| says_hooks_are_next(path, as_root))
+impl ReloadUnit {
+    /// That of the state of this process.
+    pub(crate) fn of(shell: &Shell) -> Self {
+        let state = shell.environment.state_dir(shell.global.state_dir.as_deref());
+        let is_usual = state.is_ok_and(|state| state.path == Path::new(SYSTEM_STATE));
+        let is_of_user = || std::fs::metadata(SYSTEM_STATE).is_ok_and(|found| found.uid() != 0);
+        if is_usual && is_of_user() && has_reload_unit(Path::new("/")) {
+            Self::Installed { as_root: shell.acts_as.is_some(), is_near: OnceCell::new() }
+        } else {
+            Self::Absent
+        }
+    }
+
+    pub(crate) fn is_installed(&self) -> bool {
+        match self {
+            Self::Installed { .. } => true,
+            Self::Absent => false,
+        }
+    }
+
+    /// Whether it runs, or is about to: systemd, which is asked once, starts it after `certctl.service`, and
+    /// where its path is enabled after each issuance. A typed run that leaves the hooks starts nothing.
+    pub(crate) fn is_near(&self) -> bool {
+        let Self::Installed { as_root, is_near } = self else { return false };
+        let ask = || systemctl().is_some_and(|path| says_hooks_are_next(path, *as_root));
+        *is_near.get_or_init(ask)
+    }
 }
 
 /// The command that runs the outputs and hooks of a certificate that have failed or are still to run.

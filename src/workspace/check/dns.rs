@@ -17,6 +17,8 @@ use crate::workspace::run::RunError;
 pub struct DnsCheck {
     /// That of the first solver, or as if there were one.
     pub first: (SelfCheck, Dns01Report),
+    /// The manifests have the name, and it is validated over HTTP alone: a TXT record is not needed.
+    pub is_over_http: bool,
     /// Those of solvers that have name servers of their own.
     pub further: Vec<(SelfCheck, Dns01Report)>,
     pub caa: Result<Caa, LookupError>,
@@ -61,9 +63,18 @@ fn self_checks(solvers: &[Wanting<'_>], is_recursive_only: bool) -> (SelfCheck, 
         issuers: BTreeSet::new(),
         nameservers: Vec::new(),
         is_recursive_only,
-        is_needed: true,
+        is_needed: !is_over_http(solvers),
     };
     (checks.next().unwrap_or(of_no_solver), checks.collect())
+}
+
+/// Whether the manifests have the name, and validate it over HTTP alone.
+fn is_over_http(solvers: &[Wanting<'_>]) -> bool {
+    let is_http = |wanting: &Wanting<'_>| match wanting.solver.map(|solver| &solver.kind) {
+        Some(SolverKind::Http01(_)) => true,
+        Some(SolverKind::Dns01(_)) | None => false,
+    };
+    !solvers.is_empty() && solvers.iter().all(is_http)
 }
 
 impl SelfCheck {
@@ -85,9 +96,10 @@ impl DnsCheck {
         let resolver = Rc::new(settings.resolver(BTreeMap::new()).await?);
         let solvers = wanting(&known.targets.loaded, name);
         let checks = self_checks(&solvers, settings.dns01_recursive_nameservers_only);
+        let is_over_http = is_over_http(&solvers);
         let found = Self::of_records(&resolver, name, checks).await;
         let issuers = IssuerCheck::each(known, &resolver, name, found.caa.as_ref()).await;
-        Ok(Self { issuers, ..found })
+        Ok(Self { is_over_http, issuers, ..found })
     }
 
     async fn of_records(
@@ -99,7 +111,7 @@ impl DnsCheck {
         let further = join_all(further.into_iter().map(report));
         let caa = caa(resolver, name.base());
         let (first, further, caa) = join3(report(first), further, caa).await;
-        Self { first, further, caa, issuers: Vec::new() }
+        Self { first, is_over_http: false, further, caa, issuers: Vec::new() }
     }
 
     /// What would make DNS-01 validation fail: no zone for the record, a name server that does not

@@ -1,7 +1,7 @@
 //! The terms of service of a CA (RFC 8555, section 7.1.1) for people.
 
 /// A URL, or the text of one that is its own text (RFC 2397), as those of CAs for tests are.
-pub(super) fn readable(url: &str) -> String {
+pub fn readable_terms(url: &str) -> String {
     let Some(text) = url.strip_prefix("data:text/plain,") else { return url.to_owned() };
     let mut parts = text.split('%');
     let begin = parts.next().unwrap_or_default().to_owned();
@@ -25,7 +25,7 @@ mod tests {
             ("data:text/plain,5%25 %zz%2", "5% %zz%2"),
             ("https://ca.example/terms%20of", "https://ca.example/terms%20of"),
         ] {
-            assert_eq!(readable(url), text);
+            assert_eq!(readable_terms(url), text);
         }
     }
 }
