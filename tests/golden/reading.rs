@@ -66,6 +66,11 @@ fn a_certificate_is_inspected() {
     scene.run("certctl inspect ./state/secrets/default/web-tls/tls.crt --offline | head -n 12");
     scene.run("certctl inspect - --offline <state/secrets/default/web-tls/tls.crt | tail -n 14");
     scene.run("certctl inspect secret web-tls | tail -n 14");
+    scene.world.write("root.pem", &scene.world.ca.root_pem());
+    scene.on_terminal(
+        "SUDO_USER=me certctl inspect ./state/secrets/default/web-tls/tls.crt --offline \
+         --ca-bundle root.pem",
+    );
     scene.run("certctl inspect wbe");
     scene.run("certctl inspect ./missing.pem");
     scene.run("certctl inspect config/web.yaml");
@@ -117,6 +122,10 @@ fn the_network_is_checked() {
     ] {
         scene.run(line);
     }
+    scene.note("A name that is validated over HTTP needs no zone.");
+    let nowhere = CertificateYaml::new("nowhere").for_names(&["nowhere.invalid"]);
+    scene.world.write("config/nowhere.yaml", &nowhere);
+    scene.run("certctl check dns nowhere.invalid");
     let holder = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     scene.world.write("busy", &holder.local_addr().unwrap());
     scene.note("Somebody else has the port.");

@@ -8,7 +8,7 @@ use std::os::unix::fs::{PermissionsExt as _, chown};
 use certctl::rehearsal::{Fault, ProblemType, Rule};
 
 use crate::session::Session;
-use crate::support::{CertificateYaml, WebServer, World};
+use crate::support::{CertificateYaml, PATIENCE, WebServer, World};
 use crate::terminal::Terminal;
 
 #[test]
@@ -154,7 +154,7 @@ fn a_manifest_that_is_longer_than_the_terminal_is_shown_a_screen_at_a_time() {
             let last = screen.trim_end().rsplit("\n\n").next().unwrap_or_default();
             last.contains(question)
         };
-        screens.push(terminal.wait_for(is_asked));
+        screens.push(terminal.wait_for(PATIENCE, is_asked));
         terminal.types(keys);
     }
     assert_eq!(terminal.end().0, Some(1), "nothing was written");
@@ -175,6 +175,9 @@ fn create_asks_for_the_account_binding_that_a_ca_requires() {
     });
     let mut scene = Session::within("create-binding", world);
     scene.with_columns(80);
+    let company = scene.issuer().replace("name: ca", "name: company");
+    let company = company.replace(&scene.world.ca.directory_url(), "https://other.example/dir");
+    scene.world.write("config/issuer.yaml", &company);
     scene.world.write("root.pem", &scene.world.ca.root_pem());
     let root = scene.world.path("root.pem").display().to_string() + "\n";
     let url = scene.world.ca.directory_url() + "\n";
@@ -187,7 +190,8 @@ fn create_asks_for_the_account_binding_that_a_ca_requires() {
             ("Name of its Issuer", "?\n"),
             ("such as company", "My CA\n"),
             ("a short name", "letsencrypt\n"),
-            ("another one", "ca\n"),
+            ("Let's Encrypt's Issuer", "company\n"),
+            ("there is an Issuer", "ca\n"),
             ("E-mail", "\n"),
             ("Key ID", "?\n"),
             ("at the end.", "\n"),

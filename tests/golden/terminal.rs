@@ -16,8 +16,6 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 use vt100::{Cell, Color, Parser};
 
-use crate::support::PATIENCE;
-
 /// A program on a terminal of its own.
 pub(crate) struct Terminal {
     parser: Arc<Mutex<Parser>>,
@@ -76,10 +74,10 @@ impl Terminal {
         shown(&self.parser.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Waits for a screen; that screen.
+    /// Waits for a screen, so long at most; that screen.
     #[track_caller]
-    pub(crate) fn wait_for(&self, is_there: impl Fn(&str) -> bool) -> String {
-        let mut left = PATIENCE;
+    pub(crate) fn wait_for(&self, patience: Duration, is_there: impl Fn(&str) -> bool) -> String {
+        let mut left = patience;
         loop {
             let screen = self.screen();
             if is_there(&screen) {

@@ -50,7 +50,7 @@ fn of_one(issuer: &Issuer, facts: &LeafFacts, now: Timestamp) -> Option<Finding>
                   another, clients that have it as a root do not";
     let obstacle = Obstacle::new(fact).advice(advice);
     let subject = "CA";
-    Some(if is_over {
+    Some(if left <= URGENT {
         Finding::wrong(subject, obstacle)
     } else {
         Finding::warning(subject, obstacle)
@@ -59,6 +59,8 @@ fn of_one(issuer: &Issuer, facts: &LeafFacts, now: Timestamp) -> Option<Finding>
 
 /// A root needs time to be distributed; so long before, it is said.
 const SOON: SignedDuration = SignedDuration::from_hours(90 * 24);
+/// From then on it is wrong: who watches exit codes alone learns it while something can be done.
+const URGENT: SignedDuration = SignedDuration::from_hours(30 * 24);
 
 #[cfg(test)]
 mod tests {
@@ -95,6 +97,7 @@ mod tests {
         for (not_after, expected) in [
             (&[(2027, 3, 1)][..], None),
             (&[(2027, 1, 1)], Some((Verdict::Warning, "expires 2027-01-01, in 41d"))),
+            (&[(2026, 12, 21)], Some((Verdict::Wrong, "expires 2026-12-21, in 30d"))),
             (&[(2026, 11, 1)], Some((Verdict::Wrong, "expired 2026-11-01, 20d ago"))),
             // Its successor is there.
             (&[(2027, 1, 1), (2036, 1, 1)], None),

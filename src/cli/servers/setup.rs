@@ -261,6 +261,31 @@ mod tests {
     }
 
     #[test]
+    fn what_is_optional_comes_after_what_is_to_be_done() {
+        let redirect = Redirect { place: "in it".to_owned(), lines: vec!["redirect".to_owned()] };
+        let server = InServer {
+            name: "apache",
+            place: Some("add to it".to_owned()),
+            lines: vec!["SSLEngine on".to_owned()],
+            redirect: Some(redirect),
+            reload: vec!["a2enmod ssl".to_owned(), "hooks.d/apache".to_owned()],
+            inspect: Some("certctl inspect a.test:443".to_owned()),
+        };
+        let begin = "add to it:\n  SSLEngine on\nthen enable and reload it:\n  a2enmod ssl\n  \
+                     hooks.d/apache\nand see which certificate it presents:\n  certctl inspect \
+                     a.test:443";
+        let optional =
+            "\noptional, to redirect http to https: in it, then reload it again:\n  redirect";
+        assert_eq!(server.text(), [begin, optional].concat());
+        let one = InServer { reload: vec!["hooks.d/apache".to_owned()], ..server };
+        assert!(one.text().contains("\nthen reload it:\n  hooks.d/apache\n"));
+        let done = InServer { place: None, ..one };
+        let text = "reload apache, whose configuration names the files:\n  hooks.d/apache\nand see which \
+                    certificate it presents:\n  certctl inspect a.test:443";
+        assert_eq!(done.text(), text, "it may redirect already");
+    }
+
+    #[test]
     fn debians_apache_gets_its_module_and_a_new_site_by_commands() {
         let sudo = sudo_on_own();
         let module =
