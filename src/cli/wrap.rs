@@ -136,16 +136,57 @@ fn split_at_gap(line: &str) -> Option<(&str, &str)> {
 }
 
 /// The text with each line of it in lines of at most `width` columns, where its words allow it: those
-/// that continue one are indented below it. A command stays in one line, and so does a line of a
+/// that continue one are indented below it. A line that is a command is broken as a shell has it, a
+/// setting of a server as that has it; a command in a sentence stays in one line, and so does a line of a
 /// manifest. Colours take no space.
 pub(crate) fn fitted(text: &str, width: usize) -> String {
     let lines = text.split('\n').map(|line| {
-        if shown_width(line) <= width || is_of_manifest(line) || is_setting(line) {
+        if shown_width(line) <= width || is_of_manifest(line) {
+            return Cow::Borrowed(line);
+        }
+        if let Some(continued) = continuation(line) {
+            return Cow::Owned(broken_by(continued, line, width));
+        }
+        if is_setting(line) {
             return Cow::Borrowed(line);
         }
         Cow::Owned(broken(line, width))
     });
     lines.collect::<Vec<_>>().join("\n")
+}
+
+/// What stands at the end of a line that is continued on the next, where the reader of both has that.
+fn continuation(line: &str) -> Option<&'static str> {
+    let text = line.trim_start();
+    let has_quotes = text.contains(['\'', '"', '#', '`', '\u{1b}']);
+    let is_listed = line.starts_with("  ") && !has_quotes;
+    match text {
+        _ if !is_listed => None,
+        text if text.starts_with("ssl_certificate") && text.ends_with(';') => Some(""),
+        text if text.starts_with("SSLCertificate") || is_command(text) => Some(" \\"),
+        _ => None,
+    }
+}
+
+/// A line that is too long, broken between its words, each line but the last with this at its end.
+fn broken_by(continued: &str, line: &str, width: usize) -> String {
+    let text = line.trim_start();
+    let lead = line.len().saturating_sub(text.len());
+    let next = format!("{continued}\n{}", " ".repeat(lead + BELOW));
+    let mut wrapped = " ".repeat(lead);
+    let mut column = lead;
+    for (at, word) in text.split(' ').enumerate() {
+        if at > 0 && column + 1 + word.width() + continued.width() > width {
+            wrapped.push_str(&next);
+            column = lead + BELOW;
+        } else if at > 0 {
+            wrapped.push(' ');
+            column += 1;
+        }
+        wrapped.push_str(word);
+        column += word.width();
+    }
+    wrapped
 }
 
 /// A line that is too long.
@@ -319,6 +360,12 @@ mod tests {
             ("  one two three", 9, "  one two\n    three"),
             // A shell passes over all lines of a comment.
             ("  # one two three", 12, "  # one two\n  #   three"),
+            // As shells and servers have it.
+            ("  sudo install -d /srv", 16, "  sudo install \\\n      -d /srv"),
+            ("  sudo install -d 'a b'", 16, "  sudo install -d 'a b'"),
+            ("  certctl issue   # is one", 16, "  certctl issue   # is one"),
+            ("  ssl_certificate /f/a/tls.crt;", 20, "  ssl_certificate\n      /f/a/tls.crt;"),
+            ("  SSLCertificateFile /f/tls.crt", 22, "  SSLCertificateFile \\\n      /f/tls.crt"),
             // Of a server's configuration.
             ("  cert = </a b/tls.crt", 12, "  cert = </a b/tls.crt"),
             ("  RedirectMatch 301 /a /b", 12, "  RedirectMatch 301 /a /b"),

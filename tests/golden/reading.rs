@@ -68,7 +68,7 @@ fn a_certificate_is_inspected() {
     scene.run("certctl inspect secret web-tls | tail -n 14");
     scene.world.write("root.pem", &scene.world.ca.root_pem());
     scene.on_terminal(
-        "SUDO_USER=me certctl inspect ./state/secrets/default/web-tls/tls.crt --offline \
+        "certctl inspect ./state/secrets/default/web-tls/tls.crt --offline \
          --ca-bundle root.pem",
     );
     scene.run("certctl inspect wbe");

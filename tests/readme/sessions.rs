@@ -314,7 +314,7 @@ fn a_private_ca() {
 fn the_root_that_clients_need() {
     let world = with_web();
     world.write("root.pem", &world.ca.root_pem());
-    issued(&world).play("which-root");
+    issued(&world).play_on_terminal("which-root");
 }
 
 /// Another CA stands for Pebble.

@@ -57,9 +57,9 @@ pub(super) fn ask(into: Option<&Path>, shell: &mut Shell) -> Result<ExitCode, Cl
         Some(folder) => folder.to_owned(),
         None => shell.environment.config_dir(shell.global.config_dir.as_deref())?.path,
     };
-    let text = "This writes the YAML files of a certificate, prepares this host and issues it: each is \
-                shown first, and done after a yes. Enter accepts the default in brackets; ? explains a \
-                question; back returns to the one before; Ctrl-C quits.";
+    let text = "This writes the YAML files of a certificate, prepares this host and issues it, each after \
+                a yes. Enter accepts the default in brackets; ? explains a question; back returns to the \
+                one before; Ctrl-C quits.";
     say(shell, text);
     if folders::unread(shell).is_some() {
         let host = folders::sudo(" create");
@@ -776,8 +776,9 @@ const ABOUT_WEBROOT: &str = "A web server that has port 80 already serves the fi
                              .well-known/acme-challenge, and removes it afterwards. A test file \
                              shows at once whether the folder is served. Where a deployment replaces \
                              that folder, enter one that stays: certctl help port-80.";
-const HAS_TO_STAY: &str = "note: each renewal needs this folder, too; if a deployment replaces it, enter back, \
-                           and one that stays (certctl help port-80)";
+const HAS_TO_STAY: &str = "note: each renewal needs this folder, too. If a deployment replaces it, choose \
+                           another, which your server has to be told to serve first: quit by Ctrl-C, and \
+                           see certctl help port-80";
 const ABOUT_OUTPUT: &str = "certctl keeps the certificate and its key in its state, and writes a copy \
                             into this folder for your server, with each renewal. The folder should \
                             be for these files alone. A server that opens them as root, as nginx \

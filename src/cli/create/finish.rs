@@ -188,9 +188,7 @@ impl Draft<'_> {
         match (server, loaded.certificates.first()) {
             // What the server lacks may be why its reload failed.
             (Some(server), _) if matches!(code, ExitCode::Done | ExitCode::Output) => {
-                server.say(&[status, doctor], shell);
-                // What the run has printed may be above the screen by now.
-                say(shell, &server.about_to_serve(&placed.name));
+                server.say(&placed.name, &[status, doctor], shell);
             }
             (None, Some(one)) if code == ExitCode::Done => {
                 let folder = placed.folder_of_files(one, state);

@@ -84,10 +84,12 @@ pub(super) fn offer(steps: &[Step], shell: &mut Shell) -> Option<Result<(), CliE
 pub(super) fn offer_mail(shell: &mut Shell) {
     let line = doctor::mail_to_root(shell).filter(|_| shell.environment.is_root());
     let Some(line) = line else { return };
+    let shown = escape(&line);
+    let text =
+        format!("\nTo have root get mail when a renewal fails, by the hook on-failure:\n  {shown}");
+    shell.output.talk(Level::Info, &text);
     let about = wrap(ABOUT_MAIL, "", WIDTH_OF_COMMENT);
-    let about = format!("y runs, as root:\n  {}\n{about}", escape(&line));
-    let question = "Have root get mail when a renewal fails, by the hook on-failure?";
-    if shell.output.confirms_by_default(question, &about) {
+    if shell.output.confirms_by_default("Run this command now?", &about) {
         match run(&line) {
             Ok(()) => shell.output.talk(Level::Info, "done; to try it: sudo certctl check alerts"),
             Err(error) => shell.output.print(&error.to_message()),

@@ -161,8 +161,8 @@ fn served_by(name: &str, others: &[(&str, Option<bool>)]) -> String {
     let served: Vec<_> = [name.into()].into_iter().chain(are(true)).collect();
     let unserved: Vec<_> = are(false).collect();
     let (serve, arrived) = match served.len() {
-        1 => ("serves", "a test file arrived"),
-        _ => ("serve", "a test file arrived at each"),
+        1 => ("serves", "a test file arrived, and is removed"),
+        _ => ("serve", "a test file arrived at each, and is removed"),
     };
     let text = format!("{} {serve} this folder: {arrived}", served.join(", "));
     if unserved.is_empty() {
@@ -273,19 +273,19 @@ mod tests {
     #[test]
     fn a_folder_is_served_at_the_names_at_which_a_test_file_arrived() {
         for (others, text) in [
-            (&[][..], "a.test serves this folder: a test file arrived"),
+            (&[][..], "a.test serves this folder: a test file arrived, and is removed"),
             (
                 &[("b.test", Some(true)), ("*.a.test", None)],
-                "a.test, b.test serve this folder: a test file arrived at each",
+                "a.test, b.test serve this folder: a test file arrived at each, and is removed",
             ),
             (
                 &[("b.test", Some(false))],
-                "note: a.test serves this folder: a test file arrived; b.test does not, and the CA \
+                "note: a.test serves this folder: a test file arrived, and is removed; b.test does not, and the CA \
                  validates all names",
             ),
             (
                 &[("b.test", Some(false)), ("c.test", Some(true)), ("d.test", Some(false))],
-                "note: a.test, c.test serve this folder: a test file arrived at each; b.test, d.test do \
+                "note: a.test, c.test serve this folder: a test file arrived at each, and is removed; b.test, d.test do \
                  not, and the CA validates all names",
             ),
         ] {

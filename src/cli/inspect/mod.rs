@@ -150,7 +150,7 @@ pub(crate) fn inspect(args: &InspectArgs, shell: &mut Shell) -> Result<ExitCode,
         };
         let report = Box::pin(report_of(&subject, roots, network.as_ref(), now)).await?;
         let is_unread = folders::unread(shell).is_some();
-        shell.output.data(&render(&report, &subject, args, format, is_unread, shell.columns())?)?;
+        shell.output.data(&render(&report, &subject, format, is_unread, shell.columns())?)?;
         if let Source::Server { .. } = &source
             && is_unread
         {
@@ -242,7 +242,6 @@ async fn owners(shell: &mut Shell, source: &Source) -> Result<Owners, CliError> 
 fn render(
     report: &Report,
     subject: &Subject,
-    args: &InspectArgs,
     format: Format,
     is_unread: bool,
     columns: usize,
@@ -250,8 +249,7 @@ fn render(
     match format {
         Format::Text | Format::Prometheus => {
             let is_terminal = columns != usize::MAX;
-            let short =
-                text::short(report, args.ca_bundle.as_deref(), is_unread).filter(|_| is_terminal);
+            let short = text::short(report, is_unread).filter(|_| is_terminal);
             Ok(text::fitted(&short.unwrap_or_else(|| text::page(report, is_unread)), columns))
         }
         Format::Wide => Ok(text::page(report, is_unread)),

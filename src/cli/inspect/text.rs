@@ -1,7 +1,6 @@
 //! The page for people: cmctl's six blocks and labels, ours behind them in each block.
 
 use std::fmt::{Display, Write as _};
-use std::path::Path;
 
 use jiff::SignedDuration;
 
@@ -10,7 +9,6 @@ use crate::cli::output::escape;
 use crate::cli::time::{length, rfc3339};
 use crate::cli::wrap;
 use crate::resource::rfc1123;
-use crate::trust::sudo_on_own;
 use crate::workspace::inspect::{
     Check, HostMatch, KeyMatch, KnownRevocation, Party, RenewalWindow, Report, Revocation, Served,
     SpecMatch, Trust,
@@ -97,12 +95,9 @@ pub(super) fn page(report: &Report, is_unread: bool) -> String {
 
 /// What a person asks of a server, or of the roots of a file, in a few lines; `None` where all of it was
 /// asked for.
-pub(super) fn short(report: &Report, roots: Option<&Path>, is_unread: bool) -> Option<String> {
+pub(super) fn short(report: &Report, is_unread: bool) -> Option<String> {
     let lines = has_verdict(report).then(|| verdict(report, is_unread))?;
-    let roots = roots.map(|file| format!(" --ca-bundle {}", escape(&file.to_string_lossy())));
-    let (source, roots) = (escape(&report.source), roots.unwrap_or_default());
-    let sudo = sudo_on_own();
-    let whole = format!("all of it: {sudo}certctl inspect {source}{roots} -o wide");
+    let whole = "all of it: the same with -o wide".to_owned();
     Some(lines.into_iter().chain([whole]).map(|line| line + "\n").collect())
 }
 

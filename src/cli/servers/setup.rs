@@ -78,32 +78,39 @@ impl InServer {
         })
     }
 
-    /// As the next thing to do, and these commands besides.
-    pub(in crate::cli) fn say(&self, steps: &[String], shell: &mut Shell) {
-        let (text, steps) = (self.text(), steps.join("\n  "));
-        shell.output.talk(Level::Info, &format!("next, {text}\nat any time:\n  {steps}"));
-    }
-
-    /// That the certificate of this name is there, and what the server lacks to serve it.
-    pub(in crate::cli) fn about_to_serve(&self, name: &str) -> String {
-        let server = self.name;
-        let once = if self.place.is_some() { "configured as above" } else { "reloaded" };
-        format!("{name} is issued; {server} serves it once it is {once}")
+    /// As the next thing to do, now that the certificate of this name is there, and these commands besides.
+    /// What has to be done is last: a run and the rest may have filled the screen.
+    pub(in crate::cli) fn say(&self, certificate: &str, steps: &[String], shell: &mut Shell) {
+        let (optional, required, steps) = (self.optional(), self.required(), steps.join("\n  "));
+        let text =
+            format!("at any time:\n  {steps}{optional}\n{certificate} is issued; next, {required}");
+        shell.output.talk(Level::Info, &text);
     }
 
     /// A sentence without its beginning, and the lines.
     pub(in crate::cli) fn text(&self) -> String {
-        let Self { name, place, lines, redirect, reload, inspect } = self;
+        self.required() + &self.optional()
+    }
+
+    /// What may be done besides.
+    fn optional(&self) -> String {
+        // What names the files already may redirect, too.
+        let redirect = self.redirect.as_ref().filter(|_| self.place.is_some());
+        let redirect = redirect.map(|Redirect { place, lines }| {
+            let lines: String = lines.iter().flat_map(|line| ["\n  ", line]).collect();
+            format!(
+                "\nonce https works, to redirect http to it (optional): {place}, then reload it again:{lines}"
+            )
+        });
+        redirect.unwrap_or_default()
+    }
+
+    fn required(&self) -> String {
+        let Self { name, place, lines, reload, inspect, .. } = self;
         let inspect = inspect
             .as_ref()
             .map(|inspect| format!("\nand see which certificate it presents:\n  {inspect}"));
         let inspect = inspect.unwrap_or_default();
-        let redirect = redirect.as_ref().map(|Redirect { place, lines }| {
-            let lines: String = lines.iter().flat_map(|line| ["\n  ", line]).collect();
-            format!("\noptional, to redirect http to https: {place}, then reload it again:{lines}")
-        });
-        // What is there already may redirect.
-        let redirect = redirect.filter(|_| place.is_some()).unwrap_or_default();
         let begin = match place {
             Some(place) => {
                 let enable = if reload.len() > 1 { "enable and " } else { "" };
@@ -111,7 +118,7 @@ impl InServer {
             }
             None => format!("reload {name}, whose configuration names the files"),
         };
-        format!("{begin}:\n  {}{inspect}{redirect}", reload.join("\n  "))
+        format!("{begin}:\n  {}{inspect}", reload.join("\n  "))
     }
 }
 
@@ -274,8 +281,8 @@ mod tests {
         let begin = "add to it:\n  SSLEngine on\nthen enable and reload it:\n  a2enmod ssl\n  \
                      hooks.d/apache\nand see which certificate it presents:\n  certctl inspect \
                      a.test:443";
-        let optional =
-            "\noptional, to redirect http to https: in it, then reload it again:\n  redirect";
+        let optional = "\nonce https works, to redirect http to it (optional): in it, then reload it \
+                        again:\n  redirect";
         assert_eq!(server.text(), [begin, optional].concat());
         let one = InServer { reload: vec!["hooks.d/apache".to_owned()], ..server };
         assert!(one.text().contains("\nthen reload it:\n  hooks.d/apache\n"));
