@@ -68,7 +68,7 @@ pub(super) async fn served(workspace: &Workspace, uses: &[Use<'_>]) -> Vec<Findi
     let names = format!("{}{left}", count(live.len(), "name"));
     vec![Finding::well(
         "HTTPS",
-        format_args!("{names} at port {HTTPS}: the certificate that is live"),
+        format_args!("{names} at port {HTTPS}: the current certificate, seen from this host"),
     )]
 }
 
