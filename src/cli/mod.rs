@@ -22,6 +22,7 @@ pub mod panic;
 pub mod parse;
 mod ping;
 pub mod schema;
+mod screens;
 pub mod shell;
 pub mod status;
 pub mod time;

@@ -163,7 +163,11 @@ fn continuation(line: &str) -> Option<&'static str> {
     match text {
         _ if !is_listed => None,
         text if text.starts_with("ssl_certificate") && text.ends_with(';') => Some(""),
-        text if text.starts_with("SSLCertificate") || is_command(text) => Some(" \\"),
+        text if ["SSLCertificate", "RedirectMatch"].iter().any(|word| text.starts_with(word))
+            || is_command(text) =>
+        {
+            Some(" \\")
+        }
         _ => None,
     }
 }
@@ -368,7 +372,12 @@ mod tests {
             ("  SSLCertificateFile /f/tls.crt", 22, "  SSLCertificateFile \\\n      /f/tls.crt"),
             // Of a server's configuration.
             ("  cert = </a b/tls.crt", 12, "  cert = </a b/tls.crt"),
-            ("  RedirectMatch 301 /a /b", 12, "  RedirectMatch 301 /a /b"),
+            (
+                "  RedirectMatch 301 ^/a https://a/b",
+                28,
+                "  RedirectMatch 301 ^/a \\\n      https://a/b",
+            ),
+            ("  server_name one two;", 12, "  server_name one two;"),
             ("\u{1b}[31merror\u{1b}[0m: one two", 10, "\u{1b}[31merror\u{1b}[0m: one\n  two"),
             (
                 "is lost; to go on: certctl issue web now; or not",

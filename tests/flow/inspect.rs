@@ -112,7 +112,7 @@ fn what_is_published_is_inspected_by_name_file_and_server() {
         let mut lines = run.stdout.lines().skip_while(|line| *line != "Verdict:");
         lines.nth(1).unwrap().trim_start().to_owned()
     };
-    let right = format!("{target} presents the certificate of web that is now in the state");
+    let right = format!("{target} presents the current certificate of web");
     assert_eq!(verdict(&world.run(&["inspect", &target]).ends_in(0)), right);
 
     world.run(&["renew", "web"]).ends_in(0);

@@ -3,7 +3,7 @@
 use std::num::NonZeroU16;
 
 use crate::session::Session;
-use crate::support::{CertificateYaml, World};
+use crate::support::{CertificateYaml, PATIENCE, World};
 use crate::terminal::Terminal;
 
 #[test]
@@ -287,13 +287,20 @@ fn help_is_data() {
 }
 
 #[test]
-fn help_that_is_longer_than_its_terminal_says_how_it_is_read() {
+fn help_that_is_longer_than_its_terminal_is_shown_a_screen_at_a_time() {
     let world = World::prepared(&[]);
     let [columns, rows] = [80, 24].map(|number| NonZeroU16::new(number).unwrap());
-    let terminal = Terminal::of_rows(world.command(&["help", "failures"]), columns, rows);
-    let (code, screen) = terminal.end();
+    let mut terminal = Terminal::of_rows(world.command(&["help", "failures"]), columns, rows);
+    let is_full = |screen: &str| screen.ends_with("\nEnter goes on, q ends>\n");
+    let first = terminal.wait_for(PATIENCE, is_full);
+    assert!(first.starts_with("DESCRIPTION\n"), "{first}");
+    terminal.types("\n");
+    let second = terminal.wait_for(PATIENCE, |screen| is_full(screen) && screen != first);
+    assert!(!second.contains("DESCRIPTION\n"), "{second}");
+    terminal.types("q\n");
+    let (code, last) = terminal.end();
     assert_eq!(code, Some(0));
-    assert!(screen.contains("\npage by page: certctl help failures | less\n"), "{screen}");
+    assert!(!last.contains("SEE ALSO"), "{last}");
 }
 
 #[test]

@@ -776,9 +776,8 @@ const ABOUT_WEBROOT: &str = "A web server that has port 80 already serves the fi
                              .well-known/acme-challenge, and removes it afterwards. A test file \
                              shows at once whether the folder is served. Where a deployment replaces \
                              that folder, enter one that stays: certctl help port-80.";
-const HAS_TO_STAY: &str = "note: each renewal needs this folder, too. If a deployment replaces it, choose \
-                           another, which your server has to be told to serve first: quit by Ctrl-C, and \
-                           see certctl help port-80";
+const HAS_TO_STAY: &str = "note: each renewal needs this folder, too. If a deployment may replace it, another \
+                           can be set at any time, without a new certificate: certctl help port-80";
 const ABOUT_OUTPUT: &str = "certctl keeps the certificate and its key in its state, and writes a copy \
                             into this folder for your server, with each renewal. The folder should \
                             be for these files alone. A server that opens them as root, as nginx \

@@ -460,8 +460,7 @@ pub(super) fn obstacles(
 }
 
 /// What the folders of a certificate are for.
-const FOR_CHALLENGES: &str = "for the CA's requests, at each renewal: keep it when the site is replaced; a folder that stays: \
-     certctl help port-80";
+const FOR_CHALLENGES: &str = "for the CA's requests, at each renewal";
 const FOR_COPIES: &str = "for the copies of the certificate and its key";
 
 /// A text that is not the name of a program in `hooks.d`, such as a command.

@@ -16,9 +16,9 @@ use crate::cli::issue::IssueArgs;
 use crate::cli::message::Level;
 use crate::cli::output::{Confirmation, escape};
 use crate::cli::owner;
+use crate::cli::screens::Screens;
 use crate::cli::servers::InServer;
 use crate::cli::shell::Shell;
-use crate::cli::status::Width;
 use crate::cli::verb::VerbArgs as _;
 use crate::manifest::Loaded;
 use crate::resource::lets_encrypt;
@@ -262,24 +262,15 @@ fn may_write(files: &[&File], shell: &mut Shell) -> Result<bool, Stop> {
 
 /// Prints the manifests, a screen at a time; what is redirected is one file.
 fn show(files: &[&File], shell: &mut Shell) -> Result<(), CliError> {
-    let rows = Width::rows_of_stdout();
-    let mut printed = 0;
+    let mut screens = Screens::of(shell);
     for (at, File { placed, text, .. }) in files.iter().enumerate() {
-        if at > 0 && rows.is_none() {
+        if at > 0 && !screens.is_terminal() {
             shell.output.data("---\n")?;
         }
         shell.output.talk(Level::Info, &format!("\n{}:\n", placed.shown_path()));
-        printed += LINES_OF_HEAD;
-        for line in previewed(&shown(text)).split_inclusive('\n') {
-            if rows.is_some_and(|rows| printed + 1 >= rows) {
-                let answer = shell.output.answer("Enter goes on, q ends> ");
-                if answer.is_none_or(|answer| answer.trim() == "q") {
-                    return Ok(());
-                }
-                printed = 0;
-            }
-            shell.output.data(line)?;
-            printed += 1;
+        screens.fill(LINES_OF_HEAD);
+        if !screens.print(&previewed(&shown(text)), shell)? {
+            return Ok(());
         }
     }
     shell.output.talk(Level::Info, "");

@@ -11,8 +11,7 @@ use clap::{Args, Command};
 
 use super::error::CliError;
 use super::exit::ExitCode;
-use super::message::Level;
-use super::output::escape;
+use super::screens::Screens;
 use super::shell::Shell;
 use super::status::Width;
 use super::verb::VerbArgs;
@@ -61,18 +60,8 @@ pub(super) fn help(args: &HelpArgs, shell: &mut Shell) -> Result<ExitCode, CliEr
         Some(topic) => page::text(&topic.source(&shell.verbs), width, color),
         None => plain_or_styled(&of_verb(&mut tree, &args.words)?, color),
     };
-    shell.output.data(&text)?;
-    let line = [&["certctl help".to_owned()], args.words.as_slice()].concat().join(" ");
-    if let Some(hint) = paged(&line, text.lines().count(), Width::rows_of_stdout()) {
-        shell.output.talk(Level::Info, &hint);
-    }
+    Screens::of(shell).print(&text, shell)?;
     Ok(ExitCode::Done)
-}
-
-/// How the so many lines of this help are read, whose begin has left a terminal of so many rows.
-fn paged(line: &str, lines: usize, rows: Option<usize>) -> Option<String> {
-    let is_gone = rows.is_some_and(|rows| lines >= rows);
-    is_gone.then(|| format!("\npage by page: {} | less", escape(line)))
 }
 
 fn plain_or_styled(text: &StyledStr, color: bool) -> String {
@@ -109,19 +98,5 @@ fn unknown(line: &str, word: &str, names: &[String]) -> CliError {
             error.hinted(format_args!("{line}, or a topic: {}", topics.join(", ")))
         }
         None => error.trying(line),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn help_whose_begin_has_left_the_terminal_says_how_it_is_read() {
-        let hint = "\npage by page: certctl help failures | less";
-        let line = "certctl help failures";
-        assert_eq!(paged(line, 24, Some(24)).as_deref(), Some(hint));
-        assert_eq!(paged(line, 23, Some(24)), None);
-        assert_eq!(paged(line, 1000, None), None, "no terminal");
     }
 }

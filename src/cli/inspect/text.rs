@@ -137,7 +137,8 @@ const TRUSTED_BY_NONE: &str = "clients need the root of its CA, which is neither
                                this computer: ask its operator, since ACME does not hand it out";
 
 /// What is to be known of one that certctl issued.
-const ROOT_OF_OPERATOR: &str = "; clients need the root of its CA, which the CA's operator has";
+const ROOT_OF_OPERATOR: &str =
+    "; that is usual with a private CA: clients need its root, which its operator has";
 
 /// How far apart the stops of a terminal's tabs are.
 const TAB: usize = 8;

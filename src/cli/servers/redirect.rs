@@ -58,7 +58,10 @@ fn of_nginx(Site { root, names, .. }: &Site, text: &str) -> Option<Redirect> {
         "}".to_owned(),
     ];
     let lines = [vec!["server {".to_owned()], listen, rest.to_vec()].concat();
-    Some(Redirect::new("move its lines for port 80 to a block of their own", &lines))
+    Some(Redirect::new(
+        "move the listen lines for port 80 from the server block of nginx to one of their own",
+        &lines,
+    ))
 }
 
 /// Conditions in the block, for the names of the certificate: behind a redirect, a client expects a

@@ -99,7 +99,7 @@ impl InServer {
         let redirect = redirect.map(|Redirect { place, lines }| {
             let lines: String = lines.iter().flat_map(|line| ["\n  ", line]).collect();
             format!(
-                "\nonce https works, to redirect http to it (optional): {place}, then reload it again:{lines}"
+                "\noptional, once https works: to redirect http to https, {place}, and reload after that:{lines}"
             )
         });
         redirect.unwrap_or_default()
@@ -107,9 +107,11 @@ impl InServer {
 
     fn required(&self) -> String {
         let Self { name, place, lines, reload, inspect, .. } = self;
-        let inspect = inspect
-            .as_ref()
-            .map(|inspect| format!("\nand see which certificate it presents:\n  {inspect}"));
+        let inspect = inspect.as_ref().map(|inspect| {
+            format!(
+                "\nand see which certificate it presents (here; try a client, too):\n  {inspect}"
+            )
+        });
         let inspect = inspect.unwrap_or_default();
         let begin = match place {
             Some(place) => {
@@ -279,16 +281,16 @@ mod tests {
             inspect: Some("certctl inspect a.test:443".to_owned()),
         };
         let begin = "add to it:\n  SSLEngine on\nthen enable and reload it:\n  a2enmod ssl\n  \
-                     hooks.d/apache\nand see which certificate it presents:\n  certctl inspect \
-                     a.test:443";
-        let optional = "\nonce https works, to redirect http to it (optional): in it, then reload it \
-                        again:\n  redirect";
+                     hooks.d/apache\nand see which certificate it presents (here; try a client, \
+                     too):\n  certctl inspect a.test:443";
+        let optional = "\noptional, once https works: to redirect http to https, in it, and reload \
+                        after that:\n  redirect";
         assert_eq!(server.text(), [begin, optional].concat());
         let one = InServer { reload: vec!["hooks.d/apache".to_owned()], ..server };
         assert!(one.text().contains("\nthen reload it:\n  hooks.d/apache\n"));
         let done = InServer { place: None, ..one };
         let text = "reload apache, whose configuration names the files:\n  hooks.d/apache\nand see which \
-                    certificate it presents:\n  certctl inspect a.test:443";
+                    certificate it presents (here; try a client, too):\n  certctl inspect a.test:443";
         assert_eq!(done.text(), text, "it may redirect already");
     }
 
