@@ -23,7 +23,7 @@ fn create_asks_until_there_is_a_manifest_that_issues_at_pebble() {
         "certctl create --http01-check-port $PORT",
         &[
             ("CA:", &(ca.directory_url() + "\n")),
-            ("PEM file with the roots", &root),
+            ("PEM file with the", &root),
             ("Name of its Issuer", "\n"),
             ("DNS names", "web.example.test www.example.test\n"),
             ("How to validate", "\n"),

@@ -185,7 +185,7 @@ fn create_asks_for_the_account_binding_that_a_ca_requires() {
         &mut scene,
         &[
             ("CA:", &url),
-            ("PEM file with the roots", "\n"),
+            ("PEM file with the", "\n"),
             ("the path of the file", &root),
             ("Name of its Issuer", "?\n"),
             ("such as company", "My CA\n"),
@@ -263,7 +263,7 @@ fn create_asks_until_there_is_a_manifest_that_issues() {
         ("did you mean letsencrypt?", "acme\n"),
         ("acme: a URL", "https://127.0.0.1:1/dir\n"),
         ("nevertheless", &wrong),
-        ("PEM file with the roots", "/\n"),
+        ("PEM file with the", "/\n"),
         ("a folder; enter a file", &nothing),
         ("no-roots.pem: ", &other),
         ("no certificate of these roots", "none\n"),
@@ -411,7 +411,7 @@ fn create_doubts_that_certctl_answers_where_another_server_has_its_port() {
         create,
         &[
             ("CA:", &url),
-            ("PEM file with the roots", &root),
+            ("PEM file with the", &root),
             ("Name of its Issuer", "\n"),
             ("DNS names", "web.example.test\n"),
             // Another way, and back to the names.
@@ -423,7 +423,7 @@ fn create_doubts_that_certctl_answers_where_another_server_has_its_port() {
             // The names are not to be typed again, however far back it goes.
             ("DNS names", "back\n"),
             ("Name of its Issuer", "back\n"),
-            ("PEM file with the roots", "\n"),
+            ("PEM file with the", "\n"),
             ("Name of its Issuer", "company\n"),
             ("DNS names", "\n"),
             ("How to validate", "http\n"),
@@ -472,7 +472,7 @@ fn create_asks_for_the_folder_of_a_web_server_that_will_take_the_port() {
         "certctl create --http01-listen 127.0.0.1:0 --http01-check-port $PORT",
         &[
             ("CA:", &url),
-            ("PEM file with the roots", &root),
+            ("PEM file with the", &root),
             ("Name of its Issuer", "\n"),
             ("DNS names", "web.example.test\n"),
             ("How to validate", "\n"),

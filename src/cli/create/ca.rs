@@ -180,18 +180,24 @@ fn name_of_issuer(
     into: &Path,
 ) -> Result<String, Stop> {
     let usual = free_name(&name_of(server), known, into);
-    answered(dialogue, "Name of its Issuer, for your manifests", ABOUT_NAME, Some(&usual), |text| {
-        if !is_dns_subdomain(text) {
-            return Err("enter a short name, of lower case letters, digits, - and .".to_owned());
-        }
-        if is_known_ca(text) {
-            return Err("the name of Let's Encrypt's Issuer; enter another one".to_owned());
-        }
-        if known.iter().any(|name| name == text) || has_file(into, text) {
-            return Err("there is an Issuer of this name; enter another one".to_owned());
-        }
-        Ok(text.to_owned())
-    })
+    answered(
+        dialogue,
+        "Name of its Issuer, which is the file about this CA",
+        ABOUT_NAME,
+        Some(&usual),
+        |text| {
+            if !is_dns_subdomain(text) {
+                return Err("enter a short name, of lower case letters, digits, - and .".to_owned());
+            }
+            if is_known_ca(text) {
+                return Err("the name of Let's Encrypt's Issuer; enter another one".to_owned());
+            }
+            if known.iter().any(|name| name == text) || has_file(into, text) {
+                return Err("there is an Issuer of this name; enter another one".to_owned());
+            }
+            Ok(text.to_owned())
+        },
+    )
 }
 
 /// Finds out which roots the server of a CA is trusted by: those of an answer before, most likely.
@@ -223,7 +229,7 @@ fn server_of(
     };
     let is_distrusted = default != Some(NONE);
     dialogue.say(&why);
-    let question = "PEM file with the roots of that server, or none";
+    let question = "Path of the PEM file with the roots of that server, or none";
     let doubted = Doubted::default();
     let found = answered(dialogue, question, ABOUT_ROOTS, default, |text| {
         if text == NONE && is_distrusted && doubted.is_new(text) {

@@ -1,6 +1,8 @@
 //! The end of the dialogue: the manifests are shown and written, what they need is done, and the
 //! certificate is issued, each of it on a yes.
 
+use rustix::termios::{QueueSelector, tcflush};
+
 use super::ca::{By, STAGING};
 use super::certificate::{self, CreateCertificateArgs};
 use super::known::{IssuerName, Known};
@@ -174,7 +176,7 @@ impl Draft<'_> {
             } else {
                 let root = format!(
                     "{ROOT_OF_CLIENTS}, which is not in {bundle}: ask its operator, since ACME does not \
-                     hand it out. To try one:"
+                     hand it out. To try one on the certificate that is stored:"
                 );
                 say(shell, &root);
                 let inspect = format!(" inspect {} --ca-bundle FILE", placed.name);
@@ -274,6 +276,8 @@ fn show(files: &[&File], shell: &mut Shell) -> Result<(), CliError> {
         }
     }
     shell.output.talk(Level::Info, "");
+    // An Enter too many would be a yes to the question that comes next.
+    tcflush(std::io::stdin(), QueueSelector::IFlush).ok();
     Ok(())
 }
 

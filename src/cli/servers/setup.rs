@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::redirect::Redirect;
 use super::{FILE_OF_HAPROXY, Server, Site};
+use crate::cli::doctor::is_web_server;
 use crate::cli::message::Level;
 use crate::cli::output::escape;
 use crate::cli::shell::Shell;
@@ -116,7 +117,9 @@ impl InServer {
         let begin = match place {
             Some(place) => {
                 let enable = if reload.len() > 1 { "enable and " } else { "" };
-                format!("{place}:\n  {}\nthen {enable}reload it", lines.join("\n  "))
+                let checked =
+                    if is_web_server(name) { " (its configuration is checked first)" } else { "" };
+                format!("{place}:\n  {}\nthen {enable}reload it{checked}", lines.join("\n  "))
             }
             None => format!("reload {name}, whose configuration names the files"),
         };
@@ -280,14 +283,14 @@ mod tests {
             reload: vec!["a2enmod ssl".to_owned(), "hooks.d/apache".to_owned()],
             inspect: Some("certctl inspect a.test:443".to_owned()),
         };
-        let begin = "add to it:\n  SSLEngine on\nthen enable and reload it:\n  a2enmod ssl\n  \
-                     hooks.d/apache\nand see which certificate it presents (here; try a client, \
+        let begin = "add to it:\n  SSLEngine on\nthen enable and reload it (its \
+                     configuration is checked first):\n  a2enmod ssl\n  hooks.d/apache\nand see which certificate it presents (here; try a client, \
                      too):\n  certctl inspect a.test:443";
         let optional = "\noptional, once https works: to redirect http to https, in it, and reload \
                         after that:\n  redirect";
         assert_eq!(server.text(), [begin, optional].concat());
         let one = InServer { reload: vec!["hooks.d/apache".to_owned()], ..server };
-        assert!(one.text().contains("\nthen reload it:\n  hooks.d/apache\n"));
+        assert!(one.text().contains("\nthen reload it (its"));
         let done = InServer { place: None, ..one };
         let text = "reload apache, whose configuration names the files:\n  hooks.d/apache\nand see which \
                     certificate it presents (here; try a client, too):\n  certctl inspect a.test:443";
