@@ -159,7 +159,8 @@ pub(crate) fn fitted(text: &str, width: usize) -> String {
 fn continuation(line: &str) -> Option<&'static str> {
     let text = line.trim_start();
     let has_quotes = text.contains(['\'', '"', '#', '`', '\u{1b}']);
-    let is_listed = line.starts_with("  ") && !has_quotes;
+    // What stands behind a gap is no part of it.
+    let is_listed = line.starts_with("  ") && !has_quotes && !text.contains("  ");
     match text {
         _ if !is_listed => None,
         text if text.starts_with("ssl_certificate") && text.ends_with(';') => Some(""),
@@ -368,6 +369,7 @@ mod tests {
             ("  sudo install -d /srv", 16, "  sudo install \\\n      -d /srv"),
             ("  sudo install -d 'a b'", 16, "  sudo install -d 'a b'"),
             ("  certctl issue   # is one", 16, "  certctl issue   # is one"),
+            ("  certctl issue   to get it", 16, "  certctl issue   to get it"),
             ("  ssl_certificate /f/a/tls.crt;", 20, "  ssl_certificate\n      /f/a/tls.crt;"),
             ("  SSLCertificateFile /f/tls.crt", 22, "  SSLCertificateFile \\\n      /f/tls.crt"),
             // Of a server's configuration.
