@@ -2,8 +2,9 @@
 //!
 //! Contract: a text line is `2026-11-21T03:12:09Z INFO web issued not_after=…`: the event's field
 //! `certificate` stands before the message, all others behind it as `name=value`. On a terminal
-//! the time is left out; for systemd's journal so is the level, and the line starts with a
-//! priority. Values are escaped, and a line that cannot be written is dropped.
+//! the time is left out, and of what is information the level and the reason of an event, which are
+//! for programs: `web: issued not_after=…`. For systemd's journal the level is left out, and the
+//! line starts with a priority. Values are escaped, and a line that cannot be written is dropped.
 //! `CERTCTL_LOG` holds a filter such as `certctl=info,certctl::acme=trace`; -v and -q override it.
 
 use std::borrow::Cow;
@@ -197,13 +198,15 @@ where
 
 impl Lines {
     fn write(&self, writer: &mut String, event: &Event<'_>) -> fmt::Result {
-        let mut fields = Fields::default();
+        let level = *event.metadata().level();
+        let is_for_people = self.is_terminal && self.now.is_none() && level == Level::INFO;
+        let mut fields = Fields { is_for_people, ..Fields::default() };
         event.record(&mut fields);
         if let Some(now) = self.now {
             write!(writer, "{} ", rfc3339(now()))?;
         }
-        let level = *event.metadata().level();
         match level {
+            _ if is_for_people => {}
             Level::ERROR if self.has_priorities => writer.write_str("<3>")?,
             Level::WARN if self.has_priorities => writer.write_str("<4>")?,
             Level::INFO if self.has_priorities => writer.write_str("<6>")?,
@@ -212,10 +215,14 @@ impl Lines {
             Level::WARN => writer.write_str(&Paint::Warn.on("WARN", self.color))?,
             _ => write!(writer, "{level}")?,
         }
-        let mut gap = if self.has_priorities { "" } else { " " };
+        let mut gap = if self.has_priorities || is_for_people { "" } else { " " };
         if !fields.certificate.is_empty() {
-            write!(writer, "{gap}{}", Paint::Bold.on(&fields.certificate, self.color))?;
-            gap = " ";
+            let name = match fields.certificate.strip_prefix("default/") {
+                Some(name) if is_for_people => name,
+                _ => &fields.certificate,
+            };
+            write!(writer, "{gap}{}", Paint::Bold.on(name, self.color))?;
+            gap = if is_for_people { ": " } else { " " };
         }
         if !fields.message.is_empty() {
             write!(writer, "{gap}{}", fields.message)?;
@@ -226,6 +233,7 @@ impl Lines {
 
 #[derive(Default)]
 struct Fields {
+    is_for_people: bool,
     certificate: String,
     message: String,
     rest: String,
@@ -237,6 +245,7 @@ impl Visit for Fields {
         match field.name() {
             "certificate" => self.certificate = value.into_owned(),
             "message" => self.message = value.into_owned(),
+            "reason" if self.is_for_people => {}
             name => {
                 let is_bare = !value.is_empty() && !value.contains([' ', '"', '=']);
                 self.rest = if is_bare {
@@ -293,7 +302,9 @@ pub(super) mod tests {
     fn logged(filter: EnvFilter, style: Style) -> String {
         let events = || {
             let why = "two\nmore words";
-            tracing::info!(target: "certctl::engine", certificate = %"web", serial = "0a", why, "issued");
+            tracing::info!(
+                target: "certctl::engine", certificate = %"default/web", reason = "Issued", why, "issued"
+            );
             tracing::warn!(target: "certctl::engine", "plain");
             tracing::debug!(target: "certctl::engine", "detail");
             tracing::trace!(target: "certctl::acme", "exchange");
@@ -314,16 +325,16 @@ pub(super) mod tests {
             is_terminal: false,
             has_priorities: false,
         };
-        let timed = "2026-11-21T03:12:09Z INFO web issued serial=0a why=\"two\\nmore words\"\n\
+        let timed = "2026-11-21T03:12:09Z INFO default/web issued reason=Issued why=\"two\\nmore words\"\n\
                      2026-11-21T03:12:09Z WARN plain\n";
         assert_eq!(logged(default_filter(), style), timed);
         let at_terminal = Style { is_terminal: true, ..style };
-        let untimed = "INFO web issued serial=0a why=\"two\\nmore words\"\nWARN plain\n";
+        let untimed = "web: issued why=\"two\\nmore words\"\nWARN plain\n";
         assert_eq!(logged(default_filter(), at_terminal), untimed);
         let text = Style { format: LogFormat::Text, ..at_terminal };
         assert_eq!(logged(default_filter(), text), timed);
         let journal = Style { has_priorities: true, ..style };
-        let numbered = "<6>web issued serial=0a why=\"two\\nmore words\"\n<4>plain\n";
+        let numbered = "<6>default/web issued reason=Issued why=\"two\\nmore words\"\n<4>plain\n";
         assert_eq!(logged(default_filter(), journal), numbered);
         let colored = Style { color: true, ..at_terminal };
         assert!(logged(default_filter(), colored).contains("\u{1b}[33mWARN\u{1b}[0m plain"));
@@ -359,7 +370,7 @@ pub(super) mod tests {
             first,
             serde_json::json!({
                 "timestamp": "2026-11-21T03:12:09Z", "level": "INFO", "message": "issued",
-                "certificate": "web", "serial": "0a", "why": "two\nmore words",
+                "certificate": "default/web", "reason": "Issued", "why": "two\nmore words",
                 "target": "certctl::engine",
             })
         );

@@ -447,6 +447,10 @@ fn well(output: &mut Output, state: &StateDirectory, report: &Report, style: &St
     for what in &report.details.deployed {
         text = format!("{text}\n      deploy: {} ok", escape(what));
     }
+    if let Some(what) = &report.details.left {
+        let run = style.flags.on(&format!("certctl deploy {} --hooks now", short(&name)));
+        text = format!("{text}\n      deploy: {} is still to run: {run}", escape(what));
+    }
     output.talk(Level::Info, &text);
 }
 

@@ -28,8 +28,12 @@ impl Screens {
 
     /// Prints a text to stdout, and waits where the screen is full; `false` where a person ends it.
     pub(super) fn print(&mut self, text: &str, shell: &mut Shell) -> Result<bool, CliError> {
+        let Some(rows) = self.rows else {
+            shell.output.data(text)?;
+            return Ok(true);
+        };
         for line in text.split_inclusive('\n') {
-            if self.rows.is_some_and(|rows| self.filled + 1 >= rows) {
+            if self.filled + 1 >= rows {
                 let answer = shell.output.answer("Enter goes on, q ends> ");
                 if answer.is_none_or(|answer| answer.trim() == "q") {
                     return Ok(false);

@@ -144,57 +144,53 @@ pub(crate) fn fitted(text: &str, width: usize) -> String {
         if shown_width(line) <= width || is_of_manifest(line) {
             return Cow::Borrowed(line);
         }
-        if let Some(continued) = continuation(line) {
-            return Cow::Owned(broken_by(continued, line, width));
-        }
-        if is_setting(line) {
-            return Cow::Borrowed(line);
-        }
-        Cow::Owned(broken(line, width))
+        Cow::Owned(match Manner::of(line) {
+            Manner::Whole => return Cow::Borrowed(line),
+            Manner::Continued(end) => broken_by(end, line, width),
+            Manner::Sentence => broken(line, width),
+        })
     });
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// What stands at the end of a line that is continued on the next, where the reader of both has that.
-fn continuation(line: &str) -> Option<&'static str> {
-    let text = line.trim_start();
-    let has_quotes = text.contains(['\'', '"', '#', '`', '\u{1b}']);
-    // What stands behind a gap is no part of it.
-    let is_listed = line.starts_with("  ") && !has_quotes && !text.contains("  ");
-    match text {
-        _ if !is_listed => None,
-        text if text.starts_with("ssl_certificate") && text.ends_with(';') => Some(""),
-        text if ["SSLCertificate", "RedirectMatch"].iter().any(|word| text.starts_with(word))
-            || is_command(text) =>
-        {
-            Some(" \\")
+/// How a line that is too long goes on.
+enum Manner {
+    /// It does not: two lines would not mean the same.
+    Whole,
+    /// On a next one, with this at its end.
+    Continued(&'static str),
+    Sentence,
+}
+
+impl Manner {
+    fn of(line: &str) -> Self {
+        let text = line.trim_start();
+        if !line.starts_with("  ") {
+            return Self::Sentence;
         }
-        _ => None,
+        let word = text.split(' ').next().unwrap_or_default();
+        let setting = SETTINGS.iter().find(|(name, _)| *name == word);
+        // What stands behind a gap is no part of it.
+        let is_plain = !text.contains(['\'', '"', '#', '`', '\u{1b}']) && !text.contains("  ");
+        match setting {
+            Some((_, Some(end))) if is_plain => Self::Continued(end),
+            None if is_plain && is_command(text) => Self::Continued(" \\"),
+            Some(_) => Self::Whole,
+            None if names_file_of_secret(text) => Self::Whole,
+            None => Self::Sentence,
+        }
     }
 }
 
 /// A line that is too long, broken between its words, each line but the last with this at its end.
-fn broken_by(continued: &str, line: &str, width: usize) -> String {
+fn broken_by(end: &str, line: &str, width: usize) -> String {
     let text = line.trim_start();
     let lead = line.len().saturating_sub(text.len());
-    let next = format!("{continued}\n{}", " ".repeat(lead + BELOW));
-    let mut wrapped = " ".repeat(lead);
-    let mut column = lead;
-    for (at, word) in text.split(' ').enumerate() {
-        if at > 0 && column + 1 + word.width() + continued.width() > width {
-            wrapped.push_str(&next);
-            column = lead + BELOW;
-        } else if at > 0 {
-            wrapped.push(' ');
-            column += 1;
-        }
-        wrapped.push_str(word);
-        column += word.width();
-    }
-    wrapped
+    let next = " ".repeat(lead + BELOW);
+    joined(text.split(' '), lead, [end, &next], width)
 }
 
-/// A line that is too long.
+/// A line that is too long, broken where a sentence is.
 fn broken(line: &str, width: usize) -> String {
     let text = line.trim_start();
     let lead = line.len().saturating_sub(text.len());
@@ -203,35 +199,40 @@ fn broken(line: &str, width: usize) -> String {
     // A comment among commands is one in each of its lines: a shell passes over all of it.
     let is_comment = text.starts_with("# ");
     let next = if is_comment { " ".repeat(lead) + "#   " } else { " ".repeat(indent) };
-    let indent = next.len();
-    let mut wrapped = " ".repeat(lead);
-    let (mut column, mut is_first) = (lead, true);
-    for unit in units(text) {
-        let length = shown_width(&unit);
-        if !is_first && column + 1 + length > width && column > indent {
-            wrapped.push('\n');
-            wrapped.push_str(&next);
-            column = indent;
-        } else if !is_first {
-            wrapped.push(' ');
-            column += 1;
-        }
-        wrapped.push_str(&unit);
-        column += length;
-        is_first = false;
-    }
-    wrapped
+    joined(units(text).iter().map(String::as_str), lead, ["", &next], width)
 }
 
-/// Whether a line is one of a server's configuration, below a title, that names a file of a Secret or
-/// redirects: two lines would not mean the same there.
-fn is_setting(line: &str) -> bool {
-    let file = line.rsplit(' ').next().unwrap_or_default().trim_end_matches([';', '\'']);
-    let word = line.trim_start().split(' ').next().unwrap_or_default();
-    let is_of_file =
-        ["/tls.crt", "/tls.key", "/tls-combined.pem"].iter().any(|name| file.ends_with(name));
-    let is_of_server = ["RedirectMatch", "http-request", "location", "server_name"].contains(&word);
-    line.starts_with("  ") && (is_of_file || is_of_server)
+/// The units in lines of at most `width` columns: the first is indented by `lead`, and where a line
+/// ends, the one stands at its end, the other at the beginning of the next.
+fn joined<'a>(
+    units: impl Iterator<Item = &'a str>,
+    lead: usize,
+    [end, next]: [&str; 2],
+    width: usize,
+) -> String {
+    let mut lines = " ".repeat(lead);
+    let mut column = lead;
+    for (at, unit) in units.enumerate() {
+        let length = shown_width(unit);
+        if at > 0 && column + 1 + length + end.width() > width && column > next.len() {
+            lines.push_str(end);
+            lines.push('\n');
+            lines.push_str(next);
+            column = next.len();
+        } else if at > 0 {
+            lines.push(' ');
+            column += 1;
+        }
+        lines.push_str(unit);
+        column += length;
+    }
+    lines
+}
+
+/// Whether a line of a server's configuration ends with a file of a Secret.
+fn names_file_of_secret(text: &str) -> bool {
+    let file = text.rsplit(' ').next().unwrap_or_default().trim_end_matches([';', '\'']);
+    ["/tls.crt", "/tls.key", "/tls-combined.pem"].iter().any(|name| file.ends_with(name))
 }
 
 /// The words of a text; a command with its arguments is one.
@@ -298,6 +299,18 @@ const BEHIND_COMMAND: [char; 4] = [';', ',', ':', ')'];
 /// How far what stands below a line is indented from it.
 const BELOW: usize = 4;
 const HELP: &str = "= help: ";
+/// Settings of servers, and what stands at the end of a line that is continued on the next, if one can
+/// be.
+const SETTINGS: [(&str, Option<&str>); 8] = [
+    ("ssl_certificate", Some("")),
+    ("ssl_certificate_key", Some("")),
+    ("SSLCertificateFile", Some(" \\")),
+    ("SSLCertificateKeyFile", Some(" \\")),
+    ("RedirectMatch", Some(" \\")),
+    ("http-request", None),
+    ("location", None),
+    ("server_name", None),
+];
 /// The programs that certctl suggests.
 const PROGRAMS: &[&str] = &[
     "sudo",

@@ -146,6 +146,11 @@ pub fn next_try(deployment: &Deployment) -> Option<Timestamp> {
     failed.checked_add(wait).ok()
 }
 
+/// What another run is to do first, as this one leaves its hooks.
+pub fn left(snapshot: &Snapshot) -> Option<DeployTarget> {
+    owed(snapshot).filter(|target| is_left(snapshot, target))
+}
+
 /// Issued but not deployed, as a failure of the run.
 pub fn failure(snapshot: &Snapshot) -> Option<Failure> {
     let target = owed(snapshot).filter(|target| !is_left(snapshot, target))?;

@@ -40,7 +40,8 @@ use wait::Woken;
 use crate::controller::renewal_information::Question;
 use crate::controller::{
     Change, DENIALS, Effect, Record, RevocationRequest, Slot, Snapshot, Step, UserRequest,
-    WITHOUT_NAME, Wake, challenge, first_step, idle, renewal_information, revocation, step_of,
+    WITHOUT_NAME, Wake, challenge, deploy, first_step, idle, renewal_information, revocation,
+    step_of,
 };
 use crate::resource::{ChallengeType, CheckReport, Order, OrderPhase, Outlook, Phase};
 
@@ -138,6 +139,7 @@ pub(super) async fn reach<C: Clock, S: Store, P: Performer, O: Observer>(
     if lock.is_some() {
         drive.session.settle().await?;
     }
+    ended.left = deploy::left(&drive.session.snapshot).map(|target| target.to_string());
     let run = &mut drive.session.snapshot.run;
     ended.rewritten = run.rewritten.take();
     ended.deployed = std::mem::take(&mut run.deployments);

@@ -24,6 +24,8 @@ pub struct Ended {
     pub is_new: bool,
     /// What was deployed: outputs, hooks, reloads.
     pub deployed: Vec<String>,
+    /// The first step of the deployment that a run with `--hooks later` leaves to another one.
+    pub left: Option<String>,
     /// The revocation by its CA that made the run replace the live certificate.
     pub revoked: Option<RevokedCertificate>,
     /// Details of a failure or a wait beside its message.
@@ -107,6 +109,7 @@ impl Ended {
             rewritten: None,
             is_new: true,
             deployed: Vec::new(),
+            left: None,
             revoked: None,
             evidence: Evidence::default(),
             idle_until: None,

@@ -132,6 +132,8 @@ pub struct Details {
     pub rewritten: Option<String>,
     /// The deployment steps that succeeded.
     pub deployed: Vec<String>,
+    /// The first of those that are left to another run.
+    pub left: Option<String>,
     /// A new pair.
     pub issued: Option<Issued>,
     /// The places in the manifests of what this machine lacks.
@@ -166,6 +168,7 @@ impl Report {
             rewritten,
             is_new,
             deployed,
+            left,
             revoked,
             evidence,
             idle_until: _,
@@ -193,6 +196,7 @@ impl Report {
                 deploy_next_try: undeployed.and_then(|undeployed| undeployed.next_try),
                 rewritten,
                 deployed,
+                left,
                 issued: None,
                 places: Vec::new(),
                 fixes: Vec::new(),

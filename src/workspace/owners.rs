@@ -211,6 +211,21 @@ impl Owners {
         self.first(|leaf| covers(leaf, host)).await
     }
 
+    /// The revision of the files that are kept of a Secret with this leaf, which was live before; 0 is
+    /// an adopted pair.
+    pub async fn earlier_revision(
+        &self,
+        secret: &NamespacedName,
+        fingerprint: &str,
+    ) -> Option<u32> {
+        let (workspace, _) = self.known.as_ref()?;
+        let sets = workspace.state().sets(secret).await.ok()?.into_iter();
+        sets.filter(|set| !set.is_live).find_map(|set| {
+            let leaf = published_pair(&set.files.ok()?).certificate?.ok()?;
+            (leaf.fingerprint == fingerprint).then_some(set.revision)
+        })
+    }
+
     async fn first(&self, is_meant: impl Fn(&LeafFacts) -> bool) -> Option<(&Owner, LeafFacts)> {
         for owner in &self.owners {
             let files = self.files(&owner.secret).await.ok().flatten();

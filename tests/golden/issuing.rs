@@ -157,6 +157,8 @@ fn outputs_and_hooks_are_run_again() {
     scene.note("The hook is mended.").run("certctl deploy");
     scene.run("certctl deploy");
     scene.run("certctl deploy other");
+    scene.note("A run that leaves the hooks.").on_terminal("certctl renew web --hooks later");
+    scene.run("certctl deploy web --hooks now");
     scene.end();
 }
 

@@ -20,7 +20,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::kept;
 use crate::normal::Normal;
 use crate::support::{CertificateYaml, PATIENCE, Run, World, finish};
-use crate::terminal::{COLUMNS, STEP, Terminal};
+use crate::terminal::{COLUMNS, Terminal};
 
 /// See the module.
 pub(crate) struct Session {
@@ -318,39 +318,25 @@ impl Watched {
     /// writes it down.
     #[track_caller]
     pub(crate) fn photograph(&mut self, text: &str, when: &str) {
-        let look = || self.normal.apply(&self.terminal.screen(), SystemClock.now());
-        let (mut last, mut left) = (String::new(), PATIENCE);
-        loop {
-            let seen = look();
-            if seen.contains(text) && seen == last {
-                break;
-            }
-            assert!(!left.is_zero(), "never shown: {text:?}; but:\n{seen}");
-            thread::park_timeout(STEP);
-            (last, left) = (seen, left.saturating_sub(STEP));
-        }
-        self.remarks += &["--- screen, when ", when, "\n", &last].concat();
+        let mut last = String::new();
+        let screen = self.terminal.wait_for(PATIENCE, text, |screen| {
+            let seen = self.normal.apply(screen, SystemClock.now());
+            let before = std::mem::replace(&mut last, seen);
+            (last.contains(text) && last == before).then_some(before)
+        });
+        self.remarks += &["--- screen, when ", when, "\n", &screen].concat();
     }
 
     /// Types an answer when this question is on the screen, below the last answer, and the program
     /// waits for one: an echo before the question would stand elsewhere.
     #[track_caller]
     pub(crate) fn answer(&mut self, question: &str, keys: &str) {
-        let mut left = PATIENCE;
-        let asked = |screen: &str| {
+        self.answered = self.terminal.wait_for(PATIENCE, question, |screen| {
             let lines: Vec<&str> = screen.trim_end().lines().map(str::trim_end).collect();
             let below = lines.get(self.answered..).unwrap_or_default();
             let is_waiting = below.last().is_some_and(|line| line.ends_with(['>', ']']));
             (is_waiting && below.join("\n").contains(question)).then_some(lines.len())
-        };
-        self.answered = loop {
-            if let Some(lines) = asked(&self.terminal.screen()) {
-                break lines;
-            }
-            assert!(!left.is_zero(), "never asked {question:?}; but:\n{}", self.terminal.screen());
-            thread::park_timeout(STEP);
-            left = left.saturating_sub(STEP);
-        };
+        });
         self.terminal.types(keys);
     }
 

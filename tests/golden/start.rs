@@ -150,11 +150,11 @@ fn a_manifest_that_is_longer_than_the_terminal_is_shown_a_screen_at_a_time() {
         ("Enter goes on, q ends>", "q\n"),
         ("[Y/n/show]", "n\n"),
     ] {
-        let is_asked = |screen: &str| {
+        let with_question = |screen: &str| {
             let last = screen.trim_end().rsplit("\n\n").next().unwrap_or_default();
-            last.contains(question)
+            last.contains(question).then(|| screen.to_owned())
         };
-        screens.push(terminal.wait_for(PATIENCE, is_asked));
+        screens.push(terminal.wait_for(PATIENCE, question, with_question));
         terminal.types(keys);
     }
     assert_eq!(terminal.end().0, Some(1), "nothing was written");

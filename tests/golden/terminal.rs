@@ -74,16 +74,21 @@ impl Terminal {
         shown(&self.parser.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Waits for a screen, so long at most; that screen.
+    /// Waits, so long at most, until something is on the screen; what was found there.
     #[track_caller]
-    pub(crate) fn wait_for(&self, patience: Duration, is_there: impl Fn(&str) -> bool) -> String {
+    pub(crate) fn wait_for<T>(
+        &self,
+        patience: Duration,
+        expected: &str,
+        mut find: impl FnMut(&str) -> Option<T>,
+    ) -> T {
         let mut left = patience;
         loop {
             let screen = self.screen();
-            if is_there(&screen) {
-                return screen;
+            if let Some(found) = find(&screen) {
+                return found;
             }
-            assert!(!left.is_zero(), "it did not come; but:\n{screen}");
+            assert!(!left.is_zero(), "never on the screen: {expected:?}; but:\n{screen}");
             thread::park_timeout(STEP);
             left = left.saturating_sub(STEP);
         }
@@ -208,7 +213,7 @@ const NAMES: [&str; 16] = [
 ];
 
 /// Between two looks at a screen.
-pub(crate) const STEP: Duration = Duration::from_millis(100);
+const STEP: Duration = Duration::from_millis(100);
 
 /// Elsewhere a program that is started beside this one may inherit the side that is read, which
 /// keeps nothing open that is waited for.

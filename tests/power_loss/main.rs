@@ -324,13 +324,15 @@ fn sweep(scene: fn() -> Scene) {
     if !trace::is_there() {
         let is_required = cfg!(feature = "real-servers");
         assert!(!is_required, "strace is missing");
-        drop(writeln!(std::io::stderr(), "NOT TESTED: power loss, for want of strace"));
+        say("NOT TESTED: power loss, for want of strace");
         return;
     }
     let (mut scene, bound) = (scene(), Bound::here());
     let recorded = Recorded::of(&scene);
     scene.end = taken(&scene.world);
     let states = states(&scene, &scene.base, &recorded, bound);
+    let calls = recorded.calls.len();
+    say(&format!("{:?}: {calls} calls, {} states", scene.words, states.len()));
     let mut disk = Replay::new(&scene, &scene.base, &recorded);
     let every = states.len().div_ceil(bound.looks);
     let mut random = Random(1);
@@ -345,19 +347,24 @@ fn sweep(scene: fn() -> Scene) {
         if is_tried {
             look(&scene, &recorded, state, &tree);
             tried += 1;
+            if tried % LOOKS_PER_LINE == 0 {
+                say(&format!("{:?}: {tried} tried, up to state {number}", scene.words));
+            }
         }
         if is_cut_again {
             twice += cut_again(&scene, &recorded, state, &tree, bound);
         }
     }
-    let calls = recorded.calls.len();
-    let told = format!(
-        "{:?}: {calls} calls, {} states, {tried} tried, {twice} after two cuts\n",
-        scene.words,
-        states.len()
-    );
-    drop(std::io::stderr().write_all(told.as_bytes()));
+    say(&format!("{:?}: {tried} tried, {twice} after two cuts", scene.words));
 }
+
+/// Prints a line where the harness holds nothing back: a long sweep says how far it is.
+fn say(line: &str) {
+    drop(writeln!(std::io::stderr(), "{line}"));
+}
+
+/// After how many looks a sweep says how far it is.
+const LOOKS_PER_LINE: usize = 1000;
 
 /// A state of the disk after a cut, to be laid out when it is looked at: all of them, laid out, are
 /// many gigabytes.

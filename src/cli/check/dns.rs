@@ -56,7 +56,7 @@ fn servers(check: &SelfCheck) -> Option<String> {
 fn page(found: &DnsCheck, columns: usize) -> String {
     let (check, report) = &found.first;
     let mut page = vec![("domain", report.domain.clone())];
-    if found.is_over_http {
+    if check.is_over_http() {
         let name = &report.domain;
         let by_http = "HTTP-01, as the manifests are: a TXT record is not needed";
         page.push(("solver", format!("{by_http} (certctl check http {name})")));
@@ -70,12 +70,10 @@ fn page(found: &DnsCheck, columns: usize) -> String {
     page.extend(report.zone.clone().map(|zone| ("zone", zone)));
     page.push(("CAA", caa_line(found)));
     page.extend(found.issuers.iter().flat_map(issuer_lines));
-    let further = found
-        .further
-        .iter()
-        .map(|(check, report)| section(Vec::new(), found, check, report, columns));
+    let further =
+        found.further.iter().map(|(check, report)| section(Vec::new(), check, report, columns));
     let sections: Vec<String> =
-        std::iter::once(section(page, found, check, report, columns)).chain(further).collect();
+        std::iter::once(section(page, check, report, columns)).chain(further).collect();
     let way_out =
         way_out(found).map(|way_out| format!("\n{}", lines(&[("try", way_out)], columns)));
     sections.join("\n") + &way_out.unwrap_or_default()
@@ -126,14 +124,13 @@ fn document<'a>(found: &'a DnsCheck, issuers: &'a [Judged]) -> DnsDocument<'a> {
 /// The part of the page about one self-check, after `page`.
 fn section(
     mut page: Vec<(&'static str, String)>,
-    found: &DnsCheck,
     check: &SelfCheck,
     report: &Dns01Report,
     columns: usize,
 ) -> String {
     page.extend(servers(check).map(|servers| ("queried", servers)));
     let error = error_of(report).map(|why| {
-        if found.is_over_http {
+        if check.is_over_http() {
             ("DNS-01", format!("would fail: {why}"))
         } else {
             ("error", why.to_owned())
@@ -275,7 +272,7 @@ try:        dig +trace TXT _acme-challenge.example.invalid
         assert_eq!(found.failures(), [FailureClass::Validation]);
         let (check, report) = found.first;
         let first = (SelfCheck { is_needed: false, ..check }, report);
-        let found = DnsCheck { is_over_http: true, first, ..found };
+        let found = DnsCheck { first, ..found };
         let expected = "\
 domain:     example.invalid
 solver:     HTTP-01, as the manifests are: a TXT record is not needed (certctl check http example.invalid)

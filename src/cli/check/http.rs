@@ -384,8 +384,8 @@ struct WebrootItem<'a> {
 }
 
 /// What helps where no web server has the port of a webroot.
-pub(in crate::cli) const WAYS_OF_WEBROOT: &str = "start the web server that serves the folder; without one, leave out \
-     certctl.io/http01-webroot, and certctl answers itself";
+pub(in crate::cli) const WAYS_OF_WEBROOT: &str = "start the web server that serves the folder; \
+     without one, leave out certctl.io/http01-webroot, and certctl answers itself";
 
 /// What helps where the listener cannot listen, in one sentence or command.
 pub(in crate::cli) fn way_out_of(error: &ListenError) -> Fix {

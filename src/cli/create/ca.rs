@@ -180,24 +180,19 @@ fn name_of_issuer(
     into: &Path,
 ) -> Result<String, Stop> {
     let usual = free_name(&name_of(server), known, into);
-    answered(
-        dialogue,
-        "Name of its Issuer, which is the file about this CA",
-        ABOUT_NAME,
-        Some(&usual),
-        |text| {
-            if !is_dns_subdomain(text) {
-                return Err("enter a short name, of lower case letters, digits, - and .".to_owned());
-            }
-            if is_known_ca(text) {
-                return Err("the name of Let's Encrypt's Issuer; enter another one".to_owned());
-            }
-            if known.iter().any(|name| name == text) || has_file(into, text) {
-                return Err("there is an Issuer of this name; enter another one".to_owned());
-            }
-            Ok(text.to_owned())
-        },
-    )
+    let question = "Name of its Issuer, which is the file about this CA";
+    answered(dialogue, question, ABOUT_NAME, Some(&usual), |text| {
+        if !is_dns_subdomain(text) {
+            return Err("enter a short name, of lower case letters, digits, - and .".to_owned());
+        }
+        if is_known_ca(text) {
+            return Err("the name of Let's Encrypt's Issuer; enter another one".to_owned());
+        }
+        if known.iter().any(|name| name == text) || has_file(into, text) {
+            return Err("there is an Issuer of this name; enter another one".to_owned());
+        }
+        Ok(text.to_owned())
+    })
 }
 
 /// Finds out which roots the server of a CA is trusted by: those of an answer before, most likely.

@@ -587,7 +587,8 @@ fn annotations(args: &CreateCertificateArgs, placed: &Placed) -> String {
     if let Some(folder) = &args.webroot {
         let _ = write!(
             text,
-            "    # Your web server serves the CA's challenges from this folder.\n    \
+            "    # Your web server serves the CA's challenges from this folder. Renewals need\n    \
+             # it, too: a deployment of the site must not remove it.\n    \
              certctl.io/http01-webroot: {}\n",
             scalar(&folder.to_string_lossy())
         );

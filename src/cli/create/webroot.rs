@@ -280,13 +280,13 @@ mod tests {
             ),
             (
                 &[("b.test", Some(false))],
-                "note: a.test serves this folder: a test file arrived, and is removed; b.test does not, and the CA \
-                 validates all names",
+                "note: a.test serves this folder: a test file arrived, and is removed; b.test does \
+                 not, and the CA validates all names",
             ),
             (
                 &[("b.test", Some(false)), ("c.test", Some(true)), ("d.test", Some(false))],
-                "note: a.test, c.test serve this folder: a test file arrived at each, and is removed; b.test, d.test do \
-                 not, and the CA validates all names",
+                "note: a.test, c.test serve this folder: a test file arrived at each, and is \
+                 removed; b.test, d.test do not, and the CA validates all names",
             ),
         ] {
             assert_eq!(served_by("a.test", others), text);

@@ -130,11 +130,12 @@ pub(super) fn fitted(page: &str, columns: usize) -> String {
 }
 
 /// Of a private CA.
-const TRUSTED_BY_BUNDLE: &str = "clients need the root of its CA, which is in the Issuer's caBundle; this computer does not \
-                                 trust it";
+const TRUSTED_BY_BUNDLE: &str = "clients need the root of its CA, which is in the Issuer's caBundle; \
+                                 this computer does not trust it";
 /// The same where the caBundle has the roots of the CA's server alone.
-const TRUSTED_BY_NONE: &str = "clients need the root of its CA, which is neither in the Issuer's caBundle nor trusted by \
-                               this computer: ask its operator, since ACME does not hand it out";
+const TRUSTED_BY_NONE: &str = "clients need the root of its CA, which is neither in the Issuer's \
+                               caBundle nor trusted by this computer: ask its operator, since ACME \
+                               does not hand it out";
 
 /// What is to be known of one that certctl issued.
 const ROOT_OF_OPERATOR: &str =
@@ -275,9 +276,16 @@ fn verdict(report: &Report, is_unread: bool) -> Vec<String> {
         (_, Some((Served { same: true, .. }, name))) => {
             format!("presents the current certificate of {}", named(name))
         }
-        (_, Some((_, name))) => {
-            format!("does not present the certificate of {}, but another one", named(name))
-        }
+        (_, Some((served, name))) => match served.earlier_revision {
+            Some(revision) => {
+                let of = earlier(revision);
+                format!(
+                    "presents an earlier certificate of {} ({of}), not the current one",
+                    named(name)
+                )
+            }
+            None => format!("does not present the certificate of {}, but another one", named(name)),
+        },
         (Some(host), None) if is_unread => {
             format!("presents a certificate for {}", escape(&host.name))
         }
@@ -329,6 +337,14 @@ const MOST_NAMES: usize = 5;
 /// The name of a Certificate, with its namespace where that is not the usual one.
 fn named(name: &str) -> String {
     escape(name.strip_prefix("default/").unwrap_or(name)).into_owned()
+}
+
+/// Which certificate an earlier one is.
+fn earlier(revision: u32) -> String {
+    match revision {
+        0 => "from before certctl".to_owned(),
+        revision => format!("revision {revision}"),
+    }
 }
 
 fn served(served: &Served, serial: &str) -> String {

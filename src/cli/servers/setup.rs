@@ -100,7 +100,8 @@ impl InServer {
         let redirect = redirect.map(|Redirect { place, lines }| {
             let lines: String = lines.iter().flat_map(|line| ["\n  ", line]).collect();
             format!(
-                "\noptional, once https works: to redirect http to https, {place}, and reload after that:{lines}"
+                "\noptional, once https works: to redirect http to https, {place}, and reload \
+                 after that:{lines}"
             )
         });
         redirect.unwrap_or_default()
@@ -283,9 +284,9 @@ mod tests {
             reload: vec!["a2enmod ssl".to_owned(), "hooks.d/apache".to_owned()],
             inspect: Some("certctl inspect a.test:443".to_owned()),
         };
-        let begin = "add to it:\n  SSLEngine on\nthen enable and reload it (its \
-                     configuration is checked first):\n  a2enmod ssl\n  hooks.d/apache\nand see which certificate it presents (here; try a client, \
-                     too):\n  certctl inspect a.test:443";
+        let begin = "add to it:\n  SSLEngine on\nthen enable and reload it (its configuration is \
+                     checked first):\n  a2enmod ssl\n  hooks.d/apache\nand see which certificate it \
+                     presents (here; try a client, too):\n  certctl inspect a.test:443";
         let optional = "\noptional, once https works: to redirect http to https, in it, and reload \
                         after that:\n  redirect";
         assert_eq!(server.text(), [begin, optional].concat());

@@ -17,8 +17,6 @@ use crate::workspace::run::RunError;
 pub struct DnsCheck {
     /// That of the first solver, or as if there were one.
     pub first: (SelfCheck, Dns01Report),
-    /// The manifests have the name, and it is validated over HTTP alone: a TXT record is not needed.
-    pub is_over_http: bool,
     /// Those of solvers that have name servers of their own.
     pub further: Vec<(SelfCheck, Dns01Report)>,
     pub caa: Result<Caa, LookupError>,
@@ -33,7 +31,8 @@ pub struct SelfCheck {
     /// Those of the solver; empty for those of the zone.
     pub nameservers: Vec<String>,
     pub is_recursive_only: bool,
-    /// Whether `issue` checks: not with `waitInsteadOfSelfCheck`.
+    /// Whether `issue` checks: not with `waitInsteadOfSelfCheck`, nor a name that is validated over
+    /// HTTP alone.
     pub is_needed: bool,
 }
 
@@ -78,6 +77,12 @@ fn is_over_http(solvers: &[Wanting<'_>]) -> bool {
 }
 
 impl SelfCheck {
+    /// Whether it is one of a name that the manifests validate over HTTP alone: no solver has it, and
+    /// it is not needed.
+    pub fn is_over_http(&self) -> bool {
+        self.issuers.is_empty() && !self.is_needed
+    }
+
     async fn report(self, resolver: &Resolver, domain: &str) -> (Self, Dns01Report) {
         // No value is expected: the report lists the existing values.
         let mut request = Dns01Request::new(domain, "");
@@ -96,10 +101,9 @@ impl DnsCheck {
         let resolver = Rc::new(settings.resolver(BTreeMap::new()).await?);
         let solvers = wanting(&known.targets.loaded, name);
         let checks = self_checks(&solvers, settings.dns01_recursive_nameservers_only);
-        let is_over_http = is_over_http(&solvers);
         let found = Self::of_records(&resolver, name, checks).await;
         let issuers = IssuerCheck::each(known, &resolver, name, found.caa.as_ref()).await;
-        Ok(Self { is_over_http, issuers, ..found })
+        Ok(Self { issuers, ..found })
     }
 
     async fn of_records(
@@ -111,7 +115,7 @@ impl DnsCheck {
         let further = join_all(further.into_iter().map(report));
         let caa = caa(resolver, name.base());
         let (first, further, caa) = join3(report(first), further, caa).await;
-        Self { first, is_over_http: false, further, caa, issuers: Vec::new() }
+        Self { first, further, caa, issuers: Vec::new() }
     }
 
     /// What would make DNS-01 validation fail: no zone for the record, a name server that does not

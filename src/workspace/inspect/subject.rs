@@ -77,6 +77,10 @@ pub struct Served {
     pub same: bool,
     /// Lower-case hexadecimal, as `serialNumberHex` is.
     pub state_serial: String,
+    /// Where it is an earlier certificate that the state still has: the revision of that; 0 is one from
+    /// before certctl.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub earlier_revision: Option<u32>,
 }
 
 /// Why there is no certificate to look at.
@@ -266,7 +270,12 @@ impl Subject {
         };
         let Some((owner, leaf)) = found else { return subject };
         let subject = subject.owned(owners, Some(&owner.certificate));
-        let served = Served { same: leaf.serial == facts.serial, state_serial: leaf.serial };
+        let same = leaf.serial == facts.serial;
+        let earlier_revision = match same {
+            true => None,
+            false => owners.earlier_revision(&owner.secret, &facts.fingerprint).await,
+        };
+        let served = Served { same, state_serial: leaf.serial, earlier_revision };
         Self { served: Some(served), ..subject }
     }
 
