@@ -6,7 +6,7 @@
 //! whose bytes were not synced, the bytes before, the new ones, half of the new ones, or zeros in
 //! their place. Owners and modes are taken to be durable at once.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::OsString;
 use std::fs;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -72,6 +72,25 @@ impl Choice {
 
 /// Which way each of the choices went: what a state differs by from the others of the same cut.
 pub(crate) type Ways = Vec<usize>;
+
+/// The digests of what files contain, by file and way.
+type Contents = HashMap<(usize, usize), u64>;
+
+/// What is at a path.
+enum Seen<'a> {
+    Folder(u32),
+    Link(&'a Path),
+    File(File<'a>),
+}
+
+/// A file that reached the disk in one of its ways.
+struct File<'a> {
+    id: usize,
+    mode: u32,
+    durable: &'a [u8],
+    now: &'a [u8],
+    way: usize,
+}
 
 const LOST: usize = 0;
 const KEPT: usize = 1;
@@ -187,10 +206,10 @@ impl Disk {
                     .map(|_| choices.iter().map(|choice| random.below(choice.ways())).collect()),
             );
         }
-        let mut known = HashSet::new();
+        let (mut known, mut contents) = (HashSet::new(), HashMap::new());
         let mut states = Vec::new();
         for ways in drawn {
-            let digest = digest(&self.lay_out(&choices, &ways));
+            let digest = self.digest(&choices, &ways, &mut contents);
             if known.insert(digest) {
                 states.push((ways, digest));
             }
@@ -200,7 +219,40 @@ impl Disk {
 
     /// What is on the disk in one of its states.
     pub(crate) fn tree(&self, ways: &Ways) -> Tree {
-        self.lay_out(&self.choices(), ways)
+        let mut tree = Tree::new();
+        self.walk(&self.choices(), ways, &mut |path, what| {
+            let entry = match what {
+                Seen::Folder(mode) => Entry::Folder(mode),
+                Seen::Link(target) => Entry::Link(target.to_owned()),
+                Seen::File(File { mode, durable, now, way, .. }) => {
+                    Entry::File(mode, torn(durable, now, way))
+                }
+            };
+            tree.insert(path, entry);
+        });
+        tree
+    }
+
+    /// The same for the same trees. The digests of what files contain are looked up in `contents`: most
+    /// are the same in every state of a cut.
+    fn digest(&self, choices: &[Choice], ways: &[usize], contents: &mut Contents) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.walk(choices, ways, &mut |path, what| {
+            path.hash(&mut hasher);
+            match what {
+                Seen::Folder(mode) => mode.hash(&mut hasher),
+                Seen::Link(target) => target.hash(&mut hasher),
+                Seen::File(File { id, mode, durable, now, way }) => {
+                    let content = contents.entry((id, way)).or_insert_with(|| {
+                        let mut hasher = DefaultHasher::new();
+                        torn(durable, now, way).hash(&mut hasher);
+                        hasher.finish()
+                    });
+                    (mode, *content).hash(&mut hasher);
+                }
+            }
+        });
+        hasher.finish()
     }
 
     fn choices(&self) -> Vec<Choice> {
@@ -224,7 +276,8 @@ impl Disk {
         choices
     }
 
-    fn lay_out(&self, choices: &[Choice], ways: &Ways) -> Tree {
+    /// Shows all that is on the disk in one of its states; a folder comes before what is in it.
+    fn walk(&self, choices: &[Choice], ways: &[usize], visit: &mut impl FnMut(PathBuf, Seen<'_>)) {
         let mut found = Found::default();
         for (choice, way) in choices.iter().zip(ways) {
             match choice {
@@ -233,13 +286,16 @@ impl Disk {
                 Choice::Fleeting => found.fleeting = *way,
             }
         }
-        let mut tree = Tree::new();
-        self.lay_out_node(0, &self.world, &found, &mut tree);
-        tree.remove(&self.world);
-        tree
+        self.walk_node(0, &self.world, &found, visit);
     }
 
-    fn lay_out_node(&self, id: usize, path: &Path, found: &Found, tree: &mut Tree) {
+    fn walk_node(
+        &self,
+        id: usize,
+        path: &Path,
+        found: &Found,
+        visit: &mut impl FnMut(PathBuf, Seen<'_>),
+    ) {
         match &self.nodes[id] {
             Node::File { mode, durable, now, is_fleeting } => {
                 let way = if *is_fleeting {
@@ -247,11 +303,13 @@ impl Disk {
                 } else {
                     found.bytes.get(&id).copied().unwrap_or(KEPT)
                 };
-                tree.insert(path.to_owned(), Entry::File(*mode, torn(durable, now, way)));
+                visit(path.to_owned(), Seen::File(File { id, mode: *mode, durable, now, way }));
             }
-            Node::Link(target) => drop(tree.insert(path.to_owned(), Entry::Link(target.clone()))),
+            Node::Link(target) => visit(path.to_owned(), Seen::Link(target)),
             Node::Folder(folder) => {
-                tree.insert(path.to_owned(), Entry::Folder(folder.mode));
+                if path != self.world {
+                    visit(path.to_owned(), Seen::Folder(folder.mode));
+                }
                 let mut names = folder.durable.clone();
                 for (number, step) in folder.pending.iter().enumerate() {
                     let way = found.steps.get(&(id, number));
@@ -271,7 +329,7 @@ impl Disk {
                     }
                 }
                 for (name, node) in names {
-                    self.lay_out_node(node, &path.join(name), found, tree);
+                    self.walk_node(node, &path.join(name), found, visit);
                 }
             }
         }
@@ -343,20 +401,6 @@ fn torn(durable: &[u8], now: &[u8], way: usize) -> Vec<u8> {
         HALF => now[..same + (now.len() - same) / 2].to_vec(),
         _ => [&now[..same], &vec![0; now.len() - same]].concat(),
     }
-}
-
-/// The same for the same trees.
-fn digest(tree: &Tree) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    for (path, entry) in tree {
-        path.hash(&mut hasher);
-        match entry {
-            Entry::Folder(mode) => mode.hash(&mut hasher),
-            Entry::File(mode, bytes) => (mode, bytes).hash(&mut hasher),
-            Entry::Link(target) => target.hash(&mut hasher),
-        }
-    }
-    hasher.finish()
 }
 
 /// The digits of a number, each to the base of its choice.

@@ -787,8 +787,8 @@ const ABOUT_GROUP: &str = "Most servers open the files as root, and need no grou
                            mode 0640.";
 const ABOUT_RELOAD: &str = "A server reads a new certificate when it is reloaded. After each renewal \
                             certctl runs the program of this name in the folder hooks.d, which does \
-                            that; for the servers named here it comes with certctl. For another one, write \
-                            it: certctl help hooks.";
+                            that; for the servers named here it comes with certctl, and a mark says \
+                            which of them this host has. For another one, write it: certctl help hooks.";
 /// How many names are looked up for a hint.
 const MOST_LOOKED_UP: usize = 5;
 /// How long a hint may take.
