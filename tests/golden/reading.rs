@@ -291,13 +291,13 @@ fn help_that_is_longer_than_its_terminal_is_shown_a_screen_at_a_time() {
     let world = World::prepared(&[]);
     let [columns, rows] = [80, 24].map(|number| NonZeroU16::new(number).unwrap());
     let mut terminal = Terminal::of_rows(world.command(&["help", "failures"]), columns, rows);
-    const PAGER: &str = "\nEnter goes on, q ends>\n";
-    let full = |screen: &str| screen.ends_with(PAGER).then(|| screen.to_owned());
-    let first = terminal.wait_for(PATIENCE, PAGER, full);
+    let pager = "\nEnter goes on, q ends>\n";
+    let full = |screen: &str| screen.ends_with(pager).then(|| screen.to_owned());
+    let first = terminal.wait_for(PATIENCE, pager, full);
     assert!(first.starts_with("DESCRIPTION\n"), "{first}");
     terminal.types("\n");
     let second =
-        terminal.wait_for(PATIENCE, PAGER, |screen| full(screen).filter(|it| *it != first));
+        terminal.wait_for(PATIENCE, pager, |screen| full(screen).filter(|it| *it != first));
     assert!(!second.contains("DESCRIPTION\n"), "{second}");
     terminal.types("q\n");
     let (code, last) = terminal.end();

@@ -271,9 +271,10 @@ impl Subject {
         let Some((owner, leaf)) = found else { return subject };
         let subject = subject.owned(owners, Some(&owner.certificate));
         let same = leaf.serial == facts.serial;
-        let earlier_revision = match same {
-            true => None,
-            false => owners.earlier_revision(&owner.secret, &facts.fingerprint).await,
+        let earlier_revision = if same {
+            None
+        } else {
+            owners.earlier_revision(&owner.secret, &facts.fingerprint).await
         };
         let served = Served { same, state_serial: leaf.serial, earlier_revision };
         Self { served: Some(served), ..subject }
