@@ -3,6 +3,7 @@
 use super::error::CliError;
 use super::shell::Shell;
 use super::status::Width;
+use super::wrap::shown_width;
 
 /// A terminal, and how many of its lines are filled; elsewhere a text is printed whole.
 pub(super) struct Screens {
@@ -32,8 +33,11 @@ impl Screens {
             shell.output.data(text)?;
             return Ok(true);
         };
+        let columns = shell.columns();
         for line in text.split_inclusive('\n') {
-            if self.filled + 1 >= rows {
+            let lines = rows_of(line, columns);
+            // One that is longer than a screen is shown from its beginning.
+            if self.filled > 0 && self.filled + lines >= rows {
                 let answer = shell.output.answer("Enter goes on, q ends> ");
                 if answer.is_none_or(|answer| answer.trim() == "q") {
                     return Ok(false);
@@ -41,8 +45,31 @@ impl Screens {
                 self.filled = 0;
             }
             shell.output.data(line)?;
-            self.filled += 1;
+            self.filled += lines;
         }
         Ok(true)
+    }
+}
+
+/// How many rows of a terminal a line takes.
+fn rows_of(line: &str, columns: usize) -> usize {
+    shown_width(line.trim_end()).div_ceil(columns.max(1)).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_takes_as_many_rows_as_its_terminal_breaks_it_into() {
+        for (line, rows) in [
+            ("", 1),
+            ("four\n", 1),
+            ("five5\n", 2),
+            ("\u{1b}[1mfour\u{1b}[0m\n", 1),
+            ("eight888x", 3),
+        ] {
+            assert_eq!(rows_of(line, 4), rows, "{line}");
+        }
     }
 }

@@ -287,7 +287,7 @@ fn is_of_manifest(line: &str) -> bool {
 }
 
 /// How many columns a text takes on a terminal: none for its colours.
-fn shown_width(text: &str) -> usize {
+pub(crate) fn shown_width(text: &str) -> usize {
     let mut parts = text.split("\u{1b}[");
     let first = parts.next().unwrap_or_default().width();
     let rest = parts.map(|part| part.split_once('m').map_or(part, |(_, text)| text).width());
