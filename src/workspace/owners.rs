@@ -211,13 +211,9 @@ impl Owners {
         self.first(|leaf| covers(leaf, host)).await
     }
 
-    /// The revision of the files that are kept of a Secret with this leaf, which was live before; 0 is
-    /// an adopted pair.
-    pub async fn earlier_revision(
-        &self,
-        secret: &NamespacedName,
-        fingerprint: &str,
-    ) -> Option<u32> {
+    /// The revision of a Secret whose leaf this is, among those that are kept and not live; 0 is an
+    /// adopted pair.
+    pub async fn other_revision(&self, secret: &NamespacedName, fingerprint: &str) -> Option<u32> {
         let (workspace, _) = self.known.as_ref()?;
         let sets = workspace.state().sets(secret).await.ok()?.into_iter();
         sets.filter(|set| !set.is_live).find_map(|set| {

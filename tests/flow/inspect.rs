@@ -97,11 +97,15 @@ fn what_is_published_is_inspected_by_name_file_and_server() {
     assert_eq!(by_file["privateKey"], "absent");
 
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    let kept = world.path("kept");
-    std::fs::create_dir(&kept).unwrap();
-    for name in ["tls.crt", "tls.key"] {
-        std::fs::copy(folder.join(name), kept.join(name)).unwrap();
-    }
+    let copied = |name: &str| {
+        let copy = world.path(name);
+        std::fs::create_dir(&copy).unwrap();
+        for name in ["tls.crt", "tls.key"] {
+            std::fs::copy(folder.join(name), copy.join(name)).unwrap();
+        }
+        copy
+    };
+    let kept = copied("kept");
     let port = serve(&runtime, &kept).port();
     let target = format!("web.example.test:{port}");
     let served = json(&world.run(&["inspect", &target, "-o", "json"]));
@@ -117,10 +121,9 @@ fn what_is_published_is_inspected_by_name_file_and_server() {
 
     world.run(&["renew", "web"]).ends_in(0);
     let old = world.run(&["inspect", &target, "--exit-code"]).ends_in(8);
-    let earlier = format!(
-        "{target} presents an earlier certificate of web (revision 1), not the current one"
-    );
-    assert_eq!(verdict(&old), earlier);
+    let first =
+        format!("{target} presents revision 1 of the certificate of web, not the current one");
+    assert_eq!(verdict(&old), first);
     assert!(old.stdout.contains("served serial differs: "), "{}", old.stdout);
     world.run(&["inspect", &target]).ends_in(0);
     // The state keeps the one before the live one.
@@ -128,6 +131,14 @@ fn what_is_published_is_inspected_by_name_file_and_server() {
     let older = world.run(&["inspect", &target, "--exit-code"]).ends_in(8);
     let another = format!("{target} does not present the certificate of web, but another one");
     assert_eq!(verdict(&older), another);
+    // After a rollback, the one that was live last is not the current one.
+    let last = copied("last");
+    world.run(&["rollback", "web"]).ends_in(0);
+    let of_last = format!("web.example.test:{}", serve(&runtime, &last).port());
+    let page = world.run(&["inspect", &of_last, "--exit-code"]).ends_in(8);
+    let third =
+        format!("{of_last} presents revision 3 of the certificate of web, not the current one");
+    assert_eq!(verdict(&page), third);
     // One that has not reloaded yet.
     let port = serve_in_turn(&runtime, &[&kept, &kept, &folder]).port();
     let target = format!("web.example.test:{port}");

@@ -276,12 +276,14 @@ fn verdict(report: &Report, is_unread: bool) -> Vec<String> {
         (_, Some((Served { same: true, .. }, name))) => {
             format!("presents the current certificate of {}", named(name))
         }
-        (_, Some((served, name))) => match served.earlier_revision {
+        (_, Some((served, name))) => match served.other_revision {
+            Some(0) => {
+                format!("presents the certificate of {} from before certctl", named(name))
+            }
             Some(revision) => {
-                let of = earlier(revision);
+                let name = named(name);
                 format!(
-                    "presents an earlier certificate of {} ({of}), not the current one",
-                    named(name)
+                    "presents revision {revision} of the certificate of {name}, not the current one"
                 )
             }
             None => format!("does not present the certificate of {}, but another one", named(name)),
@@ -337,14 +339,6 @@ const MOST_NAMES: usize = 5;
 /// The name of a Certificate, with its namespace where that is not the usual one.
 fn named(name: &str) -> String {
     escape(name.strip_prefix("default/").unwrap_or(name)).into_owned()
-}
-
-/// Which certificate an earlier one is.
-fn earlier(revision: u32) -> String {
-    match revision {
-        0 => "from before certctl".to_owned(),
-        revision => format!("revision {revision}"),
-    }
 }
 
 fn served(served: &Served, serial: &str) -> String {

@@ -77,10 +77,10 @@ pub struct Served {
     pub same: bool,
     /// Lower-case hexadecimal, as `serialNumberHex` is.
     pub state_serial: String,
-    /// Where it is an earlier certificate that the state still has: the revision of that; 0 is one from
-    /// before certctl.
+    /// Where it is not the current certificate, but one that the state still has: the revision of that;
+    /// 0 is one from before certctl.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub earlier_revision: Option<u32>,
+    pub other_revision: Option<u32>,
 }
 
 /// Why there is no certificate to look at.
@@ -271,12 +271,12 @@ impl Subject {
         let Some((owner, leaf)) = found else { return subject };
         let subject = subject.owned(owners, Some(&owner.certificate));
         let same = leaf.serial == facts.serial;
-        let earlier_revision = if same {
+        let other_revision = if same {
             None
         } else {
-            owners.earlier_revision(&owner.secret, &facts.fingerprint).await
+            owners.other_revision(&owner.secret, &facts.fingerprint).await
         };
-        let served = Served { same, state_serial: leaf.serial, earlier_revision };
+        let served = Served { same, state_serial: leaf.serial, other_revision };
         Self { served: Some(served), ..subject }
     }
 
