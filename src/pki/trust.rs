@@ -17,7 +17,7 @@ pub enum TrustError {
     /// No path ends at a root.
     #[error("issued by an unknown authority")]
     UnknownIssuer,
-    #[error("a CA certificate is presented as the server's own")]
+    #[error("it is the certificate of a CA, not of a server")]
     CaCertificate,
     /// The certificate or one above it.
     #[error("a certificate of the chain expired at {not_after}")]

@@ -318,7 +318,7 @@ fn a_webroot_is_tried_as_it_is_named() {
     assert!(absent.contains("nothing listens on port") && absent.contains(step), "{absent}");
     let _server = WebServer::start(&world.port, &served);
     let right = made("right.example.test", &served);
-    let said = "right.example.test: this host receives the correct response\n";
+    let said = "right.example.test, tried as a run does: this host receives the correct response\n";
     assert!(right.contains(said) && !right.contains(step), "{right}");
     // Each name is tried.
     let words = ["create", "certificate", "first.example.test", "second.invalid", "--webroot"];

@@ -587,8 +587,8 @@ fn reload(
     let question = match all.join(", ") {
         names if names.is_empty() => "Program in hooks.d that reloads your server".to_owned(),
         names => format!(
-            "Server that will use the certificate, and is reloaded with each renewal: {names}, another \
-             program in hooks.d"
+            "Server that will use the certificate, and is reloaded with each renewal: {names}, a program \
+             of your own"
         ),
     };
     let mut unknown = None;
@@ -776,8 +776,9 @@ const ABOUT_WEBROOT: &str = "A web server that has port 80 already serves the fi
                              .well-known/acme-challenge, and removes it afterwards. A test file \
                              shows at once whether the folder is served. Where a deployment replaces \
                              that folder, enter one that stays: certctl help port-80.";
-const HAS_TO_STAY: &str = "note: each renewal needs this folder, too. If a deployment may replace it, another \
-                           can be set at any time, without a new certificate: certctl help port-80";
+const HAS_TO_STAY: &str = "note: each renewal needs this folder, too: what deploys the site may add \
+                           files to it, but not remove it. Another folder can be set at any time, \
+                           without a new certificate: certctl help port-80";
 const ABOUT_OUTPUT: &str = "certctl keeps the certificate and its key in its state, and writes a copy \
                             into this folder for your server, with each renewal. The folder should \
                             be for these files alone. A server that opens them as root, as nginx \

@@ -588,7 +588,7 @@ fn annotations(args: &CreateCertificateArgs, placed: &Placed) -> String {
         let _ = write!(
             text,
             "    # Your web server serves the CA's challenges from this folder. Renewals need\n    \
-             # it, too: a deployment of the site must not remove it.\n    \
+             # it, too: what deploys the site may add files to it, but not remove it.\n    \
              certctl.io/http01-webroot: {}\n",
             scalar(&folder.to_string_lossy())
         );

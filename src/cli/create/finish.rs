@@ -142,20 +142,23 @@ impl Draft<'_> {
         shell: &mut Shell,
     ) -> Result<ExitCode, CliError> {
         step::offer_mail(shell);
-        if is_scheduled {
-            say(shell, "ready: the next scheduled run issues it, if you do not");
-        }
-        let question = match self.by {
-            By::New(_) => "Issue it now, accepting the CA's terms of service?",
-            By::Known(_) => "Issue it now?",
+        let terms = match self.by {
+            By::New(_) => ", accepting the CA's terms of service",
+            By::Known(_) => "",
         };
-        if !shell.output.confirms_by_default(question, ABOUT_ISSUE) {
+        let path = placed.shown_path();
+        let question = if is_scheduled {
+            let next = format!(
+                "ready: the next scheduled run issues it{terms}, if you do not; for neither, remove \
+                 {path}"
+            );
+            say(shell, &next);
+            "Issue it now?".to_owned()
+        } else {
+            format!("Issue it now{terms}?")
+        };
+        if !shell.output.confirms_by_default(&question, ABOUT_ISSUE) {
             if is_scheduled {
-                let path = placed.shown_path();
-                let terms = match self.by {
-                    By::New(_) => ", accepting the CA's terms of service",
-                    By::Known(_) => "",
-                };
                 let next =
                     format!("the next scheduled run issues it{terms}, unless you remove {path}");
                 say(shell, &next);

@@ -105,7 +105,8 @@ pub(super) fn text(args: &CreateIssuerArgs, placed: &Placed) -> Result<String, C
             text,
             "    # The roots to trust for the CA's server, by base64 -w0, of\n    \
              #   {path}\n    \
-             # Before it changes: cat OLD.pem NEW.pem | base64 -w0\n    \
+             # Before it gets another root, put both here (certctl doctor warns in time):\n    \
+             #   cat OLD.pem NEW.pem | base64 -w0\n    \
              caBundle: {bundle}\n"
         );
     }

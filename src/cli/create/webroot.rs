@@ -256,7 +256,10 @@ fn verdicts(served: &[Served]) -> Vec<String> {
             None => lines.push((vec![name.to_string()], how)),
         }
     }
-    lines.into_iter().map(|(names, how)| format!("{}: {how}", names.join(", "))).collect()
+    lines
+        .into_iter()
+        .map(|(names, how)| format!("{}, tried as a run does: {how}", names.join(", ")))
+        .collect()
 }
 
 /// Each costs a request to this host.
@@ -300,7 +303,13 @@ mod tests {
             Served { name, how, is_redirected: false }
         };
         let served = [of("a.test", "arrived"), of("b.test", "redirected"), of("c.test", "arrived")];
-        assert_eq!(verdicts(&served), ["a.test, c.test: arrived", "b.test: redirected"]);
+        assert_eq!(
+            verdicts(&served),
+            [
+                "a.test, c.test, tried as a run does: arrived",
+                "b.test, tried as a run does: redirected"
+            ]
+        );
     }
 
     #[test]

@@ -1,8 +1,8 @@
 use rcgen::DnType;
 
 use super::*;
-use crate::pki::PrivateKey;
 use crate::pki::test_ca::{Ca, leaf_with_urls};
+use crate::pki::{CertificateDetails, PrivateKey};
 use crate::resource::{CertificateSpec, KeyAlgorithm};
 use crate::workspace::inspect::{HostMatch, KeyMatch, SpecMatch, Trust};
 
@@ -102,6 +102,15 @@ Chain:
 async fn a_terminal_is_shown_a_few_lines_of_a_server() {
     let (report, subject) = reported().await;
     assert_eq!(text::short(&report, false), None, "no server presents it");
+    let leaf = CertificateDetails { is_ca: true, ..report.leaf.clone() };
+    let root = Report { source: "root.pem".to_owned(), leaf, ..report.clone() };
+    let of_ca = "\
+root.pem is the certificate of a CA: www.example.com
+valid until 2032-01-01, time left: 10d; issued by Issuer
+and 1 certificate more in the same file
+all of it: the same with -o wide
+";
+    assert_eq!(text::short(&root, false).unwrap(), of_ca);
     let (name, expected_certificate) = ("www.example.com".to_owned(), None);
     let host = Some(HostMatch { name, matches: true, expected_certificate });
     let (source, served) = ("www.example.com:443".to_owned(), None);

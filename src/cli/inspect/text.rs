@@ -4,7 +4,7 @@ use std::fmt::{Display, Write as _};
 
 use jiff::SignedDuration;
 
-use crate::cli::count::first_names;
+use crate::cli::count::{count, first_names};
 use crate::cli::output::escape;
 use crate::cli::time::{length, rfc3339};
 use crate::cli::wrap;
@@ -262,12 +262,15 @@ fn is_of_server(report: &Report) -> bool {
 
 /// Whether a question has an answer in a few lines.
 fn has_verdict(report: &Report) -> bool {
-    is_of_server(report) || report.file_trust.is_some()
+    is_of_server(report) || report.file_trust.is_some() || report.leaf.is_ca
 }
 
 /// What a server presents, or what this is, and who trusts it.
 fn verdict(report: &Report, is_unread: bool) -> Vec<String> {
     let source = escape(&report.source);
+    if report.leaf.is_ca && !is_of_server(report) {
+        return of_ca(&source, report);
+    }
     let known = report.served.as_ref().zip(report.certificate.as_deref());
     let presents = match (&report.host, known) {
         (Some(host), _) if !host.matches => {
@@ -329,6 +332,23 @@ fn verdict(report: &Report, is_unread: bool) -> Vec<String> {
             let root = if report.certificate.is_some() { ROOT_OF_OPERATOR } else { "" };
             lines.push(format!("this computer does not trust it: {}{root}", escape(why)));
         }
+    }
+    lines
+}
+
+/// What a file with the certificate of a CA is.
+fn of_ca(source: &str, report: &Report) -> Vec<String> {
+    let leaf = &report.leaf;
+    let (subject, issuer) = (escape(&leaf.subject.common_name), escape(&leaf.issuer.common_name));
+    let issuer = if leaf.subject == leaf.issuer { "itself".into() } else { issuer };
+    let (until, left) = (leaf.not_after.strftime("%Y-%m-%d"), time_left(report.left));
+    let mut lines = vec![
+        format!("{source} is the certificate of a CA: {subject}"),
+        format!("valid until {until}, time left: {left}; issued by {issuer}"),
+    ];
+    let further = report.chain.len().saturating_sub(1);
+    if further > 0 {
+        lines.push(format!("and {} more in the same file", count(further, "certificate")));
     }
     lines
 }

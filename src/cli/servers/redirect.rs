@@ -59,7 +59,7 @@ fn of_nginx(Site { root, names, .. }: &Site, text: &str) -> Option<Redirect> {
     ];
     let lines = [vec!["server {".to_owned()], listen, rest.to_vec()].concat();
     Some(Redirect::new(
-        "move the listen lines for port 80 from the server block of nginx to one of their own",
+        "take the listen lines for port 80 out of that server block, and put this one below it",
         &lines,
     ))
 }

@@ -79,12 +79,11 @@ impl InServer {
         })
     }
 
-    /// As the next thing to do, now that the certificate of this name is there, and these commands besides.
-    /// What has to be done is last: a run and the rest may have filled the screen.
+    /// As the next thing to do, now that the certificate of this name is there. These commands, of which
+    /// none has to be typed, come before: a run and the rest may have filled the screen.
     pub(in crate::cli) fn say(&self, certificate: &str, steps: &[String], shell: &mut Shell) {
-        let (optional, required, steps) = (self.optional(), self.required(), steps.join("\n  "));
-        let text =
-            format!("at any time:\n  {steps}{optional}\n{certificate} is issued; next, {required}");
+        let (next, steps) = (self.text(), steps.join("\n  "));
+        let text = format!("at any time:\n  {steps}\n{certificate} is issued; next, {next}");
         shell.output.talk(Level::Info, &text);
     }
 
@@ -100,8 +99,8 @@ impl InServer {
         let redirect = redirect.map(|Redirect { place, lines }| {
             let lines: String = lines.iter().flat_map(|line| ["\n  ", line]).collect();
             format!(
-                "\noptional, once https works: to redirect http to https, {place}, and reload \
-                 after that:{lines}"
+                "\noptional, once https works: to redirect http to https, {place}; then reload it \
+                 again:{lines}"
             )
         });
         redirect.unwrap_or_default()
@@ -287,8 +286,8 @@ mod tests {
         let begin = "add to it:\n  SSLEngine on\nthen enable and reload it (its configuration is \
                      checked first):\n  a2enmod ssl\n  hooks.d/apache\nand see which certificate it \
                      presents (here; try a client, too):\n  certctl inspect a.test:443";
-        let optional = "\noptional, once https works: to redirect http to https, in it, and reload \
-                        after that:\n  redirect";
+        let optional = "\noptional, once https works: to redirect http to https, in it; then reload it \
+                        again:\n  redirect";
         assert_eq!(server.text(), [begin, optional].concat());
         let one = InServer { reload: vec!["hooks.d/apache".to_owned()], ..server };
         assert!(one.text().contains("\nthen reload it (its"));
