@@ -146,23 +146,12 @@ impl Draft<'_> {
             By::New(_) => ", accepting the CA's terms of service",
             By::Known(_) => "",
         };
-        let path = placed.shown_path();
-        let question = if is_scheduled {
-            let next = format!(
-                "ready: the next scheduled run issues it{terms}, if you do not; for neither, remove \
-                 {path}"
-            );
-            say(shell, &next);
-            "Issue it now?".to_owned()
-        } else {
-            format!("Issue it now{terms}?")
-        };
+        let path = Some(placed.shown_path()).filter(|_| is_scheduled);
+        let (note, question) = ready(terms, path.as_deref());
+        if let Some(note) = note {
+            say(shell, &note);
+        }
         if !shell.output.confirms_by_default(&question, ABOUT_ISSUE) {
-            if is_scheduled {
-                let next =
-                    format!("the next scheduled run issues it{terms}, unless you remove {path}");
-                say(shell, &next);
-            }
             say_next("", &placed.runs(shell), server.map(InServer::text), shell);
             return Ok(ExitCode::Done);
         }
@@ -228,6 +217,20 @@ impl Draft<'_> {
             By::New(args) => args.dns01.is_none(),
         };
         certificate::needs_usual_port(self.args, issuer, has_http01)
+    }
+}
+
+/// What is said, and asked, before the certificate is issued. `terms` are accepted by that; `scheduled` is
+/// its manifest, where a scheduled run reads it: to a person, a no would mean that nothing is accepted.
+fn ready(terms: &str, scheduled: Option<&str>) -> (Option<String>, String) {
+    match scheduled {
+        Some(path) => (
+            Some(format!(
+                "ready: the next scheduled run issues it{terms}, unless you remove {path}"
+            )),
+            "Issue it now?".to_owned(),
+        ),
+        None => (None, format!("Issue it now{terms}?")),
     }
 }
 
@@ -324,6 +327,15 @@ const PREVIEWED: usize = 24;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn terms_that_a_scheduled_run_accepts_are_no_part_of_the_question() {
+        let terms = ", accepting the terms";
+        let note = "ready: the next scheduled run issues it, accepting the terms, unless you remove /c.yaml";
+        let question = "Issue it now?";
+        assert_eq!(ready(terms, Some("/c.yaml")), (Some(note.to_owned()), question.to_owned()));
+        assert_eq!(ready(terms, None), (None, "Issue it now, accepting the terms?".to_owned()));
+    }
 
     #[test]
     fn a_web_server_that_is_to_be_reloaded_is_named_where_it_takes_the_port() {
