@@ -448,7 +448,8 @@ fn well(output: &mut Output, state: &StateDirectory, report: &Report, style: &St
         text = format!("{text}\n      deploy: {} ok", escape(what));
     }
     if let Some(what) = &report.details.left {
-        let run = style.flags.on(&format!("certctl deploy {} --hooks now", short(&name)));
+        let by_hand = || Hint::Command(format!("certctl deploy {} --hooks now", short(&name)));
+        let run = style.unit_of_hooks.clone().unwrap_or_else(by_hand).with_flags(&style.flags);
         text = format!("{text}\n      deploy: {} is still to run: {run}", escape(what));
     }
     output.talk(Level::Info, &text);

@@ -248,8 +248,8 @@ fn note_of_port(reload: Option<&str>) -> String {
 /// Asks whether these are to be written, which are shown on demand.
 fn may_write(files: &[&File], shell: &mut Shell) -> Result<bool, Stop> {
     let (begin, question) = match files.len() {
-        1 => ("One manifest, with comments that say what", "Write it?"),
-        _ => ("Two manifests, with comments that say what", "Write them?"),
+        1 => ("One YAML file, with comments that say what", "Write it?"),
+        _ => ("Two YAML files, with comments that say what", "Write them?"),
     };
     let paths: Vec<String> = files.iter().map(|file| file.placed.shown_path()).collect();
     let paths = paths.join("\n  ");

@@ -4,9 +4,11 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::cli::folders;
+use crate::cli::hint::Hint;
 use crate::cli::shell::Shell;
 use crate::cli::status::Width;
 use crate::cli::time;
+use crate::cli::timer::{ReloadUnit, retry_by_unit};
 use crate::cli::typed_flags::TypedFlags;
 
 /// The reader, and the current time.
@@ -24,6 +26,8 @@ pub(crate) struct Style {
     pub(crate) columns: Option<usize>,
     /// The flags that were typed, for commands.
     pub(crate) flags: TypedFlags,
+    /// Starts the unit that runs the hooks which a run leaves, where there is one.
+    pub(crate) unit_of_hooks: Option<Hint>,
 }
 
 impl Style {
@@ -33,7 +37,9 @@ impl Style {
         let zone = is_watched.then(time::system_zone);
         let (utf8, flags) = (shell.environment.is_utf8(), folders::flags(shell));
         let columns = is_watched.then(Width::of_stderr).flatten();
-        Self { now, zone, utf8, names: 0, columns, flags }
+        let has_unit = is_watched && ReloadUnit::of(shell).is_installed();
+        let unit_of_hooks = has_unit.then(retry_by_unit);
+        Self { now, zone, utf8, names: 0, columns, flags, unit_of_hooks }
     }
 
     /// A time with the relative one beside it.

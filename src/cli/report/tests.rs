@@ -31,6 +31,7 @@ fn log() -> Style {
         names: 0,
         columns: None,
         flags: TypedFlags::default(),
+        unit_of_hooks: None,
     }
 }
 
@@ -43,6 +44,7 @@ fn person() -> Style {
         names: 0,
         columns: None,
         flags: TypedFlags::default(),
+        unit_of_hooks: None,
     }
 }
 
@@ -490,6 +492,20 @@ fn issued() -> Ended {
     Ended {
         deployed: vec!["output to /etc/nginx/tls".into(), "reload nginx".into()],
         ..ended(Ending::Issued(Box::new(issued)), Evidence::default())
+    }
+}
+
+#[test]
+fn a_step_that_is_left_is_named_with_what_runs_it() {
+    let end = Ended { left: Some("reload nginx".into()), ..issued() };
+    let unit = Hint::Shell("systemctl start certctl-reload.service".to_owned());
+    for (unit_of_hooks, run) in [
+        (None, "certctl deploy web --hooks now"),
+        (Some(unit), "systemctl start certctl-reload.service"),
+    ] {
+        let text = reported(&end, &Style { unit_of_hooks, ..person() });
+        let line = format!("\n      deploy: reload nginx is still to run: {run}\n");
+        assert!(text.contains(&line), "{text}");
     }
 }
 

@@ -440,6 +440,7 @@ fn cause_of(
         names: 0,
         columns: None,
         flags: crate::cli::typed_flags::TypedFlags::default(),
+        unit_of_hooks: None,
     };
     of_failure(failure, &evidence, &short(&view.key), &style)
 }
