@@ -182,7 +182,9 @@ impl Draft<'_> {
         match (server, loaded.certificates.first()) {
             // What the server lacks may be why its reload failed.
             (Some(server), _) if matches!(code, ExitCode::Done | ExitCode::Output) => {
-                server.say(&placed.name, &[status, doctor], shell);
+                let renewed = if is_scheduled { ", and renewed on schedule" } else { "" };
+                let done = format!("{} is issued{renewed}", placed.name);
+                server.say(&done, &[status, doctor], shell);
             }
             (None, Some(one)) if code == ExitCode::Done => {
                 let folder = placed.folder_of_files(one, state);

@@ -215,7 +215,9 @@ fn webroot(found: &Webroot<'_>, is_tried: bool) -> Finding {
     }
     let absent = || without_server(*port, &format!("{path} ({})", names(objects)));
     let absent = if is_tried { None } else { absent() };
-    absent.unwrap_or_else(|| Finding::well("webroot", format_args!("{path} can be written to")))
+    absent.unwrap_or_else(|| {
+        Finding::well("webroot", format_args!("challenges can be written below {path}"))
+    })
 }
 
 /// Whether webroots are served at the names of their certificates, and whether the server of port 80 forwards

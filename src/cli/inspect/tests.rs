@@ -116,12 +116,12 @@ all of it: the same with -o wide
     let (source, served) = ("www.example.com:443".to_owned(), None);
     let of_server = Report { source, host, served, ..report };
     let short = text::short(&of_server, false).unwrap();
-    let distrust = "this computer does not trust it: no root certificates to judge by";
+    let distrust = "this host does not trust it: no root certificates to judge by";
     let lines = "\
 www.example.com:443 presents a certificate that certctl does not have
 for www.example.com
 valid until 2032-01-01, time left: 10d; issued by Issuer
-this computer does not trust it: no root certificates to judge by
+this host does not trust it: no root certificates to judge by
 all of it: the same with -o wide
 ";
     assert_eq!(short, lines);
@@ -129,10 +129,10 @@ all of it: the same with -o wide
     let first = "www.example.com:443 presents a certificate for www.example.com\n";
     assert!(without_state.starts_with(first), "{without_state}");
     for (trusted, end) in [
-        (true, "which is in the Issuer's caBundle; this computer does not trust it"),
+        (true, "which is in the Issuer's caBundle; this host does not trust it"),
         (
             false,
-            "which is neither in the Issuer's caBundle nor trusted by this computer: ask its \
+            "which is neither in the Issuer's caBundle nor trusted by this host: ask its \
              operator, since ACME does not hand it out",
         ),
     ] {

@@ -131,10 +131,10 @@ pub(super) fn fitted(page: &str, columns: usize) -> String {
 
 /// Of a private CA.
 const TRUSTED_BY_BUNDLE: &str = "clients need the root of its CA, which is in the Issuer's caBundle; \
-                                 this computer does not trust it";
+                                 this host does not trust it";
 /// The same where the caBundle has the roots of the CA's server alone.
 const TRUSTED_BY_NONE: &str = "clients need the root of its CA, which is neither in the Issuer's \
-                               caBundle nor trusted by this computer: ask its operator, since ACME \
+                               caBundle nor trusted by this host: ask its operator, since ACME \
                                does not hand it out";
 
 /// What is to be known of one that certctl issued.
@@ -330,7 +330,7 @@ fn verdict(report: &Report, is_unread: bool) -> Vec<String> {
         (Some(_), Some(Trust { trusted: false, .. })) => lines.push(TRUSTED_BY_NONE.to_owned()),
         (Some(why), None) => {
             let root = if report.certificate.is_some() { ROOT_OF_OPERATOR } else { "" };
-            lines.push(format!("this computer does not trust it: {}{root}", escape(why)));
+            lines.push(format!("this host does not trust it: {}{root}", escape(why)));
         }
     }
     lines

@@ -74,7 +74,7 @@ fn of_some_names(names: &[String]) -> Option<Redirect> {
     }
     let all = plain.join("|").replace('.', "[.]");
     let challenges = CHALLENGE_PATH.replace('.', "[.]");
-    let place = format!("in the same block, for {} alone", escape(&plain.join(", ")));
+    let place = format!("add this to the same block, for {} alone", escape(&plain.join(", ")));
     let lines = [
         "set $certctl_to $scheme:$host;".to_owned(),
         format!("if ($uri ~ ^{challenges}) {{ set $certctl_to \"\"; }}"),
@@ -88,8 +88,12 @@ fn of_apache(Site { names, .. }: &Site, text: &str) -> Option<Redirect> {
     let name = names.first().filter(|_| is_plain)?;
     let challenges = CHALLENGE_PATH.trim_start_matches('/').replace('.', "[.]");
     let line = format!("RedirectMatch 301 ^/(?!{challenges})(.*)$ https://{name}/$1");
-    let to = if names.len() > 1 { format!(", of all names to {name}") } else { String::new() };
-    Some(Redirect::new(&format!("in the VirtualHost of port 80{to}"), &[line]))
+    let to = if names.len() > 1 {
+        format!(", by which all names lead to {name}")
+    } else {
+        String::new()
+    };
+    Some(Redirect::new(&format!("add this to the VirtualHost of port 80{to}"), &[line]))
 }
 
 fn of_haproxy(text: &str) -> Option<Redirect> {
@@ -97,7 +101,7 @@ fn of_haproxy(text: &str) -> Option<Redirect> {
         "http-request redirect scheme https code 301 unless {{ ssl_fc }} or {{ path_beg {CHALLENGE_PATH} }}"
     );
     (count(text, "http-request redirect ") == 0)
-        .then(|| Redirect::new("in the frontend of port 80, above use_backend", &[line]))
+        .then(|| Redirect::new("add this to the frontend of port 80, above use_backend", &[line]))
 }
 
 #[cfg(test)]
@@ -121,12 +125,13 @@ mod tests {
         let line =
             "RedirectMatch 301 ^/(?![.]well-known/acme-challenge/)(.*)$ https://www.example.com/$1";
         assert_eq!(of("apache", apache).unwrap(), [line]);
-        for (names, place) in [(&["a", "b"][..], "port 80, of all names to a"), (&["a"], "port 80")]
+        for (names, place) in
+            [(&["a", "b"][..], "port 80, by which all names lead to a"), (&["a"], "port 80")]
         {
             let names = names.iter().map(ToString::to_string).collect();
             let site = Site { folder: String::new(), names, root: String::new() };
             let found = of_apache(&site, apache).unwrap().place;
-            assert_eq!(found, format!("in the VirtualHost of {place}"));
+            assert_eq!(found, format!("add this to the VirtualHost of {place}"));
         }
         let line = "http-request redirect scheme https code 301 unless { ssl_fc } or { path_beg \
                     /.well-known/acme-challenge/ }";

@@ -79,11 +79,11 @@ impl InServer {
         })
     }
 
-    /// As the next thing to do, now that the certificate of this name is there. These commands, of which
-    /// none has to be typed, come before: a run and the rest may have filled the screen.
-    pub(in crate::cli) fn say(&self, certificate: &str, steps: &[String], shell: &mut Shell) {
+    /// As the next thing to do, now that this is done. These commands, of which none has to be typed, come
+    /// before: a run and the rest may have filled the screen.
+    pub(in crate::cli) fn say(&self, done: &str, steps: &[String], shell: &mut Shell) {
         let (next, steps) = (self.text(), steps.join("\n  "));
-        let text = format!("at any time:\n  {steps}\n{certificate} is issued; next, {next}");
+        let text = format!("at any time:\n  {steps}\n{done}; next, {next}");
         shell.output.talk(Level::Info, &text);
     }
 
@@ -99,8 +99,9 @@ impl InServer {
         let redirect = redirect.map(|Redirect { place, lines }| {
             let lines: String = lines.iter().flat_map(|line| ["\n  ", line]).collect();
             format!(
-                "\noptional, once https works: to redirect http to https, {place}; then reload it \
-                 again:{lines}"
+                "\noptional, once https works: to redirect http to https, {place}; then reload {} \
+                 again:{lines}",
+                self.name
             )
         });
         redirect.unwrap_or_default()
@@ -116,10 +117,10 @@ impl InServer {
         let inspect = inspect.unwrap_or_default();
         let begin = match place {
             Some(place) => {
-                let enable = if reload.len() > 1 { "enable and " } else { "" };
+                let enable = if reload.len() > 1 { "enable this, and " } else { "" };
                 let checked =
                     if is_web_server(name) { " (its configuration is checked first)" } else { "" };
-                format!("{place}:\n  {}\nthen {enable}reload it{checked}", lines.join("\n  "))
+                format!("{place}:\n  {}\nthen {enable}reload {name}{checked}", lines.join("\n  "))
             }
             None => format!("reload {name}, whose configuration names the files"),
         };
@@ -137,7 +138,7 @@ fn starttls(server: &str, names: &[DnsName]) -> Option<String> {
 /// What to do with the settings of a Certificate of this name, as a part of a sentence.
 fn place(server: &Server, own: Option<&SiteFile>, name: &str) -> String {
     let program = server.name;
-    let reads = format!(" ({program} reads the files as root)");
+    let reads = format!(" ({program} reads tls.key as root)");
     let reads = if server.is_copied { "" } else { &reads };
     let Some(own) = own else {
         return match sites(program) {
@@ -155,7 +156,7 @@ fn place(server: &Server, own: Option<&SiteFile>, name: &str) -> String {
     let path = escape(&path);
     match program {
         "haproxy" => format!("add to a frontend of {path}{reads}"),
-        "apache" => format!("add to {path}{reads} a copy of its VirtualHost, for port 443"),
+        "apache" => format!("add this copy of its VirtualHost, for port 443, to {path}{reads}"),
         _ => format!("add to the server block of nginx in {path}{reads}"),
     }
 }
@@ -283,14 +284,14 @@ mod tests {
             reload: vec!["a2enmod ssl".to_owned(), "hooks.d/apache".to_owned()],
             inspect: Some("certctl inspect a.test:443".to_owned()),
         };
-        let begin = "add to it:\n  SSLEngine on\nthen enable and reload it (its configuration is \
-                     checked first):\n  a2enmod ssl\n  hooks.d/apache\nand see which certificate it \
+        let begin = "add to it:\n  SSLEngine on\nthen enable this, and reload apache (its \
+                     configuration is checked first):\n  a2enmod ssl\n  hooks.d/apache\nand see which certificate it \
                      presents (here; try a client, too):\n  certctl inspect a.test:443";
-        let optional = "\noptional, once https works: to redirect http to https, in it; then reload it \
-                        again:\n  redirect";
+        let optional = "\noptional, once https works: to redirect http to https, in it; then reload \
+                        apache again:\n  redirect";
         assert_eq!(server.text(), [begin, optional].concat());
         let one = InServer { reload: vec!["hooks.d/apache".to_owned()], ..server };
-        assert!(one.text().contains("\nthen reload it (its"));
+        assert!(one.text().contains("\nthen reload apache (its"));
         let done = InServer { place: None, ..one };
         let text = "reload apache, whose configuration names the files:\n  hooks.d/apache\nand see which \
                     certificate it presents (here; try a client, too):\n  certctl inspect a.test:443";
