@@ -145,6 +145,11 @@ pub(crate) fn short(name: &NamespacedName) -> String {
     if name.namespace == "default" { name.name.clone() } else { name.to_string() }
 }
 
+/// The same of the printed form of a name.
+pub(crate) fn short_form(name: &str) -> &str {
+    name.strip_prefix("default/").unwrap_or(name)
+}
+
 /// The verbs that give up a certificate, a key, an account or what certctl knows of them.
 const DESTRUCTIVE: &[&str] = &["deactivate", "forget", "revoke", "rollback"];
 

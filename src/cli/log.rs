@@ -22,6 +22,7 @@ use tracing_subscriber::registry::LookupSpan;
 
 use super::environment::Environment;
 use super::global::GlobalArgs;
+use super::hint::short_form;
 use super::output::{AboveLines, LogFormat, Output, Paint, escape};
 use super::status::Width;
 use super::time::rfc3339;
@@ -217,10 +218,8 @@ impl Lines {
         }
         let mut gap = if self.has_priorities || is_for_people { "" } else { " " };
         if !fields.certificate.is_empty() {
-            let name = match fields.certificate.strip_prefix("default/") {
-                Some(name) if is_for_people => name,
-                _ => &fields.certificate,
-            };
+            let whole = &*fields.certificate;
+            let name = if is_for_people { short_form(whole) } else { whole };
             write!(writer, "{gap}{}", Paint::Bold.on(name, self.color))?;
             gap = if is_for_people { ": " } else { " " };
         }

@@ -80,16 +80,14 @@ type Contents = HashMap<(usize, usize), u64>;
 enum Seen<'a> {
     Folder(u32),
     Link(&'a Path),
-    File(File<'a>),
-}
-
-/// A file that reached the disk in one of its ways.
-struct File<'a> {
-    id: usize,
-    mode: u32,
-    durable: &'a [u8],
-    now: &'a [u8],
-    way: usize,
+    /// The node of a file that reached the disk in one of its ways.
+    File {
+        id: usize,
+        mode: u32,
+        durable: &'a [u8],
+        now: &'a [u8],
+        way: usize,
+    },
 }
 
 const LOST: usize = 0;
@@ -224,7 +222,7 @@ impl Disk {
             let entry = match what {
                 Seen::Folder(mode) => Entry::Folder(mode),
                 Seen::Link(target) => Entry::Link(target.to_owned()),
-                Seen::File(File { mode, durable, now, way, .. }) => {
+                Seen::File { mode, durable, now, way, .. } => {
                     Entry::File(mode, torn(durable, now, way))
                 }
             };
@@ -242,7 +240,7 @@ impl Disk {
             match what {
                 Seen::Folder(mode) => mode.hash(&mut hasher),
                 Seen::Link(target) => target.hash(&mut hasher),
-                Seen::File(File { id, mode, durable, now, way }) => {
+                Seen::File { id, mode, durable, now, way } => {
                     let content = contents.entry((id, way)).or_insert_with(|| {
                         let mut hasher = DefaultHasher::new();
                         torn(durable, now, way).hash(&mut hasher);
@@ -303,7 +301,7 @@ impl Disk {
                 } else {
                     found.bytes.get(&id).copied().unwrap_or(KEPT)
                 };
-                visit(path.to_owned(), Seen::File(File { id, mode: *mode, durable, now, way }));
+                visit(path.to_owned(), Seen::File { id, mode: *mode, durable, now, way });
             }
             Node::Link(target) => visit(path.to_owned(), Seen::Link(target)),
             Node::Folder(folder) => {

@@ -333,7 +333,8 @@ mod tests {
     #[test]
     fn terms_that_a_scheduled_run_accepts_are_no_part_of_the_question() {
         let terms = ", accepting the terms";
-        let note = "ready: the next scheduled run issues it, accepting the terms, unless you remove /c.yaml";
+        let note = "ready: the next scheduled run issues it, accepting the terms, unless you remove \
+                    /c.yaml";
         let question = "Issue it now?";
         assert_eq!(ready(terms, Some("/c.yaml")), (Some(note.to_owned()), question.to_owned()));
         assert_eq!(ready(terms, None), (None, "Issue it now, accepting the terms?".to_owned()));

@@ -5,6 +5,7 @@ use std::fmt::{Display, Write as _};
 use jiff::SignedDuration;
 
 use crate::cli::count::{count, first_names};
+use crate::cli::hint::short_form;
 use crate::cli::output::escape;
 use crate::cli::time::{length, rfc3339};
 use crate::cli::wrap;
@@ -358,7 +359,7 @@ const MOST_NAMES: usize = 5;
 
 /// The name of a Certificate, with its namespace where that is not the usual one.
 fn named(name: &str) -> String {
-    escape(name.strip_prefix("default/").unwrap_or(name)).into_owned()
+    escape(short_form(name)).into_owned()
 }
 
 fn served(served: &Served, serial: &str) -> String {

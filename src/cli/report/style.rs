@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::cli::folders;
+use crate::cli::global::HookTime;
 use crate::cli::hint::Hint;
 use crate::cli::shell::Shell;
 use crate::cli::status::Width;
@@ -26,7 +27,7 @@ pub(crate) struct Style {
     pub(crate) columns: Option<usize>,
     /// The flags that were typed, for commands.
     pub(crate) flags: TypedFlags,
-    /// Starts the unit that runs the hooks which a run leaves, where there is one.
+    /// Starts the unit that runs the hooks which this run leaves, where there is one.
     pub(crate) unit_of_hooks: Option<Hint>,
 }
 
@@ -37,7 +38,8 @@ impl Style {
         let zone = is_watched.then(time::system_zone);
         let (utf8, flags) = (shell.environment.is_utf8(), folders::flags(shell));
         let columns = is_watched.then(Width::of_stderr).flatten();
-        let has_unit = is_watched && ReloadUnit::of(shell).is_installed();
+        let is_left = is_watched && shell.global.hooks == HookTime::Later;
+        let has_unit = is_left && ReloadUnit::of(shell).is_installed();
         let unit_of_hooks = has_unit.then(retry_by_unit);
         Self { now, zone, utf8, names: 0, columns, flags, unit_of_hooks }
     }
