@@ -119,11 +119,18 @@ fn commands_stand_in_sessions_or_blocks_of_commands() {
 fn the_readme_is_short() {
     let readme = page("README.md");
     assert!(readme.text.lines().count() <= 200, "{}", readme.text.lines().count());
-    // It is read in a terminal, too.
     for line in readme.prose() {
         assert!(line.chars().count() <= 80, "{line}");
     }
+}
+
+#[test]
+fn pages_are_read_in_a_terminal_too() {
     for page in pages() {
+        let is_text = |line: &&str| !line.starts_with('|') && line.contains(' ');
+        for line in page.prose().filter(is_text) {
+            assert!(line.chars().count() <= 80, "{}: {line}", page.path);
+        }
         for line in page.text.lines().filter(|line| !line.starts_with('|')) {
             assert!(line.chars().count() <= 100, "{}: {line}", page.path);
         }

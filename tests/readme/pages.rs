@@ -89,7 +89,7 @@ impl Page {
 
     /// The spans of code in the running text and the tables.
     pub(crate) fn spans(&self) -> Vec<String> {
-        let text: String = self.prose().flat_map(|line| [line, " "]).collect();
+        let text: String = self.prose().flat_map(|line| [line.trim_start(), " "]).collect();
         text.split('`').skip(1).step_by(2).map(|span| span.replace("\\|", "|")).collect()
     }
 

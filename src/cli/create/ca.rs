@@ -345,9 +345,9 @@ fn free_name(name: &str, known: &[String], config: &Path) -> String {
 /// To one who typed them.
 const NAMES_COME_NEXT: &str = "; the names of the certificate come next";
 // What the questions are about.
-const ABOUT_CA: &str = "The CA issues the certificate over ACME (RFC 8555). Let's Encrypt is free and \
-                        trusted by browsers; its staging CA is for tests, and no client trusts it. \
-                        The documentation of another CA has the URL of its ACME directory.";
+const ABOUT_CA: &str = "The CA issues the certificate over ACME (RFC 8555). Let's Encrypt is free, wants \
+                        no e-mail address, and browsers trust it; its staging CA is for tests, and no \
+                        client trusts it. Another CA's documentation has the URL of its directory.";
 const ABOUT_ROOTS: &str = "A private CA has a certificate that this host may not trust yet. The file \
                            has the root certificates in PEM, by a path from this folder or a whole \
                            one; none for a public CA. The Issuer gets a copy: the file is not needed \

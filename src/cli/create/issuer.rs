@@ -162,8 +162,8 @@ fn account(args: &CreateIssuerArgs, placed: &Placed) -> String {
 /// An entry of `solvers`.
 const HTTP01: &str = "      \
       # HTTP-01: the CA requests a file from port 80 of each name, which must\n      \
-      # resolve to this host. certctl listens there, or writes the file to a\n      \
-      # folder that your web server serves (create certificate --webroot).\n      \
+      # resolve to this host. certctl listens there or, if a Certificate names\n      \
+      # a folder of a web server (certctl.io/http01-webroot), writes to that.\n      \
       # Wildcards need DNS-01 instead: --dns01.\n      \
       - http01:\n          ingress: {}\n";
 

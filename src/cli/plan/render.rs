@@ -131,7 +131,7 @@ fn block(item: &Item, scene: &Scene) -> String {
     }
     if let Some(window) = item.suggested_window.as_ref().filter(|_| item.is_suggested) {
         let see = window.explanation_url.as_ref().map(|url| format!(", {url}"));
-        let (start, end) = (scene.date(window.start), scene.date(window.end));
+        let (start, end) = (scene.local(window.start), scene.local(window.end));
         line("ARI", &format!("{start} to {end}{}", see.unwrap_or_default()));
     }
     if !item.differs.is_empty() {

@@ -53,8 +53,8 @@ impl Scene {
         self.width.filter(|_| self.format != Format::Wide)
     }
 
-    /// A time for people.
-    pub(super) fn local(&self, at: Timestamp) -> String {
+    /// A time for people, without the relative one.
+    pub(in crate::cli) fn local(&self, at: Timestamp) -> String {
         time::local(at, &self.zone)
     }
 
@@ -63,8 +63,13 @@ impl Scene {
         time::dated(at, self.now, Some(&self.zone))
     }
 
-    /// The same without the relative one.
-    pub(in crate::cli) fn date(&self, at: Timestamp) -> String {
-        time::local(at, &self.zone)
+    /// A message with its times as [`Scene::local`] prints them.
+    pub(super) fn in_zone(&self, message: &str) -> String {
+        let word = |word: &str| {
+            let bare = word.trim_end_matches([',', ';', ')']);
+            let rest = &word[bare.len()..];
+            bare.parse().map_or_else(|_| word.to_owned(), |at| self.local(at) + rest)
+        };
+        message.split(' ').map(word).collect::<Vec<_>>().join(" ")
     }
 }
