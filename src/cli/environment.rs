@@ -109,6 +109,11 @@ impl Environment {
         locale.is_some_and(|locale| locale.contains("utf-8") || locale.contains("utf8"))
     }
 
+    /// Whether the terminal, if there is one, knows control sequences (ECMA-48).
+    pub fn has_controls(&self) -> bool {
+        self.value("TERM").is_some_and(|value| value != "dumb")
+    }
+
     /// The manifests named by `CERTCTL_FILES`, a list of paths as `PATH` is one.
     pub fn files(&self) -> Vec<PathBuf> {
         let paths = self.value("CERTCTL_FILES").map(|list| std::env::split_paths(list).collect());

@@ -339,7 +339,7 @@ pub fn wants_color(choice: When, is_terminal: bool, environment: &Environment) -
         When::Never => false,
         When::Auto if environment.value("NO_COLOR").is_some() => false,
         When::Auto if environment.value("CLICOLOR_FORCE").is_some_and(|value| value != "0") => true,
-        When::Auto => is_terminal && environment.value("TERM").is_some_and(|value| value != "dumb"),
+        When::Auto => is_terminal && environment.has_controls(),
     }
 }
 

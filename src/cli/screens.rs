@@ -9,12 +9,17 @@ use super::wrap::shown_width;
 pub(super) struct Screens {
     rows: Option<usize>,
     filled: usize,
+    /// What takes the question off the terminal once it is answered: nothing where it knows no control
+    /// sequences.
+    erase: &'static str,
 }
 
 impl Screens {
     /// That of stdout, where there is a terminal for an answer, too.
     pub(super) fn of(shell: &Shell) -> Self {
-        Self { rows: Width::rows_of_stdout().filter(|_| shell.output.can_ask()), filled: 0 }
+        let rows = Width::rows_of_stdout().filter(|_| shell.output.can_ask());
+        let erase = if shell.environment.has_controls() { ERASE_LINE_ABOVE } else { "" };
+        Self { rows, filled: 0, erase }
     }
 
     /// Whether stdout is a terminal.
@@ -39,6 +44,7 @@ impl Screens {
             // One that is longer than a screen is shown from its beginning.
             if self.filled > 0 && self.filled + lines >= rows {
                 let answer = shell.output.answer("Enter goes on, q ends> ");
+                shell.output.data(self.erase)?;
                 if answer.is_none_or(|answer| answer.trim() == "q") {
                     return Ok(false);
                 }
@@ -50,6 +56,9 @@ impl Screens {
         Ok(true)
     }
 }
+
+/// Cursor up, erase in line: sequences of ECMA-48.
+const ERASE_LINE_ABOVE: &str = "\u{1b}[A\u{1b}[2K";
 
 /// How many rows of a terminal a line takes.
 fn rows_of(line: &str, columns: usize) -> usize {

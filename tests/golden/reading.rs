@@ -290,7 +290,9 @@ fn help_is_data() {
 fn help_that_is_longer_than_its_terminal_is_shown_a_screen_at_a_time() {
     let world = World::prepared(&[]);
     let [columns, rows] = [80, 24].map(|number| NonZeroU16::new(number).unwrap());
-    let mut terminal = Terminal::of_rows(world.command(&["help", "failures"]), columns, rows);
+    let mut command = world.command(&["help", "failures"]);
+    command.env("TERM", "xterm").env("NO_COLOR", "1");
+    let mut terminal = Terminal::of_rows(command, columns, rows);
     let pager = "\nEnter goes on, q ends>\n";
     let full = |screen: &str| screen.ends_with(pager).then(|| screen.to_owned());
     let first = terminal.wait_for(PATIENCE, pager, full);
@@ -303,6 +305,7 @@ fn help_that_is_longer_than_its_terminal_is_shown_a_screen_at_a_time() {
     let (code, last) = terminal.end();
     assert_eq!(code, Some(0));
     assert!(!last.contains("SEE ALSO"), "{last}");
+    assert!(!last.contains(pager.trim()), "{last}");
 }
 
 #[test]
