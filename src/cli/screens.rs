@@ -32,6 +32,18 @@ impl Screens {
         self.filled += lines;
     }
 
+    /// Asks on the terminal, and begins a screen once that is answered; the answer, if there is one.
+    pub(super) fn pause(
+        &mut self,
+        question: &str,
+        shell: &mut Shell,
+    ) -> Result<Option<String>, CliError> {
+        let answer = shell.output.answer(question);
+        shell.output.data(self.erase)?;
+        self.filled = 0;
+        Ok(answer)
+    }
+
     /// Prints a text to stdout, and waits where the screen is full; `false` where a person ends it.
     pub(super) fn print(&mut self, text: &str, shell: &mut Shell) -> Result<bool, CliError> {
         let Some(rows) = self.rows else {
@@ -43,12 +55,10 @@ impl Screens {
             let lines = rows_of(line, columns);
             // One that is longer than a screen is shown from its beginning.
             if self.filled > 0 && self.filled + lines >= rows {
-                let answer = shell.output.answer("Enter goes on, q ends> ");
-                shell.output.data(self.erase)?;
+                let answer = self.pause("Enter goes on, q ends> ", shell)?;
                 if answer.is_none_or(|answer| answer.trim() == "q") {
                     return Ok(false);
                 }
-                self.filled = 0;
             }
             shell.output.data(line)?;
             self.filled += lines;

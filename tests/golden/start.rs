@@ -551,6 +551,7 @@ fn create_does_for_root_what_comes_before_the_first_run() {
         if then.1 == "?\n" {
             watched.answer("as they are shown, as root", "\n");
             watched.answer("Issue it now", "\n");
+            watched.answer("left to do in nginx", "\n");
         }
         scene.end_of_watched(watched);
     }

@@ -224,9 +224,11 @@ fn server_of(
     };
     let is_distrusted = default != Some(NONE);
     dialogue.say(&why);
-    let question = "Path of the PEM file with the roots of that server, or none";
+    let question = "Path of the PEM file with the roots of that server";
+    let or_none = if is_distrusted { "" } else { ", or none" };
+    let question = format!("{question}{or_none}");
     let doubted = Doubted::default();
-    let found = answered(dialogue, question, ABOUT_ROOTS, default, |text| {
+    let found = answered(dialogue, &question, ABOUT_ROOTS, default, |text| {
         if text == NONE && is_distrusted && doubted.is_new(text) {
             return Err("no run can use this CA without its roots; enter none again to go on \
                         nevertheless"
@@ -237,7 +239,7 @@ fn server_of(
         }
         let path = path_of(text);
         if text.is_empty() {
-            return Err("enter the path of the file, none or back".to_owned());
+            return Err("enter the path of the file, or back".to_owned());
         }
         if !path.is_file() {
             let why = if path.is_dir() { "a folder; enter a file" } else { "file not found" };

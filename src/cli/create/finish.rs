@@ -68,15 +68,16 @@ impl Draft<'_> {
         if self.needs_usual_port(&issuer) {
             say(shell, &note_of_port(self.args.reload.as_deref()));
         }
+        let is_scheduled = doctor::is_scheduled(shell) && certificate.placed.is_read(shell);
+        let then = is_scheduled.then(|| once_written(self.terms()));
         let files: Vec<&File> = of_issuer.iter().chain([&certificate]).collect();
-        if !may_write(&files, shell)? {
+        if !may_write(&files, then.as_deref(), shell)? {
             shell.output.talk(Level::Info, "nothing was written");
             return Ok(ExitCode::Failed);
         }
         for File { placed, text, .. } in files {
             write(placed, text, shell)?;
         }
-        let is_scheduled = doctor::is_scheduled(shell) && certificate.placed.is_read(shell);
         shell.output.talk(Level::Info, "written");
         if let Some(File { placed, .. }) = &of_issuer {
             note_of_staging(placed, shell);
@@ -142,12 +143,8 @@ impl Draft<'_> {
         shell: &mut Shell,
     ) -> Result<ExitCode, CliError> {
         step::offer_mail(shell);
-        let terms = match self.by {
-            By::New(_) => ", accepting the CA's terms of service",
-            By::Known(_) => "",
-        };
         let path = Some(placed.shown_path()).filter(|_| is_scheduled);
-        let (note, question) = ready(terms, path.as_deref());
+        let (note, question) = ready(self.terms(), path.as_deref());
         if let Some(note) = note {
             say(shell, &note);
         }
@@ -185,7 +182,7 @@ impl Draft<'_> {
             (Some(server), _) if matches!(code, ExitCode::Done | ExitCode::Output) => {
                 let renewed = if is_scheduled { ", and renewed on schedule" } else { "" };
                 let done = format!("{} is issued{renewed}", placed.name);
-                server.say(&done, &[dated, doctor], shell);
+                server.say(&done, &[dated, doctor], shell)?;
             }
             (None, Some(one)) if code == ExitCode::Done => {
                 let folder = placed.folder_of_files(one, state);
@@ -195,6 +192,14 @@ impl Draft<'_> {
             _ => say_next("", &[status], None, shell),
         }
         Ok(code)
+    }
+
+    /// What is agreed to by the first order, as a part of a sentence.
+    fn terms(&self) -> &'static str {
+        match self.by {
+            By::New(_) => ", accepting the CA's terms of service",
+            By::Known(_) => "",
+        }
     }
 
     /// What is left to be done before a run; what keeps a run from it is a warning.
@@ -223,14 +228,17 @@ impl Draft<'_> {
     }
 }
 
-/// What is said, and asked, before the certificate is issued. `terms` are accepted by that; `scheduled` is
-/// its manifest, where a scheduled run reads it: to a person, a no would mean that nothing is accepted.
+/// What a yes to the manifests comes to, where a scheduled run reads them.
+fn once_written(terms: &str) -> String {
+    format!("Once written, the next scheduled run issues the certificate{terms}.")
+}
+
+/// What is said, and asked, before the certificate is issued. `terms` are accepted by that, unless they were
+/// before: `scheduled` is its manifest, where a scheduled run reads it.
 fn ready(terms: &str, scheduled: Option<&str>) -> (Option<String>, String) {
     match scheduled {
         Some(path) => (
-            Some(format!(
-                "ready: the next scheduled run issues it{terms}, unless you remove {path}"
-            )),
+            Some(format!("ready: the next scheduled run issues it, unless you remove {path}")),
             "Issue it now?".to_owned(),
         ),
         None => (None, format!("Issue it now{terms}?")),
@@ -248,15 +256,17 @@ fn note_of_port(reload: Option<&str>) -> String {
     }
 }
 
-/// Asks whether these are to be written, which are shown on demand.
-fn may_write(files: &[&File], shell: &mut Shell) -> Result<bool, Stop> {
+/// Asks whether these are to be written, which are shown on demand; `then` is what that leads to.
+fn may_write(files: &[&File], then: Option<&str>, shell: &mut Shell) -> Result<bool, Stop> {
     let (begin, question) = match files.len() {
         1 => ("One YAML file, with comments that say what", "Write it?"),
         _ => ("Two YAML files, with comments that say what", "Write them?"),
     };
     let paths: Vec<String> = files.iter().map(|file| file.placed.shown_path()).collect();
     let paths = paths.join("\n  ");
-    shell.output.talk(Level::Info, &format!("\n{begin} may be changed, at any time:\n  {paths}"));
+    let then = then.map(|then| format!("\n{then}")).unwrap_or_default();
+    let files_and_then = format!("\n{begin} may be changed, at any time:\n  {paths}{then}");
+    shell.output.talk(Level::Info, &files_and_then);
     loop {
         match shell.output.confirmation(&format!("{question} [Y/n/show] ")) {
             Confirmation::Yes => return Ok(true),
@@ -334,9 +344,11 @@ mod tests {
     #[test]
     fn terms_that_a_scheduled_run_accepts_are_no_part_of_the_question() {
         let terms = ", accepting the terms";
-        let note = "ready: the next scheduled run issues it, accepting the terms, unless you remove \
-                    /c.yaml";
+        let note = "ready: the next scheduled run issues it, unless you remove /c.yaml";
         let question = "Issue it now?";
+        let written =
+            "Once written, the next scheduled run issues the certificate, accepting the terms.";
+        assert_eq!(once_written(terms), written);
         assert_eq!(ready(terms, Some("/c.yaml")), (Some(note.to_owned()), question.to_owned()));
         assert_eq!(ready(terms, None), (None, "Issue it now, accepting the terms?".to_owned()));
     }

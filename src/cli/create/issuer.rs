@@ -105,7 +105,7 @@ pub(super) fn text(args: &CreateIssuerArgs, placed: &Placed) -> Result<String, C
             text,
             "    # The roots to trust for the CA's server, by base64 -w0, of\n    \
              #   {path}\n    \
-             # Before it gets another root, put both here (certctl doctor warns in time):\n    \
+             # Before it gets another root, put both here (run certctl doctor monthly):\n    \
              #   cat OLD.pem NEW.pem | base64 -w0\n    \
              caBundle: {bundle}\n"
         );

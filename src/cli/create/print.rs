@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::{Path, PathBuf, absolute};
 
 use super::step::Step;
 use crate::cli::error::CliError;
@@ -260,9 +260,10 @@ impl Placed {
 /// Whether no command reads this folder of manifests without being told to.
 pub(super) fn is_elsewhere(folder: &Path, shell: &Shell) -> bool {
     let config = shell.environment.config_dir(shell.global.config_dir.as_deref());
-    let config = config.ok().and_then(|config| config.path.canonicalize().ok());
-    let folder = folder.canonicalize().ok();
-    !folder.zip(config).is_some_and(|(folder, config)| folder.starts_with(config))
+    // One that is not there yet is made.
+    let resolved = |path: &Path| path.canonicalize().or_else(|_| absolute(path)).ok();
+    let config = config.ok().and_then(|config| resolved(&config.path));
+    !resolved(folder).zip(config).is_some_and(|(folder, config)| folder.starts_with(config))
 }
 
 /// Prints a manifest, or writes it into its folder; returns what it says, and where it was written.

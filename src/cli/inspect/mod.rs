@@ -252,7 +252,7 @@ fn render(
             let short = text::short(report, is_unread).filter(|_| is_terminal);
             Ok(text::fitted(&short.unwrap_or_else(|| text::page(report, is_unread)), columns))
         }
-        Format::Wide => Ok(text::page(report, is_unread)),
+        Format::Wide => Ok(text::fitted(&text::page(report, is_unread), columns)),
         Format::Json | Format::Yaml => document::text(report, format),
         Format::Name => Ok(format!("{}\n", subject.label)),
     }

@@ -76,7 +76,11 @@ pub(super) fn page(report: &Report, is_unread: bool) -> String {
     }
     page.heading("Chain");
     for (index, entry) in report.chain.iter().enumerate() {
-        let subject = if entry.subject.is_empty() { "(no subject)" } else { &entry.subject };
+        let subject = match &*entry.subject {
+            "" if index == 0 => "(no subject; its names are above)",
+            "" => "(no subject)",
+            subject => subject,
+        };
         page.line(&format!("{}. ", index.saturating_add(1)), &escape(subject));
         page.line("\tIssued by: ", &escape(&entry.issuer));
         page.line("\tNot After: ", &rfc1123(entry.not_after));
@@ -232,7 +236,7 @@ fn trust(trust: &Trust) -> String {
 
 fn key(key: &KeyMatch, is_of_server: bool) -> String {
     match key {
-        KeyMatch::Absent if is_of_server => "no server shows it".to_owned(),
+        KeyMatch::Absent if is_of_server => "a server does not show it".to_owned(),
         KeyMatch::Matches => "matches".to_owned(),
         KeyMatch::DoesNotMatch => "does not match".to_owned(),
         KeyMatch::Absent => "absent".to_owned(),

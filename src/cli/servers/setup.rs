@@ -6,9 +6,12 @@ use std::path::Path;
 use super::redirect::Redirect;
 use super::{FILE_OF_HAPROXY, Server, Site};
 use crate::cli::doctor::is_web_server;
+use crate::cli::error::CliError;
 use crate::cli::message::Level;
 use crate::cli::output::escape;
+use crate::cli::screens::Screens;
 use crate::cli::shell::Shell;
+use crate::cli::wrap::fitted;
 use crate::resource::{Certificate, DnsName, Settings};
 use crate::trust::{quoted, sudo_on_own};
 use crate::workspace::check::{SiteFile, beside, lines_with};
@@ -80,11 +83,23 @@ impl InServer {
     }
 
     /// As the next thing to do, now that this is done. These commands, of which none has to be typed, come
-    /// before: a run and the rest may have filled the screen.
-    pub(in crate::cli) fn say(&self, done: &str, steps: &[String], shell: &mut Shell) {
+    /// before. A terminal has a screen for all of it, since a run may have filled the one before.
+    pub(in crate::cli) fn say(
+        &self,
+        done: &str,
+        steps: &[String],
+        shell: &mut Shell,
+    ) -> Result<(), CliError> {
         let (next, steps) = (self.text(), steps.join("\n  "));
-        let text = format!("at any time:\n  {steps}\n{done}; next, {next}");
-        shell.output.talk(Level::Info, &text);
+        let text = format!("at any time:\n  {steps}\n{done}; next, {next}\n");
+        let mut screens = Screens::of(shell);
+        if shell.output.talks_json() || !screens.is_terminal() {
+            shell.output.talk(Level::Info, &text);
+            return Ok(());
+        }
+        screens.pause(&format!("Enter shows what is left to do in {}> ", self.name), shell)?;
+        screens.print(&fitted(&text, shell.columns()), shell)?;
+        Ok(())
     }
 
     /// A sentence without its beginning, and the lines.
@@ -156,7 +171,7 @@ fn place(server: &Server, own: Option<&SiteFile>, name: &str) -> String {
     let path = escape(&path);
     match program {
         "haproxy" => format!("add to a frontend of {path}{reads}"),
-        "apache" => format!("add this copy of its VirtualHost, for port 443, to {path}{reads}"),
+        "apache" => format!("append this to {path}, a copy of its VirtualHost for port 443{reads}"),
         _ => format!("add to the server block of nginx in {path}{reads}"),
     }
 }
