@@ -44,6 +44,27 @@ impl Screens {
         Ok(answer)
     }
 
+    /// Prints a text to stdout, on a new screen where it does not fit below what is there.
+    pub(super) fn print_together(
+        &mut self,
+        text: &str,
+        shell: &mut Shell,
+    ) -> Result<bool, CliError> {
+        let columns = shell.columns();
+        let lines: usize = text.split_inclusive('\n').map(|line| rows_of(line, columns)).sum();
+        let is_full = self.rows.is_some_and(|rows| self.filled + lines >= rows);
+        if is_full && self.filled > 0 && !self.goes_on(shell)? {
+            return Ok(false);
+        }
+        self.print(text, shell)
+    }
+
+    /// Whether a person wants more, on a new screen.
+    fn goes_on(&mut self, shell: &mut Shell) -> Result<bool, CliError> {
+        let answer = self.pause("Enter goes on, q ends> ", shell)?;
+        Ok(answer.is_some_and(|answer| answer.trim() != "q"))
+    }
+
     /// Prints a text to stdout, and waits where the screen is full; `false` where a person ends it.
     pub(super) fn print(&mut self, text: &str, shell: &mut Shell) -> Result<bool, CliError> {
         let Some(rows) = self.rows else {
@@ -54,11 +75,8 @@ impl Screens {
         for line in text.split_inclusive('\n') {
             let lines = rows_of(line, columns);
             // One that is longer than a screen is shown from its beginning.
-            if self.filled > 0 && self.filled + lines >= rows {
-                let answer = self.pause("Enter goes on, q ends> ", shell)?;
-                if answer.is_none_or(|answer| answer.trim() == "q") {
-                    return Ok(false);
-                }
+            if self.filled > 0 && self.filled + lines >= rows && !self.goes_on(shell)? {
+                return Ok(false);
             }
             shell.output.data(line)?;
             self.filled += lines;

@@ -553,7 +553,7 @@ pub(super) fn text(
     }
     let _ = write!(
         text,
-        "  privateKey:\n    # RSA for clients that do not support ECDSA.\n    algorithm: ECDSA\n  \
+        "  privateKey:\n    # Or RSA, for clients that do not support ECDSA:\n    algorithm: ECDSA\n  \
          # certctl renews it when a third of its lifetime is left, or when the CA\n  \
          # suggests. To change that:\n  \
          # renewBefore: 720h\n"

@@ -143,12 +143,12 @@ impl Draft<'_> {
         shell: &mut Shell,
     ) -> Result<ExitCode, CliError> {
         step::offer_mail(shell);
-        let path = Some(placed.shown_path()).filter(|_| is_scheduled);
-        let (note, question) = ready(self.terms(), path.as_deref());
-        if let Some(note) = note {
-            say(shell, &note);
-        }
-        if !shell.output.confirms_by_default(&question, ABOUT_ISSUE) {
+        let terms = if is_scheduled { "" } else { self.terms() };
+        if !shell.output.confirms_by_default(&format!("Issue it now{terms}?"), ABOUT_ISSUE) {
+            if is_scheduled {
+                let path = placed.shown_path();
+                say(shell, &format!("the next scheduled run issues it, unless you remove {path}"));
+            }
             say_next("", &placed.runs(shell), server.map(InServer::text), shell);
             return Ok(ExitCode::Done);
         }
@@ -231,18 +231,6 @@ impl Draft<'_> {
 /// What a yes to the manifests comes to, where a scheduled run reads them.
 fn once_written(terms: &str) -> String {
     format!("Once written, the next scheduled run issues the certificate{terms}.")
-}
-
-/// What is said, and asked, before the certificate is issued. `terms` are accepted by that, unless they were
-/// before: `scheduled` is its manifest, where a scheduled run reads it.
-fn ready(terms: &str, scheduled: Option<&str>) -> (Option<String>, String) {
-    match scheduled {
-        Some(path) => (
-            Some(format!("ready: the next scheduled run issues it, unless you remove {path}")),
-            "Issue it now?".to_owned(),
-        ),
-        None => (None, format!("Issue it now{terms}?")),
-    }
 }
 
 /// What certctl needs for each renewal, where it answers the challenges itself.
@@ -342,15 +330,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn terms_that_a_scheduled_run_accepts_are_no_part_of_the_question() {
-        let terms = ", accepting the terms";
-        let note = "ready: the next scheduled run issues it, unless you remove /c.yaml";
-        let question = "Issue it now?";
-        let written =
+    fn a_yes_to_the_manifests_of_a_scheduled_run_is_one_to_the_terms() {
+        let expected =
             "Once written, the next scheduled run issues the certificate, accepting the terms.";
-        assert_eq!(once_written(terms), written);
-        assert_eq!(ready(terms, Some("/c.yaml")), (Some(note.to_owned()), question.to_owned()));
-        assert_eq!(ready(terms, None), (None, "Issue it now, accepting the terms?".to_owned()));
+        assert_eq!(once_written(", accepting the terms"), expected);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use clap::Args;
 
 use super::dns01::Dns01;
 use super::print::{Placed, put, say_next, scalar};
-use super::server::{checked, read_bundle};
+use super::server::{checked, read_bundle, valid_until};
 use super::step;
 use crate::cli::doctor;
 use crate::cli::error::CliError;
@@ -99,13 +99,16 @@ pub(super) fn text(args: &CreateIssuerArgs, placed: &Placed) -> Result<String, C
     text.push_str(&placed.metadata());
     let _ = write!(text, "spec:\n  acme:\n{}", server_lines(server(args)?));
     if let Some(path) = &args.ca_bundle {
-        let bundle = BASE64_STANDARD.encode(read_bundle(path)?);
+        let pem = read_bundle(path)?;
+        let until = valid_until(&pem).map(|end| format!("valid until {}. ", end.strftime("%F")));
+        let until = until.unwrap_or_default();
+        let bundle = BASE64_STANDARD.encode(pem);
         let path = escape(&path.to_string_lossy()).into_owned();
         let _ = write!(
             text,
             "    # The roots to trust for the CA's server, by base64 -w0, of\n    \
              #   {path}\n    \
-             # Before it gets another root, put both here (run certctl doctor monthly):\n    \
+             # {until}Before the server gets a new root, put both here:\n    \
              #   cat OLD.pem NEW.pem | base64 -w0\n    \
              caBundle: {bundle}\n"
         );

@@ -7,13 +7,14 @@ use std::path::Path;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 use super::print::{check, scalar};
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::output::escape;
 use crate::cli::run::on_one_thread;
+use crate::pki::{Bundle, facts_of_der};
 use crate::resource::Issuer;
 use crate::workspace::check::{Directory, NoDirectory, ServerTls, directory_of_ca};
 
@@ -133,6 +134,13 @@ pub(super) fn read_bundle(path: &Path) -> Result<Vec<u8>, CliError> {
     let file = File::open(path).map_err(failed)?;
     file.take(MAX_BUNDLE_BYTES).read_to_end(&mut pem).map_err(failed)?;
     Ok(pem)
+}
+
+/// The end of the certificate of a bundle that is valid longest; `None` of what is no bundle.
+pub(super) fn valid_until(pem: &[u8]) -> Option<Timestamp> {
+    let bundle = Bundle::from_pem(str::from_utf8(pem).ok()?).ok()?;
+    let facts = bundle.certificates().iter().filter_map(|der| facts_of_der(der).ok());
+    facts.map(|facts| facts.not_after).max()
 }
 
 /// The host of a URL; `None` of what is no URL.

@@ -82,23 +82,28 @@ impl InServer {
         })
     }
 
-    /// As the next thing to do, now that this is done. These commands, of which none has to be typed, come
-    /// before. A terminal has a screen for all of it, since a run may have filled the one before.
+    /// As the next thing to do, now that this is done; behind it commands of which none has to be typed. A
+    /// terminal has a screen for it, since a run may have filled the one before.
     pub(in crate::cli) fn say(
         &self,
         done: &str,
         steps: &[String],
         shell: &mut Shell,
     ) -> Result<(), CliError> {
-        let (next, steps) = (self.text(), steps.join("\n  "));
-        let text = format!("at any time:\n  {steps}\n{done}; next, {next}\n");
+        let (next, steps) = (self.required(), steps.join("\n  "));
+        let text = format!("{done}; next, {next}\nat any time:\n  {steps}\n");
+        let optional = self.optional();
         let mut screens = Screens::of(shell);
         if shell.output.talks_json() || !screens.is_terminal() {
-            shell.output.talk(Level::Info, &text);
+            shell.output.talk(Level::Info, &(text + optional.trim_start()));
             return Ok(());
         }
         screens.pause(&format!("Enter shows what is left to do in {}> ", self.name), shell)?;
-        screens.print(&fitted(&text, shell.columns()), shell)?;
+        let columns = shell.columns();
+        if screens.print(&fitted(&text, columns), shell)? && !optional.is_empty() {
+            let optional = fitted(optional.trim_start(), columns) + "\n";
+            screens.print_together(&optional, shell)?;
+        }
         Ok(())
     }
 
