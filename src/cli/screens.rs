@@ -32,16 +32,31 @@ impl Screens {
         self.filled += lines;
     }
 
-    /// Asks on the terminal, and begins a screen once that is answered; the answer, if there is one.
-    pub(super) fn pause(
+    /// Waits for Enter, and begins a screen.
+    pub(super) fn pause(&mut self, question: &str, shell: &mut Shell) -> Result<(), CliError> {
+        self.chosen(question, &[""], shell).map(drop)
+    }
+
+    /// Asks on the terminal until the answer is one of these, and begins a screen; `None` where no more is
+    /// to come. What is typed for a shell is not taken for an Enter.
+    fn chosen(
         &mut self,
         question: &str,
+        answers: &[&str],
         shell: &mut Shell,
     ) -> Result<Option<String>, CliError> {
-        let answer = shell.output.answer(question);
-        shell.output.data(self.erase)?;
+        let mut refusal = "";
+        let chosen = loop {
+            let answer = shell.output.answer(&format!("{refusal}{question}"));
+            shell.output.data(self.erase)?;
+            let answer = answer.map(|answer| answer.trim().to_owned());
+            match answer {
+                Some(other) if !answers.contains(&&*other) => refusal = IS_NO_SHELL,
+                chosen => break chosen,
+            }
+        };
         self.filled = 0;
-        Ok(answer)
+        Ok(chosen)
     }
 
     /// Prints a text to stdout, on a new screen where it does not fit below what is there.
@@ -61,8 +76,8 @@ impl Screens {
 
     /// Whether a person wants more, on a new screen.
     fn goes_on(&mut self, shell: &mut Shell) -> Result<bool, CliError> {
-        let answer = self.pause("Enter goes on, q ends> ", shell)?;
-        Ok(answer.is_some_and(|answer| answer.trim() != "q"))
+        let answer = self.chosen("Enter goes on, q ends> ", &["", "q"], shell)?;
+        Ok(answer.is_some_and(|answer| answer.is_empty()))
     }
 
     /// Prints a text to stdout, and waits where the screen is full; `false` where a person ends it.
@@ -85,6 +100,8 @@ impl Screens {
     }
 }
 
+/// Why a question comes again.
+const IS_NO_SHELL: &str = "commands are not read here: ";
 /// Cursor up, erase in line: sequences of ECMA-48.
 const ERASE_LINE_ABOVE: &str = "\u{1b}[A\u{1b}[2K";
 

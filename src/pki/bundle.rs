@@ -3,10 +3,12 @@
 //! Contract: unlike [`super::Chain`] this accepts everything that can be shown; order, linkage and
 //! a mismatching key are findings, not errors.
 
-use super::certificate::{self, CertificateError, MAX_CHAIN_BYTES};
+use super::certificate::{self, CertificateError, MAX_CHAIN_BYTES, facts_of_der};
 use super::chain::MAX_CERTIFICATES;
 use super::pem;
 use super::private_key::{PrivateKey, public_key_digest};
+use crate::resource::LeafFacts;
+use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -81,6 +83,16 @@ impl Bundle {
     /// The DER of each certificate, the leaf first; never empty.
     pub fn certificates(&self) -> &[Vec<u8>] {
         &self.certificates
+    }
+
+    /// The facts of each certificate that has them, in the same order.
+    pub fn facts(&self) -> impl Iterator<Item = LeafFacts> {
+        self.certificates.iter().filter_map(|der| facts_of_der(der).ok())
+    }
+
+    /// The end of the certificate that is valid longest.
+    pub fn valid_until(&self) -> Option<Timestamp> {
+        self.facts().map(|facts| facts.not_after).max()
     }
 
     /// The DER of the first certificate.

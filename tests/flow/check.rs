@@ -39,7 +39,8 @@ fn the_ca_is_described_and_no_account_is_made() {
     let run = check(&world, &["acme"]).ends_in(5);
     assert_eq!(line(&run, "issuer"), "Issuer ca");
     assert_eq!(line(&run, "directory"), world.ca.directory_url());
-    assert_eq!(line(&run, "TLS"), "trusted by the certificates of spec.acme.caBundle");
+    let trusted = "trusted by the certificates of spec.acme.caBundle, valid until 2999-12-31";
+    assert_eq!(line(&run, "TLS"), trusted);
     let terms = line(&run, "terms");
     assert!(terms.starts_with("https://"), "{terms}");
     let eab = "required, and the Issuer has no spec.acme.externalAccountBinding";

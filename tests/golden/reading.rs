@@ -301,6 +301,12 @@ fn help_that_is_longer_than_its_terminal_is_shown_a_screen_at_a_time() {
     let second =
         terminal.wait_for(PATIENCE, pager, |screen| full(screen).filter(|it| *it != first));
     assert!(!second.contains("DESCRIPTION\n"), "{second}");
+    // What is typed for a shell is no Enter.
+    terminal.types("certctl status\n");
+    let refused = "\ncommands are not read here: Enter goes on, q ends>\n";
+    let again = terminal
+        .wait_for(PATIENCE, refused, |screen| screen.ends_with(refused).then(|| screen.to_owned()));
+    assert!(second.ends_with(&again.replace("commands are not read here: ", "")), "{again}");
     terminal.types("q\n");
     let (code, last) = terminal.end();
     assert_eq!(code, Some(0));

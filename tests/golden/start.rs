@@ -168,6 +168,48 @@ fn a_manifest_that_is_longer_than_the_terminal_is_shown_a_screen_at_a_time() {
 }
 
 #[test]
+fn what_is_left_to_do_in_a_server_waits_until_the_run_is_read() {
+    let world = World::prepared(&[]);
+    let hook = world.write("config/hooks.d/nginx", "#!/bin/sh\n");
+    fs::set_permissions(hook, Permissions::from_mode(0o755)).unwrap();
+    let [columns, rows] = [80, 24].map(|number| NonZeroU16::new(number).unwrap());
+    let mut command = world.command(&["create"]);
+    command.env("TERM", "xterm").env("NO_COLOR", "1");
+    let mut terminal = Terminal::of_rows(command, columns, rows);
+    let waits = "Enter shows what is left to do in nginx>";
+    let mut screens = Vec::new();
+    for (question, keys) in [
+        ("CA:", "\n"),
+        ("DNS names", "web.example.test\n"),
+        ("folder that", "http\n"),
+        ("Server that", "nginx\n"),
+        ("[Y/n/show]", "\n"),
+        ("Issue it now", "\n"),
+        (waits, "certctl status\n"),
+        (&format!("commands are not read here: {waits}"), "\n"),
+    ] {
+        let with_question = |screen: &str| {
+            let last = screen.trim_end().rsplit("\n\n").next().unwrap_or_default();
+            last.contains(question).then(|| screen.to_owned())
+        };
+        screens.push(terminal.wait_for(PATIENCE, question, with_question));
+        terminal.types(keys);
+    }
+    let (code, left) = terminal.end();
+    assert_eq!(code, Some(0), "{left}");
+    assert!(!left.contains("Enter shows"), "{left}");
+    let [.., after_run, again] = &screens[..] else { panic!("{screens:?}") };
+    for screen in [after_run, again] {
+        assert!(screen.contains("deploy: reload nginx ok\n"), "{screen}");
+        assert!(!screen.contains("is issued; next"), "{screen}");
+    }
+    let begin =
+        "deploy: reload nginx ok\nweb.example.test is issued; next, write a new file of nginx";
+    assert!(left.contains(begin), "{left}");
+    assert!(left.contains("\nat any time:\n"), "{left}");
+}
+
+#[test]
 fn create_asks_for_the_account_binding_that_a_ca_requires() {
     let world = World::with(|options| {
         let key = b"0123456789abcdef0123456789abcdef".to_vec();

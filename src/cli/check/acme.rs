@@ -16,6 +16,7 @@ use crate::cli::exit::ExitCode;
 use crate::cli::run::on_one_thread;
 use crate::cli::shell::Shell;
 use crate::cli::time;
+use crate::pki::Bundle;
 use crate::resource::{Acme, FailureClass, Issuer, IssuerKind, readable_terms};
 use crate::trust::quoted;
 use crate::workspace::check::{AccountState, CaCheck, Directory, Known, NoDirectory, ServerTls};
@@ -113,7 +114,7 @@ fn page(check: &CaCheck) -> Vec<(&'static str, String)> {
     if let Err(why) = &check.directory {
         lines.push(("", format!("error: {}", error_line(check, why))));
     }
-    lines.push(("TLS", trust(check).to_owned()));
+    lines.push(("TLS", [trust(check), &trust_end(check)].concat()));
     lines.extend(clock_line(check).map(|line| ("clock", line)));
     if let Ok(directory) = &check.directory {
         let terms = directory.terms_of_service.as_deref().map(readable_terms);
@@ -207,6 +208,18 @@ fn trust(check: &CaCheck) -> &'static str {
         (ServerTls::Trusted, false, Some(_)) => "trusted by the certificates of spec.acme.caBundle",
         (ServerTls::Trusted, false, None) => "trusted by this system's roots",
     }
+}
+
+/// Until when the roots of the Issuer are valid by which the CA is trusted, as a part of a sentence.
+fn trust_end(check: &CaCheck) -> String {
+    let end = roots_end(&check.issuer).filter(|_| check.directory.is_ok());
+    end.map(|end| format!(", valid until {}", end.strftime("%F"))).unwrap_or_default()
+}
+
+/// The end of the root of an Issuer's caBundle that is valid longest; `None` where none is used.
+pub(in crate::cli) fn roots_end(Issuer { acme, .. }: &Issuer) -> Option<Timestamp> {
+    let pem = acme.ca_bundle.as_deref().filter(|_| !acme.skip_tls_verify)?;
+    Bundle::from_pem(pem).ok()?.valid_until()
 }
 
 fn binding_line(check: &CaCheck, is_required: bool) -> String {

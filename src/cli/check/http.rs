@@ -410,8 +410,8 @@ fn other_port(check: &HttpCheck) -> String {
 /// RFC 8555 section 8.3.
 const PORT_OF_CAS: u16 = 80;
 /// Only this host has asked.
-const NOT_KNOWN: &str = "not known: whether a CA's requests get here from the internet (firewall, \
-                         NAT, the DNS that it sees)";
+const NOT_KNOWN: &str = "not known: whether the CA's own requests get here (firewall, NAT, the DNS that \
+                         it sees)";
 /// It reads no folder, so that it needs none of the flags that were typed.
 const HELP: &str = "certctl help port-80";
 const WAY_WITHOUT_PERMISSION: &str = "run it as root, or with CAP_NET_BIND_SERVICE, which a port \

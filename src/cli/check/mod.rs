@@ -21,7 +21,7 @@ use super::shell::Shell;
 use super::verb::VerbArgs;
 use super::verbs::Example;
 pub(super) use account::{account_line, unused_key_line};
-pub(super) use acme::{AcmeItem, clock_line, refusal};
+pub(super) use acme::{AcmeItem, clock_line, refusal, roots_end};
 pub(super) use alerts::AlertsDocument;
 pub(super) use dns::DnsDocument;
 pub(super) use http::{

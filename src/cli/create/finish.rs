@@ -143,8 +143,8 @@ impl Draft<'_> {
         shell: &mut Shell,
     ) -> Result<ExitCode, CliError> {
         step::offer_mail(shell);
-        let terms = if is_scheduled { "" } else { self.terms() };
-        if !shell.output.confirms_by_default(&format!("Issue it now{terms}?"), ABOUT_ISSUE) {
+        let question = question_of_issue(is_scheduled, self.terms());
+        if !shell.output.confirms_by_default(&question, ABOUT_ISSUE) {
             if is_scheduled {
                 let path = placed.shown_path();
                 say(shell, &format!("the next scheduled run issues it, unless you remove {path}"));
@@ -161,10 +161,10 @@ impl Draft<'_> {
             let bundle = bundle.to_string_lossy();
             let bundle = escape(&bundle);
             if is_of_bundle {
-                say(shell, &format!("{ROOT_OF_CLIENTS}, the one in {bundle}"));
+                say(shell, &format!("{ROOT_OF_CLIENTS}: the one in {bundle}"));
             } else {
                 let root = format!(
-                    "{ROOT_OF_CLIENTS}, which is not in {bundle}: ask its operator, since ACME does not \
+                    "{ROOT_OF_CLIENTS}. It is not in {bundle}: ask the CA's operator, since ACME does not \
                      hand it out. To try one on the certificate that is stored:"
                 );
                 say(shell, &root);
@@ -231,6 +231,12 @@ impl Draft<'_> {
 /// What a yes to the manifests comes to, where a scheduled run reads them.
 fn once_written(terms: &str) -> String {
     format!("Once written, the next scheduled run issues the certificate{terms}.")
+}
+
+/// Asks for the run; what it agrees to was said where a scheduled run reads the manifests.
+fn question_of_issue(is_scheduled: bool, terms: &str) -> String {
+    let terms = if is_scheduled { "" } else { terms };
+    format!("Issue it now{terms}?")
 }
 
 /// What certctl needs for each renewal, where it answers the challenges itself.
@@ -311,7 +317,7 @@ fn previewed(text: &str) -> String {
     text.split_inclusive('\n').map(line).collect()
 }
 
-const ROOT_OF_CLIENTS: &str = "note: clients need the root of this CA";
+const ROOT_OF_CLIENTS: &str = "note: clients that lack the root of this CA need it";
 const NEEDS_PORT: &str = "note: port 80 is to be free for each renewal, too; for a web server that comes \
                           later: certctl help port-80";
 const ABOUT_WRITING: &str = "y writes the files; n writes nothing; show prints what they would contain; \
@@ -330,10 +336,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_yes_to_the_manifests_of_a_scheduled_run_is_one_to_the_terms() {
+    fn the_terms_are_agreed_to_before_the_first_run_that_can_come() {
         let expected =
             "Once written, the next scheduled run issues the certificate, accepting the terms.";
         assert_eq!(once_written(", accepting the terms"), expected);
+        assert_eq!(question_of_issue(true, ", accepting the terms"), "Issue it now?");
+        let unscheduled = question_of_issue(false, ", accepting the terms");
+        assert_eq!(unscheduled, "Issue it now, accepting the terms?");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{PathBuf, absolute};
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -103,6 +103,8 @@ pub(super) fn text(args: &CreateIssuerArgs, placed: &Placed) -> Result<String, C
         let until = valid_until(&pem).map(|end| format!("valid until {}. ", end.strftime("%F")));
         let until = until.unwrap_or_default();
         let bundle = BASE64_STANDARD.encode(pem);
+        // A reader of the manifest is in another folder.
+        let path = absolute(path).unwrap_or_else(|_| path.clone());
         let path = escape(&path.to_string_lossy()).into_owned();
         let _ = write!(
             text,

@@ -14,7 +14,7 @@ use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::output::escape;
 use crate::cli::run::on_one_thread;
-use crate::pki::{Bundle, facts_of_der};
+use crate::pki::Bundle;
 use crate::resource::Issuer;
 use crate::workspace::check::{Directory, NoDirectory, ServerTls, directory_of_ca};
 
@@ -138,9 +138,7 @@ pub(super) fn read_bundle(path: &Path) -> Result<Vec<u8>, CliError> {
 
 /// The end of the certificate of a bundle that is valid longest; `None` of what is no bundle.
 pub(super) fn valid_until(pem: &[u8]) -> Option<Timestamp> {
-    let bundle = Bundle::from_pem(str::from_utf8(pem).ok()?).ok()?;
-    let facts = bundle.certificates().iter().filter_map(|der| facts_of_der(der).ok());
-    facts.map(|facts| facts.not_after).max()
+    Bundle::from_pem(str::from_utf8(pem).ok()?).ok()?.valid_until()
 }
 
 /// The host of a URL; `None` of what is no URL.

@@ -11,7 +11,7 @@ use super::finding::Finding;
 use crate::cli::report::short;
 use crate::cli::time;
 use crate::manifest::Loaded;
-use crate::pki::{Bundle, facts_of_der};
+use crate::pki::Bundle;
 use crate::resource::{Issuer, LeafFacts, Obstacle};
 
 /// Those that have expired, or will soon, and beside which none is valid longer.
@@ -21,12 +21,10 @@ pub(super) fn expiring(loaded: &Loaded, now: Timestamp) -> Vec<Finding> {
     for issuer in &loaded.issuers {
         let bundle = issuer.acme.ca_bundle.as_deref();
         let Some(Ok(bundle)) = bundle.map(Bundle::from_pem) else { continue };
-        let facts: Vec<LeafFacts> =
-            bundle.certificates().iter().filter_map(|der| facts_of_der(der).ok()).collect();
-        if facts.iter().any(|facts| now.duration_until(facts.not_after) > SOON) {
+        if bundle.valid_until().is_some_and(|end| now.duration_until(end) > SOON) {
             continue;
         }
-        let new = facts.into_iter().filter(|facts| seen.insert(facts.fingerprint.clone()));
+        let new = bundle.facts().filter(|facts| seen.insert(facts.fingerprint.clone()));
         found.extend(new.filter_map(|facts| of_one(issuer, &facts, now)));
     }
     found

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::finding::Finding;
-use crate::cli::check::{account_line, clock_line, refusal};
+use crate::cli::check::{account_line, clock_line, refusal, roots_end};
 use crate::cli::report::short;
 use crate::resource::{AccountIdentity, Issuer, Obstacle};
 use crate::workspace::check::{AccountState, CaCheck, Known};
@@ -29,7 +29,7 @@ pub(super) async fn cas(known: &Known) -> Vec<Finding> {
         let is_new = servers.insert(server);
         match refusal(&checked) {
             Some(why) => found.push(refused(issuer, &why)),
-            None if is_new => found.push(Finding::well("CA", format_args!("{server} answers"))),
+            None if is_new => found.push(Finding::well("CA", answers(issuer))),
             None => {}
         }
         found.extend(checked.account.as_ref().map(|state| account(issuer, state)));
@@ -38,6 +38,12 @@ pub(super) async fn cas(known: &Known) -> Vec<Finding> {
     let nearest = clocks.into_iter().min_by_key(|(ahead, _)| ahead.unsigned_abs());
     let clock = nearest.map(|(ahead, fact)| clock(ahead, fact));
     clock.into_iter().chain(found).collect()
+}
+
+fn answers(issuer: &Issuer) -> String {
+    let end = roots_end(issuer);
+    let end = end.map(|end| format!("; caBundle is valid until {}", end.strftime("%F")));
+    format!("{} answers{}", issuer.acme.server, end.unwrap_or_default())
 }
 
 fn refused(issuer: &Issuer, why: &str) -> Finding {

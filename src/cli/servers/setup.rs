@@ -95,13 +95,13 @@ impl InServer {
         let optional = self.optional();
         let mut screens = Screens::of(shell);
         if shell.output.talks_json() || !screens.is_terminal() {
-            shell.output.talk(Level::Info, &(text + optional.trim_start()));
+            shell.output.talk(Level::Info, &(text + &optional));
             return Ok(());
         }
         screens.pause(&format!("Enter shows what is left to do in {}> ", self.name), shell)?;
         let columns = shell.columns();
         if screens.print(&fitted(&text, columns), shell)? && !optional.is_empty() {
-            let optional = fitted(optional.trim_start(), columns) + "\n";
+            let optional = fitted(&optional, columns) + "\n";
             screens.print_together(&optional, shell)?;
         }
         Ok(())
@@ -109,7 +109,9 @@ impl InServer {
 
     /// A sentence without its beginning, and the lines.
     pub(in crate::cli) fn text(&self) -> String {
-        self.required() + &self.optional()
+        let parts = [self.required(), self.optional()];
+        let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        parts.join("\n")
     }
 
     /// What may be done besides.
@@ -119,7 +121,7 @@ impl InServer {
         let redirect = redirect.map(|Redirect { place, lines }| {
             let lines: String = lines.iter().flat_map(|line| ["\n  ", line]).collect();
             format!(
-                "\noptional, once https works: to redirect http to https, {place}; then reload {} \
+                "optional, once https works: to redirect http to https, {place}; then reload {} \
                  again:{lines}",
                 self.name
             )
