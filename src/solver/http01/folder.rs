@@ -102,7 +102,7 @@ impl TokenFolder {
 
     /// The same with a runtime folder below `base`.
     #[cfg(test)]
-    pub(super) fn open_beside(path: &Path, base: &Path) -> Result<Self, FolderError> {
+    pub(crate) fn open_beside(path: &Path, base: &Path) -> Result<Self, FolderError> {
         Self::with(path, runtime_folder(base, rustix::process::geteuid().as_raw()))
     }
 

@@ -66,8 +66,29 @@ pub enum HttpCheckError {
 /// The listener of a run, with the test token.
 struct Served {
     listener: Result<Listener, PortError>,
-    /// Holds the token.
+    _presented: Presented,
     _scratch: Scratch,
+}
+
+/// A token that is presented until this is dropped: another run at the port would wait for it.
+struct Presented {
+    folder: TokenFolder,
+    token: Token,
+}
+
+impl Presented {
+    fn new(folder: TokenFolder, token: &Token, answer: &str) -> Result<Self, FolderError> {
+        folder.put(token, answer)?;
+        Ok(Self { folder, token: token.clone() })
+    }
+}
+
+impl Drop for Presented {
+    fn drop(&mut self) {
+        if let Err(error) = self.folder.remove(&self.token) {
+            tracing::debug!(%error, "the token of a check is left behind");
+        }
+    }
 }
 
 impl Served {
@@ -79,12 +100,13 @@ impl Served {
     ) -> Result<Self, HttpCheckError> {
         let scratch = Scratch::new("check")?;
         let folder = TokenFolder::open_shared(&scratch.path().join("http01"))?;
-        folder.put(token, answer)?;
+        let presented = Presented::new(folder, token, answer)?;
         let hits = Hits::new(|| SystemClock.now());
         let listener = addresses_of(default, settings).map_err(PortError::from);
-        let listener = listener
-            .and_then(|addresses| Ok(Listener::bind(&addresses, Vec::new(), &folder, &hits)?));
-        Ok(Self { listener, _scratch: scratch })
+        let listener = listener.and_then(|addresses| {
+            Ok(Listener::bind(&addresses, Vec::new(), &presented.folder, &hits)?)
+        });
+        Ok(Self { listener, _presented: presented, _scratch: scratch })
     }
 }
 
@@ -204,4 +226,29 @@ fn test_token() -> Result<(Token, String), HttpCheckError> {
     let token: Token = format!("certctl-check-{}", digest_of(&bytes)).parse()?;
     let answer = format!("{token}.check");
     Ok((token, answer))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn no_other_run_sees_the_token_of_a_check_that_has_ended() {
+        let root = tempfile::tempdir().unwrap();
+        let shared = root.path().join("certctl/http01");
+        let folder = TokenFolder::open_beside(&root.path().join("http01"), root.path()).unwrap();
+        let (token, answer) = test_token().unwrap();
+        let presented = Presented::new(folder, &token, &answer).unwrap();
+        let hits = Hits::new(|| SystemClock.now());
+        let any = [SocketAddr::from(([127, 0, 0, 1], 0))];
+        let listener = Listener::bind(&any, Vec::new(), &presented.folder, &hits).unwrap();
+        let [address] = *listener.addresses() else { panic!("one address") };
+        let of_port = shared.join(format!(".{}", address.port()));
+        assert_eq!(fs::read_dir(&of_port).unwrap().count(), 1);
+        assert_eq!(fs::read_dir(&shared).unwrap().count(), 2);
+        drop(presented);
+        assert_eq!(fs::read_dir(&shared).unwrap().count(), 0);
+    }
 }
