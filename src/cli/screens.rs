@@ -1,5 +1,7 @@
 //! Text that is longer than its terminal, a screen at a time.
 
+use rustix::termios::{QueueSelector, tcflush};
+
 use super::error::CliError;
 use super::shell::Shell;
 use super::status::Width;
@@ -47,6 +49,8 @@ impl Screens {
     ) -> Result<Option<String>, CliError> {
         let mut refusal = "";
         let chosen = loop {
+            // What is typed before a question is no answer to it, and moves its line.
+            discard_input();
             let answer = shell.output.answer(&format!("{refusal}{question}"));
             shell.output.data(self.erase)?;
             let answer = answer.map(|answer| answer.trim().to_owned());
@@ -76,7 +80,7 @@ impl Screens {
 
     /// Whether a person wants more, on a new screen.
     fn goes_on(&mut self, shell: &mut Shell) -> Result<bool, CliError> {
-        let answer = self.chosen("Enter goes on, q ends> ", &["", "q"], shell)?;
+        let answer = self.chosen("Enter goes on, q ends the text> ", &["", "q"], shell)?;
         Ok(answer.is_some_and(|answer| answer.is_empty()))
     }
 
@@ -98,6 +102,11 @@ impl Screens {
         }
         Ok(true)
     }
+}
+
+/// Discards what was typed on the terminal and not read yet.
+pub(super) fn discard_input() {
+    tcflush(std::io::stdin(), QueueSelector::IFlush).ok();
 }
 
 /// Why a question comes again.

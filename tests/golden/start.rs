@@ -145,9 +145,9 @@ fn a_manifest_that_is_longer_than_the_terminal_is_shown_a_screen_at_a_time() {
         ("Program in", "\n"),
         ("Folder for copies", "\n"),
         ("[Y/n/show]", "show\n"),
-        ("Enter goes on, q ends>", "\n"),
+        ("Enter goes on, q ends the text>", "\n"),
         ("[Y/n/show]", "show\n"),
-        ("Enter goes on, q ends>", "q\n"),
+        ("Enter goes on, q ends the text>", "q\n"),
         ("[Y/n/show]", "n\n"),
     ] {
         let with_question = |screen: &str| {

@@ -1,8 +1,6 @@
 //! The end of the dialogue: the manifests are shown and written, what they need is done, and the
 //! certificate is issued, each of it on a yes.
 
-use rustix::termios::{QueueSelector, tcflush};
-
 use super::ca::{By, STAGING};
 use super::certificate::{self, CreateCertificateArgs};
 use super::known::{IssuerName, Known};
@@ -18,7 +16,7 @@ use crate::cli::issue::IssueArgs;
 use crate::cli::message::Level;
 use crate::cli::output::{Confirmation, escape};
 use crate::cli::owner;
-use crate::cli::screens::Screens;
+use crate::cli::screens::{Screens, discard_input};
 use crate::cli::servers::InServer;
 use crate::cli::shell::Shell;
 use crate::cli::verb::VerbArgs as _;
@@ -230,7 +228,9 @@ impl Draft<'_> {
 
 /// What a yes to the manifests comes to, where a scheduled run reads them.
 fn once_written(terms: &str) -> String {
-    format!("Once written, the next scheduled run issues the certificate{terms}.")
+    format!(
+        "Once written, the certificate is issued, by the next scheduled run at the latest{terms}."
+    )
 }
 
 /// Asks for the run; what it agrees to was said where a scheduled run reads the manifests.
@@ -290,7 +290,7 @@ fn show(files: &[&File], shell: &mut Shell) -> Result<(), CliError> {
     }
     shell.output.talk(Level::Info, "");
     // An Enter too many would be a yes to the question that comes next.
-    tcflush(std::io::stdin(), QueueSelector::IFlush).ok();
+    discard_input();
     Ok(())
 }
 
@@ -337,8 +337,8 @@ mod tests {
 
     #[test]
     fn the_terms_are_agreed_to_before_the_first_run_that_can_come() {
-        let expected =
-            "Once written, the next scheduled run issues the certificate, accepting the terms.";
+        let expected = "Once written, the certificate is issued, by the next scheduled run at the \
+                        latest, accepting the terms.";
         assert_eq!(once_written(", accepting the terms"), expected);
         assert_eq!(question_of_issue(true, ", accepting the terms"), "Issue it now?");
         let unscheduled = question_of_issue(false, ", accepting the terms");
