@@ -63,24 +63,26 @@ impl Screens {
         Ok(chosen)
     }
 
-    /// Prints a text to stdout, on a new screen where it does not fit below what is there.
+    /// Prints a text to stdout, on a new screen where it does not fit below what is there, if the answer
+    /// to this question is Enter.
     pub(super) fn print_together(
         &mut self,
         text: &str,
+        question: &str,
         shell: &mut Shell,
     ) -> Result<bool, CliError> {
         let columns = shell.columns();
         let lines: usize = text.split_inclusive('\n').map(|line| rows_of(line, columns)).sum();
         let is_full = self.rows.is_some_and(|rows| self.filled + lines >= rows);
-        if is_full && self.filled > 0 && !self.goes_on(shell)? {
+        if is_full && self.filled > 0 && !self.goes_on(question, shell)? {
             return Ok(false);
         }
         self.print(text, shell)
     }
 
     /// Whether a person wants more, on a new screen.
-    fn goes_on(&mut self, shell: &mut Shell) -> Result<bool, CliError> {
-        let answer = self.chosen("Enter goes on, q ends the text> ", &["", "q"], shell)?;
+    fn goes_on(&mut self, question: &str, shell: &mut Shell) -> Result<bool, CliError> {
+        let answer = self.chosen(question, &["", "q"], shell)?;
         Ok(answer.is_some_and(|answer| answer.is_empty()))
     }
 
@@ -94,7 +96,7 @@ impl Screens {
         for line in text.split_inclusive('\n') {
             let lines = rows_of(line, columns);
             // One that is longer than a screen is shown from its beginning.
-            if self.filled > 0 && self.filled + lines >= rows && !self.goes_on(shell)? {
+            if self.filled > 0 && self.filled + lines >= rows && !self.goes_on(GOES_ON, shell)? {
                 return Ok(false);
             }
             shell.output.data(line)?;
@@ -109,6 +111,7 @@ pub(super) fn discard_input() {
     tcflush(std::io::stdin(), QueueSelector::IFlush).ok();
 }
 
+const GOES_ON: &str = "Enter goes on, q ends the text> ";
 /// Why a question comes again.
 const IS_NO_SHELL: &str = "commands are not read here: ";
 /// Cursor up, erase in line: sequences of ECMA-48.

@@ -737,7 +737,7 @@ fn leads(name: &str, addresses: &[IpAddr], has_ca: Option<bool>) -> String {
         };
         format!("note: {name} resolves to {all}, {why}")
     } else if addresses.iter().all(|address| is_of_this_host(*address)) {
-        let at_ca = if is_loopback { ", where the CA is, too" } else { "" };
+        let at_ca = if is_loopback { ", correct: the CA is here" } else { "" };
         format!("{name} resolves to this host ({all}){at_ca}")
     } else {
         format!(
@@ -834,7 +834,8 @@ mod tests {
     fn a_name_that_leads_to_this_host_alone_suits_no_other_ca() {
         let at = ["127.0.0.1".parse().unwrap(), "::1".parse().unwrap()];
         let of = |has_ca| leads("www.example.com", &at, has_ca);
-        let here = "www.example.com resolves to this host (127.0.0.1, ::1), where the CA is, too";
+        let here =
+            "www.example.com resolves to this host (127.0.0.1, ::1), correct: the CA is here";
         assert_eq!(of(Some(true)), here);
         let other = "note: www.example.com resolves to 127.0.0.1, ::1, where the CA, on another host, \
                      cannot reach it: it needs another address";

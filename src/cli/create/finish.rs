@@ -228,9 +228,7 @@ impl Draft<'_> {
 
 /// What a yes to the manifests comes to, where a scheduled run reads them.
 fn once_written(terms: &str) -> String {
-    format!(
-        "Once written, the certificate is issued, by the next scheduled run at the latest{terms}."
-    )
+    format!("Once written, the certificate is ordered, here or by the next scheduled run{terms}.")
 }
 
 /// Asks for the run; what it agrees to was said where a scheduled run reads the manifests.
@@ -337,8 +335,8 @@ mod tests {
 
     #[test]
     fn the_terms_are_agreed_to_before_the_first_run_that_can_come() {
-        let expected = "Once written, the certificate is issued, by the next scheduled run at the \
-                        latest, accepting the terms.";
+        let expected = "Once written, the certificate is ordered, here or by the next scheduled run, \
+                        accepting the terms.";
         assert_eq!(once_written(", accepting the terms"), expected);
         assert_eq!(question_of_issue(true, ", accepting the terms"), "Issue it now?");
         let unscheduled = question_of_issue(false, ", accepting the terms");

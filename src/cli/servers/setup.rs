@@ -102,7 +102,7 @@ impl InServer {
         let columns = shell.columns();
         if screens.print(&fitted(&text, columns), shell)? && !optional.is_empty() {
             let optional = fitted(&optional, columns) + "\n";
-            screens.print_together(&optional, shell)?;
+            screens.print_together(&optional, SHOWS_OPTIONAL, shell)?;
         }
         Ok(())
     }
@@ -208,6 +208,8 @@ fn sites(server: &str) -> Option<&'static str> {
         _ => None,
     }
 }
+
+const SHOWS_OPTIONAL: &str = "Enter shows what is optional, q ends the text> ";
 
 /// From which a site is enabled by a command.
 const SITES_OF_DEBIAN: &str = "/etc/apache2/sites-available";
