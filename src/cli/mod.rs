@@ -68,6 +68,7 @@ mod run;
 mod servers;
 mod service;
 mod setting;
+mod signal;
 mod start_page;
 mod styled;
 mod synonym;

@@ -19,6 +19,7 @@ use super::count::count;
 use super::doctor::Use;
 use super::error::CliError;
 use super::exit::ExitCode;
+use super::hint::short;
 use super::issue::nothing_found;
 use super::message::Level;
 use super::output::escape;
@@ -109,6 +110,8 @@ pub(crate) fn rehearse(args: &RehearseArgs, shell: &mut Shell) -> Result<ExitCod
             verb: "rehearse",
             at_most: PATIENCE,
         };
+        let text = "rehearsing: the built-in CA stands in for each Issuer's";
+        shell.output.talk(Level::Info, text);
         let ended = run_with(&workspace, &tasks, job, Rc::clone(&script)).await?;
         for end in &ended {
             print_steps(shell, &script, end);
@@ -257,7 +260,7 @@ fn is_step(event: &Event) -> bool {
 }
 
 fn print_steps(shell: &mut Shell, script: &Script, report: &Report) {
-    let mut text = report.key().to_string();
+    let mut text = short(&report.key());
     for (kind, message) in script.0.borrow().get(&report.key()).into_iter().flatten() {
         let mark = match kind {
             EventType::Normal => "ok  ",

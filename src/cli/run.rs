@@ -1,4 +1,4 @@
-//! A run of the engine from the command line: signals and reports.
+//! A run of the engine from the command line, and its reports.
 
 use std::rc::Rc;
 
@@ -10,7 +10,8 @@ use super::message::Level;
 use super::progress::Progress;
 use super::report::{self, Style};
 use super::shell::Shell;
-use crate::engine::{Observer, Task, kill_stopped_programs};
+use super::signal::Signals;
+use crate::engine::{Observer, Task};
 use crate::report::{Ending, Report};
 use crate::resource::FailureClass;
 use crate::store::StateDirectory;
@@ -45,45 +46,10 @@ pub(crate) async fn run_with<O: Observer>(
     job: Job,
     observer: O,
 ) -> Result<Vec<Report>, CliError> {
-    let (sender, shutdown) = tokio::sync::watch::channel(None);
-    let signals = tokio::spawn(watch_signals(sender));
-    let ended = Box::pin(workspace.run(tasks, job, &observer, shutdown)).await;
-    signals.abort();
+    let signals = Signals::take();
+    let ended = Box::pin(workspace.run(tasks, job, &observer, signals.first.clone())).await;
+    drop(signals);
     Ok(ended?.into_iter().map(Report::of).collect())
-}
-
-/// Awaits what can end at any time without loss; `None` when a signal ended it.
-pub(crate) async fn unless_signalled<T>(task: impl Future<Output = T>) -> Option<T> {
-    let (sender, mut shutdown) = tokio::sync::watch::channel(None);
-    let signals = tokio::spawn(watch_signals(sender));
-    let done = tokio::select! {
-        done = task => Some(done),
-        _ = shutdown.wait_for(Option::is_some) => None,
-    };
-    signals.abort();
-    done
-}
-
-/// The first signal stops the run cleanly, the second at once.
-async fn watch_signals(sender: tokio::sync::watch::Sender<Option<i32>>) {
-    use tokio::signal::unix::{SignalKind, signal};
-    let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
-    let [Ok(mut interrupt), Ok(mut terminate), Ok(mut hangup)] = kinds.map(signal) else { return };
-    loop {
-        let number = tokio::select! {
-            _ = interrupt.recv() => 2,
-            _ = terminate.recv() => 15,
-            _ = hangup.recv() => 1,
-        };
-        if sender.borrow().is_some() {
-            kill_stopped_programs();
-            std::process::exit(128 + number);
-        }
-        // The receiver is gone when the run has just ended.
-        if sender.send(Some(number)).is_err() {
-            return;
-        }
-    }
 }
 
 /// Reports each certificate, and returns the exit code.

@@ -11,7 +11,7 @@ use super::wrap::shown_width;
 pub(super) struct Screens {
     rows: Option<usize>,
     filled: usize,
-    /// What takes the question off the terminal once it is answered: nothing where it knows no control
+    /// What takes a row off the terminal once its question is answered: nothing where it knows no control
     /// sequences.
     erase: &'static str,
 }
@@ -51,8 +51,10 @@ impl Screens {
         let chosen = loop {
             // What is typed before a question is no answer to it, and moves its line.
             discard_input();
-            let answer = shell.output.answer(&format!("{refusal}{question}"));
-            shell.output.data(self.erase)?;
+            let question = format!("{refusal}{question}");
+            let answer = shell.output.answer(&question);
+            let line = question + answer.as_deref().unwrap_or_default();
+            shell.output.data(&self.erase.repeat(rows_of(&line, shell.columns())))?;
             let answer = answer.map(|answer| answer.trim().to_owned());
             match answer {
                 Some(other) if !answers.contains(&&*other) => refusal = IS_NO_SHELL,
@@ -119,7 +121,7 @@ const ERASE_LINE_ABOVE: &str = "\u{1b}[A\u{1b}[2K";
 
 /// How many rows of a terminal a line takes.
 fn rows_of(line: &str, columns: usize) -> usize {
-    shown_width(line.trim_end()).div_ceil(columns.max(1)).max(1)
+    shown_width(line.trim_end_matches('\n')).div_ceil(columns.max(1)).max(1)
 }
 
 #[cfg(test)]
@@ -132,6 +134,8 @@ mod tests {
             ("", 1),
             ("four\n", 1),
             ("five5\n", 2),
+            ("two \n", 1),
+            ("four \n", 2),
             ("\u{1b}[1mfour\u{1b}[0m\n", 1),
             ("eight888x", 3),
         ] {

@@ -3,6 +3,7 @@
 use std::fs::{self, DirBuilder, File};
 use std::io::Write as _;
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _, symlink};
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 
@@ -10,7 +11,7 @@ use certctl::rehearsal::RequestKind;
 use certctl::store::atomic;
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 
-use crate::support::{CertificateYaml, World, finish, until};
+use crate::support::{CertificateYaml, World, finish, silent_server, until};
 
 /// A world with a deploy hook that says when two of its processes run at once, and its run up to the
 /// moment when the hook is started. `first` is what the first one does.
@@ -302,5 +303,27 @@ struct Unmount<'a>(&'a Path);
 impl Drop for Unmount<'_> {
     fn drop(&mut self) {
         Command::new("umount").arg("-l").arg(self.0).status().unwrap();
+    }
+}
+
+#[test]
+fn a_signal_that_ends_a_check_leaves_no_test_file_in_the_webroot() {
+    let world = World::start();
+    let webroot = world.path("webroot");
+    fs::create_dir(&webroot).unwrap();
+    let folder = webroot.display().to_string();
+    world.prepare(&[CertificateYaml::new("web").annotation("certctl.io/http01-webroot", &folder)]);
+    let _server = silent_server(&world.port);
+    let files = || match fs::read_dir(webroot.join(".well-known/acme-challenge")) {
+        Ok(files) => files.count(),
+        Err(_) => 0,
+    };
+    for words in [&["check", "http", "web.example.test"][..], &["doctor"]] {
+        let mut check = world.start_certctl(words);
+        until("the test file is there", || files() == 1);
+        let certctl = Pid::from_raw(check.id().cast_signed()).unwrap();
+        kill_process(certctl, Signal::TERM).unwrap();
+        assert_eq!(check.wait().unwrap().signal(), Some(Signal::TERM.as_raw()), "{words:?}");
+        assert_eq!(files(), 0, "{words:?}");
     }
 }

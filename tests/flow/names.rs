@@ -326,7 +326,7 @@ fn validate_and_rehearse_take_the_names_that_issue_takes() {
     }
     for name in ["web", "far"] {
         let run = world.run(&["rehearse", name]).says("rehearsed against the built-in CA: 1 of 1");
-        assert!(run.stderr.contains(&format!("default/{name}\n")), "{}", run.stderr);
+        assert!(run.stderr.contains(&format!("\n{name}\n")), "{}", run.stderr);
     }
     assert_eq!(world.ca.issued(), 1);
 }

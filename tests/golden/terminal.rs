@@ -60,8 +60,8 @@ impl Terminal {
     }
 
     /// The program.
-    pub(crate) fn child(&self) -> &Child {
-        &self.child
+    pub(crate) fn child(&mut self) -> &mut Child {
+        &mut self.child
     }
 
     /// Types on it.

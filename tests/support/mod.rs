@@ -26,7 +26,7 @@ use tempfile::TempDir;
 pub(crate) use manifests::{CertificateYaml, IssuerYaml};
 pub(crate) use process::{Run, finish, until};
 pub(crate) use state::{Entry, State};
-pub(crate) use web_server::WebServer;
+pub(crate) use web_server::{WebServer, silent_server};
 pub(crate) use webhook::Webhook;
 
 /// See the module. Every name below `example.test` is this machine.

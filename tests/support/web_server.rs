@@ -11,6 +11,16 @@ use socket2::{Domain, Socket, Type};
 
 use super::Port;
 
+/// What takes connections on the port, and answers none.
+pub(crate) fn silent_server(port: &Port) -> TcpListener {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    socket.set_reuse_port(true).unwrap();
+    socket.set_reuse_address(true).unwrap();
+    socket.bind(&port.address().into()).unwrap();
+    socket.listen(16).unwrap();
+    socket.into()
+}
+
 /// Stops when it is dropped.
 pub(crate) struct WebServer {
     address: SocketAddr,
@@ -22,12 +32,7 @@ pub(crate) struct WebServer {
 impl WebServer {
     /// Serves the files below `folder` on the port.
     pub(crate) fn start(port: &Port, folder: &Path) -> Self {
-        let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
-        socket.set_reuse_port(true).unwrap();
-        socket.set_reuse_address(true).unwrap();
-        socket.bind(&port.address().into()).unwrap();
-        socket.listen(16).unwrap();
-        let listener: TcpListener = socket.into();
+        let listener = silent_server(port);
         let served = Arc::new(AtomicUsize::new(0));
         let over = Arc::new(AtomicBool::new(false));
         let (folder, count, end) = (folder.to_owned(), Arc::clone(&served), Arc::clone(&over));

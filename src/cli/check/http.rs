@@ -14,6 +14,7 @@ use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::run::on_one_thread;
 use crate::cli::shell::Shell;
+use crate::cli::signal::cleaned_up_at_signal;
 use crate::resource::{
     AddressAnswer, CHALLENGE_PATH, DnsName, Fix, Http01Report, Obstacle, Outlook, Settings,
 };
@@ -43,7 +44,7 @@ pub(super) fn check(args: &CheckHttpArgs, shell: &mut Shell) -> Result<ExitCode,
     on_one_thread(async {
         let known = known(shell, false).await?;
         is_domain(&name, "http", &known)?;
-        let check = HttpCheck::of(&known, &name).await?;
+        let check = cleaned_up_at_signal(HttpCheck::of(&known, &name)).await?;
         let texts = Texts::of(&check);
         let page = page(&check, &texts, shell.columns());
         shell.output.data(&written(format, page, &document(&check, &texts))?)?;
@@ -91,7 +92,10 @@ impl fmt::Display for Unserved {
 /// Tries the webroot of these settings, or the listener; `None` where that is not possible.
 pub(in crate::cli) fn trial(shell: &Shell, settings: &Settings, name: &DnsName) -> Option<Trial> {
     let settings_of_run = shell.settings().ok()?;
-    on_one_thread(async { Ok(trial_in_run(&settings_of_run, settings, name).await) }).ok()?
+    on_one_thread(async {
+        Ok(cleaned_up_at_signal(trial_in_run(&settings_of_run, settings, name)).await)
+    })
+    .ok()?
 }
 
 /// The same within a run.

@@ -29,6 +29,7 @@ use super::message::{Level, Message};
 use super::output::escape;
 use super::run::on_one_thread;
 use super::shell::Shell;
+use super::signal::cleaned_up_at_signal;
 use super::status::{Scene, Width};
 use super::styled::{Paint, Styled};
 use super::verb::VerbArgs;
@@ -95,7 +96,8 @@ pub(super) fn doctor(args: &DoctorArgs, shell: &mut Shell) -> Result<ExitCode, C
         if !args.offline {
             found.extend(dns::dns(known.workspace.settings(), &uses).await);
             found.extend(ca::cas(&known).await);
-            found.extend(http01::answered(known.workspace.settings(), &uses).await);
+            let answered = http01::answered(known.workspace.settings(), &uses);
+            found.extend(cleaned_up_at_signal(answered).await);
             found.extend(served::served(&known.workspace, &uses).await);
         }
         let is_closed = found.iter().any(|one| one.is_wrong() && one.subject == "state");

@@ -121,10 +121,17 @@ all of it: the same with -o wide
 www.example.com:443 presents a certificate that certctl does not have
 for www.example.com
 valid until 2032-01-01, time left: 10d; issued by Issuer
+the certificate of Issuer is presented, too
 this host does not trust it: no root certificates to judge by
 all of it: the same with -o wide
 ";
     assert_eq!(short, lines);
+    let alone = Report { chain: of_server.chain[..1].to_vec(), ..of_server.clone() };
+    let tried = text::short(&alone, false).unwrap();
+    assert_eq!(tried, lines.replace("is presented, too", "is not presented"));
+    let trust = Trust { trusted: true, reason: None };
+    let below_a_root = text::short(&Report { trust, ..alone }, false).unwrap();
+    assert!(!below_a_root.contains("presented\n"), "{below_a_root}");
     let without_state = text::short(&of_server, true).unwrap();
     let first = "www.example.com:443 presents a certificate for www.example.com\n";
     assert!(without_state.starts_with(first), "{without_state}");

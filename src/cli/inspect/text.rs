@@ -317,6 +317,7 @@ fn verdict(report: &Report, is_unread: bool) -> Vec<String> {
         format!("for {}", if names.is_empty() { "no DNS name" } else { &names }),
         format!("valid until {until}, time left: {left}; issued by {issuer}"),
     ];
+    lines.extend(intermediate(report));
     if let Some(found) = &report.file_trust {
         lines.push(match &found.reason {
             None => "clients that have the roots in --ca-bundle trust it".to_owned(),
@@ -339,6 +340,25 @@ fn verdict(report: &Report, is_unread: bool) -> Vec<String> {
         }
     }
     lines
+}
+
+/// Whether a server presents the certificate of the CA that signed its own; nothing is said where a
+/// client that trusts it does not need that.
+fn intermediate(report: &Report) -> Option<String> {
+    let (leaf, others) = report.chain.split_first()?;
+    if !is_of_server(report) || leaf.issuer == leaf.subject {
+        return None;
+    }
+    let issuer = escape(&report.leaf.issuer.common_name);
+    let trusts = [Some(&report.trust), report.bundle_trust.as_ref(), report.file_trust.as_ref()];
+    let is_trusted = trusts.into_iter().flatten().any(|trust| trust.trusted);
+    if others.iter().any(|other| other.subject == leaf.issuer) {
+        Some(format!("the certificate of {issuer} is presented, too"))
+    } else if is_trusted {
+        None
+    } else {
+        Some(format!("the certificate of {issuer} is not presented"))
+    }
 }
 
 /// What a file with the certificate of a CA is.

@@ -109,9 +109,8 @@ impl InServer {
 
     /// A sentence without its beginning, and the lines.
     pub(in crate::cli) fn text(&self) -> String {
-        let parts = [self.required(), self.optional()];
-        let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-        parts.join("\n")
+        let (required, optional) = (self.required(), self.optional());
+        if optional.is_empty() { required } else { required + "\n" + &optional }
     }
 
     /// What may be done besides.

@@ -96,7 +96,7 @@ fn head(page: &mut Page, view: &CertificateView, host: &Host, scene: &Scene) {
     if let Some(certificate) = &view.certificate {
         let origin = &certificate.origin;
         let path = origin.path.to_string_lossy();
-        page.line(0, "Manifest", format!("{}:{}", escape(&path), origin.line));
+        page.line(0, "Manifest", format!("{}, line {}", escape(&path), origin.line));
     }
     page.conditions(0, record.map_or(&[], |record| record.status.conditions.as_slice()));
 }

@@ -79,7 +79,7 @@ pub(super) fn summary(
     lines.some("Deployment", &deployment(view));
     if let Some(certificate) = &view.certificate {
         let path = certificate.origin.path.to_string_lossy();
-        lines.add("Manifest", format!("{}:{}", escape(&path), certificate.origin.line));
+        lines.add("Manifest", format!("{}, line {}", escape(&path), certificate.origin.line));
     }
     let owed = owed(view);
     if !owed.is_empty() {

@@ -70,22 +70,51 @@ struct Served {
     _scratch: Scratch,
 }
 
-/// A token that is presented until this is dropped: another run at the port would wait for it.
+/// A token that is presented until this is dropped: another run at the port would wait for it, and a
+/// web server would serve it.
 struct Presented {
-    folder: TokenFolder,
+    place: Place,
     token: Token,
+    answer: String,
+}
+
+/// Where a token is presented.
+enum Place {
+    Folder(TokenFolder),
+    Webroot(Webroot),
 }
 
 impl Presented {
-    fn new(folder: TokenFolder, token: &Token, answer: &str) -> Result<Self, FolderError> {
+    fn in_folder(folder: TokenFolder, token: &Token, answer: &str) -> Result<Self, FolderError> {
         folder.put(token, answer)?;
-        Ok(Self { folder, token: token.clone() })
+        Ok(Self::at(Place::Folder(folder), token, answer))
+    }
+
+    fn in_webroot(path: &Path, token: &Token, answer: &str) -> Result<Self, Obstacle> {
+        let put = Webroot::open(path).and_then(|webroot| {
+            webroot.put(token, answer)?;
+            Ok(Self::at(Place::Webroot(webroot), token, answer))
+        });
+        put.map_err(|error| Webroot::obstacle(path, &error))
+    }
+
+    fn at(place: Place, token: &Token, answer: &str) -> Self {
+        Self { place, token: token.clone(), answer: answer.to_owned() }
+    }
+
+    /// Idempotent.
+    fn withdraw(&self) -> Result<(), HttpCheckError> {
+        match &self.place {
+            Place::Folder(folder) => folder.remove(&self.token)?,
+            Place::Webroot(webroot) => drop(webroot.remove(&self.token, &self.answer)?),
+        }
+        Ok(())
     }
 }
 
 impl Drop for Presented {
     fn drop(&mut self) {
-        if let Err(error) = self.folder.remove(&self.token) {
+        if let Err(error) = self.withdraw() {
             tracing::debug!(%error, "the token of a check is left behind");
         }
     }
@@ -100,20 +129,13 @@ impl Served {
     ) -> Result<Self, HttpCheckError> {
         let scratch = Scratch::new("check")?;
         let folder = TokenFolder::open_shared(&scratch.path().join("http01"))?;
-        let presented = Presented::new(folder, token, answer)?;
+        let presented = Presented::in_folder(folder.clone(), token, answer)?;
         let hits = Hits::new(|| SystemClock.now());
         let listener = addresses_of(default, settings).map_err(PortError::from);
-        let listener = listener.and_then(|addresses| {
-            Ok(Listener::bind(&addresses, Vec::new(), &presented.folder, &hits)?)
-        });
+        let listener = listener
+            .and_then(|addresses| Ok(Listener::bind(&addresses, Vec::new(), &folder, &hits)?));
         Ok(Self { listener, _presented: presented, _scratch: scratch })
     }
-}
-
-/// Puts the test token below a webroot.
-fn put(path: &Path, token: &Token, answer: &str) -> Result<(), Obstacle> {
-    let put = Webroot::open(path).and_then(|webroot| webroot.put(token, answer));
-    put.map_err(|error| Webroot::obstacle(path, &error))
 }
 
 /// The settings of the Certificates for the name, once where they are validated in the same way.
@@ -160,7 +182,7 @@ impl HttpCheck {
         let resolver = run.resolver(BTreeMap::new()).await?;
         let (token, answer) = test_token()?;
         let webroot = settings.http01_webroot.as_ref();
-        let put = webroot.map(|path| put(Path::new(path), &token, &answer));
+        let put = webroot.map(|path| Presented::in_webroot(Path::new(path), &token, &answer));
         let own = match put {
             Some(_) => None,
             None => Some(Served::start(&run.http01_listen, settings, &token, &answer)?),
@@ -171,8 +193,8 @@ impl HttpCheck {
         let check = check_http01(&resolver, &identifier, &token, &answer, options);
         let (report, addresses) =
             futures_util::future::join(check, resolver.addresses(name.base())).await;
-        if let (Some(path), Some(Ok(()))) = (webroot, &put) {
-            Webroot::open(Path::new(path))?.remove(&token, &answer)?;
+        if let Some(Ok(presented)) = &put {
+            presented.withdraw()?;
         }
         let bound = own.as_ref().and_then(|own| own.listener.as_ref().ok());
         let sharers = bound.map(Listener::sharers).unwrap_or_default();
@@ -188,7 +210,7 @@ impl HttpCheck {
                 .map(|found| found.iter().map(|address| address.to_string()).collect()),
             listener,
             sharers,
-            webroot: webroot.cloned().zip(put),
+            webroot: webroot.cloned().zip(put.map(|put| put.map(drop))),
             port,
             server: if webroot.is_some() { WebServer::at(port) } else { WebServer::Other },
             is_served,
@@ -240,10 +262,10 @@ mod tests {
         let shared = root.path().join("certctl/http01");
         let folder = TokenFolder::open_beside(&root.path().join("http01"), root.path()).unwrap();
         let (token, answer) = test_token().unwrap();
-        let presented = Presented::new(folder, &token, &answer).unwrap();
+        let presented = Presented::in_folder(folder.clone(), &token, &answer).unwrap();
         let hits = Hits::new(|| SystemClock.now());
         let any = [SocketAddr::from(([127, 0, 0, 1], 0))];
-        let listener = Listener::bind(&any, Vec::new(), &presented.folder, &hits).unwrap();
+        let listener = Listener::bind(&any, Vec::new(), &folder, &hits).unwrap();
         let [address] = *listener.addresses() else { panic!("one address") };
         let of_port = shared.join(format!(".{}", address.port()));
         assert_eq!(fs::read_dir(&of_port).unwrap().count(), 1);
