@@ -58,7 +58,9 @@ fn quickstart() -> Result<(), Box<dyn Error>> {
     scene.certctl("issue")?;
     check(scene.ca.requests() == requests, "a second run sends nothing")?;
     check(list(&secrets, &secrets)? == files, "a second run changes nothing")?;
-    say("Nothing was due: no request, no change. That is the line for cron.")?;
+    say("Nothing was due: no request, no change. `certctl issue` is the line for cron.")?;
+    say("\nAll of it was in a folder that is deleted now. Next, without a domain:")?;
+    say("docs/src/guide/try.md; with a CA of your own: docs/src/how-to/pebble.md.")?;
     Ok(())
 }
 

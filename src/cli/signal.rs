@@ -28,7 +28,8 @@ static IS_USUAL: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| {
     is_usual
 });
 
-/// What the signals end, until this is dropped: the first cleanly, the second at once.
+/// Takes the signals until this is dropped: the first is for who waits for it, the second ends the
+/// process.
 pub(super) struct Signals {
     /// The number of the first.
     pub(super) first: watch::Receiver<Option<i32>>,

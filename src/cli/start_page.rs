@@ -192,21 +192,37 @@ struct Next {
     /// As a command accepts it.
     name: String,
     step: Step,
+    /// Whether something on this host is in the way.
+    is_blocked: bool,
 }
 
 impl Next {
-    fn of(view: &CertificateView, upcoming: Upcoming, now: Timestamp) -> Option<Self> {
+    fn of(
+        view: &CertificateView,
+        upcoming: Upcoming,
+        is_blocked: bool,
+        now: Timestamp,
+    ) -> Option<Self> {
         let (step, at) = match upcoming {
             Upcoming::At(step, at) => (step, at),
             Upcoming::NextRun(step) => (step, now),
             Upcoming::Never | Upcoming::UnderWay => return None,
         };
-        Some(Self { at, name: short(&view.key), step })
+        Some(Self { at, name: short(&view.key), step, is_blocked })
+    }
+
+    /// Of two at the same time, what is blocked comes last.
+    fn comes_before(&self, other: &Self) -> bool {
+        (self.at, self.is_blocked) < (other.at, other.is_blocked)
     }
 
     fn dated(&self, scene: &Scene) -> String {
-        let Self { at, name, step } = self;
-        let when = if *at > scene.now { dated(*at, scene) } else { "by the next run".to_owned() };
+        let Self { at, name, step, is_blocked } = self;
+        let when = match (*at > scene.now, is_blocked) {
+            (true, _) => dated(*at, scene),
+            (false, true) => "once nothing blocks it".to_owned(),
+            (false, false) => "by the next run".to_owned(),
+        };
         format!("{} of {name}, {when}", step.noun())
     }
 }
@@ -318,9 +334,9 @@ impl Found {
             | Verdict::Invalid => &mut self.failing,
         };
         *counted += 1;
-        let next = Next::of(view, upcoming, scene.now);
+        let next = Next::of(view, upcoming, is_blocked, scene.now);
         if let Some(next) = next
-            && self.next.as_ref().is_none_or(|known| next.at < known.at)
+            && self.next.as_ref().is_none_or(|known| next.comes_before(known))
         {
             self.next = Some(next);
         }
@@ -700,7 +716,7 @@ mod tests {
         let scene = scene();
         let at = "2026-11-21T05:12:09Z".parse().unwrap();
         let dated = |upcoming| {
-            let next = Next::of(&view("web"), upcoming, scene.now);
+            let next = Next::of(&view("web"), upcoming, false, scene.now);
             next.map(|next| next.dated(&scene)).unwrap_or_default()
         };
         let renewal = Step::Renewal { due: None };
@@ -709,6 +725,9 @@ mod tests {
         assert_eq!(dated(Upcoming::At(Step::Retry, at)), format!("retry of web, {later}"));
         assert_eq!(dated(Upcoming::NextRun(Step::Retry)), "retry of web, by the next run");
         assert_eq!(dated(Upcoming::NextRun(Step::Issuance)), "issuance of web, by the next run");
+        let blocked = Next::of(&view("web"), Upcoming::NextRun(Step::Issuance), true, scene.now);
+        let line = blocked.map(|next| next.dated(&scene));
+        assert_eq!(line.as_deref(), Some("issuance of web, once nothing blocks it"));
         assert_eq!((dated(Upcoming::Never), dated(Upcoming::UnderWay)), Default::default());
     }
 
@@ -765,8 +784,12 @@ mod tests {
         let scene = Scene { width: Some(Width { columns: 40, utf8: true }), ..scene() };
         let wrong = Wrong::Verdict(Verdict::Failed);
         let faults = vec![fault(wrong, &[("certctl renew web", "when fixed: try again at once")])];
-        let next =
-            Some(Next { at: scene.now, name: "a-long-name".to_owned(), step: Step::Issuance });
+        let next = Some(Next {
+            at: scene.now,
+            name: "a-long-name".to_owned(),
+            step: Step::Issuance,
+            is_blocked: false,
+        });
         let found = Found { ready: 1, last: Some(scene.now), next, faults, ..Found::default() };
         let page = found.page(&place(Some(absent())), &scene);
         assert!(page.lines().all(|line| line.chars().count() <= 40), "{page}");

@@ -58,16 +58,22 @@ fn is_program(word: &str) -> bool {
 pub(super) const OF_VERBS: &[(&[&str], &[&str])] = &[
     (
         &["resolver", "dns01-recursive-nameservers-only", "dns01-authoritative-port"],
-        &["issue", "renew", "revoke", "check dns", "check http", "doctor", "run"],
+        &["issue", "renew", "revoke", "check dns", "check http", "doctor", "run", "timer"],
     ),
     (
         &["http01-listen", "http01-check-port"],
-        &["issue", "renew", "revoke", "check http", "doctor", "run"],
+        &["issue", "renew", "revoke", "check http", "doctor", "run", "timer"],
     ),
-    (&["hooks", "hook-timeout"], &["issue", "renew", "revoke", "rollback", "deploy", "run"]),
+    (
+        &["hooks", "hook-timeout"],
+        &["issue", "renew", "revoke", "rollback", "deploy", "run", "timer"],
+    ),
     (
         &["cluster-resource-namespace"],
-        &["issue", "renew", "plan", "validate", "check", "doctor", "revoke", "account", "run"],
+        &[
+            "issue", "renew", "plan", "validate", "check", "doctor", "revoke", "account", "run",
+            "timer",
+        ],
     ),
 ];
 
@@ -104,6 +110,10 @@ mod tests {
             (
                 "sudo certctl check http a",
                 format!("sudo certctl check http a --state-dir s {of_network}"),
+            ),
+            (
+                "certctl timer print --cron",
+                format!("certctl timer print --cron --state-dir s {of_network} --hooks=later"),
             ),
             ("certctl deploy web", "certctl deploy web --state-dir s --hooks=later".to_owned()),
             (

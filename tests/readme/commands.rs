@@ -19,7 +19,7 @@ use crate::support::World;
 const NOT_RUN: [(&str, &str); 20] = [
     ("tests/run", "it runs this test"),
     ("cargo run --example quickstart", "cargo test runs the example itself"),
-    ("cargo install --path .", "it builds all dependencies once more"),
+    ("cargo install --locked --path .", "it builds all dependencies once more"),
     ("sudo apt install ./certctl_*_amd64.deb", PACKAGE),
     ("sudo dnf install ./certctl-*.x86_64.rpm", PACKAGE),
     (

@@ -584,12 +584,18 @@ fn reload(
     let examples = examples();
     let at_port = of_usual_port(dialogue.shell);
     let all = listed(&known, &examples, Server::is_installed, at_port.as_deref());
-    let question = match all.join(", ") {
-        names if names.is_empty() => "Program in hooks.d that reloads your server".to_owned(),
-        names => format!(
-            "Server that will use the certificate, and is reloaded with each renewal: {names}, a program \
-             of your own"
-        ),
+    let (question, about) = match all.join(", ") {
+        names if names.is_empty() => {
+            let question = "Program in hooks.d that reloads your server".to_owned();
+            (question, format!("{ABOUT_RELOAD}. To write it: certctl help hooks."))
+        }
+        names => {
+            let question = format!(
+                "Server that will use the certificate, and is reloaded with each renewal: {names}, a program \
+                 of your own"
+            );
+            (question, format!("{ABOUT_RELOAD}{ABOUT_LISTED}"))
+        }
     };
     let mut unknown = None;
     let is_there = |name: &String| known.contains(name) || examples.contains(name);
@@ -600,7 +606,7 @@ fn reload(
     };
     let mut default = of_port.clone().unwrap_or_else(|| NONE.to_owned());
     let answer = loop {
-        let answer = optional_or(&default, dialogue, &question, ABOUT_RELOAD, |text| {
+        let answer = optional_or(&default, dialogue, &question, &about, |text| {
             let why = || "enter the name of a program, or none".to_owned();
             (!is_answer(text)).then(|| text.to_owned()).ok_or_else(why)
         })?;
@@ -733,7 +739,7 @@ fn leads(name: &str, addresses: &[IpAddr], has_ca: Option<bool>) -> String {
     if is_loopback && has_ca != Some(true) {
         let why = match has_ca {
             Some(_) => "where the CA, on another host, cannot reach it: it needs another address",
-            None => "correct if the CA is on this host, too; another one needs another address",
+            None => "correct if the CA is on this host, too; a CA elsewhere needs another address",
         };
         format!("note: {name} resolves to {all}, {why}")
     } else if addresses.iter().all(|address| is_of_this_host(*address)) {
@@ -789,8 +795,9 @@ const ABOUT_GROUP: &str = "Most servers open the files as root, and need no grou
                            mode 0640.";
 const ABOUT_RELOAD: &str = "A server reads a new certificate when it is reloaded. After each renewal \
                             certctl runs the program of this name in the folder hooks.d, which does \
-                            that; for the servers named here it comes with certctl, and a mark says \
-                            which of them this host has. For another one, write it: certctl help hooks.";
+                            that";
+const ABOUT_LISTED: &str = "; for the servers named here it comes with certctl, and a mark says which of \
+                            them this host has. For another one, write it: certctl help hooks.";
 /// How many names are looked up for a hint.
 const MOST_LOOKED_UP: usize = 5;
 /// How long a hint may take.

@@ -247,9 +247,10 @@ fn server_of(
         }
         roots_of(&path).map_err(|error| error.to_string())?;
         match requested(server, Some(&path)) {
-            Err(Refused { is_distrusted: true, .. }) => {
-                Err(format!("the server of {server} has no certificate of these roots"))
-            }
+            Err(Refused { is_distrusted: true, .. }) => Err(format!(
+                "the server of {server} has no certificate of these roots; its operator has the root \
+                     that it is issued below"
+            )),
             // Of a field that is made of the file.
             Err(Refused { has_no_roots: true, why, .. }) => {
                 Err(why.trim_start_matches("spec.acme.caBundle: ").to_owned())
@@ -349,7 +350,8 @@ const NAMES_COME_NEXT: &str = "; the names of the certificate come next";
 // What the questions are about.
 const ABOUT_CA: &str = "The CA issues the certificate over ACME (RFC 8555). Let's Encrypt is free, wants \
                         no e-mail address, and browsers trust it; its staging CA is for tests, and no \
-                        client trusts it. Another CA's documentation has the URL of its directory.";
+                        client trusts it. Another CA's documentation has the URL of its directory. An Issuer of your \
+                        manifests stands for its CA, with its settings.";
 const ABOUT_ROOTS: &str = "A private CA has a certificate that this host may not trust yet. The file \
                            has the root certificates in PEM, by a path from this folder or a whole \
                            one; none for a public CA. The Issuer gets a copy: the file is not needed \

@@ -185,7 +185,10 @@ impl Placed {
     pub(super) fn state(&self, shell: &Shell) -> Result<String, CliError> {
         let usual = shell.environment.state_dir(shell.global.state_dir.as_deref())?.path;
         let own = self.elsewhere(shell).and_then(|config| folders::own_state(shell, config));
-        Ok(escape(&own.unwrap_or(usual).to_string_lossy()).into_owned())
+        let state = own.unwrap_or(usual);
+        // A server reads it in another folder.
+        let state = absolute(&state).unwrap_or(state);
+        Ok(escape(&state.to_string_lossy()).into_owned())
     }
 
     /// Whether commands read the folder without being told to.

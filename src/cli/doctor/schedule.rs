@@ -254,8 +254,7 @@ fn not_checked() -> Finding {
 /// Nothing starts runs with the folders that were typed, as far as it is known: a unit may, under any
 /// name.
 fn of_other_folders(is_root: bool) -> Finding {
-    let fact =
-        "no crontab and no certctl run has these folders; units of other names are not checked";
+    let fact = "no crontab and no certctl run has these folders; systemd units of other names are not checked";
     let line = if is_root { "certctl timer print --cron".to_owned() } else { line_of_user() };
     Finding::warning("scheduler", Obstacle::new(fact).certctl(line))
 }
