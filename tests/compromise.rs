@@ -66,7 +66,7 @@ fn one_command_of_the_manual_is_all_that_a_leaked_key_needs() {
         "web.yaml",
         &format!(
             "{}---\napiVersion: cert-manager.io/v1\nkind: Certificate\nmetadata:\n  name: web\n  \
-             annotations:\n    certctl.io/output-dir: {}\n    certctl.io/reload: nginx\nspec:\n  \
+             annotations:\n    certctl/output-dir: {}\n    certctl/reload: nginx\nspec:\n  \
              secretName: web-tls\n  dnsNames: [www.test]\n  issuerRef: {{ name: pebble }}\n  \
              privateKey: {{ algorithm: ECDSA, rotationPolicy: Never }}\n",
             work.issuer(&Issuer::default()),

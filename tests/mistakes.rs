@@ -175,7 +175,7 @@ fn port_80_is_taken() {
     let holder = format!("{address} is in use by mistakes-");
     run.says(&holder).says("certctl help port-80");
     let page = world.run(&["help", "port-80"]).ends_in(0).stdout;
-    for way in ["certctl.io/http01-webroot: /var/www/html", "certctl.io/http01-listen: "] {
+    for way in ["certctl/http01-webroot: /var/www/html", "certctl/http01-listen: "] {
         assert!(page.contains(way), "{page}");
     }
     let config = world.path("config").display().to_string();
@@ -230,7 +230,7 @@ fn two_certificates_of_one_issuer_lack_different_things() {
     let solvers = format!("    - http01: {{ingress: {{}}}}\n    - dns01:\n        {dns01}\n");
     world.write("config/issuer.yaml", &world.issuer().solvers(&solvers));
     world.write("config/any.yaml", &CertificateYaml::new("any").for_names(&["*.example.test"]));
-    let web = CertificateYaml::new("web").annotation("certctl.io/reload", "nginx");
+    let web = CertificateYaml::new("web").annotation("certctl/reload", "nginx");
     world.write("config/web.yaml", &web);
     let run = world.issue().ends_in(3).says("any: ").says("web: ");
     for once in ["error: any: ", "has no `token`", "error: web: ", "there is no hook "] {
@@ -277,10 +277,10 @@ fn renew_is_in_the_crontab_or_a_name_is_mistyped() {
 
 #[test]
 fn the_hook_is_not_there_or_cannot_be_run() {
-    let web = CertificateYaml::new("web").annotation("certctl.io/reload", "nginx");
+    let web = CertificateYaml::new("web").annotation("certctl/reload", "nginx");
     let world = World::prepared(&[web]);
     let file = world.path("config/hooks.d/nginx").display().to_string();
-    world.issue().ends_in(3).says(" metadata.annotations.certctl.io/reload\n").says(&file);
+    world.issue().ends_in(3).says(" metadata.annotations.certctl/reload\n").says(&file);
     world.write("config/hooks.d/nginx", "#!/bin/sh\n");
     for (mode, command) in [(0o644, "chmod a+rx"), (0o777, "chmod go-w")] {
         chmod(Path::new(&file), mode);
@@ -377,11 +377,11 @@ fn a_mistake_in_the_settings_of_a_webhook_is_told_at_its_own_place() {
             "other",
             "other",
             "error[E0401]: spec.acme.solvers[0].dns01.webhook.solverName: webhook: solverName: \
-             groupName certctl.io has no `other`; ",
+             groupName certctl has no `other`; ",
         ),
     ] {
         let text = world.issuer().solvers(&format!(
-            "    - dns01:\n        webhook:\n          groupName: certctl.io\n          \
+            "    - dns01:\n        webhook:\n          groupName: certctl\n          \
              solverName: {solver}\n          config:\n            adress: x\n"
         ));
         let text = text.to_string();

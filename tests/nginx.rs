@@ -71,8 +71,8 @@ fn live_leaf(world: &World) -> CertificateDer<'static> {
 fn a_running_nginx_takes_up_the_renewed_certificate_and_refuses_no_client() {
     let world = World::start();
     world.prepare(&[CertificateYaml::new("web")
-        .annotation("certctl.io/output-dir", &world.path("out").display().to_string())
-        .annotation("certctl.io/reload", "nginx")]);
+        .annotation("certctl/output-dir", &world.path("out").display().to_string())
+        .annotation("certctl/reload", "nginx")]);
     let site = Site::prepare(&world.path(""), port::free_port());
     let path = site.search_path();
     let run = |words: &[&str]| finish(world.command(words).env("PATH", &path).spawn().unwrap());

@@ -323,7 +323,7 @@ fn what_the_ca_revoked_by_itself_is_replaced_with_a_new_key_and_deployed() {
     let work = Work::new(&ca, CERTCTL);
     work.manifest("web.yaml", &Issuer::default(), &[("web".to_owned(), names("called-back", 1))]);
     let out = work.path("out");
-    let annotations = format!("{{ certctl.io/output-dir: {} }}", out.display());
+    let annotations = format!("{{ certctl/output-dir: {} }}", out.display());
     let text = std::fs::read_to_string(work.path("web.yaml")).unwrap();
     let metadata = format!("metadata: {{ name: web, annotations: {annotations} }}");
     work.write("web.yaml", &text.replace("metadata: { name: web }", &metadata));

@@ -52,7 +52,7 @@ fn issue_behind(start: impl FnOnce(&Ports, &Work<'_>) -> Server) -> [Run; 2] {
     let ports = Ports { public: ca.http_port, inner: free_port() };
     let manifest = format!(
         "{}---\napiVersion: cert-manager.io/v1\nkind: Certificate\nmetadata:\n  name: www\n  \
-         annotations: {{ certctl.io/http01-listen: \"127.0.0.1:{}\" }}\nspec:\n  \
+         annotations: {{ certctl/http01-listen: \"127.0.0.1:{}\" }}\nspec:\n  \
          secretName: www-tls\n  issuerRef: {{ name: pebble }}\n  dnsNames: [ {NAME} ]\n",
         work.issuer(&Issuer::default()),
         ports.inner
@@ -189,7 +189,7 @@ fn create_asks_whether_haproxy_forwards_and_tries_it() {
     }
     let manifest = work.path(&format!("config/certificate-{NAME}.yaml"));
     let manifest = std::fs::read_to_string(manifest).unwrap().replace(['"', '\''], "");
-    assert!(manifest.contains("certctl.io/http01-listen: 127.0.0.1:402\n"), "{manifest}");
+    assert!(manifest.contains("certctl/http01-listen: 127.0.0.1:402\n"), "{manifest}");
     let doctor = work.run(&["doctor"]);
     let of_port: Vec<&str> = doctor.stdout.lines().filter(|l| l.contains("HTTP-01")).collect();
     let well = ["127.0.0.1:402 is free", "a request for a challenge is answered at 6 names"]

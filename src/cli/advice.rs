@@ -270,7 +270,7 @@ const ROWS: &[Row] = &[
         "the CA received a different response from {name}: another web server, a proxy, a CDN, an \
          A or AAAA record of another host, or split DNS",
         "route /.well-known/acme-challenge/ to certctl on every address of the name, or have its \
-         web server serve the folder named by certctl.io/http01-webroot",
+         web server serve the folder named by certctl/http01-webroot",
     ),
     row(
         "unauthorized",

@@ -10,12 +10,12 @@ pub use crate::resource::rfc3339;
 
 /// Local date and time with the zone: `2026-12-03 04:12 CET`.
 pub fn local(at: Timestamp, zone: &TimeZone) -> String {
-    at.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M %Z").to_string()
+    at.to_zoned_datetime(zone.clone()).strftime("%Y-%m-%d %H:%M %Z").to_string()
 }
 
 /// The local date alone: `2026-12-03`.
 pub fn local_date(at: Timestamp, zone: &TimeZone) -> String {
-    at.to_zoned(zone.clone()).strftime("%Y-%m-%d").to_string()
+    at.to_zoned_datetime(zone.clone()).strftime("%Y-%m-%d").to_string()
 }
 
 /// Seen from `now`: `in 59d`, `in 3h52m`, `2m ago`; `now` within the same second.

@@ -174,7 +174,7 @@ pub fn wanted_keystores(snapshot: &Snapshot) -> BTreeMap<&'static str, String> {
     wanted
 }
 
-/// The content of ca.crt, when `certctl.io/ca-crt` requests it and the issuer has one.
+/// The content of ca.crt, when `certctl/ca-crt` requests it and the issuer has one.
 fn wanted_authorities(snapshot: &Snapshot) -> Option<&str> {
     snapshot.issuer.acme.ca_bundle.as_deref().filter(|_| snapshot.settings.ca_crt_from_bundle)
 }

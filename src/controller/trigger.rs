@@ -128,7 +128,7 @@ fn replaces_trusted(snapshot: &Snapshot, now: Timestamp) -> Option<Failure> {
     let message = format!(
         "the certificate in place is from {issued_by}, and issuer \"{}\" names the staging CA \
          {server}, which no client trusts: --allow-untrusted, or the annotation \
-         certctl.io/allow-untrusted: \"true\", replaces it",
+         certctl/allow-untrusted: \"true\", replaces it",
         snapshot.issuer.metadata.name
     );
     Some(Failure::of(Doing::Nothing, Cause::precondition(message)))

@@ -153,7 +153,7 @@ fn outside_of_webroot(found: Obstacle, target: &DeployTarget, settings: &Setting
         return found;
     }
     found.advice(format!(
-        "name a folder outside of {webroot} in certctl.io/output-dir: a web server serves what is in it"
+        "name a folder outside of {webroot} in certctl/output-dir: a web server serves what is in it"
     ))
 }
 
@@ -181,7 +181,7 @@ fn ca_crt(settings: &Settings, certificate: &Certificate, issuer: &Issuer) -> Op
 }
 
 fn annotation(name: &str) -> String {
-    format!("metadata annotations certctl.io/{name}")
+    format!("metadata annotations certctl/{name}")
 }
 
 /// What an Issuer needs: its account key, its EAB key, and the credentials of these solvers.

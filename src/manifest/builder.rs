@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use serde_yaml::granit_parser::{
+use granit_parser::{
     ErrorKind, Event, Parser, ScalarStyle, ScanError, Span as Marks, Tag, options,
 };
 

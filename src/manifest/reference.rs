@@ -490,7 +490,7 @@ impl Check<'_> {
         let key = self.certificate.metadata.key();
         if let Some(webroot) = self.webroots.iter().find(|webroot| folder.starts_with(webroot)) {
             let message = format!(
-                "certctl.io/output-dir {} is below the webroot {}, from which a web server serves \
+                "certctl/output-dir {} is below the webroot {}, from which a web server serves \
                  files: it could serve the private key",
                 folder.display(),
                 webroot.display()
@@ -505,7 +505,7 @@ impl Check<'_> {
         let Some(first) = self.folders.get(&folder).filter(|first| **first != key) else { return };
         let folder = folder.display();
         let message = format!(
-            "Certificates {first} and {key} have the same certctl.io/output-dir {folder}: only \
+            "Certificates {first} and {key} have the same certctl/output-dir {folder}: only \
              one of them can write to it"
         );
         let draft = Draft::warning("W0308", self.places.name, "metadata.annotations", message);

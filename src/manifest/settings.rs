@@ -1,4 +1,4 @@
-//! The `certctl.io/` annotations of a Certificate or an Issuer.
+//! The `certctl/` annotations of a Certificate or an Issuer.
 //!
 //! Contract: no annotation holds a command: hooks are names of files in the operator's folder,
 //! paths are absolute and without `..`.
@@ -163,7 +163,7 @@ fn hook(text: &str) -> Result<(), &'static str> {
     }
 }
 
-const PREFIX: &str = "certctl.io/";
+const PREFIX: &str = "certctl/";
 
 const KEYS: &[&str] = &[
     "http01-listen",

@@ -18,6 +18,7 @@ pub struct ChainEntry {
     /// Its issuer in one line.
     pub issuer: String,
     /// End of its validity.
+    #[schemars(with = "crate::resource::DateTime")]
     pub not_after: Timestamp,
     /// What is wrong with it or its place; empty when nothing is.
     #[serde(serialize_with = "as_texts")]

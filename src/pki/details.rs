@@ -38,8 +38,10 @@ pub struct CertificateDetails {
     /// none.
     pub usages: Vec<String>,
     /// Start of validity.
+    #[schemars(with = "crate::resource::DateTime")]
     pub not_before: Timestamp,
     /// End of validity.
+    #[schemars(with = "crate::resource::DateTime")]
     pub not_after: Timestamp,
     /// Such as `ECDSA-SHA256`.
     pub signature_algorithm: String,

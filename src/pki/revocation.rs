@@ -17,13 +17,16 @@ pub enum Revocation {
     /// Not revoked when the answer was made.
     Good {
         /// When the answer was made.
+        #[schemars(with = "crate::resource::DateTime")]
         this_update: Timestamp,
         /// Until when it holds.
+        #[schemars(with = "Option<crate::resource::DateTime>")]
         next_update: Option<Timestamp>,
     },
     /// Revoked.
     Revoked {
         /// Since when.
+        #[schemars(with = "crate::resource::DateTime")]
         at: Timestamp,
         /// Why, in the words of RFC 5280 section 5.3.1, when the CA says so.
         reason: Option<&'static str>,

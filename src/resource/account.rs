@@ -50,6 +50,7 @@ pub struct Account {
     pub url: Option<String>,
     /// When this host registered it, if it did and the time is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<crate::resource::DateTime>")]
     pub registered_at: Option<Timestamp>,
     /// The contacts last sent to the CA.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -20,7 +20,7 @@ pub struct Certificate {
     /// Name, namespace, labels, annotations.
     pub metadata: Metadata,
     pub spec: CertificateSpec,
-    /// Its own `certctl.io/` annotations, the Issuer's defaults not yet applied.
+    /// Its own `certctl/` annotations, the Issuer's defaults not yet applied.
     pub settings: Settings,
     /// The position in the manifest.
     pub origin: Origin,

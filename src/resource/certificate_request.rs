@@ -14,6 +14,7 @@ pub struct CertificateRequest {
     pub metadata: Metadata,
     /// The revision it is for, counted from 1.
     pub revision: u32,
+    #[schemars(with = "crate::resource::DateTime")]
     pub creation_timestamp: Timestamp,
     pub spec: CertificateRequestSpec,
     /// Of the Certificate's spec it was built from, the fields that went to the CA: later edits are
@@ -27,6 +28,7 @@ pub struct CertificateRequest {
     pub certificate: Option<String>,
     /// When it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<crate::resource::DateTime>")]
     pub failure_time: Option<Timestamp>,
 }
 

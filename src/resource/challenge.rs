@@ -99,6 +99,7 @@ pub struct Presented {
     pub is_owed: bool,
     /// When it was last put there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<crate::resource::DateTime>")]
     pub at: Option<Timestamp>,
     /// The TXT record of a DNS-01 challenge: determined and recorded before it is written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -112,6 +113,7 @@ pub struct Accepts {
     /// Their number; at least 1.
     pub count: u32,
     /// The time of the last one.
+    #[schemars(with = "crate::resource::DateTime")]
     pub last: Timestamp,
 }
 

@@ -104,6 +104,7 @@ pub struct Condition {
     /// For users.
     pub message: String,
     /// When `status` last changed; other changes do not affect it.
+    #[schemars(with = "crate::resource::DateTime")]
     pub last_transition_time: Timestamp,
     /// The generation of the spec that the condition refers to.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -11,11 +11,11 @@ use serde::{Deserialize, Serialize};
 )]
 #[serde(rename_all = "camelCase")]
 pub enum DeployStep {
-    /// The files are written to `certctl.io/output-dir`.
+    /// The files are written to `certctl/output-dir`.
     Output,
-    /// The program of `certctl.io/deploy-hook` is run for this certificate.
+    /// The program of `certctl/deploy-hook` is run for this certificate.
     Hook,
-    /// The program of `certctl.io/reload` is run, once for all certificates of a run.
+    /// The program of `certctl/reload` is run, once for all certificates of a run.
     Reload,
 }
 
@@ -23,7 +23,7 @@ pub enum DeployStep {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub enum DeployTarget {
-    /// The settings `certctl.io/output-*`, as in the manifest.
+    /// The settings `certctl/output-*`, as in the manifest.
     Output {
         folder: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]

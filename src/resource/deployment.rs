@@ -18,6 +18,7 @@ pub struct Deployment {
     #[serde(default, skip_serializing_if = "is_zero")]
     pub failed_attempts: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<crate::resource::DateTime>")]
     pub last_failure_time: Option<Timestamp>,
     /// Its last failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]

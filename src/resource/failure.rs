@@ -60,10 +60,12 @@ pub struct Failure {
     pub cause: Cause,
     /// When it was recorded; `None` before that, and of a record of format 1 that had no time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<crate::resource::DateTime>")]
     pub at: Option<Timestamp>,
     /// When a server error of the CA, or no answer at a URL of the order, came first that has come
     /// back ever since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<crate::resource::DateTime>")]
     pub since: Option<Timestamp>,
     /// The CA's Retry-After, counted from its response; the certificate's record stores it as a
     /// time.
@@ -78,6 +80,7 @@ pub struct Failure {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Waiting {
+    #[schemars(with = "crate::resource::DateTime")]
     pub until: Timestamp,
     pub failure: Failure,
 }

@@ -17,7 +17,7 @@ pub struct Issuer {
     pub metadata: Metadata,
     /// `spec.acme`.
     pub acme: Acme,
-    /// Its `certctl.io/` annotations: defaults for its Certificates.
+    /// Its `certctl/` annotations: defaults for its Certificates.
     pub settings: Settings,
     /// The position in the manifest.
     pub origin: Origin,

@@ -73,6 +73,7 @@ pub const PUBLISHED: &[PublishedLimits] = &[
 /// A line of `issuance.log`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Issuance {
+    #[schemars(with = "crate::resource::DateTime")]
     pub time: Timestamp,
     pub certificate: String,
     pub revision: u32,
@@ -118,6 +119,7 @@ pub struct Spent {
     #[serde(skip)]
     pub period: SignedDuration,
     /// When the order in question fits.
+    #[schemars(with = "crate::resource::DateTime")]
     pub fits_at: Timestamp,
 }
 

@@ -67,8 +67,10 @@ impl Scope {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Refusal {
     pub scope: Scope,
+    #[schemars(with = "crate::resource::DateTime")]
     pub at: Timestamp,
     /// The end of the CA's Retry-After.
+    #[schemars(with = "crate::resource::DateTime")]
     pub until: Timestamp,
 }
 
@@ -97,6 +99,7 @@ pub struct AccountLimits {
 pub struct FailedValidation {
     /// Without its `*.`.
     pub name: String,
+    #[schemars(with = "crate::resource::DateTime")]
     pub at: Timestamp,
 }
 

@@ -123,6 +123,6 @@ pub use settings::Settings;
 pub use state::{AuthorizationState, OrderState};
 pub use status::{CertificateRecord, CertificateStatus, Notice};
 pub use terms::readable_terms;
-pub use time::{Rfc3339, rfc1123, rfc3339};
+pub use time::{DateTime, Rfc3339, rfc1123, rfc3339};
 pub use usage::Usage;
 pub use zone::{UnknownZone, Zone};

@@ -22,6 +22,7 @@ pub struct Order {
     /// Which of the orders for its revision it is, from 1 on.
     pub number: u32,
     /// When certctl created it.
+    #[schemars(with = "crate::resource::DateTime")]
     pub creation_timestamp: Timestamp,
     /// Never changes: shared by all copies.
     pub spec: Arc<OrderSpec>,
@@ -40,6 +41,7 @@ pub struct Order {
     pub reason: String,
     /// When the order expires at the CA.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<crate::resource::DateTime>")]
     pub expires: Option<Timestamp>,
     /// The authorizations, in the CA's order; one that was read is shared by all copies.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -110,6 +112,7 @@ pub struct FailedOrder {
     pub urls: Option<OrderUrls>,
     /// When its failure was recorded; `None` before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<crate::resource::DateTime>")]
     pub at: Option<Timestamp>,
     /// The CA's problem document, if it sent one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -300,6 +303,7 @@ pub struct OrderSpec {
     pub profile: String,
     /// The requested end of validity (`enableDurationFeature`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<crate::resource::DateTime>")]
     pub not_after: Option<Timestamp>,
 }
 

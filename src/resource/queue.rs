@@ -32,6 +32,7 @@ pub struct Entry {
     #[serde(rename = "type")]
     pub kind: ChallengeType,
     /// When they were queued, the last time; the oldest go first.
+    #[schemars(with = "crate::resource::DateTime")]
     pub queued_at: Timestamp,
     pub place: Place,
 }

@@ -33,8 +33,10 @@ pub struct RenewalInformation {
     pub suggested_window: Option<SuggestedWindow>,
     /// When the CA was last asked; `None` for a certificate that it was not asked about yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<crate::resource::DateTime>")]
     pub last_checked: Option<Timestamp>,
     /// When the CA may be asked again.
+    #[schemars(with = "crate::resource::DateTime")]
     pub next_check: Timestamp,
     /// Why the last question brought no window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -60,12 +62,16 @@ impl RenewalInformation {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SuggestedWindow {
+    #[schemars(with = "crate::resource::DateTime")]
     pub start: Timestamp,
+    #[schemars(with = "crate::resource::DateTime")]
     pub end: Timestamp,
     /// The instant in the window at which the renewal is due; when the CA was asked, if that was
     /// later.
+    #[schemars(with = "crate::resource::DateTime")]
     pub renew_at: Timestamp,
     /// When the CA last named this window.
+    #[schemars(with = "crate::resource::DateTime")]
     pub reported_at: Timestamp,
     /// A page that explains the window.
     #[serde(default, rename = "explanationURL", skip_serializing_if = "Option::is_none")]
@@ -84,7 +90,12 @@ pub enum NoWindow {
     #[error(
         "the CA suggests a window that cannot be: {} to {}", rfc3339(*.start), rfc3339(*.end)
     )]
-    Unusable { start: Timestamp, end: Timestamp },
+    Unusable {
+        #[schemars(with = "crate::resource::DateTime")]
+        start: Timestamp,
+        #[schemars(with = "crate::resource::DateTime")]
+        end: Timestamp,
+    },
     /// The request failed.
     #[error("{0}")]
     Failed(Cause),

@@ -124,6 +124,7 @@ pub struct Revocation {
     pub reason: RevocationReason,
     /// When it was requested; later than `revokedAt`: when it was found that the CA had revoked the
     /// certificate by itself.
+    #[schemars(with = "crate::resource::DateTime")]
     pub requested_at: Timestamp,
     /// Whether to revoke at once, not only after the replacement is deployed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -136,6 +137,7 @@ pub struct Revocation {
     pub certificate: String,
     /// When the CA confirmed the revocation, or made it by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<crate::resource::DateTime>")]
     pub revoked_at: Option<Timestamp>,
     /// Why the CA refuses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -165,6 +167,7 @@ pub struct RevokedCertificate {
     pub fingerprint: String,
     pub reason: RevocationReason,
     /// When the CA revoked it, or confirmed that.
+    #[schemars(with = "crate::resource::DateTime")]
     pub revoked_at: Timestamp,
 }
 
@@ -235,6 +238,7 @@ impl BannedKeys {
 pub struct BannedKey {
     /// Digest of its SubjectPublicKeyInfo.
     pub public_key: PublicKeyDigest,
+    #[schemars(with = "crate::resource::DateTime")]
     pub since: Timestamp,
 }
 

@@ -22,6 +22,7 @@ pub struct Rollback {
     /// holds one of them may be replaced by an older one.
     pub left: Vec<String>,
     /// When it was requested.
+    #[schemars(with = "crate::resource::DateTime")]
     pub requested_at: Timestamp,
     /// The generation of the spec at that time.
     pub generation: i64,
@@ -30,6 +31,7 @@ pub struct Rollback {
     pub directory_url: String,
     /// When it was done; `None` while it is owed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<crate::resource::DateTime>")]
     pub done_at: Option<Timestamp>,
 }
 

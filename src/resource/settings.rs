@@ -1,45 +1,45 @@
-//! Local settings: the `certctl.io/` annotations of Certificates and Issuers.
+//! Local settings: the `certctl/` annotations of Certificates and Issuers.
 
 use serde::{Deserialize, Serialize};
 
 use super::DeployTarget;
 
-/// The `certctl.io/` annotations, one field each. On an Issuer they are the defaults of its
+/// The `certctl/` annotations, one field each. On an Issuer they are the defaults of its
 /// Certificates; an empty list or `None` means "not set".
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Settings {
-    /// `certctl.io/http01-listen`: comma-separated socket addresses.
+    /// `certctl/http01-listen`: comma-separated socket addresses.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub http01_listen: Vec<String>,
-    /// `certctl.io/http01-webroot`: absolute path of a document root.
+    /// `certctl/http01-webroot`: absolute path of a document root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub http01_webroot: Option<String>,
-    /// `certctl.io/http01-check-port`: port that the self-check connects to.
+    /// `certctl/http01-check-port`: port that the self-check connects to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub http01_check_port: Option<u16>,
-    /// `certctl.io/output-dir`.
+    /// `certctl/output-dir`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_dir: Option<String>,
-    /// `certctl.io/output-owner`.
+    /// `certctl/output-owner`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_owner: Option<String>,
-    /// `certctl.io/output-group`.
+    /// `certctl/output-group`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_group: Option<String>,
-    /// `certctl.io/output-mode`: octal file mode.
+    /// `certctl/output-mode`: octal file mode.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_mode: Option<u32>,
-    /// `certctl.io/deploy-hook`: name of a file in `hooks.d`.
+    /// `certctl/deploy-hook`: name of a file in `hooks.d`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deploy_hook: Option<String>,
-    /// `certctl.io/reload`: name of a file in `hooks.d`, run once per run.
+    /// `certctl/reload`: name of a file in `hooks.d`, run once per run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reload: Option<String>,
-    /// `certctl.io/ca-crt: from-ca-bundle`.
+    /// `certctl/ca-crt: from-ca-bundle`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ca_crt_from_bundle: bool,
-    /// `certctl.io/allow-untrusted: "true"`.
+    /// `certctl/allow-untrusted: "true"`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub allow_untrusted: bool,
 }

@@ -18,6 +18,7 @@ use super::{
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CertificateRecord {
     /// When certctl first loaded this Certificate.
+    #[schemars(with = "crate::resource::DateTime")]
     pub creation_timestamp: Timestamp,
     /// Counts edits of the spec, from 1.
     pub generation: i64,
@@ -39,6 +40,7 @@ pub struct CertificateRecord {
     pub issued_fingerprint: Option<String>,
     /// The earliest time of the next request to the CA (429 with Retry-After).
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<crate::resource::DateTime>")]
     pub retry_after: Option<Timestamp>,
     /// The last attempt's failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -113,6 +115,7 @@ fn is_no_stage(stage: &u8) -> bool {
 pub struct Notice {
     /// SHA-256 over the reported message, without the times in it.
     pub digest: String,
+    #[schemars(with = "crate::resource::DateTime")]
     pub at: Timestamp,
 }
 
@@ -131,14 +134,18 @@ pub struct CertificateStatus {
     pub failed_issuance_attempts: Option<u32>,
     /// Set with `failed_issuance_attempts`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<crate::resource::DateTime>")]
     pub last_failure_time: Option<Timestamp>,
     /// From the stored leaf.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<crate::resource::DateTime>")]
     pub not_before: Option<Timestamp>,
     /// From the stored leaf.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<crate::resource::DateTime>")]
     pub not_after: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<crate::resource::DateTime>")]
     pub renewal_time: Option<Timestamp>,
     /// The name of the next private key.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,6 +1,6 @@
 //! One order for a certificate that is not managed.
 //!
-//! The engine issues it as `NAME.one-off.certctl.io`, in the state and so with the accounts,
+//! The engine issues it as `NAME.one-off.certctl`, in the state and so with the accounts,
 //! locks, slots and presented tokens that all runs share. Its records are removed once the
 //! files are written. A killed run leaves them, and the same command continues; until then
 //! every run reports the challenges it may have left behind.
@@ -20,7 +20,7 @@ use crate::store::Records;
 
 /// A Certificate with its own name and Secret, without deployment.
 pub fn one_off(name: &str, mut certificate: Certificate) -> Certificate {
-    let name = format!("{name}.one-off.certctl.io");
+    let name = format!("{name}.one-off.certctl");
     certificate.spec.secret_name.clone_from(&name);
     certificate.metadata.name = name;
     certificate.metadata.annotations.clear();

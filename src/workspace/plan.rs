@@ -74,9 +74,11 @@ pub struct Item {
     pub clean_ups: usize,
     /// When the live certificate ends.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<crate::resource::DateTime>")]
     pub not_after: Option<Timestamp>,
     /// When renewal is due.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<crate::resource::DateTime>")]
     pub renewal_time: Option<Timestamp>,
     /// The window in which the CA suggests to renew (ARI).
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -144,6 +146,7 @@ impl Action {
 pub struct Wait {
     /// Until when.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<crate::resource::DateTime>")]
     pub until: Option<Timestamp>,
     /// The holder of the lock, or the event.
     pub why: String,

@@ -94,7 +94,7 @@ fn certificate_pem(words: &[&str], now: Timestamp) -> String {
     params.distinguished_name.push(DnType::CommonName, name);
     let day = |days: i64| {
         let time = now.checked_add(SignedDuration::from_hours(24 * days)).unwrap();
-        let date = time.to_zoned(jiff::tz::TimeZone::UTC).date();
+        let date = time.to_zoned_datetime(jiff::tz::TimeZone::UTC).date();
         let part = |number: i8| u8::try_from(number).unwrap();
         rcgen::date_time_ymd(date.year().into(), part(date.month()), part(date.day()))
     };

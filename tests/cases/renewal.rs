@@ -4,7 +4,7 @@ use certctl::controller::renewal;
 use certctl::resource::{CertificateSpec, GoDuration, LeafFacts, PublicKeyDigest, Renewal};
 use jiff::civil::{Date, Weekday};
 use jiff::tz::TimeZone;
-use jiff::{SignedDuration, Timestamp, Zoned};
+use jiff::{SignedDuration, Timestamp, ZonedDateTime};
 use serde_json::{Value, json};
 
 use super::input::{Case, keys, seconds, text};
@@ -50,7 +50,8 @@ pub(crate) fn window(case: &Case) -> Value {
     let offset = |key: &str| Some(base + seconds(&input[key])?);
     let time = |key: &str| input[key].as_str().map(|text| text.parse::<Timestamp>().unwrap());
     let local = input["desiredLocal"].as_str().map(|text| local_time(case, text));
-    let wished = local.as_ref().map(Zoned::timestamp).or(offset("desiredRenewalOffsetSeconds"));
+    let wished =
+        local.as_ref().map(ZonedDateTime::timestamp).or(offset("desiredRenewalOffsetSeconds"));
     let start = offset("notBeforeOffsetSeconds").or(time("notBefore"));
     let around = wished.unwrap_or(base);
     let lifetime = seconds(&input["lifetimeSeconds"]);
@@ -73,7 +74,7 @@ pub(crate) fn window(case: &Case) -> Value {
         "renewalOffsetSeconds": at.map(|at| base.duration_until(at).as_secs_f64()),
         "renewalTime": at.map(|at| at.to_string()),
         "renewalUTC": at.map(|at| at.to_string()),
-        "renewalLocal": at.map(|at| shown(case, &at.to_zoned(zone))),
+        "renewalLocal": at.map(|at| shown(case, &at.to_zoned_datetime(zone))),
         "error": error.map(renewal::WindowError::to_string),
     })
 }
@@ -131,12 +132,12 @@ struct Day(Date);
 
 impl Day {
     fn start(&self) -> Timestamp {
-        self.0.to_zoned(TimeZone::UTC).unwrap().timestamp()
+        self.0.to_zoned_datetime(TimeZone::UTC).unwrap().timestamp()
     }
 }
 
 /// `day D 10:30 Zone/Name` or `2026-10-31T15:30 Zone/Name`.
-fn local_time(case: &Case, text: &str) -> Zoned {
+fn local_time(case: &Case, text: &str) -> ZonedDateTime {
     let (time, zone) = text.rsplit_once(' ').unwrap();
     let time = time.replace("day D ", &format!("{}T", day(case).0));
     let time: jiff::civil::DateTime = time.parse().unwrap_or_else(|_| panic!("time `{text}`"));
@@ -144,7 +145,7 @@ fn local_time(case: &Case, text: &str) -> Zoned {
 }
 
 /// The time as the case would write it.
-fn shown(case: &Case, time: &Zoned) -> String {
+fn shown(case: &Case, time: &ZonedDateTime) -> String {
     let date = day(case).0;
     let name = time.time_zone().iana_name().unwrap_or("UTC");
     let expected = text(&case.expect["renewalLocal"]);

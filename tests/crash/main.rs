@@ -107,7 +107,7 @@ impl Scene {
         let base = world.state().everything();
         std::fs::create_dir(world.path("out")).unwrap();
         let out = world.path("out").display().to_string();
-        let web = CertificateYaml::new("web").annotation("certctl.io/output-dir", &out);
+        let web = CertificateYaml::new("web").annotation("certctl/output-dir", &out);
         world.write("config/web.yaml", &web);
         Self { world, base, revision: 1, words: &["deploy", "web"] }
     }

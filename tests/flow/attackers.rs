@@ -78,7 +78,7 @@ fn a_hook_behind_a_link_that_another_user_can_exchange_never_runs() {
         return;
     }
     let world =
-        open_world(&[CertificateYaml::new("web").annotation("certctl.io/deploy-hook", "install")]);
+        open_world(&[CertificateYaml::new("web").annotation("certctl/deploy-hook", "install")]);
     let hooks = world.path("config/hooks.d");
     // A hook that fails stays due.
     world.write_program("config/hooks.d/install", "exit 1");
@@ -268,7 +268,7 @@ fn a_webroot_behind_another_users_link_is_not_written_to() {
     let root = theirs.join("www").display().to_string();
     world.write(
         "config/web.yaml",
-        &CertificateYaml::new("web").annotation("certctl.io/http01-webroot", &root),
+        &CertificateYaml::new("web").annotation("certctl/http01-webroot", &root),
     );
     world.issue().ends_in(3).says("is owned by user 65534");
     assert_eq!(fs::read_dir(&place).unwrap().count(), 0);

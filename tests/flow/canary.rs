@@ -106,7 +106,7 @@ fn prepare(world: &World, webhook: &Webhook, parrot: &Parrot) {
         ),
         for_name(
             "exec",
-            "    - dns01:\n        webhook:\n          groupName: certctl.io\n          solverName: \
+            "    - dns01:\n        webhook:\n          groupName: certctl\n          solverName: \
              exec\n          config: {command: dump}\n",
         ),
         for_name(
@@ -150,9 +150,9 @@ fn prepare(world: &World, webhook: &Webhook, parrot: &Parrot) {
     let web = CertificateYaml::new("web")
         .field(stores)
         .field("additionalOutputFormats: [{type: DER}, {type: CombinedPEM}]")
-        .annotation("certctl.io/output-dir", &out)
-        .annotation("certctl.io/deploy-hook", "install")
-        .annotation("certctl.io/reload", "reload");
+        .annotation("certctl/output-dir", &out)
+        .annotation("certctl/deploy-hook", "install")
+        .annotation("certctl/reload", "reload");
     world.write("config/web.yaml", &web);
     for name in ["hook", "exec", "cloud", "tsig", "joohoi"] {
         world.write(&format!("config/{name}.yaml"), &CertificateYaml::new(name));

@@ -31,8 +31,8 @@ fn a_web_server_answers_from_its_folder_and_keeps_nothing() {
     let webroot = world.path("webroot");
     std::fs::create_dir(&webroot).unwrap();
     let server = WebServer::start(&world.port, &webroot);
-    let certificate = CertificateYaml::new("web")
-        .annotation("certctl.io/http01-webroot", webroot.to_str().unwrap());
+    let certificate =
+        CertificateYaml::new("web").annotation("certctl/http01-webroot", webroot.to_str().unwrap());
     world.prepare(&[certificate]);
     world.issue().ends_in(0);
     world.state().published("web");
@@ -50,8 +50,8 @@ fn a_webroot_that_the_web_server_of_this_host_does_not_serve_is_not_waited_for()
         std::fs::create_dir(folder).unwrap();
     }
     let server = WebServer::start(&world.port, &other);
-    let certificate = CertificateYaml::new("web")
-        .annotation("certctl.io/http01-webroot", webroot.to_str().unwrap());
+    let certificate =
+        CertificateYaml::new("web").annotation("certctl/http01-webroot", webroot.to_str().unwrap());
     world.prepare(&[certificate]);
     let run = world.run(&["issue", "--timeout", "30s"]).ends_in(4);
     let run = run.says(&format!("does not serve the files in {}", webroot.display()));
@@ -77,7 +77,7 @@ fn a_server_of_this_host_that_does_not_forward_the_challenge_is_not_waited_for()
     let _server = WebServer::start(&world.port, &world.path(""));
     let listener = Port::take();
     let listen = format!("127.0.0.1:{}", listener.number());
-    world.prepare(&[CertificateYaml::new("web").annotation("certctl.io/http01-listen", &listen)]);
+    world.prepare(&[CertificateYaml::new("web").annotation("certctl/http01-listen", &listen)]);
     let run = world.run(&["issue", "--timeout", "30s"]).ends_in(4);
     let run = run.says(&format!("does not forward the request to certctl ({listen})"));
     assert!(!run.stderr.contains("propagation"), "{}", run.stderr);
@@ -99,7 +99,7 @@ fn more_names_than_slots_are_proven_by_a_web_server_too() {
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let certificate = CertificateYaml::new("web")
         .for_names(&names)
-        .annotation("certctl.io/http01-webroot", webroot.to_str().unwrap());
+        .annotation("certctl/http01-webroot", webroot.to_str().unwrap());
     world.prepare(&[certificate]);
     let words = ["issue", "--max-concurrent-challenges", "2", "--timeout", "1m"];
     world.run(&words).ends_in(0);

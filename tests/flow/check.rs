@@ -79,10 +79,7 @@ fn a_stored_account_is_asked_for_and_not_made_again() {
     assert_eq!(world.ca.created(RequestKind::NewAccount), 1);
     let run = check(&world, &["acme", "-o", "json"]).ends_in(0);
     let value: Value = serde_json::from_str(&run.stdout).unwrap();
-    assert_eq!(
-        (&value["apiVersion"], &value["kind"]),
-        (&"certctl.io/v1".into(), &"AcmeCheck".into())
-    );
+    assert_eq!((&value["apiVersion"], &value["kind"]), (&"certctl/v1".into(), &"AcmeCheck".into()));
     let item = &value["items"][0];
     assert_eq!(item["issuer"]["name"], "ca");
     assert_eq!(item["account"], account);
@@ -188,7 +185,7 @@ fn a_file_in_the_webroot_is_asked_for_as_a_ca_does_and_taken_away_again() {
     let www = world.path("www");
     std::fs::create_dir(&www).unwrap();
     let webroot = www.display().to_string();
-    world.prepare(&[CertificateYaml::new("web").annotation("certctl.io/http01-webroot", &webroot)]);
+    world.prepare(&[CertificateYaml::new("web").annotation("certctl/http01-webroot", &webroot)]);
     let is_empty = || {
         let tokens = std::fs::read_dir(www.join(".well-known/acme-challenge")).unwrap();
         assert_eq!(tokens.count(), 0);
@@ -216,7 +213,7 @@ fn a_file_in_the_webroot_is_asked_for_as_a_ca_does_and_taken_away_again() {
     let elsewhere = world.path("elsewhere");
     std::fs::create_dir(&elsewhere).unwrap();
     let elsewhere = elsewhere.display().to_string();
-    world.write("config/lost.yaml", &lost.annotation("certctl.io/http01-webroot", &elsewhere));
+    world.write("config/lost.yaml", &lost.annotation("certctl/http01-webroot", &elsewhere));
     let doctor = world.run(&["doctor"]).stdout;
     let untried = format!("nothing listens on port {port} of this host to serve {elsewhere}");
     let untried = doctor.lines().find(|line| line.ends_with(&untried));
@@ -246,7 +243,7 @@ fn a_file_in_the_webroot_is_asked_for_as_a_ca_does_and_taken_away_again() {
     // A second certificate of the name, behind the first, by another folder.
     let second = |folder: &str| {
         let second = CertificateYaml::new("www").for_names(&["web.example.test"]);
-        world.write("config/www.yaml", &second.annotation("certctl.io/http01-webroot", folder));
+        world.write("config/www.yaml", &second.annotation("certctl/http01-webroot", folder));
     };
     second(other.to_str().unwrap());
     let run = check(&world, &["http", "web.example.test"]).ends_in(4);

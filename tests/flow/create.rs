@@ -128,7 +128,7 @@ fn the_first_thing_ever_can_be_a_one_off() {
     fetch(&world).ends_in(0);
     assert_eq!(delivered(&world).dns_names, NAMES);
     assert_eq!(world.state().tokens(), Vec::<std::path::PathBuf>::new());
-    assert!(!world.state().path("certificates/default/once.one-off.certctl.io").exists());
+    assert!(!world.state().path("certificates/default/once.one-off.certctl").exists());
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn a_killed_one_is_reported_and_continued() {
     let before = managed(&world);
     world.fault(Rule::next(1, Fault::Delay(Duration::from_mins(5))).on(RequestKind::Finalize));
     let mut child = world.start_certctl(&words(&["--fetch-certificate"]));
-    let one_off = "once.one-off.certctl.io";
+    let one_off = "once.one-off.certctl";
     until("the order is proven", || {
         world
             .state()
@@ -272,7 +272,7 @@ fn a_port_that_is_taken_matters_where_the_issuer_leaves_it_to_certctl() {
     world.port.socket.listen(1).unwrap();
     let made = || world.run(&["create", "certificate", "www.example.test"]).ends_in(0).stderr;
     assert!(made().contains("is in use"), "{}", made());
-    let webroot = "metadata:\n  annotations: {certctl.io/http01-webroot: /srv}\n";
+    let webroot = "metadata:\n  annotations: {certctl/http01-webroot: /srv}\n";
     let issuer = world.issuer().to_string().replacen("metadata:\n", webroot, 1);
     world.write("config/issuer.yaml", &issuer);
     assert_eq!(made(), "");
@@ -355,10 +355,10 @@ fn an_output_folder_below_a_webroot_is_refused_and_warned_of() {
     let into = ["--into", &config];
     let own = [&words[..], &["--webroot", &webroot], &into].concat();
     world.run(&own).ends_in(3).says("it would serve the private key; nothing was written");
-    let one = CertificateYaml::new("web").annotation("certctl.io/http01-webroot", &webroot);
+    let one = CertificateYaml::new("web").annotation("certctl/http01-webroot", &webroot);
     world.write("config/web.yaml", &one);
     world.run(&[&words[..], &into].concat()).ends_in(3).says("nothing was written");
-    world.write("config/web.yaml", &one.annotation("certctl.io/output-dir", &below));
+    world.write("config/web.yaml", &one.annotation("certctl/output-dir", &below));
     world.run(&["validate"]).ends_in(0).says("warning[W0309]").says("serve the private key");
 }
 

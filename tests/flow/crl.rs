@@ -42,7 +42,7 @@ fn what_the_ca_has_revoked_is_replaced_and_deployed_in_the_same_run() {
         [(4, "superseded", true), (1, "keyCompromise", false), (0, "unspecified", true)]
     {
         let world = world();
-        let web = CertificateYaml::new("web").annotation("certctl.io/deploy-hook", "install");
+        let web = CertificateYaml::new("web").annotation("certctl/deploy-hook", "install");
         world.prepare(&[]);
         let yaml = web
             .to_string()

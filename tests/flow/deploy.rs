@@ -28,10 +28,10 @@ fn read(world: &World, below: &str) -> String {
 /// `web`, written to `out`, with a hook and a reload.
 fn web(world: &World) -> CertificateYaml {
     CertificateYaml::new("web")
-        .annotation("certctl.io/output-dir", &world.path("out").display().to_string())
-        .annotation("certctl.io/output-mode", "0640")
-        .annotation("certctl.io/deploy-hook", "install")
-        .annotation("certctl.io/reload", "reload")
+        .annotation("certctl/output-dir", &world.path("out").display().to_string())
+        .annotation("certctl/output-mode", "0640")
+        .annotation("certctl/deploy-hook", "install")
+        .annotation("certctl/reload", "reload")
 }
 
 /// A world in which `web` is deployed; its hooks write into `steps`.
@@ -88,7 +88,7 @@ fn ten_certificates_are_reloaded_once() {
     let world = World::start();
     let all: Vec<_> = (0..10)
         .map(|number| {
-            CertificateYaml::new(&format!("c{number}")).annotation("certctl.io/reload", "reload")
+            CertificateYaml::new(&format!("c{number}")).annotation("certctl/reload", "reload")
         })
         .collect();
     world.prepare(&all);
@@ -115,9 +115,7 @@ fn a_failed_hook_leaves_the_certificate_issued_and_is_retried() {
     ];
     for (script, said) in cases {
         let world = World::start();
-        world.prepare(&[
-            CertificateYaml::new("web").annotation("certctl.io/deploy-hook", "install")
-        ]);
+        world.prepare(&[CertificateYaml::new("web").annotation("certctl/deploy-hook", "install")]);
         hook(&world, "install", script);
         let run = || world.run(&["issue", "--hook-timeout", "1s"]);
         run().ends_in(6).says("issued but not deployed: deploy hook install: ").says(said);
@@ -144,7 +142,7 @@ fn a_failed_hook_leaves_the_certificate_issued_and_is_retried() {
 fn a_failed_step_that_is_no_longer_asked_for_is_not_pending() {
     let world = World::start();
     let web = CertificateYaml::new("web");
-    world.prepare(&[web.clone().annotation("certctl.io/deploy-hook", "install")]);
+    world.prepare(&[web.clone().annotation("certctl/deploy-hook", "install")]);
     hook(&world, "install", "exit 7");
     world.run(&["issue"]).ends_in(6);
     world.prepare(&[web]);
@@ -202,7 +200,7 @@ fn a_certificate_does_not_replace_that_of_another_one_in_a_folder() {
     let world = World::start();
     let into = |name: &str, folder: &str| {
         let folder = world.path(folder).display().to_string();
-        CertificateYaml::new(name).annotation("certctl.io/output-dir", &folder)
+        CertificateYaml::new(name).annotation("certctl/output-dir", &folder)
     };
     world.prepare(&[into("shop", "out")]);
     world.issue().ends_in(0);
@@ -265,8 +263,8 @@ fn a_default_acl_of_an_output_is_found_before_the_order() {
     let out = world.path("out");
     let web = |mode| {
         CertificateYaml::new("web")
-            .annotation("certctl.io/output-dir", &out.display().to_string())
-            .annotation("certctl.io/output-mode", mode)
+            .annotation("certctl/output-dir", &out.display().to_string())
+            .annotation("certctl/output-mode", mode)
     };
     world.prepare(&[web("0640")]);
     fs::create_dir(&out).unwrap();
@@ -296,7 +294,7 @@ fn as_root_an_output_below_another_users_folder_is_found_before_the_order() {
     let www = world.path("www");
     fs::create_dir(&www).unwrap();
     let place = www.canonicalize().unwrap().join("tls").display().to_string();
-    let web = CertificateYaml::new("web").annotation("certctl.io/output-dir", &place);
+    let web = CertificateYaml::new("web").annotation("certctl/output-dir", &place);
     world.prepare(std::slice::from_ref(&web));
     if fs::metadata(&www).unwrap().uid() == 0 {
         chown(&www, Some(65_534), None).unwrap();
@@ -304,12 +302,12 @@ fn as_root_an_output_below_another_users_folder_is_found_before_the_order() {
         let why = format!("{shown} is owned by user 65534 (mode 0755), not by root");
         let fix = format!(
             "look at what is in {shown}, user 65534 could have put anything there; then copy what is \
-             right to a new folder, or certctl.io/output-owner: \"65534\""
+             right to a new folder, or certctl/output-owner: \"65534\""
         );
         world.issue().ends_in(3).says(&why).says(&fix);
         let requests = world.ca.log().len();
         assert_eq!(requests, 0, "no request to the CA");
-        world.prepare(&[web.annotation("certctl.io/output-owner", "65534")]);
+        world.prepare(&[web.annotation("certctl/output-owner", "65534")]);
     }
     world.issue().ends_in(0);
     assert!(www.join("tls/tls.key").exists());
@@ -331,7 +329,7 @@ fn a_folder_that_a_manifest_names_no_more_keeps_its_files_and_that_is_said_once(
 #[test]
 fn a_hook_that_others_could_write_is_not_run() {
     let world = World::start();
-    world.prepare(&[CertificateYaml::new("web").annotation("certctl.io/deploy-hook", "install")]);
+    world.prepare(&[CertificateYaml::new("web").annotation("certctl/deploy-hook", "install")]);
     hook(&world, "install", "echo ran > $W/ran");
     let path = world.path("config/hooks.d/install");
     fs::set_permissions(path, fs::Permissions::from_mode(0o777)).unwrap();
@@ -343,21 +341,21 @@ fn a_hook_that_others_could_write_is_not_run() {
 type Lack = (&'static str, usize, &'static str, fn(&World) -> String);
 
 const LACKS: [Lack; 8] = [
-    ("web.yaml", 6, "metadata.annotations.certctl.io/deploy-hook", |_| {
-        CertificateYaml::new("web").annotation("certctl.io/deploy-hook", "absent").to_string()
+    ("web.yaml", 6, "metadata.annotations.certctl/deploy-hook", |_| {
+        CertificateYaml::new("web").annotation("certctl/deploy-hook", "absent").to_string()
     }),
-    ("web.yaml", 6, "metadata.annotations.certctl.io/reload", |world| {
+    ("web.yaml", 6, "metadata.annotations.certctl/reload", |world| {
         world.write("config/hooks.d/plain", "no program");
-        CertificateYaml::new("web").annotation("certctl.io/reload", "plain").to_string()
+        CertificateYaml::new("web").annotation("certctl/reload", "plain").to_string()
     }),
-    ("web.yaml", 6, "metadata.annotations.certctl.io/output-dir", |world| {
+    ("web.yaml", 6, "metadata.annotations.certctl/output-dir", |world| {
         let out = world.path("no/parent").display().to_string();
-        CertificateYaml::new("web").annotation("certctl.io/output-dir", &out).to_string()
+        CertificateYaml::new("web").annotation("certctl/output-dir", &out).to_string()
     }),
-    ("web.yaml", 6, "metadata.annotations.certctl.io/output-dir", |world| {
+    ("web.yaml", 6, "metadata.annotations.certctl/output-dir", |world| {
         world.write("out/tls.key", "another program's");
         let out = world.path("out").display().to_string();
-        CertificateYaml::new("web").annotation("certctl.io/output-dir", &out).to_string()
+        CertificateYaml::new("web").annotation("certctl/output-dir", &out).to_string()
     }),
     ("web.yaml", 15, "spec.keystores.jks.passwordSecretRef", |_| {
         let store = "keystores:\n    jks:\n      create: true\n      passwordSecretRef: \
@@ -405,12 +403,12 @@ fn what_this_machine_lacks_is_found_before_an_order_with_its_line_and_field() {
     }
     // Without a config directory the manifests may be for another machine.
     let world = World::start();
-    let web = CertificateYaml::new("web").annotation("certctl.io/deploy-hook", "absent");
+    let web = CertificateYaml::new("web").annotation("certctl/deploy-hook", "absent");
     world.write("web.yaml", &web);
     world.write("issuer.yaml", &world.issuer());
     let without = world.path("none").display().to_string();
     let words = ["validate", "web.yaml", "issuer.yaml", "--config-dir", &without, "--strict"];
-    let field = "metadata.annotations.certctl.io/deploy-hook: there is no hook ";
+    let field = "metadata.annotations.certctl/deploy-hook: there is no hook ";
     let said = format!("warning[W0402]: {field}");
     world.run(&words[..5]).ends_in(0).says(&said).says("--> web.yaml:6:");
     world.run(&words).ends_in(3).says(&said);
@@ -427,7 +425,7 @@ fn a_rehearsal_writes_and_runs_nothing() {
     assert!(!world.path("out").exists() && !world.path("ran").exists());
     // Its failures are not reported either.
     let webroot = world.path("missing").display().to_string();
-    world.prepare(&[CertificateYaml::new("web").annotation("certctl.io/http01-webroot", &webroot)]);
+    world.prepare(&[CertificateYaml::new("web").annotation("certctl/http01-webroot", &webroot)]);
     world.run(&["rehearse"]).ends_in(3);
     assert!(!world.path("ran").exists());
 }
@@ -435,7 +433,7 @@ fn a_rehearsal_writes_and_runs_nothing() {
 #[test]
 fn the_operator_hears_of_a_failure_once_and_again_after_a_success() {
     let world = World::start();
-    world.prepare(&[CertificateYaml::new("web").annotation("certctl.io/deploy-hook", "install")]);
+    world.prepare(&[CertificateYaml::new("web").annotation("certctl/deploy-hook", "install")]);
     hook(&world, "install", "test -e $W/fine");
     hook(&world, "on-failure", "cat >> $W/told; echo \"$1 $CERTCTL_NAME\" >> $W/words");
     for _ in 0..3 {
@@ -468,7 +466,7 @@ fn a_renewal_that_was_requested_in_vain_is_reported_with_the_time_of_the_next_on
             "echo \"$CERTCTL_NEXT_ATTEMPT\" >> $W/told; echo \"$CERTCTL_MESSAGE\" > $W/why";
         hook(&world, "on-failure", script);
         let webroot = world.path("missing").display().to_string();
-        let web = CertificateYaml::new("web").annotation("certctl.io/http01-webroot", &webroot);
+        let web = CertificateYaml::new("web").annotation("certctl/http01-webroot", &webroot);
         world.write("config/web.yaml", &web.for_names(names));
         world.run(words).ends_in(3);
         // What is to be issued is tried by the next run.
@@ -508,7 +506,7 @@ fn the_operator_hears_of_a_mistake_in_the_manifest_of_what_was_issued() {
     assert_eq!(read(&world, "told").lines().count(), 2);
     // While another failure lasts, which was reported.
     let missing = world.path("missing").display().to_string();
-    let failing = CertificateYaml::new("web").annotation("certctl.io/http01-webroot", &missing);
+    let failing = CertificateYaml::new("web").annotation("certctl/http01-webroot", &missing);
     let failing = failing.to_string().replace("web.example.test", "other.example.test");
     world.write("config/web.yaml", &failing);
     for _ in 0..2 {
@@ -529,7 +527,7 @@ fn the_operator_hears_of_a_mistake_in_the_manifest_of_what_was_issued() {
 fn what_a_run_without_hooks_has_to_report_is_heard_from_the_next_one_with_hooks() {
     let world = World::start();
     let webroot = world.path("missing").display().to_string();
-    world.prepare(&[CertificateYaml::new("web").annotation("certctl.io/http01-webroot", &webroot)]);
+    world.prepare(&[CertificateYaml::new("web").annotation("certctl/http01-webroot", &webroot)]);
     hook(
         &world,
         "on-failure",
@@ -556,7 +554,7 @@ fn what_a_run_without_hooks_has_to_report_is_heard_from_the_next_one_with_hooks(
     let left = || fs::read_dir(world.path("state/alerts")).unwrap().count();
     assert_eq!(left(), 0);
     // Of one that was issued before that, nothing is to be heard any more.
-    let mail = CertificateYaml::new("mail").annotation("certctl.io/http01-webroot", &webroot);
+    let mail = CertificateYaml::new("mail").annotation("certctl/http01-webroot", &webroot);
     world.write("config/mail.yaml", &mail);
     world.run(&["issue", "mail", "--hooks", "later"]).ends_in(3);
     assert_eq!(left(), 1);
@@ -569,7 +567,7 @@ fn what_a_run_without_hooks_has_to_report_is_heard_from_the_next_one_with_hooks(
     world.run(&["issue", "mail", "--hooks", "later"]).ends_in(0);
     assert_eq!(left(), 0);
     // Nor of a certificate that is forgotten.
-    let api = CertificateYaml::new("api").annotation("certctl.io/http01-webroot", &webroot);
+    let api = CertificateYaml::new("api").annotation("certctl/http01-webroot", &webroot);
     world.write("config/api.yaml", &api);
     world.run(&["issue", "api", "--hooks", "later"]).ends_in(3);
     assert_eq!(left(), 1);
@@ -652,7 +650,7 @@ fn what_is_deployed_is_deployed_again_when_asked_for() {
 fn a_fixed_hook_is_run_at_once_for_a_named_certificate_and_what_was_not_tried_is_not_told_as_tried()
 {
     let world = World::start();
-    world.prepare(&[CertificateYaml::new("web").annotation("certctl.io/deploy-hook", "install")]);
+    world.prepare(&[CertificateYaml::new("web").annotation("certctl/deploy-hook", "install")]);
     hook(&world, "install", "echo tried >> $W/tries; exit 7");
     let tries = || read(&world, "tries").lines().count();
     world
@@ -779,7 +777,7 @@ fn a_service_without_rights_runs_the_hooks_of_root_as_root_and_no_others() {
         return;
     }
     let world = World::start();
-    world.prepare(&[CertificateYaml::new("web").annotation("certctl.io/reload", "reload")]);
+    world.prepare(&[CertificateYaml::new("web").annotation("certctl/reload", "reload")]);
     hook(&world, "reload", "id -u > $W/who; id -g >> $W/who");
     fs::set_permissions(world.path(""), fs::Permissions::from_mode(0o755)).unwrap();
     fs::copy(env!("CARGO_BIN_EXE_certctl"), world.path("certctl")).unwrap();

@@ -202,7 +202,7 @@ fn a_name_server_on_this_machine_is_not_asked_through_a_proxy() {
     });
     let [proxy, pdns] = servers.each_ref().map(|server| server.local_addr().unwrap());
     let solver = format!(
-        "    - dns01:\n        webhook:\n          groupName: certctl.io\n          solverName: \
+        "    - dns01:\n        webhook:\n          groupName: certctl\n          solverName: \
          pdns\n          config:\n            endpoint: http://{pdns}\n            \
          apiKeySecretRef: {{name: pdns, key: key}}\n"
     );
@@ -229,12 +229,12 @@ fn a_name_server_on_this_machine_is_not_asked_through_a_proxy() {
 #[test]
 fn a_program_that_fails_is_said_and_nothing_is_accepted() {
     let world = World::start();
-    let solver = "    - dns01:\n        webhook:\n          groupName: certctl.io\n          \
+    let solver = "    - dns01:\n        webhook:\n          groupName: certctl\n          \
                   solverName: exec\n          config:\n            command: my-dns\n";
     world.write("config/issuer.yaml", &world.issuer().solvers(solver));
     world.write("config/web.yaml", &CertificateYaml::new("web").for_names(&["*.example.test"]));
     let run = world.issue().ends_in(3);
-    assert!(run.stderr.contains("solvers.d/certctl.io/my-dns"), "{}", run.stderr);
+    assert!(run.stderr.contains("solvers.d/certctl/my-dns"), "{}", run.stderr);
     assert_eq!(world.ca.created(RequestKind::NewOrder), 0);
 
     let asked = || std::fs::read_to_string(world.path("asked")).unwrap_or_default();
@@ -266,10 +266,10 @@ fn in_vain() -> World {
         "#!/bin/sh\necho \"$1 $CERTCTL_FQDN $CERTCTL_VALUE\" >> '{}'\n",
         world.path("asked").display()
     );
-    let path = world.write("config/solvers.d/certctl.io/note", &program);
+    let path = world.write("config/solvers.d/certctl/note", &program);
     std::fs::set_permissions(path, Permissions::from_mode(0o755)).unwrap();
     let solvers = "    - http01: {ingress: {}}\n    - dns01:\n        webhook:\n          groupName: \
-                   certctl.io\n          solverName: exec\n          config: {command: note}\n";
+                   certctl\n          solverName: exec\n          config: {command: note}\n";
     world.write("config/issuer.yaml", &world.issuer().solvers(solvers));
     world.write("wild.yaml", &CertificateYaml::new("wild").for_names(&["*.example.test"]));
     world.write("web.yaml", &CertificateYaml::new("web"));

@@ -211,7 +211,7 @@ fn the_ca_bundle_becomes_ca_crt_and_truststores_when_asked_for() {
     assert!(names.iter().all(|name| published(world, name).is_none()));
     let literal = "keystores:\n    jks: {create: true, password: changeit}\n    \
                    pkcs12: {create: true, password: changeit}";
-    let asking = plain.annotation("certctl.io/ca-crt", "from-ca-bundle").field(literal);
+    let asking = plain.annotation("certctl/ca-crt", "from-ca-bundle").field(literal);
     world.write("config/web.yaml", &asking);
     issued.is_written_again(Reason::SecretMismatch, "ca.crt is not up to date");
     assert_eq!(published(world, "ca.crt").unwrap(), world.ca.root_pem().as_bytes());

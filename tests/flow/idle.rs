@@ -66,8 +66,8 @@ fn all_issued() -> World {
     let certificate = |number: usize| {
         let plain = CertificateYaml::new(&format!("c{number}"));
         match number % 10 {
-            0 => plain.annotation("certctl.io/output-dir", &format!("{out}-{number}")),
-            1 => plain.annotation("certctl.io/reload", "reload"),
+            0 => plain.annotation("certctl/output-dir", &format!("{out}-{number}")),
+            1 => plain.annotation("certctl/reload", "reload"),
             _ => plain,
         }
     };

@@ -35,7 +35,7 @@ fn issued() -> World {
     world.write("base/config/issuer.yaml", &world.issuer());
     for certificate in [
         CertificateYaml::new("web"),
-        CertificateYaml::new("out").annotation("certctl.io/output-dir", &out),
+        CertificateYaml::new("out").annotation("certctl/output-dir", &out),
         CertificateYaml::new("store").field(store),
     ] {
         world.write(&format!("base/config/{}.yaml", certificate.name()), &certificate);
@@ -611,7 +611,7 @@ fn the_last_run_is_the_newest_of_the_index_and_the_log_of_issuances() {
     world.issue().ends_in(0);
     let at = |path: &Path, time: &str| {
         let time: Timestamp = time.parse().unwrap();
-        File::options().append(true).open(path).unwrap().set_modified(time.into()).unwrap();
+        File::options().append(true).open(path).unwrap().set_modified(time.try_into().unwrap()).unwrap();
     };
     let log = world.path("state/issuance.log");
     at(&log, "2099-02-03T04:05:00Z");

@@ -224,7 +224,7 @@ fn a_server_that_shows_no_certificate_leads_to_a_command_that_asks_it() {
 fn the_key_that_servers_open_is_compared_though_there_is_a_copy_of_the_right_one() {
     let output = |world: &World| world.path("out").display().to_string();
     let world = World::start();
-    let web = CertificateYaml::new("web").annotation("certctl.io/output-dir", &output(&world));
+    let web = CertificateYaml::new("web").annotation("certctl/output-dir", &output(&world));
     world.prepare(&[web, CertificateYaml::new("mail")]);
     world.issue().ends_in(0);
     let file = |name: &str| {
@@ -247,7 +247,7 @@ fn the_key_that_servers_open_is_compared_though_there_is_a_copy_of_the_right_one
 /// The lines for nginx, which `create` has said once.
 #[test]
 fn a_server_that_is_to_present_a_certificate_and_does_not_gets_what_it_lacks() {
-    let of_nginx = CertificateYaml::new("web").annotation("certctl.io/reload", "nginx");
+    let of_nginx = CertificateYaml::new("web").annotation("certctl/reload", "nginx");
     let world = World::prepared(&[of_nginx, CertificateYaml::new("shop")]);
     world.write_program("config/hooks.d/nginx", "true");
     world.issue().ends_in(0);

@@ -17,7 +17,7 @@ use crate::support::{CertificateYaml, World, finish, silent_server, until};
 /// moment when the hook is started. `first` is what the first one does.
 fn interrupted_in_a_hook(first: &str) -> (World, Child) {
     let world = World::start();
-    let web = CertificateYaml::new("web").annotation("certctl.io/deploy-hook", "install");
+    let web = CertificateYaml::new("web").annotation("certctl/deploy-hook", "install");
     world.prepare(&[web]);
     let folder = world.path("").display().to_string();
     let script = format!(
@@ -108,7 +108,7 @@ fn interrupted_in_a_solver() -> (World, Child) {
          trap '' TERM; echo >> runs; read line < gate; rm runs\n"
     );
     world.write_program("config/solvers.d/slow", &script);
-    let solver = "    - dns01:\n        webhook:\n          groupName: certctl.io\n          \
+    let solver = "    - dns01:\n        webhook:\n          groupName: certctl\n          \
                   solverName: exec\n          config: {command: slow}\n";
     world.write("config/issuer.yaml", &world.issuer().solvers(solver));
     world.write("config/web.yaml", &CertificateYaml::new("web").for_names(&["*.example.test"]));
@@ -179,7 +179,7 @@ fn leave_everywhere(world: &World) {
 fn what_a_killed_run_left_goes_with_every_verb_that_writes() {
     let world = World::start();
     let out = world.path("out").display().to_string();
-    world.prepare(&[CertificateYaml::new("web").annotation("certctl.io/output-dir", &out)]);
+    world.prepare(&[CertificateYaml::new("web").annotation("certctl/output-dir", &out)]);
     world.issue().ends_in(0);
     let is_left = |path: &PathBuf| {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
@@ -204,7 +204,7 @@ fn what_a_killed_run_left_goes_with_every_verb_that_writes() {
 fn what_a_killed_run_left_goes_with_the_next_run_though_nothing_is_due() {
     let world = World::start();
     let out = world.path("out").display().to_string();
-    world.prepare(&[CertificateYaml::new("web").annotation("certctl.io/output-dir", &out)]);
+    world.prepare(&[CertificateYaml::new("web").annotation("certctl/output-dir", &out)]);
     world.issue().ends_in(0);
     let state = world.state();
     let before = state.everything();
@@ -312,7 +312,7 @@ fn a_signal_that_ends_a_check_leaves_no_test_file_in_the_webroot() {
     let webroot = world.path("webroot");
     fs::create_dir(&webroot).unwrap();
     let folder = webroot.display().to_string();
-    world.prepare(&[CertificateYaml::new("web").annotation("certctl.io/http01-webroot", &folder)]);
+    world.prepare(&[CertificateYaml::new("web").annotation("certctl/http01-webroot", &folder)]);
     let _server = silent_server(&world.port);
     let files = || match fs::read_dir(webroot.join(".well-known/acme-challenge")) {
         Ok(files) => files.count(),

@@ -40,7 +40,7 @@ fn jq_reads_the_status_of_certificates_in_every_state() {
     world.issue().ends_in(1);
     world.write("config/new.yaml", &CertificateYaml::new("new"));
 
-    let verdict = ".metadata.annotations[\"status.certctl.io/verdict\"]";
+    let verdict = ".metadata.annotations[\"status.certctl/verdict\"]";
     let filter = format!(".items[] | [.kind, .metadata.name, {verdict}] | @tsv");
     let table = "Certificate\tbad\tFAILED\nCertificate\tgood\tREADY\n\
                  Certificate\tnew\tPENDING\nCertificate\tsoon\tFAILED\n";
@@ -60,7 +60,7 @@ fn jq_reads_the_status_of_certificates_in_every_state() {
                   (.status.nextAttempt | fromdate | type)] \
                   | @tsv";
     assert_eq!(jq(&world, "bad", &one(failed)), "1\tnumber\tnumber\n");
-    let stands_in = ".metadata.annotations[\"status.certctl.io/temporary\"]";
+    let stands_in = ".metadata.annotations[\"status.certctl/temporary\"]";
     assert_eq!(jq(&world, "soon", &one(stands_in)), "true\n");
     for (noun, kind, fields) in [
         ("order", "Order", ".items[] | .status.state | select(. != null)"),

@@ -48,7 +48,7 @@ fn world() -> World {
         .field("additionalOutputFormats: [{type: DER}]")
         .field("subject: {organizations: [Example]}")
         .field("duration: 48h")
-        .annotation("certctl.io/deploy-hook", "install");
+        .annotation("certctl/deploy-hook", "install");
     let temporary = "cert-manager.io/issue-temporary-certificate";
     let soon = CertificateYaml::new("soon").annotation(temporary, "true");
     let world = World::prepared(&[full, CertificateYaml::new("bad"), soon]);
@@ -209,7 +209,7 @@ fn the_schema_itself_is_printed_and_has_no_gap() {
         ("one less", |plan| drop(plan["items"][0].as_object_mut().unwrap().remove("action"))),
         ("of another type", |plan| plan["items"][0]["orders"] = "1".into()),
         ("another word", |plan| plan["items"][0]["action"] = "dance".into()),
-        ("another version", |plan| plan["apiVersion"] = "certctl.io/v2".into()),
+        ("another version", |plan| plan["apiVersion"] = "certctl/v2".into()),
     ];
     for (what, edit) in edits {
         let mut changed = plan.clone();

@@ -58,7 +58,7 @@ fn a_failure_says_whose_it_is_of_which_class_and_what_comes_next() {
 
 #[test]
 fn a_challenge_that_fails_and_a_hook_that_fails_are_told_apart() {
-    let web = CertificateYaml::new("web").annotation("certctl.io/deploy-hook", "install");
+    let web = CertificateYaml::new("web").annotation("certctl/deploy-hook", "install");
     let world = World::prepared(&[web]);
     let hook = world.write("config/hooks.d/install", "#!/bin/sh\necho broken >&2\nexit 7\n");
     fs::set_permissions(hook, fs::Permissions::from_mode(0o755)).unwrap();

@@ -12,8 +12,8 @@ fn a_hook_that_goes_missing_is_seen_while_nothing_is_due_and_before_an_output_is
     let world = World::start();
     let output = world.path("out");
     let web = CertificateYaml::new("web")
-        .annotation("certctl.io/output-dir", &output.display().to_string())
-        .annotation("certctl.io/deploy-hook", "install");
+        .annotation("certctl/output-dir", &output.display().to_string())
+        .annotation("certctl/deploy-hook", "install");
     world.prepare(&[web]);
     let hook = world.write_program("config/hooks.d/install", "exit 0");
     world.issue().ends_in(0);
@@ -51,7 +51,7 @@ fn a_hook_that_goes_missing_is_seen_while_nothing_is_due_and_before_an_output_is
 #[test]
 fn a_hook_with_a_typing_error_leads_to_the_one_that_is_there() {
     let world =
-        World::prepared(&[CertificateYaml::new("web").annotation("certctl.io/reload", "ngixn")]);
+        World::prepared(&[CertificateYaml::new("web").annotation("certctl/reload", "ngixn")]);
     world.write_program("config/hooks.d/nginx", "exit 0");
     let missing = format!("there is no hook {}", world.path("config/hooks.d/ngixn").display());
     world.issue().ends_in(3).says(&missing).says("did you mean `nginx`?");
@@ -65,9 +65,9 @@ fn all_that_a_ready_certificate_lacks_is_named_in_one_run_each_as_what_it_is() {
     world.issue().ends_in(0);
     let place = world.path("gone/tls").display().to_string();
     world.prepare(&[CertificateYaml::new("web")
-        .annotation("certctl.io/output-dir", &place)
-        .annotation("certctl.io/deploy-hook", "install")
-        .annotation("certctl.io/reload", "nginx")]);
+        .annotation("certctl/output-dir", &place)
+        .annotation("certctl/deploy-hook", "install")
+        .annotation("certctl/reload", "nginx")]);
     let hook = world.write("config/hooks.d/install", "#!/bin/sh\n").display().to_string();
     let other = world.path("config/hooks.d/nginx").display().to_string();
     let not_executable = format!("hook install: {hook} is not executable; ");
@@ -80,7 +80,7 @@ fn all_that_a_ready_certificate_lacks_is_named_in_one_run_each_as_what_it_is() {
     }
     assert!(!run.stderr.contains("output to"), "{}", run.stderr);
     for field in ["output-dir", "deploy-hook", "reload"] {
-        let field = format!("certctl.io/{field}");
+        let field = format!("certctl/{field}");
         assert_eq!(run.stderr.matches(&field).count(), 1, "{field}: {}", run.stderr);
     }
     // The same is told once a day; it is looked at by every run, and no time is waited for.
@@ -305,7 +305,7 @@ fn a_failure_of_what_is_no_longer_asked_for_is_past() {
 
 #[test]
 fn a_precondition_that_is_met_is_past_while_the_order_waits() {
-    let web = CertificateYaml::new("web").annotation("certctl.io/deploy-hook", "install");
+    let web = CertificateYaml::new("web").annotation("certctl/deploy-hook", "install");
     let world = World::prepared(&[web]);
     world.issue().ends_in(3);
     let status = world.run(&["status"]).stdout;
@@ -344,7 +344,7 @@ fn a_server_that_is_mended_before_it_answered_leads_to_no_order() {
 /// `renew` is a request for now: what it lacks, the user has to put right first, and asks again.
 #[test]
 fn a_renewal_that_was_only_asked_for_and_lacks_something_leaves_all_as_it_was() {
-    let web = CertificateYaml::new("web").annotation("certctl.io/deploy-hook", "install");
+    let web = CertificateYaml::new("web").annotation("certctl/deploy-hook", "install");
     let world = World::prepared(&[web]);
     let hook = world.write_program("config/hooks.d/install", "exit 0");
     world.issue().ends_in(0);
@@ -379,7 +379,7 @@ fn a_renewal_that_was_only_asked_for_and_lacks_something_leaves_all_as_it_was() 
     // What is due is requested by the certificate itself: the next run tries again.
     world.prepare(&[CertificateYaml::new("web")
         .for_names(&["web.example.test", "other.example.test"])
-        .annotation("certctl.io/deploy-hook", "install")]);
+        .annotation("certctl/deploy-hook", "install")]);
     world.run(&["renew", "web"]).ends_in(3).says("the next run retries");
     world.write_program("config/hooks.d/install", "exit 0");
     world.issue().ends_in(0);

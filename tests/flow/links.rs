@@ -282,8 +282,8 @@ fn says_what_is_missing(world: &World, what: &str) {
         serde_json::from_str(&world.run(&["status", "web", "-o", "json"]).ends_in(0).stdout)
             .unwrap();
     let annotations = &json["metadata"]["annotations"];
-    assert_eq!(annotations["status.certctl.io/verdict"], "LINKS MISSING");
-    assert_eq!(annotations["status.certctl.io/links"], what);
+    assert_eq!(annotations["status.certctl/verdict"], "LINKS MISSING");
+    assert_eq!(annotations["status.certctl/links"], what);
     let plan: Value =
         serde_json::from_str(&world.run(&["plan", "-o", "json"]).ends_in(0).stdout).unwrap();
     let item = |key: &str| plan["items"][0][key].clone();
@@ -291,7 +291,7 @@ fn says_what_is_missing(world: &World, what: &str) {
     assert_eq!(planned, (json!("relink"), json!("MissingLinks"), json!(what), json!(0)));
     world.run(&["plan", "--exit-code"]).ends_in(10);
     let serial = world.state().record("web").issued_fingerprint.unwrap();
-    assert_eq!(annotations["status.certctl.io/fingerprint-sha256"], json!(serial));
+    assert_eq!(annotations["status.certctl/fingerprint-sha256"], json!(serial));
     world.run(&["inspect", "web", "--offline"]).ends_in(0);
     assert_eq!((world.ca.requests(), world.state().everything()), before);
 }
@@ -325,7 +325,7 @@ fn in_every_format(world: &World, output: bool) {
         .field("additionalOutputFormats: [{type: DER}, {type: CombinedPEM}]")
         .field(stores);
     if output {
-        web = web.annotation("certctl.io/output-dir", &world.path("out").display().to_string());
+        web = web.annotation("certctl/output-dir", &world.path("out").display().to_string());
     }
     world.prepare(&[web]);
     world.issue().ends_in(0);
@@ -423,7 +423,7 @@ fn a_key_comes_back_from_an_output_and_without_a_copy_by_an_order() {
         let world = World::start();
         let mut web = CertificateYaml::new("web");
         if output {
-            web = web.annotation("certctl.io/output-dir", &world.path("out").display().to_string());
+            web = web.annotation("certctl/output-dir", &world.path("out").display().to_string());
         }
         world.prepare(&[web]);
         world.issue().ends_in(0);

@@ -77,8 +77,8 @@ fn issue_what_can_be_issued(world: &World) {
         CertificateYaml::new("revoked"),
         CertificateYaml::new("adopted"),
         CertificateYaml::new("deployed")
-            .annotation("certctl.io/output-dir", &out)
-            .annotation("certctl.io/reload", "reload"),
+            .annotation("certctl/output-dir", &out)
+            .annotation("certctl/reload", "reload"),
     ]);
     world.write("config/issuer.yaml", &world.issuer().solvers(SOLVERS));
     world.write("config/adopted-secret.yaml", &foreign_secret());

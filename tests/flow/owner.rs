@@ -18,7 +18,7 @@ fn world() -> Option<World> {
         return None;
     }
     let world = World::start();
-    world.prepare(&[CertificateYaml::new("web").annotation("certctl.io/reload", "reload")]);
+    world.prepare(&[CertificateYaml::new("web").annotation("certctl/reload", "reload")]);
     fs::set_permissions(world.path(""), fs::Permissions::from_mode(0o755)).unwrap();
     let state = world.path("state");
     fs::create_dir(&state).unwrap();
@@ -121,8 +121,8 @@ fn what_the_owner_could_not_do_root_does_not_do_for_it() {
     world.write(
         "config/web.yaml",
         &CertificateYaml::new("web")
-            .annotation("certctl.io/output-dir", &output)
-            .annotation("certctl.io/reload", "reload"),
+            .annotation("certctl/output-dir", &output)
+            .annotation("certctl/reload", "reload"),
     );
     for words in [&["issue"][..], &["doctor", "--offline"]] {
         world.run(words).ends_in(3).says(&ran_as);
@@ -221,7 +221,7 @@ fn an_output_that_the_owner_may_not_write_is_said_when_the_manifest_is_made() {
     chown(out, Some(OWNER), Some(OWNER)).unwrap();
     create("given", &["--output-owner", "nobody"])
         .says("cannot give files to user nobody")
-        .says("try: replace certctl.io/output-owner by certctl.io/output-group");
+        .says("try: replace certctl/output-owner by certctl/output-group");
     let well = create("well", &[]);
     assert!(!well.stderr.contains("output: "), "{}", well.stderr);
 }
@@ -244,7 +244,7 @@ fn a_folder_that_the_owner_may_not_write_into_ends_in_a_command_that_is_right() 
     let Some(world) = world() else { return };
     let output = |folder: &str| {
         let web = CertificateYaml::new("web");
-        world.write("config/web.yaml", &web.annotation("certctl.io/output-dir", folder));
+        world.write("config/web.yaml", &web.annotation("certctl/output-dir", folder));
     };
     let own =
         |mode: &str, folder: &str| format!("install -d -m {mode} -o {OWNER} -g {OWNER} {folder}");
@@ -257,7 +257,7 @@ fn a_folder_that_the_owner_may_not_write_into_ends_in_a_command_that_is_right() 
     // What others use stays theirs.
     world.write("out/nginx.conf", "");
     let below = format!("{folder}/NAME");
-    let advice = "name a folder for certctl alone in certctl.io/output-dir, such as";
+    let advice = "name a folder for certctl alone in certctl/output-dir, such as";
     all_say(&world, &format!("{advice} {below}, and make it: {}", own("0750", &below)));
     assert_eq!(world.ca.requests(), 0);
     let folder = format!("{folder}/web");
@@ -280,15 +280,15 @@ fn an_owner_or_a_group_that_cannot_have_the_files_is_found_before_the_order() {
     let Some(world) = world() else { return };
     let folder = world.path("out").display().to_string();
     let output = |name: &str| {
-        let web = CertificateYaml::new("web").annotation("certctl.io/output-dir", &folder);
+        let web = CertificateYaml::new("web").annotation("certctl/output-dir", &folder);
         world.write("config/web.yaml", &web.annotation(name, &GROUP.to_string()));
     };
     let own = format!("install -d -m 0750 -o {OWNER} -g {OWNER} {folder}");
     in_a_shell(&own);
-    output("certctl.io/output-owner");
+    output("certctl/output-owner");
     all_say(&world, &format!("user {OWNER}, which cannot give files to user {GROUP}"));
     all_say(&world, "certctl help hooks");
-    output("certctl.io/output-group");
+    output("certctl/output-group");
     all_say(&world, &format!("user {OWNER} is not in group {GROUP}"));
     let fix = format!("install -d -m 2750 -o {OWNER} -g {GROUP} {folder}");
     all_say(&world, &fix);
@@ -308,7 +308,7 @@ fn a_webroot_that_the_owner_may_not_write_into_ends_in_a_command_that_is_right()
     let tokens = webroot.join(".well-known/acme-challenge").display().to_string();
     let web = CertificateYaml::new("web");
     let shown = webroot.display().to_string();
-    world.write("config/web.yaml", &web.annotation("certctl.io/http01-webroot", &shown));
+    world.write("config/web.yaml", &web.annotation("certctl/http01-webroot", &shown));
     let own = format!("install -d -m 0755 -o {OWNER} -g {OWNER} {tokens}");
     all_say(&world, &own);
     fs::create_dir(&webroot).unwrap();
@@ -494,7 +494,7 @@ fn validate_of_another_user_does_not_take_the_folder_of_an_output() {
     fs::create_dir(&folder).unwrap();
     chown(&folder, Some(OWNER), Some(OWNER)).unwrap();
     let shown = folder.display().to_string();
-    let web = CertificateYaml::new("web").annotation("certctl.io/output-dir", &shown);
+    let web = CertificateYaml::new("web").annotation("certctl/output-dir", &shown);
     world.write("config/web.yaml", &web);
     world.run(&["issue"]).ends_in(0);
     let config = world.path("config").display().to_string();

@@ -30,7 +30,7 @@ fn what(world: &World) -> (Value, Value, Value, Value) {
 fn before_the_first_run_there_is_a_plan_and_no_state() {
     let world = World::prepared(&[CertificateYaml::new("web")]);
     let expected = json!({
-        "apiVersion": "certctl.io/v1",
+        "apiVersion": "certctl/v1",
         "kind": "Plan",
         "items": [{
             "namespace": "default",
@@ -101,7 +101,7 @@ fn forms_and_outputs_are_planned_without_an_order() {
     let world = World::prepared(std::slice::from_ref(&simple));
     world.issue().ends_in(0);
     let output = world.path("out").display().to_string();
-    let with_output = simple.annotation("certctl.io/output-dir", &output);
+    let with_output = simple.annotation("certctl/output-dir", &output);
     world.write("config/web.yaml", &with_output);
     assert_eq!(what(&world), (json!("deploy"), Value::Null, Value::Null, json!(0)));
     world.run(&["plan", "--exit-code"]).ends_in(10);
@@ -189,7 +189,7 @@ fn what_is_planned_is_what_issue_does() {
     let world = World::start();
     let output = world.path("out").display().to_string();
     let simple = CertificateYaml::new("web");
-    let with_output = simple.clone().annotation("certctl.io/output-dir", &output);
+    let with_output = simple.clone().annotation("certctl/output-dir", &output);
     let stored = |password: &str| {
         let store = format!("keystores:\n    pkcs12: {{create: true, password: {password}}}");
         with_output.clone().field(&store)
@@ -259,7 +259,7 @@ fn an_edited_copy_is_planned_in_the_place_of_what_the_config_directory_has() {
 /// What a run would refuse is no order of the plan, which says what is in the way.
 #[test]
 fn what_this_host_keeps_a_run_from_is_blocked() {
-    let hooked = CertificateYaml::new("web").annotation("certctl.io/reload", "nowhere");
+    let hooked = CertificateYaml::new("web").annotation("certctl/reload", "nowhere");
     let world = World::prepared(&[hooked, CertificateYaml::new("other")]);
     let run = world.run(&["plan"]).ends_in(3).says("error[E0401]");
     assert!(run.stdout.ends_with("\n1 to issue, 1 blocked\n"), "{}", run.stdout);
@@ -311,7 +311,7 @@ fn a_port_that_a_later_run_would_not_get_is_a_warning() {
     assert!(run.stdout.ends_with("\n1 unchanged\n"), "{}", run.stdout);
     // Nor does a deployment need the port.
     world.write_program("config/hooks.d/install", "#!/bin/sh\n");
-    world.prepare(&[CertificateYaml::new("web").annotation("certctl.io/deploy-hook", "install")]);
+    world.prepare(&[CertificateYaml::new("web").annotation("certctl/deploy-hook", "install")]);
     let run = world.run(&["plan", "--http01-listen", &address]).ends_in(0);
     assert!(run.stdout.contains("web    deploy"), "{}", run.stdout);
     run.says("warning: HTTP-01: ");

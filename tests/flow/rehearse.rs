@@ -87,7 +87,7 @@ fn a_user_who_may_not_listen_on_port_80_gets_a_free_port() {
     assert!(run.code == Some(3) && !run.stderr.contains(said), "{}", run.stderr);
     world.write(
         "config/web.yaml",
-        &CertificateYaml::new("web").annotation("certctl.io/http01-listen", "0.0.0.0:80"),
+        &CertificateYaml::new("web").annotation("certctl/http01-listen", "0.0.0.0:80"),
     );
     let run = as_user(&world, &["rehearse"]);
     assert!(run.code == Some(3) && !run.stderr.contains(said), "{}", run.stderr);
@@ -98,7 +98,7 @@ fn a_webroot_that_no_server_serves_is_what_the_hints_are_about() {
     let world = World::start();
     std::fs::create_dir(world.path("www")).unwrap();
     let folder = world.path("www").display().to_string();
-    world.prepare(&[CertificateYaml::new("web").annotation("certctl.io/http01-webroot", &folder)]);
+    world.prepare(&[CertificateYaml::new("web").annotation("certctl/http01-webroot", &folder)]);
     let run = world.run(&["rehearse", "--timeout", "1s"]).ends_in(4);
     run.clone().says(&format!("the web server must serve the webroot {folder} on port "));
     assert!(!run.stderr.contains("--http01-listen"), "{}", run.stderr);

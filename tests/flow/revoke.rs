@@ -274,7 +274,7 @@ fn what_is_not_deployed_yet_is_not_revoked() {
     let world = World::prepared(&[]);
     world.write(
         "config/web.yaml",
-        &CertificateYaml::new("web").annotation("certctl.io/deploy-hook", "install"),
+        &CertificateYaml::new("web").annotation("certctl/deploy-hook", "install"),
     );
     world.write_program("config/hooks.d/install", "exit 0");
     world.issue().ends_in(0);
@@ -298,9 +298,10 @@ fn what_is_not_deployed_yet_is_not_revoked() {
 
 #[test]
 fn a_revocation_that_is_pending_is_not_forgotten() {
-    let world = World::prepared(&[
-        CertificateYaml::new("web").annotation("certctl.io/deploy-hook", "install")
-    ]);
+    let world =
+        World::prepared(
+            &[CertificateYaml::new("web").annotation("certctl/deploy-hook", "install")],
+        );
     world.write_program("config/hooks.d/install", "exit 0");
     world.issue().ends_in(0);
     let revoked = world.state().published("web").serial;

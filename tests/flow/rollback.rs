@@ -67,7 +67,7 @@ fn the_revision_before_is_live_again_until_it_is_renewed() {
     assert!(page.contains("RolledBack"), "{page}");
     world.run(&["status", "--exit-code"]).ends_in(0);
     let json = world.run(&["status", "web", "-o", "json"]).ends_in(0).stdout;
-    assert!(json.contains("\"status.certctl.io/rolled-back-from\": \"2\""), "{json}");
+    assert!(json.contains("\"status.certctl/rolled-back-from\": \"2\""), "{json}");
 
     // There is no earlier revision, and the message names the way forward.
     world.run(&["rollback", "web"]).ends_in(3).says("certctl rollback default/web --to 2");
@@ -198,8 +198,8 @@ fn it_goes_to_where_it_is_used_though_something_newer_is_there() {
     );
     fs::set_permissions(script, fs::Permissions::from_mode(0o755)).unwrap();
     let certificate = CertificateYaml::new("web")
-        .annotation("certctl.io/output-dir", &annotation)
-        .annotation("certctl.io/reload", "reload");
+        .annotation("certctl/output-dir", &annotation)
+        .annotation("certctl/reload", "reload");
     world.prepare(&[certificate]);
     world.issue().ends_in(0);
     let first = fs::read(out.join("tls.crt")).unwrap();

@@ -13,7 +13,7 @@ fn what_status_prints_fits_the_schemas_of_cert_manager() {
     let world = World::start();
     let output = world.path("output");
     let full = CertificateYaml::new("good").field("additionalOutputFormats: [{type: DER}]");
-    let full = full.annotation("certctl.io/output-dir", output.to_str().unwrap());
+    let full = full.annotation("certctl/output-dir", output.to_str().unwrap());
     world.prepare(&[full, CertificateYaml::new("bad")]);
     let refusal = Fault::Refuse { kind: ProblemType::Unauthorized, detail: "no".to_owned() };
     world.fault(Rule::always(refusal).for_name("bad.example.test"));
@@ -71,9 +71,9 @@ fn check_deployed(certificates: &[Value]) {
 fn check_of(object: &Value) -> Option<Value> {
     let annotations = &object["metadata"]["annotations"];
     let json = |name: &str| Some(annotations.get(name)?.as_str()?.parse::<Value>().unwrap());
-    let looks = json("status.certctl.io/checks");
+    let looks = json("status.certctl/checks");
     let check = looks.map(|looks| looks[0]["check"].clone());
-    let check = check.or_else(|| json("status.certctl.io/check"))?;
+    let check = check.or_else(|| json("status.certctl/check"))?;
     Some(check["http01"]["addresses"][0]["outcome"].clone())
 }
 

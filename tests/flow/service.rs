@@ -185,7 +185,7 @@ fn health_and_metrics_are_served_on_a_loopback_port_as_well() {
 #[test]
 fn a_hang_up_during_a_run_begins_another_one_after_it() {
     let world = World::start();
-    world.prepare(&[CertificateYaml::new("web").annotation("certctl.io/deploy-hook", "install")]);
+    world.prepare(&[CertificateYaml::new("web").annotation("certctl/deploy-hook", "install")]);
     let gate = world.path("gate");
     assert!(Command::new("mkfifo").arg(&gate).status().unwrap().success());
     let folder = world.path("").display().to_string();
@@ -223,7 +223,7 @@ fn it_runs_again_and_again_and_passes_its_flags_on() {
 #[test]
 fn a_run_that_is_ended_half_way_is_continued_by_the_next_one() {
     let world = World::start();
-    world.prepare(&[CertificateYaml::new("web").annotation("certctl.io/deploy-hook", "install")]);
+    world.prepare(&[CertificateYaml::new("web").annotation("certctl/deploy-hook", "install")]);
     let folder = world.path("").display().to_string();
     let script = format!("cd {folder}; echo >> started; [ -e go ] || exec sleep 600");
     world.write_program("config/hooks.d/install", &script);

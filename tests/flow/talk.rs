@@ -73,7 +73,7 @@ fn a_quiet_run_tells_failures_only() {
 
 #[test]
 fn the_reason_of_a_hook_is_told_from_above_its_last_line() {
-    let web = CertificateYaml::new("web").annotation("certctl.io/reload", "nginx");
+    let web = CertificateYaml::new("web").annotation("certctl/reload", "nginx");
     let world = World::prepared(&[web]);
     let script = "echo 'nginx: [emerg] bind() to 0.0.0.0:443 failed' >&2\n\
                   echo 'nginx: configuration file /etc/nginx/nginx.conf test failed' >&2\nexit 1";

@@ -42,7 +42,7 @@ fn a_temporary_certificate_is_live_until_the_real_one_is() {
         assert!(page.contains(words), "{words} is not in:\n{page}");
     }
     let json = world.run(&["status", "-o", "json", "web"]).ends_in(0).stdout;
-    assert!(json.contains(r#""status.certctl.io/temporary": "true""#), "{json}");
+    assert!(json.contains(r#""status.certctl/temporary": "true""#), "{json}");
     let table = world.run(&["status"]).ends_in(0).stdout;
     assert!(table.contains("temporary"), "{table}");
     // Until the next attempt it stays as it is.

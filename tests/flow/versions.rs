@@ -214,7 +214,7 @@ fn an_order_for_a_dns_provider_that_only_a_newer_certctl_has_is_left_alone() {
     let world = World::start();
     let write_issuer = |provider: &str| {
         let solver = format!(
-            "    - dns01:\n        webhook:\n          groupName: certctl.io\n          solverName: \
+            "    - dns01:\n        webhook:\n          groupName: certctl\n          solverName: \
              {provider}\n          config:\n            command: my-dns\n"
         );
         world.write("config/issuer.yaml", &world.issuer().solvers(&solver));
@@ -234,7 +234,7 @@ fn an_order_for_a_dns_provider_that_only_a_newer_certctl_has_is_left_alone() {
     let before = files();
     for words in [&["issue"][..], &["renew", "web"]] {
         let run = world.run(words).ends_in(3);
-        assert!(run.stderr.contains("certctl.io has no `newer`"), "{}", run.stderr);
+        assert!(run.stderr.contains("certctl has no `newer`"), "{}", run.stderr);
     }
     assert_eq!(fs::read_to_string(&path).unwrap(), newer);
     assert_eq!((files(), world.sent(RequestKind::NewOrder)), (before, 1));

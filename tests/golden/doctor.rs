@@ -18,7 +18,7 @@ const DOCTOR: &str = "CERTCTL_CONFIG_DIR=config CERTCTL_STATE_DIR=state certctl 
 /// One certificate for each thing that can be wrong.
 fn make_wrong(scene: &mut Session, down: &World, busy: &TcpListener) {
     let with = |name: &str, annotation: &str, value: &str| {
-        CertificateYaml::new(name).annotation(&format!("certctl.io/{annotation}"), value)
+        CertificateYaml::new(name).annotation(&format!("certctl/{annotation}"), value)
     };
     let port = busy.local_addr().unwrap().to_string();
     scene.configured(&[
@@ -27,8 +27,7 @@ fn make_wrong(scene: &mut Session, down: &World, busy: &TcpListener) {
         ("folder", &with("folder", "output-dir", "/no-such-folder/web")),
         (
             "group",
-            &with("group", "output-dir", "/no-such")
-                .annotation("certctl.io/output-group", "nosuch"),
+            &with("group", "output-dir", "/no-such").annotation("certctl/output-group", "nosuch"),
         ),
         ("root", &with("root", "http01-webroot", "/no-such-webroot")),
         ("port", &with("port", "http01-listen", &port)),
@@ -77,8 +76,8 @@ fn a_host_on_which_all_is_well() {
     scene.configured(&[(
         "web",
         &CertificateYaml::new("web")
-            .annotation("certctl.io/deploy-hook", "note")
-            .annotation("certctl.io/output-dir", &scene.world.path("out").display().to_string()),
+            .annotation("certctl/deploy-hook", "note")
+            .annotation("certctl/output-dir", &scene.world.path("out").display().to_string()),
     )]);
     scene.hook("note", "exit 0");
     scene.run("certctl doctor --offline");
@@ -117,8 +116,8 @@ fn a_host_without_a_manifest_is_told_what_to_type_next() {
     let issuer = scene.issuer();
     scene.world.write("home/.config/certctl/issuer.yaml", &issuer);
     let web = CertificateYaml::new("web")
-        .annotation("certctl.io/output-dir", &home.join("out").display().to_string())
-        .annotation("certctl.io/output-owner", "root");
+        .annotation("certctl/output-dir", &home.join("out").display().to_string())
+        .annotation("certctl/output-owner", "root");
     scene.world.write("home/.config/certctl/web.yaml", &web);
     scene.run(&format!("{own} --offline"));
     scene.end();

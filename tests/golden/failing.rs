@@ -165,7 +165,7 @@ fn a_ca_that_limits_orders() {
 #[test]
 fn a_hook_that_fails() {
     let mut scene = Session::new("exit-6");
-    let certificate = web().annotation("certctl.io/deploy-hook", "install");
+    let certificate = web().annotation("certctl/deploy-hook", "install");
     scene.configured(&[("web", &certificate)]);
     scene.hook("install", "echo 'no room' >&2; exit 3");
     scene.run("certctl issue --exit-code");

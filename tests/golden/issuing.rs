@@ -144,9 +144,9 @@ fn a_plan_changes_nothing() {
 fn outputs_and_hooks_are_run_again() {
     let mut scene = Session::new("deploy");
     let certificate = CertificateYaml::new("web")
-        .annotation("certctl.io/output-dir", &scene.world.path("out").display().to_string())
-        .annotation("certctl.io/deploy-hook", "install")
-        .annotation("certctl.io/reload", "reload");
+        .annotation("certctl/output-dir", &scene.world.path("out").display().to_string())
+        .annotation("certctl/deploy-hook", "install")
+        .annotation("certctl/reload", "reload");
     scene.configured(&[("web", &certificate)]);
     scene.hook("install", "echo 'disk quota exceeded' >&2; exit 7");
     scene.hook("reload", "true");
@@ -167,7 +167,7 @@ fn files_that_are_gone_come_back_without_an_order() {
     let mut scene = Session::new("damaged");
     let out = scene.world.path("out");
     let certificate =
-        CertificateYaml::new("web").annotation("certctl.io/output-dir", &out.display().to_string());
+        CertificateYaml::new("web").annotation("certctl/output-dir", &out.display().to_string());
     scene.configured(&[("web", &certificate)]);
     scene.quietly("certctl issue");
     let key = scene.world.path("state/secrets/default/web-tls/..data/tls.key");
@@ -188,14 +188,14 @@ fn files_that_are_gone_come_back_without_an_order() {
 fn what_this_machine_lacks_is_found_before_an_order() {
     let mut scene = Session::new("lacks");
     let certificate = CertificateYaml::new("web")
-        .annotation("certctl.io/output-dir", "/nowhere/tls/web")
-        .annotation("certctl.io/deploy-hook", "install");
+        .annotation("certctl/output-dir", "/nowhere/tls/web")
+        .annotation("certctl/deploy-hook", "install");
     scene.configured(&[("web", &certificate)]);
     scene.run("certctl validate");
     scene.run("certctl plan");
     scene.run("certctl issue");
     scene.note("A webroot, which the host of the manifest may have.");
-    let webroot = CertificateYaml::new("web").annotation("certctl.io/http01-webroot", "/nowhere");
+    let webroot = CertificateYaml::new("web").annotation("certctl/http01-webroot", "/nowhere");
     scene.world.write("config/web.yaml", &webroot);
     scene.run("certctl validate");
     scene.run("certctl plan -o name");

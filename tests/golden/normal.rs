@@ -4,7 +4,7 @@
 //! now, so that a wrong one shows; one that is no time stays as it is, and shows too.
 
 use jiff::civil::Date;
-use jiff::{Timestamp, Zoned};
+use jiff::{Timestamp, ZonedDateTime};
 use regex::{Captures, Regex};
 
 /// What is replaced in one scene.
@@ -106,7 +106,8 @@ fn token(text: &str, _: Timestamp) -> Option<String> {
 
 /// `Sat, 21 Nov 2026 09:40:40 UTC`.
 fn long(text: &str, now: Timestamp) -> Option<String> {
-    let time = Zoned::strptime("%a, %d %b %Y %H:%M:%S %z", text.replace("UTC", "+0000")).ok()?;
+    let time =
+        ZonedDateTime::strptime("%a, %d %b %Y %H:%M:%S %z", text.replace("UTC", "+0000")).ok()?;
     Some(from_now(time.timestamp(), now))
 }
 

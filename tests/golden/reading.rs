@@ -167,7 +167,7 @@ fn fields_are_explained() {
         "certificate",
         "certificate.spec.renewBefore",
         "Issuer.spec.acme",
-        "certctl.io/reload",
+        "certctl/reload",
         "certificat",
     ] {
         scene.run(&format!("certctl explain {field}"));

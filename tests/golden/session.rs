@@ -97,7 +97,7 @@ impl Session {
     /// An Issuer whose self-check asks this world's port.
     pub(crate) fn reachable(&self, issuer: &str) -> String {
         let port = self.world.port.number();
-        let annotation = format!("  annotations:\n    certctl.io/http01-check-port: \"{port}\"\n");
+        let annotation = format!("  annotations:\n    certctl/http01-check-port: \"{port}\"\n");
         issuer.replacen("spec:\n", &[&annotation, "spec:\n"].concat(), 1)
     }
 

@@ -61,7 +61,7 @@ fn what_this_host_lacks_is_on_the_start_page_with_what_mends_it() {
     let missing = "spec:\n  acme:\n    externalAccountBinding:\n      keyID: kid\n      \
                    keySecretRef: { name: eab, key: secret }\n";
     let issuer = scene.issuer().replace("spec:\n  acme:\n", missing);
-    let webroot = CertificateYaml::new("shop").annotation("certctl.io/http01-webroot", "/nowhere");
+    let webroot = CertificateYaml::new("shop").annotation("certctl/http01-webroot", "/nowhere");
     scene.configured(&[("web", &CertificateYaml::new("web")), ("shop", &webroot)]);
     scene.note("A webroot is not there, and nothing has been issued.");
     scene.with_columns(120).on_terminal("certctl");

@@ -18,7 +18,7 @@ fn web(name: &str) -> CertificateYaml {
 #[test]
 fn each_state_is_reached() {
     let mut scene = Session::new("status-states");
-    let hooked = web("deploy").annotation("certctl.io/deploy-hook", "install");
+    let hooked = web("deploy").annotation("certctl/deploy-hook", "install");
     scene.hook("install", "echo 'disk quota exceeded' >&2; exit 7");
     let names = ["damaged", "failed", "gone", "invalid", "linkless", "ready", "revoked", "waiting"];
     let made = names.map(|name| (name, web(name)));

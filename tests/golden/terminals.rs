@@ -53,7 +53,7 @@ fn a_name_more() {
 fn what_cannot_be_undone_is_asked_for() {
     let mut scene = Session::new("tty-questions");
     let output = scene.world.path("out").display().to_string();
-    let web = CertificateYaml::new("web").annotation("certctl.io/output-dir", &output);
+    let web = CertificateYaml::new("web").annotation("certctl/output-dir", &output);
     scene.configured(&[("web", &web)]);
     scene.quietly("certctl issue");
     for (line, question, keys) in [
@@ -198,7 +198,7 @@ fn a_server_that_does_not_serve_the_webroot_is_asked_a_few_times() {
     }
     let _server = WebServer::start(&scene.world.port, &other);
     let certificate = CertificateYaml::new("web");
-    let annotation = ("certctl.io/http01-webroot", webroot.to_str().unwrap());
+    let annotation = ("certctl/http01-webroot", webroot.to_str().unwrap());
     scene.configured(&[("web", &certificate.annotation(annotation.0, annotation.1))]);
     scene.on_terminal("certctl issue");
     scene.end();

@@ -172,7 +172,7 @@ fn a_certificate_is_forgotten() {
     scene.run("certctl forget web");
     scene.run("ls state/secrets/default");
     let output = scene.world.path("out").display().to_string();
-    let web = CertificateYaml::new("web").annotation("certctl.io/output-dir", &output);
+    let web = CertificateYaml::new("web").annotation("certctl/output-dir", &output);
     scene.world.write("config/web.yaml", &web);
     scene.note("Its manifest is back, with an output.").run("certctl issue");
     scene.run("certctl forget web --secret");

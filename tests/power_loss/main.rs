@@ -172,7 +172,7 @@ impl Scene {
 
 fn deployed_to(world: &World) -> CertificateYaml {
     let out = world.path("out").display().to_string();
-    CertificateYaml::new("web").annotation("certctl.io/output-dir", &out)
+    CertificateYaml::new("web").annotation("certctl/output-dir", &out)
 }
 
 fn renewed() -> World {

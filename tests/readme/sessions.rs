@@ -241,7 +241,7 @@ fn the_questions_when_something_fails() {
 #[test]
 fn a_hook_that_fails_once() {
     let world = World::start();
-    let hook = "metadata:\n  annotations:\n    certctl.io/deploy-hook: install-web\n  name: web\n";
+    let hook = "metadata:\n  annotations:\n    certctl/deploy-hook: install-web\n  name: web\n";
     world.write("config/web.yaml", &EXAMPLE.replace("metadata:\n  name: web\n", hook));
     let script = "[ -e ../again ] || { : >../again; echo 'no space left' >&2; exit 1; }";
     world.write_program("config/hooks.d/install-web", script);
@@ -478,7 +478,7 @@ fn hooks_that_are_left_to_their_unit() {
     fs::set_permissions(hook, fs::Permissions::from_mode(0o755)).unwrap();
     let name = "  name: web\n";
     assert!(EXAMPLE.contains(name));
-    let hooked = format!("{name}  annotations:\n    certctl.io/reload: late\n");
+    let hooked = format!("{name}  annotations:\n    certctl/reload: late\n");
     world.write("config/web.yaml", &EXAMPLE.replacen(name, &hooked, 1));
     shell.play("hooks-later");
     assert!(!ran.exists());

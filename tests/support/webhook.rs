@@ -55,7 +55,7 @@ impl Webhook {
     pub(crate) fn solver(&self, config: &str) -> String {
         let address = self.address;
         format!(
-            "    - dns01:\n        webhook:\n          groupName: certctl.io\n          solverName: \
+            "    - dns01:\n        webhook:\n          groupName: certctl\n          solverName: \
              http\n          config:\n            url: http://{address}/\n{config}"
         )
     }

@@ -196,7 +196,7 @@ fn way_out(check: &HttpCheck, roots: &[String]) -> Option<String> {
         (Some((_, Err(obstacle))), _) => return obstacle.fix.as_ref().map(ToString::to_string),
         (None, Some(Err(PortError::Listen(error)))) => {
             let of_root = roots.first().map(|root| {
-                format!("certctl.io/http01-webroot: {root}, if the web server serves that; {HELP}")
+                format!("certctl/http01-webroot: {root}, if the web server serves that; {HELP}")
             });
             let is_in_use = matches!(error, ListenError::InUse { .. });
             let of_root = of_root.filter(|_| is_in_use);
@@ -215,7 +215,7 @@ fn way_out(check: &HttpCheck, roots: &[String]) -> Option<String> {
         Some(_) if lacks_server(check) => WAYS_OF_WEBROOT.to_owned(),
         Some((webroot, _)) if let Some(root) = roots.iter().find(|root| *root != webroot) => {
             format!(
-                "certctl.io/http01-webroot: {root}, which a configuration of the web server names for {}",
+                "certctl/http01-webroot: {root}, which a configuration of the web server names for {}",
                 check.name
             )
         }
@@ -270,13 +270,13 @@ fn verdict(check: &HttpCheck) -> String {
                 format!(
                     "{url} is redirected to {target}, where the server at {server} does not serve this file: \
                      have it serve {path} there, or do not redirect {CHALLENGE_PATH} ({HELP}); or name the \
-                     folder that it does serve in the manifest (certctl.io/http01-webroot)"
+                     folder that it does serve in the manifest (certctl/http01-webroot)"
                 )
             }
             (Some(Responder { server, .. }), WebServer::Absent | WebServer::Other) => format!(
                 "the server at {server} does not serve the test file in {path}: have it serve that folder \
                  ({HELP}), on every address of the name; or name the folder that it does serve in the \
-                 manifest (certctl.io/http01-webroot)"
+                 manifest (certctl/http01-webroot)"
             ),
             (None, WebServer::Other) => format!(
                 "no server answers at {url}: start one that serves {path} there on port 80, and check \
@@ -359,7 +359,7 @@ pub(in crate::cli) struct HttpDocument<'a> {
     /// Why the name has no addresses.
     error: Option<&'a String>,
     listener: ListenerItem<'a>,
-    /// The folder of `certctl.io/http01-webroot`.
+    /// The folder of `certctl/http01-webroot`.
     webroot: Option<WebrootItem<'a>>,
     /// Whether certctl served a test token during the check.
     served: bool,
@@ -389,7 +389,7 @@ struct WebrootItem<'a> {
 
 /// What helps where no web server has the port of a webroot.
 pub(in crate::cli) const WAYS_OF_WEBROOT: &str = "start the web server that serves the folder; \
-     without one, leave out certctl.io/http01-webroot, and certctl answers itself";
+     without one, leave out certctl/http01-webroot, and certctl answers itself";
 
 /// What helps where the listener cannot listen, in one sentence or command.
 pub(in crate::cli) fn way_out_of(error: &ListenError) -> Fix {
@@ -452,12 +452,12 @@ mod tests {
         let unserved = check("127.0.0.1:80");
         let roots = ["/srv".to_owned(), "/srv/shop".to_owned()];
         let found = way_out(&unserved, &roots).unwrap();
-        assert!(found.starts_with("certctl.io/http01-webroot: /srv/shop, "), "{found}");
+        assert!(found.starts_with("certctl/http01-webroot: /srv/shop, "), "{found}");
         assert_eq!(way_out(&unserved, &roots[..1]).unwrap(), "curl -v http://u/");
         let (addr, holder) = ("[::]:80".parse().unwrap(), None);
         let taken = PortError::Listen(ListenError::InUse { addr, holder });
         let taken = HttpCheck { webroot: None, listener: Some(Err(taken)), ..unserved };
-        assert!(way_out(&taken, &roots).unwrap().starts_with("certctl.io/http01-webroot: /srv,"));
+        assert!(way_out(&taken, &roots).unwrap().starts_with("certctl/http01-webroot: /srv,"));
         assert_eq!(way_out(&taken, &[]).unwrap(), HELP);
     }
 

@@ -256,8 +256,8 @@ fn each_other_position_has_its_words() {
             &["issuer.spec.acme.privateKeySecretRef.key"],
         ),
         (
-            "explain issuer.metadata.annotations.certctl.io/re@",
-            &["issuer.metadata.annotations.certctl.io/reload"],
+            "explain issuer.metadata.annotations.certctl/re@",
+            &["issuer.metadata.annotations.certctl/reload"],
         ),
         ("schema s@", &["secret"]),
         // Verbs, flags, and words of flags.

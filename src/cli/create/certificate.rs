@@ -589,7 +589,7 @@ fn annotations(args: &CreateCertificateArgs, placed: &Placed) -> String {
             text,
             "    # Your web server serves the CA's challenges from this folder. Renewals need\n    \
              # it, too: what deploys the site may add files to it, but not remove it.\n    \
-             certctl.io/http01-webroot: {}\n",
+             certctl/http01-webroot: {}\n",
             scalar(&folder.to_string_lossy())
         );
     }
@@ -597,7 +597,7 @@ fn annotations(args: &CreateCertificateArgs, placed: &Placed) -> String {
         let _ = write!(
             text,
             "    # Your proxy forwards the CA's requests to certctl, which listens here while it issues.\n    \
-             certctl.io/http01-listen: {}\n",
+             certctl/http01-listen: {}\n",
             scalar(&address.to_string())
         );
     }
@@ -605,7 +605,7 @@ fn annotations(args: &CreateCertificateArgs, placed: &Placed) -> String {
         let _ = write!(
             text,
             "    # certctl also writes the files to this folder, for your server.\n    \
-             certctl.io/output-dir: {}\n",
+             certctl/output-dir: {}\n",
             scalar(&folder.to_string_lossy())
         );
     }
@@ -615,7 +615,7 @@ fn annotations(args: &CreateCertificateArgs, placed: &Placed) -> String {
         ("output-mode", &args.output_mode),
     ] {
         if let Some(value) = value {
-            let _ = writeln!(text, "    certctl.io/{key}: {}", scalar(value));
+            let _ = writeln!(text, "    certctl/{key}: {}", scalar(value));
         }
     }
     let server = args.reload.as_deref().and_then(Server::of);
@@ -623,14 +623,14 @@ fn annotations(args: &CreateCertificateArgs, placed: &Placed) -> String {
         let _ = write!(
             text,
             "    # Copies the files to where the server may read them.\n    \
-             certctl.io/deploy-hook: {name}\n"
+             certctl/deploy-hook: {name}\n"
         );
     }
     if let Some(program) = &args.reload {
         let _ = write!(
             text,
             "    # Runs at the end of a run that changed a certificate:\n    # {}{program}\n    \
-             certctl.io/reload: {}\n",
+             certctl/reload: {}\n",
             placed.hooks(),
             scalar(program)
         );

@@ -168,7 +168,7 @@ fn account(args: &CreateIssuerArgs, placed: &Placed) -> String {
 const HTTP01: &str = "      \
       # HTTP-01: the CA requests a file from port 80 of each name, which must\n      \
       # resolve to this host. certctl listens there or, if a Certificate names\n      \
-      # a folder of a web server (certctl.io/http01-webroot), writes to that.\n      \
+      # a folder of a web server (certctl/http01-webroot), writes to that.\n      \
       # Wildcards need DNS-01 instead: --dns01.\n      \
       - http01:\n          ingress: {}\n";
 

@@ -456,7 +456,7 @@ spec:
 ---
 apiVersion: cert-manager.io/v1
 kind: Certificate
-metadata: {name: web, annotations: {certctl.io/reload: nginx, certctl.io/deploy-hook: nginx}}
+metadata: {name: web, annotations: {certctl/reload: nginx, certctl/deploy-hook: nginx}}
 spec: {secretName: web, dnsNames: [www.example.com], issuerRef: {name: one}}
 ";
         let text = &check(text).unwrap();

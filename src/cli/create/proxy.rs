@@ -98,7 +98,7 @@ mod tests {
                 "{line}"
             );
         }
-        assert!(example.contains(&format!("certctl.io/http01-listen: {PROXIED}")));
+        assert!(example.contains(&format!("certctl/http01-listen: {PROXIED}")));
         assert!(Server::of("nginx").unwrap().forwarding().is_empty());
     }
 }

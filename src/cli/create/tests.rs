@@ -129,8 +129,8 @@ fn the_copies_get_the_owner_the_group_and_the_mode_that_are_named() {
     let of_copies = ["--output-owner=nginx", "--output-group=101", "--output-mode=0640"];
     let words = [&["certificate", "a.example", "--output-dir=/etc/tls"], &of_copies[..]].concat();
     let text = text(&words);
-    let lines = "    certctl.io/output-owner: nginx\n    certctl.io/output-group: \"101\"\n    \
-                 certctl.io/output-mode: \"0640\"\n";
+    let lines = "    certctl/output-owner: nginx\n    certctl/output-group: \"101\"\n    \
+                 certctl/output-mode: \"0640\"\n";
     assert!(text.contains(lines), "{text}");
 }
 

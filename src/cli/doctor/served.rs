@@ -163,10 +163,10 @@ mod tests {
     #[test]
     fn each_certificate_of_a_web_server_has_its_turn_before_the_second_name_of_one() {
         let all = loaded(&[
-            ("web", "certctl.io/reload: nginx"),
-            ("mail", "certctl.io/reload: postfix"),
-            ("db", "certctl.io/http01-webroot: /srv"),
-            ("shop", "certctl.io/reload: apache"),
+            ("web", "certctl/reload: nginx"),
+            ("mail", "certctl/reload: postfix"),
+            ("db", "certctl/http01-webroot: /srv"),
+            ("shop", "certctl/reload: apache"),
         ]);
         let uses = Use::of_manifests(&all);
         let of_web: Vec<bool> = uses.iter().map(is_of_web).collect();

@@ -161,7 +161,7 @@ pub const CODES: &[Code] = &[
     row(
         "W0308",
         "two Certificates have one output folder, to which only one of them can write",
-        "give each a certctl.io/output-dir of its own",
+        "give each a certctl/output-dir of its own",
     ),
     row(
         "W0309",

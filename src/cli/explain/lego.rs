@@ -1,6 +1,6 @@
 //! The environment variables in which lego's users have the settings of cert-manager's DNS providers.
 //!
-//! The providers of certctl.io have theirs with their fields, in `solver/dns01`.
+//! The providers of certctl have theirs with their fields, in `solver/dns01`.
 
 /// The variables of a field, below `spec.acme.solvers.dns01`; empty where lego has none.
 pub fn variables(field: &str) -> &'static [&'static str] {

@@ -39,7 +39,7 @@ impl VerbArgs for ExplainArgs {
     const WRITES_METRICS: bool = false;
     const EXAMPLES: &'static [Example] = &[
         Example::new("certctl explain certificate.spec.renewBefore", "Explain one field."),
-        Example::new("certctl explain certctl.io/reload", "Explain an annotation."),
+        Example::new("certctl explain certctl/reload", "Explain an annotation."),
         Example::new("certctl explain E0201", "Explain the code of an error."),
         Example::new("certctl explain certificate --recursive", "List all fields."),
     ];
@@ -67,7 +67,7 @@ pub(crate) fn explain(args: &ExplainArgs, shell: &mut Shell) -> Result<ExitCode,
     }
     // As it stands in a manifest; the same on a Certificate and on an Issuer.
     let annotation = format!("certificate.{ANNOTATIONS}{requested}");
-    let field = if requested.starts_with("certctl.io/") { &annotation } else { requested };
+    let field = if requested.starts_with("certctl/") { &annotation } else { requested };
     let (word, path) = field.split_once('.').unwrap_or((field, ""));
     let Some(kind) = Kind::parse(word) else {
         let found = named(requested);
@@ -97,7 +97,7 @@ fn overview() -> String {
     }
     text.push_str("ANNOTATIONS:\n");
     let annotations = all(Kind::Certificate).into_iter().map(|field| key_of(field.path));
-    for annotation in annotations.filter(|key| key.starts_with("certctl.io/")) {
+    for annotation in annotations.filter(|key| key.starts_with("certctl/")) {
         text = format!("{text}  {annotation}\n");
     }
     text + "\ncertctl explain certificate.spec; certctl explain certificate --recursive\n"
@@ -128,7 +128,7 @@ fn branch(field: &Field, depth: usize) -> String {
 }
 
 /// The pages of the fields that have this name, of a Certificate first: `reload` is the annotation
-/// `certctl.io/reload`. Without one, the pages of those that have the word in their names.
+/// `certctl/reload`. Without one, the pages of those that have the word in their names.
 fn named(word: &str) -> Vec<String> {
     let mut fields: Vec<(Kind, Field)> = Vec::new();
     for kind in Kind::ALL {
@@ -144,7 +144,7 @@ fn named(word: &str) -> Vec<String> {
     };
     let has_word = |field: &Field| {
         let key = key_of(field.path);
-        key.starts_with("certctl.io/") && key.contains(word)
+        key.starts_with("certctl/") && key.contains(word)
     };
     let pages = |wanted: &dyn Fn(&Field) -> bool| -> Vec<String> {
         let wanted = fields.iter().filter(|(_, field)| wanted(field));

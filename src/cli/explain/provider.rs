@@ -19,7 +19,7 @@ pub(super) fn list() -> String {
     if line.is_empty() {
         return text;
     }
-    format!("PROVIDERS OF certctl.io (certctl explain hetzner):\n{text}  {line}\n")
+    format!("PROVIDERS OF certctl (certctl explain hetzner):\n{text}  {line}\n")
 }
 
 /// The page of the provider of this name.

@@ -104,8 +104,8 @@ EXAMPLE:   renewBefore: 720h
     assert_eq!(page(Kind::Certificate, "spec.renewBefore").unwrap(), expected);
     let key = page(Kind::Issuer, "spec.acme.privateKeySecretRef.key").unwrap();
     assert!(key.contains("FIELD:     key <string>\nMEANING:   The entry in it.\n"), "{key}");
-    let annotation = page(Kind::Issuer, "metadata.annotations.certctl.io/reload").unwrap();
-    assert!(annotation.contains("EXAMPLE:   certctl.io/reload: nginx\n"), "{annotation}");
+    let annotation = page(Kind::Issuer, "metadata.annotations.certctl/reload").unwrap();
+    assert!(annotation.contains("EXAMPLE:   certctl/reload: nginx\n"), "{annotation}");
     let whole = page(Kind::Secret, "").unwrap();
     assert!(whole.contains("\n  stringData <map[string]string>"), "{whole}");
 }
@@ -124,11 +124,11 @@ fn what_is_no_field_is_answered_with_what_may_have_been_meant() {
 
 #[test]
 fn every_annotation_is_told_and_no_other() {
-    let diagnostics = diagnostics(Kind::Certificate, "metadata.annotations", "{certctl.io/zzz: a}");
+    let diagnostics = diagnostics(Kind::Certificate, "metadata.annotations", "{certctl/zzz: a}");
     let help: String = diagnostics.iter().map(Diagnostic::render).collect();
     let known: BTreeSet<&str> = help
         .split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '.' | '/' | '-')))
-        .filter(|word| word.starts_with("certctl.io/") && *word != "certctl.io/zzz")
+        .filter(|word| word.starts_with("certctl/") && *word != "certctl/zzz")
         .collect();
     let listed: BTreeSet<&str> =
         table::section("Annotations").iter().map(|field| key_of(field.path)).collect();
@@ -143,8 +143,8 @@ fn a_bare_word_finds_the_field_of_that_name() {
             pages.iter().filter_map(|page| page.lines().find(|line| line.starts_with("FIELD:")));
         lines.map(|line| line.trim_start_matches("FIELD:").trim().to_owned()).collect()
     };
-    assert_eq!(fields("reload"), ["certctl.io/reload <string>"]);
-    assert_eq!(fields("hook"), ["certctl.io/deploy-hook <string>"]);
+    assert_eq!(fields("reload"), ["certctl/reload <string>"]);
+    assert_eq!(fields("hook"), ["certctl/deploy-hook <string>"]);
     assert_eq!(fields("renewBefore"), ["renewBefore <string>"]);
     assert_eq!(fields("profile").len(), 2, "of a keystore, and of the CA");
     assert_eq!((fields("nonsense"), fields("")), (vec![], vec![]));

@@ -67,7 +67,7 @@ mod tests {
         for block in [
             ".TP\n.BR spec.privateKey.rotationPolicy \" (both)\"\nAlways: a new key with each \
              issuance. Never: the key stays. One of Never, Always. Default: Always.\n",
-            ".TP\n.BR certctl.io/deploy\\-hook \" (certctl)\"\n",
+            ".TP\n.BR certctl/deploy\\-hook \" (certctl)\"\n",
         ] {
             assert!(text.contains(block), "{block}");
         }

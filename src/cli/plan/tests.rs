@@ -187,7 +187,7 @@ fn names_are_those_to_which_something_would_be_done() {
 fn programs_get_one_versioned_object() {
     let plan = serde_json::to_value(Object(Items { items: &items()[..1] })).unwrap();
     let expected = serde_json::json!({
-        "apiVersion": "certctl.io/v1",
+        "apiVersion": "certctl/v1",
         "kind": "Plan",
         "items": [{
             "namespace": "default",

@@ -266,7 +266,7 @@ impl Findings {
             && !report.has_passed()
             && report.is_at_another_port()
         {
-            let why = "as --http01-check-port or certctl.io/http01-check-port says; public CAs \
+            let why = "as --http01-check-port or certctl/http01-check-port says; public CAs \
                        connect to port 80";
             self.rows.extend(Row::new("port", why));
         }

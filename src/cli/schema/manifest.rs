@@ -46,7 +46,7 @@ pub fn of(kind: Kind) -> Value {
 
 /// Identifies a schema; nothing is fetched from there.
 fn id(name: &str) -> String {
-    format!("https://certctl.io/v1/schema/{name}.json")
+    format!("urn:certctl:v1:schema:{name}")
 }
 
 fn is_kind(name: &str) -> Value {

@@ -1,7 +1,7 @@
 //! `certctl schema output`: JSON Schema of what is printed with -o json, made from the types that
 //! are printed.
 //!
-//! Contract: every object has all of its fields and no others. Within `certctl.io/v1` fields may be
+//! Contract: every object has all of its fields and no others. Within `certctl/v1` fields may be
 //! added; none is taken away or changes its meaning.
 
 use schemars::Schema;
@@ -110,6 +110,6 @@ fn never_null(schema: &mut Value) {
 }
 
 /// Where each kind is versioned.
-pub(crate) const OURS: &str = "certctl.io/v1";
+pub(crate) const OURS: &str = "certctl/v1";
 pub(crate) const CERT_MANAGER: &str = "cert-manager.io/v1";
 pub(crate) const ACME: &str = "acme.cert-manager.io/v1";

@@ -122,7 +122,7 @@ fn each_schema_has_a_name_of_its_own() {
     let ids = Kind::ALL.map(of).into_iter().chain([any()]);
     let ids: BTreeSet<String> = ids.map(|one| one["$id"].as_str().unwrap().to_owned()).collect();
     assert_eq!(ids.len(), 5, "{ids:?}");
-    assert!(ids.contains("https://certctl.io/v1/schema/manifest.json"), "{ids:?}");
+    assert!(ids.contains("urn:certctl:v1:schema:manifest"), "{ids:?}");
 }
 
 /// Where something is put into a Certificate, what, and the message. `key` renames what is there.
@@ -140,8 +140,8 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ("/spec", r#""key specs""#, ": additionalProperties 'specs' not allowed"),
     (
         "/metadata/annotations",
-        r#"{"certctl.io/relaod": "nginx"}"#,
-        ": value must be one of 'certctl.io/http01-listen'",
+        r#"{"certctl/relaod": "nginx"}"#,
+        ": value must be one of 'certctl/http01-listen'",
     ),
     ("/kind", r#""Certifcate""#, "/kind: value must be one of 'Certificate'"),
     ("/kind", r#""key kinds""#, ": missing properties 'kind'"),

@@ -3,7 +3,7 @@
 //! Contract: each object validates against cert-manager's v1 schemas, with one field more:
 //! `status.nextAttempt`, which a cluster would prune from a status. The condition `Deployed` fits
 //! them: the type of a condition is any text. Additional data
-//! of certctl is in annotations under `status.certctl.io/`. A state that the schema does not have is
+//! of certctl is in annotations under `status.certctl/`. A state that the schema does not have is
 //! written as `errored`, with the original state in the reason. The schemas are made from these
 //! types; those of specs and metadata from the table of the manifests' fields.
 
@@ -26,7 +26,7 @@ use crate::resource::{
 };
 use crate::workspace::view::{CertificateView, IssuerView};
 
-/// What certctl adds to a Certificate as annotations under `status.certctl.io/`.
+/// What certctl adds to a Certificate as annotations under `status.certctl/`.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 struct Notes {
@@ -286,7 +286,7 @@ fn renewal_information(known: &RenewalInformation) -> RenewalInformationState {
 }
 
 fn note_name(name: &str) -> String {
-    format!("status.certctl.io/{name}")
+    format!("status.certctl/{name}")
 }
 
 /// That of manifests, with the annotations that certctl adds.
@@ -425,10 +425,10 @@ struct OwnedAnnotations {
     #[serde(rename = "cert-manager.io/certificate-revision")]
     certificate_revision: String,
     /// What the last self-check of the challenge saw, in JSON.
-    #[serde(rename = "status.certctl.io/check", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "status.certctl/check", skip_serializing_if = "Option::is_none")]
     check: Option<String>,
     /// What the last self-check of each challenge saw, in JSON.
-    #[serde(rename = "status.certctl.io/checks", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "status.certctl/checks", skip_serializing_if = "Option::is_none")]
     checks: Option<String>,
 }
 

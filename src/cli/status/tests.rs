@@ -494,7 +494,7 @@ fn a_lost_certificate_without_requests_is_still_in_the_json() {
         found["spec"],
         json!({ "secretName": "web-tls", "issuerRef": { "name": "", "kind": "Issuer" } })
     );
-    assert_eq!(found["metadata"]["annotations"]["status.certctl.io/verdict"], "NO MANIFEST");
+    assert_eq!(found["metadata"]["annotations"]["status.certctl/verdict"], "NO MANIFEST");
 }
 
 /// What the table, the summary and the start page say of what comes next.

@@ -76,8 +76,8 @@ mod tests {
 
     #[test]
     fn each_way_has_its_names_where_there_are_several() {
-        let webroot = "certctl.io/http01-webroot: /srv/www";
-        let listen = "certctl.io/http01-listen: '127.0.0.1:402'";
+        let webroot = "certctl/http01-webroot: /srv/www";
+        let listen = "certctl/http01-listen: '127.0.0.1:402'";
         let http = "HTTP-01, certctl answers";
         for (names, annotation, expected) in [
             ("a.example.com", "", &[http][..]),

@@ -283,7 +283,7 @@ fn check_owner(output: &Output) -> Result<(), Obstacle> {
         let refused =
             format!("{folder}: certctl runs as user {us}, which cannot give files to user {owner}");
         return Err(Obstacle::new(refused).advice(
-            "replace certctl.io/output-owner by certctl.io/output-group; or copy the files in a \
+            "replace certctl/output-owner by certctl/output-group; or copy the files in a \
              deploy hook, which root and the systemd units of the packages run as root: certctl \
              help hooks",
         ));
@@ -358,7 +358,7 @@ fn obstacle(output: &Output, error: &OutputError) -> Obstacle {
         (Some(remedy), OutputError::Trust(TrustError::Owner { owner, trusted, .. }))
             if trusted.is_root_only() =>
         {
-            found.advice(format!("{remedy}, or certctl.io/output-owner: \"{owner}\""))
+            found.advice(format!("{remedy}, or certctl/output-owner: \"{owner}\""))
         }
         (Some(remedy), OutputError::Trust(_)) => found.advice(remedy),
         (_, OutputError::Io { path, source, .. })
@@ -383,7 +383,7 @@ fn permission(output: &Output) -> Fix {
     let name_another = |why: &str, above: &Path| {
         let other = above.join("NAME");
         Fix::Advice(format!(
-            "{why}in certctl.io/output-dir, such as {}, and make it: {}",
+            "{why}in certctl/output-dir, such as {}, and make it: {}",
             other.display(),
             own(&other)
         ))
@@ -392,7 +392,7 @@ fn permission(output: &Output) -> Fix {
         let shown = folder.display();
         return Fix::Advice(format!(
             "{shown} belongs to user {owner}: where that user runs certctl, it stays as it is; else name \
-             another folder in certctl.io/output-dir"
+             another folder in certctl/output-dir"
         ));
     }
     if let Some(closed) = closed_above(folder) {
@@ -407,7 +407,7 @@ fn permission(output: &Output) -> Fix {
         let (shown, line) = (folder.display(), own(folder));
         return Fix::Advice(format!(
             "if {shown} is for certctl alone: {line}; if not, name another folder in \
-             certctl.io/output-dir"
+             certctl/output-dir"
         ));
     }
     name_another("name a folder for certctl alone ", folder)
@@ -442,7 +442,7 @@ fn user_id(name: &str) -> Result<u32, Obstacle> {
     if let Ok(number) = name.parse() {
         return Ok(number);
     }
-    let refused = |why| Obstacle::new(format_args!("certctl.io/output-owner: {why}"));
+    let refused = |why| Obstacle::new(format_args!("certctl/output-owner: {why}"));
     match nix::unistd::User::from_name(name) {
         Ok(Some(user)) => Ok(user.uid.as_raw()),
         Ok(None) => Err(refused(format!("no user {name}"))),
@@ -454,7 +454,7 @@ fn group_id(name: &str) -> Result<u32, Obstacle> {
     if let Ok(number) = name.parse() {
         return Ok(number);
     }
-    let refused = |why| Obstacle::new(format_args!("certctl.io/output-group: {why}"));
+    let refused = |why| Obstacle::new(format_args!("certctl/output-group: {why}"));
     match nix::unistd::Group::from_name(name) {
         Ok(Some(group)) => Ok(group.gid.as_raw()),
         Ok(None) => Err(refused(format!("no group {name}"))),
@@ -521,7 +521,7 @@ fn write_output(
             OutputError::Newer { .. } if is_of_another.get() => {
                 let live = quoted(&output.folder.join("..data"));
                 found.advice(format!(
-                    "give each Certificate a certctl.io/output-dir of its own; if no other one writes \
+                    "give each Certificate a certctl/output-dir of its own; if no other one writes \
                      there any more: {}rm {live}, and certctl deploy {}",
                     sudo(),
                     own.name
@@ -548,4 +548,4 @@ const HOOK_PAUSE: Duration = Duration::from_millis(50);
 /// The bit of a folder that passes its group on.
 const SET_GROUP_ID: u32 = 0o2000;
 pub(super) const PLACE: &str = "hooks.d";
-pub(super) const API_VERSION: &str = "certctl.io/v1";
+pub(super) const API_VERSION: &str = "certctl/v1";

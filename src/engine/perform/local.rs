@@ -100,7 +100,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let mut addresses: Vec<SocketAddr> = Vec::new();
         for text in &task.settings().http01_listen {
             addresses.push(text.parse().map_err(|_| {
-                error::precondition(format!("certctl.io/http01-listen: {text} is no address"))
+                error::precondition(format!("certctl/http01-listen: {text} is no address"))
             })?);
         }
         let mut inherited = &[][..];

@@ -276,7 +276,7 @@ fn authorities(task: &Task, contents: &SecretContents) -> Result<Option<pki::Cha
             chain.map(Some).map_err(|error| error::precondition(format!("caBundle: {error}")))
         }
         None if task.settings().ca_crt_from_bundle => Err(error::precondition(format!(
-            "certctl.io/ca-crt: from-ca-bundle: issuer \"{}\" has no caBundle",
+            "certctl/ca-crt: from-ca-bundle: issuer \"{}\" has no caBundle",
             task.issuer.metadata.name
         ))),
         None => Ok(None),

@@ -96,7 +96,7 @@ fn http_to_another_machine_is_a_warning() {
             format!("{{acmeDNS: {{host: \"{address}\", accountSecretRef: {{name: a, key: k}}}}}}");
         let webhook = |solver: &str, field: &str| {
             format!(
-                "{{webhook: {{groupName: certctl.io, solverName: {solver}, config: {{{field}: \
+                "{{webhook: {{groupName: certctl, solverName: {solver}, config: {{{field}: \
                  \"{address}\"}}}}}}"
             )
         };

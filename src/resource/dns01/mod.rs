@@ -60,7 +60,7 @@ pub enum CnameStrategy {
 
 /// The providers, a line each: the type of its settings, its module, its name in a manifest. Those
 /// in `cert_manager` are fields of `dns01`, as there. Those in `certctl` are what cert-manager lacks:
-/// the `solverName` of a webhook with groupName certctl.io, whose `config` has their settings.
+/// the `solverName` of a webhook with groupName certctl, whose `config` has their settings.
 macro_rules! dns01_providers {
     ($make:ident) => {
         $make! {

@@ -6,9 +6,9 @@ settings! {
     /// A provider that cert-manager lacks, or a program of yours: see certctl-hooks(7).
     Webhook {
         required {
-            /// certctl.io, or a folder of solvers.d.
-            group_name "groupName": FileName, example "certctl.io";
-            /// With certctl.io: exec, http or a provider's name; else a program in that folder.
+            /// certctl, or a folder of solvers.d.
+            group_name "groupName": FileName, example "certctl";
+            /// With certctl: exec, http or a provider's name; else a program in that folder.
             solver_name "solverName": FileName, example "exec";
         }
         optional {
@@ -29,4 +29,4 @@ impl Webhook {
 }
 
 /// The `groupName` of the solvers that certctl has itself.
-pub const OWN_GROUP: &str = "certctl.io";
+pub const OWN_GROUP: &str = "certctl";

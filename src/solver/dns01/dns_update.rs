@@ -1,10 +1,10 @@
 //! The feature `more-dns-providers`: the providers of the crate `dns-update`, by their names as
-//! `solverName` of a `dns01.webhook` with `groupName: certctl.io`.
+//! `solverName` of a `dns01.webhook` with `groupName: certctl`.
 //!
 //! ```yaml
 //! dns01:
 //!   webhook:
-//!     groupName: certctl.io
+//!     groupName: certctl
 //!     solverName: desec
 //!     config:
 //!       apiTokenSecretRef: {name: desec, key: token}

@@ -1,7 +1,7 @@
 //! A solver that is a program of the operator's, in `solvers.d`.
 //!
-//! A manifest only names it. With `groupName: certctl.io`, `solverName: exec` its
-//! `config` is `command`, a file in `solvers.d/certctl.io` or `solvers.d`; `mode`; and `config`,
+//! A manifest only names it. With `groupName: certctl`, `solverName: exec` its
+//! `config` is `command`, a file in `solvers.d/certctl` or `solvers.d`; `mode`; and `config`,
 //! for the program. Any other pair is the program `solvers.d/<groupName>/<solverName>`, which gets
 //! the webhook's `config`, so that a manifest for a cluster works unchanged.
 //!
@@ -177,10 +177,10 @@ impl fmt::Display for Exec {
     }
 }
 
-/// `solvers.d/certctl.io/<command>`, or `solvers.d/<command>`.
+/// `solvers.d/certctl/<command>`, or `solvers.d/<command>`.
 fn command_of(solvers: &Path, command: &str) -> Result<Program, String> {
     let name = component("config.command", command)?;
-    let own = ["certctl.io", name];
+    let own = ["certctl", name];
     for parts in [&own[..], &[name]] {
         if Program::is_there(solvers, PLACE, parts).map_err(|found| found.to_string())? {
             return Program::find(solvers, PLACE, parts, Runner::Us)
@@ -188,7 +188,7 @@ fn command_of(solvers: &Path, command: &str) -> Result<Program, String> {
         }
     }
     let solvers = solvers.display();
-    Err(format!("there is neither {solvers}/certctl.io/{name} nor {solvers}/{name}"))
+    Err(format!("there is neither {solvers}/certctl/{name} nor {solvers}/{name}"))
 }
 
 /// `solvers.d/<group>/<solver>`.

@@ -1,4 +1,4 @@
-//! The providers that a `webhook` with groupName certctl.io can name beyond cert-manager's: what
+//! The providers that a `webhook` with groupName certctl can name beyond cert-manager's: what
 //! their `config` may hold, as data.
 
 use crate::resource::dns01::{CHANGE_ME, FieldKind, SettingsTable};
@@ -71,7 +71,7 @@ impl WebhookProvider {
     pub fn entry(&self, indent: &str) -> String {
         let name = self.name;
         let mut text = format!(
-            "{indent}- dns01:\n{indent}    webhook:\n{indent}      groupName: certctl.io\n\
+            "{indent}- dns01:\n{indent}    webhook:\n{indent}      groupName: certctl\n\
              {indent}      solverName: {name}\n{indent}      config:\n"
         );
         for field in self.fields.iter().filter(|field| self.is_shown(field)) {

@@ -111,7 +111,7 @@ pub fn names() -> Vec<&'static str> {
     names
 }
 
-/// The providers of this build that a `webhook` with groupName certctl.io can name, beyond
+/// The providers of this build that a `webhook` with groupName certctl can name, beyond
 /// cert-manager's, in the order of their names.
 pub fn webhook_providers() -> Vec<&'static WebhookProvider> {
     static OWN: LazyLock<Vec<WebhookProvider>> = LazyLock::new(|| {

@@ -2,9 +2,9 @@
 //!
 //! | groupName, solverName | what it is |
 //! | --- | --- |
-//! | `certctl.io`, `http` | [`http`]: cert-manager's ChallengePayload, posted to a URL |
-//! | `certctl.io`, `exec` | [`super::exec`]: a program in `solvers.d` that `config` names |
-//! | `certctl.io`, a provider | that provider, with `config` as its settings: one of cert-manager's, or with the feature `more-dns-providers` one of many more |
+//! | `certctl`, `http` | [`http`]: cert-manager's ChallengePayload, posted to a URL |
+//! | `certctl`, `exec` | [`super::exec`]: a program in `solvers.d` that `config` names |
+//! | `certctl`, a provider | that provider, with `config` as its settings: one of cert-manager's, or with the feature `more-dns-providers` one of many more |
 //! | anything else | [`super::exec`]: the program `solvers.d/<groupName>/<solverName>` |
 
 mod authorities;

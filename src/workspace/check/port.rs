@@ -18,9 +18,9 @@ pub enum Port {
     Unknown(BadAddress),
 }
 
-/// `certctl.io/http01-listen` names something else than an address with a port.
+/// `certctl/http01-listen` names something else than an address with a port.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("certctl.io/http01-listen: {0} is not an address")]
+#[error("certctl/http01-listen: {0} is not an address")]
 pub struct BadAddress(pub String);
 
 /// Why a listener cannot listen.

@@ -65,6 +65,7 @@ pub struct Report {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct KnownRevocation {
+    #[schemars(with = "crate::resource::DateTime")]
     pub at: Timestamp,
     pub reason: RevocationReason,
     /// Whether no replacement is issued until `certctl renew`.
@@ -76,7 +77,9 @@ pub struct KnownRevocation {
 #[serde(rename_all = "camelCase")]
 pub struct RenewalWindow {
     pub suggested_window: Option<SuggestedWindow>,
+    #[schemars(with = "Option<crate::resource::DateTime>")]
     pub last_checked: Option<Timestamp>,
+    #[schemars(with = "crate::resource::DateTime")]
     pub next_check: Timestamp,
     /// Why the last question brought no window.
     pub last_error: Option<String>,

@@ -151,7 +151,7 @@ fn mistakes_in_the_settings_are_named_and_no_credential_is() {
 #[test]
 fn a_provider_is_found_by_the_name_of_a_webhook() {
     let named = |solver: &str, config: Option<Value>| {
-        let (group_name, solver_name) = ("certctl.io".to_owned(), solver.to_owned());
+        let (group_name, solver_name) = ("certctl".to_owned(), solver.to_owned());
         Dns01Provider::Webhook(Webhook { group_name, solver_name, config })
     };
     let config = json!({"apiTokenSecretRef": {"name": "s", "key": "one"}});

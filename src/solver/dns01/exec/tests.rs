@@ -22,7 +22,7 @@ const QUICK: Limits = Limits {
     linger: Duration::from_millis(50),
 };
 
-/// A folder of solvers with programs in it, as `certctl.io/one` or `one`.
+/// A folder of solvers with programs in it, as `certctl/one` or `one`.
 fn solvers(programs: &[(&str, &str)]) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     for (name, body) in programs {
@@ -127,15 +127,15 @@ async fn a_program_receives_the_record_and_nothing_else() {
     let inner = json!({"zone": 1});
     let lego = "present\n_acme-challenge.www.example.com.\n-v\n";
     let cases = [
-        ("certctl.io", "exec", json!({"command": "own", "config": inner}), "certctl.io", None),
+        ("certctl", "exec", json!({"command": "own", "config": inner}), "certctl", None),
         (
-            "certctl.io",
+            "certctl",
             "exec",
             json!({"command": "shared", "mode": "payload", "config": inner}),
             ".",
             None,
         ),
-        ("certctl.io", "exec", json!({"command": "own", "mode": "lego"}), "certctl.io", Some(lego)),
+        ("certctl", "exec", json!({"command": "own", "mode": "lego"}), "certctl", Some(lego)),
         ("acme.example.com", "dnspeople", inner.clone(), "acme.example.com", None),
     ];
     for (group, solver, config, at, lego) in cases {
@@ -176,7 +176,7 @@ async fn a_program_receives_the_record_and_nothing_else() {
 
 fn folder_of_cases(script: &str) -> TempDir {
     solvers(&[
-        ("certctl.io/own", script),
+        ("certctl/own", script),
         ("own", "exit 1"),
         ("shared", script),
         ("acme.example.com/dnspeople", script),
@@ -313,10 +313,7 @@ fn only_what_is_the_operator_s_is_run() {
     let cases = [
         ("fine", None),
         ("link", None),
-        (
-            "none",
-            Some(format!("there is neither {} nor {}", path("certctl.io/none"), path("none"))),
-        ),
+        ("none", Some(format!("there is neither {} nor {}", path("certctl/none"), path("none")))),
         ("dangling", Some(format!("{}: No such file or directory (os error 2)", path("dangling")))),
         (
             "away",
@@ -399,7 +396,7 @@ fn settings_that_name_no_program_are_refused() {
         ),
     ];
     for (config, expected) in cases {
-        let error = opened(folder.path(), "certctl.io", "exec", Some(config)).err().unwrap();
+        let error = opened(folder.path(), "certctl", "exec", Some(config)).err().unwrap();
         assert_eq!(error.to_string(), expected);
         assert!(matches!(error, ProviderError::Settings { .. }), "{error:?}");
     }

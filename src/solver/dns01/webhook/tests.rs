@@ -310,7 +310,7 @@ async fn a_provider_of_this_build_can_be_named() {
         let message = opened(name, None).err().unwrap().to_string();
         let list = others.join(", ");
         let expected = format!(
-            "webhook: solverName: groupName certctl.io has no `{name}`; there are exec, http, \
+            "webhook: solverName: groupName certctl has no `{name}`; there are exec, http, \
              {list}{OTHER_BUILD}"
         );
         assert_eq!(message, expected);
