@@ -13,8 +13,8 @@ use crate::acme::AccountKey;
 use crate::manifest::{SecretError, SecretSource};
 use crate::resource::dns01::Webhook;
 use crate::resource::{
-    Certificate, DeployTarget, Dns01Provider, Issuer, Obstacle, SecretKeySelector, Settings,
-    SolverKind, keystore,
+    ANNOTATION_PREFIX, Certificate, DeployTarget, Dns01Provider, Issuer, Obstacle,
+    SecretKeySelector, Settings, SolverKind, keystore,
 };
 use crate::solver::dns01::{self, ProviderError};
 use crate::solver::http01::check_webroot;
@@ -181,7 +181,7 @@ fn ca_crt(settings: &Settings, certificate: &Certificate, issuer: &Issuer) -> Op
 }
 
 fn annotation(name: &str) -> String {
-    format!("metadata annotations certctl/{name}")
+    format!("metadata annotations {ANNOTATION_PREFIX}{name}")
 }
 
 /// What an Issuer needs: its account key, its EAB key, and the credentials of these solvers.

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value as Json, json};
 
-use crate::resource::dns01::{Fault, FieldKind, OWN_GROUP, SettingsField, SettingsTable};
-use crate::resource::{CnameStrategy, Dns01, Dns01Provider, Reach, SecretKeySelector};
+use crate::resource::dns01::{Fault, FieldKind, SettingsField, SettingsTable};
+use crate::resource::{
+    CnameStrategy, Dns01, Dns01Provider, Reach, SOLVER_GROUP, SecretKeySelector,
+};
 
 use super::diagnostic::{Draft, short};
 use super::field::{Field, REQUIRED, one_of};
@@ -59,7 +61,7 @@ fn provider(
         }
     };
     if let Dns01Provider::Webhook(webhook) = &provider
-        && webhook.group_name == OWN_GROUP
+        && webhook.group_name == SOLVER_GROUP
         && webhook.own_provider().is_none()
         && let Some(config) = field.node.get("config")
     {

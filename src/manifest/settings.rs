@@ -6,7 +6,7 @@
 use std::net::SocketAddr;
 use std::path::Path;
 
-use crate::resource::{Settings, is_hidden};
+use crate::resource::{ANNOTATION_PREFIX, Settings, is_hidden};
 
 use super::diagnostic::{Draft, short};
 use super::field::one_of;
@@ -20,12 +20,13 @@ pub(crate) fn settings(object: &Node, sink: &mut Sink<'_>) -> Settings {
     let mut settings = Settings::default();
     let annotations = object.get("metadata").and_then(|metadata| metadata.get("annotations"));
     for entry in annotations.map(Node::entries).unwrap_or_default() {
-        let Some(key) = entry.key.strip_prefix(PREFIX) else { continue };
+        let Some(key) = entry.key.strip_prefix(ANNOTATION_PREFIX) else { continue };
         if !KEYS.contains(&key) {
-            let full: Vec<String> = KEYS.iter().map(|key| format!("{PREFIX}{key}")).collect();
+            let full: Vec<String> =
+                KEYS.iter().map(|key| format!("{ANNOTATION_PREFIX}{key}")).collect();
             let suggestion = nearest(key, KEYS.iter().copied())
                 .or_else(|| KEYS.iter().find(|known| is_part(known, key)).map(ToString::to_string))
-                .map(|key| format!("`{PREFIX}{}`", key.trim_matches('`')));
+                .map(|key| format!("`{ANNOTATION_PREFIX}{}`", key.trim_matches('`')));
             let message = format!("unknown annotation `{}`", short(&entry.key));
             let full: Vec<&str> = full.iter().map(String::as_str).collect();
             let draft = Draft::error("E0111", entry.key_span, "metadata.annotations", message);
@@ -162,8 +163,6 @@ fn hook(text: &str) -> Result<(), &'static str> {
         Err("name a file in hooks.d, without `/`, made of letters, digits, '-', '_' and '.'")
     }
 }
-
-const PREFIX: &str = "certctl/";
 
 const KEYS: &[&str] = &[
     "http01-listen",

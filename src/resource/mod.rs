@@ -4,6 +4,7 @@
 //! like the objects of a cluster. Nothing here reads a clock, a file or a socket.
 
 mod account;
+mod api;
 mod causes;
 mod certificate;
 mod certificate_request;
@@ -53,6 +54,7 @@ mod usage;
 mod zone;
 
 pub use account::{Account, AccountIdentity, AccountStep};
+pub use api::{ANNOTATION_PREFIX, API_VERSION, SOLVER_GROUP};
 pub(crate) use causes::{causes, innermost};
 pub use certificate::{
     Certificate, CertificateSpec, IssuerRef, Jks, KeystoreProfile, Keystores, NameConstraintItem,

@@ -611,7 +611,12 @@ fn the_last_run_is_the_newest_of_the_index_and_the_log_of_issuances() {
     world.issue().ends_in(0);
     let at = |path: &Path, time: &str| {
         let time: Timestamp = time.parse().unwrap();
-        File::options().append(true).open(path).unwrap().set_modified(time.try_into().unwrap()).unwrap();
+        File::options()
+            .append(true)
+            .open(path)
+            .unwrap()
+            .set_modified(time.try_into().unwrap())
+            .unwrap();
     };
     let log = world.path("state/issuance.log");
     at(&log, "2099-02-03T04:05:00Z");

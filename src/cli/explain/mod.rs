@@ -19,6 +19,7 @@ use super::shell::Shell;
 use super::verb::VerbArgs;
 use super::verbs::Example;
 use crate::manifest::nearest_by;
+use crate::resource::ANNOTATION_PREFIX;
 use code::Code;
 use field::{Field, Kind, REQUIRED, Type};
 
@@ -67,7 +68,7 @@ pub(crate) fn explain(args: &ExplainArgs, shell: &mut Shell) -> Result<ExitCode,
     }
     // As it stands in a manifest; the same on a Certificate and on an Issuer.
     let annotation = format!("certificate.{ANNOTATIONS}{requested}");
-    let field = if requested.starts_with("certctl/") { &annotation } else { requested };
+    let field = if requested.starts_with(ANNOTATION_PREFIX) { &annotation } else { requested };
     let (word, path) = field.split_once('.').unwrap_or((field, ""));
     let Some(kind) = Kind::parse(word) else {
         let found = named(requested);
@@ -97,7 +98,7 @@ fn overview() -> String {
     }
     text.push_str("ANNOTATIONS:\n");
     let annotations = all(Kind::Certificate).into_iter().map(|field| key_of(field.path));
-    for annotation in annotations.filter(|key| key.starts_with("certctl/")) {
+    for annotation in annotations.filter(|key| key.starts_with(ANNOTATION_PREFIX)) {
         text = format!("{text}  {annotation}\n");
     }
     text + "\ncertctl explain certificate.spec; certctl explain certificate --recursive\n"
@@ -144,7 +145,7 @@ fn named(word: &str) -> Vec<String> {
     };
     let has_word = |field: &Field| {
         let key = key_of(field.path);
-        key.starts_with("certctl/") && key.contains(word)
+        key.starts_with(ANNOTATION_PREFIX) && key.contains(word)
     };
     let pages = |wanted: &dyn Fn(&Field) -> bool| -> Vec<String> {
         let wanted = fields.iter().filter(|(_, field)| wanted(field));

@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::manifest::DRAFT;
 use crate::cli::document::Documents;
+use crate::resource::API_VERSION;
 
 /// Makes documents of types and lists them: a type that is not listed cannot be printed.
 macro_rules! documents {
@@ -110,6 +111,6 @@ fn never_null(schema: &mut Value) {
 }
 
 /// Where each kind is versioned.
-pub(crate) const OURS: &str = "certctl/v1";
+pub(crate) const OURS: &str = API_VERSION;
 pub(crate) const CERT_MANAGER: &str = "cert-manager.io/v1";
 pub(crate) const ACME: &str = "acme.cert-manager.io/v1";

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::deploy::{API_VERSION, PLACE, hook, inherited, run_now};
+use super::deploy::{PLACE, hook, inherited, run_now};
 use super::error;
 use super::world::World;
 use crate::controller::EffectError;
@@ -12,7 +12,7 @@ use crate::engine::hooks::{Hooks, HooksDir};
 use crate::engine::inputs::digest_of;
 use crate::engine::ports::{Alert, Clock, Store};
 use crate::program::Program;
-use crate::resource::{NamespacedName, Obstacle, rfc3339};
+use crate::resource::{API_VERSION, NamespacedName, Obstacle, rfc3339};
 
 impl<C: Clock, S: Store> World<'_, C, S> {
     /// Whether there is an `on-failure` program to run: a rehearsal has no failures to report.

@@ -20,7 +20,9 @@ use crate::engine::ports::{Clock, HookTurn, Store};
 use crate::engine::task::Task;
 use crate::pki;
 use crate::program::{INHERITED, Limits, Program, Run, Runner, end_group, is_running};
-use crate::resource::{Cause, DeployTarget, Fix, LeafFacts, NamespacedName, Obstacle, SecretFiles};
+use crate::resource::{
+    API_VERSION, Cause, DeployTarget, Fix, LeafFacts, NamespacedName, Obstacle, SecretFiles,
+};
 use crate::store::{Output, OutputError};
 use crate::trust::{
     TrustError, can_be_made, can_be_searched, closed_above, command_for_own, group_name,
@@ -548,4 +550,3 @@ const HOOK_PAUSE: Duration = Duration::from_millis(50);
 /// The bit of a folder that passes its group on.
 const SET_GROUP_ID: u32 = 0o2000;
 pub(super) const PLACE: &str = "hooks.d";
-pub(super) const API_VERSION: &str = "certctl/v1";

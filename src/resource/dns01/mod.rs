@@ -19,7 +19,6 @@ use super::SecretKeySelector;
 
 pub use azure_dns::ManagedIdentity;
 pub use settings::{Fault, FieldKind, Rule, Settings, SettingsField, SettingsTable};
-pub use webhook::OWN_GROUP;
 
 /// In an Issuer that `certctl create` prints, a value that its user knows.
 pub const CHANGE_ME: &str = "CHANGE ME";

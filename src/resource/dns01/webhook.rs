@@ -1,5 +1,7 @@
 //! `dns01.webhook`.
 
+use crate::resource::SOLVER_GROUP;
+
 use super::settings::settings;
 
 settings! {
@@ -23,10 +25,7 @@ impl Webhook {
     /// The provider that it names: one of cert-manager's, or one that only some builds have.
     pub fn provider(&self) -> Option<&str> {
         let is_named =
-            self.group_name == OWN_GROUP && !["exec", "http"].contains(&self.solver_name.as_str());
+            self.group_name == SOLVER_GROUP && !["exec", "http"].contains(&self.solver_name.as_str());
         is_named.then_some(self.solver_name.as_str())
     }
 }
-
-/// The `groupName` of the solvers that certctl has itself.
-pub const OWN_GROUP: &str = "certctl";

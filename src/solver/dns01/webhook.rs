@@ -17,18 +17,19 @@ use self::http::{NAME, fault};
 use super::dns_update;
 use super::error::shown;
 use super::{Context, Opened, ProviderError, exec, names};
-use crate::resource::dns01::{OWN_GROUP, Webhook};
+use crate::resource::SOLVER_GROUP;
+use crate::resource::dns01::Webhook;
 
 pub(super) fn open(settings: &Webhook, context: &Context<'_>) -> Opened {
     let config = settings.config.as_ref();
     match (settings.group_name.as_str(), settings.solver_name.as_str()) {
-        (OWN_GROUP, "exec") => exec::open_command(config, context),
-        (OWN_GROUP, "http") => http::open(config, context),
+        (SOLVER_GROUP, "exec") => exec::open_command(config, context),
+        (SOLVER_GROUP, "http") => http::open(config, context),
         #[cfg(feature = "more-dns-providers")]
-        (OWN_GROUP, name) if let Some(row) = dns_update::row(name) => {
+        (SOLVER_GROUP, name) if let Some(row) = dns_update::row(name) => {
             dns_update::open(row, config, context)
         }
-        (OWN_GROUP, name) => Err(unknown(name)),
+        (SOLVER_GROUP, name) => Err(unknown(name)),
         (group, solver) => exec::open_solver(group, solver, config, context),
     }
 }
@@ -36,7 +37,7 @@ pub(super) fn open(settings: &Webhook, context: &Context<'_>) -> Opened {
 fn unknown(name: &str) -> ProviderError {
     let known: Vec<&str> = names().into_iter().filter(|known| *known != NAME).collect();
     fault(format!(
-        "solverName: groupName {OWN_GROUP} has no `{}`; there are exec, http, {}{OTHER_BUILD}",
+        "solverName: groupName {SOLVER_GROUP} has no `{}`; there are exec, http, {}{OTHER_BUILD}",
         shown(name),
         known.join(", ")
     ))

@@ -68,7 +68,7 @@ async fn start() -> (Arc<Mutex<World>>, Fake) {
 
 fn opened(solver: &str, config: Option<Value>) -> Result<Box<dyn DnsProvider>, ProviderError> {
     let settings =
-        Webhook { group_name: OWN_GROUP.to_owned(), solver_name: solver.to_owned(), config };
+        Webhook { group_name: SOLVER_GROUP.to_owned(), solver_name: solver.to_owned(), config };
     let provider = Dns01Provider::Webhook(settings);
     let secrets = [("good/k", CANARY), ("wrong/k", "canary-other"), ("accounts/k", "{}")];
     in_context(&secrets, &[], |context| super::super::open(&provider, context))
@@ -316,11 +316,11 @@ async fn a_provider_of_this_build_can_be_named() {
         assert_eq!(message, expected);
     }
     let cases = [
-        (OWN_GROUP, "acmeDNS", ("acmeDNS", Some("acmeDNS"))),
-        (OWN_GROUP, "cloudflare", ("cloudflare", Some("cloudflare"))),
-        (OWN_GROUP, "desec", ("desec", None)),
-        (OWN_GROUP, "http", (NAME, None)),
-        (OWN_GROUP, "webhook", (NAME, None)),
+        (SOLVER_GROUP, "acmeDNS", ("acmeDNS", Some("acmeDNS"))),
+        (SOLVER_GROUP, "cloudflare", ("cloudflare", Some("cloudflare"))),
+        (SOLVER_GROUP, "desec", ("desec", None)),
+        (SOLVER_GROUP, "http", (NAME, None)),
+        (SOLVER_GROUP, "webhook", (NAME, None)),
         ("acme.example.com", "acmeDNS", (NAME, None)),
     ];
     for (group, solver, expected) in cases {
