@@ -21,7 +21,7 @@
 //! [`workspace`] reads what a verb works on, once per process, and returns data; it prints nothing.
 //! [`cli`] parses the arguments, calls `workspace`, and prints the result.
 //!
-//! Which module may import which; `tests/architecture.rs` holds this table against the sources:
+//! Which module may import which; `tests/repo/architecture` holds this table against the sources:
 //!
 //! | module | may import |
 //! | --- | --- |

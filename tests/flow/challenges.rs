@@ -6,6 +6,7 @@ use std::process::{Child, Command, Stdio};
 use certctl::rehearsal::{Fault, RequestKind, Rule};
 use rustix::process::{Pid, Signal, kill_process};
 
+use crate::own_process::only;
 use crate::support::{CertificateYaml, Port, State, WebServer, World, finish, until};
 
 fn here() -> Vec<std::net::IpAddr> {
@@ -165,7 +166,7 @@ fn a_port_that_another_certctl_holds_is_waited_for() {
     let program = world.path("certctl");
     std::os::unix::fs::symlink(std::env::current_exe().unwrap(), &program).unwrap();
     let mut holder = Command::new(program);
-    holder.args(["challenges::hold_a_port", "--exact"]);
+    holder.args(only(module_path!(), "hold_a_port"));
     holder.env("HELD", world.port.address().to_string());
     let holder = Holder(holder.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
     until("it listens", || std::net::TcpStream::connect(world.port.address()).is_ok());

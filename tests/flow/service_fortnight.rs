@@ -4,9 +4,6 @@
 //! The clock of certctl and of the CA is moved half a day at a time. When the loop is killed, and
 //! after which answer of the CA, is drawn from a seed, which a failure prints.
 
-#[path = "../support/faketime.rs"]
-mod faketime;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
@@ -24,6 +21,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use super::service::{answer, health_in};
+use crate::faketime;
 use crate::support::{CertificateYaml, Run, World, finish, until};
 
 const DAY: i64 = 86_400;

@@ -5,40 +5,32 @@
 //! fails when one is shown nowhere. A changed text is taken over by
 //! `CERTCTL_REGENERATE=1 cargo test --test golden`, and then read.
 
-#[cfg(test)]
+#![cfg(test)]
+
 mod doctor;
 mod failing;
-#[cfg(test)]
 mod issuing;
-#[cfg(test)]
+#[path = "../support/golden/kept.rs"]
 mod kept;
-#[cfg(test)]
 mod matrix;
-#[cfg(test)]
+#[path = "../support/golden/normal.rs"]
 mod normal;
-#[cfg(all(test, feature = "real-servers"))]
+#[cfg(feature = "real-servers")]
 mod pebble;
-#[cfg(all(test, feature = "real-servers"))]
-#[path = "../pebble_support/mod.rs"]
-#[expect(dead_code, unused_imports, reason = "tests/pebble.rs uses the rest")]
+#[cfg(feature = "real-servers")]
+#[path = "../support/pebble/mod.rs"]
+#[expect(dead_code, unused_imports, reason = "other executables use the rest")]
 mod pebble_support;
-#[cfg(test)]
 mod reading;
-#[cfg(test)]
+#[path = "../support/golden/session.rs"]
 mod session;
-#[cfg(test)]
 mod start;
-#[cfg(test)]
 mod states;
-#[cfg(test)]
 mod streams;
-#[cfg(test)]
 #[path = "../support/mod.rs"]
-#[expect(dead_code, unused_imports, reason = "other tests use the rest")]
+#[expect(dead_code, unused_imports, reason = "other executables use the rest")]
 mod support;
-#[cfg(test)]
+#[path = "../support/golden/terminal.rs"]
 mod terminal;
-#[cfg(test)]
 mod terminals;
-#[cfg(test)]
 mod writing;

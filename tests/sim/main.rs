@@ -1,0 +1,25 @@
+//! Whole runs on a clock that moves only when all tasks wait, the cases of cert-manager's own tests,
+//! and the state directory: nothing here starts a server or the binary. Each file keeps one promise.
+
+#![cfg(test)]
+
+mod cases;
+mod fortnight;
+#[path = "../support/faults/fuse.rs"]
+mod fuse;
+mod limits;
+mod month;
+mod overdue;
+#[path = "../support/own_process.rs"]
+mod own_process;
+mod renewal_information;
+mod resume;
+mod siblings;
+#[path = "../support/stage/mod.rs"]
+mod stage;
+mod store;
+mod throughput;
+#[path = "../support/clock/timeline.rs"]
+mod timeline;
+mod turns;
+mod unreachable_orders;

@@ -1,0 +1,512 @@
+//! Does the effects of one run on a CA and an outside that outlive it, and checks that each effect was
+//! written down before it is done.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use base64::Engine as _;
+use certctl::controller::{
+    Effect, EffectError, Intervals, Outcome, Secret, SecretContents, account,
+};
+use certctl::engine::inputs::{account_id, digest_of, names_of};
+use certctl::engine::ports::{Clock as _, Store as _};
+use certctl::engine::{Alert, Performer, Task, look};
+use certctl::pki::{self, Chain, ChainError, PrivateKey};
+use certctl::resource::{
+    Account, AccountIdentity, AccountStep, CaFailure, CaFault, Cause, ChallengeSpec, ChallengeType,
+    CheckReport, Dns01Target, Http01Report, Issuance, KeyAlgorithm, LeafFacts, NamespacedName,
+    Order, Outlook, Phase, PublicKeyDigest, Verdict, annotations_of,
+};
+use certctl::store::Records;
+use jiff::{SignedDuration, Timestamp};
+use tokio::sync::{Notify, Semaphore, watch};
+use zeroize::Zeroizing;
+
+use super::ca::{Ca, DEAD};
+use super::disk::Disk;
+use crate::fuse::Fuse;
+use crate::timeline::Timeline;
+
+/// How the moment before a effect is called.
+pub(crate) const EFFECT: &str = "before effect ";
+
+/// What a hook was told, over all runs.
+pub(crate) type Alerts = Rc<RefCell<Vec<Alert>>>;
+
+/// The tokens that are out, with their answers.
+pub(crate) type Outside = BTreeMap<String, String>;
+
+/// What goes wrong in a run.
+#[derive(Default)]
+pub(crate) struct Error {
+    /// The reply to this request at the CA, counted from 0, is lost.
+    pub(crate) lost: Option<usize>,
+    /// The listener is unreachable.
+    pub(crate) unreachable: bool,
+    /// What is to be expected of that.
+    pub(crate) outlook: Outlook,
+    /// The listener is unreachable under names with this prefix.
+    pub(crate) unreachable_names: Option<&'static str>,
+    /// A secret that the manifests name cannot be read.
+    pub(crate) secret_is_missing: bool,
+    /// Effects that take so many seconds: of which certificate, and how they begin.
+    pub(crate) slow: &'static [(&'static str, &'static str, i64)],
+    /// Another run that shared the listener's port is seen to end all the time.
+    pub(crate) others_end: bool,
+    /// The effect of this number, counted from 0, never comes back, and a signal comes instead.
+    pub(crate) stuck: Option<usize>,
+}
+
+pub(crate) struct World {
+    pub(crate) clock: Timeline,
+    pub(crate) disk: Disk,
+    pub(crate) fuse: Rc<Fuse>,
+    pub(crate) ca: Rc<RefCell<Ca>>,
+    pub(crate) outside: Rc<RefCell<Outside>>,
+    pub(crate) error: Error,
+    pub(crate) signal: watch::Sender<Option<i32>>,
+    pub(crate) requests: Cell<usize>,
+    /// As many requests as are in flight at once.
+    pub(crate) lines: Semaphore,
+    /// A listener of this run answers.
+    pub(crate) listens: Cell<bool>,
+    pub(crate) hits: RefCell<BTreeMap<String, Timestamp>>,
+    pub(crate) hit: Notify,
+    /// What the operator's hook for failures was told; `None` when there is no such hook.
+    pub(crate) alerts: Option<Alerts>,
+}
+
+impl World {
+    /// What a look from outside sees.
+    fn checked(&self, challenge: &ChallengeSpec) -> Outcome {
+        let failed = || Verdict::Failed { reason: "looked".to_owned() };
+        Outcome::Checked(Box::new(CheckReport::Http01(Http01Report {
+            identifier: challenge.identifier.clone(),
+            url: String::new(),
+            addresses: Vec::new(),
+            dns: None,
+            outlook: self.error.outlook,
+            verdict: if self.is_answered(challenge) { Verdict::Passed } else { failed() },
+        })))
+    }
+
+    fn prepare(&self, solving: bool) -> Result<Outcome, EffectError> {
+        if self.error.secret_is_missing {
+            let message = "Secret default/eab is missing".to_owned();
+            return Err(EffectError::new(Cause::precondition(message)));
+        }
+        self.listens.set(solving || self.listens.get());
+        Ok(Outcome::Prepared)
+    }
+
+    async fn do_it(&self, task: &Task, effect: &Effect) -> Result<Outcome, EffectError> {
+        let (name, secret) = (task.certificate.metadata.key(), task.certificate.secret_key());
+        match effect {
+            Effect::Prepare { solving, .. } => self.prepare(*solving),
+            Effect::GenerateKey { algorithm, size } => {
+                Ok(key(&PrivateKey::generate(*algorithm, *size).unwrap()))
+            }
+            Effect::ReuseKey => {
+                let files = self.disk.published(&secret).await.unwrap().unwrap();
+                let text = String::from_utf8(files.0["tls.key"].to_vec()).unwrap();
+                Ok(key(&PrivateKey::from_pem(&text).unwrap()))
+            }
+            Effect::BuildRequest => {
+                let key = self.next_key(&name).await;
+                let csr = pki::build_csr(&task.certificate.spec, &key).unwrap();
+                Ok(Outcome::Request(csr.pem, key.facts().public_key.clone()))
+            }
+            Effect::ObtainAccountKey => {
+                Ok(self.account_key(&account_id(&AccountIdentity::of(&task.issuer))).await)
+            }
+            Effect::Locate { challenge } => Ok(Outcome::Located(place(challenge))),
+            Effect::Present { challenge, .. } => {
+                let (token, key) = (challenge.token.clone(), challenge.key.clone());
+                self.outside.borrow_mut().insert(token, key);
+                Ok(Outcome::Presented)
+            }
+            Effect::SelfCheck { challenge, .. } => Ok(self.checked(challenge)),
+            Effect::CleanUp { challenge, .. } => {
+                self.outside.borrow_mut().remove(&challenge.token);
+                Ok(Outcome::CleanedUp)
+            }
+            Effect::Publish { certificate, revision, contents, account, renewal, exempt } => {
+                let leaf = self.publish(task, certificate, *revision, contents).await;
+                let line = self.line_of(task, &leaf, (*revision, account), (*renewal, *exempt));
+                self.disk.log_issuance(&line).await.unwrap();
+                Ok(Outcome::Published(Box::new(leaf)))
+            }
+            Effect::PublishTemporary { revision, contents } => {
+                let (key, now) = (self.next_key(&name).await, self.clock.now());
+                let pem = pki::temporary_certificate(&task.certificate.spec, &key, now).unwrap();
+                let leaf = self.publish(task, &pem, *revision, contents).await;
+                Ok(Outcome::PublishedTemporary(Box::new(leaf)))
+            }
+            Effect::Deploy { .. } => {
+                self.ca.borrow_mut().deployments += 1;
+                let now = self.clock.now();
+                let intervals = Intervals { self_check: SignedDuration::ZERO };
+                let seen = look(&self.disk, task, intervals, now).await.unwrap();
+                Ok(Outcome::Deployed { files: seen.snapshot.files_digest.unwrap() })
+            }
+            Effect::SwitchBack { set, .. } => {
+                self.disk.switch_back(&secret, set).await.unwrap();
+                Ok(Outcome::Done)
+            }
+            Effect::Rewrite { .. } | Effect::RestoreLinks { .. } | Effect::RestoreFiles { .. } => {
+                unreachable!("nothing asks for it")
+            }
+            Effect::AskForRenewalInformation { certificate_id } => {
+                self.requests.set(self.requests.get() + 1);
+                self.ca.borrow_mut().renewal_information(certificate_id, self.clock.now())
+            }
+            Effect::FindAccount
+            | Effect::RegisterAccount { .. }
+            | Effect::UpdateContacts { .. }
+            | Effect::CreateOrder { .. }
+            | Effect::ReadOrder { .. }
+            | Effect::ReadAuthorization { .. }
+            | Effect::Accept { .. }
+            | Effect::Finalize { .. }
+            | Effect::Download { .. }
+            | Effect::Revoke { .. }
+            | Effect::DeactivateAccount { .. } => {
+                let number = self.requests.replace(self.requests.get() + 1);
+                self.wait_for_the_ca().await;
+                let (account, order) = (self.account(task).await, self.newest_order(task).await);
+                let answer = self.ask_the_ca(task, account, order, effect);
+                if self.error.lost == Some(number) { Err(lost()) } else { answer }
+            }
+        }
+    }
+
+    /// Takes as long as an answer of the CA, behind the requests before it.
+    async fn wait_for_the_ca(&self) {
+        let latency = self.ca.borrow().latency;
+        if !latency.is_zero() {
+            let _line = self.lines.acquire().await.unwrap();
+            self.clock.sleep(latency).await;
+        }
+    }
+
+    /// The account's key, unless its account was deactivated; else a new one.
+    async fn account_key(&self, id: &str) -> Outcome {
+        let kept = Records::new(&self.disk).account_key(id).await.unwrap();
+        let gone = |bytes: &Zeroizing<Vec<u8>>| {
+            let key = pki::key_facts(std::str::from_utf8(bytes).unwrap()).unwrap();
+            self.ca.borrow().deactivated.contains(&key.public_key.0)
+        };
+        let kept = kept.filter(|bytes| !gone(bytes));
+        let fresh = kept.is_none();
+        let pem = match kept {
+            Some(bytes) => Zeroizing::new(String::from_utf8(bytes.to_vec()).unwrap()),
+            None => PrivateKey::generate(KeyAlgorithm::Ecdsa, 256).unwrap().to_pkcs8_pem(),
+        };
+        let public_key = pki::key_facts(&pem).unwrap().public_key;
+        Outcome::AccountKey { pem: Secret(pem), public_key, fresh }
+    }
+
+    async fn account(&self, task: &Task) -> Option<Account> {
+        let id = account_id(&AccountIdentity::of(&task.issuer));
+        Records::new(&self.disk).account(&id).await.unwrap().map(|account| account.value)
+    }
+
+    async fn newest_order(&self, task: &Task) -> Option<Order> {
+        let name = task.certificate.metadata.key();
+        let orders = Records::new(&self.disk).all_orders(&name).await.unwrap();
+        orders.into_iter().max_by_key(|(number, _)| *number).map(|(_, order)| order.unwrap().value)
+    }
+
+    async fn publish(
+        &self,
+        task: &Task,
+        pem: &str,
+        revision: u32,
+        contents: &SecretContents,
+    ) -> LeafFacts {
+        let chain = Chain::from_pem(pem).unwrap();
+        let key = self.next_key(&task.certificate.metadata.key()).await;
+        let mut files = pki::secret_files(&task.certificate.spec, &key, &chain);
+        let mut annotations = contents.annotations.clone();
+        annotations.extend(annotations_of(chain.leaf()));
+        let files_of = files.0.iter().map(|(name, bytes)| (name, digest_of(bytes)));
+        let digests: BTreeMap<_, _> = files_of.collect();
+        let metadata = serde_json::json!({
+            "annotations": annotations, "labels": contents.labels, "files": digests
+        });
+        let metadata = metadata.to_string();
+        files.0.insert("metadata.json".to_owned(), Zeroizing::new(metadata.into_bytes()));
+        self.disk.publish(&task.certificate.secret_key(), revision, &files, None).await.unwrap();
+        chain.leaf().clone()
+    }
+
+    /// A line of `issuance.log`.
+    fn line_of(
+        &self,
+        task: &Task,
+        leaf: &LeafFacts,
+        (revision, account): (u32, &str),
+        (renewal, exempt): (bool, bool),
+    ) -> String {
+        let issuance = Issuance {
+            time: self.clock.now(),
+            certificate: task.certificate.metadata.key().to_string(),
+            revision,
+            serial: leaf.serial.clone(),
+            sha256: leaf.fingerprint.clone(),
+            renewal,
+            exempt,
+            names: names_of(&task.certificate).iter().map(ToString::to_string).collect(),
+            account: account.to_owned(),
+            uid: 0,
+            verb: "issue".to_owned(),
+        };
+        serde_json::to_string(&issuance).unwrap()
+    }
+
+    fn ask_the_ca(
+        &self,
+        task: &Task,
+        account: Option<Account>,
+        order: Option<Order>,
+        effect: &Effect,
+    ) -> Result<Outcome, EffectError> {
+        let mut ca = self.ca.borrow_mut();
+        if let Some(fault) = ca.down {
+            return Err(failed(fault, "the CA is down"));
+        }
+        ca.pass_time(self.clock.now());
+        if let Some(url) = effect.url() {
+            if url.starts_with(DEAD) {
+                return Err(failed_at(CaFault::Unreachable, url));
+            }
+            if ca.broken.contains(url) {
+                return Err(failed_at(CaFault::ServerError, url));
+            }
+        }
+        let found = |url: String| Outcome::Account {
+            url,
+            contacts: account::contacts(&task.issuer),
+            terms_of_service: None,
+        };
+        let PublicKeyDigest(digest) = account.as_ref().unwrap().public_key.clone();
+        match effect {
+            Effect::FindAccount => {
+                Ok(ca.accounts.get(&digest).cloned().map_or(Outcome::NoAccount, found))
+            }
+            Effect::RegisterAccount { .. } | Effect::UpdateContacts { .. } => {
+                Ok(found(ca.register(&digest)))
+            }
+            Effect::DeactivateAccount { .. } => ca.deactivate(&digest),
+            Effect::Revoke { fingerprint, .. } => {
+                ca.revoked.insert(fingerprint.clone());
+                Ok(Outcome::Done)
+            }
+            Effect::CreateOrder { account: url, identifiers, replaces, .. } => {
+                assert_eq!(Some(url), account.unwrap().url.as_ref());
+                assert_eq!(order.unwrap().replaces, *replaces);
+                ca.check_replaces(replaces.as_ref())?;
+                ca.new_order(identifiers, self.clock.now())
+            }
+            Effect::ReadOrder { url, .. } => ca.read_order(url),
+            Effect::ReadAuthorization { url, .. } => Ok(ca.read_authorization(url)),
+            Effect::Accept { url, .. } => {
+                let challenges = order.unwrap().challenges;
+                let challenge = challenges.into_iter().find(|c| c.spec.url == *url).unwrap();
+                let answered = self.is_answered(&challenge.spec);
+                if answered {
+                    let token = challenge.spec.token.clone();
+                    self.hits.borrow_mut().insert(token, self.clock.now());
+                    self.hit.notify_waiters();
+                }
+                ca.told.push(self.clock.now());
+                ca.accept(url, answered)
+            }
+            Effect::Finalize { urls, request, .. } => {
+                let body: String =
+                    request.lines().filter(|line| !line.starts_with("---")).collect();
+                let der = base64::prelude::BASE64_STANDARD.decode(body).unwrap();
+                ca.finalize(&urls.url, &der)
+            }
+            Effect::Download { url, public_key, identifiers, .. } => {
+                let order = url.strip_suffix("/certificate").unwrap();
+                let pem = ca.certificate(order, self.clock.now());
+                let chain = Chain::from_pem(&pem).unwrap();
+                let now = self.clock.now();
+                let fault = |error: ChainError| failed(CaFault::Unusable, &error.to_string());
+                match pki::verify_issued(&chain, public_key, identifiers, now) {
+                    Err(error @ ChainError::PublicKey { .. }) => {
+                        Ok(Outcome::OtherKey(fault(error)))
+                    }
+                    Err(error) => Err(fault(error)),
+                    Ok(()) => {
+                        Ok(Outcome::Certificate { pem, leaf: Box::new(chain.leaf().clone()) })
+                    }
+                }
+            }
+            other => panic!("{other:?} is not a effect at the CA"),
+        }
+    }
+
+    fn is_answered(&self, challenge: &ChallengeSpec) -> bool {
+        let out = self.outside.borrow().get(&challenge.token) == Some(&challenge.key);
+        let is_record = challenge.kind == ChallengeType::Dns01;
+        let name = challenge.identifier.to_string();
+        let is_hidden = self.error.unreachable_names.is_some_and(|start| name.starts_with(start));
+        let is_reached = (is_record || self.listens.get()) && !self.error.unreachable;
+        out && is_reached && !is_hidden
+    }
+
+    async fn next_key(&self, name: &NamespacedName) -> PrivateKey {
+        let bytes = Records::new(&self.disk).next_key(name).await.unwrap().unwrap();
+        PrivateKey::from_pem(std::str::from_utf8(&bytes).unwrap()).unwrap()
+    }
+
+    /// What is done by hand is on disk before it is begun.
+    async fn check_request(&self, task: &Task, effect: &Effect) {
+        let records = Records::new(&self.disk);
+        let record = records.certificate(&task.certificate.metadata.key()).await.unwrap();
+        let next_step = self.account(task).await.map(|account| account.next_step);
+        match effect {
+            Effect::Revoke { fingerprint, .. } => {
+                let owed = record.unwrap().value.revocations;
+                assert!(owed.iter().any(|owed| owed.is_owed() && owed.fingerprint == *fingerprint));
+            }
+            Effect::SwitchBack { set, .. } => {
+                let owed = record.unwrap().value.rollback.unwrap();
+                assert!(owed.is_owed() && owed.set == *set);
+            }
+            Effect::RegisterAccount { .. } => assert_eq!(next_step, Some(AccountStep::Register)),
+            Effect::UpdateContacts { .. } => {
+                assert_eq!(next_step, Some(AccountStep::UpdateContacts));
+            }
+            Effect::DeactivateAccount { .. } => {
+                assert_eq!(next_step, Some(AccountStep::Deactivate));
+            }
+            _ => {}
+        }
+    }
+
+    /// Whatever might exist outside after this effect must be on disk before.
+    async fn check_intent(&self, task: &Task, effect: &Effect) {
+        self.check_request(task, effect).await;
+        let expected = match effect {
+            Effect::CreateOrder { .. } => "creating",
+            Effect::Finalize { .. } => "finalizing",
+            Effect::Present { .. } | Effect::Accept { .. } => "solving",
+            _ => return,
+        };
+        let name = task.certificate.metadata.key();
+        let written = self.newest_order(task).await.unwrap();
+        assert_eq!(written.phase.word(), expected, "{effect:?}");
+        let phase = |url: &str| {
+            let found = written.challenges.iter().find(|c| c.spec.url == url).unwrap();
+            (found.phase(), found.owes_clean_up())
+        };
+        match effect {
+            Effect::Present { challenge, target } => {
+                let url = &challenge.url;
+                assert_eq!(phase(url), (Some(Phase::Presenting), true));
+                let found = written.challenges.iter().find(|c| c.spec.url == *url).unwrap();
+                let is_record = challenge.kind == ChallengeType::Dns01;
+                assert_eq!(
+                    found.presented.target,
+                    is_record.then(|| place(challenge)),
+                    "the place is kept"
+                );
+                assert_eq!(found.presented.target, *target);
+            }
+            Effect::Accept { url, .. } => {
+                assert_eq!(phase(url), (Some(Phase::Accepting), true));
+            }
+            _ => {}
+        }
+        let key = self.next_key(&name).await;
+        let csr = pki::read_csr(&written.spec.request).unwrap();
+        assert_eq!(key.facts().public_key, csr.public_key, "the key of the CSR is kept");
+    }
+}
+
+impl Performer for World {
+    async fn perform(&self, task: &Task, effect: Effect) -> Outcome {
+        self.check_intent(task, &effect).await;
+        let effects = self.fuse.passed(EFFECT);
+        self.fuse.pass(format!("{EFFECT}{effect:?}")).await;
+        for (of, start, seconds) in self.error.slow {
+            if task.certificate.metadata.name == *of && format!("{effect:?}").starts_with(start) {
+                self.clock.sleep(SignedDuration::from_secs(*seconds)).await;
+            }
+        }
+        if self.error.stuck == Some(effects) {
+            self.signal.send_replace(Some(15));
+            std::future::pending::<()>().await;
+        }
+        let outcome = Box::pin(self.do_it(task, &effect)).await;
+        self.fuse.pass(format!("after {effect:?}")).await;
+        outcome.unwrap_or_else(Outcome::Failed)
+    }
+
+    fn listener_gone(&self) -> Option<Timestamp> {
+        self.error.others_end.then(|| self.clock.now())
+    }
+
+    fn last_hit(&self, token: &str) -> Option<Timestamp> {
+        self.hits.borrow().get(token).copied()
+    }
+
+    fn hits(&self) -> u64 {
+        self.hits.borrow().len().try_into().unwrap()
+    }
+
+    fn hears_of_failures(&self) -> bool {
+        self.alerts.is_some()
+    }
+
+    async fn reload(&self, _: &str, certificates: &[NamespacedName]) -> Result<(), EffectError> {
+        let names = certificates.iter().map(|certificate| certificate.name.clone()).collect();
+        self.ca.borrow_mut().reloads.push((self.clock.now(), names));
+        Ok(())
+    }
+
+    async fn alert(&self, alert: &Alert) -> Result<(), EffectError> {
+        let told = self.alerts.iter();
+        told.for_each(|alerts| alerts.borrow_mut().push(alert.clone()));
+        Ok(())
+    }
+
+    async fn hit_after(&self, seen: u64) {
+        while self.hits() <= seen {
+            self.hit.notified().await;
+        }
+    }
+}
+
+fn key(key: &PrivateKey) -> Outcome {
+    Outcome::Key(Secret(key.to_pkcs8_pem()), key.facts().clone())
+}
+
+/// Where a record goes.
+fn place(challenge: &ChallengeSpec) -> Dns01Target {
+    Dns01Target {
+        provider: "rfc2136".to_owned(),
+        solver_digest: "1".to_owned(),
+        zone: challenge.identifier.to_string(),
+        name: format!("_acme-challenge.{}", challenge.identifier),
+        value: challenge.key.clone(),
+    }
+}
+
+fn lost() -> EffectError {
+    failed(CaFault::Unreachable, "the reply is lost")
+}
+
+fn failed_at(fault: CaFault, url: &str) -> EffectError {
+    let (url, message) = (url.to_owned(), "no".to_owned());
+    let failed = CaFailure { fault, url, problem: None, message, clock_ahead: None };
+    EffectError::new(Cause::Ca(failed))
+}
+
+fn failed(fault: CaFault, message: &str) -> EffectError {
+    EffectError::new(Cause::ca(fault, message))
+}
