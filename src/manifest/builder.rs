@@ -107,12 +107,7 @@ impl<'e> Builder<'e> {
                 self.open(span, anchor, tag.as_deref(), Content::Mapping(Fill::default()))
             }
             Event::SequenceEnd | Event::MappingEnd => self.close(span),
-            Event::UnresolvedAlias(name) => Err((
-                span,
-                TreeError::Syntax(format!(
-                    "unknown anchor `{name}`; a value that begins with `*` wants quotes"
-                )),
-            )),
+            Event::UnresolvedAlias(_) => Err((span, TreeError::Syntax(ErrorKind::UnknownAnchor))),
             Event::StreamStart
             | Event::StreamEnd
             | Event::DocumentStart(..)
@@ -135,7 +130,7 @@ impl<'e> Builder<'e> {
         if matches!(error.kind(), ErrorKind::RecursionLimitExceeded) {
             return (span, TreeError::Depth);
         }
-        (span, TreeError::Syntax(error.info()))
+        (span, TreeError::Syntax(error.kind().clone()))
     }
 
     fn locate(&self, marks: Marks) -> Span {

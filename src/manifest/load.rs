@@ -559,8 +559,8 @@ fn names_in(document: Document<'_>) -> impl Iterator<Item = NamespacedName> {
 
 /// The diagnostic for an error of a document.
 fn draft(document: Document<'_>, span: Span, error: &TreeError) -> Draft {
-    if let TreeError::Syntax(parser_message) = error {
-        let Fault { span, message, help } = explain(document, span, parser_message);
+    if let TreeError::Syntax(kind) = error {
+        let Fault { span, message, help } = explain(document, span, kind);
         return Draft { help: help.map(str::to_owned), ..Draft::error("E0004", span, "", message) };
     }
     Draft::error(code_of(error), span, "", error.to_string())

@@ -4,6 +4,8 @@
 //! document, which may hold secrets, but for the key of a list. For any other error, the parser's own message and position are
 //! used.
 
+use granit_parser::ErrorKind;
+
 use super::text::{Document, lines};
 use super::tree::Span;
 
@@ -15,21 +17,22 @@ pub(crate) struct Fault {
     pub(crate) help: Option<&'static str>,
 }
 
-/// Finds the cause of `parser_message`, the message of the parser at `at`.
-pub(crate) fn explain(document: Document<'_>, at: Span, parser_message: &str) -> Fault {
+/// Finds the cause of `kind`, the error of the parser at `at`.
+pub(crate) fn explain(document: Document<'_>, at: Span, kind: &ErrorKind) -> Fault {
     let scene = Scene {
         lines: lines(document.text).map(|(_, line)| line).collect(),
         first: document.first_line,
     };
     let found = scene
-        .tab(at)
-        .or_else(|| scene.unclosed(at))
+        .quote(at, kind)
+        .or_else(|| scene.tab(at))
+        .or_else(|| scene.bracket(at))
         .or_else(|| scene.marker(at))
-        .or_else(|| scene.unquoted(at, parser_message))
-        .or_else(|| scene.colon(at, parser_message))
+        .or_else(|| scene.unquoted(at, kind))
+        .or_else(|| scene.colon(at, kind))
         .or_else(|| scene.item(at))
         .or_else(|| scene.indentation(at));
-    found.unwrap_or_else(|| Fault { span: at, message: parser_message.to_owned(), help: None })
+    found.unwrap_or_else(|| Fault { span: at, message: kind.to_string(), help: None })
 }
 
 /// The document, line by line.
@@ -68,19 +71,35 @@ impl<'t> Scene<'t> {
         })
     }
 
-    /// A quote, or a bracket of an earlier line, that is still open where the parser stopped.
-    fn unclosed(&self, at: Span) -> Option<Fault> {
+    /// What was opened before the parser stopped.
+    fn open(&self, at: Span) -> Open {
         let mut open = Open::default();
         for (number, line) in (self.first..=at.line).zip(&self.lines) {
             let end = if number == at.line { at.column - 1 } else { usize::MAX };
             open.read(number, line, end);
         }
-        let (span, what) = match (open.quote, open.brackets.last()) {
-            (Some((_, span)), _) => (span, "this quote"),
-            (None, Some((_, span))) if span.line < at.line => (*span, "this bracket"),
-            (None, _) => return None,
+        open
+    }
+
+    /// A quote without its end: the next quote, which opens another text, is read as that end, and
+    /// the other text is then too much.
+    fn quote(&self, at: Span, kind: &ErrorKind) -> Option<Fault> {
+        let span = match kind {
+            ErrorKind::UnclosedQuotedScalar => Span::point(at.line, at.column),
+            ErrorKind::InvalidTrailingSingleQuotedScalar
+            | ErrorKind::InvalidTrailingDoubleQuotedScalar => {
+                self.open(at).closed.filter(|span| span.line < at.line)?
+            }
+            _ => return None,
         };
-        Some(Fault { span, message: format!("{what} is never closed"), help: None })
+        Some(Fault { span, message: "this quote is never closed".to_owned(), help: None })
+    }
+
+    /// A bracket of an earlier line that is still open.
+    fn bracket(&self, at: Span) -> Option<Fault> {
+        let open = self.open(at);
+        let (_, span) = open.brackets.last().filter(|(_, span)| span.line < at.line)?;
+        Some(Fault { span: *span, message: "this bracket is never closed".to_owned(), help: None })
     }
 
     /// Dashes that are not a document separator, because there are not three.
@@ -98,9 +117,11 @@ impl<'t> Scene<'t> {
     }
 
     /// A value that begins with a character that is special in YAML.
-    fn unquoted(&self, at: Span, parser_message: &str) -> Option<Fault> {
+    fn unquoted(&self, at: Span, kind: &ErrorKind) -> Option<Fault> {
+        let is_alias =
+            matches!(kind, ErrorKind::UnknownAnchor | ErrorKind::MissingAnchorOrAliasName);
         let (begin, help) = match self.line(at.line).chars().nth(at.column - 1)? {
-            '*' if parser_message.contains("anchor") => ('*', Some("write \"*.example.com\"")),
+            '*' if is_alias => ('*', Some("write \"*.example.com\"")),
             other @ ('*' | '@' | '`' | '%') => (other, None),
             _ => return None,
         };
@@ -112,10 +133,10 @@ impl<'t> Scene<'t> {
     }
 
     /// Too few colons, or too many.
-    fn colon(&self, at: Span, parser_message: &str) -> Option<Fault> {
+    fn colon(&self, at: Span, kind: &ErrorKind) -> Option<Fault> {
         let line = self.line(at.line);
-        let missing = parser_message.contains("expected ':'");
-        if !missing && !parser_message.contains("mapping values") {
+        let missing = matches!(kind, ErrorKind::SimpleKeyExpected);
+        if !missing && !matches!(kind, ErrorKind::MappingValueNotAllowed) {
             return None;
         }
         let word = Span { end_line: at.line, end_column: line.chars().count() + 1, ..at };
@@ -220,6 +241,8 @@ impl<'t> Scene<'t> {
 #[derive(Default)]
 struct Open {
     quote: Option<(char, Span)>,
+    /// Where the quoted text began that was closed last.
+    closed: Option<Span>,
     brackets: Vec<(char, Span)>,
     /// The indentation of the key whose text block continues.
     block: Option<usize>,
@@ -242,7 +265,9 @@ impl Open {
             match (self.quote, character) {
                 (Some(_), _) if escaped => escaped = false,
                 (Some(('"', _)), '\\') => escaped = true,
-                (Some((quote, _)), _) if quote == character => self.quote = None,
+                (Some((quote, span)), _) if quote == character => {
+                    (self.quote, self.closed) = (None, Some(span));
+                }
                 (None, '"' | '\'') if begins => self.quote = Some((character, span)),
                 (None, '[' | '{') if begins => self.brackets.push((character, span)),
                 (None, ']' | '}') => drop(self.brackets.pop()),
@@ -327,11 +352,10 @@ mod tests {
     /// Line, columns and message of the error.
     fn found(text: &str) -> String {
         let error = parse(text, 1, &mut Vec::new()).err();
-        let Some((at, TreeError::Syntax(parser_message))) = error else {
+        let Some((at, TreeError::Syntax(kind))) = error else {
             return format!("{error:?}");
         };
-        let Fault { span, message, help } =
-            explain(Document { text, first_line: 1 }, at, &parser_message);
+        let Fault { span, message, help } = explain(Document { text, first_line: 1 }, at, &kind);
         let help = help.map(|help| format!(" ({help})")).unwrap_or_default();
         format!("{}:{}-{} {message}{help}", span.line, span.column, span.end_column)
     }
@@ -362,6 +386,8 @@ mod tests {
             ("a: @b\n", format!("1:4-6 a value that begins with `@` {quoted}")),
             ("a:\n- \"b\n- c\n", format!("2:3-4 {quote}")),
             ("a: 'b\nc: d\n", format!("1:4-5 {quote}")),
+            ("a: 'b\nc: 'd'\n", format!("1:4-5 {quote}")),
+            ("- \"a\n- \"b\"\n", format!("1:3-4 {quote}")),
             ("a: \"it's\"\nb: \"c\nd: 1\n", format!("2:4-5 {quote}")),
             ("a: [b, c\nd: 1\n", format!("1:4-5 {bracket}")),
             ("a: |\n  it's [\nb: [c\nd: 1\n", format!("3:4-5 {bracket}")),

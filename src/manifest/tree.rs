@@ -3,6 +3,7 @@
 //! Contract: never panics, never hangs; depth, nodes and the expansion of aliases are bounded. Scalars
 //! keep their raw text and style: the decoder of the field decides their type.
 
+use granit_parser::ErrorKind;
 use thiserror::Error;
 
 /// How deep collections may nest.
@@ -88,7 +89,7 @@ impl Node {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(crate) enum TreeError {
     #[error("{0}")]
-    Syntax(String),
+    Syntax(ErrorKind),
     #[error("nested deeper than {MAX_DEPTH} levels")]
     Depth,
     #[error("more than {MAX_NODES} values in one document")]

@@ -210,7 +210,7 @@ fn annotations(kind: Kind) -> Value {
     {
         let known: Vec<&str> =
             table::section("Annotations").iter().map(|field| key_of(field.path)).collect();
-        let is_ours = json!({ "pattern": "^certctl\\.io/" });
+        let is_ours = json!({ "pattern": "^certctl/" });
         let names = json!({ "if": is_ours, "then": { "enum": known } });
         object.insert("propertyNames".to_owned(), names);
     }
