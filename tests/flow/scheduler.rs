@@ -5,8 +5,6 @@
 //! are 200 certificates; without it as many as make the cap bind. What a turn is worth is shown in
 //! `turns.rs`.
 
-#![expect(clippy::wildcard_enum_match_arm, reason = "what else comes ends the test")]
-
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;

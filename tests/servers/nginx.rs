@@ -9,6 +9,7 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 
 use crate::nginx_support::{Site, Visitor};
+use crate::pebble_support::free_port;
 use crate::support::{CertificateYaml, World, finish, until};
 
 /// What visitors saw, in their order: the leaf, or why there was none.
@@ -63,7 +64,7 @@ fn a_running_nginx_takes_up_the_renewed_certificate_and_refuses_no_client() {
     world.prepare(&[CertificateYaml::new("web")
         .annotation("certctl/output-dir", &world.path("out").display().to_string())
         .annotation("certctl/reload", "nginx")]);
-    let site = Site::prepare(&world.path(""), port::free_port());
+    let site = Site::prepare(&world.path(""), free_port());
     let path = site.search_path();
     let run = |words: &[&str]| finish(world.command(words).env("PATH", &path).spawn().unwrap());
 

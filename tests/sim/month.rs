@@ -1,8 +1,6 @@
 //! A month of hourly runs against a world in memory that is not as it should be: how often the CA
 //! is asked, what is kept, and what is live.
 
-#![expect(clippy::wildcard_enum_match_arm, reason = "what else comes ends the test")]
-
 use certctl::cli::global::Format;
 use certctl::cli::status;
 use certctl::engine::Ending;

@@ -3,8 +3,6 @@
 //! On a clock that moves only when all tasks wait: times are exact. Each answer of the CA takes
 //! 300 ms, and a run has so many requests at one CA in flight as [`Limits`] says.
 
-#![expect(clippy::wildcard_enum_match_arm, reason = "what else comes ends the test")]
-
 use std::rc::Rc;
 
 use certctl::acme::Limits;

@@ -3,8 +3,6 @@
 //!
 //! On a clock that moves only when all tasks wait: times are exact.
 
-#![expect(clippy::wildcard_enum_match_arm, reason = "what else comes ends the test")]
-
 use std::sync::Arc;
 
 use certctl::engine::ports::{Clock as _, Key};

@@ -1,5 +1,7 @@
 //! Who held a slot when, as the journals of all certificates tell it, and what is wrong with that.
 
+#![expect(clippy::wildcard_enum_match_arm, reason = "no other matters here")]
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use certctl::resource::{Event, Reason};

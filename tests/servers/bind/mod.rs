@@ -1,7 +1,5 @@
 //! `rfc2136` against BIND 9: the provider alone, and the binary with a Pebble that queries BIND.
 
-#![expect(clippy::wildcard_enum_match_arm, reason = "what else comes ends the test")]
-
 mod caching;
 mod check;
 mod issuing;

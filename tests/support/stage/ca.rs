@@ -1,5 +1,7 @@
 //! A CA in a few lines: what it was told, and what it makes of it. It outlives all runs.
 
+#![expect(clippy::wildcard_enum_match_arm, reason = "no other matters here")]
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use certctl::controller::{AuthorizationSeen, ChallengeSeen, EffectError, OrderSeen, Outcome};

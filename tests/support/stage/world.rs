@@ -1,6 +1,8 @@
 //! Does the effects of one run on a CA and an outside that outlive it, and checks that each effect was
 //! written down before it is done.
 
+#![expect(clippy::wildcard_enum_match_arm, reason = "no other matters here")]
+
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
