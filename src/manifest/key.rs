@@ -1,7 +1,7 @@
 //! Private key, signature and usages of a Certificate.
 
 use crate::resource::{
-    KeyAlgorithm, KeyEncoding, PrivateKeySpec, RotationPolicy, SignatureAlgorithm, Usage,
+    KeyAlgorithm, KeyEncoding, PrivateKeySpec, RSA_SIZES, RotationPolicy, SignatureAlgorithm, Usage,
 };
 
 use super::field::{Field, Fields};
@@ -46,6 +46,10 @@ fn size(field: &Field<'_>, algorithm: Option<KeyAlgorithm>, sink: &mut Sink<'_>)
         _ if size == 0 => return None,
         Some(KeyAlgorithm::Rsa) if !(2048..=8192).contains(&size) => {
             Some("must be between 2048 and 8192 for rsa keyAlgorithm")
+        }
+        // cert-manager makes these, too.
+        Some(KeyAlgorithm::Rsa) if !RSA_SIZES.map(i64::from).contains(&size) => {
+            Some("must be 2048, 3072, 4096 or 8192 for rsa keyAlgorithm")
         }
         Some(KeyAlgorithm::Ecdsa) if !matches!(size, 256 | 384 | 521) => {
             Some("must be 256, 384 or 521 for ecdsa keyAlgorithm")

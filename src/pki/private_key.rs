@@ -11,7 +11,6 @@ use aws_lc_rs::encoding::{AsDer, Pkcs8V1Der};
 use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::rsa::KeySize;
 use aws_lc_rs::signature::{self, EcdsaKeyPair, EcdsaSigningAlgorithm, Ed25519KeyPair, RsaKeyPair};
-use rsa::pkcs8::EncodePrivateKey;
 use zeroize::Zeroizing;
 
 use super::key_der::{self, Parts};
@@ -32,8 +31,8 @@ pub struct PrivateKey {
 }
 
 impl PrivateKey {
-    /// Generates a key: RSA with `bits` 2048 to 8192, ECDSA with 256, 384 or 521, Ed25519 with any
-    /// (its size is fixed). RSA keys take seconds, those of unusual sizes longer.
+    /// Generates a key: RSA with `bits` 2048, 3072, 4096 or 8192, ECDSA with 256, 384 or 521,
+    /// Ed25519 with any (its size is fixed). RSA keys take seconds.
     pub fn generate(algorithm: KeyAlgorithm, bits: u32) -> Result<Self, KeyError> {
         let failed = KeyError::Generation { algorithm, bits };
         match algorithm {
@@ -193,22 +192,14 @@ pub(super) fn public_key_digest(spki: &[u8]) -> PublicKeyDigest {
     PublicKeyDigest(hex(digest::digest(&digest::SHA256, spki).as_ref()))
 }
 
-/// aws-lc generates RSA keys of four sizes; the others come from a slower generator.
 fn generate_rsa(bits: u32) -> Result<PrivateKey, KeyError> {
-    let algorithm = KeyAlgorithm::Rsa;
-    let failed = KeyError::Generation { algorithm, bits };
+    let failed = KeyError::Generation { algorithm: KeyAlgorithm::Rsa, bits };
     let size = match bits {
         2048 => KeySize::Rsa2048,
         3072 => KeySize::Rsa3072,
         4096 => KeySize::Rsa4096,
         8192 => KeySize::Rsa8192,
-        2049..=8191 => {
-            let count = usize::try_from(bits).map_err(|_| failed.clone())?;
-            let key = rsa::RsaPrivateKey::new(&mut rsa::rand_core::OsRng, count)
-                .map_err(|_| failed.clone())?;
-            return PrivateKey::from_pkcs8(key.to_pkcs8_der().map_err(|_| failed)?.as_bytes());
-        }
-        _ => return Err(KeyError::Size { algorithm, bits }),
+        _ => return Err(failed),
     };
     let pair = RsaKeyPair::generate(size).map_err(|_| failed.clone())?;
     let der = AsDer::<Pkcs8V1Der<'_>>::as_der(&pair).map_err(|_| failed)?;
@@ -235,6 +226,7 @@ fn damaged(_: aws_lc_rs::error::Unspecified) -> KeyError {
 /// The longest PEM text that is read as a private key; an RSA key of 8192 bits takes about half.
 pub const MAX_KEY_BYTES: usize = 13_000;
 
+/// RSA keys that are read; `resource::RSA_SIZES` has those that are made.
 const RSA_BITS: std::ops::RangeInclusive<u32> = 2048..=8192;
 
 #[cfg(test)]
@@ -271,6 +263,16 @@ oB8wHQYKKoZIhvcNAQkJFDEPDA1DdXJkbGUgQ2hhaXJzgSEAGb9ECWmEzf6FQbrB
 Z9w7lshQhqowtrbLDFw4rXAxZuE=
 -----END PRIVATE KEY-----
 ";
+    /// The same key with a public half tagged as ring 0.16 does it, and without one.
+    const ED25519_V2_OF_RING: &str = "-----BEGIN PRIVATE KEY-----
+MFMCAQEwBQYDK2VwBCIEINTuctv5E1hK1bbY8fdp+K06/nwoy/HU++CXqI9EdVhC
+oSMDIQAZv0QJaYTN/oVBusFn3DuWyFCGqjC2tssMXDitcDFm4Q==
+-----END PRIVATE KEY-----
+";
+    const ED25519_V2_ALONE: &str = "-----BEGIN PRIVATE KEY-----
+MC4CAQEwBQYDK2VwBCIEINTuctv5E1hK1bbY8fdp+K06/nwoy/HU++CXqI9EdVhC
+-----END PRIVATE KEY-----
+";
     const ED25519_DIGEST: &str = "a1e9156054e04fac899ae9f275132cdc07a5dbc4ea2c2ad3a1ffc6e0d253681f";
 
     #[test]
@@ -289,6 +291,8 @@ Z9w7lshQhqowtrbLDFw4rXAxZuE=
             (EC_PKCS8.trim_end().to_owned(), &ec),
             (ED25519_V1.to_owned(), &ed25519),
             (ED25519_V2.to_owned(), &ed25519),
+            (ED25519_V2_OF_RING.to_owned(), &ed25519),
+            (ED25519_V2_ALONE.to_owned(), &ed25519),
         ];
         for (text, expected) in cases {
             assert_eq!(key_facts(text), **expected, "{text}");
@@ -376,7 +380,6 @@ PTM0VduF71WFtZNwKCH2PVP79SBPFQ==
         let ec = (KeyAlgorithm::Ecdsa, "EC PRIVATE KEY");
         let cases = [
             (KeyAlgorithm::Rsa, 2048, "RSA PRIVATE KEY"),
-            (KeyAlgorithm::Rsa, 2049, "RSA PRIVATE KEY"),
             (ec.0, 256, ec.1),
             (ec.0, 384, ec.1),
             (ec.0, 521, ec.1),
@@ -410,13 +413,15 @@ PTM0VduF71WFtZNwKCH2PVP79SBPFQ==
     }
 
     #[test]
-    fn sizes_that_no_key_has_are_refused() {
-        for (algorithm, bits) in
-            [(KeyAlgorithm::Rsa, 2047), (KeyAlgorithm::Rsa, 8193), (KeyAlgorithm::Ecdsa, 255)]
-        {
-            let found = PrivateKey::generate(algorithm, bits).map(|key| key.facts().clone());
-            assert_eq!(found, Err(KeyError::Size { algorithm, bits }));
+    fn keys_of_other_sizes_are_not_made() {
+        let generate =
+            |algorithm, bits| PrivateKey::generate(algorithm, bits).map(|key| key.facts().clone());
+        for bits in [1024, 2047, 2049, 3071, 7680, 8193] {
+            let algorithm = KeyAlgorithm::Rsa;
+            assert_eq!(generate(algorithm, bits), Err(KeyError::Generation { algorithm, bits }));
         }
+        let (algorithm, bits) = (KeyAlgorithm::Ecdsa, 255);
+        assert_eq!(generate(algorithm, bits), Err(KeyError::Size { algorithm, bits }));
     }
 
     #[test]

@@ -25,6 +25,9 @@ impl fmt::Display for KeyAlgorithm {
     }
 }
 
+/// The sizes of the RSA keys that are made, in bits. cert-manager makes any from 2048 to 8192.
+pub const RSA_SIZES: [u32; 4] = [2048, 3072, 4096, 8192];
+
 /// `spec.privateKey.encoding`: how tls.key is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum KeyEncoding {

@@ -94,7 +94,9 @@ pub use issuer::{
     Acme, ExternalAccountBinding, Http01, Issuer, IssuerKind, RenewalInformationSource, Selector,
     Solver, SolverKind, is_staging,
 };
-pub use key::{KeyAlgorithm, KeyEncoding, KeyFacts, PublicKeyDigest, SignatureAlgorithm};
+pub use key::{
+    KeyAlgorithm, KeyEncoding, KeyFacts, PublicKeyDigest, RSA_SIZES, SignatureAlgorithm,
+};
 pub use leaf::{LeafFacts, only_in};
 pub use ledger::{Issuance, Ledger, Limit, PUBLISHED, PublishedLimits, Spending, Spent};
 pub use limit::{AccountLimits, FailedValidation, Refusal, Scope};

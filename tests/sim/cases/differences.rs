@@ -160,6 +160,22 @@ pub(crate) const ROWS: &[Row] = &[
     },
     Row {
         areas: &["certificate_validation"],
+        when: |case| {
+            let key = &case.input["spec"]["privateKey"];
+            let size = key["size"].as_u64().unwrap_or_default();
+            let made = [2048, 3072, 4096, 8192];
+            [json!("RSA"), json!(null)].contains(&key["algorithm"])
+                && (2048..=8192).contains(&size)
+                && !made.contains(&size)
+        },
+        answer: |_| {
+            let message = "must be 2048, 3072, 4096 or 8192 for rsa keyAlgorithm";
+            json!({ "errors": [{ "field": "spec.privateKey.size", "message": message }] })
+        },
+        reason: "DESIGN section 4, RSA sizes: those of aws-lc-rs, others are refused",
+    },
+    Row {
+        areas: &["certificate_validation"],
         when: |case| !format_errors(case).is_empty(),
         answer: |case| json!({ "errors": format_errors(case) }),
         reason: "DESIGN section 4, YAML: all mistakes in one go, each in its place; and the CRD refuses \
