@@ -7,10 +7,13 @@
 //!
 //! Every request is signed in one place, `jws`, by one type of key, which is made from any
 //! [`PrivateKey`](crate::pki::PrivateKey): an account's, or a certificate's own for its revocation.
-//! All requests share one transport and one pool of nonces. Problem documents and identifiers are
-//! decoded by `instant-acme`. The other objects are read here, because the crate's types know
-//! neither `expires` nor future states and challenges, and its functions hide Retry-After and Link;
-//! its type of renewal information takes a second library of times.
+//! All requests share one transport and one pool of nonces. Problem documents, identifiers and
+//! renewal windows are decoded by the types of `instant-acme`. The other objects are read and
+//! written here: of its types, orders and authorizations know neither `expires` nor states to come
+//! (an unknown word is text here, and read again), a challenge that cannot be read makes its
+//! authorization unreadable, newOrder has no `notAfter`, newAccount no external account binding, a
+//! revocation's reason cannot be made from its code, and the directory is private. Its functions
+//! sign with P-256 only, and hide Retry-After and Link.
 //! Texts of the CA are untrusted: code that displays them calls [`crate::resource::escape`] first,
 //! as the `Display` of [`AcmeError`] does.
 

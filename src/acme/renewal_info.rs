@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use http::Method;
+use instant_acme as wire;
 use jiff::Timestamp;
-use serde::Deserialize;
+use serde::Deserialize as _;
+use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 
 use super::answer::Answer;
@@ -75,8 +77,15 @@ impl Client {
 
 fn read(answer: &Answer) -> Result<RenewalInfo, AcmeError> {
     let value = answer.json()?;
-    let Document { suggested_window: Window { start, end } } = Document::deserialize(&value)
-        .map_err(|error| answer.malformed(format!("the renewal information: {error}")))?;
+    let malformed = |error: &dyn std::fmt::Display| {
+        answer.malformed(format!("the renewal information: {error}"))
+    };
+    // Only the window: an invalid page must not make it unreadable.
+    let window = value.get("suggestedWindow").unwrap_or(&Value::Null);
+    let window = wire::SuggestedWindow::deserialize(window).map_err(|error| malformed(&error))?;
+    let time = |nanoseconds| Timestamp::from_nanosecond(nanoseconds).map_err(|e| malformed(&e));
+    let start = time(window.start.unix_timestamp_nanos())?;
+    let end = time(window.end.unix_timestamp_nanos())?;
     if end <= start {
         let why = format!("the renewal window ends at {end}, not after its start at {start}");
         return Err(answer.malformed(why));
@@ -87,17 +96,4 @@ fn read(answer: &Answer) -> Result<RenewalInfo, AcmeError> {
         explanation_url: field::page(&value, "explanationURL"),
         retry_after: answer.sent_retry_after.map(|wait| wait.try_into().unwrap_or_default()),
     })
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Document {
-    suggested_window: Window,
-}
-
-#[derive(Deserialize)]
-#[serde(expecting = "a window with start and end")]
-struct Window {
-    start: Timestamp,
-    end: Timestamp,
 }

@@ -105,17 +105,20 @@ async fn renewal_information_that_is_wrong_is_an_error_that_says_what() {
             "the answer is not JSON: EOF while parsing a value at line 1 column 0",
         ),
         (Reply::json(200, &json!([window()])), "the answer is not a JSON object"),
-        (Reply::json(200, &json!({})), "the renewal information: missing field `suggestedWindow`"),
+        (
+            Reply::json(200, &json!({})),
+            "the renewal information: invalid type: null, expected struct SuggestedWindow",
+        ),
         (
             of(json!(null)),
-            "the renewal information: invalid type: null, expected a window with start and end",
+            "the renewal information: invalid type: null, expected struct SuggestedWindow",
         ),
         (of(json!({"start": start})), "the renewal information: missing field `end`"),
         (of(json!({"end": end})), "the renewal information: missing field `start`"),
         (
             of(json!({"start": 1_798_862_400, "end": end})),
             "the renewal information: invalid type: integer `1798862400`, \
-             expected a timestamp string",
+             expected an RFC3339-formatted `OffsetDateTime`",
         ),
         (
             of(json!({"start": end, "end": start})),

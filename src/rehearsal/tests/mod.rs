@@ -5,6 +5,7 @@ mod client;
 mod dns01;
 mod faults;
 mod flow;
+mod independent;
 mod name_server;
 mod orders;
 mod renewal_info;
