@@ -113,7 +113,6 @@ impl<'e> Builder<'e> {
             | Event::DocumentStart(..)
             | Event::DocumentEnd
             | Event::Anchor(..)
-            | Event::Comment(..)
             | _ => Ok(()),
         }
     }
