@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | the issuer's renewalInformationSource is None, or renewal is disabled | not asked |
 //! | no pair of this issuer's CA is live, or its certificate has no identifier | not asked |
-//! | something is due, in progress, or was issued in this run | not asked: no renewal waits for ARI |
+//! | something is due or in progress | not asked: no renewal waits for ARI |
 //! | the time to ask again has not come | not asked |
 //! | any other | asked |
 //!
@@ -53,7 +53,7 @@ impl Question {
 /// See the first table.
 pub fn question(snapshot: &Snapshot, now: Timestamp) -> Option<Question> {
     let question = next_question(snapshot, now).filter(|question| question.since <= now)?;
-    let is_busy = snapshot.is_issuing() || snapshot.run.published || snapshot.run.error.is_some();
+    let is_busy = snapshot.is_issuing() || snapshot.run.error.is_some();
     let is_due = || first_trigger(snapshot, now).is_some();
     (!is_busy && !revocation::ends_here(snapshot) && !is_due()).then_some(question)
 }
@@ -70,7 +70,8 @@ pub(super) fn next_question(snapshot: &Snapshot, now: Timestamp) -> Option<Quest
     let since = match record.status.acme.ari.as_ref().filter(is_of_it) {
         // A question in the future is of a clock that was ahead.
         Some(known) if known.last_checked.is_none_or(|at| at <= now) => known.next_check,
-        Some(_) | None => leaf.not_before,
+        // Of a CA whose clock is ahead, a new certificate is not valid yet.
+        Some(_) | None => leaf.not_before.min(now),
     };
     is_wanted(snapshot).then_some(Question { certificate_id, since })
 }
@@ -145,7 +146,7 @@ pub fn absorb(
     })
 }
 
-/// What is known of the certificate that goes live: the CA is not asked about it in this run.
+/// What is known of the certificate that goes live, before the CA is asked about it.
 /// `is_early`: only ARI made its renewal due; `is_offered`: the directory has renewalInfo.
 pub fn of_new_leaf(
     leaf: &LeafFacts,

@@ -49,7 +49,7 @@ use crate::resource::{ChallengeType, CheckReport, Order, OrderPhase, Outlook, Ph
 const CLEAN_UP: SignedDuration = SignedDuration::from_secs(30);
 
 /// Works on one certificate until its goal is reached, waits or has failed. Returns what the CA may
-/// be asked about it when nothing is due.
+/// be asked about it when nothing is due any more.
 pub(super) async fn certificate<C: Clock, S: Store, P: Performer, O: Observer>(
     engine: &Engine<'_, C, S, P, O>,
     shared: &Shared<'_, C, S>,
@@ -62,7 +62,10 @@ pub(super) async fn certificate<C: Clock, S: Store, P: Performer, O: Observer>(
             let is_idle =
                 task.goal == Goal::Issue && matches!(ended.ending, Ending::Unchanged { .. });
             let now = engine.clock.now();
-            let question = is_idle.then(|| renewal_information::question(&snapshot, now)).flatten();
+            // What was issued is asked about at once: the date of its renewal does not move later.
+            let may_query = is_idle || matches!(ended.ending, Ending::Issued(_));
+            let question =
+                may_query.then(|| renewal_information::question(&snapshot, now)).flatten();
             ended.idle_until = is_idle.then(|| idle::until(&snapshot, now)).flatten();
             (ended, question)
         }

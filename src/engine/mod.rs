@@ -35,6 +35,7 @@ use jiff::Timestamp;
 
 use crate::controller::{Intervals, Snapshot};
 use crate::program;
+use crate::resource::NamespacedName;
 
 pub use banned_keys::ban;
 use drive::Answer;
@@ -65,7 +66,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Engine<'_, C, S, P, O> {
         let mut running = FuturesUnordered::new();
         let mut asking = FuturesUnordered::new();
         let mut questions = Questions::new(tasks.len().max(self.options.certificates));
-        let (mut to_renew, mut revoked) = (Vec::new(), BTreeMap::new());
+        let (mut to_renew, mut revoked, mut issued) = (Vec::new(), BTreeMap::new(), Vec::new());
         let (mut reloading, mut reloaded) = (FuturesUnordered::new(), HashMap::new());
         let mut asks_until = None;
         let mut ended = Vec::with_capacity(tasks.len());
@@ -98,6 +99,10 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Engine<'_, C, S, P, O> {
                 biased;
                 Some(done) = reloading.next() => reloaded.extend(done),
                 Some((task, (one, question))) = running.next() => match question {
+                    Some(question) if matches!(one.ending, Ending::Issued(_)) => {
+                        issued.push(Query { task, ended: one.clone(), question });
+                        end(one, &mut ended);
+                    }
                     Some(question) => questions.add(Query { task, ended: one, question }),
                     None => end(one, &mut ended),
                 },
@@ -116,10 +121,14 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Engine<'_, C, S, P, O> {
                 else => break,
             }
         }
-        questions.end().for_each(|one| end(one, &mut ended));
+        questions.turn_to(issued).for_each(|one| end(one, &mut ended));
         reloaded.extend(Box::pin(drive::reload(self, &shared.reloads)).await);
+        let mut informed = Box::pin(self.ask_about_issued(questions)).await;
         for one in &mut ended {
             one.revoked = revoked.remove(&one.certificate);
+            if let Some(ending) = informed.remove(&one.certificate) {
+                one.ending = ending;
+            }
             if let Some(reloaded) = reloaded.remove(&one.certificate) {
                 reloaded.complete(one);
             }
@@ -127,6 +136,29 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Engine<'_, C, S, P, O> {
         Box::pin(drive::alert(self, tasks, &ended)).await;
         program::end_stopped().await;
         ended
+    }
+
+    /// Asks about what this run issued, when all of it is live, deployed and reloaded. Returns the
+    /// endings with the dates of renewal that the CAs suggest.
+    async fn ask_about_issued(
+        &self,
+        mut questions: Questions<'_>,
+    ) -> HashMap<NamespacedName, Ending> {
+        let ends = self.clock.now().saturating_add(questions::AT_THE_END);
+        let ends = ends.unwrap_or(Timestamp::MAX);
+        let (mut asking, mut informed) = (FuturesUnordered::new(), HashMap::new());
+        loop {
+            while asking.len() < questions::AT_ONCE
+                && self.clock.now() <= ends
+                && self.shutdown.borrow().is_none()
+                && let Some(query) = questions.next()
+            {
+                asking.push(drive::ask(self, query));
+            }
+            let Some((query, answer)) = asking.next().await else { return informed };
+            questions.note(query.task, !matches!(answer, Answer::Unreachable));
+            informed.insert(query.ended.certificate, query.ended.ending);
+        }
     }
 
     /// Sleeps until this time.

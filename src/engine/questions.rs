@@ -1,13 +1,13 @@
 //! Which certificates a run asks the CA about (renewal information, RFC 9773), and when.
 //!
 //! Beside the work that is due, which it never holds up: those that wait longest first, at most a
-//! quarter of all certificates in one run, a few at once. A CA that does not answer is left alone
-//! for the rest of the run: at once when the first question fails, and after a few failures among
-//! answers.
+//! quarter of all certificates in one run, a few at once; in the end those that it issued. A CA that
+//! does not answer is left alone for the rest of the run: at once when the first question fails, and
+//! after a few failures among answers.
 
 use std::collections::BTreeMap;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::ending::Ended;
 use super::task::Task;
@@ -15,6 +15,8 @@ use crate::controller::renewal_information::Question;
 
 /// As many as have requests in flight at one CA.
 pub(super) const AT_ONCE: usize = 8;
+/// No question about what was issued begins later than this: the next run asks.
+pub(super) const AT_THE_END: SignedDuration = SignedDuration::from_secs(10);
 /// A run with few certificates may ask about all.
 const LEAST: usize = 256;
 /// After so many failures a CA that has answered is asked nothing more in this run.
@@ -84,8 +86,15 @@ impl<'t> Questions<'t> {
         }
     }
 
-    /// No more is asked. Returns how the runs of the others ended.
-    pub(super) fn end(self) -> impl Iterator<Item = Ended> {
-        self.waiting.into_values().map(|query| query.ended)
+    /// From now on, these are asked about, all of them. Returns how the runs of the others ended.
+    pub(super) fn turn_to(
+        &mut self,
+        issued: Vec<Query<'t>>,
+    ) -> impl Iterator<Item = Ended> + use<> {
+        self.left = issued.len();
+        let others: Vec<Ended> =
+            std::mem::take(&mut self.waiting).into_values().map(|query| query.ended).collect();
+        issued.into_iter().for_each(|query| self.add(query));
+        others.into_iter()
     }
 }

@@ -50,7 +50,8 @@ fn most(kept: u64) -> u64 {
 
 /// A first issuance, by an account that is known.
 fn issuance(certificates: usize, names: usize) -> Counts {
-    let world = World::prepared(&[CertificateYaml::new("account")]);
+    let world = World::with(|options| options.renewal_info = true);
+    world.prepare(&[CertificateYaml::new("account")]);
     world.issue().ends_in(0);
     let of = |number: usize| {
         let names: Vec<String> =
@@ -73,7 +74,8 @@ fn requests(mut counts: Counts) -> Counts {
 fn idle(certificates: usize) -> Counts {
     let names = (0..certificates).map(|number| format!("c{number}"));
     let all: Vec<CertificateYaml> = names.map(|name| CertificateYaml::new(&name)).collect();
-    let world = World::prepared(&all);
+    let world = World::with(|options| options.renewal_info = true);
+    world.prepare(&all);
     world.issue().ends_in(0);
     settle(&world);
     world.issue().ends_in(0);

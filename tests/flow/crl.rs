@@ -162,6 +162,14 @@ fn what_is_revoked_stays_due_until_it_is_replaced() {
     assert_eq!(world.sent(RequestKind::Crl), 1);
 }
 
+/// Issues, and leaves it to the next run to ask the CA when to renew.
+fn issue_unasked(world: &World) {
+    let issuer = world.issuer().field("renewalInformationSource: None");
+    world.write("config/issuer.yaml", &issuer);
+    world.issue().ends_in(0);
+    world.write("config/issuer.yaml", &world.issuer());
+}
+
 /// The built-in CA, as Let's Encrypt's, suggests to renew what it has revoked in the past.
 #[test]
 fn a_certificate_that_its_ca_calls_back_is_looked_up_in_the_crl_before_it_is_renewed() {
@@ -178,7 +186,7 @@ fn a_certificate_that_its_ca_calls_back_is_looked_up_in_the_crl_before_it_is_ren
             );
             world.write(&format!("config/{name}.yaml"), &yaml);
         }
-        world.issue().ends_in(0);
+        issue_unasked(&world);
         let old = ["a", "b"].map(|name| world.state().published(name));
         for leaf in &old {
             world.ca.revoke(&leaf.serial, code);
@@ -214,7 +222,7 @@ fn a_certificate_that_its_ca_calls_back_is_looked_up_in_the_crl_before_it_is_ren
         options.crl_lifetime = Some(DAY);
     });
     world.prepare(&[CertificateYaml::new("web")]);
-    world.issue().ends_in(0);
+    issue_unasked(&world);
     world.ca.revoke(&world.state().published("web").serial, 1);
     world.next_fault(RequestKind::Crl, Fault::CloseUnhandled);
     world.issue().ends_in(0);

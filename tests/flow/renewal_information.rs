@@ -7,12 +7,15 @@ use serde_json::{Value, json};
 
 use crate::support::{CertificateYaml, World};
 
-/// A world with a certificate of a CA that has renewal information.
+/// A world with a certificate of a CA that has renewal information, and was not asked yet.
 fn issued() -> (World, LeafFacts) {
     let world = World::with(|options| options.renewal_info = true);
     world.prepare(&[CertificateYaml::new("web")]);
+    let issuer = world.issuer().field("renewalInformationSource: None");
+    world.write("config/issuer.yaml", &issuer);
     world.issue().ends_in(0);
     assert_eq!(world.sent(RequestKind::RenewalInfo), 0);
+    world.write("config/issuer.yaml", &world.issuer());
     let leaf = world.state().published("web");
     (world, leaf)
 }
@@ -32,6 +35,38 @@ fn suggest(world: &World, leaf: &LeafFacts, [start, end]: [i32; 2]) -> Suggested
     };
     assert!(world.ca.suggest_renewal(&id(leaf), Some(suggested.clone())));
     suggested
+}
+
+/// The date of its renewal does not move after the run that says it.
+#[test]
+fn the_run_that_issues_asks_in_the_end_and_the_next_one_asks_nothing() {
+    let world = World::with(|options| options.renewal_info = true);
+    world.prepare(&[CertificateYaml::new("web"), CertificateYaml::new("mail")]);
+    let issued = world.run(&["issue", "-o", "json"]).ends_in(0).stdout;
+    let kinds: Vec<RequestKind> = world.ca.log().iter().map(|entry| entry.kind).collect();
+    let last = kinds.len() - 2;
+    assert!(kinds[last..].iter().all(|kind| *kind == RequestKind::RenewalInfo), "{kinds:?}");
+    assert!(!kinds[..last].contains(&RequestKind::RenewalInfo), "{kinds:?}");
+    let issued: Value = serde_json::from_str(&issued).unwrap();
+    let (requests, before) = (world.ca.requests(), world.state().everything());
+    world.issue().says_nothing();
+    assert_eq!((world.ca.requests(), world.state().everything()), (requests, before));
+    for name in ["web", "mail"] {
+        let status = world.state().record(name).status;
+        let window = status.acme.ari.unwrap().suggested_window.unwrap();
+        assert_eq!(status.renewal_time, Some(window.renew_at));
+        let mut of = issued["items"].as_array().unwrap().iter();
+        let said = of.find(|one| one["name"] == name).unwrap();
+        assert_eq!(said["renewalTime"], window.renew_at.to_string(), "{said}");
+    }
+    world.run(&["renew", "web"]).ends_in(0);
+    assert_eq!(world.sent(RequestKind::RenewalInfo), 3);
+    // Who does not answer is asked again later, and the certificate is there.
+    world.fault(Rule::always(Fault::CloseUnhandled).on(RequestKind::RenewalInfo));
+    assert_eq!(world.run(&["renew", "web"]).ends_in(0).stderr, "");
+    assert_eq!((world.ca.issued(), world.sent(RequestKind::RenewalInfo)), (4, 4));
+    world.issue().says_nothing();
+    assert_eq!(world.sent(RequestKind::RenewalInfo), 4);
 }
 
 #[test]

@@ -172,7 +172,6 @@ impl Draft<'_> {
             }
         }
         let status = placed.next(&format!(" status {}", placed.name), shell);
-        let dated = format!("{status}   # the CA may move its renewal");
         let doctor = placed.next(" doctor", shell);
         let doctor = format!("{doctor}   # what could keep a renewal from working");
         match (server, loaded.certificates.first()) {
@@ -180,12 +179,12 @@ impl Draft<'_> {
             (Some(server), _) if matches!(code, ExitCode::Done | ExitCode::Output) => {
                 let renewed = if is_scheduled { ", and renewed on schedule" } else { "" };
                 let done = format!("{} is issued{renewed}", placed.name);
-                server.say(&done, &[dated, doctor], shell)?;
+                server.say(&done, &[status, doctor], shell)?;
             }
             (None, Some(one)) if code == ExitCode::Done => {
                 let folder = placed.folder_of_files(one, state);
                 say(shell, &format!("for your server: tls.crt and tls.key in {}", escape(&folder)));
-                say_next("", &[dated, doctor], None, shell);
+                say_next("", &[status, doctor], None, shell);
             }
             _ => say_next("", &[status], None, shell),
         }

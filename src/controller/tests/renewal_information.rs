@@ -90,7 +90,11 @@ fn the_ca_is_asked_about_a_live_certificate_that_waits_for_nothing() {
         ("in progress", None, |s| {
             s.record = trigger::issuing(&s.record, Reason::ManuallyTriggered, "", now());
         }),
-        ("issued in this run", None, |s| s.run.published = true),
+        ("issued in this run", Some(begun), |s| s.run.published = true),
+        ("of a CA whose clock is ahead", Some(days(0)), |s| {
+            let live = LeafFacts { not_before: days(1), ..identified("live") };
+            s.secret.as_mut().unwrap().certificate = Some(Ok(live));
+        }),
         ("due", None, |s| {
             s.certificate.spec.dns_names.push("new.example".parse().unwrap());
         }),

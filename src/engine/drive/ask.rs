@@ -39,7 +39,10 @@ pub(in crate::engine) async fn ask<'t, C: Clock, S: Store, P: Performer, O: Obse
         &outcome, Outcome::Failed(error) if error.kind() == CauseKind::Transient
     );
     let not_due = if is_unreachable { Answer::Unreachable } else { Answer::Nothing };
+    let is_new = matches!(query.ended.ending, Ending::Issued(_));
     let answer = match note(engine, &mut query, &effect, outcome).await {
+        // One order in a run: the next one renews.
+        Ok(Due::Early | Due::Now) if is_new => Answer::Nothing,
         Ok(Due::Early) => Answer::Due(note_revocation(engine, query.task).await),
         Ok(Due::Now) => Answer::Due(None),
         Ok(Due::Not) => not_due,
@@ -94,8 +97,18 @@ async fn note<C: Clock, S: Store, P: Performer, O: Observer>(
         })
     };
     let (session, now) = recorded(engine, query.task, answered).await?;
-    if let Ending::Unchanged { .. } = query.ended.ending {
-        query.ended.ending = unchanged(&session);
+    let status = &session.snapshot.record.status;
+    match &mut query.ended.ending {
+        Ending::Issued(issued) if status.revision == Some(issued.revision) => {
+            issued.renewal_time = status.renewal_time;
+        }
+        ending @ Ending::Unchanged { .. } => *ending = unchanged(&session),
+        Ending::Issued(_)
+        | Ending::Deferred { .. }
+        | Ending::Locked { .. }
+        | Ending::Pending { .. }
+        | Ending::Failed { .. }
+        | Ending::Interrupted { .. } => {}
     }
     let snapshot = &session.snapshot;
     Ok(match first_trigger(snapshot, now) {

@@ -25,6 +25,8 @@ pub(crate) struct Issuer {
     pub(crate) external_account: Option<(String, String)>,
     /// `solvers`, as a list in flow style; HTTP-01 for every name when `None`.
     pub(crate) solvers: Option<String>,
+    /// `renewalInformationSource: None`.
+    pub(crate) never_asks: bool,
 }
 
 /// How a run of the binary ended.
@@ -117,6 +119,9 @@ impl<'a> Work<'a> {
         }
         if let Some(profile) = &issuer.profile {
             writeln!(text, "    profile: {profile}").unwrap();
+        }
+        if issuer.never_asks {
+            writeln!(text, "    renewalInformationSource: None").unwrap();
         }
         if let Some((id, key)) = &issuer.external_account {
             write!(
