@@ -194,8 +194,11 @@ pub(crate) fn issue(args: &IssueArgs, shell: &mut Shell) -> Result<ExitCode, Cli
     }
     let request = request(shell, &args.targets)?;
     let may_glance = !args.allow_untrusted && may_glance(shell, &request, args.ignore_limits);
-    let glance =
-        if may_glance { Glance::take(&shell.settings()?, SystemClock.now()) } else { None };
+    let glance = if may_glance {
+        Glance::take(&shell.settings()?, &request, SystemClock.now())
+    } else {
+        None
+    };
     begin(shell, &request, "issue", args.ignore_limits, glance, |task| {
         task.allow_untrusted = args.allow_untrusted;
     })
@@ -208,7 +211,7 @@ fn may_glance(shell: &Shell, request: &Request, ignore_limits: bool) -> bool {
         && !shell.wants_document()
         && !tracing::enabled!(tracing::Level::DEBUG);
     let shows_progress = matches!(shell.global.progress, When::Always);
-    request.is_empty()
+    request.names.is_empty()
         && !ignore_limits
         && is_silent
         && !shows_progress
@@ -386,7 +389,7 @@ async fn read_all(
             return Err(error);
         }
     };
-    let layout = glance.and_then(|glance| workspace.index_layout(&targets, glance));
+    let layout = glance.and_then(|glance| workspace.index_layout(&targets, request, glance));
     Ok((workspace, targets, layout))
 }
 

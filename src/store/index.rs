@@ -1,4 +1,5 @@
-//! `index.jsonl`: until when nothing is due for each certificate, and the evidence of that.
+//! `index.jsonl`: until when nothing is due for each certificate, and the evidence of that; and
+//! `index-DIGEST.jsonl`, the same for runs of the same files with many certificates.
 //!
 //! Contract: never the truth. A reader compares all evidence with what is there, and takes the long
 //! way where anything differs. The file is replaced in one rename and not synced: one that is not
@@ -27,7 +28,7 @@ use crate::store::port::{Key, StoreError};
 use crate::trust::Walk;
 
 /// The version of the file's lines.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// How old a change must be, in nanoseconds: the coarsest clock of a file system ticks every two
 /// seconds.
@@ -37,6 +38,15 @@ const SETTLED: i128 = 2_000_000_000;
 const MAX_LINE: u64 = 1 << 20;
 
 const FILE: &str = "index.jsonl";
+/// How the names of the indexes of some files begin.
+const OF_FILES: &str = "index-";
+/// How many of those there are at most.
+const MOST_OF_FILES: usize = 8;
+
+/// The file of the index with this digest; of all certificates without one.
+fn file_name(of: Option<&str>) -> String {
+    of.map_or_else(|| FILE.to_owned(), |digest| format!("{OF_FILES}{digest}.jsonl"))
+}
 
 /// Device, inode, mode, owner, group, size, and the nanoseconds of the last change of content and of
 /// status.
@@ -85,6 +95,8 @@ pub enum Line {
     Header(Header),
     Manifest(Manifest),
     Certificate(Entry),
+    /// A document of a certificate that is not among these.
+    Other(Witness),
     /// The last line: how many there are before it, and the SHA-256 of those.
     #[serde(rename_all = "camelCase")]
     End {
@@ -219,19 +231,20 @@ impl Writer<'_> {
 }
 
 impl StateDirectory {
-    /// The index, if there is one that only this user can have written.
-    pub fn index(&self) -> Option<Index> {
+    /// The index of all certificates, or of the files with this digest, if there is one that only
+    /// this user can have written.
+    pub fn index(&self, of: Option<&str>) -> Option<Index> {
         let root = self.find(&[]).ok()??;
-        let file = root.open_file(FILE, OFlags::RDONLY).ok()??;
+        let file = root.open_file(&file_name(of), OFlags::RDONLY).ok()??;
         let found = file.metadata().ok()?;
         let is_ours = found.uid() == rustix::process::geteuid().as_raw();
         let is_open = found.mode() & 0o077 != 0 || found.nlink() != 1;
         (is_ours && !is_open).then_some(Index { file })
     }
 
-    /// When the index was last written; `None` without one.
+    /// When the index of all certificates was last written; `None` without one.
     pub fn index_written(&self) -> Option<Timestamp> {
-        let written = self.index()?.file.metadata().ok()?.modified().ok()?;
+        let written = self.index(None)?.file.metadata().ok()?.modified().ok()?;
         Timestamp::try_from(written).ok()
     }
 
@@ -239,11 +252,13 @@ impl StateDirectory {
     /// which the next one sweeps.
     pub fn write_index(
         &self,
+        of: Option<&str>,
         add_all: impl FnOnce(&mut Writer<'_>) -> io::Result<()>,
     ) -> Result<(), StoreError> {
         let root = self.make(&[])?;
-        let name = format!("{TEMP_PREFIX}{}-{FILE}", std::process::id());
-        let failed = |error: io::Error| io_error(&root.join(FILE), "write", error);
+        let file_name = file_name(of);
+        let name = format!("{TEMP_PREFIX}{}-{file_name}", std::process::id());
+        let failed = |error: io::Error| io_error(&root.join(&file_name), "write", error);
         root.remove(&name)?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
         let Some(file) = root.open_file(&name, flags)? else { return Ok(()) };
@@ -251,12 +266,13 @@ impl StateDirectory {
             let mut writer = Writer { file: BufWriter::new(&file), sum: Sum::default() };
             add_all(&mut writer)?;
             writer.end()?;
-            Ok(rustix::fs::renameat(&root, &name, &root, FILE)?)
+            Ok(rustix::fs::renameat(&root, &name, &root, &file_name)?)
         });
         if written.is_err() {
             root.remove(&name)?;
         }
-        written.map_err(failed)
+        written.map_err(failed)?;
+        if of.is_some() { remove_oldest(&root) } else { Ok(()) }
     }
 
     /// The facts of a path; `None` when they cannot be had.
@@ -298,6 +314,14 @@ impl StateDirectory {
         Some(seen)
     }
 
+    /// What changes when a run works on a certificate: its record, and the steps in flight.
+    pub fn record_witnesses(&self, certificate: &NamespacedName) -> Option<Vec<Witness>> {
+        let record = layout::document(&Key::Certificate(certificate.clone())).ok()?;
+        let folder: PathBuf = layout::certificate(certificate).ok()?.iter().collect();
+        let places = [record.relative_path(), folder.join(in_flight::FILE)];
+        places.iter().map(|place| self.witness(place)).collect()
+    }
+
     /// What a certificate is decided from in the state: its record, the request of this revision,
     /// the steps in flight, and what servers open. `None` when no set is live.
     pub fn witnesses(
@@ -306,13 +330,11 @@ impl StateDirectory {
         revision: Option<u32>,
         of: &NamespacedName,
     ) -> Option<Vec<Witness>> {
-        let request = revision.map(|revision| Key::Request(certificate.clone(), revision));
-        let mut seen = Vec::new();
-        for key in std::iter::once(Key::Certificate(certificate.clone())).chain(request) {
-            seen.push(self.witness(&layout::document(&key).ok()?.relative_path())?);
+        let mut seen = self.record_witnesses(certificate)?;
+        if let Some(revision) = revision {
+            let request = Key::Request(certificate.clone(), revision);
+            seen.push(self.witness(&layout::document(&request).ok()?.relative_path())?);
         }
-        let folder: PathBuf = layout::certificate(certificate).ok()?.iter().collect();
-        seen.push(self.witness(&folder.join(in_flight::FILE))?);
         let names = layout::secret(of).ok()?;
         let place: PathBuf = names.iter().collect();
         seen.push(self.witness(&place)?);
@@ -325,6 +347,20 @@ impl StateDirectory {
         }
         Some(seen)
     }
+}
+
+/// Removes the oldest indexes of files, if there are too many.
+fn remove_oldest(root: &Folder) -> Result<(), StoreError> {
+    let mut names = root.entries()?;
+    names.retain(|name| name.starts_with(OF_FILES));
+    let mut by_age = Vec::new();
+    for name in names {
+        let age = root.stat(&name)?.map(|found| (found.st_mtime, found.st_mtime_nsec));
+        by_age.push((age, name));
+    }
+    by_age.sort();
+    let too_many = by_age.len().saturating_sub(MOST_OF_FILES);
+    by_age.iter().take(too_many).try_for_each(|(_, name)| root.remove(name).map(drop))
 }
 
 /// The files of a set that are read.

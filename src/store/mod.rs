@@ -23,6 +23,7 @@
 //!   crls/looks                        when CRLs were looked at, and will be next; not synced
 //!   directories/<digest>              the ACME directory of a CA; not synced, and fetched again likewise
 //!   index.jsonl                       until when nothing is due; not synced, and written anew when it is gone ([`index`])
+//!   index-<digest>.jsonl              the same of the files of a run, which the digest is of
 //!   reported                          what was reported of no certificate, and when; not synced
 //!   issuance.log                      append-only, synced
 //!   scheduler.json                    Queue; only for living processes, and so not synced

@@ -1,28 +1,35 @@
-//! The glance of a run without arguments: whether the index says that nothing is due, and nothing
-//! that it was decided from has changed since.
+//! The glance of a run without arguments, or of files with many certificates: whether the index says
+//! that nothing is due, and nothing that it was decided from has changed since.
 //!
 //! Contract: a wrong "nothing is due" is not possible by any change of a file, by a clock that was
 //! set, by other settings or another version. Whatever is odd means the long way: all manifests and
 //! records are read, and the index is written anew. Where something may be due for a few certificates
 //! alone, only those are read, and the lines of the others stay. What rots under an unchanged `stat` is found
-//! within a day, when its certificate is looked at again.
+//! within a day, when its certificate is looked at again. A run of files has an index of its own, by
+//! its files and settings; it is about the certificates in them, and has of the others that none owes
+//! what such a run would do.
 
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use jiff::Timestamp;
 
 use super::notes::Notes;
 use super::open::{Scope, Workspace};
+use super::request::Request;
 use super::revocations::owes;
 use super::selection::Targets;
 use super::settings::Settings;
 use crate::controller::revocation::LOOK_EVERY;
+use crate::engine::inputs::digest_of;
 use crate::engine::ports::{Clock as _, StoreError, SystemClock};
 use crate::engine::{Ended, Goal, Task};
 use crate::manifest::{SecretSource, Source};
-use crate::resource::{CertificateRecord, DeployTarget, NamespacedName, SecretMetadata};
+use crate::resource::{
+    Certificate, CertificateRecord, DeployTarget, NamespacedName, SecretMetadata,
+};
 use crate::store::index::{
     Entry, Facts, Header, Index, Line, Manifest, VERSION, Witness, Writer, is_trusted_file,
     is_trusted_folder,
@@ -37,6 +44,8 @@ pub struct Glance {
     settings: Vec<String>,
     /// What all certificates have in common, before anything is read.
     seen: Vec<Witness>,
+    /// The digest of the settings of a run of files.
+    of_files: Option<String>,
     known: Option<Known>,
 }
 
@@ -61,21 +70,28 @@ pub struct Layout {
     young_until: Option<Timestamp>,
     /// The index that has the other certificates.
     others: Option<Index>,
+    /// The records of those that a run of files is not about.
+    records: Vec<Witness>,
 }
 
 impl Glance {
     /// Looks at the index and its evidence; `None` where an index cannot say anything.
-    pub fn take(settings: &Settings, now: Timestamp) -> Option<Self> {
-        if settings.namespace.is_some() || settings.selector.is_some() {
+    pub fn take(settings: &Settings, request: &Request, now: Timestamp) -> Option<Self> {
+        if settings.namespace.is_some() || settings.selector.is_some() || !request.names.is_empty()
+        {
             return None;
         }
         let state = StateDirectory::open(&settings.state_dir, OpenMode::ReadOnly).ok()?;
         let mut seen = state.shared_witnesses()?;
-        for folder in folders(settings)? {
+        for folder in folders(settings, &request.sources)? {
             seen.push(state.witness(&folder)?);
         }
-        let glance = Self { now, settings: deciding(settings)?, seen, known: None };
-        let known = state.index().and_then(|index| glance.read(&state, index));
+        let settings = deciding(settings, &request.sources)?;
+        let is_of_files = !request.sources.is_empty();
+        let of_files = is_of_files.then(|| digest_of(settings.join("\n").as_bytes()));
+        let glance = Self { now, settings, seen, of_files, known: None };
+        let index = state.index(glance.of_files.as_deref());
+        let known = index.and_then(|index| glance.read(&state, index));
         Some(Self { known, ..glance })
     }
 
@@ -87,6 +103,9 @@ impl Glance {
     /// Reads those certificates alone for which something may be due, if these are few, and nothing
     /// is odd about them.
     pub async fn open(&mut self, settings: &Settings) -> Option<(Workspace, Targets, Layout)> {
+        if self.of_files.is_some() {
+            return None;
+        }
         let few = |known: &mut Known| !known.due.is_empty() && known.due.len() * 2 <= known.count;
         let Known { index, young_until, manifests, count, due } = self.known.take_if(few)?;
         let mut settings = settings.clone();
@@ -106,7 +125,8 @@ impl Glance {
             && targets.orphans.is_empty()
             && targets.tasks.len() == due.len();
         let young_until = workspace.young_until().into_iter().chain(young_until).min();
-        let layout = Layout { manifests, of: due, young_until, others: Some(index) };
+        let (others, records) = (Some(index), Vec::new());
+        let layout = Layout { manifests, of: due, young_until, others, records };
         is_plain.then_some((workspace, targets, layout))
     }
 
@@ -130,6 +150,7 @@ impl Glance {
                 }
                 true
             }
+            Line::Other(record) => state.holds(&record),
             Line::End { .. } => false,
         });
         let named = self.seen.iter().filter(|seen| Path::new(&seen.0).is_absolute());
@@ -142,11 +163,13 @@ impl Glance {
 
     fn accepts(&self, state: &StateDirectory, header: &Header) -> bool {
         let Header { version, program, settings, written, seen, young_until } = header;
-        let has_looked = match state.looks() {
-            Ok(Some(looks)) => looks.done <= self.now && self.now < looks.next,
-            Ok(None) => young_until.is_some_and(|until| self.now < until),
-            Err(_) => false,
-        };
+        // A run of files looks at no CRL.
+        let has_looked = self.of_files.is_some()
+            || match state.looks() {
+                Ok(Some(looks)) => looks.done <= self.now && self.now < looks.next,
+                Ok(None) => young_until.is_some_and(|until| self.now < until),
+                Err(_) => false,
+            };
         *version == VERSION
             && program == env!("CARGO_PKG_VERSION")
             && *settings == self.settings
@@ -173,9 +196,9 @@ fn holds(state: &StateDirectory, manifest: &Manifest, folders: &mut BTreeSet<Pat
 }
 
 /// The folders whose manifests are read; `None` when manifests come from elsewhere too.
-fn folders(settings: &Settings) -> Option<Vec<PathBuf>> {
+fn folders(settings: &Settings, named: &[Source]) -> Option<Vec<PathBuf>> {
     let mut folders: Vec<PathBuf> = settings.config_dir.iter().cloned().collect();
-    for source in &settings.files {
+    for source in settings.files.iter().chain(named) {
         match source {
             Source::Directory(path) => folders.push(path.clone()),
             Source::File(_) => {}
@@ -186,18 +209,29 @@ fn folders(settings: &Settings) -> Option<Vec<PathBuf>> {
 }
 
 /// The settings that decide what is due.
-fn deciding(settings: &Settings) -> Option<Vec<String>> {
+fn deciding(settings: &Settings, named: &[Source]) -> Option<Vec<String>> {
     let us = rustix::process::geteuid().as_raw().to_string();
     let mut deciding = vec![us, settings.cluster_resource_namespace.clone()];
-    let files = settings.files.iter().map(|source| match source {
-        Source::File(path) | Source::Directory(path) => Some(path),
-        Source::Stdin(_) => None,
-    });
+    let files = settings.files.iter().map(path_of);
     let files: Vec<&PathBuf> = files.collect::<Option<_>>()?;
+    let text = |path: &PathBuf| Some(std::path::absolute(path).ok()?.to_str()?.to_owned());
     for path in settings.config_dir.iter().chain(&settings.credentials_dir).chain(files) {
-        deciding.push(std::path::absolute(path).ok()?.to_str()?.to_owned());
+        deciding.push(text(path)?);
+    }
+    if !named.is_empty() {
+        deciding.push("run of".to_owned());
+    }
+    for source in named {
+        deciding.push(text(path_of(source)?)?);
     }
     Some(deciding)
+}
+
+fn path_of(source: &Source) -> Option<&PathBuf> {
+    match source {
+        Source::File(path) | Source::Directory(path) => Some(path),
+        Source::Stdin(_) => None,
+    }
 }
 
 impl Workspace {
@@ -208,21 +242,43 @@ impl Workspace {
 
     /// What an index of these targets says of the manifests; `None` when there must be none: an
     /// error or a warning is printed by every run, and so is a certificate without a manifest.
-    pub fn index_layout(&self, targets: &Targets, glance: &Glance) -> Option<Layout> {
+    pub fn index_layout(
+        &self,
+        targets: &Targets,
+        request: &Request,
+        glance: &Glance,
+    ) -> Option<Layout> {
         let Targets { loaded, tasks, orphans, .. } = targets;
+        let named: Vec<&PathBuf> = request.sources.iter().filter_map(path_of).collect();
+        let is_meant = |certificate: &&Arc<Certificate>| {
+            let path = &certificate.origin.path;
+            named.is_empty() || named.iter().any(|named| path.starts_with(named))
+        };
+        if !named.is_empty() && tasks.len() < MANY {
+            return None;
+        }
         let is_plain = loaded.diagnostics.is_empty()
             && loaded.conflicts.is_empty()
             && loaded.blocked.is_empty()
             && orphans.is_empty()
             && self.damaged.is_empty()
-            && tasks.len() == loaded.certificates.len();
+            && loaded.holding_nothing(&request.sources).is_empty()
+            && tasks.len() == loaded.certificates.iter().filter(is_meant).count();
         if !is_plain {
             return None;
         }
         let names: BTreeSet<NamespacedName> =
             tasks.iter().map(|task| task.certificate.metadata.key()).collect();
+        let mut records = Vec::new();
         let stored = self.state.certificate_names().ok()?;
-        if !stored.iter().all(|name| names.contains(name)) {
+        for name in stored.iter().filter(|name| !names.contains(name)) {
+            let is_plain = self.record(name).is_some_and(|record| !owes(record));
+            if named.is_empty() || !is_plain {
+                return None;
+            }
+            records.extend(self.state.record_witnesses(name)?);
+        }
+        if !records.iter().all(|record| record.is_settled(glance.now)) {
             return None;
         }
         let mut manifests = Vec::new();
@@ -237,7 +293,7 @@ impl Workspace {
             manifests.push(Manifest { seen, is_link });
         }
         let young_until = self.young_until();
-        Some(Layout { manifests, of: names, young_until, others: None })
+        Some(Layout { manifests, of: names, young_until, others: None, records })
     }
 
     /// Until when no certificate is old enough for its CRL to be looked at.
@@ -306,12 +362,12 @@ impl Workspace {
     /// Writes the index for the next run, if it would say more than the last one.
     pub fn write_index(&self, glance: &Glance, layout: Layout) -> Result<(), StoreError> {
         let notes = self.notes.take().unwrap_or_default();
-        let Layout { manifests, of, young_until, others } = layout;
+        let Layout { manifests, of, young_until, others, records } = layout;
         let is_settled = glance.seen.iter().all(|seen| seen.is_settled(glance.now));
-        if !is_settled || !of.iter().any(|key| notes.has(key)) {
+        if !is_settled || notes.others_owe || !of.iter().any(|key| notes.has(key)) {
             return Ok(());
         }
-        self.state.write_index(|index| {
+        self.state.write_index(glance.of_files.as_deref(), |index| {
             index.add(&Line::Header(Header {
                 version: VERSION,
                 program: env!("CARGO_PKG_VERSION").to_owned(),
@@ -321,6 +377,7 @@ impl Workspace {
                 young_until,
             }))?;
             manifests.into_iter().try_for_each(|manifest| index.add(&Line::Manifest(manifest)))?;
+            records.into_iter().try_for_each(|record| index.add(&Line::Other(record)))?;
             if let Some(mut others) = others {
                 copy(&mut others, index, &of)?;
             }
@@ -329,6 +386,9 @@ impl Workspace {
         })
     }
 }
+
+/// A run of files with fewer certificates is quick without an index; there may be many such runs.
+const MANY: usize = 16;
 
 /// Copies the certificates that are not among these.
 fn copy(from: &mut Index, to: &mut Writer<'_>, but: &BTreeSet<NamespacedName>) -> io::Result<()> {

@@ -14,6 +14,8 @@ pub(super) struct Notes {
     pub(super) seen: BTreeMap<NamespacedName, Vec<Witness>>,
     /// Until when nothing is due.
     pub(super) until: BTreeMap<NamespacedName, Timestamp>,
+    /// Whether a certificate that the run was not about owes a clean-up: each run does it, or says it.
+    pub(super) others_owe: bool,
 }
 
 impl Notes {

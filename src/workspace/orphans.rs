@@ -39,6 +39,9 @@ impl Workspace {
         if owing.is_empty() {
             return Ok(None);
         }
+        if let Some(notes) = self.notes.borrow_mut().as_mut() {
+            notes.others_owe = true;
+        }
         let all = self.everything();
         let mut orphans =
             Orphans { tasks: Vec::new(), left: Vec::new(), secrets: all.secrets.clone() };

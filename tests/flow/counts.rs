@@ -61,7 +61,7 @@ fn issuance(certificates: usize, names: usize) -> Counts {
     };
     let all: Vec<CertificateYaml> = (0..certificates).map(of).collect();
     world.prepare(&all);
-    count(&world)
+    count(&world, &[])
 }
 
 /// The requests alone: how many outcomes of one order are written together depends on the moment.
@@ -79,14 +79,34 @@ fn idle(certificates: usize) -> Counts {
     world.issue().ends_in(0);
     settle(&world);
     world.issue().ends_in(0);
-    count(&world)
+    count(&world, &[])
 }
 
-fn count(world: &World) -> Counts {
+/// The same of a file beside the config directory.
+fn idle_file(certificates: usize) -> Counts {
+    let world = World::prepared(&[]);
+    let names = (0..certificates).map(|number| format!("c{number}"));
+    let all: Vec<String> = names.map(|name| CertificateYaml::new(&name).to_string()).collect();
+    let file = world.write("many.yaml", &all.join("---\n")).display().to_string();
+    world.run(&["issue", &file]).ends_in(0);
+    settle(&world);
+    world.run(&["issue", &file]).says_nothing();
+    count(&world, &[&file])
+}
+
+#[test]
+fn an_idle_run_of_a_file_makes_at_most_ten_calls_for_each_certificate() {
+    let [few, many] = [16, 48].map(|certificates| idle_file(certificates)["system calls"]);
+    assert!(many - few <= 10 * 32, "{few} {many}");
+}
+
+fn count(world: &World, words: &[&str]) -> Counts {
     let (before, trace) = (world.ca.requests(), world.path("trace"));
     let mut command = Command::new("strace");
     command.args(["-f", "-y", "-qq", "-s", "0", "-o"]).arg(&trace);
-    command.arg(env!("CARGO_BIN_EXE_certctl")).args(["issue", "--self-check-interval", "100ms"]);
+    command.arg(env!("CARGO_BIN_EXE_certctl")).arg("issue").args(words);
+    // A run that waits for nothing may be ended by the index.
+    command.args(["--self-check-interval", "100ms"]);
     command.arg("--http01-check-port").arg(world.port.number().to_string());
     world.surround(&mut command);
     finish(command.spawn().expect("strace is installed")).ends_in(0);

@@ -82,6 +82,8 @@ fn all_issued() -> World {
     settle(&world);
     world.issue().says_nothing();
     assert!(world.path("state/index.jsonl").exists());
+    // A run of files has an index of its own.
+    world.run(&["issue", "./config"]).says_nothing();
     world
 }
 

@@ -57,15 +57,14 @@ impl<'w> Twin<'w> {
             Command::new("cp").arg("-a").arg(world.path("base")).arg(twin.path("")).status();
         assert!(status.unwrap().success());
         let [here, there] = ["base", name].map(|name| world.path(name).display().to_string());
-        let names = ["web", "out", "store"].into_iter();
-        for file in names.flat_map(|name| {
-            [
-                format!("config/{name}.yaml"),
-                format!("state/certificates/default/{name}/status.json"),
-            ]
-        }) {
-            let text = fs::read_to_string(twin.path(&file)).unwrap();
-            put(&twin.path(&file), text.replace(&here, &there).as_bytes());
+        let mut all = BTreeSet::new();
+        paths(&twin.path(""), &twin.path(""), &mut all);
+        let has_paths = |path: &&PathBuf| {
+            path.extension().is_some_and(|is| is == "yaml") || path.ends_with("status.json")
+        };
+        for file in all.iter().filter(has_paths).map(|path| twin.path("").join(path)) {
+            let text = fs::read_to_string(&file).unwrap();
+            put(&file, text.replace(&here, &there).as_bytes());
         }
         fs::remove_file(twin.index()).ok();
         twin
@@ -130,7 +129,8 @@ impl<'w> Twin<'w> {
         let text = text.split_whitespace().map(plain).collect::<Vec<_>>().join(" ");
         let mut left = BTreeSet::new();
         paths(&self.path(""), &self.path(""), &mut left);
-        left.remove(Path::new("state/index.jsonl"));
+        let is_index = |path: &Path| path.to_string_lossy().starts_with("state/index");
+        left.retain(|path| !is_index(path));
         (code, text, left)
     }
 
@@ -155,6 +155,40 @@ fn paths(root: &Path, path: &Path, all: &mut BTreeSet<PathBuf>) {
         for entry in fs::read_dir(path).unwrap() {
             paths(root, &entry.unwrap().path(), all);
         }
+    }
+}
+
+/// A world in which `other` of the config directory and the certificates of `many.yaml` beside it
+/// are issued, in the folder `base`.
+fn issued_from_a_file() -> World {
+    let world = World::start();
+    world.write("base/config/issuer.yaml", &world.issuer());
+    world.write("base/config/other.yaml", &CertificateYaml::new("other"));
+    let many = (0..16).map(|number| CertificateYaml::new(&format!("c{number}")).to_string());
+    world.write("base/many.yaml", &many.collect::<Vec<_>>().join("---\n"));
+    let base = Twin { world: &world, name: "base".to_owned() };
+    base.issue(&[]).ends_in(0);
+    base.issue(&[&base.many()]).ends_in(0);
+    assert_eq!(world.ca.issued(), 17);
+    world
+}
+
+impl Twin<'_> {
+    /// The file of many certificates.
+    fn many(&self) -> String {
+        self.path("many.yaml").display().to_string()
+    }
+
+    /// The indexes of files, and which files those are.
+    fn indexes_of_files(&self) -> BTreeSet<(PathBuf, u64, i64)> {
+        let entries = fs::read_dir(self.path("state")).unwrap().map(Result::unwrap);
+        let facts = |entry: fs::DirEntry| {
+            let found = entry.metadata().unwrap();
+            (entry.path(), found.ino(), found.ctime_nsec())
+        };
+        let is_index =
+            |entry: &fs::DirEntry| entry.file_name().to_string_lossy().starts_with("index-");
+        entries.filter(is_index).map(facts).collect()
     }
 }
 
@@ -374,6 +408,101 @@ fn the_index_hides_no_change() {
         fs::remove_file(without.index()).unwrap();
         assert_eq!(with.outcome(words), without.outcome(words), "{what}");
     }
+}
+
+/// What is done to a run of a file.
+const OF_A_FILE: &[(&str, fn(&Twin<'_>))] = &[
+    ("a certificate of the file is for another name", |twin| {
+        replace_unseen(&twin.path("many.yaml"), "c3.example", "d3.example");
+    }),
+    ("the file is broken", |twin| replace(&twin.path("many.yaml"), "spec:", "spec")),
+    ("the file is gone", |twin| fs::remove_file(twin.path("many.yaml")).unwrap()),
+    ("the file is open to others", |twin| give_mode(&twin.path("many.yaml"), 0o666)),
+    ("its folder is open to others", |twin| give_mode(&twin.path(""), 0o777)),
+    ("the issuer is gone", |twin| fs::remove_file(twin.path("config/issuer.yaml")).unwrap()),
+    ("another manifest has the same certificate", |twin| {
+        put(&twin.path("config/again.yaml"), CertificateYaml::new("c1").to_string().as_bytes());
+    }),
+    ("another certificate wants the same Secret", |twin| {
+        let yaml = CertificateYaml::new("same").to_string().replace("same-tls", "c1-tls");
+        put(&twin.path("config/other.yaml"), yaml.as_bytes());
+    }),
+    ("a key is gone", |twin| fs::remove_file(twin.live("c1", "tls.key")).unwrap()),
+    ("a record is gone", |twin| {
+        fs::remove_file(twin.path("state/certificates/default/c1/status.json")).unwrap();
+    }),
+    ("a step of another certificate is in flight", |twin| {
+        let path = twin.path("state/certificates/default/other/in-flight");
+        put(&path, b"{");
+        give_mode(&path, 0o600);
+    }),
+    ("another certificate owes a revocation", |twin| {
+        let path = twin.path("state/certificates/default/other/status.json");
+        let owed = "\"revocations\": [{\"serial\": \"01\", \"fingerprint\": \"00\", \"reason\": \
+                    \"superseded\", \"requestedAt\": \"2026-01-01T00:00:00Z\", \"certificate\": \
+                    \"none\"}], \"status\": {";
+        replace(&path, "\"status\": {", owed);
+    }),
+    ("keys are banned", |twin| put(&twin.path("state/banned-keys.json"), b"{")),
+    ("another certificate was added", |twin| {
+        put(&twin.path("config/new.yaml"), CertificateYaml::new("new").to_string().as_bytes());
+        twin.issue(&["new"]).ends_in(0);
+    }),
+];
+
+#[test]
+fn a_run_of_a_file_ends_by_an_index_of_its_own_which_hides_no_change() {
+    let world = issued_from_a_file();
+    let twins = |number: usize| {
+        ["with", "without"].map(|word| Twin::of(&world, &format!("{word}-{number}")))
+    };
+    let all: Vec<_> = (0..OF_A_FILE.len()).map(twins).collect();
+    settle(&world);
+    for ([with, without], (what, tamper)) in all.into_iter().zip(OF_A_FILE) {
+        for twin in [&with, &without] {
+            twin.issue(&[&twin.many()]).says_nothing();
+            let before = twin.indexes_of_files();
+            assert_eq!(before.len(), 1);
+            twin.issue(&[&twin.many()]).says_nothing();
+            assert_eq!(twin.indexes_of_files(), before);
+            tamper(twin);
+        }
+        for (path, _, _) in without.indexes_of_files() {
+            fs::remove_file(path).unwrap();
+        }
+        let outcome = |twin: &Twin<'_>| twin.outcome(&[&twin.many()]);
+        assert_eq!(outcome(&with), outcome(&without), "{what}");
+    }
+}
+
+/// A few certificates are read as quickly, and there may be many such files.
+#[test]
+fn few_indexes_of_files_are_there() {
+    let world = issued_from_a_file();
+    let twin = Twin::of(&world, "twin");
+    let few: Vec<String> = (0..3)
+        .map(|number| twin.path(&format!("few{number}.yaml")))
+        .map(|path| {
+            put(&path, CertificateYaml::new("c1").to_string().as_bytes());
+            path.display().to_string()
+        })
+        .collect();
+    settle(&world);
+    for file in &few {
+        twin.issue(&[file]).ends_in(0);
+    }
+    assert_eq!(twin.indexes_of_files(), BTreeSet::new());
+    for number in 0..10 {
+        let copy = twin.path(&format!("many{number}"));
+        fs::create_dir(&copy).unwrap();
+        fs::rename(twin.path("many.yaml"), copy.join("many.yaml")).unwrap();
+        settle(&world);
+        twin.issue(&[copy.to_str().unwrap()]).ends_in(0);
+        settle(&world);
+        twin.issue(&[copy.to_str().unwrap()]).says_nothing();
+        fs::rename(copy.join("many.yaml"), twin.path("many.yaml")).unwrap();
+    }
+    assert_eq!(twin.indexes_of_files().len(), 8);
 }
 
 const RECORDS: &str = "state/certificates/default/web";
