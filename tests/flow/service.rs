@@ -299,6 +299,38 @@ fn what_it_cannot_do_is_refused_at_once() {
     finish(in_a_hook.spawn().unwrap()).ends_in(2).says("must not call certctl run");
 }
 
+/// Every process of the host is looked at for one.
+#[cfg(feature = "real-servers")]
+#[test]
+fn status_looks_for_a_loop_only_where_the_state_says_that_there_is_one() {
+    if !rustix::process::geteuid().is_root() {
+        // A loop of root's may work on the state of another user.
+        return;
+    }
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    world.issue().ends_in(0);
+    let looks = || {
+        let trace = world.path("trace");
+        let mut command = Command::new("strace");
+        command.args(["-f", "-qq", "-e", "trace=openat", "-o"]).arg(&trace);
+        command.arg(env!("CARGO_BIN_EXE_certctl")).args(["status", "web"]);
+        world.surround(&mut command);
+        let page = finish(command.spawn().expect("strace is installed")).stdout;
+        (fs::read_to_string(trace).unwrap().contains("/cmdline\""), page)
+    };
+    let (is_searched, page) = looks();
+    assert!(!is_searched && !page.contains("certctl run (pid"), "{page}");
+    // Also while its first run is under way.
+    world.write_program("config/hooks.d/slow", "sleep 600");
+    world.prepare(&[CertificateYaml::new("web").annotation("certctl/deploy-hook", "slow")]);
+    let service = Service::start(&world, &["--every", "1000h"]);
+    until("it has its turn", || world.path("state/locks/run").exists());
+    let (is_searched, page) = looks();
+    let process = service.child.as_ref().unwrap().id();
+    assert!(is_searched && page.contains(&format!("certctl run (pid {process})")), "{page}");
+    service.end();
+}
+
 #[test]
 fn a_second_loop_on_one_state_is_told_of_the_first_once() {
     let world = World::prepared(&[CertificateYaml::new("web")]);

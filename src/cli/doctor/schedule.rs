@@ -17,6 +17,7 @@ use crate::cli::timer::{
 };
 use crate::engine::{has_alert_hook, install_example};
 use crate::resource::{Fix, Obstacle};
+use crate::store::{OpenMode, StateDirectory};
 use crate::trust::{quoted, sudo};
 use crate::workspace::Workspace;
 use crate::workspace::view::CertificateView;
@@ -30,8 +31,14 @@ pub(in crate::cli) fn scheduler(shell: &Shell) -> Finding {
     let is_of_user = config.source == Source::User;
     let owner = std::fs::metadata(&state.path).ok().map(|found| found.uid());
     let folders = Folders { config: &config, state: &state, owner };
-    if let Some(found) = Looping::of_host().iter().find(|one| folders.missed_by(&one.run).is_none())
-    {
+    // To find one, every process of the host is looked at.
+    let opened = StateDirectory::open(&state.path, OpenMode::ReadOnly);
+    let loops = if opened.is_ok_and(|state| !state.may_have_service()) {
+        Vec::new()
+    } else {
+        Looping::of_host()
+    };
+    if let Some(found) = loops.iter().find(|one| folders.missed_by(&one.run).is_none()) {
         return by_loop(found);
     }
     let timer = Timer::of_config(&config);

@@ -18,6 +18,7 @@ mod record;
 mod signals;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -102,16 +103,14 @@ async fn serve(args: &RunArgs, program: Program, shell: &mut Shell) -> Result<Ex
         let began = SystemClock.now();
         port.release();
         record.begins(began);
-        let outcome = round(&program, &mut signals, shell).await;
+        let outcome = round(&program, &mut signals, &mut turn, shell).await;
         record.ends(SystemClock.now(), &outcome);
         if let Outcome::Stopped(code) = outcome {
             print(shell, "stopped; the next start continues what this run began");
             return Ok(code);
         }
         Box::pin(port.hold(shell)).await;
-        if turn.is_none() {
-            turn = turn_of(shell);
-        }
+        take_turn(&mut turn, shell);
         let next = began.saturating_add(every).unwrap_or(Timestamp::MAX);
         let next = next.max(SystemClock.now().saturating_add(PAUSE).unwrap_or(Timestamp::MAX));
         record.waits(next);
@@ -136,9 +135,19 @@ fn bind(
     })
 }
 
-/// This loop's turn at the state, after a warning if another loop has it: both work, and one of them
-/// is too many. `None` while there is no state.
-fn turn_of(shell: &mut Shell) -> Option<Result<Lease, String>> {
+/// This loop's turn at the state; else who has it.
+type Turn = Result<Lease, String>;
+
+/// Takes the turn, unless there is no state yet: a run makes it.
+fn take_turn(turn: &mut Option<Turn>, shell: &mut Shell) {
+    let is_there = |shell: &Shell| shell.settings().is_ok_and(|of| of.state_dir.exists());
+    if turn.is_none() && is_there(shell) {
+        *turn = turn_of(shell);
+    }
+}
+
+/// This loop's turn, after a warning if another loop has it: both work, and one of them is too many.
+fn turn_of(shell: &mut Shell) -> Option<Turn> {
     let settings = shell.settings().ok()?;
     let state = StateDirectory::open(&settings.state_dir, OpenMode::ReadWrite).ok()?;
     let turn = state.service_turn().ok()?;
@@ -158,7 +167,13 @@ fn print(shell: &mut Shell, text: &str) {
 }
 
 /// One run of `certctl issue`.
-async fn round(program: &Program, signals: &mut Signals, shell: &mut Shell) -> Outcome {
+async fn round(
+    program: &Program,
+    signals: &mut Signals,
+    turn: &mut Option<Turn>,
+    shell: &mut Shell,
+) -> Outcome {
+    take_turn(turn, shell);
     let mut child = match program.issue().spawn() {
         Ok(child) => child,
         Err(error) => {
@@ -183,9 +198,13 @@ async fn round(program: &Program, signals: &mut Signals, shell: &mut Shell) -> O
                 // The next run begins as soon as this one has ended.
                 Requested::Run => signals.is_pending = true,
             },
+            () = tokio::time::sleep(TURN_AGAIN), if turn.is_none() => take_turn(turn, shell),
         }
     }
 }
+
+/// How often a first run is looked at, which may have made the state.
+const TURN_AGAIN: Duration = Duration::from_secs(1);
 
 /// The code of this process when a signal has ended its last run: that is no failure.
 fn after_stop(code: ExitCode) -> ExitCode {
