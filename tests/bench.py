@@ -3,7 +3,8 @@
 
 Times are shown and fail nothing. Counts (requests, system calls, syncs, bytes written to the state,
 peak memory, instructions) are compared with those kept in tests/bench-figures.json, under "release":
-one that grew by more than a tenth ends the run with 1. --keep keeps those of this run instead.
+one that grew by more than a tenth ends the run with 1, and so does the binary, which is stripped, by
+more than a twentieth. --keep keeps those of this run instead.
 """
 
 import argparse
@@ -395,11 +396,12 @@ class Table:
         print(f"{scene:28} " + ", ".join(f"{name} {n}" for name, n in found.items()), flush=True)
 
     def grown(self, kept):
-        """What grew by more than a tenth, and by more than one."""
+        """What grew by more than a tenth, the binary by more than a twentieth, and by more than one."""
         for scene, found in self.counts.items():
+            part = 20 if scene == "binary" else 10
             for name, now in found.items():
                 before = kept.get(scene, {}).get(name)
-                if before is not None and now > before + max(before / 10, 1):
+                if before is not None and now > before + max(before / part, 1):
                     yield f"{scene}: {name}: {now}, kept {before}"
 
 
@@ -453,7 +455,7 @@ def main():
         return
     grown = list(table.grown(figures.get("release", {})))
     for line in grown:
-        loud(f"GREW BY MORE THAN A TENTH: {line} (--keep keeps the new figures)")
+        loud(f"GREW TOO MUCH: {line} (--keep keeps the new figures)")
     sys.exit(1 if grown else 0)
 
 
@@ -497,7 +499,8 @@ def measure(options, ca, folder, peers, table):
         # A state of its own: what it holds already is read as well.
         alone = Work(work.program, ca, place(f"counted-{certificates}-{names}"))
         alone.run("issue", alone.manifest(1, 1, "config"))
-        table.count(scene, counts(alone, lambda: ["issue", alone.manifest(certificates, names)]))
+        table.count(scene, counts(alone, lambda: ["issue", alone.manifest(certificates, names)],
+                                  scene == "50 certificates"))
 
     many = options.certificates
     crowd = {who: Work(program, ca, place(f"{who}-many")) for who, program in programs.items()}
@@ -507,8 +510,8 @@ def measure(options, ca, folder, peers, table):
     table.alternate(f"{many} first issuances", 1, {
         who: (lambda one=one: one.run("issue")) for who, one in crowd.items()})
     for wait in (0, SETTLED):
-        # The CA is asked for renewalInfo in portions, and the index says nothing of files that
-        # have just changed.
+        # Of so many, the last may not be asked about in the run that issues them, and the index
+        # says nothing of files that have just changed.
         time.sleep(wait)
         for one in crowd.values():
             for _ in range(8):
@@ -522,7 +525,8 @@ def measure(options, ca, folder, peers, table):
                                  (f"status NAME of {many}", ["status", "m1-0"], {})):
         table.alternate(scene, max(runs // 3, 3), {
             **{who: (lambda one=one: one.run(*words)) for who, one in crowd.items()}, **beside})
-        table.count(scene, counts(crowd["certctl"], lambda: words, flags=NO_FLAGS))
+        table.count(scene, counts(crowd["certctl"], lambda: words, scene != f"status NAME of {many}",
+                                  NO_FLAGS))
 
 
 if __name__ == "__main__":
