@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 pub(crate) use block::{Block, Next, Row};
 use findings::DETAIL;
-pub(crate) use findings::{Findings, of_failure, problem_of};
+pub(crate) use findings::{Findings, of_failure};
 pub(crate) use style::Style;
 pub(crate) use tally::tally;
 

@@ -183,7 +183,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
     /// `limited`, the same ending is reported once a day.
     async fn all_passes(&mut self, limited: bool) -> Result<(Ending, bool), StoreError> {
         if !matches!(self.task.goal, Goal::Account(_)) {
-            self.session.bring_up_to_date().await?;
+            self.session.remove_temporaries()?;
             let begun = self.pass(Pass::Begin).await?;
             if matches!(begun, Ending::Failed { .. } | Ending::Interrupted { .. }) {
                 return Ok((begun, true));

@@ -144,7 +144,7 @@ impl<'a> Published<'a> {
         let file = |name: &str| files.and_then(|files| files.0.get(name));
         let (mut missing, mut damaged) = (Vec::new(), Vec::new());
         match self.metadata {
-            Some(metadata) if !metadata.files.is_empty() => {
+            Some(metadata) => {
                 for (name, digest) in &metadata.files {
                     match file(name) {
                         None => missing.push(name.clone()),
@@ -155,7 +155,7 @@ impl<'a> Published<'a> {
             }
             // Without digests, key and chain are compared with the records, unless they belong
             // together: a killed run may have published them before it wrote its record.
-            metadata => {
+            None => {
                 let is_good = files.is_some_and(|files| published_pair(files).is_good());
                 for name in ["tls.crt", "tls.key"].into_iter().filter(|_| !is_good) {
                     match file(name) {
@@ -166,9 +166,7 @@ impl<'a> Published<'a> {
                         Some(_) => {}
                     }
                 }
-                if metadata.is_none() {
-                    missing.push(SecretMetadata::FILE.to_owned());
-                }
+                missing.push(SecretMetadata::FILE.to_owned());
             }
         }
         Some(links::damage(&missing, &damaged, &[])).filter(|what| !what.is_empty())

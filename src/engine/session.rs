@@ -36,8 +36,6 @@ pub(crate) struct Session<'a, S: Store> {
     /// It is large, and moved often.
     pub(crate) snapshot: Box<Snapshot>,
     stored: HashMap<Key, Etag>,
-    /// Documents of an older format, converted to the current one.
-    outdated: Vec<Change>,
     /// The orders as they are on disk, by revision and number.
     stored_orders: HashMap<(u32, u32), Versioned<Order>>,
     /// The readable requests, but for the current and the next one.
@@ -98,19 +96,15 @@ impl<'a, S: Store> Session<'a, S> {
         let name = task.certificate.metadata.key();
         let records = Records::new(store);
         let mut stored = HashMap::new();
-        let mut outdated = Vec::new();
         let stored_record = records.certificate(&name).await?.map(|found| {
             stored.insert(Key::Certificate(name.clone()), found.revision);
-            if found.is_outdated {
-                outdated.push(Change::Certificate(Box::new(found.value.clone())));
-            }
             found.value
         });
         let record = record_of(store, task, stored_record.as_ref(), now).await?;
         let next = record.next_revision();
         let revisions = (record.status.revision, next);
         let (current_request, next_request, past_requests) =
-            requests(&records, &name, revisions, &mut stored, &mut outdated).await?;
+            requests(&records, &name, revisions, &mut stored).await?;
         let next_key = records.next_key(&name).await?.map(|pem| gather::key_facts(&pem));
         let banned = records.banned_keys().await?;
         let secret = task.certificate.secret_key();
@@ -159,7 +153,6 @@ impl<'a, S: Store> Session<'a, S> {
                 run: Run::default(),
             }),
             stored,
-            outdated,
             stored_orders: HashMap::new(),
             past_requests,
             pending: Vec::new(),
@@ -186,9 +179,6 @@ impl<'a, S: Store> Session<'a, S> {
                 self.snapshot.issued_profile = Some(order.spec.profile.clone());
                 self.snapshot.issued_account = Some(order.spec.account_url.clone());
             }
-            if found.is_outdated {
-                self.outdated.push(Change::Order(Box::new(order.clone())));
-            }
             if revision == next && number > self.snapshot.order_count {
                 self.snapshot.order_count = number;
                 let displaced = self.snapshot.order.replace(order.clone());
@@ -207,9 +197,6 @@ impl<'a, S: Store> Session<'a, S> {
         self.snapshot.account = None;
         if let Some(found) = self.records().account(&id).await? {
             self.stored.insert(Key::Account(id), found.revision);
-            if found.is_outdated {
-                self.outdated.push(Change::Account(Box::new(found.value.clone())));
-            }
             let is_gone = found.value.next_step == AccountStep::Deactivated;
             self.snapshot.account = (!is_gone).then_some(found.value);
         }
@@ -310,30 +297,18 @@ impl<'a, S: Store> Session<'a, S> {
         }
     }
 
-    /// Whether some documents have an older format, or a killed run left temporary files.
-    pub(crate) fn is_outdated(&self) -> bool {
-        !self.outdated.is_empty() || self.has_temporaries
+    /// Whether a killed run left temporary files.
+    pub(crate) fn has_temporaries(&self) -> bool {
+        self.has_temporaries
     }
 
-    /// Writes documents of an older format in the current one, once, under the lock. Each document
-    /// is replaced by one rename: the old one stays until the new one is durable. What killed runs
-    /// left goes.
-    pub(crate) async fn bring_up_to_date(&mut self) -> Result<(), StoreError> {
+    /// Removes the temporary files that killed runs left, under the lock.
+    pub(crate) fn remove_temporaries(&mut self) -> Result<(), StoreError> {
         if std::mem::take(&mut self.has_temporaries) {
             let secret = self.snapshot.certificate.secret_key();
             self.store.remove_temporaries(&self.name, &secret)?;
         }
-        let outdated = std::mem::take(&mut self.outdated);
-        let is_any = !outdated.is_empty();
-        for change in outdated {
-            let is_shared = matches!(change, Change::Account(_));
-            match self.write(change).await {
-                // Another certificate of the same account was first.
-                Err(StoreError::Conflict { .. }) if is_shared => self.load_account().await?,
-                written => written?,
-            }
-        }
-        if is_any { self.settle().await } else { Ok(()) }
+        Ok(())
     }
 
     /// Whether the record in memory differs from the one on disk.
@@ -459,10 +434,7 @@ impl<'a, S: Store> Session<'a, S> {
                 let (of, number) = (order.spec.revision, order.number);
                 let old = self.stored_orders.get(&(of, number));
                 let revision = self.records().put_order(&name, of, number, &order, old).await?;
-                self.stored_orders.insert(
-                    (of, number),
-                    Versioned { value: *order, revision, is_outdated: false },
-                );
+                self.stored_orders.insert((of, number), Versioned { value: *order, revision });
             }
             Change::NextKey(pem, _) => {
                 self.records().create_next_key(&name, pem.0.as_bytes()).await?;
@@ -605,7 +577,6 @@ async fn requests<S: Store>(
     name: &NamespacedName,
     (current, next): (Option<u32>, u32),
     stored: &mut HashMap<Key, Etag>,
-    outdated: &mut Vec<Change>,
 ) -> Result<Requests, StoreError> {
     let (mut current_request, mut next_request, mut past) = (None, None, Vec::new());
     for (revision, found) in records.requests(name).await? {
@@ -616,9 +587,6 @@ async fn requests<S: Store>(
             Ok(found) => found,
         };
         stored.insert(Key::Request(name.clone(), revision), found.revision);
-        if found.is_outdated {
-            outdated.push(Change::Request(Box::new(found.value.clone())));
-        }
         if is_current {
             current_request = Some(found.value);
         } else if is_next {

@@ -171,8 +171,8 @@ spec! {
 
 impl CertificateSpec {
     /// The format of a stored CertificateRequest, which has the spec in it: a new field here raises
-    /// it. 2: of the spec, a request has only the fields that went to the CA.
-    pub(crate) const FORMAT: u64 = 2;
+    /// it.
+    pub(crate) const FORMAT: u64 = 1;
 
     /// Whether time alone never makes a renewal due.
     pub fn never_renews(&self) -> bool {

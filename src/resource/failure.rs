@@ -58,7 +58,7 @@ pub struct Failure {
     #[serde(default, skip_serializing_if = "Doing::is_nothing")]
     pub doing: Doing,
     pub cause: Cause,
-    /// When it was recorded; `None` before that, and of a record of format 1 that had no time.
+    /// When it was recorded; `None` before that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<crate::resource::DateTime>")]
     pub at: Option<Timestamp>,
@@ -250,8 +250,6 @@ pub enum Cause {
     },
     /// Anything else on this host.
     Local { message: String },
-    /// A failure that format 1 recorded as text.
-    Recorded { message: String },
 }
 
 /// A CA's response, or its absence.
@@ -467,8 +465,7 @@ impl Cause {
             | Self::KeyMismatch { .. }
             | Self::UnfinishedDeactivation { .. }
             | Self::State { .. }
-            | Self::Local { .. }
-            | Self::Recorded { .. } => Vec::new(),
+            | Self::Local { .. } => Vec::new(),
         }
     }
 
@@ -533,10 +530,7 @@ impl Cause {
             Self::Precondition { .. }
             | Self::KeyMismatch { .. }
             | Self::UnfinishedDeactivation { .. } => CauseKind::Precondition,
-            Self::Check(_)
-            | Self::Deployment { .. }
-            | Self::Local { .. }
-            | Self::Recorded { .. } => CauseKind::Local,
+            Self::Check(_) | Self::Deployment { .. } | Self::Local { .. } => CauseKind::Local,
         }
     }
 
@@ -616,8 +610,7 @@ impl fmt::Display for Cause {
             | Self::Program(ProgramFailure { message, .. })
             | Self::State { message }
             | Self::Precondition { message, .. }
-            | Self::Local { message }
-            | Self::Recorded { message } => f.write_str(message),
+            | Self::Local { message } => f.write_str(message),
             Self::KeyMismatch { secret_name, fields } => write!(
                 f,
                 "User intervention required: existing private key in Secret \"{secret_name}\" does \

@@ -84,7 +84,6 @@ pub struct Issuance {
     pub uid: u32,
     pub verb: String,
     /// Whether the certificate renewed one for the same names.
-    #[serde(default)]
     pub renewal: bool,
     /// Whether the CA's limits did not apply to it: ARI (RFC 9773) asked for the renewal.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

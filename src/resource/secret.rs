@@ -89,14 +89,11 @@ pub struct SecretMetadata {
     /// Annotations.
     pub annotations: BTreeMap<String, String>,
     /// Labels.
-    #[serde(default)]
     pub labels: BTreeMap<String, String>,
     /// The parameters of the keystores beside it, by file name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub keystores: BTreeMap<String, PublishedKeystore>,
-    /// The SHA-256 of each file beside it as it was published, lower-case hexadecimal. None from
-    /// before certctl kept them.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    /// The SHA-256 of each file beside it as it was published, lower-case hexadecimal.
     pub files: BTreeMap<String, String>,
 }
 

@@ -130,7 +130,7 @@ pub struct CertificateStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revision: Option<u32>,
     /// Consecutive failures; absent when there is none.
-    #[serde(default, alias = "issuanceAttempts", skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed_issuance_attempts: Option<u32>,
     /// Set with `failed_issuance_attempts`.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -15,9 +15,8 @@
 //! - A head names the document, its digest before (`base`, [`Etag::of`]; none for a document that
 //!   did not exist) and the digest of the `status.json` on disk when the file was begun (`after`). A
 //!   record holds only if `status.json` still is that one, and the document, with the records before
-//!   it, is its base. Any other is stale, and ignored: the file came back after a power loss, the
-//!   documents were written since, or an older certctl, which does not know the file, has worked on
-//!   the certificate.
+//!   it, is its base. Any other is stale, and ignored: the file came back after a power loss, or the
+//!   documents were written since.
 //! - `status.json` is therefore written after the requests and orders, and from then on the file says
 //!   nothing: that it is removed needs no sync. In a run that leaves `status.json` as it was, the
 //!   removal is synced.

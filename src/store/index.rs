@@ -28,7 +28,7 @@ use crate::store::port::{Key, StoreError};
 use crate::trust::Walk;
 
 /// The version of the file's lines.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 1;
 
 /// How old a change must be, in nanoseconds: the coarsest clock of a file system ticks every two
 /// seconds.

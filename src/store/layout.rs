@@ -134,11 +134,6 @@ pub(super) fn reported() -> Place {
     Place::new(Vec::new(), "reported")
 }
 
-/// The same file, as older binaries named it.
-pub(super) fn reported_before() -> Place {
-    Place::new(Vec::new(), "told")
-}
-
 /// The name of a lock in messages.
 pub(super) fn lock_title(lock: &Lock) -> String {
     match lock {

@@ -118,7 +118,7 @@ impl StateDirectory {
         let folder = self.find(&layout::secret(secret).ok()?).ok()??;
         let set = folder.linked_child(DATA).ok()??;
         let bytes = set.read(SecretMetadata::FILE, Guard::Secret).ok()??;
-        let (metadata, _) = envelope::open::<SecretMetadata>(&bytes).ok()?;
+        let metadata = envelope::open::<SecretMetadata>(&bytes).ok()?;
         metadata.annotations.get(annotation::CERTIFICATE_NAME).cloned()
     }
 

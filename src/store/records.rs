@@ -27,8 +27,6 @@ pub struct Versioned<T> {
     pub value: T,
     /// For the next write.
     pub revision: Etag,
-    /// Whether an older certctl wrote it, so that it must be written again.
-    pub is_outdated: bool,
 }
 
 /// The documents of a list, by their identity there: a damaged one hides no other.
@@ -401,10 +399,9 @@ impl<'a, S: Store> Records<'a, S> {
     }
 
     fn parse<T: Document>(&self, key: &Key, stored: &Stored) -> Result<Versioned<T>, StoreError> {
-        let (value, version) = envelope::open(&stored.bytes)
+        let value = envelope::open(&stored.bytes)
             .map_err(|error| StoreError::unreadable::<T>(error, self.store.place(key)))?;
-        let (revision, is_outdated) = (stored.revision.clone(), version < T::VERSION);
-        Ok(Versioned { value, revision, is_outdated })
+        Ok(Versioned { value, revision: stored.revision.clone() })
     }
 }
 
@@ -518,7 +515,7 @@ mod tests {
         let newer = br#"{"version":99,"kind":"Cert","digest":"ab","document":[1]}"#;
         let key = Key::Certificate(web());
         let revision = state.create(&key, newer).await.unwrap();
-        let refused = |error| matches!(error, StoreError::Version { found: 99, known: 4, .. });
+        let refused = |error| matches!(error, StoreError::Version { found: 99, known: 1, .. });
         assert!(refused(records.certificate(&web()).await.unwrap_err()));
         let put = records.put_certificate(&web(), &samples::record(), Some(&revision)).await;
         assert!(refused(put.unwrap_err()));
@@ -582,10 +579,10 @@ mod tests {
         let state = StateDirectory::open(&scratch.path().join("s"), OpenMode::ReadWrite).unwrap();
         let records = Records::new(&state);
         let revision = records.put_order(&web(), 7, 1, &samples::order(), None).await.unwrap();
-        let first = Versioned { value: samples::order(), revision, is_outdated: false };
+        let first = Versioned { value: samples::order(), revision };
         let later = Order { reason: "later".into(), ..samples::order() };
         let revision = records.put_order(&web(), 7, 1, &later, Some(&first)).await.unwrap();
-        let second = Versioned { value: later.clone(), revision, is_outdated: false };
+        let second = Versioned { value: later.clone(), revision };
         let outdated = records.put_order(&web(), 7, 1, &samples::order(), Some(&first)).await;
         assert!(matches!(outdated, Err(StoreError::Conflict { .. })));
         let other = Order { phase: OrderPhase::Creating, ..later.clone() };

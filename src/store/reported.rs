@@ -2,7 +2,7 @@
 //! when.
 //!
 //! Contract: a message whose line is lost is printed again, so nothing is synced; of two runs that
-//! write the file one wins. A file of the older name is read until the first write, which removes it.
+//! write the file one wins.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -16,19 +16,14 @@ use super::layout;
 use crate::store::port::StoreError;
 
 impl StateDirectory {
-    /// Whether the state at this path notes anything reported, at the price of a look or two.
+    /// Whether the state at this path notes anything reported, at the price of a look.
     pub fn has_reported(state_dir: &Path) -> bool {
-        let mut places = [layout::reported(), layout::reported_before()].into_iter();
-        places.any(|place| state_dir.join(place.relative_path()).exists())
+        state_dir.join(layout::reported().relative_path()).exists()
     }
 
     /// When each message was last reported, by its digest; a damaged line is none.
     pub fn reported(&self) -> Result<BTreeMap<String, Timestamp>, StoreError> {
-        let stored = match self.read(&layout::reported())? {
-            Some(stored) => Some(stored),
-            None => self.read(&layout::reported_before())?,
-        };
-        let Some(stored) = stored else { return Ok(BTreeMap::new()) };
+        let Some(stored) = self.read(&layout::reported())? else { return Ok(BTreeMap::new()) };
         let lines = std::str::from_utf8(&stored.bytes).unwrap_or_default().lines();
         let reported = lines.filter_map(|line| {
             let (digest, at) = line.split_once(' ')?;
@@ -46,8 +41,7 @@ impl StateDirectory {
             _ = writeln!(text, "{digest} {at}");
         }
         let folder = self.make(&place.folders)?;
-        atomic::replace_fleeting(&folder, &place.file, text.as_bytes())?;
-        folder.remove(&layout::reported_before().file).map(drop)
+        atomic::replace_fleeting(&folder, &place.file, text.as_bytes())
     }
 }
 
@@ -71,11 +65,5 @@ mod tests {
         let damaged = b"\ncd\nef never\nab 1970-01-01T00:00:00Z\n";
         atomic::replace_fleeting(&folder, "reported", damaged).unwrap();
         assert_eq!(state.reported().unwrap(), reported);
-        // The file of an older binary.
-        std::fs::rename(path.join("reported"), path.join("told")).unwrap();
-        assert!(StateDirectory::has_reported(&path));
-        assert_eq!(state.reported().unwrap(), reported);
-        state.note_reported(&reported).unwrap();
-        assert_eq!((path.join("told").exists(), path.join("reported").exists()), (false, true));
     }
 }

@@ -108,7 +108,8 @@ pub(crate) fn account() -> Account {
 pub(crate) fn secret_metadata() -> SecretMetadata {
     from(json!({
         "annotations": {"cert-manager.io/issuer-name": "le"},
-        "labels": {"controller.cert-manager.io/fao": "true"}
+        "labels": {"controller.cert-manager.io/fao": "true"},
+        "files": {"tls.crt": "ab"}
     }))
 }
 

@@ -40,7 +40,7 @@ impl StateDirectory {
         for name in self.certificate_names()? {
             for key in self.keys(&Prefix::Orders(name))? {
                 let Some(stored) = self.document(&key)? else { continue };
-                let Ok((order, _)) = envelope::open::<Order>(&stored.bytes) else {
+                let Ok(order) = envelope::open::<Order>(&stored.bytes) else {
                     return Ok(None);
                 };
                 let challenges = order.challenges.into_iter().filter(Challenge::owes_clean_up);

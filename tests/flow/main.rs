@@ -47,12 +47,10 @@ mod limits;
 mod links;
 mod lost_account;
 mod lost_replies;
-mod make_state;
 mod manifests;
 mod metrics;
 mod mistakes;
 mod names;
-mod older_states;
 mod open_files;
 mod orders;
 #[path = "../support/own_process.rs"]
@@ -72,6 +70,7 @@ mod service;
 #[cfg(feature = "real-servers")]
 mod service_fortnight;
 mod side_by_side;
+mod stored_state;
 #[path = "../support/mod.rs"]
 mod support;
 mod talk;

@@ -147,11 +147,11 @@ fn a_queue_that_cannot_be_read_is_refused_or_set_aside() {
     let world = World::prepared(&[CertificateYaml::new("web"), CertificateYaml::new("www")]);
     world.issue().ends_in(0);
     let path = world.state().path("scheduler.json");
-    for (text, code) in [("{\"version\":3}", 7), ("{\"version\":1,\"kind\"", 0), ("", 0)] {
+    for (text, code) in [("{\"version\":2}", 7), ("{\"version\":1,\"kind\"", 0), ("", 0)] {
         std::fs::write(&path, text).unwrap();
         let run = world.run(&["renew", "web"]).ends_in(code);
         if code == 7 {
-            run.says("its format is version 3, this certctl knows versions up to 2");
+            run.says("its format is version 2, this certctl knows versions up to 1");
             assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
         }
     }

@@ -1,10 +1,8 @@
-//! Documents of another version: an older one is brought up to date once, a newer one is left alone.
+//! Documents that cannot be read: one of a newer version is left alone, a damaged one is set aside.
 
 use std::fs;
 
 use certctl::rehearsal::RequestKind;
-
-use serde_json::Value;
 
 use crate::support::{CertificateYaml, World};
 
@@ -15,47 +13,6 @@ fn issued() -> World {
     world.prepare(&[CertificateYaml::new("web")]);
     world.issue().ends_in(0);
     world
-}
-
-/// Rewrites the version of the order's file, and returns the bytes that are there now.
-fn order_of_version(world: &World, version: u32) -> Vec<u8> {
-    let path = world.state().path(ORDER);
-    let text = fs::read_to_string(&path).unwrap();
-    assert!(text.starts_with("{\n  \"version\": 4,"), "{text}");
-    let other = match version {
-        1 => of_format_1(&text),
-        _ => text.replacen("\"version\": 4", &format!("\"version\": {version}"), 1),
-    };
-    world.write(&format!("state/{ORDER}"), &other);
-    other.into_bytes()
-}
-
-/// An issued order as format 1 had it: the URLs and the chain beside the next step.
-fn of_format_1(text: &str) -> String {
-    let mut order: Value = serde_json::from_str(text).unwrap();
-    order["version"] = 1.into();
-    let document = order["document"].as_object_mut().unwrap();
-    let mut phase = document.remove("phase").unwrap();
-    let issued = phase["issued"].as_object_mut().unwrap();
-    let mut urls = issued.remove("urls").unwrap();
-    document.append(urls.as_object_mut().unwrap());
-    document.append(issued);
-    for challenge in document["challenges"].as_array_mut().unwrap() {
-        let challenge = challenge.as_object_mut().unwrap();
-        assert_eq!(challenge.remove("state").unwrap(), "valid");
-        let presented = challenge.remove("presented").unwrap();
-        for (field, value) in [
-            ("phase", "final".into()),
-            ("state", "valid".into()),
-            ("cleanUp", "done".into()),
-            ("presentedAt", presented["at"].clone()),
-        ] {
-            challenge.insert(field.to_owned(), value);
-        }
-    }
-    document.remove("number");
-    document.insert("deed".to_owned(), "nothing".into());
-    serde_json::to_string_pretty(&order).unwrap()
 }
 
 #[test]
@@ -122,36 +79,18 @@ fn a_damaged_document_is_set_aside_and_the_next_run_goes_on_as_status_and_doctor
 }
 
 #[test]
-fn an_older_document_is_brought_up_to_date_once_and_no_order_is_made() {
-    let world = issued();
-    let path = world.state().path(ORDER);
-    let present = fs::read(&path).unwrap();
-    let older = order_of_version(&world, 1);
-    let before = world.state().everything();
-    world.run(&["status"]).ends_in(0);
-    assert_eq!(
-        world.state().everything(),
-        before,
-        "status reads the old format, and writes nothing"
-    );
-    assert_eq!(fs::read(&path).unwrap(), older);
-    for _ in 0..2 {
-        world.issue().ends_in(0);
-        assert_eq!(fs::read(&path).unwrap(), present);
-    }
-    assert_eq!(world.sent(RequestKind::NewOrder), 1);
-}
-
-#[test]
 fn a_newer_document_is_called_newer_and_left_alone() {
     let world = issued();
-    let newer = order_of_version(&world, 99);
+    let order = fs::read_to_string(world.state().path(ORDER)).unwrap();
+    let newer = order.replacen("\"version\": 1,", "\"version\": 2,", 1);
+    assert_ne!(newer, order);
+    world.write(&format!("state/{ORDER}"), &newer);
     let before = world.state().everything();
     for words in [&["issue"][..], &["renew", "web"]] {
         let run = world.run(words).ends_in(7);
         assert!(run.stderr.contains("was written by a newer certctl"), "{}", run.stderr);
     }
-    assert_eq!(fs::read(world.state().path(ORDER)).unwrap(), newer);
+    assert_eq!(fs::read_to_string(world.state().path(ORDER)).unwrap(), newer);
     assert_eq!(world.state().everything(), before, "nothing is written, and nothing set aside");
     assert_eq!(world.sent(RequestKind::NewOrder), 1);
 }
@@ -161,7 +100,7 @@ const METADATA: &str = "state/secrets/default/web-tls/..revision-1-0/metadata.js
 #[test]
 fn newer_metadata_of_a_secret_is_left_alone_and_nothing_is_ordered() {
     let world = issued();
-    world.write(METADATA, "{\"version\":99,\"kind\":\"SecretMetadata\",\"document\":{}}\n");
+    world.write(METADATA, "{\"version\":2,\"kind\":\"SecretMetadata\",\"document\":{}}\n");
     let before = world.state().everything();
     for words in [&["issue"][..], &["renew", "web"]] {
         let run = world.run(words).ends_in(7);
@@ -189,23 +128,6 @@ fn damaged_metadata_of_a_secret_is_set_aside_and_made_anew_without_an_order() {
     let live = "state/secrets/default/web-tls/..data/metadata.json";
     assert_eq!(fs::read_to_string(world.path(live)).unwrap(), good);
     assert_eq!(world.sent(RequestKind::NewOrder), 2);
-}
-
-#[test]
-fn a_request_of_an_older_format_is_brought_up_to_date_and_is_no_edit() {
-    let world = issued();
-    let path = world.state().path("certificates/default/web/requests/1.json");
-    let present = fs::read_to_string(&path).unwrap();
-    let (version, rest) = present.split_once(',').unwrap();
-    assert!(version.starts_with("{\n  \"version\": "), "{version}");
-    let spec = "\"certificateSpec\": {";
-    assert!(rest.contains(spec), "{rest}");
-    let rest = rest.replacen(spec, &format!("{spec}\"secretName\": \"web-tls\","), 1);
-    let older = format!("{{\n  \"version\": 1,{rest}");
-    world.write("state/certificates/default/web/requests/1.json", &older);
-    world.issue().ends_in(0);
-    assert_eq!(fs::read_to_string(&path).unwrap(), present);
-    assert_eq!(world.sent(RequestKind::NewOrder), 1);
 }
 
 /// Its settings are a webhook's, so that the format of an order is the same with it.

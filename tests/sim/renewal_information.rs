@@ -377,7 +377,7 @@ fn hosts_that_share_a_certificate_choose_the_same_instant() {
     let key = Key::Certificate(NamespacedName::new("default", "web"));
     let mut record = scene.record().unwrap();
     record.status.acme.ari = None;
-    let sealed = serde_json::json!({ "version": 3, "kind": "Certificate", "document": record });
+    let sealed = serde_json::json!({ "version": 1, "kind": "Certificate", "document": record });
     let bytes = serde_json::to_vec(&sealed).unwrap();
     scene.memory.borrow_mut().documents.insert(key, (1_000_000, bytes));
     after(&scene, HOUR * 5);

@@ -1,4 +1,4 @@
-//! Copies of the states in older formats, `tests/fixtures/state`.
+//! Copies of the stored state, `tests/fixtures/state`.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -14,16 +14,16 @@ pub(crate) const WORLD: &str = "@WORLD@";
 /// Stands for the time of a failure: a minute before the copy is made, so that each waits.
 pub(crate) const NOW: &str = "@NOW@";
 
-/// The folder of a format.
-pub(crate) fn fixture(format: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/state").join(format)
+/// The folder of the state in format 1.
+pub(crate) fn fixture() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/state/v1")
 }
 
 /// A world with a copy of the fixture. Nothing listens where its CA was.
-pub(crate) fn copied(format: &str) -> World {
+pub(crate) fn copied() -> World {
     let world = World::start();
     for (folder, is_private) in [("state", true), ("config", false), ("out", false)] {
-        copy(&world, &fixture(format).join(folder), &world.path(folder), is_private);
+        copy(&world, &fixture().join(folder), &world.path(folder), is_private);
     }
     world
 }

@@ -66,8 +66,8 @@ pub(crate) fn of_failure(
     found
 }
 
-/// What the CA refused an order with; a failure of format 1 does not say so itself.
-pub(crate) fn problem_of(order: &Order) -> Option<&Problem> {
+/// What the CA refused an order with.
+fn problem_of(order: &Order) -> Option<&Problem> {
     let mut refused = order.challenges.iter().filter(|challenge| challenge.is_failed());
     let of_challenge = refused.find_map(|challenge| challenge.problem());
     of_challenge.or(order.problem())

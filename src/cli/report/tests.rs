@@ -6,7 +6,6 @@ use crate::cli::golden::golden;
 use crate::cli::typed_flags::TypedFlags;
 use crate::controller::Deferral;
 use crate::engine::{Ended, Ending, Evidence, PendingOn, Undeployed};
-use crate::resource::envelope::challenge_of_format_1;
 use crate::resource::{
     CaFailure, CaFault, Cause, ChallengeFailure, DeployTarget, Doing, LeafFacts, Limit, Order,
     OrderFailure, OrderState, ProgramFailure, Spent,
@@ -48,7 +47,7 @@ fn person() -> Style {
     }
 }
 
-/// A challenge as it is kept: `spec` by its type, the rest as given.
+/// A challenge as it is kept: `spec` by its type, the rest as given. Without a phase it was refused.
 fn challenge(kind: &str, name: &str, rest: &Value) -> Value {
     let solver = match kind {
         "dns-01" => json!({ "dns01": {
@@ -62,12 +61,18 @@ fn challenge(kind: &str, name: &str, rest: &Value) -> Value {
             "url": format!("https://ca.test/chall/{name}"), "identifier": { "dns": name },
             "wildcard": false, "token": format!("tok-{name}"), "key": "tok.thumb", "solver": solver,
         },
-        "phase": "final", "state": "invalid", "cleanUp": "notOwed",
+        "presented": { "isOwed": false },
     });
-    for (field, value) in rest.as_object().unwrap() {
-        challenge[field] = value.clone();
+    let mut state = rest.clone();
+    let fields = state.as_object_mut().unwrap();
+    for field in ["reason", "reasonSource"] {
+        if let Some(value) = fields.remove(field) {
+            challenge[field] = value;
+        }
     }
-    challenge_of_format_1(challenge.as_object_mut().unwrap());
+    fields.entry("authorization").or_insert("invalid".into());
+    let variant = if fields.contains_key("phase") { "pending" } else { "failed" };
+    challenge["state"] = json!({ variant: state });
     challenge
 }
 
@@ -199,7 +204,7 @@ fn forty_names() -> Ended {
     all.push(challenge(
         "http-01",
         "y.example.com",
-        &json!({ "reason": "the CA says expired", "state": "expired" }),
+        &json!({ "reason": "the CA says expired", "authorization": "expired" }),
     ));
     let evidence = with(order(&all, &json!({})));
     failed(of_the_first(&evidence), Some(1), evidence)
@@ -247,7 +252,7 @@ fn no_account() -> Ended {
 fn dns_table() -> Ended {
     let reason = "DNS record for \"www.example.com\" not yet propagated (1 of 2 name servers)";
     let waits = json!({
-        "phase": "selfChecking", "state": "pending",
+        "phase": "selfChecking", "authorization": "pending",
         "reason": format!("Waiting for DNS-01 challenge propagation: {reason}"),
         "reasonSource": "selfCheck",
         "check": { "dns01": {
@@ -284,17 +289,17 @@ fn forty_waits() -> Ended {
         .map(|number| format!("n{number}.example.com"))
         .map(|name| {
             let waits =
-                json!({ "phase": "selfChecking", "state": "pending", "reason": reason(&name) });
+                json!({ "phase": "selfChecking", "authorization": "pending", "reason": reason(&name) });
             challenge("http-01", &name, &waits)
         })
         .collect();
     let error = "Error presenting challenge: the API says 401";
-    let waits = json!({ "phase": "presenting", "state": "pending", "reason": error });
+    let waits = json!({ "phase": "presenting", "authorization": "pending", "reason": error });
     all.push(challenge("dns-01", "x.example.com", &waits));
     all.push(challenge(
         "http-01",
         "z.example.com",
-        &json!({ "phase": "queued", "state": "pending" }),
+        &json!({ "phase": "queued", "authorization": "pending" }),
     ));
     pending(order(&all, &json!({ "state": "pending", "phase": solving() })), true)
 }

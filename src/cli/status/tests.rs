@@ -15,9 +15,9 @@ use crate::cli::blocked::Blocked;
 use crate::cli::doctor::Finding;
 use crate::controller::alert;
 use crate::resource::{
-    AuthorizationState, Cause, ChallengeState, DeployTarget, Deployment, Doing, EndedChallenge,
-    FailedOrder, Failure, FailureClass, Obstacle, OrderPhase, Phase, Problem, ReasonSource,
-    Revocation, RevocationReason, Rollback,
+    AuthorizationState, Cause, ChallengeFailure, ChallengeState, DeployTarget, Deployment, Doing,
+    EndedChallenge, FailedOrder, Failure, FailureClass, Obstacle, OrderPhase, Phase, Problem,
+    ReasonSource, Revocation, RevocationReason, Rollback,
 };
 use crate::workspace::view::{DamageCourse, Mistake};
 
@@ -203,6 +203,16 @@ fn refused() -> CertificateView {
         detail: "Incorrect TXT record".into(),
         ..Problem::default()
     };
+    let cause = Cause::Challenge(Box::new(ChallengeFailure {
+        identifier: refused.spec.identifier.clone(),
+        wildcard: refused.spec.wildcard,
+        url: refused.spec.authorization_url.clone(),
+        state: AuthorizationState::Invalid,
+        problem: Some(Box::new(problem.clone())),
+        check: None,
+        reason: "Incorrect TXT record".into(),
+    }));
+    view.record.as_mut().unwrap().last_failure.as_mut().unwrap().cause = cause;
     refused.fail(AuthorizationState::Invalid, Some(problem));
     undecided.state = ChallengeState::Ended(EndedChallenge {
         authorization: AuthorizationState::Pending,

@@ -26,7 +26,7 @@ use jiff::Timestamp;
 use super::progress::waits_for;
 use super::scene::Scene;
 use crate::cli::output::{Paint, escape};
-use crate::cli::report::{Findings, Style, of_failure, problem_of, short};
+use crate::cli::report::{Findings, Style, of_failure, short};
 use crate::engine::Evidence;
 use crate::resource::{
     Cause, ConditionType, Deployment, Doing, Failure, Order, Reason, Remedy, Revocation,
@@ -415,7 +415,7 @@ pub(super) fn counted_before(view: &CertificateView, scene: &Scene) -> Option<St
     let record = view.record.as_ref()?;
     record.last_failure.as_ref().filter(|failure| !failure.counts())?;
     let order = failed_order(view)?;
-    let cause = Cause::Recorded { message: order.reason.clone() };
+    let cause = Cause::Local { message: order.reason.clone() };
     let failure = Failure::of(Doing::Nothing, cause);
     let title = cause_of(&failure, Some(order), view, scene).title;
     let at = record.status.last_failure_time.map(|at| scene.time(at)).unwrap_or_default();
@@ -454,11 +454,5 @@ fn failed_order(view: &CertificateView) -> Option<&Order> {
 /// The kind of the CA's problem that the last attempt failed by, such as `dns`.
 pub(super) fn problem_kind(view: &CertificateView) -> Option<&str> {
     let cause = &view.record.as_ref()?.last_failure.as_ref()?.cause;
-    // A failure of format 1 is a sentence: its order knows more.
-    let is_sentence = matches!(cause, Cause::Recorded { .. });
-    let last = || view.order().filter(|order| order.failure_time().is_some());
-    let of_order = || failed_order(view).or_else(last).and_then(problem_of);
-    let of_sentence = || if is_sentence { of_order() } else { None };
-    let problem = cause.problem().or_else(of_sentence)?;
-    Some(problem.short_kind()).filter(|kind| !kind.is_empty())
+    Some(cause.problem()?.short_kind()).filter(|kind| !kind.is_empty())
 }

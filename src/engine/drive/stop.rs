@@ -227,7 +227,7 @@ pub(super) fn nothing_to_do<C: Clock, S: Store, P: Performer, O: Observer>(
         || snapshot.repair.is_some()
         || !session.is_known()
         || session.is_unsaved()
-        || session.is_outdated()
+        || session.has_temporaries()
         || deploy::owed(snapshot).is_some()
     {
         return None;

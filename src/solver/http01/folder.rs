@@ -31,7 +31,6 @@ use rustix::fs::{
 use rustix::io::Errno;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use thiserror::Error;
 
 use super::presence::{Presence, WRITABLE_BY_OTHERS, is_private, private_folder};
@@ -48,18 +47,9 @@ pub struct PresentedToken {
     pub key_authorization: String,
 }
 
-/// 2: the document is in an envelope, without the name: a token is answered under any Host.
 impl Document for PresentedToken {
     const KIND: &'static str = "PresentedToken";
-    const VERSION: u64 = 2;
-    const BEGAN_BARE: bool = true;
-
-    fn upgrade(_from: u64, document: &mut Value) {
-        if let Some(token) = document.as_object_mut() {
-            token.remove("version");
-            token.remove("name");
-        }
-    }
+    const VERSION: u64 = 1;
 }
 
 /// The folder, with a cache of the tokens that this process presented. Clones share both.
@@ -278,7 +268,7 @@ impl Directory {
         let mut text = Vec::new();
         File::from(opened).take(MAX_FILE_BYTES).read_to_end(&mut text).map_err(failed)?;
         match envelope::open(&text) {
-            Ok((presented, _)) => Ok(Some(presented)),
+            Ok(presented) => Ok(Some(presented)),
             Err(Unreadable::Damaged(_)) => Ok(None),
             Err(Unreadable::Version(found)) => {
                 Err(FolderError::Newer { path: self.path.join(file), found })
@@ -403,7 +393,7 @@ mod tests {
         folder.put(&token("tok"), "tok.abc").unwrap();
         let text = fs::read_to_string(path.join("tok")).unwrap();
         let expected = concat!(
-            "{\n  \"version\": 2,\n  \"kind\": \"PresentedToken\",\n  \"document\": {\n    ",
+            "{\n  \"version\": 1,\n  \"kind\": \"PresentedToken\",\n  \"document\": {\n    ",
             "\"token\": \"tok\",\n    \"keyAuthorization\": \"tok.abc\"\n  }\n}\n"
         );
         assert_eq!(text, expected);
@@ -430,27 +420,25 @@ mod tests {
     }
 
     #[test]
-    fn a_file_under_a_wrong_name_is_unknown_and_one_of_an_older_format_is_read() {
+    fn a_file_under_a_wrong_name_is_unknown() {
         let (_root, path, folder) = scratch();
-        let text = r#"{"version":1,"token":"old","name":"a","keyAuthorization":"k"}"#;
-        for name in ["alias", "old"] {
-            File::create(path.join(name)).unwrap().write_all(text.as_bytes()).unwrap();
-        }
+        folder.put(&token("tok"), "key").unwrap();
+        fs::copy(path.join("tok"), path.join("alias")).unwrap();
         assert_eq!(folder.0.state.get(&token("alias")).unwrap(), None);
-        assert_eq!(folder.0.state.get(&token("old")).unwrap(), Some(presented("old", "k")));
+        assert_eq!(folder.0.state.get(&token("tok")).unwrap(), Some(presented("tok", "key")));
     }
 
     #[test]
     fn a_file_of_a_newer_format_is_called_newer_and_left_alone() {
         let (_root, path, folder) = scratch();
-        let text = "{\"version\":3,\"new\":1}";
+        let text = "{\"version\":2,\"new\":1}";
         File::create(path.join("new")).unwrap().write_all(text.as_bytes()).unwrap();
         let refused = folder.put(&token("new"), "key").unwrap_err().to_string();
         assert_eq!(
             refused,
             format!(
-                "{}: was written by a newer certctl: its format is version 3, this certctl knows \
-                 versions up to 2; it is left as it is",
+                "{}: was written by a newer certctl: its format is version 2, this certctl knows \
+                 versions up to 1; it is left as it is",
                 path.join("new").display()
             )
         );

@@ -12,13 +12,12 @@ mod trace;
 use std::collections::{BTreeSet, HashSet};
 use std::fs;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use certctl::rehearsal::{Moment, RequestKind};
 use certctl::resource::{ConditionType, Order};
 use jiff::Timestamp;
 
-use crate::support::fixture::copied;
 use crate::support::{CertificateYaml, Entry, Run, World};
 use disk::{Disk, Random, Tree, Ways, put, taken};
 use trace::{Call, record};
@@ -92,35 +91,6 @@ impl Scene {
     fn of(world: World, words: &'static [&'static str], revision: u32) -> Self {
         let base = taken(&world);
         Self { world, base, words, revision, orders: 1, then: issued, end: Tree::new() }
-    }
-
-    /// A state in format 1. The CA is gone; what waits for it is left out, and so is the question when
-    /// to renew.
-    fn of_format_1() -> Self {
-        let world = copied("v1");
-        let issuer = world.path("config/issuer.yaml");
-        let text = fs::read_to_string(&issuer).unwrap();
-        let unasked = "  acme:\n    renewalInformationSource: None\n";
-        assert!(text.contains("  acme:\n"), "{text}");
-        world.write("config/issuer.yaml", &text.replace("  acme:\n", unasked));
-        for (name, attempts) in [
-            ("refused", "\"failedIssuanceAttempts\": 1"),
-            ("unfinished", "\"failedIssuanceAttempts\": 1"),
-            ("rejected", "\"failedIssuanceAttempts\": 1"),
-            ("deployed", "\"failedAttempts\": 2"),
-        ] {
-            // The next attempt is in 32 hours: none comes due while the states are gone through.
-            let path = format!("state/certificates/default/{name}/status.json");
-            let text = fs::read_to_string(world.path(&path)).unwrap();
-            let (field, _) = attempts.split_once(' ').unwrap();
-            assert!(text.contains(attempts), "{name}");
-            world.write(&path, &text.replace(attempts, &format!("{field} 6")));
-        }
-        for name in ["pending-dns", "pending-http"] {
-            fs::remove_file(world.path(&format!("config/{name}.yaml"))).unwrap();
-            fs::remove_dir_all(world.path(&format!("state/certificates/default/{name}"))).unwrap();
-        }
-        Self { orders: 0, then: converted, ..Self::of(world, &["issue"], 1) }
     }
 
     fn made(&self, kind: RequestKind) -> usize {
@@ -226,34 +196,6 @@ fn deployed(scene: &Scene, cut: &Cut) {
         let read = |folder: &str| fs::read(scene.world.path(folder).join(name)).unwrap();
         assert_eq!(read("out"), read("state/secrets/default/web-tls"), "{name}");
     }
-}
-
-/// All documents are in the present format, and no certificate, key or line of the log is another.
-fn converted(scene: &Scene, cut: &Cut) {
-    scene.world.issue();
-    scene.check_live();
-    let now = taken(&scene.world);
-    let versions = |tree: &Tree| -> Vec<_> {
-        tree.iter().filter_map(|(path, entry)| Some((path.clone(), format_of(entry)?))).collect()
-    };
-    assert_eq!((versions(&now), cut.orders), (versions(&scene.end), 0));
-    let is_kept = |path: &Path| {
-        let path = path.to_str().unwrap();
-        let is_kept = ["/state/secrets/", "/state/accounts/", "issuance.log"]
-            .iter()
-            .any(|p| path.contains(p));
-        is_kept && !path.ends_with("/account.json")
-    };
-    for path in now.keys().chain(scene.end.keys()).filter(|path| is_kept(path)) {
-        assert!(now.get(path) == scene.end.get(path), "{}", path.display());
-    }
-}
-
-/// Kind and version of a document.
-fn format_of(entry: &Entry) -> Option<(String, u64)> {
-    let Entry::File(_, bytes) = entry else { return None };
-    let document: serde_json::Value = serde_json::from_slice(bytes).ok()?;
-    Some((document["kind"].as_str()?.to_owned(), document["version"].as_u64()?))
 }
 
 /// A recorded run, and the CA in its course.
@@ -511,11 +453,6 @@ fn a_power_loss_while_other_formats_are_written_loses_nothing() {
 #[test]
 fn a_power_loss_in_a_rollback_loses_nothing() {
     sweep(Scene::rolled_back);
-}
-
-#[test]
-fn a_power_loss_while_an_older_state_is_converted_loses_nothing() {
-    sweep(Scene::of_format_1);
 }
 
 #[test]

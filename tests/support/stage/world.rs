@@ -234,9 +234,9 @@ impl World {
         annotations.extend(annotations_of(chain.leaf()));
         let files_of = files.0.iter().map(|(name, bytes)| (name, digest_of(bytes)));
         let digests: BTreeMap<_, _> = files_of.collect();
-        let metadata = serde_json::json!({
+        let metadata = serde_json::json!({ "version": 1, "kind": "SecretMetadata", "document": {
             "annotations": annotations, "labels": contents.labels, "files": digests
-        });
+        } });
         let metadata = metadata.to_string();
         files.0.insert("metadata.json".to_owned(), Zeroizing::new(metadata.into_bytes()));
         self.disk.publish(&task.certificate.secret_key(), revision, &files, None).await.unwrap();

@@ -3,7 +3,6 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::resource::envelope::challenge_of_format_1;
 use crate::resource::{
     Account, Certificate, CertificateRecord, CertificateRequest, CertificateSpec, Event, Issuer,
     IssuerKind, LeafFacts, Metadata, NamespacedName, Order, Origin, Settings,
@@ -168,7 +167,7 @@ fn order(name: &str, state: &str, phase: &str, challenges: &Value) -> Order {
 }
 
 fn challenge(kind: &str, identifier: &Value, phase: &str, state: &str, reason: &str) -> Value {
-    let mut challenge = json!({
+    json!({
         "spec": {
             "authorizationURL": "https://acme.example/authz/1", "type": kind,
             "url": "https://acme.example/chall/1", "identifier": identifier,
@@ -176,11 +175,10 @@ fn challenge(kind: &str, identifier: &Value, phase: &str, state: &str, reason: &
                 "dns01": solver()["dns01"],
             },
         },
-        "phase": phase, "state": state, "reason": reason,
-        "presentedAt": "2026-11-21T03:10:00Z", "cleanUp": "owed",
-    });
-    challenge_of_format_1(challenge.as_object_mut().unwrap());
-    challenge
+        "state": { "pending": { "phase": phase, "authorization": state } },
+        "reason": reason,
+        "presented": { "isOwed": true, "at": "2026-11-21T03:10:00Z" },
+    })
 }
 
 fn view(name: &str, names: &[&str]) -> CertificateView {
@@ -276,7 +274,7 @@ pub(super) fn failed() -> CertificateView {
         "failedIssuanceAttempts": 3, "lastFailureTime": "2026-11-21T00:52:09Z",
     });
     let failure = json!({
-        "class": "validation", "cause": { "recorded": { "message": "no such\nrecord" } },
+        "class": "validation", "cause": { "local": { "message": "no such\nrecord" } },
     });
     CertificateView {
         record: Some(record("mail", &status, Some(&failure))),
