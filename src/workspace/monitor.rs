@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use reqwest::redirect::Policy;
 use reqwest::{Client, StatusCode, Url};
 use thiserror::Error;
 
@@ -25,7 +26,9 @@ pub enum MonitorError {
 /// Gets `url`, within `timeout`.
 pub async fn call_monitor(url: Url, timeout: Duration) -> Result<(), MonitorError> {
     let host = url.host_str().unwrap_or_default().to_owned();
-    let mut builder = Client::builder().user_agent(USER_AGENT).timeout(timeout);
+    let builder = Client::builder().user_agent(USER_AGENT).timeout(timeout);
+    // The URL is a secret: it goes to the host that it names, and as no Referer to another one.
+    let mut builder = builder.redirect(Policy::none()).referer(false);
     if Reach::is_direct(&host) {
         builder = builder.no_proxy();
     }

@@ -33,6 +33,17 @@ pub(super) fn monitor(status: &'static str) -> (SocketAddr, Receiver<String>) {
 }
 
 #[test]
+fn a_monitor_sends_no_request_elsewhere_and_its_url_goes_to_no_other_host() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    let (inner, heard) = monitor("200 OK");
+    let redirect = format!("302 Found\r\nLocation: http://{inner}/admin/delete?all=1");
+    let (address, _requests) = monitor(redirect.leak());
+    let url = format!("http://{address}/uuid");
+    world.run(&["issue", "--ping", &url]).ends_in(0).says("answered 302");
+    assert_eq!(heard.try_iter().collect::<Vec<_>>(), [""; 0]);
+}
+
+#[test]
 fn a_monitor_learns_of_the_start_the_success_and_the_failure() {
     let world = World::prepared(&[CertificateYaml::new("web")]);
     let (address, requests) = monitor("200 OK");
