@@ -24,7 +24,7 @@ use crate::engine::{install_example, similar_hook};
 use crate::manifest::{self, Loaded, Source, nearest_by};
 use crate::resource::{Certificate, DeployTarget, Issuer, NamespacedName, is_dns_subdomain};
 use crate::store::atomic;
-use crate::trust::{own_user, quoted, sudo_on_own};
+use crate::trust::{Walk, own_user, quoted, sudo_on_own};
 
 /// Where a package installs the output of `certctl schema`.
 const SCHEMA: &str = "/usr/share/certctl/certctl.schema.json";
@@ -327,6 +327,13 @@ pub(super) fn write(placed: &Placed, text: &str, shell: &Shell) -> Result<String
         }
         return Err(missing(folder));
     }
+    // What is in it is the reader's; no other user may decide where it is.
+    let walk = Walk::trusting_us().up_to_the_end();
+    let there = absolute(folder).map_err(|_| missing(folder))?;
+    walk.folder(&there).map_err(|error| {
+        let refused = CliError::new(ExitCode::Manifest, &error);
+        error.remedy().map_or(refused.clone(), |remedy| refused.hinted(remedy))
+    })?;
     let shown = placed.shown_path();
     match atomic::write_once(&path, self::shown(text).as_bytes(), 0o644) {
         Ok(true) => Ok(shown),

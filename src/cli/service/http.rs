@@ -5,7 +5,7 @@
 
 use std::convert::Infallible;
 use std::net::TcpListener;
-use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
+use std::os::unix::fs::FileTypeExt as _;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,12 +20,15 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use rustix::fs::Mode;
+use rustix::process::umask;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{Mutex, Semaphore};
 
 use super::args::Endpoint;
 use super::program::Program;
 use super::record::Record;
+use crate::trust::Walk;
 
 /// The open endpoint.
 pub(super) struct Server {
@@ -117,9 +120,15 @@ fn bind(path: &Path) -> io::Result<UnixListener> {
     if is_socket && std::os::unix::net::UnixStream::connect(path).is_err() {
         fs::remove_file(path)?;
     }
-    let socket = UnixListener::bind(path)?;
-    fs::set_permissions(path, fs::Permissions::from_mode(SOCKET_MODE))?;
-    Ok(socket)
+    // By its path, another user could have put a link in its place: it is made with its mode, in a folder
+    // to which no other user can change the way.
+    let above = std::path::absolute(path)?;
+    let above = above.parent().unwrap_or(Path::new("/"));
+    Walk::trusting_us().folder(above).map_err(io::Error::other)?;
+    let before = umask(Mode::from_raw_mode(!SOCKET_MODE & 0o777));
+    let socket = UnixListener::bind(path);
+    umask(before);
+    socket
 }
 
 async fn answer(stream: impl AsyncRead + AsyncWrite + Unpin, site: Arc<Site>) {
@@ -191,7 +200,7 @@ const TEXT: &str = "text/plain; charset=utf-8";
 /// Of Prometheus' text format.
 const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
 /// The group may scrape.
-const SOCKET_MODE: u32 = 0o660;
+const SOCKET_MODE: rustix::fs::RawMode = 0o660;
 const MOST_VISITORS: usize = 16;
 /// hyper's minimum.
 const MAX_HEADER_BYTES: usize = 8 * 1024;

@@ -30,6 +30,7 @@ use crate::engine::ports::{Clock as _, SystemClock};
 use crate::manifest::{Diagnostic, is_gone};
 use crate::resource::NamespacedName;
 use crate::store;
+use crate::trust::Walk;
 use crate::workspace::settings::Settings;
 use crate::workspace::target::NameTarget;
 use crate::workspace::view::CertificateView;
@@ -314,11 +315,18 @@ pub(crate) async fn write_metrics(
         text.push_str(part);
         Ok::<_, CliError>(())
     })?;
-    store::atomic::write(&path, text.as_bytes(), METRICS_MODE).map_err(|error| {
+    let failed = |error: &dyn std::fmt::Display| {
         let message = format_args!("metrics-file: {error}; what the run did is done");
         let fix = metrics_file::obstacle(&path).and_then(|found| found.fix);
         CliError { hint: fix.map(Hint::from), ..CliError::new(ExitCode::Output, message) }
-    })
+    };
+    // The folder may be the collector's; no other user may decide where it is.
+    let absolute = std::path::absolute(&path).map_err(|error| failed(&error))?;
+    let above = absolute.parent().unwrap_or(&absolute);
+    let walk = Walk::trusting_us().up_to_the_end();
+    walk.folder(above).map_err(|error| failed(&error))?;
+    let written = store::atomic::write(&path, text.as_bytes(), METRICS_MODE);
+    written.map_err(|error| failed(&error))
 }
 
 /// Readable by the metrics collector, which is another user.
