@@ -1,6 +1,7 @@
 //! The only code that prints: data to stdout, talk to stderr, and neither can panic.
 //!
-//! Contract: after EPIPE on stdout, output is dropped; this is not an error. Any other failure on
+//! Contract: what is written steers no terminal: control characters, and those that hide or reverse
+//! text, are escaped here, but for line feeds, tabs and the colours of [`Paint`]. After EPIPE on stdout, output is dropped; this is not an error. Any other failure on
 //! stdout (a full disk) is an error of the run; a failure on stderr is ignored, because it cannot be
 //! reported. With `--log-format json` every line on stderr is one JSON object, as in the log.
 
@@ -19,8 +20,8 @@ pub use super::styled::Paint;
 use super::wrap::fitted;
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::manifest::Diagnostic;
-use crate::resource::defuse_commands;
 pub use crate::resource::escape;
+use crate::resource::{defuse_commands, escape_for_stream};
 
 /// `--log-format`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -278,6 +279,8 @@ impl Stream {
         if self.is_closed {
             return Ok(());
         }
+        let ours = if self.has_color { &Paint::SEQUENCES[..] } else { &[] };
+        let text = escape_for_stream(text, ours);
         match self.sink.write_all(text.as_bytes()).and_then(|()| self.sink.flush()) {
             Err(error) if error.kind() == ErrorKind::BrokenPipe => {
                 self.is_closed = true;
@@ -407,6 +410,19 @@ mod tests {
             let text = |seen: Seen| String::from_utf8(seen.0.take()).unwrap();
             assert_eq!([text(stdout), text(stderr)], wanted);
         }
+    }
+
+    #[test]
+    fn no_stream_steers_a_terminal_whatever_was_forgotten() {
+        let (stdout, stderr) = (Seen::default(), Seen::default());
+        let streams = (Box::new(stdout.clone()), Box::new(stderr.clone()));
+        let mut output = Output::to_writers(streams.0, streams.1);
+        let foreign = "web\u{1b}[2J\u{7}\u{202e}\r\n\u{1b}[31mred";
+        output.data(foreign).unwrap();
+        output.talk(Level::Info, foreign);
+        let written = "web\\u{1b}[2J\\u{7}\\u{202e}\\r\n\\u{1b}[31mred";
+        let text = |seen: Seen| String::from_utf8(seen.0.take()).unwrap();
+        assert_eq!((text(stdout), text(stderr)), (written.to_owned(), format!("{written}\n")));
     }
 
     #[test]

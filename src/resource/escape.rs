@@ -5,6 +5,7 @@
 //! | --- | --- |
 //! | one line of a message, a log or a table | [`escape`] |
 //! | a text of several lines | [`escape_lines`] |
+//! | all that is written to a stream, once more | [`escape_for_stream`] |
 //! | JSON | [`escape_json`], over the JSON |
 //! | the log of a workflow of GitHub's | [`defuse_commands`], over what is said |
 
@@ -30,6 +31,30 @@ pub fn escape(text: &str) -> Cow<'_, str> {
 /// The same; the text may have several lines.
 pub fn escape_lines(text: &str) -> String {
     text.split('\n').map(escape).collect::<Vec<_>>().join("\n")
+}
+
+/// A whole text on its way to a stream: lines and tabs stay, and the sequences in `ours`.
+pub fn escape_for_stream<'t>(text: &'t str, ours: &[&str]) -> Cow<'t, str> {
+    let is_foreign = |c: char| is_hidden(c) && c != '\n' && c != '\t';
+    if !text.contains(is_foreign) {
+        return Cow::Borrowed(text);
+    }
+    let mut escaped = String::with_capacity(text.len() + 8);
+    let mut rest = text;
+    while let Some(at) = rest.find(is_foreign) {
+        let (before, from) = rest.split_at(at);
+        escaped.push_str(before);
+        if let Some(known) = ours.iter().find(|known| from.starts_with(**known)) {
+            escaped.push_str(known);
+            rest = from.strip_prefix(known).unwrap_or_default();
+        } else {
+            let mut characters = from.chars();
+            escaped.extend(characters.next().into_iter().flat_map(char::escape_default));
+            rest = characters.as_str();
+        }
+    }
+    escaped.push_str(rest);
+    Cow::Owned(escaped)
 }
 
 /// JSON in which every hidden character beyond ASCII, and DEL, is written as `\u202e`: the same
@@ -74,8 +99,10 @@ pub fn defuse_commands(text: &str) -> String {
 pub fn is_hidden(character: char) -> bool {
     character.is_control()
         || matches!(character,
-            '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{feff}')
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+            | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}'
+            | '\u{e0000}'..='\u{e0fff}')
 }
 
 #[cfg(test)]
@@ -103,6 +130,20 @@ mod tests {
     }
 
     #[test]
+    fn a_stream_gets_no_sequence_but_ours() {
+        let ours = ["\u{1b}[31m", "\u{1b}[0m"];
+        for (text, expected) in [
+            ("a\n\tb ünï", "a\n\tb ünï"),
+            ("\u{1b}[31merror\u{1b}[0m: x\u{1b}[2J", "\u{1b}[31merror\u{1b}[0m: x\\u{1b}[2J"),
+            ("\u{1b}\u{1b}[31m\r\n", "\\u{1b}\u{1b}[31m\\r\n"),
+            ("\u{7}\u{202e}", "\\u{7}\\u{202e}"),
+        ] {
+            assert_eq!(escape_for_stream(text, &ours), expected);
+        }
+        assert_eq!(escape_for_stream("\u{1b}[31mx", &[]), "\\u{1b}[31mx");
+    }
+
+    #[test]
     fn what_could_steer_a_terminal_or_deceive_a_reader_is_made_visible() {
         let cases = [
             ("plain ünïcode `quoted` \"text\"", "plain ünïcode `quoted` \"text\""),
@@ -110,6 +151,7 @@ mod tests {
             ("a\r\nb\tc\0", "a\\r\\nb\\tc\\u{0}"),
             ("\u{9b}31m \u{202e}gnp.exe \u{feff}", "\\u{9b}31m \\u{202e}gnp.exe \\u{feff}"),
             ("\u{61c}\u{200b}\u{200e}", "\\u{61c}\\u{200b}\\u{200e}"),
+            ("\u{ad}\u{3164}\u{fe0f}\u{e0041}", "\\u{ad}\\u{3164}\\u{fe0f}\\u{e0041}"),
             ("\u{2028}\u{2066}\u{2069}\u{206f}", "\\u{2028}\\u{2066}\\u{2069}\\u{206f}"),
         ];
         for (text, expected) in cases {

@@ -76,7 +76,9 @@ pub use deploy_target::{DeployStep, DeployTarget};
 pub use deployment::Deployment;
 pub(crate) use dns01::dns01_providers;
 pub use dns01::{CnameStrategy, Dns01, Dns01Provider};
-pub use escape::{defuse_commands, escape, escape_json, escape_lines, is_hidden};
+pub use escape::{
+    defuse_commands, escape, escape_for_stream, escape_json, escape_lines, is_hidden,
+};
 pub use event::{Event, EventType};
 pub use failure::{
     CaFailure, CaFault, Cause, CauseKind, ChallengeFailure, Doing, Failure, FailureClass,

@@ -13,7 +13,7 @@ use super::verdict::undeployed;
 use crate::cli::exit::ExitCode;
 use crate::resource::{
     AuthorizationState, Challenge, ChallengeType, ConditionStatus, ConditionType, IssuerKind,
-    Order, SuggestedWindow,
+    Order, SuggestedWindow, escape_for_stream,
 };
 use crate::workspace::view::{CertificateView, IssuerView};
 use crate::workspace::{RequestCounts, RequestKind};
@@ -309,8 +309,10 @@ fn text_of(labels: &[(&'static str, String)]) -> String {
     labels.collect::<Vec<_>>().join(",")
 }
 
-/// A label value: backslash, quotation mark and line feed are escaped, all else stays.
+/// A label value: backslash, quotation mark and line feed are escaped, and what would steer the terminal
+/// that shows it.
 fn escape(text: &str) -> String {
+    let text = escape_for_stream(text, &[]).replace('\t', "\\t");
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
