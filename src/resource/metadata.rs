@@ -7,15 +7,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::NamespacedName;
+use super::name::{namespace, object_name};
 
 /// Name, namespace, labels and annotations of one object.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Metadata {
     /// `metadata.name`.
+    #[serde(deserialize_with = "object_name")]
     pub name: String,
     /// `metadata.namespace`; empty for a ClusterIssuer.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(default, skip_serializing_if = "String::is_empty", deserialize_with = "namespace")]
     pub namespace: String,
     /// `metadata.labels`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::str::FromStr;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use thiserror::Error;
 
 /// `namespace/name`: what identifies an object among those of its kind.
@@ -15,8 +15,10 @@ use thiserror::Error;
 #[serde(deny_unknown_fields)]
 pub struct NamespacedName {
     /// The namespace; empty for cluster-scoped objects.
+    #[serde(deserialize_with = "namespace")]
     pub namespace: String,
     /// The object's own name.
+    #[serde(deserialize_with = "object_name")]
     pub name: String,
 }
 
@@ -201,6 +203,23 @@ pub fn is_dns_label(text: &str) -> bool {
     text.len() <= 63 && is_label_of_object(text)
 }
 
+/// Reads the name of an object in a stored document: what is there may be shown, and given to programs.
+pub(super) fn object_name<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    let text = String::deserialize(from)?;
+    if is_dns_subdomain(&text) { Ok(text) } else { Err(not_a(&text, "name of an object")) }
+}
+
+/// Reads a namespace in the same way; it is empty for cluster-scoped objects.
+pub(super) fn namespace<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    let text = String::deserialize(from)?;
+    let is_good = text.is_empty() || is_dns_label(&text);
+    if is_good { Ok(text) } else { Err(not_a(&text, "namespace")) }
+}
+
+fn not_a<E: serde::de::Error>(text: &str, what: &str) -> E {
+    E::custom(format_args!("{text:?} is no {what}"))
+}
+
 fn is_label_of_object(label: &str) -> bool {
     let edge = |b: Option<u8>| b.is_some_and(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
     edge(label.bytes().next())
@@ -237,6 +256,33 @@ mod tests {
                 expected.as_ref().map(|s| *s),
                 "{text}"
             );
+        }
+    }
+
+    #[test]
+    fn names_in_stored_documents_are_parsed_as_names() {
+        let read = |namespace: &str, name: &str| {
+            let json = serde_json::json!({"namespace": namespace, "name": name});
+            serde_json::from_value::<NamespacedName>(json.clone()).map_err(|error| {
+                let metadata = serde_json::from_value::<crate::resource::Metadata>(json);
+                assert!(metadata.is_err(), "{namespace:?} {name:?}");
+                error.to_string()
+            })
+        };
+        assert_eq!(read("default", "web.tls"), Ok(NamespacedName::new("default", "web.tls")));
+        assert_eq!(read("", "ca"), Ok(NamespacedName::new("", "ca")));
+        for (namespace, name, expected) in [
+            (
+                "default",
+                "web\nBcc: a@x.example",
+                "\"web\\nBcc: a@x.example\" is no name of an object",
+            ),
+            ("default", "", "\"\" is no name of an object"),
+            ("default", "../web", "\"../web\" is no name of an object"),
+            ("a.b", "web", "\"a.b\" is no namespace"),
+            ("\u{1b}[31m", "web", "\"\\u{1b}[31m\" is no namespace"),
+        ] {
+            assert_eq!(read(namespace, name), Err(expected.to_owned()));
         }
     }
 

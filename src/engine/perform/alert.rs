@@ -12,7 +12,7 @@ use crate::engine::hooks::{Hooks, HooksDir};
 use crate::engine::inputs::digest_of;
 use crate::engine::ports::{Alert, Clock, Store};
 use crate::program::Program;
-use crate::resource::{API_VERSION, NamespacedName, Obstacle, rfc3339};
+use crate::resource::{API_VERSION, NamespacedName, Obstacle, escape, rfc3339};
 
 impl<C: Clock, S: Store> World<'_, C, S> {
     /// Whether there is an `on-failure` program to run: a rehearsal has no failures to report.
@@ -77,6 +77,8 @@ fn event_of(
     environment: impl Fn(&str) -> Option<String>,
 ) -> (Vec<(&'static str, String)>, Value) {
     let Alert { certificate, message, attempts, next_attempt, not_after, stage } = alert;
+    // It may have text of a CA, and of the state.
+    let message = escape(message);
     let (next_attempt, not_after) = (next_attempt.map(rfc3339), not_after.map(rfc3339));
     let input = json!({
         "apiVersion": API_VERSION,
@@ -94,7 +96,7 @@ fn event_of(
     variables.extend([
         ("CERTCTL_NAMESPACE", certificate.namespace.clone()),
         ("CERTCTL_NAME", certificate.name.clone()),
-        ("CERTCTL_MESSAGE", message.clone()),
+        ("CERTCTL_MESSAGE", message.into_owned()),
         ("CERTCTL_ATTEMPTS", attempts.to_string()),
         ("CERTCTL_NEXT_ATTEMPT", next_attempt.unwrap_or_default()),
         ("CERTCTL_NOT_AFTER", not_after.unwrap_or_default()),
