@@ -5,7 +5,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::pki::roots;
+use crate::pki::certificates_of_roots;
 use crate::resource::lets_encrypt::{PRODUCTION, STAGING};
 use crate::resource::{Acme, ExternalAccountBinding, RenewalInformationSource};
 
@@ -173,7 +173,8 @@ fn account_binding(field: &Field<'_>, sink: &mut Sink<'_>) -> Option<ExternalAcc
     Some(ExternalAccountBinding { key_id: key_id?, key_secret_ref: reference? })
 }
 
-/// Base64 of PEM becomes PEM.
+/// Base64 of PEM becomes the PEM of its certificates alone: what stands around them is no
+/// certificate, and `ca.crt` is a copy.
 fn ca_bundle(field: &Field<'_>, sink: &mut Sink<'_>) -> Option<String> {
     let text = field.free_text(sink)?;
     match decode_bundle(&text) {
@@ -194,7 +195,7 @@ fn decode_bundle(text: &str) -> Result<String, &'static str> {
     let compact: String = text.chars().filter(|c| !c.is_ascii_whitespace()).collect();
     let bytes = STANDARD.decode(compact).map_err(|_| "not base64")?;
     let pem = String::from_utf8(bytes).map_err(|_| NO_CERTIFICATE)?;
-    roots(&pem).map(|_| pem).map_err(|_| NO_CERTIFICATE)
+    certificates_of_roots(&pem).map_err(|_| NO_CERTIFICATE)
 }
 
 const NO_CERTIFICATE: &str = "cert bundle didn't contain any valid certificates";
@@ -231,9 +232,10 @@ mod tests {
             .self_signed(&key)
             .unwrap()
             .pem();
-        let commented = format!("# my CA\n{pem}\n# the end\n");
+        let commented = format!("#!/bin/sh\nid\n{pem}\n# the end\n");
         for good in [&pem, &commented] {
-            assert_eq!(decode_bundle(&STANDARD.encode(good)).as_ref(), Ok(good));
+            let certificates = decode_bundle(&STANDARD.encode(good)).unwrap();
+            assert_eq!(certificates, pem.replace('\r', ""), "{good}");
         }
         for (text, fault) in [
             (pem.clone(), "not base64"),

@@ -61,6 +61,6 @@ pub use signing::{SigningError, Verdict, verify as verify_signature};
 pub use subject::{SubjectError, literal_subject_common_name};
 pub use subject_attributes::subject_attributes;
 pub use temporary::{TemporaryError, temporary_certificate};
-pub use tls::{RootsError, roots, unverified_client, verified_client};
+pub use tls::{RootsError, certificates_of_roots, roots, unverified_client, verified_client};
 pub use trust::{TrustError, verify_trust};
 pub use verify::{MAX_SKEW, verify_issued};

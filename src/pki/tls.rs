@@ -15,6 +15,8 @@ use rustls::{
 };
 use thiserror::Error;
 
+use super::certificate::LABEL;
+
 /// The certificates of a PEM text, as roots; at least one.
 pub fn roots(pem: &str) -> Result<RootCertStore, RootsError> {
     let mut roots = RootCertStore::empty();
@@ -22,6 +24,14 @@ pub fn roots(pem: &str) -> Result<RootCertStore, RootsError> {
         roots.add(certificate?)?;
     }
     if roots.is_empty() { Err(RootsError::NotFound) } else { Ok(roots) }
+}
+
+/// The PEM of these certificates alone, each as a CA's is written, without what stands around them.
+pub fn certificates_of_roots(pem: &str) -> Result<String, RootsError> {
+    roots(pem)?;
+    let certificates = CertificateDer::pem_slice_iter(pem.as_bytes());
+    let encoded = certificates.map(|one| Ok(super::pem::encode(LABEL, &one?).to_string()));
+    encoded.collect()
 }
 
 /// Why a text cannot be read as roots.

@@ -203,8 +203,9 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     ) -> Result<SecretFiles, EffectError> {
         let mut files = pki::secret_files(&task.certificate.spec, key, chain);
         let authorities = authorities(task, of)?;
-        if let Some(text) = &of.authorities {
-            files.0.insert("ca.crt".to_owned(), Zeroizing::new(text.as_bytes().to_vec()));
+        if let Some(authorities) = &authorities {
+            let pem = authorities.to_pem().into_bytes();
+            files.0.insert("ca.crt".to_owned(), Zeroizing::new(pem));
         }
         let contents = KeystoreContents { key, chain, authorities: authorities.as_ref() };
         let mut keystores = BTreeMap::new();
