@@ -153,6 +153,9 @@ fn mode(text: &str) -> Result<u32, &'static str> {
     if mode & 0o007 != 0 {
         return Err("private keys must not be open to others: the last digit must be 0");
     }
+    if mode & 0o110 != 0 {
+        return Err("the files are no programs: no digit may be odd, such as in 0640");
+    }
     Ok(mode)
 }
 
@@ -201,6 +204,8 @@ mod tests {
             ("output-mode", "0640", "0644"),
             ("output-mode", "600", "0x1ff"),
             ("output-mode", "0600", "4600"),
+            ("output-mode", "0660", "0750"),
+            ("output-mode", "0640", "0710"),
             ("deploy-hook", "reload-nginx", "../x"),
             ("reload", "nginx.sh", "/bin/sh"),
             ("reload", "nginx", "nginx -s reload"),
