@@ -264,7 +264,7 @@ struct Flag {
 /// How a run looks, which matters to no scheduler.
 const LOOKS: &[&str] = &["color", "progress", "output", "quiet", "verbose", "log-format"];
 /// The flags whose values are paths.
-const PATHS: &[&str] = &["filename", "config-dir", "state-dir", "metrics-file"];
+const PATHS: &[&str] = &["filename", "config-dir", "state-dir", "output-roots", "metrics-file"];
 
 /// Where a file belongs, and what is in it.
 type Unit = (&'static str, String);
@@ -462,15 +462,20 @@ mod tests {
         }
         let reloads = text("/certctl-reload.service");
         for line in [
-            "\nExecStart=/usr/bin/certctl deploy\n",
+            "\nExecStart=!/usr/bin/certctl deploy\n",
+            "\nEnvironment=HOME=/root USER=root LOGNAME=root SHELL=/bin/sh\n",
+            "\nEnvironment=PATH=/usr/local/sbin:",
             "\nAfter=certctl.service\n",
             "CERTCTL_HOOKS=as-root",
-            "CAP_SETUID",
+            "\nCapabilityBoundingSet=~CAP_",
+            "\nRestrictNamespaces=yes\n",
         ] {
             assert!(reloads.contains(line), "{line}: {reloads}");
         }
         // systemd would not see a failure; and it would take the rights of root from a hook.
-        for word in ["ExecStart=-", "nginx", "NoNewPrivileges", "SystemCallFilter", "Restrict"] {
+        let of_hooks = ["CAP_SETUID", "CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_KILL"];
+        let words = ["ExecStart=-", "nginx", "NoNewPrivileges", "SystemCallFilter"];
+        for word in words.into_iter().chain(of_hooks) {
             assert!(!reloads.contains(word), "{word}: {reloads}");
         }
     }
