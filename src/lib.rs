@@ -37,7 +37,7 @@
 //! | `probe` | `pki`, `resource` |
 //! | `rehearsal` | `pki`, `resource`, `solver` |
 //! | `engine` | `acme`, `controller`, `manifest`, `pki`, `probe`, `program`, `resource`, `solver`, `store`, `trust` |
-//! | `workspace` | `acme`, `controller`, `engine`, `manifest`, `pki`, `probe`, `rehearsal`, `resource`, `solver`, `store` |
+//! | `workspace` | `acme`, `controller`, `engine`, `manifest`, `pki`, `probe`, `rehearsal`, `resource`, `solver`, `store`, `trust` |
 //! | `report` | `controller`, `engine`, `resource` |
 //! | `cli` | `controller`, `engine`, `manifest`, `pki`, `report`, `resource`, `solver`, `store`, `trust`, `workspace` |
 //! | `main` | `cli` |

@@ -112,6 +112,9 @@ pub struct GlobalArgs {
     /// Namespace of the secrets that ClusterIssuers refer to
     #[arg(long, value_name = "NAMESPACE", default_value = "cert-manager", global = true, value_parser = value_parser::namespace)]
     pub cluster_resource_namespace: String,
+    /// Folder below which manifests may have files written: outputs and webroots (repeat) [default: anywhere]
+    #[arg(long, value_name = "DIR", global = true)]
+    pub output_roots: Vec<PathBuf>,
     /// After a run, write what `status -o prometheus` prints to this file
     #[arg(
         long,

@@ -25,6 +25,7 @@ use crate::controller::Intervals;
 use crate::engine::{Hooks, Options};
 use crate::manifest::Source;
 use crate::resource::PUBLISHED;
+use crate::trust::Bounds;
 use crate::workspace::{Request, Settings};
 
 /// The context of every verb.
@@ -74,6 +75,12 @@ impl Shell {
         self.settings_at(state)
     }
 
+    /// Where outputs and webroots may be.
+    pub(crate) fn bounds(&self) -> Bounds {
+        let settings = self.settings().or_else(|_| self.settings_at(PathBuf::new()));
+        settings.map(|settings| settings.bounds()).unwrap_or_default()
+    }
+
     /// The settings with another state directory.
     pub(crate) fn settings_at(&self, state_dir: PathBuf) -> Result<Settings, CliError> {
         let global = &self.global;
@@ -113,6 +120,7 @@ impl Shell {
             http01_check_port: global.http01_check_port,
             resolvers: resolvers.map(|server| (server.host.clone(), server.port)).collect(),
             dns01_authoritative_port: global.dns01_authoritative_port,
+            output_roots: global.output_roots.clone(),
             dns01_recursive_nameservers_only: global.dns01_recursive_nameservers_only,
             environment: Rc::new(move |name| {
                 environment.value(name).map(|value| value.to_string_lossy().into_owned())

@@ -108,7 +108,8 @@ pub(crate) fn validate(args: &ValidateArgs, shell: &mut Shell) -> Result<ExitCod
         narrow(&mut loaded, &request.names, &whole, shell.global.namespace())?;
     }
     if !is_draft {
-        let unmet = shell.settings_at(PathBuf::new())?.unmet(&loaded);
+        let settings = shell.settings().or_else(|_| shell.settings_at(PathBuf::new()));
+        let unmet = settings?.unmet(&loaded);
         loaded.diagnostics.extend(unmet);
     }
     let placeholders = manifest::placeholders(&loaded);

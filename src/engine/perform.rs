@@ -105,6 +105,10 @@ impl<C: Clock, S: Store> Performer for World<'_, C, S> {
         done.unwrap_or_else(|failed| Outcome::Failed(self.with_clock(task, failed)))
     }
 
+    fn bars_hooks(&self, task: &Task) -> Option<EffectError> {
+        deploy::barred(task)
+    }
+
     async fn reload(
         &self,
         program: &str,

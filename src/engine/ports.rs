@@ -77,6 +77,11 @@ pub trait Performer {
     /// Waits until the responder received more than `seen` requests.
     fn hit_after(&self, seen: u64) -> impl Future<Output = ()>;
 
+    /// Why no hook and no reload may run for a task.
+    fn bars_hooks(&self, _task: &Task) -> Option<EffectError> {
+        None
+    }
+
     /// Runs the program that makes servers reload the deployed files, for these certificates.
     fn reload(
         &self,

@@ -18,6 +18,7 @@ use crate::resource::{
 };
 use crate::solver::dns01::{self, ProviderError};
 use crate::solver::http01::check_webroot;
+use crate::trust::Bounds;
 
 /// A field that names what is not there, or cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -96,6 +97,7 @@ pub fn of_certificate(
     issuer: &Issuer,
     secrets: &SecretSource,
     hooks: &HooksDir,
+    bounds: &Bounds,
 ) -> Vec<Unmet> {
     let mut unmet = Vec::new();
     let keystores = certificate.spec.keystores.clone().unwrap_or_default();
@@ -115,7 +117,7 @@ pub fn of_certificate(
     }
     let settings = certificate.settings.or(&issuer.settings);
     for target in settings.deploy_targets() {
-        if let Err(obstacle) = check_target(&target, hooks) {
+        if let Err(obstacle) = check_target(&target, hooks, bounds) {
             let obstacle = outside_of_webroot(obstacle, &target, &settings);
             let own = &certificate.settings;
             let (name, is_own) = match &target {
@@ -130,16 +132,16 @@ pub fn of_certificate(
             unmet.push(Unmet::new(!is_own, &annotation(name), need, obstacle));
         }
     }
-    unmet.extend(webroot(&settings, certificate, issuer));
+    unmet.extend(webroot(&settings, certificate, issuer, bounds));
     unmet.extend(ca_crt(&settings, certificate, issuer));
     unmet
 }
 
 /// What keeps a run from writing copies to the folder that these settings name.
-pub fn of_output(settings: &Settings) -> Option<Obstacle> {
+pub fn of_output(settings: &Settings, bounds: &Bounds) -> Option<Obstacle> {
     let mut targets = settings.deploy_targets().into_iter();
     let output = targets.find(|target| matches!(target, DeployTarget::Output { .. }))?;
-    let obstacle = check_target(&output, &HooksDir::default()).err()?;
+    let obstacle = check_target(&output, &HooksDir::default(), bounds).err()?;
     Some(outside_of_webroot(obstacle, &output, settings))
 }
 
@@ -157,7 +159,12 @@ fn outside_of_webroot(found: Obstacle, target: &DeployTarget, settings: &Setting
     ))
 }
 
-fn webroot(settings: &Settings, certificate: &Certificate, issuer: &Issuer) -> Option<Unmet> {
+fn webroot(
+    settings: &Settings,
+    certificate: &Certificate,
+    issuer: &Issuer,
+    bounds: &Bounds,
+) -> Option<Unmet> {
     let path = settings.http01_webroot.as_ref()?;
     let is_over_http = names_of(certificate).iter().any(|name| {
         match solver_for(issuer, certificate, name).map(|solver| &solver.kind) {
@@ -165,7 +172,7 @@ fn webroot(settings: &Settings, certificate: &Certificate, issuer: &Issuer) -> O
             Some(SolverKind::Dns01(_)) | None => false,
         }
     });
-    let obstacle = check_webroot(Path::new(path)).err().filter(|_| is_over_http)?;
+    let obstacle = check_webroot(Path::new(path), bounds).err().filter(|_| is_over_http)?;
     let is_own = certificate.settings.http01_webroot.is_some();
     Some(Unmet::new(!is_own, &annotation("http01-webroot"), Need::Webroot(path.clone()), obstacle))
 }

@@ -26,6 +26,9 @@ pub struct Task {
     pub revoked: Option<RevokedCertificate>,
     /// The pair in a `kind: Secret` manifest of that name, for adoption.
     pub secret: Option<SecretFiles>,
+    /// Its manifest, or that of its Issuer, where another user than root can change it, and hooks run as
+    /// root.
+    pub of_others: Option<PathBuf>,
     /// Digest over everything whose edit may bypass the backoff.
     pub input_digest: String,
 }

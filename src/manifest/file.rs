@@ -33,7 +33,9 @@ impl From<TrustError> for ReadError {
             TrustError::Owner { .. }
             | TrustError::Writable { .. }
             | TrustError::Open { .. }
-            | TrustError::Link { .. } => Self::Untrusted(error),
+            | TrustError::Link { .. }
+            | TrustError::Reserved { .. }
+            | TrustError::Outside { .. } => Self::Untrusted(error),
         }
     }
 }

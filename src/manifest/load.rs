@@ -4,7 +4,7 @@
 //! be used does not affect any other.
 
 use std::collections::{BTreeSet, HashMap};
-use std::fs::Metadata;
+use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,9 @@ use std::sync::Arc;
 use zeroize::Zeroizing;
 
 use crate::resource::{Certificate, Issuer, NamespacedName, Origin};
-use crate::trust::{TrustError, Walk, check_secret, closed_above, command_for_reading, own_user};
+use crate::trust::{
+    TrustError, Trusted, Walk, check_secret, closed_above, command_for_reading, own_user,
+};
 
 use super::builder::parse;
 use super::certificate::Places;
@@ -49,11 +51,18 @@ pub struct Options {
     /// Whether a file that other users could have written is read beside its error: where nothing is
     /// done with what it says.
     pub reads_untrusted: bool,
+    /// Whether files that another user than root can change are to be listed.
+    pub lists_others: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { default_namespace: "default".to_owned(), names: None, reads_untrusted: false }
+        Self {
+            default_namespace: "default".to_owned(),
+            names: None,
+            reads_untrusted: false,
+            lists_others: false,
+        }
     }
 }
 
@@ -71,6 +80,8 @@ pub struct Loaded {
     pub diagnostics: Vec<Diagnostic>,
     /// The files read, as named.
     pub files: Vec<PathBuf>,
+    /// Those of them that another user than root can change, where that is looked at.
+    pub of_others: BTreeSet<PathBuf>,
     /// How many documents they held.
     pub documents: usize,
     /// Objects that must not be used: their own document has errors, or what they refer to.
@@ -304,12 +315,26 @@ fn read_file(path: &Path, read: Read, options: &Options) -> (Loaded, Option<Meta
         }
     };
     loaded.read(path, &bytes, options);
+    if options.lists_others && !is_roots(path, &metadata) {
+        loaded.of_others.insert(path.to_owned());
+    }
     if metadata.is_file()
         && let Err(error) = check_secret(path, metadata.mode())
     {
         loaded.refuse_secrets(&error);
     }
     (loaded, Some(metadata))
+}
+
+/// Whether only root can change the file that was read, or exchange it. It is looked up again, and must
+/// be the same one. A pipe is of the process that started this one.
+fn is_roots(path: &Path, read: &Metadata) -> bool {
+    let same = |found: File| {
+        let found = found.metadata().ok()?;
+        Some((found.dev(), found.ino()) == (read.dev(), read.ino()))
+    };
+    let found = || Walk::new(Some(Trusted::root())).file(path, false).ok();
+    !read.is_file() || found().and_then(same).unwrap_or_default()
 }
 
 /// The manifest beside a missing one with the most similar name.
@@ -416,6 +441,7 @@ impl Loaded {
         let found: Vec<Diagnostic> = file.diagnostics.iter().filter(is_new).cloned().collect();
         self.diagnostics.extend(found);
         self.files.extend_from_slice(&file.files);
+        self.of_others.extend(file.of_others.iter().cloned());
         self.documents += file.documents;
         self.blocked.extend(file.blocked.iter().cloned());
         self.texts.extend_from_slice(&file.texts);

@@ -1,11 +1,14 @@
 //! One run of a program: no shell, a small environment, its own process group, a time limit.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::VecDeque;
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{Error, ErrorKind};
 use std::os::unix::fs::FileExt as _;
 use std::os::unix::process::ExitStatusExt as _;
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::process::{ExitStatus, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,11 +17,13 @@ use std::time::Duration;
 use futures_util::future::{FusedFuture, FutureExt as _, join3};
 use rustix::fs::Mode;
 use rustix::io::{Errno, FdFlags, fcntl_setfd};
-use rustix::process::{Pid, Signal, getpgid, kill_process_group, test_kill_process_group, umask};
+use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group, umask};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{Child, ChildStdin, Command};
 
+use super::first::{BUSY_WAIT, GRACE, note_of};
 use super::{Program, ProgramError, shown};
+use crate::resource::escape;
 
 /// Time limits.
 #[derive(Clone, Copy, Debug)]
@@ -45,7 +50,7 @@ pub(crate) struct Run<'a> {
     pub(crate) environment: Vec<(&'static str, String)>,
     pub(crate) input: Vec<u8>,
     /// A locked file. The program inherits it, so that the lock is held as long as one of its
-    /// processes runs; the number of its first process is written into it.
+    /// processes runs; its first process is noted in it.
     pub(crate) lock: Option<&'a File>,
     /// As root, even if this process is not root's: without the capabilities for that it fails.
     pub(crate) as_root: bool,
@@ -79,19 +84,6 @@ fn kill_all(groups: Vec<Pid>) {
     }
 }
 
-/// Ends the processes of a program that an earlier process of certctl started.
-pub(crate) async fn end_group(number: i32) {
-    let Some(pid) = Pid::from_raw(number) else { return };
-    kill(pid, Signal::TERM);
-    stopped().push(pid);
-    end_stopped().await;
-}
-
-/// Whether this is the first process of a program that still runs.
-pub(crate) fn is_running(number: i32) -> bool {
-    Pid::from_raw(number).is_some_and(|pid| getpgid(Some(pid)) == Ok(pid))
-}
-
 fn stopped() -> MutexGuard<'static, Vec<Pid>> {
     STOPPED.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -119,9 +111,9 @@ impl Run<'_> {
             ProgramError::Unusable { reason }
         })?;
         let group = Group(child.id().and_then(|id| Pid::from_raw(id.cast_signed())));
-        if let (Some(lock), Some(number)) = (self.lock, child.id()) {
+        if let (Some(lock), Some(first)) = (self.lock, child.id().and_then(note_of)) {
             // Without it, the next run waits for the program and does not end it.
-            lock.write_all_at(format!("{number:010}\n").as_bytes(), 0).ok();
+            lock.write_all_at(format!("{first}\n").as_bytes(), 0).ok();
         }
         let output = Captured::default();
         let talk = join3(
@@ -176,7 +168,9 @@ impl Run<'_> {
         command
             .args(&self.arguments)
             .env_clear()
-            .envs(self.environment.iter().map(|(name, value)| (name, value)))
+            .envs(
+                self.environment.iter().map(|(name, value)| (name, safe(name, value).into_owned())),
+            )
             .current_dir(self.program.folder())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -184,6 +178,9 @@ impl Run<'_> {
             .process_group(0);
         if self.as_root {
             command.uid(0).gid(0);
+        }
+        if self.as_root || rustix::process::geteuid().is_root() {
+            command.envs(environment_of_root());
         }
         // The umask belongs to the whole process, and a stricter one is harmless meanwhile.
         let guard = UMASK.lock();
@@ -196,6 +193,29 @@ impl Run<'_> {
         drop(guard);
         child
     }
+}
+
+/// A value without what a mail's header, a shell's `eval` or a terminal would obey. A path is exact.
+fn safe<'v>(name: &str, value: &'v str) -> Cow<'v, str> {
+    let is_text = name.starts_with("CERTCTL_") && !name.ends_with("_DIR");
+    if is_text { escape(value) } else { Cow::Borrowed(value) }
+}
+
+/// Root's own variables: what certctl was started with may name folders of another user, and a
+/// program reads its settings from below `HOME`.
+fn environment_of_root() -> [(&'static str, OsString); 5] {
+    let root = nix::unistd::User::from_uid(nix::unistd::Uid::from_raw(0)).ok().flatten();
+    let (name, home, shell) = root.map_or_else(
+        || ("root".to_owned(), PathBuf::from("/root"), PathBuf::from("/bin/sh")),
+        |root| (root.name, root.dir, root.shell),
+    );
+    [
+        ("HOME", home.into()),
+        ("USER", name.clone().into()),
+        ("LOGNAME", name.into()),
+        ("SHELL", shell.into()),
+        ("PATH", ROOTS_PATH.into()),
+    ]
 }
 
 /// The end of the program, and its output until then.
@@ -313,16 +333,15 @@ impl Drop for Group {
     }
 }
 
+/// Where root's programs are, in the order of Debian's login.
+const ROOTS_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 static UMASK: Mutex<()> = Mutex::new(());
 /// The groups that were asked to end when a run ended.
 static STOPPED: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
-/// From SIGTERM to SIGKILL.
-const GRACE: Duration = Duration::from_secs(5);
 const LAST_LINES: usize = 3;
 /// Bytes of each output that are kept.
 const BUFFERED: usize = 64 << 10;
 const TRIES: u32 = 20;
-const BUSY_WAIT: Duration = Duration::from_millis(50);
 const SIGNALS: [(i32, &str); 9] = [
     (1, "SIGHUP"),
     (2, "SIGINT"),

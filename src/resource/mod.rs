@@ -20,6 +20,7 @@ mod escape;
 mod event;
 mod failure;
 mod field;
+mod first_process;
 mod go_duration;
 mod hex;
 mod host;
@@ -85,6 +86,7 @@ pub use failure::{
     OrderFailure, ProgramFailure, ProviderFailure, ProviderFault, Waiting,
 };
 pub use field::{Choices, FieldDoc, FieldType, Used};
+pub use first_process::FirstProcess;
 pub use go_duration::{GoDuration, GoDurationError};
 pub use hex::hex;
 pub use host::host_of;

@@ -20,7 +20,9 @@ use super::lock::{self, Lease};
 use super::opened::Opened;
 use super::opening::{self, OpenMode};
 use super::{atomic, hook_lock, in_flight, journal, links, rollback, secret};
-use crate::resource::{DataLink, Event, Issuance, NamespacedName, SecretFiles, SecretLinks};
+use crate::resource::{
+    DataLink, Event, FirstProcess, Issuance, NamespacedName, SecretFiles, SecretLinks,
+};
 use crate::store::port::{
     Etag, HookTurn, Key, LiveSet, Lock, Prefix, SecretSet, Store, StoreError, Stored,
 };
@@ -614,7 +616,11 @@ impl Store for StateDirectory {
         journal::check_log(root)
     }
 
-    fn hook_turn(&self, digest: &str, runs: impl Fn(i32) -> bool) -> Result<HookTurn, StoreError> {
+    fn hook_turn(
+        &self,
+        digest: &str,
+        runs: impl Fn(FirstProcess) -> bool,
+    ) -> Result<HookTurn, StoreError> {
         hook_lock::take(&self.make_fleeting(&[layout::LOCKS.to_owned()])?, digest, runs)
     }
 

@@ -1,7 +1,7 @@
 //! Outputs: the live files in an operator's folder, with the same layout as in the state.
 //!
 //! Contract: owner, group and mode are set before there is content; what goes live does so in one
-//! rename of `..data`. Nothing is followed inside the folder, and as root no link on the way to it;
+//! rename of `..data`. Nothing is followed inside the folder, and no link on the way to it;
 //! what is written and removed is so through the handle of the folder that was checked
 //! ([`folder`]). A file that an ACL would open to other users is not written. What certctl did not
 //! write is never replaced: a stable name that is not our link, or a `..data` that points
@@ -22,7 +22,7 @@ use super::acl::{self, Acl};
 use super::removal;
 use super::set::{DATA, REVISION_PREFIX, stable_target};
 use crate::resource::{SecretFiles, SecretMetadata};
-use crate::trust::{TrustError, is_fresh, quoted, sudo};
+use crate::trust::{Bounds, TrustError, is_fresh, quoted, sudo};
 
 mod folder;
 
@@ -35,8 +35,10 @@ pub struct Output {
     pub owner: Option<u32>,
     /// Their group; this process's when `None`.
     pub group: Option<u32>,
-    /// The permission bits of the files; others get none of them.
+    /// The permission bits of the files; others get none of them, and none lets a file be executed.
     pub mode: u32,
+    /// Where the folder may be.
+    pub bounds: Bounds,
 }
 
 /// Why an output was not written.
@@ -54,9 +56,9 @@ pub enum OutputError {
     #[error("{} is not certctl's ({found}); it is not replaced", path.display())]
     Foreign { path: PathBuf, found: Occupant },
     /// The path of the folder contains a link.
-    #[error("{} is a symbolic link; as root, outputs are written to real folders only", path.display())]
+    #[error("{} is a symbolic link; outputs are written to real folders only", path.display())]
     Link { path: PathBuf },
-    /// As root: another user can replace the folder.
+    /// Another user can replace the folder, or it must not be used.
     #[error(transparent)]
     Trust(TrustError),
     /// New files inherit an ACL with other readers.
@@ -105,9 +107,11 @@ impl From<TrustError> for OutputError {
         match error {
             TrustError::Io { path, source } => Self::Io { action: "open", path, source },
             TrustError::Link { path } => Self::Link { path },
-            TrustError::Owner { .. } | TrustError::Writable { .. } | TrustError::Open { .. } => {
-                Self::Trust(error)
-            }
+            TrustError::Owner { .. }
+            | TrustError::Writable { .. }
+            | TrustError::Open { .. }
+            | TrustError::Reserved { .. }
+            | TrustError::Outside { .. } => Self::Trust(error),
         }
     }
 }
@@ -359,7 +363,7 @@ impl Output {
             if acl::has(&file, Acl::Access).map_err(|e| self.failed("read the ACL of", &path, e))? {
                 return Err(OutputError::AccessAcl { path: self.folder.join(path) });
             }
-            self.give(&file, self.mode & !0o007, &path)?;
+            self.give(&file, self.mode & 0o660, &path)?;
             let mut file = File::from(file);
             let written = file.write_all(bytes).and_then(|()| file.sync_all());
             written.map_err(|source| OutputError::Io {

@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use crate::resource::envelope::{Document, Unreadable};
 use crate::resource::{
-    Event, Issuance, NamespacedName, SecretFiles, SecretLinks, SecretMetadata, hex,
+    Event, FirstProcess, Issuance, NamespacedName, SecretFiles, SecretLinks, SecretMetadata, hex,
 };
 use crate::trust::TrustError;
 
@@ -117,8 +117,8 @@ pub struct SecretSet {
 pub enum HookTurn {
     /// It may, with this locked file, which it inherits; without one where nothing outlives certctl.
     Free(Option<File>),
-    /// It runs already: the number of its first process, as far as it is known.
-    Runs(Option<i32>),
+    /// It runs already: its first process, as far as it is known.
+    Runs(Option<FirstProcess>),
 }
 
 /// What can be locked. Order: certificate, then account or scheduler, then run;
@@ -244,7 +244,11 @@ pub trait Store {
 
     /// Takes the lock of a hook's or solver's run, named by a digest, unless that of an ended run runs:
     /// `runs` says whether its first process does.
-    fn hook_turn(&self, digest: &str, runs: impl Fn(i32) -> bool) -> Result<HookTurn, StoreError>;
+    fn hook_turn(
+        &self,
+        digest: &str,
+        runs: impl Fn(FirstProcess) -> bool,
+    ) -> Result<HookTurn, StoreError>;
 
     /// Gives the lock of a hook's run up, once the hook has ended.
     fn hook_ended(&self, digest: &str) -> Result<(), StoreError>;

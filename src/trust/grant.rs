@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 use nix::unistd::{Gid, Group, Uid, User};
 use rustix::fs::{Access, AtFlags, CWD};
 
-use super::rule::quoted;
+use super::rule::{Trusted, quoted};
+use super::walk::Walk;
 
 /// Where packages install it.
 const SETFACL: [&str; 2] = ["/usr/bin/setfacl", "/bin/setfacl"];
@@ -85,21 +86,37 @@ pub fn is_of_root() -> bool {
     rustix::process::geteuid().is_root() || may_become_root()
 }
 
+/// Whether only root can change where a path leads, whose last name, or several, may be missing: a
+/// command that root types follows no link of another user's there.
+fn is_roots_way(path: &Path) -> bool {
+    let Ok(path) = std::path::absolute(path) else { return false };
+    let above = path.ancestors().skip(1).find(|above| above.symlink_metadata().is_ok());
+    let walk = Walk::new(Some(Trusted::root()));
+    !path.is_symlink() && above.is_none_or(|above| walk.look(above).is_ok())
+}
+
 /// The command that makes a folder, or one that holds nothing of others, this process's own; `group`
-/// may read it too, instead of this process's.
-pub fn command_for_own(folder: &Path, mode: &str, group: Option<u32>) -> String {
+/// may read it too, instead of this process's. `None` where another user could have root do that to
+/// another folder.
+pub fn command_for_own(folder: &Path, mode: &str, group: Option<u32>) -> Option<String> {
+    if !is_roots_way(folder) {
+        return None;
+    }
     let group = group.map_or_else(own_group, group_name);
     let (sudo, user, folder) = (sudo(), own_user(), quoted(folder));
-    format!("{sudo}install -d -m {mode} -o {user} -g {group} {folder}")
+    Some(format!("{sudo}install -d -m {mode} -o {user} -g {group} {folder}"))
 }
 
 /// The command that lets this process into a folder with these permissions, which stays what it is
-/// for all others; with the package of its program where that is not installed.
-pub fn command_for_shared(folder: &Path, permissions: &str) -> String {
+/// for all others; with the package of its program where that is not installed. `None` as above.
+pub fn command_for_shared(folder: &Path, permissions: &str) -> Option<String> {
+    if !is_roots_way(folder) {
+        return None;
+    }
     let (sudo, user, folder) = (sudo(), own_user(), quoted(folder));
     let is_installed = SETFACL.iter().any(|path| Path::new(path).exists());
     let package = if is_installed { "" } else { "   # of the package acl" };
-    format!("{sudo}setfacl -m u:{user}:{permissions} {folder}{package}")
+    Some(format!("{sudo}setfacl -m u:{user}:{permissions} {folder}{package}"))
 }
 
 /// The command that gives an entry, with all that is in it, or a folder alone, to a user and that
@@ -164,7 +181,7 @@ pub fn command_for_reading(path: &Path) -> Option<String> {
     // No user but root has the rights of its group.
     let is_unshared = found.uid() == 0 && (found.gid() == 0 || found.mode() & 0o070 == 0);
     if !is_unshared {
-        return Some(command_for_shared(at, letters));
+        return command_for_shared(at, letters);
     }
     let (sudo, group, at) = (sudo(), own_group(), quoted(at));
     Some(format!("{sudo}chgrp {group} {at} && {sudo}chmod g+{letters} {at}"))

@@ -43,6 +43,30 @@ pub enum TrustError {
     /// A symbolic link where none is followed.
     #[error("{} is a symbolic link", path.display())]
     Link { path: PathBuf },
+    /// A manifest must not have files written among certctl's own.
+    #[error("{} {relation} {}, whose files are certctl's own", path.display(), own.display())]
+    Reserved { path: PathBuf, relation: Relation, own: PathBuf },
+    /// The operator allows it elsewhere only.
+    #[error("{} lies below none of output-roots", path.display())]
+    Outside { path: PathBuf, roots: Vec<PathBuf> },
+}
+
+/// How a folder lies to one of certctl's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Relation {
+    Same,
+    Above,
+    Below,
+}
+
+impl fmt::Display for Relation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Same => "is",
+            Self::Above => "contains",
+            Self::Below => "lies below",
+        })
+    }
 }
 
 /// A user by its number; root by its name.
@@ -139,6 +163,11 @@ impl TrustError {
     pub fn remedy(&self) -> Option<String> {
         match self {
             Self::Io { .. } | Self::Link { .. } => None,
+            Self::Reserved { .. } => Some("name another folder in the annotation".to_owned()),
+            Self::Outside { roots, .. } => {
+                let roots: Vec<String> = roots.iter().map(|root| quoted(root)).collect();
+                Some(format!("name a folder below {} in the annotation", roots.join(" or ")))
+            }
             Self::Owner { path, is_folder: true, owner, .. } => Some(format!(
                 "look at what is in {}, user {owner} could have put anything there; then copy what \
                  is right to a new folder",

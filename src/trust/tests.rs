@@ -308,3 +308,26 @@ fn a_folder_may_be_closed_to_another_user() {
     }
     fs::set_permissions(&closed, Permissions::from_mode(0o700)).unwrap();
 }
+
+#[test]
+fn no_command_of_roots_follows_a_link_of_another_user() {
+    if !is_root() {
+        return;
+    }
+    let scratch = tempfile::tempdir().unwrap();
+    let at = |below: &str| scratch.path().join(below);
+    fs::create_dir_all(at("theirs/new")).unwrap();
+    fs::create_dir(at("ours")).unwrap();
+    symlink(at("ours"), at("theirs/tls")).unwrap();
+    symlink(at("ours"), at("link")).unwrap();
+    chown(at("theirs"), Some(OTHER), Some(OTHER)).unwrap();
+    for below in ["theirs/tls", "theirs/tls/x", "theirs/new", "theirs/missing/too", "link"] {
+        assert_eq!(command_for_own(&at(below), "0750", None), None, "{below}");
+        assert_eq!(command_for_shared(&at(below), "rx"), None, "{below}");
+    }
+    // A folder of theirs, in one of root's, is the one that is named.
+    for below in ["theirs", "ours", "ours/missing", "missing/too", "link/x"] {
+        assert!(command_for_own(&at(below), "0750", None).is_some(), "{below}");
+        assert!(command_for_shared(&at(below), "rx").is_some(), "{below}");
+    }
+}

@@ -256,8 +256,11 @@ impl Folder {
             Err(error) => return Err(failed(&path, error)),
         }
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-        let file = openat(&self.handle, &temporary, flags, Mode::from_raw_mode(0o666))
-            .map_err(|error| failed(&path, error))?;
+        let mode = Mode::from_raw_mode(0o644);
+        let file = openat(&self.handle, &temporary, flags, mode);
+        // Whatever the umask leaves: others read it, and none writes it.
+        let file = file.and_then(|file| fchmod(&file, mode).map(|()| file));
+        let file = file.map_err(|error| failed(&path, error))?;
         let written = File::from(file)
             .write_all(bytes)
             .and_then(|()| Ok(renameat(&self.handle, &temporary, &self.handle, name)?));

@@ -126,9 +126,8 @@ impl Workspace {
     fn unread(settings: Settings) -> Result<Self, StoreError> {
         let state = StateDirectory::open(&settings.state_dir, OpenMode::ReadOnly)?;
         Ok(Self {
-            settings,
             scope: Scope::All,
-            manifests: Manifests::new(Options::default()),
+            manifests: Manifests::new(settings.manifests()),
             state,
             records: Vec::new(),
             outlines: Vec::new(),
@@ -139,6 +138,7 @@ impl Workspace {
             requests: RefCell::default(),
             refused_profiles: RefCell::default(),
             notes: RefCell::default(),
+            settings,
         })
     }
 
@@ -168,7 +168,7 @@ impl Workspace {
                 let secrets = self.outlines().map(|(_, record)| record.secret_name.to_owned());
                 names.iter().map(|name| name.name.clone()).chain(secrets).collect()
             });
-            self.manifests = Manifests::new(Options { names, ..Options::default() });
+            self.manifests = Manifests::new(Options { names, ..self.settings.manifests() });
         }
         Ok(())
     }

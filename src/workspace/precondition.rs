@@ -133,7 +133,8 @@ impl Settings {
         certificates: &[&Certificate],
         issuers: &[Used<'_>],
     ) -> Vec<Lack> {
-        let (hooks, solvers_dir) = (self.hooks(), self.below_config("solvers.d"));
+        let (hooks, bounds) = (self.hooks(), self.bounds());
+        let solvers_dir = self.below_config("solvers.d");
         let mut found = Vec::new();
         let mut add = |certificate: Option<&Certificate>, issuer: &Issuer, unmet: Vec<Unmet>| {
             for unmet in unmet {
@@ -169,7 +170,7 @@ impl Settings {
         }
         for certificate in certificates {
             if let Some(issuer) = issuer_of(certificate, loaded) {
-                let unmet = of_certificate(certificate, issuer, secrets, &hooks);
+                let unmet = of_certificate(certificate, issuer, secrets, &hooks, &bounds);
                 add(Some(certificate), issuer, unmet);
             }
         }

@@ -281,6 +281,7 @@ impl Workspace {
             limits: Limits::within(settings.options.timeout),
             verb: job.verb,
             environment: Box::new(move |name| environment(name)),
+            bounds: settings.bounds(),
             hook_timeout: settings.hook_timeout,
             hooks: settings.hooks(),
             dns01: Dns01Options {

@@ -367,6 +367,8 @@ impl Workspace {
         references.retain(|path| Some(path) != manifest.as_ref());
         references.sort();
         references.dedup();
+        let paths = [&certificate.origin.path, &issuer.origin.path];
+        let of_others = paths.into_iter().find(|path| loaded.of_others.contains(*path)).cloned();
         // It is compared with those of earlier attempts, and added to them by another one.
         let is_compared = || {
             let record = self.outline(&certificate.metadata.key());
@@ -390,6 +392,7 @@ impl Workspace {
             goal: Goal::Issue,
             revoked: None,
             secret: pair_to_adopt(certificate, loaded),
+            of_others,
         })
     }
 
@@ -427,6 +430,7 @@ impl Workspace {
             revoked: None,
             secret: None,
             input_digest: String::new(),
+            of_others: None,
         }
     }
 

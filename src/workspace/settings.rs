@@ -7,8 +7,9 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use super::selector::LabelSelector;
-use crate::engine::{HooksDir, Options};
-use crate::manifest::Source;
+use crate::engine::{Hooks, HooksDir, Options};
+use crate::manifest::{self, Source};
+use crate::trust::Bounds;
 
 /// Reads an environment variable.
 pub type Variables = Rc<dyn Fn(&str) -> Option<String>>;
@@ -48,6 +49,8 @@ pub struct Settings {
     pub dns01_authoritative_port: u16,
     /// Whether the DNS-01 self-check queries only those servers.
     pub dns01_recursive_nameservers_only: bool,
+    /// The folders below which outputs and webroots must lie; anywhere when empty.
+    pub output_roots: Vec<PathBuf>,
     /// The environment variables.
     pub environment: Variables,
 }
@@ -61,6 +64,22 @@ impl Settings {
     /// The operator's hooks.
     pub fn hooks(&self) -> HooksDir {
         HooksDir { folder: self.below_config("hooks.d"), run_by: self.options.hooks }
+    }
+
+    /// How manifests are read: where hooks run as root, they do so for root's manifests alone.
+    pub(super) fn manifests(&self) -> manifest::Options {
+        let lists_others = self.options.hooks == Hooks::AsRoot;
+        manifest::Options { lists_others, ..manifest::Options::default() }
+    }
+
+    /// Where outputs and webroots may be. The folders of programs may be links that lead elsewhere.
+    pub fn bounds(&self) -> Bounds {
+        let config = self.config_dir.iter();
+        let own =
+            config.flat_map(|path| [path.clone(), path.join("hooks.d"), path.join("solvers.d")]);
+        let state = Some(&self.state_dir).filter(|path| !path.as_os_str().is_empty());
+        let reserved = own.chain(state.cloned()).collect();
+        Bounds { reserved, roots: self.output_roots.clone() }
     }
 }
 

@@ -159,6 +159,39 @@ fn a_users_config_folder_that_others_can_write_is_refused() {
     run_as(&world, SERVICE, &["plan"]).says("is owned by user 65534").says("error[E0011]");
 }
 
+/// Not root: the folders of a service's user are all keys.
+#[test]
+fn an_output_of_a_service_is_not_written_through_another_users_link() {
+    if !is_root("an output behind another user's link") {
+        return;
+    }
+    let world = open_world(&[]);
+    let (theirs, place) = (world.path("theirs"), world.path("place"));
+    for folder in [&theirs, &place] {
+        fs::create_dir(folder).unwrap();
+    }
+    let link = theirs.join("tls");
+    symlink(&place, &link).unwrap();
+    let output = link.display().to_string();
+    world.prepare(&[CertificateYaml::new("web").annotation("certctl/output-dir", &output)]);
+    fs::create_dir(world.path("state")).unwrap();
+    fs::set_permissions(world.path("state"), Permissions::from_mode(0o700)).unwrap();
+    for path in ["config", "config/web.yaml", "config/issuer.yaml", "home", "state", "place"] {
+        give(&world.path(path), SERVICE);
+    }
+    give(&link, THEM);
+    for (owner, why) in [
+        (THEM, "is owned by user 65534"),
+        (SERVICE, "is a symbolic link"),
+        (0, "is a symbolic link"),
+    ] {
+        give(&theirs, owner);
+        run_as(&world, SERVICE, &["issue"]).ends_in(3).says(why);
+    }
+    assert_eq!(world.ca.log().len(), 0, "no request to the CA");
+    assert_eq!(fs::read_dir(&place).unwrap().count(), 0);
+}
+
 #[test]
 fn a_secret_a_solver_and_a_config_file_in_a_folder_of_another_user_are_not_used() {
     if !is_root("a secret in another user's folder") {
@@ -250,6 +283,27 @@ fn printed_files_do_not_go_through_links_of_another_user() {
         world.run(words).ends_in(3).says("is owned by user 65534");
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(fs::read_to_string(&victim).unwrap(), "untouched");
+    }
+}
+
+#[test]
+fn printed_files_can_be_written_by_their_owner_alone_whatever_the_umask() {
+    let world = World::start();
+    let folder = world.path("units").display().to_string();
+    for (umask, words) in [
+        ("000", &["timer", "print", "--systemd", "--dir", folder.as_str()][..]),
+        ("077", &["man", folder.as_str()]),
+    ] {
+        let mut command = Command::new("/bin/sh");
+        let script = format!("umask {umask}; exec \"$0\" \"$@\"");
+        command.args(["-c", &script, env!("CARGO_BIN_EXE_certctl")]).args(words);
+        world.surround(&mut command);
+        finish(command.spawn().unwrap()).ends_in(0);
+    }
+    for entry in fs::read_dir(world.path("units")).unwrap() {
+        let entry = entry.unwrap();
+        let mode = entry.metadata().unwrap().mode() & 0o7777;
+        assert_eq!(mode, 0o644, "{}", entry.path().display());
     }
 }
 

@@ -62,6 +62,7 @@ fn version_prints_every_setting_with_its_origin() {
            resolver                           192.0.2.1, ::1 (config.toml:3)\n  \
            dns01-recursive-nameservers-only   false (default)\n  \
            cluster-resource-namespace         cert-manager (default)\n  \
+           output-roots                       none (default)\n  \
            metrics-file                       none (default)\n  \
            ping                               none (default)\n  \
            exit-code                          false (default)\n",

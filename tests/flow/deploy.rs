@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use certctl::rehearsal::RequestKind;
 use certctl::resource::{DeployStep, rfc3339};
+use certctl::store::atomic;
 use rustix::io::Errno;
 use serde_json::Value;
 
@@ -771,6 +772,104 @@ fn deploy_as_service(world: &World, capabilities: &str) -> Run {
     finish(command.spawn().unwrap())
 }
 
+/// `HOME`, `USER`, `LOGNAME`, `SHELL` and `PATH` of what runs as root.
+fn variables_of_root() -> String {
+    let users = fs::read_to_string("/etc/passwd").unwrap();
+    let root = users.lines().map(|line| line.split(':').collect::<Vec<_>>());
+    let root = root.into_iter().find(|fields| fields[2] == "0").unwrap();
+    let path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+    format!("{} {1} {1} {2} {path}", root[5], root[0], root[6])
+}
+
+#[test]
+fn what_root_runs_gets_roots_variables_whatever_certctl_has() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let world =
+        World::prepared(
+            &[CertificateYaml::new("web").annotation("certctl/deploy-hook", "install")],
+        );
+    hook(&world, "install", "echo \"$HOME $USER $LOGNAME $SHELL $PATH\" > $W/who");
+    let mut run = world.command(&["issue"]);
+    run.env("HOME", world.path("theirs")).env("PATH", world.path("theirs"));
+    finish(run.spawn().unwrap()).ends_in(0);
+    assert_eq!(read(&world, "who"), format!("{}\n", variables_of_root()));
+}
+
+#[test]
+fn what_the_state_says_of_a_failure_reaches_its_hook_as_names_and_one_line() {
+    let world = World::start();
+    let webroot = world.path("missing").display().to_string();
+    world.prepare(&[CertificateYaml::new("web").annotation("certctl/http01-webroot", &webroot)]);
+    hook(&world, "on-failure", "printf '%s|%s' \"$CERTCTL_NAME\" \"$CERTCTL_MESSAGE\" > $W/told");
+    let left = || {
+        world.run(&["issue", "--hooks", "later"]).ends_in(3);
+        let mut left = fs::read_dir(world.path("state/alerts")).unwrap();
+        let path = left.next().unwrap().unwrap().path();
+        let event: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        (path, event)
+    };
+    let (path, mut event) = left();
+    event["message"] = "no\u{1b}[31m\nBcc: everybody@victim.example".into();
+    atomic::write(&path, event.to_string().as_bytes(), 0o600).unwrap();
+    world.run(&["deploy"]).ends_in(0);
+    assert_eq!(read(&world, "told"), "web|no\\u{1b}[31m\\nBcc: everybody@victim.example");
+    fs::remove_file(world.path("told")).unwrap();
+    event["certificate"]["name"] = "web\nBcc: everybody@victim.example".into();
+    atomic::write(&path, event.to_string().as_bytes(), 0o600).unwrap();
+    world.run(&["deploy"]).ends_in(0).says("is no name of an object");
+    assert!(!world.path("told").exists(), "{}", read(&world, "told"));
+}
+
+#[test]
+fn no_manifest_has_files_written_among_certctls_own() {
+    let world = World::start();
+    hook(&world, "any", "true");
+    fs::create_dir_all(world.path("config/solvers.d")).unwrap();
+    fs::create_dir(world.path("real")).unwrap();
+    let web = CertificateYaml::new("web");
+    let config = world.path("config").display().to_string();
+    for (folder, relation) in [
+        ("config", "is"),
+        ("config/hooks.d", "lies below"),
+        ("config/solvers.d/certctl", "lies below"),
+        ("state", "is"),
+        ("", "contains"),
+    ] {
+        let named = world.path(folder).canonicalize().unwrap_or_else(|_| world.path(folder));
+        let named = named.display().to_string();
+        for annotation in ["certctl/output-dir", "certctl/http01-webroot"] {
+            if annotation == "certctl/http01-webroot" && !world.path(folder).exists() {
+                continue;
+            }
+            world.prepare(&[web.clone().annotation(annotation, named.trim_end_matches('/'))]);
+            let said = format!(" {relation} ");
+            // A webroot may be missing on the host of a draft, and is a warning.
+            let code = if annotation == "certctl/output-dir" { 3 } else { 0 };
+            let draft = world.run(&["validate"]).ends_in(code);
+            let issued = world.issue().ends_in(3);
+            for run in [draft, issued] {
+                run.says(&said).says("whose files are certctl's own");
+            }
+        }
+    }
+    assert_eq!(world.ca.requests(), 0);
+    // Nor anywhere but where the operator allows it.
+    let out = world.path("out").display().to_string();
+    world.prepare(&[web.clone().annotation("certctl/output-dir", &out)]);
+    let real = world.path("real").display().to_string();
+    world.write("config/config.toml", &format!("output-roots = [\"{real}\"]\n"));
+    for words in [&["validate"][..], &["issue"]] {
+        world.run(words).ends_in(3).says(&format!("{out} lies below none of output-roots"));
+    }
+    world.prepare(&[web.annotation("certctl/output-dir", &format!("{real}/web"))]);
+    world.run(&["validate"]).ends_in(0);
+    world.issue().ends_in(0);
+    assert!(world.path("real/web/tls.key").exists());
+    assert!(!Path::new(&config).join("tls.key").exists());
+}
+
 #[test]
 fn a_service_without_rights_runs_the_hooks_of_root_as_root_and_no_others() {
     if !rustix::process::geteuid().is_root() {
@@ -778,7 +877,8 @@ fn a_service_without_rights_runs_the_hooks_of_root_as_root_and_no_others() {
     }
     let world = World::start();
     world.prepare(&[CertificateYaml::new("web").annotation("certctl/reload", "reload")]);
-    hook(&world, "reload", "id -u > $W/who; id -g >> $W/who");
+    let own = "echo \"$HOME $USER $LOGNAME $SHELL $PATH\"";
+    hook(&world, "reload", &format!("(id -u; id -g; {own}) > $W/who"));
     fs::set_permissions(world.path(""), fs::Permissions::from_mode(0o755)).unwrap();
     fs::copy(env!("CARGO_BIN_EXE_certctl"), world.path("certctl")).unwrap();
     world.run(&["issue", "--hooks", "later"]).ends_in(0);
@@ -793,7 +893,8 @@ fn a_service_without_rights_runs_the_hooks_of_root_as_root_and_no_others() {
     assert!(!world.path("who").exists());
     chown(&program, Some(0), Some(0)).unwrap();
     deploy_as_service(&world, "+setuid,+setgid,+kill").ends_in(0);
-    assert_eq!(read(&world, "who"), "0\n0\n");
+    // What certctl was started with names folders of its own user.
+    assert_eq!(read(&world, "who"), format!("0\n0\n{}\n", variables_of_root()));
     let status = fs::metadata(world.path("state/certificates/default/web/status.json")).unwrap();
     assert_eq!(status.uid(), SERVICE);
 }

@@ -3,19 +3,28 @@
 use std::fs::{self, DirBuilder, File};
 use std::io::Write as _;
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _, symlink};
-use std::os::unix::process::ExitStatusExt as _;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 
 use certctl::rehearsal::RequestKind;
+use certctl::resource::FirstProcess;
 use certctl::store::atomic;
-use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+use rustix::process::{Pid, Signal, geteuid, kill_process, test_kill_process};
 
 use crate::support::{CertificateYaml, World, finish, silent_server, until};
+
+/// A user without rights.
+const SERVICE: u32 = 54_326;
 
 /// A world with a deploy hook that says when two of its processes run at once, and its run up to the
 /// moment when the hook is started. `first` is what the first one does.
 fn interrupted_in_a_hook(first: &str) -> (World, Child) {
+    started_by(None, first)
+}
+
+/// The same by this user, to whom all is given.
+fn started_by(user: Option<u32>, first: &str) -> (World, Child) {
     let world = World::start();
     let web = CertificateYaml::new("web").annotation("certctl/deploy-hook", "install");
     world.prepare(&[web]);
@@ -28,7 +37,12 @@ fn interrupted_in_a_hook(first: &str) -> (World, Child) {
          {first}\n"
     );
     world.write_program("config/hooks.d/install", &script);
-    let run = world.start_certctl(&["issue"]);
+    if let Some(user) = user {
+        let owner = format!("{user}:{user}");
+        let chown = Command::new("chown").args(["-R", &owner]).arg(world.path("")).status();
+        assert!(chown.unwrap().success());
+    }
+    let run = command_of(user, &world, &["issue"]).spawn().unwrap();
     until("the hook runs", || !hooks(&world).is_empty());
     until("its process is noted", || {
         let locks = fs::read_dir(world.state().path("locks")).unwrap().map(|lock| lock.unwrap());
@@ -37,6 +51,15 @@ fn interrupted_in_a_hook(first: &str) -> (World, Child) {
         hooks.any(|lock| lock.metadata().is_ok_and(|found| found.len() > 0))
     });
     (world, run)
+}
+
+/// A command of this user's.
+fn command_of(user: Option<u32>, world: &World, words: &[&str]) -> Command {
+    let mut command = world.command(words);
+    if let Some(user) = user {
+        command.uid(user).gid(user);
+    }
+    command
 }
 
 /// The processes of the hook, oldest first.
@@ -66,22 +89,25 @@ fn a_hook_that_ignores_term_does_not_outlive_a_run_that_a_signal_ends() {
 
 #[test]
 fn a_hook_of_a_killed_run_is_waited_for_and_ended_before_it_is_run_again() {
-    let (world, mut run) = interrupted_in_a_hook("exec sleep 600");
+    // Root ends nothing of which it has but a number.
+    let user = geteuid().is_root().then_some(SERVICE);
+    let (world, mut run) = started_by(user, "exec sleep 600");
+    let certctl = |words: &[&str]| finish(command_of(user, &world, words).spawn().unwrap());
     run.kill().unwrap();
     finish(run);
     let hook = hooks(&world)[0];
     assert!(is_there(hook), "it outlives a killed certctl");
-    world.run(&["issue", "--hook-timeout", "1s"]).ends_in(0).says("is ended");
+    certctl(&["issue", "--hook-timeout", "1s"]).ends_in(0).says("is ended");
     assert_eq!((hooks(&world).len(), world.path("twice").exists()), (2, false));
     assert!(!is_there(hook));
     assert_eq!(world.sent(RequestKind::NewOrder), 1);
-    world.issue().says_nothing();
+    certctl(&["issue"]).says_nothing();
     // What a hook leaves in the background keeps no run waiting.
     let folder = world.path("").display().to_string();
     let script = format!("sleep 600 & echo $! > {folder}/left; echo done >> {folder}/done");
     world.write_program("config/hooks.d/install", &script);
     for _ in 0..2 {
-        world.run(&["renew", "web"]).ends_in(0);
+        certctl(&["renew", "web"]).ends_in(0);
         let left = fs::read_to_string(world.path("left")).unwrap();
         kill_process(Pid::from_raw(left.trim().parse().unwrap()).unwrap(), Signal::KILL).unwrap();
     }
@@ -90,6 +116,47 @@ fn a_hook_of_a_killed_run_is_waited_for_and_ended_before_it_is_run_again() {
     let left = locks
         .filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().starts_with("hook-"));
     assert_eq!(left.count(), 0);
+}
+
+/// The state may be another user's, who can write any number into it.
+#[test]
+fn as_root_no_process_that_a_lock_names_is_ended() {
+    if !geteuid().is_root() {
+        return not_run("it needs root");
+    }
+    let (world, mut run) = interrupted_in_a_hook("exec sleep 600");
+    run.kill().unwrap();
+    finish(run);
+    let hook = hooks(&world)[0];
+    let still = |number: i32| format!("still runs, as process {number}");
+    let deploy = || world.run(&["deploy", "web", "--hook-timeout", "1s"]);
+    deploy().ends_in(6).says(&still(hook.as_raw_nonzero().get()));
+    assert!(is_there(hook));
+    kill_process(hook, Signal::KILL).unwrap();
+    until("the hook is gone", || !is_there(hook));
+    // Another process holds the lock, and names a third one.
+    let mut victim = Command::new("sleep").arg("600").process_group(0).spawn().unwrap();
+    let stat = fs::read_to_string(format!("/proc/{}/stat", victim.id())).unwrap();
+    let started = stat.rsplit_once(')').unwrap().1.split_whitespace().nth(19).unwrap().parse();
+    let number = victim.id().cast_signed();
+    let named = FirstProcess::new(number, started.unwrap()).unwrap();
+    let locks = fs::read_dir(world.state().path("locks")).unwrap().map(|lock| lock.unwrap().path());
+    let is_of_hook =
+        |lock: &PathBuf| lock.file_name().unwrap().as_encoded_bytes().starts_with(b"hook-");
+    let lock = locks.into_iter().find(is_of_hook).unwrap();
+    let mut held = File::create(&lock).unwrap();
+    held.lock().unwrap();
+    writeln!(held, "{named}").unwrap();
+    deploy().ends_in(6).says(&still(number));
+    assert!(victim.try_wait().unwrap().is_none());
+    // For kill(2), these are all processes, or those of this group.
+    for number in ["0000000001", "0000000000", "-000000001"] {
+        File::create(&lock).unwrap().write_all(number.as_bytes()).unwrap();
+        deploy().ends_in(6).says("still runs");
+    }
+    assert!(victim.try_wait().unwrap().is_none());
+    victim.kill().unwrap();
+    victim.wait().unwrap();
 }
 
 /// A world with an exec solver that writes nothing, and its run up to the moment when the solver is
@@ -236,7 +303,7 @@ fn a_log_of_issuances_that_cannot_be_written_is_found_before_an_order() {
 
 /// Shows in the runtime folder that this process has a token presented at a port.
 fn present_at(port: u16) -> Option<PathBuf> {
-    let user = rustix::process::geteuid();
+    let user = geteuid();
     let run = if user.is_root() { "/run".to_owned() } else { format!("/run/user/{user}") };
     let outer = Path::new(&run).join("certctl");
     DirBuilder::new().mode(0o755).create(&outer).ok();

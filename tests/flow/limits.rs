@@ -143,6 +143,7 @@ fn planned(world: &World) -> Vec<Item> {
         http01_check_port: 80,
         resolvers: Vec::new(),
         dns01_authoritative_port: 53,
+        output_roots: Vec::new(),
         dns01_recursive_nameservers_only: false,
         environment: Rc::new(|_| None),
     };

@@ -57,6 +57,35 @@ fn root_issues_as_the_owner_of_the_state_and_runs_hooks_as_root() {
     assert_eq!(world.ca.issued(), 2);
 }
 
+#[test]
+fn root_runs_no_hook_that_a_manifest_of_the_owner_names() {
+    let Some(world) = world() else { return };
+    hook(&world, &format!("echo $CERTCTL_CERTIFICATES >> {}", world.path("reloaded").display()));
+    world.write_program("config/hooks.d/switch", &format!("touch {}", world.path("ran").display()));
+    let mail = CertificateYaml::new("mail").annotation("certctl/reload", "reload");
+    let evil = CertificateYaml::new("evil").annotation("certctl/deploy-hook", "switch");
+    for (name, manifest) in [("mail", mail), ("evil", evil)] {
+        let path = world.write(&format!("theirs/{name}.yaml"), &manifest);
+        chown(path, Some(OWNER), Some(OWNER)).unwrap();
+    }
+    chown(world.path("theirs"), Some(OWNER), Some(OWNER)).unwrap();
+    let theirs = world.path("theirs").display().to_string();
+    let mut command = world.command(&["issue", &theirs, "--hooks", "later"]);
+    finish(command.uid(OWNER).gid(OWNER).spawn().unwrap()).ends_in(0);
+    // The state names these manifests: what root types runs root's own hooks alone.
+    for words in [&["issue"][..], &["deploy"], &["deploy", "--again"]] {
+        let run = world.run(words).ends_in(6);
+        for name in ["mail", "evil"] {
+            let why = format!("no hook runs as root for {theirs}/{name}.yaml");
+            assert!(run.stderr.contains(&why), "{words:?}: {run:?}");
+        }
+    }
+    assert!(!world.path("ran").exists());
+    assert_eq!(fs::read_to_string(world.path("reloaded")).unwrap(), "default/web\n".repeat(2));
+    let shown = world.run(&["status"]).stdout;
+    assert_eq!(shown.matches("PENDING DEPLOY").count(), 2, "{shown}");
+}
+
 /// As a unit of systemd gives them to its service (`AmbientCapabilities=`).
 #[test]
 fn the_rights_of_a_service_are_not_those_of_its_hooks() {

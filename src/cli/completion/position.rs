@@ -52,7 +52,7 @@ pub(super) fn position(verb: &str, argument: &str) -> Option<Position> {
         "filename" => Some(Position::Manifests),
         "namespace" | "cluster_resource_namespace" => Some(Position::Namespaces),
         "selector" => Some(Position::Labels),
-        "config_dir" | "state_dir" => Some(Position::Folders),
+        "config_dir" | "state_dir" | "output_roots" => Some(Position::Folders),
         "metrics_file" => Some(Position::Files),
         _ => None,
     };

@@ -445,7 +445,8 @@ fn of_usual_port(shell: &Shell) -> Option<String> {
 fn likely_webroot(shell: &Shell, names: &[String], others: &[PathBuf]) -> Option<String> {
     let is_root = shell.environment.is_root();
     let found = webroot::likely(names, &Settings::default(), others, shell);
-    found.filter(|folder| is_root || check_webroot(Path::new(folder)).is_ok())
+    let may_write = |folder: &String| check_webroot(Path::new(folder), &shell.bounds()).is_ok();
+    found.filter(|folder| is_root || may_write(folder))
 }
 
 /// Says of a folder that is served that it is not so by a configuration of this name.

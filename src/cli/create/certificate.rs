@@ -443,8 +443,9 @@ pub(super) fn obstacles(
         return Ok(Vec::new());
     }
     owner::become_owner(shell)?;
-    let webroot = args.webroot.as_deref().and_then(|folder| check_webroot(folder).err());
-    let output = new.certificates.iter().find_map(|one| of_output(&one.settings));
+    let bounds = shell.bounds();
+    let webroot = args.webroot.as_deref().and_then(|folder| check_webroot(folder, &bounds).err());
+    let output = new.certificates.iter().find_map(|one| of_output(&one.settings, &bounds));
     let found = [("webroot", webroot, FOR_CHALLENGES), ("output", output, FOR_COPIES)].into_iter();
     let found = found.filter_map(|(what, obstacle, purpose)| Some((what, obstacle?, purpose)));
     let of_owner = shell

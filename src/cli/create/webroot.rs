@@ -177,7 +177,7 @@ fn served_by(name: &str, others: &[(&str, Option<bool>)]) -> String {
 /// Tries whether a web server serves a folder at the first name; `None` where that is not possible.
 /// Nothing of it stays there.
 fn tried(folder: &Path, names: &[String], of_issuer: &Settings, shell: &Shell) -> Option<Trial> {
-    check_webroot(folder).ok()?;
+    check_webroot(folder, &shell.bounds()).ok()?;
     let shown = folder.to_string_lossy();
     let settings = Settings { http01_webroot: Some(shown.to_string()), ..of_issuer.clone() };
     let folders = [".well-known/acme-challenge", ".well-known"].map(|below| folder.join(below));

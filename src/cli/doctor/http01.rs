@@ -18,6 +18,7 @@ use crate::cli::timer::service_may_listen;
 use crate::engine::Task;
 use crate::resource::{Identifier, NamespacedName, Obstacle, Settings};
 use crate::solver::http01::check_webroot;
+use crate::trust::Bounds;
 use crate::workspace::Settings as RunSettings;
 use crate::workspace::check::{ListenError, Port, WebServer};
 
@@ -26,7 +27,8 @@ use crate::workspace::check::{ListenError, Port, WebServer};
 pub(super) fn http01(shell: &Shell, uses: &[Use<'_>], is_tried: bool) -> Vec<Finding> {
     let (ports, webroots) = used(shell, uses);
     let of_port = |one| of_service(one, shell).unwrap_or_else(|| port(one, is_hidden()));
-    let webroot = |one| webroot(one, is_tried);
+    let bounds = shell.bounds();
+    let webroot = |one| webroot(one, is_tried, &bounds);
     ports.iter().map(of_port).chain(webroots.iter().map(webroot)).collect()
 }
 
@@ -207,9 +209,9 @@ fn port(found: &Needed, is_hidden: bool) -> Finding {
     }
 }
 
-fn webroot(found: &Webroot<'_>, is_tried: bool) -> Finding {
+fn webroot(found: &Webroot<'_>, is_tried: bool, bounds: &Bounds) -> Finding {
     let Webroot { path, port, objects } = found;
-    if let Err(Obstacle { fact, fix }) = check_webroot(Path::new(path)) {
+    if let Err(Obstacle { fact, fix }) = check_webroot(Path::new(path), bounds) {
         let fact = format!("{fact} ({})", names(objects));
         return Finding::wrong("webroot", Obstacle { fact, fix });
     }
@@ -261,7 +263,9 @@ pub(super) async fn answered(run: &RunSettings, uses: &[Use<'_>]) -> Vec<Finding
         webroots.remove(&way);
     }
     // Of a webroot that was tried at no name, it is known whether there is a server for it.
-    let untried = webroots.into_iter().filter(|(path, _)| check_webroot(Path::new(path)).is_ok());
+    let bounds = run.bounds();
+    let may_write = |path: &String| check_webroot(Path::new(path), &bounds).is_ok();
+    let untried = webroots.into_iter().filter(|(path, _)| may_write(path));
     let absent = untried.filter_map(|(path, port)| without_server(port, path));
     answered.into_findings().into_iter().chain(absent).collect()
 }
@@ -337,11 +341,12 @@ fn all_answered(number: usize, untried: usize, redirected: &[String]) -> Finding
 pub(in crate::cli) fn without_servers(shell: &Shell, tasks: &[&Task]) -> Vec<Finding> {
     let mut of_ports: BTreeMap<u16, Vec<String>> = BTreeMap::new();
     let mut writable: BTreeMap<&str, bool> = BTreeMap::new();
+    let bounds = shell.bounds();
     let uses = Use::of_tasks(tasks.iter().copied());
     for one in &uses {
         let Some(path) = one.settings.http01_webroot.as_deref() else { continue };
         // One that cannot be written to has an error of its own.
-        let may_write = || check_webroot(Path::new(path)).is_ok();
+        let may_write = || check_webroot(Path::new(path), &bounds).is_ok();
         if !one.over_http().is_empty() && *writable.entry(path).or_insert_with(may_write) {
             let certificates = of_ports.entry(port_of_server(one, shell)).or_default();
             certificates.push(short(&one.certificate.metadata.key()));
@@ -395,6 +400,7 @@ mod tests {
             webroot(
                 &Webroot { path, port, objects: vec!["Certificate web in f".to_owned()] },
                 is_tried,
+                &Bounds::default(),
             )
         };
         assert_eq!(of(false).verdict, Verdict::Well);
@@ -408,6 +414,7 @@ mod tests {
         let gone = webroot(
             &Webroot { path: "/no-such", port, objects: vec!["Issuer ca".to_owned()] },
             true,
+            &Bounds::default(),
         );
         assert!(gone.is_wrong() && gone.fact.ends_with("(Issuer ca)"), "{gone:?}");
     }

@@ -48,12 +48,19 @@ pub(in crate::engine) async fn reload<C: Clock, S: Store, P: Performer, O: Obser
         if engine.shutdown.borrow().is_some() {
             break;
         }
+        let barred = |task: &Task| engine.performer.bars_hooks(task);
         let names: Vec<_> = tasks.iter().map(|task| task.certificate.metadata.key()).collect();
-        let ended = engine.performer.reload(&program, &names).await;
+        let of_run = tasks.iter().zip(&names).filter(|(task, _)| barred(task).is_none());
+        let of_run: Vec<_> = of_run.map(|(_, name)| name.clone()).collect();
+        let ended = match of_run.as_slice() {
+            [] => Ok(()),
+            of_run => engine.performer.reload(&program, of_run).await,
+        };
         for (task, name) in tasks.iter().zip(names) {
+            let ended = barred(task).map_or_else(|| ended.clone(), Err);
             let target = deploy::target(&task.settings(), DeployStep::Reload);
             let deployed = target.filter(|_| ended.is_ok()).map(|target| target.to_string());
-            let noted = note(engine, task, ended.clone()).await;
+            let noted = note(engine, task, ended).await;
             all.push((name, Reloaded(noted.map(|undeployed| Done { undeployed, deployed }))));
         }
     }

@@ -19,13 +19,14 @@ use crate::engine::inputs::digest_of;
 use crate::engine::ports::{Clock, HookTurn, Store};
 use crate::engine::task::Task;
 use crate::pki;
-use crate::program::{INHERITED, Limits, Program, Run, Runner, end_group, is_running};
+use crate::program::{INHERITED, Limits, Program, Run, Runner, end_earlier, is_running};
 use crate::resource::{
-    API_VERSION, Cause, DeployTarget, Fix, LeafFacts, NamespacedName, Obstacle, SecretFiles,
+    API_VERSION, Cause, DeployTarget, FirstProcess, Fix, LeafFacts, NamespacedName, Obstacle,
+    SecretFiles,
 };
 use crate::store::{Output, OutputError};
 use crate::trust::{
-    TrustError, can_be_made, can_be_searched, closed_above, command_for_own, group_name,
+    Bounds, TrustError, can_be_made, can_be_searched, closed_above, command_for_own, group_name,
     has_nothing_of_others, is_of_root, may_give_away, own_user, quoted, sudo, user_name,
 };
 
@@ -43,16 +44,19 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         // A hook that is missing is found before servers get new files.
         let left = task.settings().deploy_targets();
         let left = left.iter().filter(|later| later.step() >= target.step());
-        check_targets(left, &self.options.hooks)?;
+        check_targets(left, &self.options.hooks, &self.options.bounds)?;
         match target {
             DeployTarget::Output { .. } => {
                 let sets = self.sets(&secret).await?;
                 let name = task.certificate.metadata.key();
                 let leaves = sets.iter().filter_map(|set| set.pair.as_ref().ok()?.leaf());
                 let own = Own { name, leaves: leaves.collect(), replaces };
-                write_output(target, revision, &files, &own)?;
+                write_output(target, revision, &files, &own, &self.options.bounds)?;
             }
-            DeployTarget::Hook { name } => self.deploy_hook(task, name, revision, &files).await?,
+            DeployTarget::Hook { name } => {
+                barred(task).map_or(Ok(()), Err)?;
+                self.deploy_hook(task, name, revision, &files).await?;
+            }
             // Once for all certificates of the run: see `reload_program`.
             DeployTarget::Reload { .. } => {}
         }
@@ -95,6 +99,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
             ("CERTCTL_NAME", certificate.name.clone()),
             ("CERTCTL_SECRET_DIR", place),
             ("CERTCTL_OUTPUT_DIR", output),
+            ("CERTCTL_USER", own_user()),
             ("CERTCTL_REVISION", revision.to_string()),
             ("CERTCTL_SERIAL", leaf.serial.clone()),
             ("CERTCTL_FINGERPRINT_SHA256", leaf.fingerprint.clone()),
@@ -111,7 +116,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         certificates: &[NamespacedName],
     ) -> Result<(), EffectError> {
         let target = DeployTarget::Reload { name: name.to_owned() };
-        check_targets([&target], &self.options.hooks)?;
+        check_targets([&target], &self.options.hooks, &self.options.bounds)?;
         let list: Vec<_> = certificates
             .iter()
             .map(|name| json!({"namespace": name.namespace, "name": name.name}))
@@ -162,7 +167,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     }
 
     /// Waits until the same program of a run that was killed has ended, at most as long as it may
-    /// take, and then ends it: two never run side by side. Where the state cannot be written, that
+    /// take, and then ends it, which root does not: two never run side by side. Where the state cannot be written, that
     /// cannot be known: a full disk must not keep `on-failure` from telling of it.
     async fn turn_of(
         &self,
@@ -185,7 +190,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
                     HookTurn::Runs(process) => running = process,
                 }
                 if std::mem::take(&mut is_first) {
-                    tracing::info!(%program, process = running, "waits for a program of another run");
+                    tracing::info!(%program, process = running.map(FirstProcess::number), "waits for a program of another run");
                 }
                 tokio::time::sleep(HOOK_PAUSE).await;
             }
@@ -193,17 +198,30 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         if let Ok(lock) = tokio::time::timeout(limit, free).await {
             return Ok(lock);
         }
-        if let Some(process) = running {
+        if let Some(first) = running
+            && end_earlier(first).await
+        {
+            let process = first.number();
             tracing::warn!(%program, process, "a program of an interrupted run is ended");
-            end_group(process).await;
         }
         match turn() {
             HookTurn::Free(lock) => Ok(lock),
-            HookTurn::Runs(_) => {
-                Err(error::local(format!("{program} of an interrupted run still runs")))
+            HookTurn::Runs(first) => {
+                let number = first
+                    .map_or_else(String::new, |first| format!(", as process {}", first.number()));
+                Err(error::local(format!("{program} of an interrupted run still runs{number}")))
             }
         }
     }
+}
+
+/// Why no hook may run for a task: as root they run for manifests that only root can change. Who writes
+/// another one would choose which of root's programs run, and with which values.
+pub(super) fn barred(task: &Task) -> Option<EffectError> {
+    let manifest = task.of_others.as_ref()?.display();
+    let fact = format!("no hook runs as root for {manifest}, which other users can change");
+    let advice = "put it into root's config directory, after a look at what it says";
+    Some(error::local(Obstacle::new(fact).advice(advice)))
 }
 
 /// The variables that every hook of this event has.
@@ -236,8 +254,9 @@ pub(super) async fn run_now(
 pub(super) fn check_targets<'a>(
     targets: impl IntoIterator<Item = &'a DeployTarget>,
     hooks: &HooksDir,
+    bounds: &Bounds,
 ) -> Result<(), EffectError> {
-    let unmet = |target: &DeployTarget| match (target, check_target(target, hooks).err()?) {
+    let unmet = |target: &DeployTarget| match (target, check_target(target, hooks, bounds).err()?) {
         (DeployTarget::Hook { name } | DeployTarget::Reload { name }, obstacle)
             if Program::is_there(&hooks.folder, PLACE, &[name]) == Ok(true) =>
         {
@@ -258,10 +277,11 @@ pub(super) fn check_targets<'a>(
 pub(in crate::engine) fn check_target(
     target: &DeployTarget,
     hooks: &HooksDir,
+    bounds: &Bounds,
 ) -> Result<(), Obstacle> {
     match target {
         DeployTarget::Output { .. } => {
-            let output = output_of(target)?;
+            let output = output_of(target, bounds)?;
             output.map_or(Ok(()), |output| {
                 check_owner(&output)?;
                 output.check().map_err(|error| obstacle(&output, &error))?;
@@ -357,6 +377,11 @@ pub(super) fn hook(hooks: &HooksDir, name: &str, by: Runner) -> Result<Program, 
 fn obstacle(output: &Output, error: &OutputError) -> Obstacle {
     let found = Obstacle::new(error);
     match (error.remedy(), error) {
+        (_, OutputError::Trust(TrustError::Owner { path, .. }))
+            if *path == output.folder && !is_of_root() =>
+        {
+            Obstacle { fix: Some(permission(output)), ..found }
+        }
         (Some(remedy), OutputError::Trust(TrustError::Owner { owner, trusted, .. }))
             if trusted.is_root_only() =>
         {
@@ -382,13 +407,18 @@ fn permission(output: &Output) -> Fix {
     let is_foreign = |group| !rustix::process::geteuid().is_root() && !is_own_group(group);
     let mode = if output.group.is_some_and(is_foreign) { "2750" } else { "0750" };
     let own = |folder: &Path| command_for_own(folder, mode, output.group);
+    let elsewhere = || {
+        Fix::Advice(format!(
+            "name a folder elsewhere in certctl/output-dir: users other than root can change where {} \
+             leads",
+            folder.display()
+        ))
+    };
     let name_another = |why: &str, above: &Path| {
         let other = above.join("NAME");
-        Fix::Advice(format!(
-            "{why}in certctl/output-dir, such as {}, and make it: {}",
-            other.display(),
-            own(&other)
-        ))
+        let Some(line) = own(&other) else { return elsewhere() };
+        let other = other.display();
+        Fix::Advice(format!("{why}in certctl/output-dir, such as {other}, and make it: {line}"))
     };
     if let Some(owner) = other_owner(folder).filter(|_| !is_of_root()) {
         let shown = folder.display();
@@ -403,10 +433,11 @@ fn permission(output: &Output) -> Fix {
         return name_another(&why, closed.parent().unwrap_or(closed));
     }
     if has_nothing_of_others(folder, is_of_output) {
-        return Fix::Command(own(folder));
+        return own(folder).map_or_else(elsewhere, Fix::Command);
     }
     if !can_be_searched(folder) {
-        let (shown, line) = (folder.display(), own(folder));
+        let Some(line) = own(folder) else { return elsewhere() };
+        let shown = folder.display();
         return Fix::Advice(format!(
             "if {shown} is for certctl alone: {line}; if not, name another folder in \
              certctl/output-dir"
@@ -431,13 +462,14 @@ fn is_of_output(path: &Path) -> bool {
 }
 
 /// The output of a target that is one.
-fn output_of(target: &DeployTarget) -> Result<Option<Output>, Obstacle> {
+fn output_of(target: &DeployTarget, bounds: &Bounds) -> Result<Option<Output>, Obstacle> {
     let DeployTarget::Output { folder, owner, group, mode } = target else { return Ok(None) };
     let owner = owner.as_deref().map(user_id).transpose()?;
     let group = group.as_deref().map(group_id).transpose()?;
     // A named group may read the files.
     let mode = mode.unwrap_or(if group.is_some() { 0o640 } else { 0o600 });
-    Ok(Some(Output { folder: PathBuf::from(folder), owner, group, mode }))
+    let (folder, bounds) = (PathBuf::from(folder), bounds.clone());
+    Ok(Some(Output { folder, owner, group, mode, bounds }))
 }
 
 fn user_id(name: &str) -> Result<u32, Obstacle> {
@@ -494,8 +526,9 @@ fn write_output(
     revision: u32,
     files: &SecretFiles,
     own: &Own<'_>,
+    bounds: &Bounds,
 ) -> Result<(), EffectError> {
-    let Some(output) = output_of(target).map_err(error::local)? else { return Ok(()) };
+    let Some(output) = output_of(target, bounds).map_err(error::local)? else { return Ok(()) };
     let ours = leaf_of(files)?;
     let is_of_another = Cell::new(false);
     let may_replace = |there: &[u8]| match pki::leaf_facts(&String::from_utf8_lossy(there)) {

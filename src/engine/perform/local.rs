@@ -44,7 +44,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         self.can_be_stored(task)?;
         self.access(task).external_account_binding()?;
         self.formats_can_be_made(task, contents)?;
-        check_targets(targets, &self.options.hooks)?;
+        check_targets(targets, &self.options.hooks, &self.options.bounds)?;
         if !solving {
             return Ok(Outcome::Prepared);
         }
@@ -74,7 +74,8 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         if over_http {
             match &task.settings().http01_webroot {
                 Some(webroot) => {
-                    check_webroot(Path::new(webroot)).map_err(error::obstacle)?;
+                    let bounds = &self.options.bounds;
+                    check_webroot(Path::new(webroot), bounds).map_err(error::obstacle)?;
                 }
                 None => self.listen(task).await?,
             }
@@ -188,7 +189,8 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let key = &challenge.key;
         if let Some(webroot) = &task.settings().http01_webroot {
             let path = Path::new(webroot);
-            let put = Webroot::open(path).and_then(|webroot| webroot.put(&token, key));
+            let put = Webroot::open(path, &self.options.bounds)
+                .and_then(|webroot| webroot.put(&token, key));
             put.map_err(|error| error::local(Webroot::obstacle(path, &error)))?;
         } else {
             self.tokens.put(&token, key).map_err(error::local)?;
@@ -228,7 +230,8 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let token = token_of(challenge)?;
         self.tokens.remove(&token).map_err(error::local)?;
         if let Some(webroot) = &task.settings().http01_webroot {
-            let webroot = Webroot::open(Path::new(webroot)).map_err(error::local)?;
+            let webroot = Webroot::open(Path::new(webroot), &self.options.bounds);
+            let webroot = webroot.map_err(error::local)?;
             webroot.remove(&token, &challenge.key).map_err(error::local)?;
         }
         self.hits.forget(&token);

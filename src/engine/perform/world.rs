@@ -22,6 +22,7 @@ use crate::probe::{CheckOptions, Resolver};
 use crate::resource::NamespacedName;
 use crate::solver::dns01::{Api, DnsProvider};
 use crate::solver::http01::{Hits, Listener, TokenFolder};
+use crate::trust::Bounds;
 
 /// Reads an environment variable.
 pub type Environment = Box<dyn Fn(&str) -> Option<String>>;
@@ -44,6 +45,8 @@ pub struct WorldOptions {
     pub verb: &'static str,
     /// The operator's hooks.
     pub hooks: HooksDir,
+    /// Where outputs and webroots may be.
+    pub bounds: Bounds,
     /// The environment variables, for cloud credentials and the operator's programs.
     pub environment: Environment,
     /// The timeout of a hook.

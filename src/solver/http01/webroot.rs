@@ -25,8 +25,9 @@ use thiserror::Error;
 
 use crate::resource::{Fix, Obstacle, Token};
 use crate::trust::{
-    TrustError, Trusted, Walk, can_be_listed, can_be_made, closed_above, command_for_own,
-    command_for_shared, has_nothing_of_others, is_fresh, owner_of, quoted,
+    Bounds, Folder, TrustError, Trusted, Walk, can_be_listed, can_be_made, closed_above,
+    command_for_own, command_for_shared, has_nothing_of_others, is_fresh, own_user, owner_of,
+    quoted,
 };
 
 /// A document root.
@@ -38,12 +39,13 @@ pub struct Webroot {
 
 impl Webroot {
     /// Opens the document root, which must exist.
-    pub fn open(path: &Path) -> Result<Self, WebrootError> {
+    pub fn open(path: &Path, bounds: &Bounds) -> Result<Self, WebrootError> {
         let owner = owner_of(path)?;
         // The owner of the root decides anyway what is served from there, and so does a group that
         // may write to it. A link that this owner made leads no further than to what is theirs too.
         let trusted = Trusted::of_process().and(owner).and_groups();
-        let directory = Walk::new(Some(trusted)).folder(path)?.handle;
+        let Folder { handle: directory, path: real } = Walk::new(Some(trusted)).folder(path)?;
+        bounds.check(&directory, &real, None)?;
         Ok(Self { path: path.to_owned(), directory })
     }
 
@@ -125,18 +127,13 @@ impl Webroot {
                     let line = if can_be_made(path) {
                         format!("mkdir -p {}", quoted(path))
                     } else {
-                        command_for_own(&tokens, "0755", None)
+                        command_for_own(&tokens, "0755", None)?
                     };
                     // A typing error, most of the time: the server serves nothing from there.
                     let advice = "name the document root of the web server; if this is to be it";
                     return Some(Fix::Advice(format!("{advice}: {line}")));
                 }
-                let line = if kind == io::ErrorKind::PermissionDenied {
-                    permission(path, &tokens)
-                } else {
-                    return None;
-                };
-                Some(Fix::Command(line))
+                (kind == io::ErrorKind::PermissionDenied).then(|| permission(path, &tokens))
             }
             WebrootError::Foreign { .. } | WebrootError::NotAFolder { .. } => None,
         }
@@ -172,26 +169,41 @@ impl Webroot {
     }
 }
 
-/// The command that lets this process put files into the folder of the tokens: as a folder of its
-/// own, or into the one that others put theirs in.
-fn permission(root: &Path, tokens: &Path) -> String {
+/// What lets this process put files into the folder of the tokens: as a folder of its own, or into the
+/// one that others put theirs in.
+fn permission(root: &Path, tokens: &Path) -> Fix {
+    let (of_root, folder, letters) = permission_of_root(root, tokens);
+    let by_owner = || {
+        let (folder, us) = (quoted(folder), own_user());
+        Fix::Advice(format!(
+            "as the user whose folder it is: mkdir -p {folder} && setfacl -m u:{us}:{letters} {folder}"
+        ))
+    };
+    of_root.map_or_else(by_owner, Fix::Command)
+}
+
+/// The command of root's, if it is safe; the folder that it is about, and the permissions.
+fn permission_of_root<'p>(
+    root: &'p Path,
+    tokens: &'p Path,
+) -> (Option<String>, &'p Path, &'static str) {
     if let Some(closed) = closed_above(root) {
-        return command_for_shared(closed, "x");
+        return (command_for_shared(closed, "x"), closed, "x");
     }
     let above: Vec<&Path> = tokens.ancestors().skip(1).take(FOLDERS.len()).collect();
     let closed = |folder: &&Path| folder.exists() && !can_be_listed(folder);
     if let Some(closed) = above.into_iter().rev().find(closed) {
-        command_for_shared(closed, "rx")
+        (command_for_shared(closed, "rx"), closed, "rx")
     } else if has_nothing_of_others(tokens, |_| false) {
-        command_for_own(tokens, "0755", None)
+        (command_for_own(tokens, "0755", None), tokens, "rwx")
     } else {
-        command_for_shared(tokens, "rwx")
+        (command_for_shared(tokens, "rwx"), tokens, "rwx")
     }
 }
 
 /// Whether permissions allow writing tokens below the document root at `path`; changes nothing.
-pub fn check_webroot(path: &Path) -> Result<(), Obstacle> {
-    let found = Webroot::open(path).and_then(|webroot| webroot.check_writable());
+pub fn check_webroot(path: &Path, bounds: &Bounds) -> Result<(), Obstacle> {
+    let found = Webroot::open(path, bounds).and_then(|webroot| webroot.check_writable());
     found.map_err(|error| Webroot::obstacle(path, &error))
 }
 
@@ -294,7 +306,9 @@ impl From<TrustError> for WebrootError {
             TrustError::Owner { .. }
             | TrustError::Writable { .. }
             | TrustError::Open { .. }
-            | TrustError::Link { .. } => Self::Untrusted(error),
+            | TrustError::Link { .. }
+            | TrustError::Reserved { .. }
+            | TrustError::Outside { .. } => Self::Untrusted(error),
         }
     }
 }
@@ -325,7 +339,7 @@ mod tests {
         for folder in [root.path(), &www] {
             fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).unwrap();
         }
-        let webroot = Webroot::open(&root.path().join("www")).unwrap();
+        let webroot = Webroot::open(&root.path().join("www"), &Bounds::default()).unwrap();
         Stage { root, webroot, token: "tok".parse().unwrap() }
     }
 
@@ -422,9 +436,11 @@ mod tests {
         let stage = stage();
         let link = stage.root.path().join("link");
         symlink(stage.root.path().join("www"), &link).unwrap();
-        Webroot::open(&link).unwrap().put(&stage.token, "tok.abc").unwrap();
+        Webroot::open(&link, &Bounds::default()).unwrap().put(&stage.token, "tok.abc").unwrap();
         assert!(stage.file().is_file());
-        let missing = Webroot::open(&stage.root.path().join("none")).unwrap_err().to_string();
+        let missing = Webroot::open(&stage.root.path().join("none"), &Bounds::default())
+            .unwrap_err()
+            .to_string();
         assert!(missing.starts_with("cannot open "), "{missing}");
     }
 

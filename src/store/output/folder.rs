@@ -1,9 +1,9 @@
 //! The path to an output's folder, walked by [`crate::trust`].
 //!
-//! Contract: as root, the checked folder is the one that is held open, so that the owner of a
-//! folder on the path cannot replace it after the check. No link is followed, and
-//! every folder belongs to root or to the output's owner, and only they can write to it (a sticky
-//! folder such as /tmp is fine). For other users, the system's permissions apply.
+//! Contract: the checked folder is the one that is held open, so that the owner of a folder on the
+//! path cannot replace it after the check. No link is followed, and every folder belongs to root, to
+//! the user of this process or to the output's owner, and only they can write to it (a sticky folder
+//! such as /tmp is fine): a link of another user would have keys written where that user wants them.
 
 use std::ffi::OsString;
 use std::os::fd::OwnedFd;
@@ -34,6 +34,7 @@ impl Output {
         let access = Access::WRITE_OK | Access::EXEC_OK;
         rustix::fs::accessat(&handle, ".", access, AtFlags::EACCESS)
             .map_err(|error| failed("write to", &path, error))?;
+        self.bounds.check(&handle, &path, missing.as_deref())?;
         if missing.is_none() {
             self.live(&handle)?;
             ["tls.crt", "tls.key"].iter().try_for_each(|name| self.check_name(&handle, name))?;
@@ -44,6 +45,7 @@ impl Output {
     /// Opens the folder, and makes it when only it is missing.
     pub(super) fn open(&self) -> Result<OwnedFd, OutputError> {
         let Way { handle, path, missing, walk } = self.walk()?;
+        self.bounds.check(&handle, &path, missing.as_deref())?;
         let Some(name) = missing else { return Ok(handle) };
         let path = path.join(&name);
         let mode = Mode::from_raw_mode(0o755);
@@ -60,15 +62,10 @@ impl Output {
         Ok(new)
     }
 
-    /// As root, only root and the output's owner may be able to change the way, and no link is
-    /// followed. For other users, the system's permissions apply.
     fn walk(&self) -> Result<Way, OutputError> {
-        let walk = if rustix::process::geteuid().is_root() {
-            let trusted = Trusted::root();
-            Walk::new(Some(self.owner.map_or(trusted, |user| trusted.and(user)))).without_links()
-        } else {
-            Walk::new(None)
-        };
+        let trusted = Trusted::of_process();
+        let trusted = self.owner.map_or(trusted, |user| trusted.and(user));
+        let walk = Walk::new(Some(trusted)).without_links();
         let (found, missing) = walk.folder_or_parent(&self.folder)?;
         check_acl(&found.handle, &found.path)?;
         Ok(Way { handle: found.handle, path: found.path, missing, walk })

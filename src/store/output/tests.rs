@@ -13,7 +13,22 @@ fn files(text: &str, names: &[&str]) -> SecretFiles {
 
 fn output(folder: &Path) -> Output {
     let folder = folder.canonicalize().unwrap().join("tls");
-    Output { folder, owner: None, group: None, mode: 0o640 }
+    Output { folder, owner: None, group: None, mode: 0o640, bounds: Bounds::default() }
+}
+
+#[test]
+fn nothing_is_written_where_the_bounds_forbid_it() {
+    let scratch = tempfile::tempdir().unwrap();
+    let output = output(scratch.path());
+    let own = output.folder.parent().unwrap().to_path_buf();
+    for reserved in [own.clone(), output.folder.clone()] {
+        let bounds = Bounds { reserved: vec![reserved], roots: Vec::new() };
+        let output = Output { bounds, ..output.clone() };
+        let error = output.write(1, &files("1", &PAIR), ANY).unwrap_err();
+        assert!(matches!(error, OutputError::Trust(TrustError::Reserved { .. })), "{error}");
+        assert!(output.check().is_err());
+    }
+    assert_eq!(names(&own), [""; 0]);
 }
 
 const PAIR: [&str; 3] = ["metadata.json", "tls.crt", "tls.key"];

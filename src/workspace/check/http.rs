@@ -24,6 +24,7 @@ use crate::resource::{
 use crate::solver::http01::{
     FolderError, Hits, Holder, Listener, TokenFolder, Webroot, WebrootError,
 };
+use crate::trust::Bounds;
 use crate::workspace::Scratch;
 use crate::workspace::run::RunError;
 use crate::workspace::settings::Settings as RunSettings;
@@ -90,8 +91,13 @@ impl Presented {
         Ok(Self::at(Place::Folder(folder), token, answer))
     }
 
-    fn in_webroot(path: &Path, token: &Token, answer: &str) -> Result<Self, Obstacle> {
-        let put = Webroot::open(path).and_then(|webroot| {
+    fn in_webroot(
+        path: &Path,
+        bounds: &Bounds,
+        token: &Token,
+        answer: &str,
+    ) -> Result<Self, Obstacle> {
+        let put = Webroot::open(path, bounds).and_then(|webroot| {
             webroot.put(token, answer)?;
             Ok(Self::at(Place::Webroot(webroot), token, answer))
         });
@@ -182,7 +188,8 @@ impl HttpCheck {
         let resolver = run.resolver(BTreeMap::new()).await?;
         let (token, answer) = test_token()?;
         let webroot = settings.http01_webroot.as_ref();
-        let put = webroot.map(|path| Presented::in_webroot(Path::new(path), &token, &answer));
+        let put = webroot
+            .map(|path| Presented::in_webroot(Path::new(path), &run.bounds(), &token, &answer));
         let own = match put {
             Some(_) => None,
             None => Some(Served::start(&run.http01_listen, settings, &token, &answer)?),

@@ -112,6 +112,7 @@ impl Place {
             http01_check_port: 80,
             resolvers: Vec::new(),
             dns01_authoritative_port: 53,
+            output_roots: Vec::new(),
             dns01_recursive_nameservers_only: false,
             environment: Rc::new(|_| None),
         }

@@ -8,7 +8,9 @@ use certctl::engine::ports::{
     Etag, HookTurn, Key, Lock, Prefix, SecretSet, Store, StoreError, Stored,
 };
 use certctl::pki;
-use certctl::resource::{DataLink, Event, Issuance, NamespacedName, SecretFiles, SecretLinks};
+use certctl::resource::{
+    DataLink, Event, FirstProcess, Issuance, NamespacedName, SecretFiles, SecretLinks,
+};
 use jiff::SignedDuration;
 use zeroize::Zeroizing;
 
@@ -218,7 +220,7 @@ impl Store for Disk {
         Ok(())
     }
 
-    fn hook_turn(&self, _: &str, _: impl Fn(i32) -> bool) -> Result<HookTurn, StoreError> {
+    fn hook_turn(&self, _: &str, _: impl Fn(FirstProcess) -> bool) -> Result<HookTurn, StoreError> {
         // No program outlives a run in memory.
         Ok(HookTurn::Free(None))
     }

@@ -434,5 +434,6 @@ pub(crate) fn task(name: &str, names: &[&str]) -> Task {
         revoked: None,
         secret: None,
         input_digest: "1".to_owned(),
+        of_others: None,
     }
 }
