@@ -243,6 +243,7 @@ fn calls_of_postgresql(stage: &str, user: &str, answer: &str) -> (bool, String) 
         ("id", user),
         ("psql", answer),
         ("su", answer),
+        ("setpriv", "PEM"),
     ] {
         let log = log.display();
         let program = format!("#!/bin/sh\necho {name} \"$@\" >> {log}\necho '{prints}'\n");
@@ -251,6 +252,7 @@ fn calls_of_postgresql(stage: &str, user: &str, answer: &str) -> (bool, String) 
     let mut command = Command::new(examples().join("hooks.d/postgresql"));
     let path = format!("{}:/usr/bin:/bin", folder.path().display());
     command.arg(stage).env_clear().env("PATH", path).env("CERTCTL_SECRET_DIR", "/secret");
+    command.env("CERTCTL_USER", "certctl");
     let output = command.stdin(Stdio::null()).output().unwrap();
     (output.status.success(), std::fs::read_to_string(log).unwrap())
 }
@@ -258,10 +260,17 @@ fn calls_of_postgresql(stage: &str, user: &str, answer: &str) -> (bool, String) 
 #[test]
 fn postgresql_gets_its_files_whole_and_reads_them() {
     let to = "/etc/postgresql/tls";
-    let of_postgres = "install -m 0600 -o postgres -g postgres /secret";
+    // As their owner, who could have put a link to another file in their place.
+    let of_postgres = |file: &str| {
+        format!(
+            "id -un\nid -g certctl\n\
+             setpriv --reuid certctl --regid root --clear-groups cat /secret/{file}\n\
+             install -m 0600 -o postgres -g postgres /dev/stdin {to}/{file}.new\n"
+        )
+    };
+    let (key, chain) = (of_postgres("tls.key"), of_postgres("tls.crt"));
     let copied = format!(
-        "install -d -m 0750 -o root -g postgres {to}\n\
-         {of_postgres}/tls.key {to}/tls.key.new\n{of_postgres}/tls.crt {to}/tls.crt.new\n\
+        "install -d -m 0750 -o root -g postgres {to}\n{key}{chain}\
          mv {to}/tls.key.new {to}/tls.key\nmv {to}/tls.crt.new {to}/tls.crt\n"
     );
     assert_eq!(calls_of_postgresql("deploy", "root", ""), (true, copied));
