@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::resource::{
     Certificate, ChallengeType, DnsName, Identifier, Issuer, IssuerKind, Metadata, NamespacedName,
-    Obstacle, Origin, Usage, host_of, lets_encrypt, pick_solver,
+    Obstacle, Origin, Usage, host_of, is_public, lets_encrypt, pick_solver,
 };
 use crate::trust::quoted;
 
@@ -481,7 +481,23 @@ impl Check<'_> {
         for name in &self.places.names {
             self.solver(issuer, name, sink);
         }
+        if is_public(&issuer.acme.server) {
+            self.public_names(sink);
+        }
         true
+    }
+
+    /// What public CAs do not certify.
+    fn public_names(&self, sink: &mut Sink<'_>) {
+        let names = &self.places.names;
+        for name in names.iter().filter(|name| !name.identifier.is_public()) {
+            let message = "public ACME CAs do not certify this name";
+            sink.add(Draft::warning("W0303", name.span, &name.field, message));
+        }
+        if let Some(first_too_many) = names.get(MAX_NAMES) {
+            let message = format!("{} names, the CA takes at most {MAX_NAMES}", names.len());
+            sink.error("E0105", first_too_many.span, &first_too_many.field, message);
+        }
     }
 
     /// Warns of a folder that another Certificate writes to, or from which a web server serves files.
@@ -710,4 +726,6 @@ fn server_flag(issuer: &Issuer) -> String {
 
 /// How many issuers are listed when no name is similar to the missing one.
 const MAX_LISTED: usize = 5;
+/// The most names that public CAs take in one order.
+const MAX_NAMES: usize = 100;
 const LETS_ENCRYPT: &str = "letsencrypt.org";

@@ -21,9 +21,6 @@ pub(crate) struct Name {
     pub(crate) span: Span,
 }
 
-/// The most names a CA takes in one order (Let's Encrypt and most others).
-const MAX_NAMES: usize = 100;
-
 /// The SANs of a Certificate, and their positions.
 #[derive(Default)]
 pub(crate) struct Names {
@@ -72,7 +69,10 @@ pub(crate) fn names(fields: &mut Fields<'_>, sink: &mut Sink<'_>) -> Names {
         found.any = true;
         let Some(text) = item.text(sink) else { continue };
         let Ok(address) = text.parse::<IpAddr>() else {
-            item.refuse(sink, "invalid IP address");
+            let bare = text.trim_matches(['[', ']']);
+            let address = bare.parse::<IpAddr>().ok().map(|address| format!("`{address}`"));
+            let draft = Draft::error("E0105", item.span(), &item.path, "invalid IP address");
+            sink.add(draft.suggest(address));
             continue;
         };
         if seen.insert(address.to_string()) {
@@ -81,10 +81,6 @@ pub(crate) fn names(fields: &mut Fields<'_>, sink: &mut Sink<'_>) -> Names {
         } else {
             duplicate(&item, &address.to_string(), sink);
         }
-    }
-    if let Some(first_too_many) = found.places.get(MAX_NAMES) {
-        let message = format!("{} names, a CA takes at most {MAX_NAMES}", found.places.len());
-        sink.error("E0105", first_too_many.span, &first_too_many.field, message);
     }
     if let Some(field) = fields.take("emailAddresses") {
         let items = field.list(sink);
@@ -140,19 +136,18 @@ fn email(item: &Field<'_>, sink: &mut Sink<'_>) -> Option<String> {
 }
 
 /// Why a text is not an address (RFC 5322 section 3.4.1, without quoted forms).
-pub(crate) fn email_fault(text: &str) -> Option<&'static str> {
-    let Some((local, domain)) = text.rsplit_once('@') else { return Some("missing `@`") };
-    let word = |part: &str| {
-        !part.is_empty()
-            && part.chars().all(|c| c.is_alphanumeric() || "!#$%&'*+-/=?^_`{|}~".contains(c))
+pub(crate) fn email_fault(text: &str) -> Option<String> {
+    let Some((local, domain)) = text.rsplit_once('@') else {
+        return Some("missing `@`".to_owned());
     };
-    if !local.split('.').all(word) {
-        return Some("the part before `@` is not valid");
-    }
-    if !domain.split('.').all(word) {
-        return Some("the part after `@` is not valid");
-    }
-    None
+    let fits = |c: char| c.is_alphanumeric() || ".!#$%&'*+-/=?^_`{|}~".contains(c);
+    [("before", local), ("after", domain)].into_iter().find_map(|(side, part)| {
+        if let Some(character) = part.chars().find(|c| !fits(*c)) {
+            return Some(format!("{character:?} in the part {side} the last `@`"));
+        }
+        let is_empty = part.split('.').any(str::is_empty);
+        is_empty.then(|| format!("an empty word in the part {side} `@`"))
+    })
 }
 
 /// Reads `commonName`, or the CN of `literalSubject`, and checks that only one of them and
@@ -279,5 +274,9 @@ mod tests {
         for bad in ["a", "@example.com", "a@", "a b@example.com", "a..b@example.com", "a@b..c"] {
             assert!(email_fault(bad).is_some(), "{bad}");
         }
+        let two = "'@' in the part before the last `@`";
+        assert_eq!(email_fault("a@b.example,c@d.example").as_deref(), Some(two));
+        let scheme = "':' in the part before the last `@`";
+        assert_eq!(email_fault("mailto:a@example.com").as_deref(), Some(scheme));
     }
 }

@@ -143,6 +143,18 @@ const STAGING: &[&str] = &[
     "api.test4.buypass.no",
 ];
 
+/// Whether an ACME server is of a CA that browsers trust, or its staging environment.
+pub fn is_public(directory_url: &str) -> bool {
+    let host = host_of(directory_url);
+    PUBLIC.iter().any(|domain| {
+        host.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+    })
+}
+
+/// The domains of the ACME servers of public CAs.
+const PUBLIC: &[&str] =
+    &["letsencrypt.org", "zerossl.com", "pki.goog", "buypass.com", "buypass.no", "ssl.com"];
+
 /// `spec.acme.renewalInformationSource`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RenewalInformationSource {

@@ -96,7 +96,7 @@ pub use http01::{
 };
 pub use issuer::{
     Acme, ExternalAccountBinding, Http01, Issuer, IssuerKind, RenewalInformationSource, Selector,
-    Solver, SolverKind, is_staging,
+    Solver, SolverKind, is_public, is_staging,
 };
 pub use key::{
     KeyAlgorithm, KeyEncoding, KeyFacts, PublicKeyDigest, RSA_SIZES, SignatureAlgorithm,

@@ -8,6 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use thiserror::Error;
 
+use super::reach::Reach;
+
 /// `namespace/name`: what identifies an object among those of its kind.
 #[derive(
     Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
@@ -94,9 +96,6 @@ impl FromStr for DnsName {
         for label in &labels {
             check_label(label)?;
         }
-        if lower.starts_with("*.") && labels.len() < 2 {
-            return Err(NameError::Wildcard);
-        }
         if labels.last().is_some_and(|last| last.bytes().all(|b| b.is_ascii_digit())) {
             return Err(NameError::NumericTopLevel);
         }
@@ -147,6 +146,20 @@ impl fmt::Display for Identifier {
     }
 }
 
+impl Identifier {
+    /// Whether a public CA certifies it (CA/Browser Forum's Baseline Requirements, 4.2.2 and
+    /// 7.1.4): a name below a registry of the Public Suffix List, or a public address.
+    pub fn is_public(&self) -> bool {
+        match self {
+            Self::Ip(address) => Reach::of(*address) == Reach::Public,
+            Self::Dns(name) => psl::suffix(name.base().as_bytes()).is_some_and(|suffix| {
+                let is_registry = suffix.typ() == Some(psl::Type::Icann);
+                suffix.is_known() && !(is_registry && suffix == name.base())
+            }),
+        }
+    }
+}
+
 /// Why a text is not a host name.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum NameError {
@@ -183,7 +196,7 @@ pub enum NameError {
         character: char,
     },
     /// A `*` anywhere but as the whole first label.
-    #[error("`*` is only allowed as the whole first label, before at least two more")]
+    #[error("`*` is only allowed as the whole first label")]
     Wildcard,
     /// An IP address where a name belongs.
     #[error("this is an IP address: list it under ipAddresses")]
@@ -232,6 +245,29 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_public_ca_certifies_names_below_registries_and_public_addresses() {
+        for (text, expected) in [
+            ("www.example.com", true),
+            ("*.example.co.uk", true),
+            ("web.github.io", true),
+            ("github.io", true),
+            ("xn--j1ail.xn--p1ai", true),
+            ("co.uk", false),
+            ("*.com", false),
+            ("intranet", false),
+            ("*.lan", false),
+            ("nas.local", false),
+            ("db.internal", false),
+        ] {
+            let name = Identifier::Dns(text.parse::<DnsName>().unwrap());
+            assert_eq!(name.is_public(), expected, "{text}");
+        }
+        for (text, expected) in [("192.168.1.5", false), ("8.8.8.8", true), ("fd00::1", false)] {
+            assert_eq!(Identifier::Ip(text.parse().unwrap()).is_public(), expected, "{text}");
+        }
+    }
+
+    #[test]
     fn host_names_are_lower_cased_and_checked() {
         let cases: &[(&str, Result<&str, NameError>)] = &[
             ("WWW.Example.com", Ok("www.example.com")),
@@ -241,7 +277,7 @@ mod tests {
             ("*.", Err(NameError::Empty)),
             ("a..b", Err(NameError::EmptyLabel)),
             ("example.com.", Err(NameError::EmptyLabel)),
-            ("*.com", Err(NameError::Wildcard)),
+            ("*.lan", Ok("*.lan")),
             ("*", Err(NameError::Wildcard)),
             ("a.*.example.com", Err(NameError::Wildcard)),
             ("192.0.2.1", Err(NameError::IpAddress)),
