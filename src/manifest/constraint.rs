@@ -29,13 +29,13 @@ pub(crate) fn name_constraints(
     inner.finish(sink);
     Some(NameConstraints {
         critical: critical.unwrap_or_default(),
-        permitted: permitted.and_then(|field| item(&field, sink)),
-        excluded: excluded.and_then(|field| item(&field, sink)),
+        permitted: permitted.and_then(|field| item(&field, PERMITTED, sink)),
+        excluded: excluded.and_then(|field| item(&field, EXCLUDED, sink)),
     })
 }
 
-fn item(field: &Field<'_>, sink: &mut Sink<'_>) -> Option<NameConstraintItem> {
-    let mut inner = field.mapping(sink, "Certificate.spec.nameConstraints")?;
+fn item(field: &Field<'_>, owner: &'static str, sink: &mut Sink<'_>) -> Option<NameConstraintItem> {
+    let mut inner = field.mapping(sink, owner)?;
     let ranges = inner.take("ipRanges").map(|field| field.list(sink)).unwrap_or_default();
     let mut ip_ranges = Vec::new();
     for range in ranges {
@@ -63,6 +63,9 @@ fn is_cidr(text: &str) -> bool {
         (Err(_), _) | (_, Err(_)) => false,
     }
 }
+
+const PERMITTED: &str = "Certificate.spec.nameConstraints.permitted";
+const EXCLUDED: &str = "Certificate.spec.nameConstraints.excluded";
 
 #[cfg(test)]
 mod tests {

@@ -357,10 +357,14 @@ impl Draft {
 
 /// Text of a manifest for a message: cut at 80 characters.
 pub(crate) fn short(text: &str) -> String {
-    match text.char_indices().nth(80) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-        None => text.to_owned(),
-    }
+    let (shown, ellipsis) = match text.char_indices().nth(80) {
+        Some((end, _)) => (text.get(..end).unwrap_or_default(), "…"),
+        None => (text, ""),
+    };
+    // A space of another kind looks like one.
+    let is_odd = |c: char| c.is_whitespace() && !c.is_ascii();
+    let visible = |c: char| if is_odd(c) { c.escape_default().to_string() } else { c.to_string() };
+    shown.chars().map(visible).chain([ellipsis.to_owned()]).collect()
 }
 
 fn printable(text: &str) -> String {

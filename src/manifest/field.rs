@@ -57,6 +57,9 @@ impl<'n> Field<'n> {
     }
 
     fn wrong_type(&self, sink: &mut Sink<'_>, wanted: &str) {
+        if self.is_unrendered(sink) {
+            return;
+        }
         let found = match &self.node.value {
             Value::Null => "nothing".to_owned(),
             Value::Scalar { raw, .. } if sink.is_secret() || raw.is_empty() => "text".to_owned(),
@@ -112,11 +115,21 @@ impl<'n> Field<'n> {
             self.refuse(sink, format!("character U+{code:04X} is not allowed here"));
             return None;
         }
-        if text.contains("{{") {
-            sink.error("E0008", self.span(), &self.path, TEMPLATE);
-            return None;
-        }
-        Some(text)
+        if self.is_unrendered(sink) { None } else { Some(text) }
+    }
+
+    /// Reports a text that is still to be replaced to the sink.
+    fn is_unrendered(&self, sink: &mut Sink<'_>) -> bool {
+        let text = self.node.as_text().unwrap_or_default();
+        let message = if text.contains("{{") {
+            TEMPLATE
+        } else if placeholder(text).is_some() {
+            PLACEHOLDER
+        } else {
+            return false;
+        };
+        sink.error("E0008", self.span(), &self.path, message);
+        true
     }
 
     /// Whether the item of a list has lines that were meant as items.
@@ -163,6 +176,7 @@ impl<'n> Field<'n> {
         };
         match raw.parse() {
             Ok(value) => Some(value),
+            Err(_) if self.is_unrendered(sink) => None,
             Err(error) => {
                 self.refuse(sink, format!("invalid value `{}`: {error}", short(raw)));
                 None
@@ -170,12 +184,16 @@ impl<'n> Field<'n> {
         }
     }
 
-    /// `true` or `false`, without quotes.
+    /// `true` or `false`, without quotes, or another word of YAML 1.1 for it, as Kubernetes reads it.
     pub(crate) fn boolean(&self, sink: &mut Sink<'_>) -> Option<bool> {
         if let Value::Scalar { raw, plain: true } = &self.node.value {
             match raw.as_str() {
-                "true" => return Some(true),
-                "false" => return Some(false),
+                "true" | "True" | "TRUE" | "yes" | "Yes" | "YES" | "on" | "On" | "ON" | "y"
+                | "Y" => {
+                    return Some(true);
+                }
+                "false" | "False" | "FALSE" | "no" | "No" | "NO" | "off" | "Off" | "OFF" | "n"
+                | "N" => return Some(false),
                 _ => {}
             }
         }
@@ -345,9 +363,10 @@ impl<'n> Fields<'n> {
                 children.push(entry);
             } else if let Some(place) = self.lacking(&entry.key, sink) {
                 let help = format!("indent it less to put it into `{place}`");
-                sink.add(self.unknown(entry).help(help));
+                let draft = self.unknown(entry, sink).help(help);
+                sink.add(draft);
             } else {
-                let draft = self.unknown(entry);
+                let draft = self.unknown(entry, sink);
                 sink.add(match nearest(&entry.key, self.known.iter().copied()) {
                     suggestion @ Some(_) => draft.suggest(suggestion),
                     None => draft.help(format!("its fields: {}", self.known.join(", "))),
@@ -363,18 +382,20 @@ impl<'n> Fields<'n> {
         let help = |what: &str| format!("indent {what} to put {what} into `{}`", parent.key);
         if !MAPPINGS.contains(&parent.key.as_str()) {
             for child in children {
-                sink.add(self.unknown(child).help(help("it")));
+                let draft = self.unknown(child, sink).help(help("it"));
+                sink.add(draft);
             }
             return;
         }
         // The mapping lacks nothing but blanks.
         sink.withdraw_missing(&self.at(&parent.key));
         if children.len() == 1 {
-            return sink.add(self.unknown(first).help(help("it")));
+            let draft = self.unknown(first, sink).help(help("it"));
+            return sink.add(draft);
         }
         let keys: Vec<String> =
             children.iter().map(|child| format!("`{}`", short(&child.key))).collect();
-        let message = format!("unknown fields {} in {}", keys.join(", "), self.owner);
+        let message = format!("unknown fields {} in {}", keys.join(", "), self.owner(sink));
         let draft = Draft::error("E0102", first.key_span, self.at(&short(&first.key)), message);
         sink.add(draft.help(help("them")));
     }
@@ -391,8 +412,14 @@ impl<'n> Fields<'n> {
         None
     }
 
-    fn unknown(&self, entry: &Entry) -> Draft {
-        let message = format!("unknown field `{}` in {}", short(&entry.key), self.owner);
+    /// The mapping in messages.
+    fn owner(&self, sink: &Sink<'_>) -> String {
+        let is_shared = sink.is_of_cluster && self.owner.starts_with("Issuer.");
+        format!("{}{}", if is_shared { "Cluster" } else { "" }, self.owner)
+    }
+
+    fn unknown(&self, entry: &Entry, sink: &Sink<'_>) -> Draft {
+        let message = format!("unknown field `{}` in {}", short(&entry.key), self.owner(sink));
         Draft::error("E0102", entry.key_span, self.at(&short(&entry.key)), message)
     }
 
@@ -412,6 +439,22 @@ pub(crate) const REQUIRED: &str = "must be specified";
 /// For text with an unrendered template.
 pub(crate) const TEMPLATE: &str =
     "this is a template: render it first (helm template, kustomize build, envsubst)";
+
+/// For text with a variable that another program replaces.
+pub(crate) const PLACEHOLDER: &str =
+    "this is a placeholder: render it first (flux build, kustomize build, envsubst)";
+
+/// Where the first `${NAME}` or `$(NAME)` begins.
+pub(crate) fn placeholder(text: &str) -> Option<usize> {
+    text.match_indices('$').map(|(at, _)| at).find(|at| {
+        let behind = text.get(at + 1..).unwrap_or_default();
+        let braced = behind.strip_prefix('{').and_then(|inner| inner.split_once('}'));
+        let named = braced.or_else(|| behind.strip_prefix('(')?.split_once(')'));
+        named.is_some_and(|(name, _)| {
+            name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        })
+    })
+}
 
 /// The first line of a position: for a collection, only its beginning is underlined.
 pub(crate) fn first_line(span: Span) -> Span {
@@ -434,7 +477,23 @@ pub(crate) fn one_of(words: &[&str]) -> String {
 fn reads_otherwise(raw: &str) -> bool {
     let word = raw.to_ascii_lowercase();
     matches!(word.as_str(), "true" | "false" | "yes" | "no" | "on" | "off" | "y" | "n")
-        || (!raw.is_empty() && raw.bytes().all(|b| b.is_ascii_digit()))
+        || is_number(&word)
+}
+
+/// Whether YAML 1.1, as Kubernetes reads it, takes the word for a number.
+fn is_number(word: &str) -> bool {
+    let unsigned = word.strip_prefix(['+', '-']).unwrap_or(word).replace('_', "");
+    let is_integer = |prefix: &str, radix| {
+        let digits = unsigned.strip_prefix(prefix);
+        digits.is_some_and(|digits| u64::from_str_radix(digits, radix).is_ok())
+    };
+    let is_float = unsigned.starts_with(|c: char| c.is_ascii_digit() || c == '.')
+        && unsigned.parse::<f64>().is_ok();
+    is_float
+        || matches!(unsigned.as_str(), ".inf" | ".nan")
+        || is_integer("0x", 16)
+        || is_integer("0o", 8)
+        || is_integer("0b", 2)
 }
 
 fn is_decimal(raw: &str) -> bool {

@@ -20,6 +20,7 @@ use crate::trust::{
 use super::builder::parse;
 use super::certificate::Places;
 use super::diagnostic::{Blocks, Diagnostic, Draft, ObjectId, Severity, UNREAD};
+use super::field::{PLACEHOLDER, TEMPLATE, placeholder};
 use super::file::{ReadError, read_named, read_regular};
 use super::object::{Context, Object, Skipped, holds_secret, may_be_secret, objects};
 use super::secret::SecretManifest;
@@ -339,7 +340,7 @@ fn is_roots(path: &Path, read: &Metadata) -> bool {
 
 /// The manifest beside a missing one with the most similar name.
 fn sibling(path: &Path) -> Option<String> {
-    let name = path.file_name().filter(|_| !path.exists())?.to_str()?;
+    let name = path.file_name().filter(|_| path.symlink_metadata().is_err())?.to_str()?;
     let folder = path.parent()?;
     let place = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let others = listing(place).ok()?;
@@ -550,10 +551,10 @@ fn read_document(
         }
     };
     let unreadable = |error: &Located| matches!(error.1, TreeError::Syntax(_) | TreeError::Key);
-    if errors.iter().any(unreadable)
-        && let Some(span) = template(document)
+    if let Some((at, _)) = errors.iter().find(|error| unreadable(error))
+        && let Some((span, message)) = unrendered(document, at.line)
     {
-        sink.error("E0008", span, "", super::field::TEMPLATE);
+        sink.error("E0008", span, "", message);
         return Vec::new();
     }
     if let Some(place) = second_object(&errors) {
@@ -620,18 +621,24 @@ fn control_character(document: Document<'_>) -> Option<Span> {
     Some(place_of(document, at, 1))
 }
 
-/// The first `{{`, outside of comments.
-fn template(document: Document<'_>) -> Option<Span> {
-    let mut offset = 0;
-    for line in document.text.split_inclusive('\n') {
-        if !line.trim_start().starts_with('#')
-            && let Some(at) = line.find("{{")
-        {
-            return Some(place_of(document, offset + at, 2));
+/// The first `{{`, or a placeholder in the line of the error, outside of comments: a script in a
+/// `ConfigMap` has its own variables.
+fn unrendered(document: Document<'_>, line_of_error: usize) -> Option<(Span, &'static str)> {
+    let (mut offset, mut found) = (0, None);
+    for (number, line) in (document.first_line..).zip(document.text.split_inclusive('\n')) {
+        if !line.trim_start().starts_with('#') {
+            if let Some(at) = line.find("{{") {
+                return Some((place_of(document, offset + at, 2), TEMPLATE));
+            }
+            if number == line_of_error
+                && let Some(at) = placeholder(line)
+            {
+                found = Some((place_of(document, offset + at, 2), PLACEHOLDER));
+            }
         }
         offset += line.len();
     }
-    None
+    found
 }
 
 fn place_of(document: Document<'_>, at: usize, length: usize) -> Span {

@@ -3,6 +3,9 @@
 //! Contract: a valid name is a single path component without characters that are special to a
 //! shell, a terminal or a file system.
 
+use icu_properties::CodePointMapData;
+use icu_properties::props::{GeneralCategory, GeneralCategoryGroup};
+
 use crate::resource::{DnsName, SecretKeySelector, is_dns_label, is_dns_subdomain};
 
 use super::diagnostic::{Draft, short};
@@ -69,6 +72,8 @@ pub(crate) fn secret_ref(
     } else {
         fields.take("key")
     };
+    // An API server writes out the empty default.
+    let key = key.filter(|key| key_required || key.node.as_text() != Some(""));
     let key = key.map(|key| secret_key(&key, sink));
     fields.finish(sink);
     Some(SecretKeySelector { name: name?, key: key.unwrap_or(Some(String::new()))? })
@@ -86,7 +91,7 @@ fn secret_key(field: &Field<'_>, sink: &mut Sink<'_>) -> Option<String> {
 /// The rule for the keys of a Secret.
 pub(crate) const SECRET_KEY: &str = "a key of a Secret consists of alphanumeric characters, '-', '_' or '.', and is not '.' or '..'";
 
-/// A host name; letters beyond ASCII become A-labels (UTS 46).
+/// A host name; letters beyond ASCII become A-labels (UTS 46, IDNA 2008).
 pub(crate) fn dns_name(field: &Field<'_>, sink: &mut Sink<'_>) -> Option<DnsName> {
     let text = field.text(sink)?;
     if text.is_empty() {
@@ -124,13 +129,37 @@ pub(crate) fn to_dns_name(text: &str) -> Result<DnsName, String> {
     if base.is_ascii() && !encoded {
         return text.parse().map_err(|error: crate::resource::NameError| error.to_string());
     }
+    let not_allowed = |c: char| format!("character {c:?} (U+{:04X}) is not allowed", u32::from(c));
+    if let Some(space) = base.chars().find(|c| c.is_whitespace() && !c.is_ascii()) {
+        return Err(not_allowed(space));
+    }
     let ascii = idna::domain_to_ascii_cow(base.as_bytes(), idna::AsciiDenyList::STD3)
         .map_err(|_| "not a valid internationalized name (UTS 46)".to_owned())?;
+    // UTS 46 admits symbols and punctuation, which IDNA 2008 does not. A name that is written as
+    // A-labels is taken as it is: some zones have such names.
+    let (mapped, _) = idna::domain_to_unicode(&ascii);
+    if let Some(symbol) = mapped.chars().find(|c| !is_of_host_names(*c))
+        && !base.is_ascii()
+    {
+        return Err(not_allowed(symbol));
+    }
     let name = format!("{star}{ascii}").parse::<DnsName>();
     name.map_err(
         |error| if base.is_ascii() { error.to_string() } else { format!("{ascii}: {error}") },
     )
 }
+
+/// Whether IDNA 2008 has a character in names (RFC 5892, sections 2.1, 2.6 and 2.9).
+fn is_of_host_names(character: char) -> bool {
+    let category = CodePointMapData::<GeneralCategory>::new().get(character);
+    let letters = GeneralCategoryGroup::Letter.union(GeneralCategoryGroup::Mark);
+    let digits = GeneralCategoryGroup::DecimalNumber;
+    letters.union(digits).contains(category) || EXCEPTIONS.contains(character)
+}
+
+/// The characters that are neither letters, marks nor digits.
+const EXCEPTIONS: &str =
+    ".-\u{b7}\u{375}\u{5f3}\u{5f4}\u{6fd}\u{6fe}\u{f0b}\u{200c}\u{200d}\u{3007}\u{30fb}";
 
 /// Why `key` cannot be the key of a label or an annotation.
 pub(crate) fn qualified_name_fault(key: &str) -> Option<&'static str> {
@@ -174,6 +203,15 @@ mod tests {
             ("www.example.com", Ok("www.example.com")),
             ("xn--zz--zz.example", Err("not a valid internationalized name (UTS 46)")),
             ("bü cher.example", Err("not a valid internationalized name (UTS 46)")),
+            (
+                "\u{201c}www.example.com\u{201d}",
+                Err("character '\u{201c}' (U+201C) is not allowed"),
+            ),
+            ("www.example.com\u{a0}", Err("character '\\u{a0}' (U+00A0) is not allowed")),
+            ("i\u{2764}.example", Err("character '\u{2764}' (U+2764) is not allowed")),
+            ("xn--i-7iq.example", Ok("xn--i-7iq.example")),
+            ("\u{939}\u{93f}\u{928}\u{94d}\u{926}\u{940}.example", Ok("xn--j2bd4cyah0f.example")),
+            ("l\u{b7}l.example", Err("not a valid internationalized name (UTS 46)")),
             ("a_b.example", Err("character '_' is not allowed in a host name")),
             ("https://example.com", Err("character ':' is not allowed in a host name")),
         ] {

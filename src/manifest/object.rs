@@ -274,6 +274,7 @@ impl Context<'_> {
         node: &Node,
         sink: &mut Sink<'_>,
     ) -> Option<Object> {
+        sink.is_of_cluster = kind == Kind::ClusterIssuer;
         let object = match kind {
             Kind::Certificate => {
                 fields.rename("Certificate");

@@ -16,6 +16,8 @@ pub(crate) struct Sink<'t> {
     document: usize,
     /// Whether source lines may hold secrets.
     secret: bool,
+    /// Whether the object is a `ClusterIssuer`, whose fields are named like those of an Issuer.
+    pub(crate) is_of_cluster: bool,
     found: Vec<Diagnostic>,
     errors: usize,
 }
@@ -23,7 +25,7 @@ pub(crate) struct Sink<'t> {
 impl<'t> Sink<'t> {
     /// An empty sink for document number `document`.
     pub(crate) fn new(text: &'t Text<'t>, document: usize, secret: bool) -> Self {
-        Self { text, document, secret, found: Vec::new(), errors: 0 }
+        Self { text, document, secret, is_of_cluster: false, found: Vec::new(), errors: 0 }
     }
 
     /// Adds a diagnostic.

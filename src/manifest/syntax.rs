@@ -25,7 +25,7 @@ pub(crate) fn explain(document: Document<'_>, at: Span, kind: &ErrorKind) -> Fau
     };
     let found = scene
         .quote(at, kind)
-        .or_else(|| scene.tab(at))
+        .or_else(|| scene.blank(at))
         .or_else(|| scene.bracket(at))
         .or_else(|| scene.marker(at))
         .or_else(|| scene.unquoted(at, kind))
@@ -57,16 +57,22 @@ impl<'t> Scene<'t> {
         })
     }
 
-    /// A tab that indents this line or the next: the parser takes a line that begins with a tab for
-    /// more of the value above it, and stops there.
-    fn tab(&self, at: Span) -> Option<Fault> {
-        [at.line, at.line + 1].into_iter().find_map(|number| {
+    /// A tab or a space of another kind that indents this line or the next, or the line above: the
+    /// parser takes it for a part of a value or of a key, and stops there or at the next line.
+    fn blank(&self, at: Span) -> Option<Fault> {
+        let above = self.above(at.line).next().map(|(number, _)| number);
+        [at.line, at.line + 1].into_iter().chain(above).find_map(|number| {
             let line = self.line(number);
-            let blank = line.chars().take_while(|c| matches!(c, ' ' | '\t')).count();
-            let first = line.chars().take(blank).position(|c| c == '\t')?;
+            let blank = line.chars().take_while(|c| c.is_whitespace()).count();
+            let (first, wrong) = line.chars().take(blank).enumerate().find(|(_, c)| *c != ' ')?;
             let (column, end_column) = (first + 1, blank + 1);
             let span = Span { line: number, column, end_line: number, end_column };
-            let message = "a tab: YAML is indented with spaces only".to_owned();
+            let what = match wrong {
+                '\t' => "a tab".to_owned(),
+                '\u{a0}' => "a no-break space (U+00A0)".to_owned(),
+                other => format!("the space U+{:04X}", u32::from(other)),
+            };
+            let message = format!("{what}: YAML is indented with spaces only");
             Some(Fault { span, message, help: None })
         })
     }
@@ -84,13 +90,17 @@ impl<'t> Scene<'t> {
     /// A quote without its end: the next quote, which opens another text, is read as that end, and
     /// the other text is then too much.
     fn quote(&self, at: Span, kind: &ErrorKind) -> Option<Fault> {
-        let span = match kind {
-            ErrorKind::UnclosedQuotedScalar => Span::point(at.line, at.column),
+        let is_trailing = matches!(
+            kind,
             ErrorKind::InvalidTrailingSingleQuotedScalar
-            | ErrorKind::InvalidTrailingDoubleQuotedScalar => {
-                self.open(at).closed.filter(|span| span.line < at.line)?
-            }
-            _ => return None,
+                | ErrorKind::InvalidTrailingDoubleQuotedScalar
+        );
+        let span = if is_trailing {
+            self.open(at).closed.filter(|span| span.line < at.line)?
+        } else if matches!(kind, ErrorKind::UnclosedQuotedScalar) {
+            at
+        } else {
+            return None;
         };
         Some(Fault { span, message: "this quote is never closed".to_owned(), help: None })
     }
@@ -382,6 +392,10 @@ mod tests {
             (
                 "a: [b, *.c]\n",
                 format!("1:8-11 a value that begins with `*` {quoted} (write \"*.example.com\")"),
+            ),
+            (
+                "a:\n\u{a0} b: 1\n  c: 1\n",
+                "2:1-3 a no-break space (U+00A0): YAML is indented with spaces only".to_owned(),
             ),
             ("a: @b\n", format!("1:4-6 a value that begins with `@` {quoted}")),
             ("a:\n- \"b\n- c\n", format!("2:3-4 {quote}")),

@@ -166,6 +166,9 @@ mod tests {
                 "{a:{p:1},b:{p:2,q:2},c:{p:1,q:2}}",
             ),
             ("a: 1\r\nb: 2\r\n", "{a:1,b:2}"),
+            // As libyaml: the lines of a quoted text need no indentation.
+            ("a:\n  b: 'one\n  two'\n", "{a:{b:\"one two\"}}"),
+            ("a:\n  b: \"one\ntwo\"\n", "{a:{b:\"one two\"}}"),
         ] {
             let (result, errors) = tree(text);
             assert_eq!(errors, []);

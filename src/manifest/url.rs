@@ -2,6 +2,9 @@
 
 /// Why a text is not an `https://` URL with a host.
 pub(crate) fn https_fault(text: &str) -> Option<&'static str> {
+    if text.trim() != text {
+        return Some("it begins or ends with a space");
+    }
     let lower = text.to_ascii_lowercase();
     let Some(rest) = lower.strip_prefix("https://") else {
         return Some("it must begin with https://");
@@ -34,6 +37,7 @@ mod tests {
             "https:///d",
             "https://u:p@acme.example",
             "https://a b/",
+            " https://acme.example",
         ] {
             assert!(https_fault(bad).is_some(), "{bad}");
         }

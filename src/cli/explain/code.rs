@@ -47,8 +47,8 @@ pub const CODES: &[Code] = &[
     row("E0007", "the YAML has too many values or aliases", "split the file; write aliases out"),
     row(
         "E0008",
-        "the text is a template that was not rendered",
-        "render it first: helm template, kustomize build or envsubst",
+        "the text is a template or a placeholder that was not rendered",
+        "render it first: helm template, flux build, kustomize build or envsubst",
     ),
     row("E0009", "control characters are not allowed in YAML", "remove them"),
     row("E0010", "YAML tags (!name) are not supported", "remove the tag"),

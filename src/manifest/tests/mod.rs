@@ -1,5 +1,6 @@
 //! Whole manifests: the resulting objects and diagnostics.
 
+mod cluster;
 mod files;
 mod hostile;
 mod messages;
