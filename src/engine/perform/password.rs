@@ -93,9 +93,32 @@ fn referenced_password(
         let why = format!("secret {secret}, `{}`: {what}", reference.key);
         PasswordError::Content { field, why }
     };
-    let text = std::str::from_utf8(&bytes).map_err(|_| is_no_password("not UTF-8"))?;
-    if text.is_empty() {
-        return Err(is_no_password("empty"));
-    }
+    let text = text_of(&bytes).map_err(is_no_password)?;
     Ok(Zeroizing::new(text.to_owned()))
+}
+
+/// The bytes of a Secret as a password, or why they are none.
+fn text_of(bytes: &[u8]) -> Result<&str, &'static str> {
+    match std::str::from_utf8(bytes) {
+        Ok("") => Err("empty"),
+        Ok(text) if text.ends_with('\r') => {
+            Err("it ends with a carriage return (a line end of Windows): remove that")
+        }
+        Ok(text) => Ok(text),
+        Err(_) => Err("not UTF-8"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_with_the_line_end_of_windows_is_refused() {
+        assert_eq!(text_of(b"changeit"), Ok("changeit"));
+        assert_eq!(text_of(b" \rx"), Ok(" \rx"));
+        let fault = "it ends with a carriage return (a line end of Windows): remove that";
+        assert_eq!(text_of(b"changeit\r"), Err(fault));
+        assert_eq!((text_of(b""), text_of(&[0xff])), (Err("empty"), Err("not UTF-8")));
+    }
 }
