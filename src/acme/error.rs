@@ -131,6 +131,10 @@ pub enum Distrust {
     Expired { not_after: Timestamp, now: Timestamp },
     #[error("the server presents a CA certificate as its own")]
     CaCertificate,
+    #[error("it is an X.509 certificate of version 1 or 2: TLS clients take only version 3")]
+    Version,
+    #[error("it, or one above it, is signed with an algorithm that is not accepted, such as SHA-1")]
+    Signature,
     /// Another error, in the library's words.
     #[error("{0}")]
     Other(String),
@@ -140,6 +144,7 @@ impl From<&rustls::CertificateError> for Distrust {
     fn from(error: &rustls::CertificateError) -> Self {
         use rustls::CertificateError::{
             BadSignature, ExpiredContext, NotValidYetContext, Other, UnknownIssuer,
+            UnsupportedSignatureAlgorithmContext,
         };
         let at = |time: &UnixTime| {
             let seconds = i64::try_from(time.as_secs()).unwrap_or(i64::MAX);
@@ -157,6 +162,12 @@ impl From<&rustls::CertificateError> for Distrust {
             && other.0.downcast_ref() == Some(&webpki::Error::CaUsedAsEndEntity)
         {
             Self::CaCertificate
+        } else if let Other(other) = error
+            && other.0.downcast_ref() == Some(&webpki::Error::UnsupportedCertVersion)
+        {
+            Self::Version
+        } else if let UnsupportedSignatureAlgorithmContext { .. } = error {
+            Self::Signature
         } else {
             Self::Other(error.to_string())
         }
@@ -311,6 +322,8 @@ fn after_colon(snippet: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
 
     #[test]
@@ -346,6 +359,18 @@ mod tests {
         for (error, expected) in cases {
             assert_eq!(error.is_transient(), expected, "{error}");
         }
+    }
+
+    #[test]
+    fn no_distrust_is_worded_as_the_library_writes_its_values() {
+        let version = rustls::OtherError(Arc::new(webpki::Error::UnsupportedCertVersion));
+        let version = rustls::CertificateError::Other(version);
+        let signature = rustls::CertificateError::UnsupportedSignatureAlgorithmContext {
+            signature_algorithm_id: vec![6, 9, 42],
+            supported_algorithms: Vec::new(),
+        };
+        assert_eq!(Distrust::from(&version), Distrust::Version);
+        assert_eq!(Distrust::from(&signature), Distrust::Signature);
     }
 
     #[test]

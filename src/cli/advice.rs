@@ -41,7 +41,8 @@ pub(crate) fn of_problem(kind: &str, subject: &Subject<'_>) -> Option<Advice> {
 pub(crate) fn of_class(class: FailureClass, subject: &Subject<'_>) -> Option<Advice> {
     if class == FailureClass::Unreachable {
         // The remedy, another run, is the last line of every failure that does not count.
-        let cause = "the CA, the network in between, or name resolution on this host";
+        let cause = "the CA, the network or the proxy (HTTPS_PROXY) in between, or name resolution on \
+                     this host";
         return Some(advice(cause, "", Check::Acme, subject));
     }
     let cause = "the state directory: a full disk, permissions, or a damaged file";
@@ -371,15 +372,17 @@ const ROWS: &[Row] = &[
         Of::Anything,
         Check::Acme,
         "the CA does not support this type of account key",
-        "change privateKeySecretRef.name: certctl then generates a key that the CA supports",
+        "make an RSA key (openssl genrsa 3072), put it into a new secret, and name that in \
+         privateKeySecretRef: certctl generates only ECDSA keys; then run certctl renew \
+         {certificate}",
     ),
     row(
         "externalAccountRequired",
         Of::Anything,
         Check::Acme,
-        "the CA requires an external account binding",
-        "get a key identifier and an HMAC key from the CA, and set them in \
-         spec.acme.externalAccountBinding (keyID, keySecretRef) of the Issuer",
+        "the CA requires an external account binding, or an e-mail address beside it",
+        "get a key identifier and an HMAC key from the CA; set spec.acme.externalAccountBinding \
+         (keyID, keySecretRef) and spec.acme.email of {issuer}",
     ),
     row(
         "userActionRequired",
@@ -415,7 +418,7 @@ const ROWS: &[Row] = &[
         Of::Anything,
         Check::Status,
         "the CA has not yet validated all names of the order",
-        "none: the next run reads the order again and continues",
+        "none: certctl tries again by itself",
     ),
     row(
         "compound",

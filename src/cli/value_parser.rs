@@ -116,7 +116,7 @@ pub enum ValueError {
     Namespace,
     #[error("an account's name has letters, digits, `_`, `-` and `.`, at most 32")]
     User,
-    #[error("a port is a number up to 65535")]
+    #[error("a port is a number up to 65535; an address has no scope such as %eth0")]
     Port,
     #[error("write ADDRESS:PORT, such as 127.0.0.1:5002, [::]:80, or :80")]
     Listen,

@@ -126,7 +126,7 @@ pub enum Fault {
 
 fn list(faults: &[ServerFault]) -> String {
     let texts: Vec<String> = faults.iter().map(ToString::to_string).collect();
-    if texts.is_empty() { "no server to query".to_owned() } else { texts.join(", ") }
+    if texts.is_empty() { "no name server is known for it".to_owned() } else { texts.join(", ") }
 }
 
 pub(super) fn code(code: ResponseCode) -> String {

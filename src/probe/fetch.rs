@@ -63,10 +63,10 @@ fn followed(from: IpAddr, addresses: Vec<IpAddr>) -> Result<Vec<IpAddr>, String>
     })
 }
 
-/// The target, when the answer is a redirect that has one.
+/// The target, when the answer is a redirect that has one. Boulder follows these, and no 303.
 fn redirect(answer: &Answer) -> Option<&str> {
     match answer.status {
-        301 | 302 | 303 | 307 | 308 => answer.location.as_deref(),
+        301 | 302 | 307 | 308 => answer.location.as_deref(),
         _ => None,
     }
 }

@@ -118,7 +118,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         let explained = refused.or_else(|| waiting.clone().find(|c| !c.reason.is_empty()));
         let why = explained
             .or(waiting.clone().next())
-            .or(order.challenges.first())
+            .or(order.challenges.iter().find(|c| c.phase().is_some()))
             .map_or_else(|| PendingOn::order(&order), PendingOn::challenge);
         let is_old = order.creation_timestamp.duration_until(now) >= OVERDUE;
         let is_urgent = backoff::is_urgent(&self.session.snapshot.record, now);

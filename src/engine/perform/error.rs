@@ -49,7 +49,9 @@ fn untrusted(why: &Distrust) -> CaFault {
     match why {
         Distrust::UnknownIssuer | Distrust::OtherKey => CaFault::UnknownIssuer,
         Distrust::NotValidYet { .. } | Distrust::Expired { .. } => CaFault::Untimely,
-        Distrust::CaCertificate | Distrust::Other(_) => CaFault::Untrusted,
+        Distrust::CaCertificate | Distrust::Version | Distrust::Signature | Distrust::Other(_) => {
+            CaFault::Untrusted
+        }
     }
 }
 

@@ -54,7 +54,10 @@ impl NoDirectory {
             AcmeError::Untrusted { why, .. } => match why {
                 Distrust::UnknownIssuer | Distrust::OtherKey => ServerTls::Distrusted,
                 Distrust::NotValidYet { .. } | Distrust::Expired { .. } => ServerTls::Untimely,
-                Distrust::CaCertificate | Distrust::Other(_) => ServerTls::Unusable,
+                Distrust::CaCertificate
+                | Distrust::Version
+                | Distrust::Signature
+                | Distrust::Other(_) => ServerTls::Unusable,
             },
             AcmeError::Problem { .. }
             | AcmeError::Http { .. }
