@@ -287,7 +287,10 @@ fn a_window_beyond_two_thirds_keeps_its_instant_over_killed_runs() {
     let relay = Relay::to(&ca);
     // Pebble names URLs at the host that it is asked at.
     let issuer = Issuer { profile: Some("default".to_owned()), ..Issuer::default() };
-    let issuer = work.issuer(&issuer).replace(&ca.directory_url(), &relay.directory_url);
+    let by_relay =
+        |issuer: &Issuer| work.issuer(issuer).replace(&ca.directory_url(), &relay.directory_url);
+    let never = by_relay(&Issuer { never_asks: true, ..issuer.clone() });
+    let issuer = by_relay(&issuer);
     let certificate = |name: &str| {
         format!(
             "---\napiVersion: cert-manager.io/v1\nkind: Certificate\nmetadata: {{ name: {name} }}\n\
@@ -295,13 +298,14 @@ fn a_window_beyond_two_thirds_keeps_its_instant_over_killed_runs() {
              dnsNames: [{name}.test]\n"
         )
     };
-    work.write("web.yaml", &(issuer.clone() + &certificate("web")));
+    work.write("web.yaml", &(never + &certificate("web")));
     // Its challenge is never found, so that a run that works on it too lasts until it is killed.
     ca.dns.set_address("stuck.test", Ipv4Addr::new(127, 9, 9, 9));
-    work.write("both.yaml", &(issuer + &certificate("web") + &certificate("stuck")));
+    work.write("both.yaml", &(issuer.clone() + &certificate("web") + &certificate("stuck")));
 
     assert_done(&work.issue("web.yaml"));
     let (leaf, pem) = replaceable(&work);
+    work.write("web.yaml", &(issuer + &certificate("web")));
     // A percentage of its life; without the window it is due at 67.
     let lifetime = leaf.not_before.duration_until(leaf.not_after);
     let at = |percentage: i32| leaf.not_before + lifetime * percentage / 100;
@@ -345,14 +349,19 @@ fn what_the_ca_revoked_by_itself_is_replaced_with_a_new_key_and_deployed() {
     let _turn = beside_others();
     let ca = Ca::start(&Options::default());
     let work = Work::new(&ca, CERTCTL);
-    work.manifest("web.yaml", &Issuer::default(), &[("web".to_owned(), names("called-back", 1))]);
     let out = work.path("out");
-    let annotations = format!("{{ certctl/output-dir: {} }}", out.display());
-    let text = std::fs::read_to_string(work.path("web.yaml")).unwrap();
-    let metadata = format!("metadata: {{ name: web, annotations: {annotations} }}");
-    work.write("web.yaml", &text.replace("metadata: { name: web }", &metadata));
+    let write = |issuer: &Issuer| {
+        work.manifest("web.yaml", issuer, &[("web".to_owned(), names("called-back", 1))]);
+        let annotations = format!("{{ certctl/output-dir: {} }}", out.display());
+        let text = std::fs::read_to_string(work.path("web.yaml")).unwrap();
+        let metadata = format!("metadata: {{ name: web, annotations: {annotations} }}");
+        work.write("web.yaml", &text.replace("metadata: { name: web }", &metadata));
+    };
+    // The CA may be asked again only after hours.
+    write(&Issuer { never_asks: true, ..Issuer::default() });
     assert_done(&work.issue("web.yaml"));
     replaceable(&work);
+    write(&Issuer::default());
     let deployed = |file: &str| std::fs::read_to_string(out.join(file)).unwrap();
     let (old, old_key) = (deployed("tls.crt"), deployed("tls.key"));
     let chain = certctl::pki::Chain::from_pem(&old).unwrap();
