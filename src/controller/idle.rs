@@ -9,7 +9,7 @@
 //! | 12 to 24 hours after it was looked at, by its name | a file can rot without a trace |
 //!
 //! One that is revoked and not replaced has no forecast: a run tells that once a day. Nor has one
-//! that is not deployed: every run reports it, or retries.
+//! that is not deployed, or that owes a clean-up: every run reports it, or retries.
 //!
 //! A record with a time that has not come yet, of a clock that was ahead, is no ground for a
 //! forecast.
@@ -18,6 +18,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::renewal_information::{fractions, next_question, part};
 use super::{Snapshot, backoff, deploy, renewal, revocation};
+use crate::resource::Order;
 
 /// The shortest time between two looks at all files of a certificate; the longest is twice that.
 const LOOK_AGAIN: SignedDuration = SignedDuration::from_hours(12);
@@ -26,7 +27,11 @@ const LOOK_AGAIN: SignedDuration = SignedDuration::from_hours(12);
 pub fn until(snapshot: &Snapshot, now: Timestamp) -> Option<Timestamp> {
     let status = &snapshot.record.status;
     let leaf = snapshot.live_leaf().filter(|leaf| !leaf.is_temporary())?;
-    if revocation::ends_here(snapshot) || deploy::owed(snapshot).is_some() {
+    let mut orders = snapshot.retired.iter().chain(&snapshot.order);
+    if revocation::ends_here(snapshot)
+        || deploy::owed(snapshot).is_some()
+        || orders.any(Order::owes_clean_up)
+    {
         return None;
     }
     let known = status.acme.ari.as_ref();

@@ -2,10 +2,12 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::fixture::{from_now, hours, live, now};
+use super::fixture::{challenge, from_now, hours, live, now, order};
 use crate::controller::renewal_information::question;
 use crate::controller::{Snapshot, Step, idle, next_step, readiness};
-use crate::resource::{GoDuration, LeafFacts, RenewalInformation, RenewalPolicy, SuggestedWindow};
+use crate::resource::{
+    GoDuration, LeafFacts, Phase, RenewalInformation, RenewalPolicy, SuggestedWindow,
+};
 
 type Edit = fn(&mut Snapshot);
 
@@ -109,6 +111,18 @@ fn what_is_not_deployed_has_no_forecast() {
     });
     assert_eq!(idle::until(&snapshot, now()), None);
     snapshot.settings.reload = None;
+    assert!(idle::until(&snapshot, now()).is_some());
+}
+
+#[test]
+fn what_owes_a_clean_up_has_no_forecast() {
+    let mut snapshot = settled(|_| {});
+    let mut order = order(&snapshot);
+    order.challenges = vec![challenge(0, Phase::SelfChecking)];
+    assert!(order.owes_clean_up());
+    snapshot.retired.push(order);
+    assert_eq!(idle::until(&snapshot, now()), None);
+    snapshot.retired.clear();
     assert!(idle::until(&snapshot, now()).is_some());
 }
 
