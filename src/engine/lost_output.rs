@@ -18,7 +18,10 @@ pub(super) fn lost_output(
     if written != files_digest {
         return None;
     }
-    let LostFiles { missing, damaged, replaced } = Output::lost(folder.as_ref(), files);
+    let LostFiles { missing, damaged, replaced, open } = Output::lost(folder.as_ref(), files);
     let damage = links::damage(&missing, &damaged, &replaced);
-    (!damage.is_empty()).then_some(damage)
+    let open = (!open.is_empty()).then(|| format!("{}: open to other users", open.join(", ")));
+    let parts: Vec<String> =
+        Some(damage).filter(|damage| !damage.is_empty()).into_iter().chain(open).collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
 }

@@ -88,6 +88,8 @@ pub struct LostFiles {
     pub damaged: Vec<String>,
     /// Something else is in the place of the link.
     pub replaced: Vec<String>,
+    /// Other users may read or write them, which no setting allows.
+    pub open: Vec<String>,
 }
 
 /// What is in the place of a link or folder of certctl.
@@ -245,10 +247,20 @@ impl Output {
                 None | Some((true, Ok(None))) => lost.missing.push(name.clone()),
                 Some((false, _)) => lost.replaced.push(name.clone()),
                 Some((true, Ok(Some(there)))) if there != *bytes => lost.damaged.push(name.clone()),
+                Some((true, Ok(Some(_)))) if folder.is_some_and(|it| Self::is_open(it, name)) => {
+                    lost.open.push(name.clone());
+                }
                 Some((true, Ok(Some(_)) | Err(_))) => {}
             }
         }
         lost
+    }
+
+    /// Whether other users may read or write a live file.
+    fn is_open(folder: &OwnedFd, name: &str) -> bool {
+        let set = rustix::fs::openat(folder, DATA, FOLDER, Mode::empty());
+        let found = set.and_then(|set| rustix::fs::statat(&set, name, AtFlags::SYMLINK_NOFOLLOW));
+        found.is_ok_and(|found| found.st_mode & 0o007 != 0)
     }
 
     /// A file of a set, or of the live one through its link; `None` when there is none.

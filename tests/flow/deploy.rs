@@ -601,7 +601,9 @@ fn an_output_that_has_lost_a_link_or_a_file_is_noticed_and_served_again() {
     let live = || out.join(fs::read_link(out.join("..data")).unwrap());
     let empty = |path: &Path| fs::File::create(path).map(drop);
     let before = (fs::read(out.join("tls.crt")).unwrap(), fs::read(out.join("tls.key")).unwrap());
-    let damages: [(&str, Damage<'_>, &str); 7] = [
+    let open = |path: &Path| fs::set_permissions(path, fs::Permissions::from_mode(0o666));
+    let damages: [(&str, Damage<'_>, &str); 8] = [
+        ("tls.key: open to other users", &|| open(&live().join("tls.key")), "issue"),
         ("tls.key is missing", &|| fs::remove_file(out.join("tls.key")), "issue"),
         ("tls.crt is missing", &|| fs::remove_file(out.join("tls.crt")), "deploy"),
         ("tls.key is missing", &|| fs::remove_file(live().join("tls.key")), "issue"),
@@ -623,6 +625,8 @@ fn an_output_that_has_lost_a_link_or_a_file_is_noticed_and_served_again() {
         let now = (fs::read(out.join("tls.crt")).unwrap(), fs::read(out.join("tls.key")).unwrap());
         assert!(now == before, "{what}");
         assert_eq!(read(&world, "steps"), "installed\nreloaded\n", "{what}");
+        let mode = fs::metadata(out.join("tls.key")).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o640, "{what}");
         world.issue().says_nothing();
         assert!(world.run(&["status"]).stdout.contains("READY"), "{what}");
     }
