@@ -10,7 +10,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags, Stat};
 use rustix::io::Errno;
 
 use super::folder::{Folder, MAX_BYTES, TEMP_PREFIX, io_error, text};
@@ -33,6 +33,7 @@ pub fn write(path: &Path, bytes: &[u8], mode: u32) -> Result<(), StoreError> {
         return Err(StoreError::NotPlain { path: text(path), found, expected: "a plain file" });
     }
     let temp = Temp::write(&folder, name, bytes, mode)?;
+    sweep_beside(&folder, &temp);
     temp.rename(name)?;
     folder.sync()
 }
@@ -41,12 +42,49 @@ pub fn write(path: &Path, bytes: &[u8], mode: u32) -> Result<(), StoreError> {
 pub fn write_once(path: &Path, bytes: &[u8], mode: u32) -> Result<bool, StoreError> {
     let (folder, name) = open_parent(path)?;
     let mut temp = Temp::write(&folder, name, bytes, mode)?;
+    sweep_beside(&folder, &temp);
     if !move_to_free_name(&folder, &temp.name, name)? {
         return Ok(false);
     }
     temp.gone = true;
     folder.sync()?;
     Ok(true)
+}
+
+/// Removes what killed processes left in a folder that is not ours alone, as far as possible.
+fn sweep_beside(folder: &Folder, fresh: &Temp<'_>) {
+    let swept = match folder.stat(&fresh.name) {
+        Ok(Some(now)) => sweep_old(folder, &now),
+        Ok(None) => Ok(()),
+        Err(error) => Err(error),
+    };
+    if let Err(error) = swept {
+        tracing::debug!(%error, "what a killed process left stays");
+    }
+}
+
+/// Removes our temporary files that are older than any process takes to write one, as of a file that
+/// was just written.
+pub(super) fn sweep_old(folder: &Folder, now: &Stat) -> Result<(), StoreError> {
+    for name in folder.entries()?.iter().filter(|name| is_temp_name(name)) {
+        let Some(found) = folder.stat(name)? else { continue };
+        let age = now.st_mtime.saturating_sub(found.st_mtime);
+        let is_file = FileType::from_raw_mode(found.st_mode) == FileType::RegularFile;
+        if is_file && found.st_uid == now.st_uid && age > OLD {
+            folder.remove(name)?;
+        }
+    }
+    Ok(())
+}
+
+/// In seconds.
+const OLD: i64 = 60;
+
+/// See [`temp_name`].
+fn is_temp_name(name: &str) -> bool {
+    let mut parts = name.strip_prefix(TEMP_PREFIX).unwrap_or_default().splitn(3, '-');
+    let is_number = |part: Option<&str>| part.is_some_and(|part| part.parse::<u64>().is_ok());
+    is_number(parts.next()) && is_number(parts.next()) && parts.next().is_some()
 }
 
 fn open_parent(path: &Path) -> Result<(Folder, &str), StoreError> {
@@ -281,6 +319,31 @@ fn check_size(folder: &Folder, name: &str, bytes: &[u8]) -> Result<(), StoreErro
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_killed_process_left_beside_goes_once_it_is_old() {
+        let scratch = tempfile::tempdir().unwrap();
+        let make = |name: &str, is_old: bool| {
+            let file = File::create(scratch.path().join(name)).unwrap();
+            if is_old {
+                file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
+            }
+        };
+        make(".tmp-812-0-web.yaml", true);
+        make(".tmp-812-1-web.yaml", false);
+        make(".tmp-notes", true);
+        let left = || {
+            let entries = std::fs::read_dir(scratch.path()).unwrap();
+            let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+            names.collect::<std::collections::BTreeSet<_>>()
+        };
+        assert!(write_once(&scratch.path().join("mail.yaml"), b"", 0o644).unwrap());
+        let expected = [".tmp-812-1-web.yaml", ".tmp-notes", "mail.yaml"];
+        assert_eq!(left(), expected.map(str::to_owned).into());
+        make(".tmp-812-1-web.yaml", true);
+        write(&scratch.path().join("mail.yaml"), b"new", 0o644).unwrap();
+        assert_eq!(left(), [".tmp-notes", "mail.yaml"].map(str::to_owned).into());
+    }
 
     #[test]
     fn what_is_no_plain_file_is_not_replaced() {

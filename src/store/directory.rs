@@ -417,8 +417,42 @@ impl StateDirectory {
                 }
             }
         }
+        self.sweep_queue()?;
+        self.sweep_revoked()?;
         let Some(locks) = self.find(&[layout::LOCKS.to_owned()])? else { return Ok(()) };
         lock::remove_abandoned(&locks, &[layout::ORDER_LOCK, layout::HOOK_LOCK])
+    }
+
+    /// Removes what is beside the queue: it concerned processes that are gone.
+    fn sweep_queue(&self) -> Result<(), StoreError> {
+        let Some(root) = self.find(&[])? else { return Ok(()) };
+        let is_past = |name: &String| {
+            let rest = name.strip_prefix(layout::SCHEDULER_FILE);
+            rest.is_some_and(|rest| rest == ".next" || rest.starts_with(".corrupt-"))
+        };
+        let names: Vec<String> = root.entries()?.into_iter().filter(is_past).collect();
+        if !names.is_empty()
+            && let Some(_lease) = self.try_lock(&layout::lock(&Lock::Scheduler)?)?
+        {
+            names.iter().try_for_each(|name| root.remove(name).map(drop))?;
+        }
+        Ok(())
+    }
+
+    /// Removes the temporary files of killed runs beside what was revoked, which no lock guards: the
+    /// old ones.
+    fn sweep_revoked(&self) -> Result<(), StoreError> {
+        let names = [layout::REVOKED.to_owned()];
+        if !self.has_temporaries(&names)? {
+            return Ok(());
+        }
+        let Some(folder) = self.find(&names)? else { return Ok(()) };
+        // A lock that was just taken has the time of now.
+        let place = layout::lock(&Lock::Scheduler)?;
+        let Some(_lease) = self.try_lock(&place)? else { return Ok(()) };
+        let locks = self.find(&place.folders)?;
+        let now = locks.map_or(Ok(None), |locks| locks.stat(&place.file))?;
+        now.map_or(Ok(()), |now| atomic::sweep_old(&folder, &now))
     }
 
     fn try_lock(&self, place: &Place) -> Result<Option<Lease>, StoreError> {
@@ -459,7 +493,15 @@ impl Store for StateDirectory {
         if let Some(opened) = self.opened().filter(|_| is_shared) {
             return opened.shared(&place, || self.read(&place));
         }
-        self.document(key)
+        let found = self.document(key)?;
+        // After a power loss it may be empty, which is as good as none. Its readers have its lock.
+        if is_fleeting(key) && found.as_ref().is_some_and(|found| found.bytes.is_empty()) {
+            if self.mode == OpenMode::ReadWrite {
+                self.writable_root()?.remove(&place.file)?;
+            }
+            return Ok(None);
+        }
+        Ok(found)
     }
 
     async fn append(

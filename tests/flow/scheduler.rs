@@ -155,8 +155,32 @@ fn a_queue_that_cannot_be_read_is_refused_or_set_aside() {
             assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
         }
     }
-    let kept = |number: u32| world.state().path(&format!("scheduler.json.corrupt-{number}"));
-    assert!(kept(1).exists() && kept(2).exists());
+    // The first was set aside, and concerns no process that is there; the empty one was none.
+    let state = world.state();
+    let left = || {
+        let entries = std::fs::read_dir(state.path("")).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.filter(|name| name.starts_with("scheduler.json.")).collect::<Vec<_>>()
+    };
+    assert_eq!(left(), Vec::<String>::new());
+    std::fs::write(world.state().path("scheduler.json.next"), "").unwrap();
+    world.issue().says_nothing();
+    assert_eq!(left(), Vec::<String>::new());
+}
+
+/// No lock guards the folder of what was revoked: an old one is no writer's.
+#[test]
+fn what_a_killed_revoke_left_goes_with_a_later_run() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    world.issue().ends_in(0);
+    let path = world.state().path("revoked/.tmp-812-0-ab.json");
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let file = std::fs::File::create(&path).unwrap();
+    world.issue().says_nothing();
+    assert!(path.exists(), "it may be being written");
+    file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
+    world.issue().says_nothing();
+    assert!(!path.exists());
 }
 
 /// Certificates of a name each and one that all have, at a CA that hands out the pending
