@@ -5,6 +5,7 @@ use std::fs::File;
 use certctl::rehearsal::{RequestKind, Reuse};
 use certctl::resource::{Event, Reason};
 use jiff::SignedDuration;
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::support::{CertificateYaml, Run, World, finish, until};
 
@@ -27,6 +28,34 @@ fn sixty_four_first_runs_at_once_make_one_account_and_one_order() {
     let requests = world.ca.requests();
     world.issue().says_nothing();
     assert_eq!(world.ca.requests(), requests);
+}
+
+/// The system takes connections for it, which nothing answers.
+#[test]
+fn a_stopped_run_that_shares_the_port_is_named_and_no_validation_fails_by_it() {
+    let world = World::start();
+    world.write("config/issuer.yaml", &world.issuer());
+    world.write("stuck.yaml", &CertificateYaml::new("stuck").for_names(&["not.example.org"]));
+    world.write("web.yaml", &CertificateYaml::new("web"));
+    let stuck = world.start_certctl(&["issue", "stuck.yaml", "--self-check-interval", "1h"]);
+    let presented = || std::fs::read_dir(world.path("state/http01")).is_ok_and(|of| of.count() > 0);
+    until("its token is presented", presented);
+    let journal = "state/certificates/default/stuck/events.jsonl";
+    until("it waits", || {
+        std::fs::read_to_string(world.path(journal)).is_ok_and(|text| text.contains("Presented"))
+    });
+    let (pid, number) = (Pid::from_child(&stuck), stuck.id());
+    kill_process(pid, Signal::STOP).unwrap();
+    let quick = ["issue", "web.yaml", "--timeout", "2s", "--self-check-interval", "100ms"];
+    let run = world.run(&quick).ends_in(75);
+    run.says(&format!("(pid {number}) listens on the same port and is stopped"));
+    assert!(run.stderr.contains(&format!("kill -CONT {number}")), "{}", run.stderr);
+    assert_eq!(world.sent(RequestKind::Challenge), 0);
+    assert_eq!(world.state().record("web").status.failed_issuance_attempts, None);
+    kill_process(pid, Signal::CONT).unwrap();
+    world.run(&["issue", "web.yaml"]).ends_in(0);
+    kill_process(pid, Signal::TERM).unwrap();
+    finish(stuck).ends_in(143);
 }
 
 /// As Let's Encrypt's server does: whoever orders the same names gets the same order, and shares its

@@ -4,6 +4,8 @@ use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::time::Duration;
 
+use jiff::SignedDuration;
+
 use super::deploy::check_targets;
 use super::dns01::record_of;
 use super::error;
@@ -19,7 +21,7 @@ use crate::resource::{
     SolverKind, Token,
 };
 use crate::solver::dns01::Action;
-use crate::solver::http01::{ListenError, Listener, Webroot, answers_for, check_webroot};
+use crate::solver::http01::{Holder, ListenError, Listener, Webroot, answers_for, check_webroot};
 use crate::store::Records;
 
 /// Generates a key on a blocking thread, off the main one.
@@ -214,8 +216,34 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let _turn = tokio::time::timeout(CHECK_TURN, self.checks.acquire()).await;
         let (identifier, key) = (&challenge.identifier, &challenge.key);
         let report = check_http01(&self.resolver, identifier, &token, key, options).await;
-        let report = explained_by_host(report, &task.settings(), options.port);
+        let mut report = explained_by_host(report, &task.settings(), options.port);
+        if task.settings().http01_webroot.is_none()
+            && let Some(stopped) = self.stopped_sharer().await
+        {
+            let pid = stopped.pid();
+            let reason = format!(
+                "{stopped} listens on the same port and is stopped, so that the CA may get no \
+                 response; it goes on after: kill -CONT {pid}"
+            );
+            report.verdict = Verdict::Failed { reason };
+        }
         Ok(Outcome::Checked(Box::new(CheckReport::Http01(report))))
+    }
+
+    /// Another run on a port of this one that is stopped; it is looked for once a second.
+    async fn stopped_sharer(&self) -> Option<Holder> {
+        let now = self.clock.now();
+        if let Some((at, known)) = &*self.stopped_sharer.borrow()
+            && at.duration_until(now).abs() < SHARERS_AGAIN
+        {
+            return known.clone();
+        }
+        let found = {
+            let listeners = self.listeners.lock().await;
+            listeners.values().flatten().find_map(Listener::stopped_sharer)
+        };
+        self.stopped_sharer.replace(Some((now, found.clone())));
+        found
     }
 
     pub(super) async fn clean_up(
@@ -241,6 +269,9 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         Ok(Outcome::CleanedUp)
     }
 }
+
+/// How often other runs on the port are looked for.
+const SHARERS_AGAIN: SignedDuration = SignedDuration::from_secs(1);
 
 fn cannot_listen(error: &ListenError) -> EffectError {
     if let ListenError::InUse { holder: Some(holder), .. } = error

@@ -21,7 +21,7 @@ use crate::pki::RevocationList;
 use crate::probe::{CheckOptions, Resolver};
 use crate::resource::NamespacedName;
 use crate::solver::dns01::{Api, DnsProvider};
-use crate::solver::http01::{Hits, Listener, TokenFolder};
+use crate::solver::http01::{Hits, Holder, Listener, TokenFolder};
 use crate::trust::Bounds;
 
 /// Reads an environment variable.
@@ -96,6 +96,8 @@ pub struct World<'a, C, S> {
     pub(super) listeners: Mutex<HashMap<Vec<SocketAddr>, Result<Listener, EffectError>>>,
     /// When a listener of another run was last seen to be gone.
     pub(super) listener_gone: Cell<Option<Timestamp>>,
+    /// When a stopped run on the same port was last looked for, and which.
+    pub(super) stopped_sharer: RefCell<Option<(Timestamp, Option<Holder>)>>,
     pub(super) clients: RefCell<HashMap<ClientKey, Arc<Client>>>,
     /// Directory URLs of the CAs that were seen to have no renewalInfo.
     pub(super) without_renewal_info: RefCell<BTreeSet<String>>,
@@ -138,6 +140,7 @@ impl<'a, C: Clock, S: Store> World<'a, C, S> {
             options,
             listeners: Mutex::default(),
             listener_gone: Cell::default(),
+            stopped_sharer: RefCell::default(),
             clients: RefCell::default(),
             without_renewal_info: RefCell::default(),
             account_keys: RefCell::default(),

@@ -137,6 +137,11 @@ impl Listener {
         self.addresses.iter().flat_map(|address| holder::others_of_us(*address)).collect()
     }
 
+    /// One of them that is stopped: the CA may be connecting to it.
+    pub fn stopped_sharer(&self) -> Option<Holder> {
+        self.sharers().into_iter().find(Holder::is_stopped)
+    }
+
     /// The addresses that are served, as bound by the system.
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses

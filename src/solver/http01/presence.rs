@@ -1,6 +1,7 @@
 //! The runs that share a port: the runtime folder has a folder `.PORT` for each, in which an empty
-//! file named by its process shows that a run has a token presented there. So a run learns, without
-//! a look at every socket of the host, which others need its answers and that one has ended.
+//! file named by its process, and on Linux the time of its start, shows that a run has a token
+//! presented there: numbers come back. So a run learns, without a look at every socket of the host,
+//! which others need its answers and that one has ended, or was stopped.
 //!
 //! The last run that leaves removes the folder. No run keeps it open: one that enters meanwhile makes
 //! it again.
@@ -14,6 +15,8 @@ use rustix::fs::{AtFlags, Dir, Mode, OFlags, Stat, fstat, mkdirat, openat, stata
 use rustix::io::Errno;
 use rustix::process::{Pid, getpid, test_kill_process};
 
+use super::holder::ProcessState;
+
 /// The runs that share one port.
 #[derive(Debug)]
 pub(super) struct Presence {
@@ -24,7 +27,7 @@ pub(super) struct Presence {
     /// and nanoseconds. `None` when there was none.
     changed: Option<(u64, i64, u64)>,
     /// The others that had a token presented then.
-    others: HashSet<Pid>,
+    others: HashSet<Process>,
 }
 
 impl Presence {
@@ -55,10 +58,10 @@ impl Presence {
             Err(errno) => return Err(errno),
         }
         let folder = self.folder()?;
-        for name in names(&folder).filter(|pid| !lives(*pid)) {
-            unlink(&folder, name)?;
+        for process in processes(&folder).filter(|process| !process.lives()) {
+            unlink(&folder, process)?;
         }
-        let own = getpid().as_raw_nonzero().to_string();
+        let own = Process::this().name();
         // It may be there: an earlier process had the same number.
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         openat(folder, own, flags, Mode::RUSR | Mode::WUSR).map(|file| drop(File::from(file)))
@@ -67,7 +70,7 @@ impl Presence {
     /// This process has no token presented any more. The last one removes the folder.
     pub(super) fn withdraw(&self) -> Result<(), Errno> {
         match self.folder() {
-            Ok(folder) => unlink(&folder, getpid())?,
+            Ok(folder) => unlink(&folder, Process::this())?,
             Err(Errno::NOENT) => return Ok(()),
             Err(errno) => return Err(errno),
         }
@@ -78,28 +81,28 @@ impl Presence {
         }
     }
 
-    /// Whether another process that lives has a token presented.
+    /// Whether another process that is at work has a token presented.
     pub(super) fn has_others(&self) -> bool {
         self.others().next().is_some()
     }
 
-    /// Whether another process has taken its tokens back, or was killed, since the last call.
+    /// Whether another process has taken its tokens back, was killed or stopped, since the last call.
     pub(super) fn has_one_gone(&mut self) -> bool {
         let found = statat(&self.runtime, &self.path, AtFlags::SYMLINK_NOFOLLOW).ok();
         let changed = found.map(|stat| (stat.st_ino, stat.st_mtime, stat.st_mtime_nsec));
         // A process that is killed leaves its file.
-        if changed == self.changed && self.others.iter().all(|pid| lives(*pid)) {
+        if changed == self.changed && self.others.iter().all(|process| process.is_at_work()) {
             return false;
         }
-        let others: HashSet<Pid> = self.others().collect();
+        let others: HashSet<Process> = self.others().collect();
         let has_gone = !others.is_superset(&self.others);
         (self.changed, self.others) = (changed, others);
         has_gone
     }
 
-    fn others(&self) -> impl Iterator<Item = Pid> {
-        let found = self.folder().into_iter().flat_map(|folder| names(&folder));
-        found.filter(|pid| *pid != getpid() && lives(*pid))
+    fn others(&self) -> impl Iterator<Item = Process> {
+        let found = self.folder().into_iter().flat_map(|folder| processes(&folder));
+        found.filter(|process| process.pid != getpid() && process.is_at_work())
     }
 
     /// The folder of the port, where it is one that only this user can write to.
@@ -114,9 +117,60 @@ impl Presence {
 /// How often a run tries to enter a folder that others remove.
 const MOST_TRIES: u32 = 1000;
 
-fn names(folder: &OwnedFd) -> impl Iterator<Item = Pid> + use<> {
+/// A process that has, or had, a token presented.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Process {
+    pid: Pid,
+    /// As the system counts; `None` where it does not say.
+    started: Option<u64>,
+}
+
+impl Process {
+    fn this() -> Self {
+        let pid = getpid();
+        let started = ProcessState::of(pid.as_raw_nonzero().get()).map(|found| found.started);
+        Self { pid, started }
+    }
+
+    /// The one of a file.
+    fn of(name: &str) -> Option<Self> {
+        let (pid, started) = match name.split_once('-') {
+            Some((pid, started)) => (pid, Some(started.parse().ok()?)),
+            None => (name, None),
+        };
+        Some(Self { pid: Pid::from_raw(pid.parse().ok()?)?, started })
+    }
+
+    /// Its file.
+    fn name(self) -> String {
+        let pid = self.pid.as_raw_nonzero();
+        self.started.map_or_else(|| pid.to_string(), |started| format!("{pid}-{started}"))
+    }
+
+    /// Whether it is there; one of another user cannot be signalled.
+    fn lives(self) -> bool {
+        let is_there = !matches!(test_kill_process(self.pid), Err(Errno::SRCH));
+        is_there && self.state().is_none_or(|found| self.is_it(&found))
+    }
+
+    /// Whether it is there, and not stopped.
+    fn is_at_work(self) -> bool {
+        self.lives() && self.state().is_none_or(|found| !found.is_stopped)
+    }
+
+    fn state(self) -> Option<ProcessState> {
+        ProcessState::of(self.pid.as_raw_nonzero().get())
+    }
+
+    /// Another process may have got its number.
+    fn is_it(self, found: &ProcessState) -> bool {
+        self.started.is_none_or(|started| started == found.started)
+    }
+}
+
+fn processes(folder: &OwnedFd) -> impl Iterator<Item = Process> + use<> {
     let entries = Dir::read_from(folder).into_iter().flatten().flatten();
-    entries.filter_map(|entry| Pid::from_raw(entry.file_name().to_str().ok()?.parse().ok()?))
+    entries.filter_map(|entry| Process::of(entry.file_name().to_str().ok()?))
 }
 
 /// Opens a folder, made if it is missing, in which only this user can write.
@@ -139,13 +193,8 @@ pub(super) fn is_private(found: &Stat, uid: u32) -> bool {
     found.st_uid == uid && found.st_mode & WRITABLE_BY_OTHERS == 0
 }
 
-/// Whether a process is there; one of another user cannot be signalled.
-fn lives(pid: Pid) -> bool {
-    !matches!(test_kill_process(pid), Err(Errno::SRCH))
-}
-
-fn unlink(folder: &OwnedFd, pid: Pid) -> Result<(), Errno> {
-    match unlinkat(folder, pid.as_raw_nonzero().to_string(), AtFlags::empty()) {
+fn unlink(folder: &OwnedFd, process: Process) -> Result<(), Errno> {
+    match unlinkat(folder, process.name(), AtFlags::empty()) {
         Ok(()) | Err(Errno::NOENT) => Ok(()),
         Err(errno) => Err(errno),
     }
@@ -206,6 +255,49 @@ mod tests {
         assert!(!file.exists());
     }
 
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_process_with_the_number_of_a_killed_run_is_none() {
+        let stage = stage();
+        let parent = std::os::unix::process::parent_id();
+        let started = ProcessState::of(i32::try_from(parent).unwrap()).unwrap().started;
+        let file = stage.root.path().join(format!(".80/{parent}-{}", started + 1));
+        File::create(&file).unwrap();
+        assert!(!stage.presence.has_others());
+        stage.presence.enter().unwrap();
+        assert!(!file.exists());
+        let file = stage.root.path().join(format!(".80/{parent}-{started}"));
+        File::create(&file).unwrap();
+        assert!(stage.presence.has_others());
+        stage.presence.enter().unwrap();
+        assert!(file.exists());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_stopped_run_is_waited_for_by_none_and_its_file_stays() {
+        let mut stage = stage();
+        let mut child = std::process::Command::new("sleep").arg("600").spawn().unwrap();
+        let pid = Pid::from_child(&child);
+        let file = stage.enter(child.id());
+        assert!(stage.presence.has_others() && !stage.presence.has_one_gone());
+        rustix::process::kill_process(pid, rustix::process::Signal::STOP).unwrap();
+        let is_stopped = || ProcessState::of(pid.as_raw_nonzero().get()).unwrap().is_stopped;
+        while !is_stopped() {
+            std::thread::yield_now();
+        }
+        assert!(!stage.presence.has_others() && stage.presence.has_one_gone());
+        stage.presence.enter().unwrap();
+        assert!(file.exists());
+        rustix::process::kill_process(pid, rustix::process::Signal::CONT).unwrap();
+        while is_stopped() {
+            std::thread::yield_now();
+        }
+        assert!(stage.presence.has_others());
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
     #[test]
     fn a_run_at_another_port_is_none_of_them() {
         let mut stage = stage();
@@ -246,7 +338,7 @@ mod tests {
     fn a_run_enters_though_others_remove_the_folder_again_and_again() {
         let root = tempfile::tempdir().unwrap();
         let (presence, folder) = (at(&root, 80), root.path().join(".80"));
-        let own = folder.join(std::process::id().to_string());
+        let own = folder.join(Process::this().name());
         let (rounds, begun) = std::sync::mpsc::channel();
         std::thread::scope(|scope| {
             let folder = &folder;
