@@ -40,8 +40,8 @@ fn warn_of(shell: &mut Shell, name: &NamespacedName, orders: &[Order]) {
     let what: Vec<String> =
         orders.iter().flat_map(|order| &order.challenges).filter_map(place).collect();
     let text = format!(
-        "{name}: not cleaned up by an interrupted run: {}\n  its Certificate and Issuer are \
-         missing; the next run that finds them cleans up",
+        "{name}: not cleaned up by an interrupted run: {}\n  its Certificate or Issuer is \
+         missing; the next run that finds both cleans up",
         what.join("; ")
     );
     if !what.is_empty() && shell.prints(&text) {

@@ -1,22 +1,28 @@
 //! Clean-ups that interrupted runs left for certificates outside the current run.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use jiff::SignedDuration;
 
 use super::open::Workspace;
 use super::run::Job;
+use super::selection::Targets;
 use crate::engine::ports::{Lock, Store as _, StoreError};
 use crate::engine::{Goal, Task};
 use crate::manifest::SecretSource;
-use crate::resource::{NamespacedName, Order};
+use crate::resource::{
+    Certificate, CertificateSpec, ChallengeType, Metadata, NamespacedName, Order, Origin, Settings,
+};
 use crate::store::Records;
 
 /// The clean-ups that can be done now, and those that cannot.
 #[derive(Debug)]
 pub struct Orphans {
     pub tasks: Vec<Task>,
-    /// The orders whose Certificate and Issuer are not loaded.
+    /// The orders whose Issuer is not loaded; or whose Certificate is not, which may say where a
+    /// response is published.
     pub left: Vec<(NamespacedName, Vec<Order>)>,
     secrets: SecretSource,
 }
@@ -46,16 +52,48 @@ impl Workspace {
         let mut orphans =
             Orphans { tasks: Vec::new(), left: Vec::new(), secrets: all.secrets.clone() };
         for (name, orders) in owing {
-            match all.task(&name) {
-                Some(task) => {
-                    let task = Task { goal: Goal::CleanUp, ..task.clone() };
-                    orphans.tasks.push(task);
-                }
+            let task = all.task(&name).cloned();
+            match task.or_else(|| self.without_manifest(&name, &orders, &all)) {
+                Some(task) => orphans.tasks.push(Task { goal: Goal::CleanUp, ..task }),
                 None if self.is_at_work(&name).await? => {}
                 None => orphans.left.push((name, orders)),
             }
         }
         Ok(Some(orphans))
+    }
+
+    /// What takes back the records of a certificate whose manifest is gone: the orders say where they
+    /// are, and for which Issuer.
+    fn without_manifest(
+        &self,
+        name: &NamespacedName,
+        orders: &[Order],
+        all: &Targets,
+    ) -> Option<Task> {
+        let owed = orders.iter().flat_map(|order| &order.challenges);
+        let mut owed = owed.filter(|challenge| challenge.owes_clean_up());
+        let issuer_ref = &orders.last()?.spec.issuer_ref;
+        let is_same = orders.iter().all(|order| order.spec.issuer_ref == *issuer_ref);
+        if !is_same || !owed.all(|challenge| challenge.spec.kind == ChallengeType::Dns01) {
+            return None;
+        }
+        let spec = CertificateSpec {
+            secret_name: self.record(name)?.secret_name.clone(),
+            issuer_ref: issuer_ref.clone(),
+            ..CertificateSpec::default()
+        };
+        let metadata = Metadata {
+            name: name.name.clone(),
+            namespace: name.namespace.clone(),
+            ..Metadata::default()
+        };
+        let certificate = Certificate {
+            metadata,
+            spec,
+            settings: Settings::default(),
+            origin: Origin { path: PathBuf::new(), line: 0, column: 0 },
+        };
+        self.task_of(&Arc::new(certificate), &all.loaded, &all.secrets, true)
     }
 
     /// The orders of known certificates, except those in `done`, that owe a clean-up.

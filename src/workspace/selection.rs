@@ -349,7 +349,7 @@ impl Workspace {
         self.task_of(certificate, loaded, secrets, false)
     }
 
-    fn task_of(
+    pub(super) fn task_of(
         &self,
         certificate: &Arc<Certificate>,
         loaded: &Loaded,

@@ -300,19 +300,44 @@ fn what_a_killed_run_left_is_taken_back_by_a_run_for_another_certificate() {
 }
 
 #[test]
+fn what_a_killed_run_left_of_a_certificate_without_a_manifest_is_taken_back() {
+    for words in [&["issue", "web.yaml"][..], &["issue"]] {
+        let world = in_vain();
+        let mut run = world.start_certctl(&["issue", "wild.yaml"]);
+        until("the value is out", || !asked(&world).is_empty());
+        run.kill().unwrap();
+        run.wait().unwrap();
+        std::fs::remove_file(world.path("wild.yaml")).unwrap();
+        // Without any certificate there is nothing else to do.
+        world.run(words).ends_in(if words.len() == 1 { 3 } else { 0 });
+        assert!(asked(&world)[1].starts_with("cleanup _acme-challenge."), "{words:?}");
+        assert!(!world.run(words).stderr.contains("not cleaned up"));
+        assert_eq!(asked(&world).len(), 2, "{words:?}");
+    }
+}
+
+#[test]
 fn what_cannot_be_taken_back_is_named_until_it_can() {
     let world = in_vain();
+    let other = world.issuer().named("other");
+    let web = CertificateYaml::new("web").issued_by("other");
+    world.write("web.yaml", &format!("{other}---\n{web}"));
     let mut run = world.start_certctl(&["issue", "wild.yaml"]);
     until("the value is out", || !asked(&world).is_empty());
     run.kill().unwrap();
     run.wait().unwrap();
+    let issuer = std::fs::read_to_string(world.path("config/issuer.yaml")).unwrap();
+    std::fs::remove_file(world.path("config/issuer.yaml")).unwrap();
     let manifest = std::fs::read_to_string(world.path("wild.yaml")).unwrap();
     std::fs::remove_file(world.path("wild.yaml")).unwrap();
     let value = asked(&world)[0].rsplit(' ').next().unwrap().to_owned();
     let place = format!("TXT \"{value}\" at _acme-challenge.example.test (zone example.test, ");
+    // Also where no certificate is left.
+    world.issue().ends_in(3).says(&place);
     world.run(&["issue", "web.yaml"]).ends_in(0).says(&place);
     world.run(&["issue", "web.yaml"]).ends_in(0).says(&place);
     assert_eq!(asked(&world).len(), 1);
+    world.write("config/issuer.yaml", &issuer);
     world.write("wild.yaml", &manifest);
     world.run(&["issue", "web.yaml"]).says_nothing();
     assert!(asked(&world)[1].starts_with("cleanup "));
