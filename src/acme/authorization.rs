@@ -46,17 +46,17 @@ pub(super) fn read(answer: &Answer) -> Result<AuthorizationView, AcmeError> {
     let (identifier, starred) = without_star(field::identifier(answer, identifier)?);
     let wildcard = value.get("wildcard").and_then(Value::as_bool).unwrap_or_default();
     let challenges = value.get("challenges").and_then(Value::as_array);
+    let challenges = challenges.into_iter().flatten().map(|one| read_challenge(answer, one));
+    let (usable, unusable): (Vec<_>, Vec<_>) = challenges.partition(Result::is_ok);
+    // One that cannot be used spoils no other.
+    let challenges = if usable.is_empty() { unusable } else { usable };
     Ok(AuthorizationView {
         url: answer.url.clone(),
         identifier,
         wildcard: wildcard || starred,
         state: AuthorizationState::from(field::word(&value, "status")),
         expires: field::time(&value, "expires"),
-        challenges: challenges
-            .into_iter()
-            .flatten()
-            .map(|challenge| read_challenge(answer, challenge))
-            .collect::<Result<_, _>>()?,
+        challenges: challenges.into_iter().collect::<Result<_, _>>()?,
         retry_after: answer.retry_after,
     })
 }

@@ -20,6 +20,7 @@ use super::nonce::{Held, NoncePool};
 use super::tls::Trust;
 use super::transport::RequestCounts;
 use super::transport::{Expect, Transport};
+use crate::resource::Pause;
 
 /// The CA and its TLS settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,6 +54,8 @@ pub struct Client {
 pub(super) enum Effect {
     /// It reads only.
     None,
+    /// It changes something, and the CA refuses a second one.
+    Once,
     /// It changes something: the caller queries the CA before it tries again.
     Some,
 }
@@ -153,8 +156,8 @@ impl Client {
         self.request(signer, url, None, expect, Effect::None).await
     }
 
-    /// Sends a signed request. It is repeated while the CA rejects the nonce, and a few times while
-    /// the CA cannot be reached and cannot have processed it.
+    /// Sends a signed request. It is repeated while the CA rejects the nonce, while the CA limits the
+    /// rate of requests, and a few times while the CA cannot be reached and cannot have processed it.
     async fn request(
         &self,
         signer: Signer<'_>,
@@ -164,6 +167,7 @@ impl Client {
         effect: Effect,
     ) -> Result<Answer, AcmeError> {
         let (mut refused, mut repeated) = (0, 0);
+        let mut patience = Patience::new(self.limits.patience);
         loop {
             let error = match self.request_once(signer, url, payload, expect).await {
                 Ok(answer) => return Ok(answer),
@@ -178,7 +182,16 @@ impl Client {
             }
             // An error at another URL belongs to the nonce or the directory, which have been
             // retried already.
-            let may = effect == Effect::None && error.url() == Some(url);
+            let is_of_it = error.url() == Some(url);
+            if is_of_it && effect != Effect::Some && self.keep_pace(&error, &mut patience).await {
+                continue;
+            }
+            let is_harmless = match effect {
+                Effect::None => true,
+                Effect::Once => error.is_put_off(),
+                Effect::Some => false,
+            };
+            let may = is_harmless && is_of_it;
             if !may || !self.wait_to_repeat(&error, repeated).await {
                 return Err(about_key(error, signer.key()));
             }
@@ -220,8 +233,9 @@ impl Client {
         }
     }
 
-    /// Sends a request to a URL of the directory; when the URL is gone and the refreshed directory
-    /// has another, sends it there.
+    /// Sends a request to a URL of the directory; when that fails and the refreshed directory has
+    /// another, sends it there, unless the CA may have processed it. A directory of an earlier run is
+    /// refreshed whatever the error is.
     pub(super) async fn at_directory(
         &self,
         pick: fn(&Directory) -> &String,
@@ -230,13 +244,18 @@ impl Client {
         let directory = self.directory().await?;
         let url = pick(&directory);
         let error = match request(url).await {
-            Err(error) if error.is_gone() && error.url() == Some(url) => error,
+            Err(error) if self.may_have_moved(&error, url) => error,
             settled => return settled,
         };
-        match self.moved(&directory, pick).await {
+        match self.moved(&directory, pick).await.filter(|_| !error.is_ambiguous()) {
             Some(fresh) => request(pick(&fresh)).await,
             None => Err(error),
         }
+    }
+
+    fn may_have_moved(&self, error: &AcmeError, url: &str) -> bool {
+        let is_old = self.directory.fetched().is_none() && error.status() != Some(429);
+        (error.is_gone() || is_old) && error.url() == Some(url)
     }
 
     /// The refreshed directory, if the URL that `pick` selects has changed.
@@ -305,17 +324,35 @@ impl Client {
     /// An unsigned request: it only reads, and is repeated while the CA cannot be reached.
     async fn unsigned(&self, method: Method, url: &str) -> Result<Answer, AcmeError> {
         let mut repeated = 0;
+        let mut patience = Patience::new(self.limits.patience);
         loop {
             let answer = self.transport.exchange(method.clone(), url, None, Expect::Json).await;
             let error = match answer.and_then(Answer::success) {
                 Ok(answer) => return Ok(answer),
                 Err(error) => error,
             };
+            if self.keep_pace(&error, &mut patience).await {
+                continue;
+            }
             if !self.wait_to_repeat(&error, repeated).await {
                 return Err(error);
             }
             repeated += 1;
         }
+    }
+
+    /// Waits as long as a CA asks for that limits the rate of requests; false when that is not what
+    /// has happened, or it takes too long. No other request is sent meanwhile.
+    async fn keep_pace(&self, error: &AcmeError, patience: &mut Patience) -> bool {
+        let Some(wish) = error.pace().filter(|wish| *wish <= self.limits.longest_wait) else {
+            return false;
+        };
+        let Some(wait) = patience.next(wish) else { return false };
+        self.transport.pause(wish);
+        let wait_ms = wait.as_millis();
+        tracing::debug!(target: "certctl::acme", %error, wait_ms, "the CA limits requests");
+        tokio::time::sleep(wait).await;
+        true
     }
 
     /// Waits until a request that failed with `error` may be repeated; false when it must not.
@@ -335,6 +372,26 @@ impl Client {
         }
         tokio::time::sleep(pause.max(*wait)).await;
         true
+    }
+}
+
+/// How long one request still waits for a CA that limits the rate of requests.
+struct Patience {
+    left: Duration,
+    waits: u32,
+}
+
+impl Patience {
+    fn new(left: Duration) -> Self {
+        Self { left, waits: 0 }
+    }
+
+    /// The next wait, at least this long, and longer each time.
+    fn next(&mut self, wish: Duration) -> Option<Duration> {
+        let wait = wish.max(Pause::POLL.length(self.waits).unsigned_abs());
+        self.left = self.left.checked_sub(wait)?;
+        self.waits = self.waits.saturating_add(1);
+        Some(wait)
     }
 }
 

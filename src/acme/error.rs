@@ -212,6 +212,18 @@ impl AcmeError {
         }
     }
 
+    /// How long the CA asks to wait when it limits the rate of requests.
+    pub(super) fn pace(&self) -> Option<Duration> {
+        let is_paused = self.problem().is_some_and(Problem::is_paused);
+        let is_limit = self.status() == Some(429) && !is_paused;
+        self.retry_after().filter(|_| is_limit).map(SignedDuration::unsigned_abs)
+    }
+
+    /// Whether the CA has not processed the request, and says when to repeat it.
+    pub(super) fn is_put_off(&self) -> bool {
+        self.status() == Some(503) && self.retry_after().is_some()
+    }
+
     /// The CA's problem document.
     pub fn problem(&self) -> Option<&Problem> {
         if let Self::Problem { problem, .. } | Self::SignatureAlgorithm { problem, .. } = self {
@@ -287,10 +299,19 @@ impl AcmeError {
         matches!(self.status(), Some(404 | 405 | 410))
     }
 
+    /// Whether the CA may have processed the request.
+    pub(super) fn is_ambiguous(&self) -> bool {
+        matches!(self, Self::Transport { .. } | Self::Timeout { .. } | Self::TooLarge { .. })
+            || self.status().is_some_and(|status| status >= 500)
+    }
+
     /// Whether a retry in a few seconds may help. A timeout has already taken a minute and is left
     /// to the next run.
     pub(super) fn is_worth_repeating(&self) -> bool {
-        matches!(self, Self::Transport { .. }) || matches!(self.status(), Some(502..=504))
+        let is_limit = self.status() == Some(429) && self.retry_after().is_none();
+        matches!(self, Self::Transport { .. })
+            || matches!(self.status(), Some(502..=504))
+            || is_limit
     }
 }
 

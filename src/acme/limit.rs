@@ -35,6 +35,8 @@ pub struct Limits {
     /// The longest Retry-After that is waited for before such a retry; the error of a longer one is
     /// returned at once.
     pub longest_wait: Duration,
+    /// How long one request waits in all for a CA that limits the rate of requests.
+    pub patience: Duration,
     /// How long a directory is cached.
     pub directory_age: Duration,
 }
@@ -53,6 +55,7 @@ impl Limits {
         Self {
             connect_timeout: all.connect_timeout.min(most),
             request_timeout: all.request_timeout.min(most),
+            patience: most,
             retry_waits: all.retry_waits.iter().copied().take_while(fits).collect(),
             ..all
         }
@@ -77,6 +80,7 @@ impl Default for Limits {
             bad_nonce_tries: 21,
             retry_waits: [1, 4, 16].map(Duration::from_secs).to_vec(),
             longest_wait: Duration::from_mins(1),
+            patience: Duration::from_mins(10),
             directory_age: Duration::from_hours(1),
         }
     }

@@ -122,8 +122,13 @@ pub(super) fn payload(new: &NewOrder) -> Value {
     Value::Object(payload)
 }
 
-fn set(identifiers: &[Identifier]) -> BTreeSet<&Identifier> {
-    identifiers.iter().collect()
+/// An IPv4 address is the same in IPv6 clothes, in which some CAs do not return it.
+fn set(identifiers: &[Identifier]) -> BTreeSet<Identifier> {
+    let canonical = |identifier: &Identifier| match identifier {
+        Identifier::Dns(_) => identifier.clone(),
+        Identifier::Ip(address) => Identifier::Ip(address.to_canonical()),
+    };
+    identifiers.iter().map(canonical).collect()
 }
 
 fn names(identifiers: &[Identifier]) -> String {

@@ -37,7 +37,7 @@ impl Session {
             .client
             .at_directory(
                 |directory| &directory.new_order,
-                async |url| self.post(url, &payload).await,
+                async |url| self.post(url, &payload, Effect::Some).await,
             )
             .await?;
         order::read_new(&answer, &new.identifiers)
@@ -55,7 +55,7 @@ impl Session {
 
     /// Informs the CA that a challenge is ready for validation (RFC 8555 section 7.5.1).
     pub async fn accept(&self, challenge_url: &str) -> Result<ChallengeView, AcmeError> {
-        let answer = self.post(challenge_url, &json!({})).await?;
+        let answer = self.post(challenge_url, &json!({}), Effect::Once).await?;
         authorization::read_challenge(&answer, &answer.json()?)
     }
 
@@ -67,7 +67,7 @@ impl Session {
         csr_der: &[u8],
     ) -> Result<OrderView, AcmeError> {
         let payload = json!({"csr": BASE64_URL_SAFE_NO_PAD.encode(csr_der)});
-        order::read(&self.post(finalize_url, &payload).await?, order_url)
+        order::read(&self.post(finalize_url, &payload, Effect::Once).await?, order_url)
     }
 
     /// Downloads the default chain and the URLs of its alternates.
@@ -84,8 +84,8 @@ impl Session {
         self.client.read(self.signer(), url, expect).await
     }
 
-    async fn post(&self, url: &str, payload: &Value) -> Result<Answer, AcmeError> {
-        self.client.post(self.signer(), url, payload, Effect::Some).await
+    async fn post(&self, url: &str, payload: &Value, effect: Effect) -> Result<Answer, AcmeError> {
+        self.client.post(self.signer(), url, payload, effect).await
     }
 
     fn signer(&self) -> Signer<'_> {

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Method, header};
@@ -37,6 +38,8 @@ pub(super) struct Transport {
     counts: Mutex<RequestCounts>,
     /// The `Date` of the last answer that had one, and when it came.
     date: Mutex<Option<(Timestamp, Instant)>>,
+    /// Until when the CA wants no request.
+    paused_until: Mutex<Option<Instant>>,
 }
 
 /// How many requests were sent of each kind.
@@ -88,6 +91,7 @@ impl Transport {
             requests: AtomicU64::new(0),
             counts: Mutex::default(),
             date: Mutex::default(),
+            paused_until: Mutex::default(),
         }
     }
 
@@ -110,6 +114,23 @@ impl Transport {
     pub(super) fn server_time(&self) -> Option<Timestamp> {
         let (date, came) = (*self.date.lock().unwrap_or_else(PoisonError::into_inner))?;
         date.checked_add(came.elapsed()).ok()
+    }
+
+    /// No request of an order is sent for this long.
+    pub(super) fn pause(&self, length: Duration) {
+        let until = Instant::now().checked_add(length);
+        let mut paused = self.paused_until.lock().unwrap_or_else(PoisonError::into_inner);
+        *paused = (*paused).max(until);
+    }
+
+    async fn end_of_pause(&self) {
+        loop {
+            let until = *self.paused_until.lock().unwrap_or_else(PoisonError::into_inner);
+            match until.filter(|until| *until > Instant::now()) {
+                Some(until) => tokio::time::sleep_until(until).await,
+                None => return,
+            }
+        }
     }
 
     /// Sends one request, a JWS when there is a body, and reads its whole answer, whatever its
@@ -138,6 +159,9 @@ impl Transport {
             }
             Expect::RenewalInfo => None,
         };
+        if slot.is_some() {
+            self.end_of_pause().await;
+        }
         let mut sent = Sent::new(self, &method, url, expect);
         let started = Instant::now();
         let exchange = self.send(request, url, expect);

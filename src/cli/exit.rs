@@ -106,7 +106,8 @@ pub const MEANINGS: [(&str, &str); 12] = [
     ),
     (
         "75",
-        "deferred: something is due but waits for a backoff, a limit, a lock or a pending order",
+        "deferred: something is due but waits for a backoff, a limit, a lock or a pending order, or, \
+         in a scheduled run, for a CA that has been down for less than a day",
     ),
     ("128+n", "ended by signal n: 130 by an interrupt, 143 by a request to terminate"),
 ];

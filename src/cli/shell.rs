@@ -103,6 +103,7 @@ impl Shell {
                 lock_timeout: global.lock_timeout.0,
                 intervals: Intervals { self_check: global.self_check_interval.0 },
                 unattended: !self.output.talks_to_terminal(),
+                is_scheduled: self.is_scheduled(),
                 // A journal is no mail: its readers look for the reason.
                 reports_daily: self.is_scheduled() && !self.output.has_priorities(),
                 certificates: 0,

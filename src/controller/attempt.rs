@@ -16,6 +16,10 @@ pub struct Attempt {
     pub acceptance: Option<Acceptance>,
     /// When its authorization was last read.
     pub looked: Option<Timestamp>,
+    /// How often, since "accept".
+    pub looks: u32,
+    /// How many self-checks failed in a row.
+    pub failed_checks: u32,
     /// When it may be presented or checked again.
     pub not_before: Option<Timestamp>,
     /// How many presents, or self-checks, failed in a row for a reason that no wait ends.

@@ -12,9 +12,9 @@ use jiff::{SignedDuration, Timestamp};
 use super::policy::first_trigger;
 use super::{Change, Effect, Outcome, Record, Snapshot, Step, formats};
 use crate::resource::{
-    AuthorizationState, CauseKind, CertificateRecord, Challenge, Condition, ConditionStatus,
-    ConditionType, FailedOrder, Failure, FailureClass, OrderPhase, OrderState, Reason, Waiting,
-    rfc3339,
+    AuthorizationState, CaFailure, CauseKind, CertificateRecord, Challenge, Condition,
+    ConditionStatus, ConditionType, FailedOrder, Failure, FailureClass, OrderPhase, OrderState,
+    Reason, Waiting, rfc3339,
 };
 
 /// The first delay.
@@ -42,6 +42,15 @@ pub fn delay(attempts: Option<u32>) -> SignedDuration {
 /// The longest delay with this much life left.
 fn within(life: SignedDuration) -> SignedDuration {
     (life / 8 * 7).max(SHORTEST)
+}
+
+/// Until when a Retry-After that came at `at` is believed: for at most half of the time that the live
+/// certificate still had, so that a wrong one does not let it expire.
+pub fn believed(record: &CertificateRecord, at: Timestamp, until: Timestamp) -> Timestamp {
+    let life = record.status.not_after.map(|end| at.duration_until(end));
+    let most =
+        life.filter(SignedDuration::is_positive).map(|life| (life / 2).max(SHORTEST.min(life)));
+    most.and_then(|most| at.checked_add(most).ok()).map_or(until, |latest| until.min(latest))
 }
 
 /// The time of the next attempt, as decided by failures and the CA's Retry-After.
@@ -127,12 +136,10 @@ fn is_edited(snapshot: &Snapshot) -> bool {
 }
 
 /// Whether the last failure no longer holds, although no issuance has succeeded since: nothing is
-/// to be issued or written again, and what failed was not counted or is edited since.
+/// to be issued or written again.
 pub fn is_past(snapshot: &Snapshot, now: Timestamp) -> bool {
     let record = &snapshot.record;
-    let is_counted = record.status.last_failure_time.is_some();
-    (is_counted || record.last_failure.is_some())
-        && (!is_counted || is_edited(snapshot))
+    (record.status.last_failure_time.is_some() || record.last_failure.is_some())
         && !snapshot.is_issuing()
         && first_trigger(snapshot, now).is_none()
         && formats::decide(snapshot, now) == Step::Settled
@@ -150,9 +157,28 @@ pub fn beside_a_wait(snapshot: &Snapshot, failure: Failure, until: Option<Timest
 /// counts, and the failure says since when. So is an order that could not be reached for a day,
 /// unless another one takes its place.
 pub fn lasting(snapshot: &Snapshot, failure: Failure, now: Timestamp) -> Failure {
-    let Some(since) = since(snapshot, &failure, now) else { return failure };
+    let Some(since) = since(snapshot, &failure, now) else {
+        let is_outage = failure.class == FailureClass::Unreachable;
+        let since = is_outage.then(|| outage_began(&snapshot.record, now));
+        return Failure { since, ..failure };
+    };
     let class = if since.duration_until(now) < LASTING { failure.class } else { FailureClass::Ca };
     Failure { class, since: Some(since), ..failure }
+}
+
+/// Since when the CA could not be reached, whatever was asked for.
+fn outage_began(record: &CertificateRecord, now: Timestamp) -> Timestamp {
+    let last = record.last_failure.as_ref();
+    let last = last.filter(|last| last.class == FailureClass::Unreachable);
+    last.and_then(|last| last.since).unwrap_or(now)
+}
+
+/// Whether a failure needs no attention yet: the CA could not be reached for less than a day,
+/// and the live certificate has time.
+pub fn is_passing(record: &CertificateRecord, failure: &Failure, now: Timestamp) -> bool {
+    failure.class == FailureClass::Unreachable
+        && failure.since.is_some_and(|since| since.duration_until(now) < LASTING)
+        && !is_urgent(record, now)
 }
 
 /// Since when an error has come back: a server error of the CA, or that there is no answer at a URL
@@ -175,7 +201,9 @@ pub(super) fn since(snapshot: &Snapshot, failure: &Failure, now: Timestamp) -> O
 /// Whether a URL of the current order gave no answer.
 fn is_unreachable(snapshot: &Snapshot, failure: &Failure) -> bool {
     let order = snapshot.current_order();
+    let is_busy = failure.cause.at_the_ca().is_some_and(CaFailure::is_busy);
     failure.cause.kind() == CauseKind::Transient
+        && !is_busy
         && order.zip(failure.cause.at_the_ca()).is_some_and(|(order, ca)| order.has_url(&ca.url))
 }
 
@@ -209,6 +237,7 @@ pub fn record_failure(snapshot: &Snapshot, failure: &Failure, now: Timestamp) ->
     // A failure without a request to the CA, such as a keystore without a password, keeps the CA's
     // Retry-After.
     let requested = failure.retry_after.and_then(|wait| now.checked_add(wait).ok());
+    let requested = requested.map(|until| believed(&record, now, until));
     record.retry_after = requested.max(record.retry_after).filter(|time| *time > now);
     if !failure.counts() {
         return Record::of(Change::Certificate(Box::new(record)));

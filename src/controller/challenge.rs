@@ -33,20 +33,19 @@ mod left_pending;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use super::attempt::Slot;
 use super::scheduler::turn;
 use super::{Awaited, Change, Effect, Record, Snapshot, Step, Wake, order};
-use crate::resource::{Challenge, ChallengeType, GoDuration, Order, OrderPhase, Phase, Reason};
+use crate::resource::{
+    Challenge, ChallengeType, GoDuration, Order, OrderPhase, Pause, Phase, Reason,
+};
 
 pub use absorb::{absorb, absorb_clean_up};
 pub(super) use absorb::{
     authorization_refused, authorization_seen, forget_failed_validation, verified,
 };
-
-/// Between two reads of the authorization of a challenge whose slot others wait for.
-const LOOK: SignedDuration = SignedDuration::from_secs(1);
 
 /// See the table above.
 pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
@@ -130,14 +129,16 @@ fn not_before(snapshot: &Snapshot, challenge: &Challenge, queued: bool) -> Optio
     if challenge.phase() != Some(Phase::Accepted) {
         return attempt.not_before;
     }
+    let pause = Pause::VERDICT.length(attempt.looks.saturating_sub(1));
     if let Some(hit) = attempt.hit().filter(|_| attempt.is_wanted) {
-        let again = attempt.looked.filter(|looked| *looked >= hit).map(|at| at.checked_add(LOOK));
+        let again = attempt.looked.filter(|looked| *looked >= hit);
+        let again = again.map(|at| at.checked_add(pause));
         return again.unwrap_or_else(|| hit.checked_add(snapshot.run.first_pause())).ok();
     }
     if !(queued || attempt.is_wanted) || attempt.hit().is_some() {
         return None;
     }
-    attempt.looked.max(attempt.accepted())?.checked_add(LOOK).ok()
+    attempt.looked.max(attempt.accepted())?.checked_add(pause).ok()
 }
 
 /// One record for every change without an effect: queued challenges with a granted slot, those
@@ -412,11 +413,14 @@ pub fn resumed(mut order: Order) -> (Order, Vec<String>) {
     (order, unsure)
 }
 
-/// The challenges, by URL, that an earlier run presented with a listener that is gone.
+/// The challenges, by URL, that an earlier run may have presented with a listener that is gone.
 pub fn left_unanswered(order: &Order) -> impl Iterator<Item = String> {
+    // After a power loss, that it may have been presented is all that is left on disk.
     let was_out = |c: &&Challenge| {
         let is_pending = c.pending().is_some();
-        c.spec.kind == ChallengeType::Http01 && is_pending && c.presented.at.is_some()
+        c.spec.kind == ChallengeType::Http01
+            && is_pending
+            && (c.presented.at.is_some() || c.owes_clean_up())
     };
     order.challenges.iter().filter(was_out).map(|challenge| challenge.spec.url.clone())
 }

@@ -16,17 +16,12 @@
 //! this machine lacks a hook or a folder is looked at again by every run. A run that leaves the hooks
 //! to another one (`--hooks later`) leaves them owed, and that is no failure.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use super::{Change, Effect, IllegalOutcome, Outcome, Record, Snapshot, Step};
 use crate::resource::{
-    CertificateRecord, DeployStep, DeployTarget, Deployment, Failure, Reason, Settings,
+    CertificateRecord, DeployStep, DeployTarget, Deployment, Failure, Pause, Reason, Settings,
 };
-
-/// The wait after the second failure.
-const FIRST_WAIT: SignedDuration = SignedDuration::from_mins(5);
-/// The longest wait: an hourly run retries each time.
-const LONGEST_WAIT: SignedDuration = SignedDuration::from_mins(59);
 
 /// See the table above.
 pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
@@ -140,10 +135,7 @@ pub fn next_try(deployment: &Deployment) -> Option<Timestamp> {
         return Some(failed);
     }
     let Some(doublings) = deployment.failed_attempts.checked_sub(2) else { return Some(failed) };
-    let doublings = doublings.min(10);
-    let factor = 1_i32.checked_shl(doublings).unwrap_or(i32::MAX);
-    let wait = FIRST_WAIT.checked_mul(factor).unwrap_or(LONGEST_WAIT).min(LONGEST_WAIT);
-    failed.checked_add(wait).ok()
+    failed.checked_add(Pause::DEPLOY.length(doublings)).ok()
 }
 
 /// What another run is to do first, as this one leaves its hooks.

@@ -6,7 +6,7 @@
 //! | not True | some | – | remove it |
 //! | True | fits the spec | – | settled, its name recorded |
 //! | True | does not fit, or cannot be decoded | – | generate another |
-//! | True | is banned | – | remove it |
+//! | True | is banned, or another one than that of the open request | – | remove both |
 //! | True | none | Always | generate |
 //! | True | none | any, `renew --new-key` | generate |
 //! | True | none | Never, the live key is banned | generate |
@@ -15,8 +15,11 @@
 use jiff::Timestamp;
 
 use super::policy::key_mismatches;
+use super::requestmanager::{self, OTHER_KEY};
 use super::{Change, Effect, IllegalOutcome, Outcome, Record, Snapshot, Step};
-use crate::resource::{Cause, Doing, Failure, KeyFacts, Reason, RotationPolicy};
+use crate::resource::{
+    Cause, CertificateRequest, Doing, Failure, KeyFacts, Reason, RotationPolicy,
+};
 
 /// See the table above.
 pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
@@ -25,41 +28,49 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
     }
     match &snapshot.next_key {
         Some(Ok(facts)) if snapshot.banned_keys.contains(&facts.public_key) => {
-            Step::Record(Record::of(Change::DropNextKey).normal(
-                now,
-                Reason::Deleted,
-                "Regenerating private key: the stored one is banned",
-            ))
+            dropped(snapshot, now, "the stored one is banned")
+        }
+        Some(Ok(facts)) if is_foreign(snapshot, facts) => {
+            dropped(snapshot, now, "the stored one is not the one of the request")
         }
         Some(Ok(facts)) => {
             let fields = key_mismatches(&snapshot.certificate.spec, facts);
             if !fields.is_empty() {
-                let message = format!(
-                    "Regenerating private key due to change in fields: [{}]",
-                    fields.join(" ")
-                );
-                return Step::Record(Record::of(Change::DropNextKey).normal(
-                    now,
-                    Reason::Deleted,
-                    message,
-                ));
+                let why = format!("change in fields: [{}]", fields.join(" "));
+                return dropped(snapshot, now, &why);
             }
             if snapshot.record.status.next_private_key_secret_name.is_none() {
                 return Step::Record(name_recorded(snapshot));
             }
             Step::Settled
         }
-        Some(Err(_)) => Step::Record(Record::of(Change::DropNextKey).normal(
-            now,
-            Reason::Deleted,
-            "Regenerating private key: the stored one cannot be decoded",
-        )),
+        Some(Err(_)) => dropped(snapshot, now, "the stored one cannot be decoded"),
         None => match snapshot.certificate.spec.rotation_policy() {
             _ if snapshot.run.new_key => generate(snapshot),
             RotationPolicy::Always => generate(snapshot),
             RotationPolicy::Never => keep(snapshot),
         },
     }
+}
+
+/// The key is removed, with the request that was made with it, or that it does not belong to.
+fn dropped(snapshot: &Snapshot, now: Timestamp, why: &str) -> Step {
+    let record = Record::of(Change::DropNextKey);
+    let message = format!("Regenerating private key: {why}");
+    let record = record.normal(now, Reason::Deleted, message);
+    Step::Record(match open_request(snapshot) {
+        Some(request) => requestmanager::discarded(record, request, now, OTHER_KEY),
+        None => record,
+    })
+}
+
+/// Whether another key is in the place of the one that the CA may know.
+fn is_foreign(snapshot: &Snapshot, facts: &KeyFacts) -> bool {
+    open_request(snapshot).is_some_and(|request| request.spec.public_key != facts.public_key)
+}
+
+fn open_request(snapshot: &Snapshot) -> Option<&CertificateRequest> {
+    snapshot.next_request.as_ref().filter(|request| request.failure_time.is_none())
 }
 
 fn without_issuing(snapshot: &Snapshot) -> Step {
@@ -128,8 +139,13 @@ pub fn absorb(
         )
     };
     let mut record = name_recorded(snapshot);
+    let is_another = is_foreign(snapshot, &facts);
     record.changes.insert(0, Change::NextKey(pem, facts));
-    Ok(record.normal(now, reason, message))
+    let record = record.normal(now, reason, message);
+    Ok(match open_request(snapshot).filter(|_| is_another) {
+        Some(request) => requestmanager::discarded(record, request, now, OTHER_KEY),
+        None => record,
+    })
 }
 
 fn is_live(snapshot: &Snapshot, facts: &KeyFacts) -> bool {

@@ -39,6 +39,8 @@ mod tests;
 
 use jiff::Timestamp;
 
+use crate::resource::{Failure, FailureClass};
+
 pub use attempt::{Acceptance, Answer, Attempt, DENIALS, Grant, Slot, WITHOUT_NAME};
 pub use effect::{Effect, ReliesOn, RevocationSigner, SecretContents};
 pub use run::{Hold, OthersOrder, Poll, RevocationRequest, Run, UserRequest};
@@ -130,7 +132,9 @@ pub fn absorb(
             return Ok(account::absorb_loss(snapshot, effect, error, now));
         }
         if let Some(refusal) = limit::refusal(snapshot, effect, error, now) {
-            snapshot.run.refusal = Some((refusal, error.failure(effect.doing())));
+            // What the CA limits is orders, not the pace of requests.
+            let failure = Failure { class: FailureClass::Ca, ..error.failure(effect.doing()) };
+            snapshot.run.refusal = Some((refusal, failure));
             return Ok(Record::default());
         }
         let run = &mut snapshot.run;

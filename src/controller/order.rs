@@ -8,7 +8,7 @@
 //! | any, found from an earlier run; Finalizing, new | read the order first | as the CA says |
 //! | Authorizing | read each authorization not read yet | all read → Solving |
 //! | Solving, challenges in progress | settled: the challenges' controller acts | |
-//! | Solving, all accepted | read the order, 2 ms after the last hit, after 10 ms, then ×2; when it stays pending, authorizations beside it | ready → Finalizing; invalid → Refused |
+//! | Solving, all accepted | read the order, 5 ms after the last hit, after 10 ms, then ×2; when it stays pending, authorizations beside it | ready → Finalizing; invalid → Refused |
 //! | Refused | read the authorizations, to learn why | Failed |
 //! | Finalizing | POST the CSR | processing → Awaiting; valid → Downloading; refused → Awaiting |
 //! | Awaiting | read the order | valid → Downloading; ready → Finalizing |
@@ -17,7 +17,8 @@
 //! A new order names the live certificate as the one that it replaces (RFC 9773 section 5). When the
 //! CA refuses it, it is asked for once more without that, uncounted.
 //!
-//! An order found expired or gone between runs is replaced at once and not counted; so is, once,
+//! An order found expired or gone between runs, also one that the CA still shows, is replaced at once
+//! and not counted; so is, once,
 //! one whose validation failed because a run was interrupted, or because the end of another run reset
 //! the CA's connection, and one whose account the CA has forgotten.
 //!
@@ -42,12 +43,12 @@ use jiff::Timestamp;
 
 use end::{failure_of, replaced, verdict};
 
-use super::run::{FINALIZE_TRIES, Poll};
+use super::run::FINALIZE_TRIES;
 use super::{Awaited, Change, Effect, OthersOrder, Record, Snapshot, Step, Wake};
 use crate::resource::{
     Cause, CertificateRequest, CertificateSpec, Challenge, ChallengeType, CheckReport, DnsName,
     Doing, Failure, FailureClass, Identifier, Issuer, Order, OrderPhase, OrderSpec, OrderState,
-    OrderUrls, Phase, Reason, SolverKind, pick_solver,
+    OrderUrls, Pause, Phase, Reason, SolverKind, pick_solver,
 };
 
 pub use absorb::absorb;
@@ -102,7 +103,7 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
         | OrderPhase::Downloading { urls, .. }
             if !snapshot.run.order_is_known =>
         {
-            Step::Act(vec![read(order, urls)])
+            look(snapshot.run.poll.not_before, now, Wake::Time, || vec![read(order, urls)])
         }
         OrderPhase::Authorizing(urls) => authorize(order, urls),
         OrderPhase::Solving(urls) => solve(snapshot, order, urls, now),
@@ -110,11 +111,9 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
         OrderPhase::Finalizing(_) if snapshot.run.finalize_tries >= FINALIZE_TRIES => {
             Step::Fail(refused_csr(snapshot))
         }
-        OrderPhase::Finalizing(urls) => Step::Act(vec![Effect::Finalize {
-            account: order.spec.account_url.clone(),
-            urls: urls.clone(),
-            request: order.spec.request.clone(),
-        }]),
+        OrderPhase::Finalizing(urls) => {
+            look(snapshot.run.poll.not_before, now, Wake::Time, || vec![finalize(order, urls)])
+        }
         OrderPhase::Awaiting(urls) => {
             look(next_look(snapshot), now, Wake::Time, || vec![read(order, urls)])
         }
@@ -370,6 +369,14 @@ fn read(order: &Order, urls: &OrderUrls) -> Effect {
     Effect::ReadOrder { account: order.spec.account_url.clone(), url: urls.url.clone() }
 }
 
+fn finalize(order: &Order, urls: &OrderUrls) -> Effect {
+    Effect::Finalize {
+        account: order.spec.account_url.clone(),
+        urls: urls.clone(),
+        request: order.spec.request.clone(),
+    }
+}
+
 /// Reads an authorization of the order.
 pub(super) fn read_authorization(order: &Order, url: &str) -> Effect {
     Effect::ReadAuthorization { account: order.spec.account_url.clone(), url: url.to_owned() }
@@ -388,7 +395,7 @@ fn look(
     Step::Act(effects())
 }
 
-/// When to read the order: 2 ms after the last hit, once each accepted challenge was requested; a
+/// When to read the order: 5 ms after the last hit, once each accepted challenge was requested; a
 /// quarter of a second after accept when there is no hit. Later reads follow at the CA's own pace.
 fn next_look(snapshot: &Snapshot) -> Option<Timestamp> {
     let run = &snapshot.run;
@@ -399,7 +406,7 @@ fn next_look(snapshot: &Snapshot) -> Option<Timestamp> {
     for attempt in run.attempts.values() {
         let Some(accepted) = attempt.accepted() else { continue };
         let wait = match attempt.hit() {
-            Some(hit) => hit.checked_add(Poll::FIRST),
+            Some(hit) => hit.checked_add(Pause::POLL.length(0)),
             None => accepted.checked_add(jiff::SignedDuration::from_millis(250)),
         };
         latest = latest.max(wait.ok());

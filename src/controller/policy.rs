@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::renewal::{self, WindowError, go_time};
 use super::{Snapshot, rollback};
@@ -65,6 +65,7 @@ pub const READINESS: &[Check] = &[
     current_request_differs_from_the_spec,
     certificate_differs_from_the_spec,
     certificate_has_expired,
+    certificate_is_not_valid_yet,
     renewal_lies_in_no_window,
 ];
 
@@ -355,6 +356,19 @@ fn certificate_has_expired(s: &Snapshot, now: Timestamp) -> Option<Violation> {
         violation(Reason::Expired, format!("Certificate expired on {time}"))
     })
 }
+
+/// Another certificate would not help: the clock of this host is behind, or was ahead.
+fn certificate_is_not_valid_yet(s: &Snapshot, now: Timestamp) -> Option<Violation> {
+    let leaf = usable(s)?.1;
+    (now.duration_until(leaf.not_before) > SKEW).then(|| {
+        let time = rfc1123(leaf.not_before);
+        let message = format!("Certificate is not valid before {time}, by this host's clock");
+        violation(Reason::InvalidCertificate, message)
+    })
+}
+
+/// How far the clocks of a CA and of a host may differ.
+const SKEW: SignedDuration = SignedDuration::from_hours(1);
 
 /// Key and leaf, when both are there and can be decoded.
 fn usable(s: &Snapshot) -> Option<(&KeyFacts, &LeafFacts)> {

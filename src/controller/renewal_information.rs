@@ -14,7 +14,7 @@
 //! | any other window, or an error | the last window stays, with the error | 6 h, or Retry-After if that is longer |
 //! | the directory has no renewalInfo | the same | a day |
 //!
-//! Up to a quarter more, derived from the certificate's identifier, spreads the questions; the
+//! Up to a quarter more, or less where that is over a day, derived from the certificate's identifier, spreads the questions; the
 //! instant is derived from it too, so that hosts that share a certificate choose the same.
 
 use aws_lc_rs::digest;
@@ -114,7 +114,9 @@ pub fn absorb(
         }
         other => return Err(IllegalOutcome::new("asking for renewal information", &other)),
     };
-    let next_check = next_check(certificate_id, now, wait);
+    // A wrong one does not hide for long that the CA has revoked.
+    let half = (now.duration_until(leaf.not_after) / 2).max(SHORTEST);
+    let next_check = next_check(certificate_id, now, wait.min(half));
     let known = RenewalInformation {
         certificate_id: certificate_id.to_owned(),
         suggested_window: before.and_then(|before| before.suggested_window.clone()),
@@ -197,7 +199,8 @@ fn usable(
 
 fn next_check(certificate_id: &str, now: Timestamp, wait: SignedDuration) -> Timestamp {
     let spread = part(wait / 4, fractions(certificate_id).1);
-    now.saturating_add(wait + spread).unwrap_or(Timestamp::MAX)
+    let wait = if wait < LONGEST { (wait + spread).min(LONGEST) } else { wait - spread };
+    now.saturating_add(wait).unwrap_or(Timestamp::MAX)
 }
 
 /// Two numbers that are evenly distributed over all names, in parts of 2^32.

@@ -26,7 +26,7 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
         return Step::Act(vec![Effect::BuildRequest]);
     };
     if request.spec.public_key != key.public_key {
-        return discard(request, now, "its key is not the next private key");
+        return discard(request, now, OTHER_KEY);
     }
     let fields = request_differences(snapshot, request);
     if !fields.is_empty() {
@@ -42,12 +42,24 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
 }
 
 fn discard(request: &CertificateRequest, now: Timestamp, why: &str) -> Step {
-    Step::Record(Record::of(Change::DropRequest(request.revision)).normal(
-        now,
-        Reason::Deleted,
-        format!("Deleted CertificateRequest resource \"{}\": {why}", request.metadata.name),
-    ))
+    Step::Record(discarded(Record::default(), request, now, why))
 }
+
+/// The record, and a request that is removed.
+pub(super) fn discarded(
+    mut record: Record,
+    request: &CertificateRequest,
+    now: Timestamp,
+    why: &str,
+) -> Record {
+    record.changes.push(Change::DropRequest(request.revision));
+    let name = &request.metadata.name;
+    let message = format!("Deleted CertificateRequest resource \"{name}\": {why}");
+    record.normal(now, Reason::Deleted, message)
+}
+
+/// Why a request is removed.
+pub(super) const OTHER_KEY: &str = "its key is not the next private key";
 
 /// The new request is stored before it is sent.
 pub fn absorb(

@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::attempt::{Attempt, Slot};
 use super::effect::Effect;
 use super::step::{Awaited, Deferral, EffectError};
-use crate::resource::{DeployStep, Doing, Failure, Refusal, RevocationReason};
+use crate::resource::{DeployStep, Doing, Failure, OrderPhase, Pause, Refusal, RevocationReason};
 
 /// What happened in this run. Dropped when it ends.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -147,31 +147,31 @@ pub struct RevocationRequest {
 /// When to read the order next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Poll {
-    /// How many reads there were since the last accept or finalize.
+    /// How many requests there were since the order last got further.
     pub looks: u32,
     /// Not before this time.
     pub not_before: Option<Timestamp>,
+    /// How far the order was at most in this run.
+    pub stage: u8,
 }
 
 impl Poll {
-    /// The first read after accept's last hit, and after finalize.
-    pub const FIRST: SignedDuration = SignedDuration::from_millis(2);
-    /// The pause before the second read.
-    const SECOND: SignedDuration = SignedDuration::from_millis(10);
-    /// The longest pause between two reads, unless the CA's Retry-After is longer.
-    pub const LONGEST: SignedDuration = SignedDuration::from_secs(5);
-    /// The longest Retry-After that is waited for within a run.
-    pub const CLAMP: SignedDuration = SignedDuration::from_secs(60);
+    /// The next request need not wait.
+    fn reset(&mut self) {
+        *self = Self { stage: self.stage, ..Self::default() };
+    }
+}
 
-    /// The pause after `looks` reads: 2 ms, then 10 ms, doubling to 5 s; never less than the CA's
-    /// Retry-After.
-    pub fn pause(looks: u32, retry_after: Option<SignedDuration>) -> SignedDuration {
-        let doubled = looks.checked_sub(1).map(|times| 1_i32.checked_shl(times.min(20)));
-        let own = doubled.map_or(Self::FIRST, |factor| {
-            let pause = factor.and_then(|factor| Self::SECOND.checked_mul(factor));
-            pause.unwrap_or(Self::LONGEST).min(Self::LONGEST)
-        });
-        own.max(retry_after.unwrap_or(SignedDuration::ZERO).min(Self::CLAMP))
+/// How far an order in this phase is.
+fn stage(phase: &OrderPhase) -> u8 {
+    match phase {
+        OrderPhase::Creating | OrderPhase::Replaced { .. } | OrderPhase::Failed(_) => 0,
+        OrderPhase::Authorizing(_) => 1,
+        OrderPhase::Solving(_) | OrderPhase::Refused { .. } => 2,
+        OrderPhase::Finalizing(_) => 3,
+        OrderPhase::Awaiting(_) => 4,
+        OrderPhase::Downloading { .. } => 5,
+        OrderPhase::Issued { .. } => 6,
     }
 }
 
@@ -207,10 +207,46 @@ impl Run {
         self.not_deployed.clear();
     }
 
-    /// The shortest pause between two reads, and before the first after finalize: [`Poll::FIRST`], or
+    /// The shortest pause between two reads, and before the first after finalize: that of a poll, or
     /// as long as the CA took to respond last, at most a second.
     pub fn first_pause(&self) -> SignedDuration {
-        self.answer_time.clamp(Poll::FIRST, SignedDuration::from_secs(1))
+        self.answer_time.clamp(Pause::POLL.length(0), SignedDuration::from_secs(1))
+    }
+
+    /// After a request that brought an order from one phase to another: what got further than ever
+    /// in this run goes on at once, or as soon as the CA may be done; else the next request waits,
+    /// each longer than the one before.
+    pub(super) fn note_look(
+        &mut self,
+        (from, to): (&OrderPhase, &OrderPhase),
+        retry_after: Option<SignedDuration>,
+        now: Timestamp,
+    ) {
+        let known = self.poll.stage.max(stage(from));
+        self.poll.stage = known.max(stage(to));
+        // Nothing was sent yet that the CA could be working on.
+        let is_ready = matches!(to, OrderPhase::Finalizing(_)) && self.finalize_tries == 0;
+        if stage(to) <= known && !is_ready {
+            self.note_vain_look(retry_after, now);
+            return;
+        }
+        self.poll.reset();
+        if matches!(to, OrderPhase::Awaiting(_)) {
+            let pause = Pause::POLL.or_wish(0, retry_after).max(self.first_pause());
+            self.poll.not_before = now.checked_add(pause).ok();
+        }
+    }
+
+    /// After a request for an order that changed nothing.
+    pub(super) fn note_vain_look(&mut self, retry_after: Option<SignedDuration>, now: Timestamp) {
+        self.poll.looks = self.poll.looks.saturating_add(1);
+        let pause = Pause::POLL.or_wish(self.poll.looks, retry_after).max(self.first_pause());
+        self.poll.not_before = now.checked_add(pause).ok();
+    }
+
+    /// A challenge was accepted for the first time: the CA's verdict is looked for soon.
+    pub(super) fn note_first_accept(&mut self) {
+        self.poll.reset();
     }
 
     /// Notes that the CA has an account.

@@ -12,7 +12,7 @@ use crate::resource::{
     Account, AuthorizationState, BannedKey, Cause, CauseKind, CertificateRecord,
     CertificateRequest, Challenge, ChallengeSpec, CheckReport, Dns01Target, Doing, Event,
     EventType, Failure, GoDuration, Identifier, KeyFacts, LeafFacts, OfferedChallenge, Order,
-    OrderState, Problem, PublicKeyDigest, Reason, RevokedCertificate, Spent,
+    OrderState, Pause, Problem, PublicKeyDigest, Reason, RevokedCertificate, Spent,
 };
 
 /// What one controller wants next.
@@ -74,6 +74,8 @@ pub enum Deferral {
     RetryAfter,
     /// A published limit of the CA is used up.
     Limit(Box<Spent>),
+    /// The CA cannot be reached for a while, which needs no attention yet.
+    Outage(Box<Failure>),
 }
 
 impl fmt::Display for Deferral {
@@ -84,6 +86,7 @@ impl fmt::Display for Deferral {
             }
             Self::RetryAfter => f.write_str("the CA requested a delay (Retry-After)"),
             Self::Limit(usage) => write!(f, "the CA would refuse an order: {usage}"),
+            Self::Outage(failure) => write!(f, "{failure}"),
         }
     }
 }
@@ -321,6 +324,11 @@ impl EffectError {
     /// An error without a Retry-After.
     pub fn new(cause: Cause) -> Self {
         Self { cause, retry_after: None }
+    }
+
+    /// Whether the CA asks for a longer pause than a run makes.
+    pub fn outlasts_a_run(&self) -> bool {
+        self.retry_after.is_some_and(|wait| wait > Pause::LONGEST_WISH)
     }
 
     /// The kind of the cause.

@@ -381,7 +381,8 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             }
             Woken::Deadline if self.may_wait_for_the_verdict() => {
                 self.extended = true;
-                self.deadline = Some(self.engine.clock.sleep(GRACE).boxed_local());
+                let grace = GRACE.min(self.engine.options.timeout);
+                self.deadline = Some(self.engine.clock.sleep(grace).boxed_local());
             }
             Woken::Deadline => return self.leave_pending().await.map(Some),
             Woken::Signal(signal) => return self.interrupted(signal).await.map(Some),

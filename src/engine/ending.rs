@@ -47,6 +47,8 @@ pub struct Evidence {
     pub not_after: Option<Timestamp>,
     /// Which pair was adopted, in one sentence, if one was.
     pub adopted: Option<String>,
+    /// Whether a URL of the order gave no answer.
+    pub of_order: bool,
     /// Whether nothing is requested any more, as the run that was to force an issuance lacked something.
     pub taken_back: bool,
     /// What the next run does with the part of the state that could not be used.
@@ -65,14 +67,16 @@ impl Evidence {
             ..Self::default()
         };
         match ending {
-            Ending::Failed { .. } => {
+            Ending::Failed { failure, .. } => {
+                let url = failure.cause.at_the_ca().map_or("", |failed| failed.url.as_str());
+                let of_order = snapshot.current_order().is_some_and(|order| order.has_url(url));
                 let failed_now = |order: &&Order| {
                     order.failure_time().is_some()
                         && order.failure_time() == record.status.last_failure_time
                 };
                 let order = snapshot.order.as_ref().filter(failed_now);
                 let order = order.filter(|_| snapshot.run.error.is_none());
-                Self { order: order.cloned().map(Box::new), ..known }
+                Self { order: order.cloned().map(Box::new), of_order, ..known }
             }
             Ending::Pending { .. } => {
                 Self { order: snapshot.current_order().cloned().map(Box::new), ..known }

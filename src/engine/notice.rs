@@ -11,7 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::ending::Ending;
 use super::inputs::digest_of;
-use crate::controller::{Deferral, alert};
+use crate::controller::{Deferral, alert, backoff};
 use crate::resource::{CertificateRecord, Failure, Notice};
 
 /// How long the same message is suppressed.
@@ -21,6 +21,9 @@ const MOST: usize = 8;
 
 /// Whether to report this now. Only failures and deferrals are ever suppressed.
 pub(super) fn is_new(record: &CertificateRecord, ending: &Ending, now: Timestamp) -> bool {
+    if is_of_outage(record, ending, now) {
+        return false;
+    }
     let waits = matches!(ending, Ending::Deferred { .. });
     digest(ending).is_none_or(|digest| is_reportable(record, &digest, waits, now))
 }
@@ -46,6 +49,19 @@ pub(super) fn note_failure(
         remember(record, digest, now);
     }
     is_new
+}
+
+/// Whether it waits for a CA that cannot be reached for a while.
+pub(super) fn is_of_outage(record: &CertificateRecord, ending: &Ending, now: Timestamp) -> bool {
+    let Ending::Deferred { why, urgent: None, .. } = ending else { return false };
+    match why {
+        Deferral::Outage(_) => true,
+        Deferral::RetryAfter => {
+            let last = record.last_failure.as_ref();
+            last.is_some_and(|failure| backoff::is_passing(record, failure, now))
+        }
+        Deferral::Backoff { .. } | Deferral::Limit(_) => false,
+    }
 }
 
 fn is_reportable(record: &CertificateRecord, digest: &str, waits: bool, now: Timestamp) -> bool {
@@ -82,6 +98,7 @@ fn digest(ending: &Ending) -> Option<String> {
                 Deferral::Backoff { .. } => "backoff",
                 Deferral::RetryAfter => "Retry-After",
                 Deferral::Limit(_) => "limit",
+                Deferral::Outage(_) => "outage",
             };
             format!("deferred {urgent:?}: {why}")
         }

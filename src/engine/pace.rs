@@ -11,7 +11,7 @@ use std::rc::Rc;
 use jiff::Timestamp;
 use tokio::sync::Notify;
 
-use crate::controller::{Awaited, Deferral, Hold, Snapshot, limit};
+use crate::controller::{Awaited, Deferral, Hold, Snapshot, backoff, limit};
 use crate::resource::{AccountLimits, Ledger, NamespacedName, Spent};
 
 /// As many as have requests in flight at one CA.
@@ -52,9 +52,11 @@ impl Pace {
         let spending = limit::spending(snapshot, &names, now);
         self.is_slow = self.known.is_slow(now);
         if let Some(refusal) = self.known.refusal(&names, spending.renews, now) {
-            let until = refusal.until;
-            self.release(name);
-            return Some(Hold::Defer { until, why: Deferral::RetryAfter });
+            let until = backoff::believed(&snapshot.record, refusal.at, refusal.until);
+            if now < until {
+                self.release(name);
+                return Some(Hold::Defer { until, why: Deferral::RetryAfter });
+            }
         }
         if let Some(ledger) = &mut self.ledger
             && !self.reserved.contains_key(name)

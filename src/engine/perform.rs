@@ -94,7 +94,8 @@ impl<C: Clock, S: Store> Performer for World<'_, C, S> {
                 self.finalize(task, &account, &urls, &request).await
             }
             Effect::Download { account, url, preferred_chain, public_key, identifiers } => {
-                let chain = self.download(task, &account, &url, &preferred_chain).await;
+                let chain =
+                    self.download(task, &account, &url, &preferred_chain, &public_key).await;
                 chain.and_then(|chain| self.verified(&chain, &public_key, &identifiers))
             }
             Effect::Revoke { certificate, reason, signer, .. } => {

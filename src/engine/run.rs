@@ -25,6 +25,8 @@ pub struct Options {
     pub intervals: Intervals,
     /// Unattended: a challenge of an earlier run gets at most a minute of probing.
     pub unattended: bool,
+    /// A scheduler started the run.
+    pub is_scheduled: bool,
     /// The same failure or wait of a certificate is reported once a day.
     pub reports_daily: bool,
     /// How many certificates there are, when the run is about some of them: that decides how many
@@ -39,6 +41,11 @@ pub struct Options {
 }
 
 impl Options {
+    /// Whether the run came to this task by itself.
+    pub(super) fn comes_by_itself(&self, task: &Task) -> bool {
+        self.is_scheduled && task.force.is_none() && task.goal == Goal::Issue
+    }
+
     /// Whether the same failure or wait of this task is reported once a day: the user did not ask
     /// for it now.
     pub(super) fn reports_once_a_day(&self, task: &Task) -> bool {
@@ -46,7 +53,7 @@ impl Options {
     }
 }
 
-/// The longest wait for a verdict after the timeout.
+/// The longest wait for a verdict after the timeout, and no longer than that.
 pub(super) const GRACE: SignedDuration = SignedDuration::from_secs(60);
 /// An order younger than this is pending; an older one counts as a failure.
 pub(super) const OVERDUE: SignedDuration = SignedDuration::from_hours(1);

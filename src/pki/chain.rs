@@ -1,11 +1,14 @@
 //! A certificate with its intermediates, as a CA issues them (RFC 8555 section 9.1).
 
+use x509_parser::certificate::X509Certificate;
+
 use super::certificate::{self, CertificateError, MAX_CHAIN_BYTES};
 use super::chain_error::ChainError;
 use super::details::CertificateDetails;
 use super::names;
 use super::pem;
-use crate::resource::LeafFacts;
+use super::signing::{self, Verdict};
+use crate::resource::{LeafFacts, PublicKeyDigest};
 
 /// One or more certificates that decode, the leaf first. [`super::verify_issued`] verifies that
 /// they belong together.
@@ -27,6 +30,33 @@ impl Chain {
     /// The facts of the first certificate.
     pub fn leaf(&self) -> &LeafFacts {
         &self.leaf
+    }
+
+    /// The chain of the certificate for this key: from it upwards, each signed by the next. What is
+    /// repeated, or no part of it, is left out. Without a certificate for the key, all stays.
+    pub fn of_key(self, public_key: &PublicKeyDigest) -> Self {
+        self.sorted(public_key).unwrap_or(self)
+    }
+
+    fn sorted(&self, public_key: &PublicKeyDigest) -> Option<Self> {
+        let parsed: Vec<_> =
+            self.certificates.iter().filter_map(|der| certificate::parse(der).ok()).collect();
+        let mut left: Vec<_> = parsed.iter().zip(&self.certificates).collect();
+        let leaf = left.iter().position(|(one, der)| {
+            !one.is_ca()
+                && certificate::facts(one, der).is_ok_and(|facts| facts.public_key == *public_key)
+        })?;
+        let mut chain = vec![left.remove(leaf)];
+        while let Some((last, _)) = chain.last() {
+            // A certificate that signs itself is the end.
+            let next = left.iter().position(|(one, _)| is_issuer(one, last));
+            let Some(next) = next.filter(|_| !is_issuer(last, last)) else { break };
+            chain.push(left.remove(next));
+        }
+        let topmost_issuer = names::common_name(chain.last()?.0.issuer());
+        let leaf = chain.first().and_then(|(leaf, der)| certificate::facts(leaf, der).ok())?;
+        let certificates = chain.into_iter().map(|(_, der)| der.clone()).collect();
+        Some(Self { certificates, leaf, topmost_issuer })
     }
 
     /// All certificates in PEM, leaf first, with nothing around them.
@@ -85,6 +115,19 @@ impl Chain {
     }
 }
 
+/// Whether `upper` has issued `lower`, as far as the signature's algorithm is known.
+fn is_issuer(upper: &X509Certificate<'_>, lower: &X509Certificate<'_>) -> bool {
+    let verdict = || {
+        signing::verify(
+            upper.public_key(),
+            &lower.signature_algorithm,
+            &lower.signature_value.data,
+            lower.tbs_certificate.as_ref(),
+        )
+    };
+    lower.issuer().as_raw() == upper.subject().as_raw() && verdict() != Verdict::Bad
+}
+
 /// The limit of certificates in a chain. Public chains have two to four; each link costs one
 /// verification.
 pub const MAX_CERTIFICATES: usize = 20;
@@ -141,6 +184,30 @@ mod tests {
         assert_eq!(*chain.leaf(), expected);
         let combined = format!("{}\n{clean}", *key.to_pkcs8_pem());
         assert_eq!(leaf_facts(&combined), Ok(expected));
+    }
+
+    #[test]
+    fn a_chain_is_put_in_order_from_the_certificate_of_the_key_upwards() {
+        let (key, leaf, middle) = issued();
+        let foreign = Ca::root("The Root", KeyAlgorithm::Ecdsa, 256).above;
+        let impostor = Ca::root("Middle", KeyAlgorithm::Ecdsa, 256).above;
+        let middle = middle.above;
+        let right = format!("{leaf}{middle}");
+        for (what, sent, expected) in [
+            ("as it should be", right.clone(), &right),
+            ("the leaf twice", format!("{leaf}{right}"), &right),
+            ("the issuer twice", format!("{right}{middle}"), &right),
+            ("the leaf last", format!("{middle}{leaf}"), &right),
+            ("another between", format!("{leaf}{foreign}{middle}"), &right),
+            ("another at the end", format!("{right}{impostor}"), &right),
+            ("another of the issuer's name", format!("{leaf}{impostor}"), &leaf),
+        ] {
+            let chain = Chain::from_pem(&sent).unwrap().of_key(&key.facts().public_key);
+            assert_eq!(chain, Chain::from_pem(expected).unwrap(), "{what}");
+        }
+        let other = PrivateKey::generate(KeyAlgorithm::Ecdsa, 256).unwrap();
+        let chain = Chain::from_pem(&right).unwrap();
+        assert_eq!(chain.clone().of_key(&other.facts().public_key), chain, "of another key");
     }
 
     #[test]

@@ -6,6 +6,7 @@
 mod log;
 mod spoil;
 
+use std::collections::VecDeque;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -14,6 +15,7 @@ use http::{Method, Response};
 use jiff::Timestamp;
 use rcgen::PublicKeyData;
 use serde_json::Value;
+use tokio::time::Instant;
 
 use super::certificate;
 use super::dispatch::Received;
@@ -49,6 +51,8 @@ pub enum Fault {
     },
     /// An HTML page; the request is not executed.
     Html { status: u16 },
+    /// 429 with a Retry-After of a second for what is more than so many requests within so long.
+    Pace { most: usize, within: Duration },
     /// The answer is delayed; the request is executed after the delay.
     Delay(Duration),
     /// The connection is closed before the request is executed.
@@ -151,6 +155,7 @@ impl Fault {
             Self::ForgetAccounts => "forget accounts",
             Self::Problem { .. } => "problem",
             Self::Html { .. } => "html",
+            Self::Pace { .. } => "pace",
             Self::Delay(_) => "delay",
             Self::CloseUnhandled => "close unhandled",
             Self::LoseReply => "lose reply",
@@ -179,6 +184,7 @@ impl Fault {
             | Self::ForgetAccounts
             | Self::Problem { .. }
             | Self::Html { .. }
+            | Self::Pace { .. }
             | Self::Delay(_)
             | Self::CloseUnhandled => Stage::Before,
             Self::RejectIdentifier { .. }
@@ -368,6 +374,8 @@ fn names_of(world: &World, route: Route, path: &str) -> Option<Vec<String>> {
 #[derive(Clone, Debug, Default)]
 pub struct Faults {
     rules: Arc<Mutex<Vec<Rule>>>,
+    /// When the last requests came that were not too many.
+    taken: Arc<Mutex<VecDeque<Instant>>>,
     log: Arc<Mutex<Log>>,
     /// `None` while nothing is noted.
     pub(super) moments: Arc<Mutex<Option<Vec<Moment>>>>,
@@ -397,6 +405,11 @@ impl Faults {
             fault.stage() == Stage::Before && (seen.is_post || *fault != Fault::BadNonce)
         };
         for fault in self.draw(seen.kind, &seen.names, wanted) {
+            if let Fault::Pace { most, within } = fault
+                && self.keeps_pace(most, within)
+            {
+                continue;
+            }
             seen.played.push(fault.name());
             if fault == Fault::CloseUnhandled {
                 lock(&self.log).push(seen.entry(None, false));
@@ -411,6 +424,17 @@ impl Faults {
             reply = reply.or_else(|| spoil::instead(&fault));
         }
         Some((seen, reply))
+    }
+
+    /// Whether one more request is not too many; then it is noted.
+    fn keeps_pace(&self, most: usize, within: Duration) -> bool {
+        let (mut taken, now) = (lock(&self.taken), Instant::now());
+        taken.retain(|at| now.duration_since(*at) < within);
+        let keeps = taken.len() < most;
+        if keeps {
+            taken.push_back(now);
+        }
+        keeps
     }
 
     /// The complete answer with its faults; `None` closes the connection.

@@ -251,7 +251,7 @@ impl Report {
                 match why {
                     Deferral::Limit(spent) => self.details.limit = Some(*spent),
                     Deferral::Backoff { attempts } => self.details.attempts = Some(attempts),
-                    Deferral::RetryAfter => {}
+                    Deferral::RetryAfter | Deferral::Outage(_) => {}
                 }
             }
             engine::Ending::Locked { holder } => {
@@ -324,7 +324,7 @@ fn deferral(why: &Deferral, until: Option<Timestamp>) -> String {
             format!(". Issuance will next be attempted at {at}")
         }
         (Deferral::RetryAfter | Deferral::Limit(_), Some(at)) => format!(" until {at}"),
-        (_, None) => String::new(),
+        (Deferral::Outage(_), _) | (_, None) => String::new(),
     };
     format!("{why}{until}")
 }

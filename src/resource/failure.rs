@@ -512,6 +512,7 @@ impl Cause {
                 | CaFault::Untimely
                 | CaFault::Untrusted
                 | CaFault::ServerError => CauseKind::Transient,
+                CaFault::Refused if ca.is_busy() => CauseKind::Transient,
                 CaFault::Refused => CauseKind::Refused,
                 CaFault::Gone => CauseKind::Gone,
                 CaFault::Unusable => CauseKind::Unusable,
@@ -641,6 +642,16 @@ impl fmt::Display for Cause {
                  {cause}"
             ),
         }
+    }
+}
+
+impl CaFailure {
+    /// Whether the CA limits the rate of requests (RFC 8555 section 6.6), which is no verdict on
+    /// what was requested.
+    pub fn is_busy(&self) -> bool {
+        self.problem.as_ref().is_some_and(|problem| {
+            self.fault == CaFault::Refused && problem.status == Some(429) && !problem.is_paused()
+        })
     }
 }
 

@@ -35,6 +35,7 @@ mod metadata;
 mod name;
 mod obstacle;
 mod order;
+mod pause;
 mod problem;
 mod queue;
 mod reach;
@@ -112,6 +113,7 @@ pub use obstacle::{Fix, Obstacle};
 pub use order::{
     Authorization, FailedOrder, OfferedChallenge, Order, OrderPhase, OrderSpec, OrderUrls,
 };
+pub use pause::Pause;
 pub use problem::{Problem, Subproblem};
 pub use queue::{Entry, Place, Queue};
 pub use reach::Reach;

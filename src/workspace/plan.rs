@@ -458,6 +458,7 @@ fn deferral_reason(snapshot: &Snapshot, why: &Deferral) -> String {
             format!("the CA of {} requested a delay (Retry-After)", snapshot.issuer.metadata.name)
         }
         Deferral::Limit(spent) => spent.to_string(),
+        Deferral::Outage(failure) => failure.to_string(),
     }
 }
 

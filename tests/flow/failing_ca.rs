@@ -1,8 +1,9 @@
 //! A CA that is busy, slow or wrong: certctl waits, honours Retry-After and limits its requests.
 
+use std::time::Duration;
+
 use certctl::rehearsal::{Fault, RequestKind, Rule};
 use certctl::resource::FailureClass;
-use jiff::SignedDuration;
 
 use crate::support::{CertificateYaml, IssuerYaml, World};
 
@@ -51,7 +52,6 @@ fn a_ca_that_is_down_is_not_counted_and_left_alone_as_long_as_it_asks() {
 /// Without the limit, each request would wait for a minute and then succeed.
 #[test]
 fn a_ca_that_does_not_answer_ends_a_short_run_in_its_time_by_name() {
-    use std::time::Duration;
     let world = World::prepared(&[CertificateYaml::new("web")]);
     let late = Fault::Delay(Duration::from_secs(30));
     world.fault(Rule::always(late).on(RequestKind::NewOrder));
@@ -98,23 +98,72 @@ fn a_page_of_html_is_reported_as_such() {
 }
 
 #[test]
-fn after_a_rate_limit_the_next_attempt_is_when_both_the_ca_and_the_backoff_allow_it() {
-    for (retry_after, wait) in [("600", 3600), ("86400", 86400)] {
+fn a_limit_of_requests_is_no_failure_and_keeps_the_order_and_the_certificate() {
+    for kind in STEPS {
         let world = World::prepared(&[CertificateYaml::new("web")]);
-        world.fault(Rule::always(Fault::rate_limited(Some(retry_after))).on(RequestKind::Finalize));
-        let run = world.issue().ends_in(5).says("too many requests").says("attempt 1");
+        world.fault(Rule::always(Fault::rate_limited(Some("7200"))).on(kind));
+        world.issue().ends_in(5).says("too many requests");
         let record = world.state().record("web");
-        assert_eq!(record.status.failed_issuance_attempts, Some(1), "{}", run.stderr);
-        let failed = record.status.last_failure_time.unwrap();
-        let next = failed.checked_add(SignedDuration::from_secs(wait)).unwrap();
-        let next = next.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
-        assert!(run.stderr.contains(&next), "{next}: {}", run.stderr);
-        world.ca.faults().clear();
+        assert_eq!(record.status.failed_issuance_attempts, None, "{kind:?}");
+        assert!(record.retry_after.is_some(), "{kind:?}");
         let requests = world.ca.requests();
         world.issue().ends_in(75);
-        assert_eq!(world.ca.requests(), requests, "{retry_after}");
+        assert_eq!(world.ca.requests(), requests, "{kind:?}");
+        world.ca.faults().clear();
+        world.run(&["renew", "web"]).ends_in(0);
+        assert_eq!((world.sent(RequestKind::NewOrder), world.ca.issued()), (1, 1), "{kind:?}");
     }
 }
+
+#[test]
+fn a_limit_of_requests_at_each_step_is_waited_for() {
+    for fault in [Fault::rate_limited(Some("1")), Fault::unavailable(Some("1"))] {
+        let world = World::prepared(&[CertificateYaml::new("web")]);
+        for kind in STEPS {
+            world.next_fault(kind, fault.clone());
+        }
+        world.issue().ends_in(0);
+        assert_eq!((world.sent(RequestKind::NewOrder), world.ca.issued()), (1, 1), "{fault:?}");
+    }
+}
+
+#[test]
+fn a_ca_of_few_requests_a_second_issues_everything_at_its_own_pace() {
+    let names: Vec<String> = (0..12).map(|number| format!("site-{number}")).collect();
+    let certificates: Vec<CertificateYaml> =
+        names.iter().map(|name| CertificateYaml::new(name)).collect();
+    let world = World::prepared(&certificates);
+    world.fault(Rule::always(Fault::Pace { most: 20, within: Duration::from_secs(1) }));
+    world.issue().ends_in(0);
+    for name in &names {
+        assert_eq!(world.state().record(name).status.failed_issuance_attempts, None, "{name}");
+    }
+    assert_eq!(
+        (
+            world.sent(RequestKind::NewOrder) - refused(&world, RequestKind::NewOrder),
+            world.ca.issued()
+        ),
+        (12, 12)
+    );
+    // Few requests are sent in vain.
+    let log = world.ca.log();
+    let in_vain = log.iter().filter(|entry| entry.status == Some(429)).count();
+    assert!(in_vain * 5 <= log.len(), "{in_vain} of {}", log.len());
+}
+
+fn refused(world: &World, kind: RequestKind) -> usize {
+    let log = world.ca.log();
+    log.iter().filter(|entry| entry.kind == kind && entry.status == Some(429)).count()
+}
+
+/// The requests of an order, after newOrder.
+const STEPS: [RequestKind; 5] = [
+    RequestKind::Authorization,
+    RequestKind::Challenge,
+    RequestKind::Order,
+    RequestKind::Finalize,
+    RequestKind::Certificate,
+];
 
 #[test]
 fn a_ca_that_takes_its_time_to_sign_is_waited_for() {

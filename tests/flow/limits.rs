@@ -121,6 +121,7 @@ fn planned(world: &World) -> Vec<Item> {
         lock_timeout: SignedDuration::ZERO,
         intervals: Intervals { self_check: SignedDuration::ZERO },
         unattended: true,
+        is_scheduled: false,
         reports_daily: true,
         certificates: 0,
         limits: PUBLISHED,

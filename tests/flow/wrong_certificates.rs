@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use certctl::rehearsal::{Fault, Rule, WrongCertificate};
+use certctl::rehearsal::{Fault, RequestKind, Rule, WrongCertificate};
 use certctl::resource::FailureClass;
 
 use crate::support::{CertificateYaml, World};
@@ -15,8 +15,6 @@ fn the_old_pair_stays_whatever_else_the_ca_hands_out() {
         WrongCertificate::ExtraAddress(IpAddr::V4(Ipv4Addr::LOCALHOST)),
         WrongCertificate::Expired,
         WrongCertificate::NotYetValid,
-        WrongCertificate::BrokenChain,
-        WrongCertificate::LeafLast,
         WrongCertificate::Garbage,
         WrongCertificate::Empty,
     ];
@@ -48,5 +46,16 @@ fn the_old_pair_stays_whatever_else_the_ca_hands_out() {
     for number in 0..wrong.len() {
         let status = world.state().record(&name(number)).status;
         assert_eq!((status.revision, status.failed_issuance_attempts), (Some(2), None));
+    }
+}
+
+#[test]
+fn a_chain_that_is_out_of_order_is_put_in_order_and_costs_no_second_order() {
+    for wrong in [WrongCertificate::BrokenChain, WrongCertificate::LeafLast] {
+        let world = World::prepared(&[CertificateYaml::new("web")]);
+        world.fault(Rule::next(1, Fault::Certificate(wrong.clone())));
+        world.issue().ends_in(0).says("the CA's chain is out of order");
+        assert_eq!((world.sent(RequestKind::NewOrder), world.ca.issued()), (1, 1), "{wrong:?}");
+        world.state().published("web");
     }
 }

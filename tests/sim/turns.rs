@@ -145,6 +145,7 @@ fn a_killed_run_holds_nothing_and_its_successor_queues() {
     let options = Options {
         max_concurrent_challenges: 1,
         unattended: false,
+        is_scheduled: false,
         reports_daily: false,
         certificates: 0,
         ..options()

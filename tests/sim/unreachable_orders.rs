@@ -6,15 +6,18 @@
 
 #![expect(clippy::wildcard_enum_match_arm, reason = "what else comes ends the test")]
 
+use std::rc::Rc;
 use std::slice::from_ref;
 
-use certctl::engine::Ending;
 use certctl::engine::ports::Clock as _;
-use jiff::SignedDuration;
+use certctl::engine::{Ending, Options};
+use certctl::resource::CaFault;
+use jiff::{SignedDuration, Timestamp};
 
-use crate::stage::ca::Misnamed;
+use crate::fuse::Fuse;
+use crate::stage::ca::{Misnamed, Stop, TooOld};
 use crate::stage::scene::{Scene, options};
-use crate::stage::world::Error;
+use crate::stage::world::{Alerts, Error};
 
 const NAMES: [&str; 2] = ["a.example", "b.example"];
 
@@ -129,6 +132,144 @@ fn an_order_that_is_processing_without_a_csr_is_replaced_after_a_day() {
     assert_eq!(hourly(&scene, 1), [(0, "issued")]);
     assert_eq!(scene.ca.borrow().orders.len(), 2);
     assert_eq!(scene.state().attempts, None);
+}
+
+/// A CA, or a host, that never gets any further.
+fn stuck(how: &str) -> (Scene, Error) {
+    let scene = Scene::new(&NAMES[..1]);
+    let mut ca = scene.ca.borrow_mut();
+    let unreachable = how == "a self-check that fails";
+    match how {
+        "an order without authorizations" => ca.names_no_authorizations = true,
+        "an authorization that stays pending" => ca.never_validates = true,
+        "a challenge that is left pending" => ca.looks_in_vain = usize::MAX,
+        "an order that is processing without a CSR" => ca.processes_early = true,
+        "an order that stays processing" => ca.is_slow = true,
+        "an order that is valid without a certificate" => {
+            ca.stop = Some(Stop::ValidWithoutCertificate);
+        }
+        "an order that stays ready" => ca.stop = Some(Stop::Ready),
+        "an order that is never ready" => ca.stop = Some(Stop::NotReady),
+        "a certificate that is not found" => ca.stop = Some(Stop::NoCertificate),
+        "a challenge that is not taken" => {
+            ca.broken.insert("https://ca.test/challenge/0".to_owned());
+        }
+        _ => assert!(unreachable, "{how}"),
+    }
+    drop(ca);
+    (scene, Error { unreachable, ..Error::default() })
+}
+
+const STUCK: [&str; 11] = [
+    "an order without authorizations",
+    "an authorization that stays pending",
+    "a challenge that is left pending",
+    "an order that is processing without a CSR",
+    "an order that stays processing",
+    "an order that is valid without a certificate",
+    "an order that stays ready",
+    "an order that is never ready",
+    "a certificate that is not found",
+    "a challenge that is not taken",
+    "a self-check that fails",
+];
+
+#[test]
+fn whatever_does_not_move_is_looked_at_with_growing_pauses() {
+    for how in STUCK {
+        let (scene, error) = stuck(how);
+        let begun = scene.clock.now();
+        scene.run_under(Fuse::endless(), error);
+        let ca = scene.ca.borrow();
+        let minute = |at: &&Timestamp| begun.duration_until(**at) <= SignedDuration::from_mins(1);
+        let asked = ca.asked.iter().filter(minute).count();
+        assert!(asked <= 40, "{how}: {asked} requests in the first minute");
+        assert_eq!(ca.given.len(), 1, "{how}");
+    }
+}
+
+#[test]
+fn a_short_run_ends_soon_whatever_does_not_move() {
+    let options = Options { timeout: SignedDuration::from_secs(4), ..options() };
+    for how in STUCK {
+        let (scene, error) = stuck(how);
+        let fuse = Rc::new(Fuse::endless());
+        scene.run_tasks(&fuse, error, from_ref(&scene.task), options);
+        let passed = scene.clock.passed();
+        assert!(passed <= SignedDuration::from_secs(10), "{how}: {passed:?}");
+    }
+}
+
+/// Its time is over, and the CA still shows it: what is sent to it would be refused.
+#[test]
+fn an_order_that_has_expired_is_replaced_uncounted_although_the_ca_still_shows_it() {
+    let scene = Scene::new(&NAMES);
+    scene.ca.borrow_mut().lifetime = Some(SignedDuration::from_hours(6));
+    scene.ca.borrow_mut().too_old = TooOld::Shown;
+    let error = Error { unreachable: true, ..Error::default() };
+    assert!(matches!(scene.run_under(Fuse::endless(), error).ending, Some(Ending::Pending { .. })));
+    scene.clock.set(scene.clock.now() + SignedDuration::from_hours(7));
+    assert_eq!(hourly(&scene, 1), [(0, "issued")]);
+    assert_eq!(scene.ca.borrow().orders.len(), 2);
+    assert_eq!(scene.state().attempts, None);
+}
+
+#[test]
+fn a_signal_waits_for_the_answer_to_new_order_and_for_what_is_being_presented() {
+    for (during, over_dns) in [("CreateOrder", false), ("Present", false), ("Present", true)] {
+        let scene = if over_dns { Scene::over_dns(&NAMES) } else { Scene::new(&NAMES) };
+        let error = Error { signal_during: Some(during), ..Error::default() };
+        let ending = scene.run_under(Fuse::endless(), error).ending;
+        assert_eq!(ending, Some(Ending::Interrupted { signal: 15 }), "{during}");
+        assert_eq!(*scene.outside.borrow(), [].into(), "{during}");
+        assert_eq!(hourly(&scene, 1), [(0, "issued")], "{during}");
+        assert_eq!(scene.ca.borrow().orders.len(), 1, "{during}");
+    }
+}
+
+/// How hourly runs end while the CA is down, and how many reports the operator got, when that
+/// changes.
+fn outage(scene: &mut Scene, is_scheduled: bool, hours: i64) -> Vec<(i64, &'static str, usize)> {
+    let alerts = Alerts::default();
+    scene.alerts = Some(Rc::clone(&alerts));
+    scene.ca.borrow_mut().down = Some(CaFault::Unreachable);
+    let options = Options { is_scheduled, ..options() };
+    let start = scene.clock.now();
+    let mut all: Vec<(i64, &str, usize)> = Vec::new();
+    for hour in 0..hours {
+        scene.clock.set(start + SignedDuration::from_hours(hour));
+        let fuse = Rc::new(Fuse::endless());
+        let (ended, _) = scene.run_tasks(&fuse, Error::default(), from_ref(&scene.task), options);
+        let ended = ended.unwrap().pop().unwrap();
+        let word = match ended.ending {
+            Ending::Deferred { urgent: None, .. } if !ended.is_new => "quiet",
+            Ending::Failed { attempts: None, .. } => "failed",
+            other => panic!("{other:?}"),
+        };
+        let told = alerts.borrow().len();
+        if all.last().is_none_or(|(_, last, before)| (*last, *before) != (word, told)) {
+            all.push((hour, word, told));
+        }
+    }
+    all
+}
+
+#[test]
+fn a_ca_that_is_down_needs_nobody_for_a_day_unless_the_certificate_is_about_to_end() {
+    let due = || {
+        let scene = Scene::new(&NAMES);
+        assert!(matches!(scene.run_freely(), Ending::Issued(_)));
+        scene.wait_for_renewal();
+        scene
+    };
+    assert_eq!(outage(&mut due(), true, 30), [(0, "quiet", 0), (24, "failed", 1)]);
+    // Whoever runs it by hand sees it.
+    assert_eq!(outage(&mut due(), false, 30), [(0, "failed", 0)]);
+    let mut late = due();
+    late.clock
+        .set(late.record().unwrap().status.not_after.unwrap() - SignedDuration::from_hours(96));
+    let found = outage(&mut late, true, 3);
+    assert_eq!(found, [(0, "failed", 1)], "{found:?}");
 }
 
 /// The self-check has passed, and the CA's connection is refused.

@@ -145,6 +145,64 @@ async fn rate_limits_come_back_with_their_wait() {
 }
 
 #[tokio::test]
+async fn a_limit_of_requests_is_waited_for_by_all_that_a_run_asks() {
+    for status in [429, 503] {
+        let fake = Fake::start(move |fake, seen| {
+            let is_limited = seen.method == "POST" && fake.count(&seen.path) == 1;
+            let limited = || Reply::problem(status, "rateLimited", "slow down");
+            let limited = is_limited.then(|| limited().with("Retry-After", "1"));
+            limited.or_else(|| good(fake, seen))
+        })
+        .await;
+        let session = session(&fake);
+        let url = |path| fake.url(path);
+        let (order, finalize) = (url("/order/1"), url("/order/1/finalize"));
+        let (authorization, challenge) = (url("/authz/1"), url("/chall/1"));
+        let certificate = url("/cert/1");
+        let (a, b, c, d, e) = tokio::join!(
+            session.order(&order),
+            session.authorization(&authorization),
+            session.accept(&challenge),
+            session.finalize(&order, &finalize, b"x"),
+            session.certificate(&certificate),
+        );
+        assert!(a.is_ok() && b.is_ok() && c.is_ok() && d.is_ok() && e.is_ok(), "{a:?} {c:?} {d:?}");
+        let paths = ["/order/1", "/authz/1", "/chall/1", "/order/1/finalize", "/cert/1"];
+        assert_eq!(paths.map(|path| fake.count(path)), [2; 5], "{status}");
+    }
+}
+
+#[tokio::test]
+async fn a_ca_that_limits_requests_for_ever_is_asked_less_and_less_often() {
+    let fake = Fake::start(|_, seen| {
+        let limited = || Reply::problem(429, "rateLimited", "slow down").with("Retry-After", "1");
+        (seen.method == "POST").then(limited)
+    })
+    .await;
+    let limits = Limits { patience: Duration::from_millis(2500), ..quick() };
+    let client = fake.client_with(limits);
+    let error = session_of(&fake, &client).order(&fake.url("/order/1")).await.unwrap_err();
+    assert_eq!((error.status(), fake.count("/order/1")), (Some(429), 3));
+}
+
+/// A wrong directory, of an earlier run.
+#[tokio::test]
+async fn a_directory_of_an_earlier_run_is_fetched_again_whatever_one_of_its_urls_answers() {
+    let fake = Fake::start(|fake, seen| match seen.path.as_str() {
+        "/wrong" => Some(Reply::new(403, "<html>no</html>")),
+        _ => good(fake, seen),
+    })
+    .await;
+    let mut wrong = fake.directory();
+    wrong["newOrder"] = json!(fake.url("/wrong"));
+    let client = fake.client();
+    client.reuse_directory(Bytes::from(wrong.to_string()), Duration::from_secs(1));
+    session_of(&fake, &client).new_order(&new_order()).await.unwrap();
+    let paths = ["/wrong", "/dir", "/new-order"];
+    assert_eq!(paths.map(|path| fake.count(path)), [1, 1, 1]);
+}
+
+#[tokio::test]
 async fn only_what_reads_is_repeated_when_the_ca_is_down() {
     let down = |_: &Fake, seen: &Seen| {
         (seen.method == "POST").then(|| Reply::new(503, "<html>busy</html>"))

@@ -51,8 +51,7 @@ pub(crate) fn of_failure(
     }
     let subject = Subject { certificate, issuer: &evidence.issuer, ..Subject::default() };
     let mut found = Findings { title: failure.to_string(), ..Findings::default() };
-    // Only server errors and silent URLs of the order have a beginning.
-    let is_of_order = failure.since.is_some() && !failure.is_server_error();
+    let is_of_order = evidence.of_order && failure.since.is_some() && !failure.is_server_error();
     let of_order = is_of_order.then(|| advice::of_unreachable_order(&subject));
     let of_request = at_the_ca.and_then(|failed| advice::of_request(failed, &subject));
     let of_damage = evidence.damage.and_then(|course| advice::of_damage(course, &subject));

@@ -428,7 +428,9 @@ fn cause_of(
     view: &CertificateView,
     scene: &Scene,
 ) -> Findings {
+    let url = failure.cause.at_the_ca().map_or("", |failed| failed.url.as_str());
     let evidence = Evidence {
+        of_order: view.order().is_some_and(|order| order.has_url(url)),
         issuer: view.issuer_ref().map(|issuer| issuer.name.clone()).unwrap_or_default(),
         order: order.cloned().map(Box::new),
         ..Evidence::default()

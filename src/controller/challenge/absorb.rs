@@ -7,12 +7,12 @@ use jiff::Timestamp;
 use super::left_pending;
 use crate::controller::attempt::{Answer, Attempt, DENIALS};
 use crate::controller::{
-    AuthorizationSeen, ChallengeSeen, Change, Effect, EffectError, IllegalOutcome, Outcome, Poll,
-    Record, Run, Snapshot,
+    AuthorizationSeen, ChallengeSeen, Change, Effect, EffectError, IllegalOutcome, Outcome, Record,
+    Run, Snapshot,
 };
 use crate::resource::{
     AuthorizationState, CauseKind, Challenge, ChallengeState, ChallengeType, CheckReport, Order,
-    OrderState, Outlook, Phase, Reason, ReasonSource,
+    OrderState, Outlook, Pause, Phase, Reason, ReasonSource,
 };
 
 /// How often "accept" is posted in one run.
@@ -53,6 +53,9 @@ fn run_after(
     now: Timestamp,
 ) {
     let interval = snapshot.intervals.self_check;
+    let challenges = snapshot.order.iter().flat_map(|order| &order.challenges);
+    let pending = challenges.filter(|c| c.spec.url == url).find_map(Challenge::pending);
+    let is_first_accept = pending.is_none_or(|pending| pending.accepts.is_none());
     let run = &mut snapshot.run;
     let attempt = run.attempt_mut(url);
     if *outcome == Outcome::Presented {
@@ -61,23 +64,33 @@ fn run_after(
         // That was the clean-up of an earlier order with the same challenge.
         attempt.clean_up_failed = false;
     } else if let Outcome::Checked(report) = outcome {
-        if !report.has_passed() {
-            attempt.not_before = now.checked_add(interval).ok();
+        if report.has_passed() {
+            attempt.failed_checks = 0;
+        } else {
+            let own = interval.max(Pause::POLL.length(attempt.failed_checks));
+            attempt.failed_checks = attempt.failed_checks.saturating_add(1);
+            attempt.not_before = now.checked_add(own).ok();
         }
         attempt.note_outlook(report.outlook(), now);
     } else if let Outcome::Accepted(seen) = outcome {
         attempt.is_unsure = false;
         attempt.is_cut_off = false;
         attempt.accept_tries = 0;
+        attempt.looks = 0;
         attempt.begin_accept(now).accepted = Some(now);
         forget_failed_validation(attempt, seen);
-        run.poll = Poll::default();
+        if is_first_accept {
+            run.note_first_accept();
+        }
     } else if let Outcome::Failed(error) = outcome {
         if matches!(effect, Effect::Accept { .. }) {
             // Whether "accept" arrived is read from the CA.
+            let pause = Pause::POLL.or_wish(attempt.accept_tries, error.retry_after);
+            attempt.not_before = now.checked_add(pause).ok();
             attempt.accept_tries += 1;
             attempt.is_unsure = true;
-            if attempt.accept_tries >= ACCEPT_TRIES {
+            let has_to_wait = error.kind() == CauseKind::Transient && error.outlasts_a_run();
+            if attempt.accept_tries >= ACCEPT_TRIES || has_to_wait {
                 run.error = Some((effect.doing(), error.clone()));
             }
             return;
@@ -85,6 +98,8 @@ fn run_after(
         let is_denied = !matches!(effect, Effect::SelfCheck { .. })
             && note_denial(attempt, effect, error.kind());
         let own = if is_denied { interval * 2 } else { interval };
+        let own = own.max(Pause::POLL.length(attempt.failed_checks));
+        attempt.failed_checks = attempt.failed_checks.saturating_add(1);
         attempt.not_before = now.checked_add(own.max(error.retry_after.unwrap_or_default())).ok();
     }
 }

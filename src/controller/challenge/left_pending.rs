@@ -5,29 +5,19 @@
 //! The pauses between two accepts grow from 5 s to a minute, also across runs. A self-check
 //! precedes each accept, so that the CA does not validate a challenge that does not respond.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use crate::controller::{ChallengeSeen, Record};
 use crate::resource::{
-    Accepts, AuthorizationState, Challenge, ChallengeType, Phase, Problem, Reason, ReasonSource,
+    Accepts, AuthorizationState, Challenge, ChallengeType, Pause, Phase, Problem, Reason,
+    ReasonSource,
 };
-
-/// The pause after the first accept; it doubles with each further one.
-const FIRST: SignedDuration = SignedDuration::from_secs(5);
-/// The longest pause between two accepts.
-const LONGEST: SignedDuration = SignedDuration::from_secs(60);
-
-/// The pause after this many accepts: 5 s, doubling to a minute.
-fn pause(accepts: u32) -> SignedDuration {
-    let factor = 1_i32.checked_shl(accepts.saturating_sub(1).min(8)).unwrap_or(i32::MAX);
-    FIRST.saturating_mul(factor).min(LONGEST)
-}
 
 /// The earliest time of the next accept. A last accept in the future comes from a wrong clock.
 pub(super) fn not_before(challenge: &Challenge, now: Timestamp) -> Option<Timestamp> {
     let pending = challenge.pending().filter(|pending| pending.problem.is_some())?;
     let Accepts { count, last } = pending.accepts.filter(|accepts| accepts.last <= now)?;
-    last.checked_add(pause(count)).ok()
+    last.checked_add(Pause::ACCEPT.length(count.saturating_sub(1))).ok()
 }
 
 /// Counts an accept, whatever its result.

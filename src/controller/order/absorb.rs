@@ -2,29 +2,28 @@
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::end::{end_challenges, fail, given_up};
 use super::replaces;
 use super::unreachable::end_of_stuck;
 use crate::controller::run::FINALIZE_TRIES;
 use crate::controller::{
-    Change, Effect, EffectError, IllegalOutcome, OrderSeen, OthersOrder, Outcome, Poll, Record,
-    Run, Snapshot, challenge,
+    Change, Effect, EffectError, IllegalOutcome, OrderSeen, OthersOrder, Outcome, Record, Run,
+    Snapshot, challenge,
 };
 use crate::resource::{
     Authorization, CauseKind, Challenge, FailedOrder, Order, OrderPhase, OrderState, OrderUrls,
-    Phase, Reason,
+    Phase, Reason, rfc3339,
 };
 
 /// How often the download is retried when the CA does not have the certificate yet.
 const DOWNLOAD_TRIES: u32 = 12;
 
 /// How often one run orders anew because another certificate had finalized its order.
-const OTHERS_ORDERS: u32 = 16;
-/// After so many newOrders that gave an order which another certificate had finalized, the pause
-/// before the next, 1.28 s, grows no more.
-const LONGEST_PAUSE: u32 = 8;
+const OTHERS_ORDERS: u32 = 1;
+/// The CA's servers know of it by then.
+const BEFORE_ANOTHER: SignedDuration = SignedDuration::from_secs(5);
 
 /// Applies the outcome of `CreateOrder`, `ReadOrder`, `Finalize` or `Download`.
 pub fn absorb(
@@ -50,8 +49,7 @@ pub fn absorb(
             let run = &mut snapshot.run;
             run.note_answer(now);
             run.others_orders += 1;
-            let pause = Poll::pause(run.others_orders.min(LONGEST_PAUSE), None);
-            let again = now.saturating_add(pause).unwrap_or(now);
+            let again = now.saturating_add(BEFORE_ANOTHER).unwrap_or(now);
             run.others_order = Some(OthersOrder::Finalized { again });
             Ok(Record::default())
         }
@@ -64,13 +62,21 @@ pub fn absorb(
             Effect::CreateOrder { .. } | Effect::ReadOrder { .. } | Effect::Finalize { .. },
             Outcome::Order(mut seen),
         ) => {
+            if let Some(expired) = expired_before(&snapshot.run, effect, &order, &seen, now) {
+                snapshot.run.note_replaced_order();
+                return Ok(Record::of(Change::Order(Box::new(expired))));
+            }
             run_after_read(&mut snapshot.run, effect, &seen, now);
             if ran_out(snapshot, effect, &order, &seen, now) {
                 seen.state = OrderState::Expired;
                 end_challenges(&mut order);
             }
             let newly_valid = settle_authorizations(&mut order, &seen);
+            let (before, retry_after) = (order.phase.clone(), seen.retry_after);
             follow(&mut order, *seen, effect);
+            if !matches!(effect, Effect::CreateOrder { .. }) {
+                snapshot.run.note_look((&before, &order.phase), retry_after, now);
+            }
             if let Some(ended) = end_of_stuck(snapshot, &order, now) {
                 order = ended;
             }
@@ -129,15 +135,7 @@ fn others(snapshot: &mut Snapshot, order: &Order, now: Timestamp) -> Record {
 /// Applies the order, as the CA shows it, to this run.
 fn run_after_read(run: &mut Run, effect: &Effect, seen: &OrderSeen, now: Timestamp) {
     run.order_was_seen |= !seen.state.is_failure();
-    let pause_ends = |looks| now.checked_add(Poll::pause(looks, seen.retry_after)).ok();
     if matches!(effect, Effect::ReadOrder { .. }) {
-        let looks = run.poll.looks.saturating_add(1);
-        run.poll = if matches!(seen.state, OrderState::Ready | OrderState::Valid) {
-            Poll::default()
-        } else {
-            let earliest = now.checked_add(run.first_pause()).ok();
-            Poll { looks, not_before: earliest.max(pause_ends(looks)) }
-        };
         run.order_is_known = true;
         return;
     }
@@ -145,12 +143,6 @@ fn run_after_read(run: &mut Run, effect: &Effect, seen: &OrderSeen, now: Timesta
     if matches!(effect, Effect::Finalize { .. }) {
         run.finalize_tries += 1;
         run.csr_is_taken = true;
-        let earliest = now.checked_add(run.first_pause()).ok();
-        run.poll = if seen.state == OrderState::Valid {
-            Poll::default()
-        } else {
-            Poll { looks: 0, not_before: earliest.max(pause_ends(0)) }
-        };
     } else {
         run.ordered = true;
         // Another certificate may have finalized it before this one could take it.
@@ -163,20 +155,19 @@ fn run_after_read(run: &mut Run, effect: &Effect, seen: &OrderSeen, now: Timesta
 /// every other error is in the order's own record.
 fn run_after_refusal(run: &mut Run, effect: &Effect, error: &EffectError, now: Timestamp) {
     let mut is_over = error.kind() == CauseKind::Transient;
+    let outlasts_the_run = is_over && error.outlasts_a_run();
     if matches!(effect, Effect::Finalize { .. }) {
         run.finalize_tries += 1;
         run.finalize_refusal = Some(error.clone());
         run.order_is_known = false;
-        run.poll = Poll::default();
+        run.note_vain_look(error.retry_after, now);
         // An unreachable CA has refused nothing: the next run continues the order.
-        is_over &= run.finalize_tries >= FINALIZE_TRIES;
+        is_over &= run.finalize_tries >= FINALIZE_TRIES || outlasts_the_run;
     } else if matches!(effect, Effect::Download { .. }) {
         // A CA may need a moment between "valid" and serving the certificate.
-        let looks = run.poll.looks.saturating_add(1);
-        let pause = Poll::pause(looks, error.retry_after);
-        run.poll = Poll { looks, not_before: now.checked_add(pause).ok() };
+        run.note_vain_look(error.retry_after, now);
         is_over |= error.kind() == CauseKind::Gone;
-        is_over &= looks >= DOWNLOAD_TRIES;
+        is_over &= run.poll.looks >= DOWNLOAD_TRIES || outlasts_the_run;
     } else if matches!(effect, Effect::CreateOrder { .. }) {
         run.ordered = true;
     } else {
@@ -185,6 +176,31 @@ fn run_after_refusal(run: &mut Run, effect: &Effect, error: &EffectError, now: T
     if is_over {
         run.error = Some((effect.doing(), error.clone()));
     }
+}
+
+/// The end of an order of an earlier run that the CA still shows, although its time is over: what is
+/// sent to it would be refused.
+fn expired_before(
+    run: &Run,
+    effect: &Effect,
+    order: &Order,
+    seen: &OrderSeen,
+    now: Timestamp,
+) -> Option<Order> {
+    let is_open = match &seen.state {
+        OrderState::Unknown | OrderState::Pending | OrderState::Ready | OrderState::Other(_) => {
+            true
+        }
+        OrderState::Processing
+        | OrderState::Valid
+        | OrderState::Invalid
+        | OrderState::Expired
+        | OrderState::Errored => false,
+    };
+    let is_read = matches!(effect, Effect::ReadOrder { .. });
+    let expired = seen.expires.or(order.expires).filter(|expires| *expires <= now)?;
+    let why = format!("it expired at {}", rfc3339(expired));
+    (is_read && is_open && !run.ordered).then(|| given_up(order, &why, now))
 }
 
 /// Whether an order is invalid because it expired before this run read it, without any "accept":

@@ -10,8 +10,8 @@ use crate::controller::{
     AuthorizationSeen, Change, Effect, IllegalOutcome, Outcome, Record, Run, Snapshot, challenge,
 };
 use crate::resource::{
-    AuthorizationState, Challenge, ChallengeSpec, ChallengeState, ChallengeType, Order, OrderPhase,
-    OrderState, PendingChallenge, Phase, Presented, Reason, ReasonSource, pick_solver,
+    AuthorizationState, Challenge, ChallengeSpec, ChallengeState, ChallengeType, Identifier, Order,
+    OrderPhase, OrderState, PendingChallenge, Phase, Presented, Reason, ReasonSource, pick_solver,
 };
 
 /// Applies an authorization: to an order in phase Authorizing, and to an accepted challenge whose
@@ -65,6 +65,7 @@ fn attempts_after(
     for challenge in order.challenges.iter().filter(|c| c.spec.authorization_url == url) {
         let attempt = run.attempt_mut(&challenge.spec.url);
         attempt.looked = Some(now);
+        attempt.looks = attempt.looks.saturating_add(1);
         let own = seen.seen.iter().find(|(url, _)| *url == challenge.spec.url);
         let Some((_, own)) = own else { continue };
         let was_unsure = std::mem::take(&mut attempt.is_unsure);
@@ -83,6 +84,7 @@ fn authorization_read(
     seen: &AuthorizationSeen,
     now: Timestamp,
 ) -> Record {
+    let seen = &AuthorizationSeen { wildcard: is_wildcard(order, url, seen), ..seen.clone() };
     if let Some(authorization) = order.authorizations.iter_mut().find(|a| a.url == url) {
         let authorization = Arc::make_mut(authorization);
         authorization.identifier = Some(seen.identifier.clone());
@@ -111,6 +113,21 @@ fn authorization_read(
             Record::default().warning(now, Reason::Solver, order.reason.clone())
         }
     }
+}
+
+/// Whether an authorization is for the wildcard of its name, where the CA does not say so (RFC 8555
+/// section 7.1.4): the order has no other reading.
+fn is_wildcard(order: &Order, url: &str, seen: &AuthorizationSeen) -> bool {
+    let Identifier::Dns(name) = &seen.identifier else { return seen.wildcard };
+    let wildcard = format!("*.{name}");
+    let has = |wanted: &str| {
+        order.spec.identifiers.iter().any(|identifier| identifier.to_string() == wanted)
+    };
+    // Another authorization is for the name itself.
+    let is_taken = order.authorizations.iter().any(|other| {
+        other.url != url && other.identifier.as_ref() == Some(&seen.identifier) && !other.wildcard
+    });
+    seen.wildcard || (has(&wildcard) && (!has(name.as_str()) || is_taken))
 }
 
 fn already_challenged(order: &Order, url: &str) -> bool {

@@ -315,9 +315,30 @@ fn a_failure_is_past_when_what_failed_is_no_longer_asked_for() {
         ("nothing is due", lacking(), true),
         ("it is tried again", issuing(lacking()), false),
         ("something is due", Snapshot { secret: None, ..lacking() }, false),
-        ("it would fail again", failed(FailureClass::Ca, Some(&input)), false),
+        ("it would fail again, and need not", failed(FailureClass::Ca, Some(&input)), true),
         ("it is edited", failed(FailureClass::Ca, Some("another")), true),
     ] {
         assert_eq!(backoff::is_past(&snapshot, now()), is_past, "{what}");
     }
+}
+
+#[test]
+fn a_retry_after_is_believed_for_at_most_half_of_the_life_that_is_left() {
+    let hours = |hours| now() + SignedDuration::from_hours(hours);
+    let mut snapshot = live();
+    let believed = |snapshot: &Snapshot, wish| {
+        let retry_after = Some(SignedDuration::from_hours(wish));
+        let cause = Cause::ca(CaFault::Unreachable, "busy");
+        let failure = Failure { retry_after, ..Failure::of(Doing::CreateOrder, cause) };
+        let record = record_failure(snapshot, &failure, now());
+        written_record(&record).retry_after
+    };
+    for (left, wish, expected) in
+        [(48, 1, 1), (48, 24, 24), (48, 25, 24), (48, 168, 24), (-1, 168, 168)]
+    {
+        snapshot.record.status.not_after = Some(hours(left));
+        assert_eq!(believed(&snapshot, wish), Some(hours(expected)), "{left} {wish}");
+    }
+    snapshot.record.status.not_after = None;
+    assert_eq!(believed(&snapshot, 168), Some(hours(168)));
 }

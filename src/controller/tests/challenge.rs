@@ -163,7 +163,7 @@ fn a_challenge_that_the_ca_fetched_is_read_at_the_ca_when_others_want_its_name()
     };
     assert_eq!(waits(&snapshot), Some(seconds(9)));
     snapshot.run.attempt_mut(&challenge_url(0)).is_wanted = true;
-    let first = SignedDuration::from_millis(2);
+    let first = SignedDuration::from_millis(5);
     assert_eq!(waits(&snapshot), Some(first));
     let read = Step::Act(vec![read_authorization(0)]);
     assert_eq!(controller::decide(&snapshot, now() + first), read);

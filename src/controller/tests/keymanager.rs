@@ -82,6 +82,22 @@ fn a_key_that_is_there_is_used_named_or_dropped() {
     assert_eq!(written_record(&record).status.next_private_key_secret_name, None);
 }
 
+/// A key that another program put there while an order waits would be certified.
+#[test]
+fn another_key_than_that_of_the_open_request_is_dropped_with_the_request() {
+    let mut snapshot = super::fixture::ready_to_order();
+    assert_eq!(keymanager::decide(&snapshot, now()), Step::Settled);
+    let revision = snapshot.next_request.as_ref().unwrap().revision;
+    snapshot.next_key = Some(Ok(key("foreign")));
+    let Step::Record(record) = keymanager::decide(&snapshot, now()) else { panic!() };
+    assert_eq!(record.changes, [Change::DropNextKey, Change::DropRequest(revision)]);
+    // What certctl makes itself takes the place of both.
+    snapshot.next_key = None;
+    let outcome = Outcome::Key(Secret(Zeroizing::new("PEM".to_owned())), key("new"));
+    let record = keymanager::absorb(&snapshot, outcome, now()).unwrap();
+    assert!(record.changes.contains(&Change::DropRequest(revision)), "{record:?}");
+}
+
 #[test]
 fn a_key_is_written_before_its_name() {
     let pem = || Secret(Zeroizing::new("PEM".to_owned()));

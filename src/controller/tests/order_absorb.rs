@@ -176,20 +176,17 @@ fn an_order_that_another_certificate_works_on_is_waited_for_and_not_stored() {
 
 /// Then the CA has not noticed yet that another certificate finalized it.
 #[test]
-fn an_order_that_is_new_and_finalized_is_asked_for_again_a_little_later() {
+fn an_order_that_is_new_and_finalized_is_asked_for_again_once_and_later() {
     for state in [OrderState::Processing, OrderState::Valid] {
         let mut snapshot = ordered("creating", OrderState::Unknown);
-        for pause in [10, 20, 40, 80, 160, 320, 640, 1280, 1280] {
-            let outcome = Outcome::Order(Box::new(order_seen(state.clone())));
-            let record = absorb(&mut snapshot, &create_order(), outcome, now()).unwrap();
-            assert_eq!(record, Record::default());
-            let again = now() + SignedDuration::from_millis(pause);
-            let Step::Wait { until, .. } = controller::decide(&snapshot, now()) else { panic!() };
-            assert_eq!(until, Some(again));
-            assert_eq!(controller::decide(&snapshot, again), Step::Act(vec![create_order()]));
-        }
+        let outcome = Outcome::Order(Box::new(order_seen(state.clone())));
+        let record = absorb(&mut snapshot, &create_order(), outcome, now()).unwrap();
+        assert_eq!(record, Record::default());
+        let again = now() + SignedDuration::from_secs(5);
+        let Step::Wait { until, .. } = controller::decide(&snapshot, now()) else { panic!() };
+        assert_eq!(until, Some(again));
+        assert_eq!(controller::decide(&snapshot, again), Step::Act(vec![create_order()]));
         // A CA that never gives another one is at fault.
-        snapshot.run.others_orders = 64;
         let found = seen(&snapshot, &create_order(), state.clone());
         assert!(matches!(found.phase.word(), "authorizing" | "downloading"), "{found:?}");
     }
@@ -250,6 +247,26 @@ fn each_authorization_read_makes_its_challenge_unless_it_is_proven() {
     again.order = Some(Order { phase: in_phase("authorizing"), ..order.clone() });
     let record = read(&again, 0, AuthorizationState::Pending);
     assert_eq!(written_order(&record).challenges.len(), 1);
+}
+
+/// Some CAs do not say `wildcard`.
+#[test]
+fn an_authorization_is_for_the_wildcard_where_the_order_has_no_other_reading() {
+    let base = super::fixture::identifier(0);
+    let wildcard = Identifier::Dns(format!("*.{base}").parse().unwrap());
+    let read_with = |identifiers: Vec<Identifier>, first: Option<Identifier>| {
+        let mut snapshot = authorizing();
+        let order = snapshot.order.as_mut().unwrap();
+        Arc::make_mut(&mut order.spec).identifiers = identifiers;
+        Arc::make_mut(&mut order.authorizations[1]).identifier = first;
+        let record = read(&snapshot, 0, AuthorizationState::Valid);
+        written_order(&record).authorizations[0].wildcard
+    };
+    assert!(!read_with(vec![base.clone()], None));
+    assert!(read_with(vec![wildcard.clone()], None));
+    let both = vec![base.clone(), wildcard];
+    assert!(!read_with(both.clone(), None));
+    assert!(read_with(both, Some(base)));
 }
 
 #[test]

@@ -115,3 +115,16 @@ fn a_condition_keeps_its_time_while_its_status_stays() {
     let incomplete = (ConditionStatus::False, Reason::MissingData, now());
     assert_eq!(not_ready(&snapshot, from_now(hours(1))), incomplete);
 }
+
+#[test]
+fn a_certificate_that_is_not_valid_yet_by_this_clock_is_not_ready_and_not_issued_again() {
+    for (ahead, expected) in [(hours(1), ConditionStatus::True), (hours(2), ConditionStatus::False)]
+    {
+        let mut snapshot = live();
+        let pair = snapshot.secret.as_mut().unwrap();
+        pair.certificate.as_mut().unwrap().as_mut().unwrap().not_before = now() + ahead;
+        assert_eq!(readiness::ready(&snapshot, now()).status, expected, "{ahead:?}");
+        let step = crate::controller::trigger::decide(&snapshot, now());
+        assert_eq!(step, Step::Settled, "{ahead:?}");
+    }
+}

@@ -6,11 +6,12 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::controller::{Change, Record, Snapshot, alert, backoff, readiness};
 use crate::engine::ending::{Ended, Ending};
+use crate::engine::notice;
 use crate::engine::ports::{Alert, Clock, Lock, Observer, Performer, Store, StoreError};
 use crate::engine::run::Engine;
 use crate::engine::session::Session;
 use crate::engine::task::Task;
-use crate::resource::{CertificateRecord, Failure};
+use crate::resource::{CertificateRecord, Failure, FailureClass};
 
 /// Runs the hook for each certificate that failed, unless an earlier run did for this stage.
 pub(in crate::engine) async fn alert<C: Clock, S: Store, P: Performer, O: Observer>(
@@ -55,6 +56,8 @@ async fn report<C: Clock, S: Store, P: Performer, O: Observer>(
     let mut session = Session::load(engine.store, task, intervals, now).await?;
     let record = readiness::refreshed(&session.snapshot, now);
     let (message, has_failed) = reason(end, &record);
+    let has_failed =
+        has_failed && is_worth_a_report(engine.options.is_scheduled, end, &record, now);
     let Some(stage) = alert::due(&record, has_failed, now) else { return Ok(()) };
     // A stage that could not be recorded: another process held the lock, or the disk was full.
     let mark = alert::mark(stage, record.status.not_after);
@@ -143,6 +146,19 @@ fn reason(end: &Ended, record: &CertificateRecord) -> (String, bool) {
             (String::new(), false)
         }
     }
+}
+
+/// Whether the operator has to hear of a failure: a CA that cannot be reached for a while is none, and
+/// a user who runs certctl by hand sees it.
+fn is_worth_a_report(
+    is_scheduled: bool,
+    end: &Ended,
+    record: &CertificateRecord,
+    now: Timestamp,
+) -> bool {
+    let is_outage = matches!(&end.ending, Ending::Failed { failure, .. }
+        if failure.class == FailureClass::Unreachable);
+    (is_scheduled || !is_outage) && !notice::is_of_outage(record, &end.ending, now)
 }
 
 /// What failed, and what to do about it where that is known.

@@ -127,6 +127,13 @@ impl<'a, C: Clock, S: Store, P: Performer, O: Observer> Drive<'a, C, S, P, O> {
         self.in_flight.iter().any(limit::creates)
     }
 
+    /// Whether a request is in flight whose answer the next run could not read anywhere.
+    pub(super) fn would_lose_an_answer(&self) -> bool {
+        let is_it =
+            |effect: &Effect| limit::creates(effect) || matches!(effect, Effect::Present { .. });
+        self.in_flight.iter().any(is_it)
+    }
+
     pub(super) fn start(&mut self, effects: Vec<Effect>) {
         for effect in effects {
             if self.in_flight.contains(&effect) {

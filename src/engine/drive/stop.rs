@@ -3,7 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use jiff::Timestamp;
+use futures_util::{FutureExt, StreamExt};
+use jiff::{SignedDuration, Timestamp};
 
 use super::state::Drive;
 use crate::controller::{
@@ -48,6 +49,12 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         let waits = failure.counts() || self.session.snapshot.is_issuing();
         let next_attempt = backoff::next_try(&self.session.snapshot, record, now);
         let next_attempt = next_attempt.filter(|time| *time > now && waits);
+        if self.engine.options.comes_by_itself(self.task)
+            && backoff::is_passing(record, &failure, now)
+        {
+            let why = Deferral::Outage(Box::new(failure));
+            return Ending::Deferred { until: next_attempt, why, urgent: None };
+        }
         Ending::Failed { failure, attempts, next_attempt }
     }
 
@@ -75,12 +82,31 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
     }
 
     pub(super) async fn interrupted(&mut self, signal: i32) -> Result<Ending, StoreError> {
+        self.take_last_answers().await?;
         self.drop_effects();
         if self.task.goal == Goal::Issue {
             self.leave_order(challenge::withdrawn).await;
         }
         self.flush(&[]).await?;
         Ok(Ending::Interrupted { signal })
+    }
+
+    /// Waits a moment for what is under way and would be lost: an order of which the next run would
+    /// know nothing, or a record that is written after its clean-up.
+    async fn take_last_answers(&mut self) -> Result<(), StoreError> {
+        let ends = self.engine.clock.sleep(LAST_ANSWERS).fuse();
+        futures_util::pin_mut!(ends);
+        while self.would_lose_an_answer() {
+            let next = tokio::select! {
+                biased;
+                next = self.effects.next() => next,
+                () = &mut ends => None,
+            };
+            let Some((effect, outcome)) = next else { break };
+            let outcome = self.claimed(&effect, outcome).await?;
+            self.absorb(&effect, outcome);
+        }
+        Ok(())
     }
 
     /// Whether the CA needs nothing more from certctl: its verdict may still arrive.
@@ -181,6 +207,9 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         self.session.snapshot.run.give_slots_back();
     }
 }
+
+/// How long a run that is ending waits for an answer.
+const LAST_ANSWERS: SignedDuration = SignedDuration::from_secs(5);
 
 fn is_past_accept(challenge: &Challenge) -> bool {
     matches!(challenge.phase(), Some(Phase::Accepted) | None)

@@ -351,6 +351,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         account: &str,
         url: &str,
         preferred: &str,
+        public_key: &PublicKeyDigest,
     ) -> Result<pki::Chain, EffectError> {
         let (session, _) = self.session(task, account).await?;
         let downloaded = session.certificate(url).await.map_err(|e| error::ca(&e))?;
@@ -362,7 +363,18 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let invalid = |error: &dyn std::fmt::Display| {
             error::unusable(format!("Invalid certificate retrieved from ACME server: {error}"))
         };
-        let decode = |pem: &str| pki::Chain::from_pem(pem).map_err(|e| invalid(&e));
+        let decode = |pem: &str| {
+            let sent = pki::Chain::from_pem(pem).map_err(|e| invalid(&e))?;
+            let chain = sent.clone().of_key(public_key);
+            if chain != sent {
+                let (sent, used) = (sent.certificates().len(), chain.certificates().len());
+                tracing::warn!(
+                    certificate = %task.certificate.metadata.key(),
+                    "the CA's chain is out of order: {used} of its {sent} certificates are used"
+                );
+            }
+            Ok(chain)
+        };
         let mut chains = vec![decode(&downloaded.pem)?];
         let alternates = &downloaded.alternates;
         let chosen = loop {

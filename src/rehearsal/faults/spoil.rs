@@ -79,6 +79,9 @@ pub(super) fn instead(fault: &Fault) -> Option<Reply> {
         let detail = "the nonce is refused on purpose";
         return Some(Problem::new(ProblemType::BadNonce, detail).into());
     }
+    if let Fault::Pace { .. } = fault {
+        return instead(&Fault::rate_limited(Some("1")));
+    }
     if let Fault::Html { status } = fault {
         let page = format!("<html><head><title>{status}</title></head><body>Oops</body></html>\n");
         return Some(Reply::new(*status, Content::Html(page)));

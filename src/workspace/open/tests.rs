@@ -100,6 +100,7 @@ impl Place {
                 lock_timeout: SignedDuration::ZERO,
                 intervals: Intervals { self_check: SignedDuration::ZERO },
                 unattended: true,
+                is_scheduled: true,
                 reports_daily: true,
                 certificates: 0,
                 limits: &[],

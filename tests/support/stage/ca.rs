@@ -39,6 +39,10 @@ pub(crate) struct Ca {
     pub(crate) processes_early: bool,
     /// The first order is processing for ever, although no CSR was sent for it.
     pub(crate) stays_processing: bool,
+    /// Where each order comes to a stop.
+    pub(crate) stop: Option<Stop>,
+    /// When it was asked for something.
+    pub(crate) asked: Vec<Timestamp>,
     /// The validation of an accepted challenge has no end.
     pub(crate) never_validates: bool,
     /// At how many more accepts its connection is reset.
@@ -94,6 +98,19 @@ pub(crate) struct Ca {
     pub(crate) replaced: Vec<Option<String>>,
 }
 
+/// Where an order comes to a stop.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Stop {
+    /// It is valid, and has no certificate.
+    ValidWithoutCertificate,
+    /// It is ready again after each CSR.
+    Ready,
+    /// Each CSR comes too early.
+    NotReady,
+    /// Its certificate is not found.
+    NoCertificate,
+}
+
 pub(crate) type Suggests = Box<dyn Fn(usize, Timestamp) -> Answer>;
 
 /// A URL of an order.
@@ -115,6 +132,8 @@ pub(crate) enum TooOld {
     Gone,
     /// As invalid, its authorizations as expired.
     Invalid,
+    /// As before.
+    Shown,
 }
 
 pub(crate) struct CaOrder {
@@ -156,6 +175,8 @@ impl Ca {
             names_no_authorizations: false,
             processes_early: false,
             stays_processing: false,
+            stop: None,
+            asked: Vec::new(),
             never_validates: false,
             resets: 0,
             broken: BTreeSet::new(),
@@ -224,7 +245,8 @@ impl Ca {
         let is_over = |order: &&mut CaOrder| {
             order.csr.is_none() && order.expires.is_some_and(|expires| expires <= now)
         };
-        for order in self.orders.iter_mut().filter(is_over) {
+        let is_shown = self.too_old == TooOld::Shown;
+        for order in self.orders.iter_mut().filter(is_over).filter(|_| !is_shown) {
             order.forgotten = self.too_old == TooOld::Gone;
             for index in &order.authorizations {
                 self.authorizations[*index].state = AuthorizationState::Expired;
@@ -409,8 +431,11 @@ impl Ca {
     pub(crate) fn finalize(&mut self, url: &str, csr: &[u8]) -> Answer {
         self.finalized.push(url.to_owned());
         let index = self.find(url)?;
-        if self.state(index) != OrderState::Ready {
+        if self.state(index) != OrderState::Ready || self.stop == Some(Stop::NotReady) {
             return Err(refusal("orderNotReady", 403));
+        }
+        if self.stop == Some(Stop::Ready) {
+            return self.order(url);
         }
         self.orders[index].csr = Some(csr.to_vec());
         self.order(url)
@@ -476,7 +501,9 @@ impl Ca {
         let index = self.find(url)?;
         let order = &self.orders[index];
         let state = self.state(index);
-        let certificate = (state == OrderState::Valid).then(|| format!("{url}/certificate"));
+        let has_certificate =
+            state == OrderState::Valid && self.stop != Some(Stop::ValidWithoutCertificate);
+        let certificate = has_certificate.then(|| format!("{url}/certificate"));
         let of = |a: &usize| format!("https://ca.test/authorization/{a}");
         Ok(Outcome::Order(Box::new(OrderSeen {
             url: url.to_owned(),

@@ -368,6 +368,7 @@ pub(crate) fn options() -> Options {
         lock_timeout: SignedDuration::from_secs(30),
         intervals: Intervals { self_check: SignedDuration::from_secs(10) },
         unattended: true,
+        is_scheduled: false,
         reports_daily: true,
         certificates: 0,
         limits: &[],

@@ -25,7 +25,7 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::sync::{Notify, Semaphore, watch};
 use zeroize::Zeroizing;
 
-use super::ca::{Ca, DEAD};
+use super::ca::{Ca, DEAD, Stop};
 use super::disk::Disk;
 use crate::fuse::Fuse;
 use crate::timeline::Timeline;
@@ -56,6 +56,8 @@ pub(crate) struct Error {
     pub(crate) slow: &'static [(&'static str, &'static str, i64)],
     /// Another run that shared the listener's port is seen to end all the time.
     pub(crate) others_end: bool,
+    /// A signal comes while an effect that begins so is under way, for two seconds.
+    pub(crate) signal_during: Option<&'static str>,
     /// The effect of this number, counted from 0, never comes back, and a signal comes instead.
     pub(crate) stuck: Option<usize>,
 }
@@ -128,7 +130,10 @@ impl World {
                 self.outside.borrow_mut().insert(token, key);
                 Ok(Outcome::Presented)
             }
-            Effect::SelfCheck { challenge, .. } => Ok(self.checked(challenge)),
+            Effect::SelfCheck { challenge, .. } => {
+                self.ca.borrow_mut().asked.push(self.clock.now());
+                Ok(self.checked(challenge))
+            }
             Effect::CleanUp { challenge, .. } => {
                 self.outside.borrow_mut().remove(&challenge.token);
                 Ok(Outcome::CleanedUp)
@@ -278,6 +283,7 @@ impl World {
         if let Some(fault) = ca.down {
             return Err(failed(fault, "the CA is down"));
         }
+        ca.asked.push(self.clock.now());
         ca.pass_time(self.clock.now());
         if let Some(url) = effect.url() {
             if url.starts_with(DEAD) {
@@ -332,6 +338,9 @@ impl World {
                 ca.finalize(&urls.url, &der)
             }
             Effect::Download { url, public_key, identifiers, .. } => {
+                if ca.stop == Some(Stop::NoCertificate) {
+                    return Err(failed_at(CaFault::Gone, url));
+                }
                 let order = url.strip_suffix("/certificate").unwrap();
                 let pem = ca.certificate(order, self.clock.now());
                 let chain = Chain::from_pem(&pem).unwrap();
@@ -439,6 +448,10 @@ impl Performer for World {
             if task.certificate.metadata.name == *of && format!("{effect:?}").starts_with(start) {
                 self.clock.sleep(SignedDuration::from_secs(*seconds)).await;
             }
+        }
+        if self.error.signal_during.is_some_and(|start| format!("{effect:?}").starts_with(start)) {
+            self.signal.send_replace(Some(15));
+            self.clock.sleep(SignedDuration::from_secs(2)).await;
         }
         if self.error.stuck == Some(effects) {
             self.signal.send_replace(Some(15));
