@@ -18,7 +18,7 @@ use crate::pki;
 use crate::probe::{check_http01, explained_by_host};
 use crate::resource::{
     Cause, ChallengeSpec, ChallengeType, CheckReport, DeployTarget, Dns01Target, KeyAlgorithm,
-    SolverKind, Token,
+    SolverKind, Token, Verdict,
 };
 use crate::solver::dns01::Action;
 use crate::solver::http01::{Holder, ListenError, Listener, Webroot, answers_for, check_webroot};
