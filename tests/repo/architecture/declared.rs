@@ -86,7 +86,8 @@ fn find_modules(items: &[Item], parent: &str, folder: &str, found: &mut Vec<Stri
 fn below(folder: &str, path: &str) -> String {
     match (path.strip_prefix("../"), folder.rsplit_once('/')) {
         (Some(path), Some((folder, _))) => below(folder, path),
-        _ => format!("{folder}/{path}"),
+        (Some(path), None) => path.to_owned(),
+        (None, _) => format!("{folder}/{path}"),
     }
 }
 
