@@ -3,7 +3,7 @@ check:
     .ci/run
 
 fmt:
-    cargo fmt --check
+    cargo fmt --all --check
     # Modules that a macro declares are not found by cargo fmt.
     rustfmt --edition 2024 --check src/resource/dns01/*.rs src/solver/dns01/*.rs
 

@@ -197,7 +197,7 @@ fn the_units_that_are_named_are_those_of_the_packages() {
 /// README shows what `cargo run --example quickstart` does: it is run as a test of its own.
 #[test]
 fn the_quick_start_is_run_with_the_tests() {
-    let manifest = page("Cargo.toml").text;
-    let example = "[[example]]\nname = \"quickstart\"\ntest = true\nharness = false\n";
+    let manifest = page("examples/quickstart/Cargo.toml").text;
+    let example = "name = \"quickstart\"\npath = \"quickstart.rs\"\ntest = true\nharness = false\n";
     assert!(manifest.contains(example), "{example}");
 }

@@ -96,9 +96,12 @@ impl Scene {
     fn write_manifests(&self) -> Result<(), Box<dyn Error>> {
         let bundle = BASE64_STANDARD.encode(self.ca.root_pem());
         let server = format!("server: {}\n    caBundle: {bundle}", self.ca.directory_url());
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/quickstart");
+        let source = Path::new(env!("CARGO_MANIFEST_DIR"));
         for entry in fs::read_dir(source)? {
             let path = entry?.path();
+            if path.extension().is_none_or(|extension| extension != "yaml") {
+                continue;
+            }
             let text = fs::read_to_string(&path)?;
             let text = text.replace("server: https://acme.example.com/directory", &server);
             let name = path.file_name().unwrap_or_default();
