@@ -1,9 +1,9 @@
 //! The only code that prints: data to stdout, talk to stderr, and neither can panic.
 //!
 //! Contract: what is written steers no terminal: control characters, and those that hide or reverse
-//! text, are escaped here, but for line feeds, tabs and the colours of [`Paint`]. After EPIPE on stdout, output is dropped; this is not an error. Any other failure on
-//! stdout (a full disk) is an error of the run; a failure on stderr is ignored, because it cannot be
-//! reported. With `--log-format json` every line on stderr is one JSON object, as in the log.
+//! text, are escaped here, but for line feeds, tabs and the colours of [`Paint`]. After EPIPE on
+//! stdout, output is dropped; this is not an error. Any other failure on stdout (a full disk) is an
+//! error of the run; a failure on stderr is ignored, because it cannot be reported. With `--log-format json` every line on stderr is one JSON object, as in the log.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -109,6 +109,11 @@ impl Output {
             LogFormat::Github => self.stdout.write(&defuse_commands(text)),
             LogFormat::Auto | LogFormat::Text | LogFormat::Json => self.stdout.write(text),
         }
+    }
+
+    /// Moves the cursor of the terminal that stdout is, by a sequence that no data is in.
+    pub(crate) fn steer(&mut self, sequence: &str) -> io::Result<()> {
+        self.stdout.put(sequence)
     }
 
     /// Whether data was written.
@@ -275,12 +280,15 @@ impl Stream {
     }
 
     fn write(&mut self, text: &str) -> io::Result<()> {
+        let ours = if self.has_color { &Paint::SEQUENCES[..] } else { &[] };
+        self.put(&escape_for_stream(text, ours))
+    }
+
+    fn put(&mut self, text: &str) -> io::Result<()> {
         self.texts = self.texts.saturating_add(1);
         if self.is_closed {
             return Ok(());
         }
-        let ours = if self.has_color { &Paint::SEQUENCES[..] } else { &[] };
-        let text = escape_for_stream(text, ours);
         match self.sink.write_all(text.as_bytes()).and_then(|()| self.sink.flush()) {
             Err(error) if error.kind() == ErrorKind::BrokenPipe => {
                 self.is_closed = true;

@@ -54,7 +54,7 @@ impl Screens {
             let question = format!("{refusal}{question}");
             let answer = shell.output.answer(&question);
             let line = question + answer.as_deref().unwrap_or_default();
-            shell.output.data(&self.erase.repeat(rows_of(&line, shell.columns())))?;
+            shell.output.steer(&self.erase.repeat(rows_of(&line, shell.columns())))?;
             let answer = answer.map(|answer| answer.trim().to_owned());
             match answer {
                 Some(other) if !answers.contains(&&*other) => refusal = IS_NO_SHELL,

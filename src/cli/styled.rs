@@ -107,9 +107,9 @@ pub enum Paint {
 }
 
 impl Paint {
-    /// All that [`Paint::on`] puts around a text.
-    pub(crate) const SEQUENCES: [&'static str; 5] =
-        ["\u{1b}[32m", "\u{1b}[33m", "\u{1b}[31m", "\u{1b}[1m", "\u{1b}[0m"];
+    /// All that [`Paint::on`] puts around a text, and clap's underline of a heading.
+    pub(crate) const SEQUENCES: [&'static str; 6] =
+        ["\u{1b}[32m", "\u{1b}[33m", "\u{1b}[31m", "\u{1b}[1m", "\u{1b}[4m", "\u{1b}[0m"];
 
     /// `text`, coloured when `color`.
     pub fn on(self, text: &str, color: bool) -> String {
