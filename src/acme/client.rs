@@ -357,11 +357,7 @@ impl Client {
 
     /// Waits until a request that failed with `error` may be repeated; false when it must not.
     async fn wait_to_repeat(&self, error: &AcmeError, repeated: usize) -> bool {
-        let Some(wait) = self.limits.retry_waits.get(repeated) else { return false };
-        let pause = error.retry_after().map(SignedDuration::unsigned_abs).unwrap_or_default();
-        if !error.is_worth_repeating() || pause > self.limits.longest_wait {
-            return false;
-        }
+        let Some(pause) = pause_after(error, repeated, &self.limits) else { return false };
         if repeated == 0 {
             let longest: Duration = self.limits.retry_waits.iter().sum();
             tracing::info!(
@@ -370,7 +366,7 @@ impl Client {
                 longest.as_secs()
             );
         }
-        tokio::time::sleep(pause.max(*wait)).await;
+        tokio::time::sleep(pause).await;
         true
     }
 }
@@ -395,6 +391,15 @@ impl Patience {
     }
 }
 
+/// How long to wait until a request that failed with `error` is repeated: as the CA asks, and no
+/// less than the delay before this retry. `None` when it must not be repeated.
+fn pause_after(error: &AcmeError, repeated: usize, limits: &Limits) -> Option<Duration> {
+    let wait = *limits.retry_waits.get(repeated)?;
+    let retry_after = error.retry_after().map(SignedDuration::unsigned_abs).unwrap_or_default();
+    let may_repeat = error.is_worth_repeating() && retry_after <= limits.longest_wait;
+    may_repeat.then(|| retry_after.max(wait))
+}
+
 /// Adds the kind of key whose signature the CA rejects.
 fn about_key(error: AcmeError, key: &SigningKey) -> AcmeError {
     if !error.is_problem("badSignatureAlgorithm") {
@@ -406,4 +411,35 @@ fn about_key(error: AcmeError, key: &SigningKey) -> AcmeError {
 
 fn new_nonce_url(directory: &Directory) -> &String {
     &directory.new_nonce
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_is_repeated_after_the_delay_or_later_when_the_ca_asks_for_that() {
+        let failed = |status, retry_after: Option<i64>| AcmeError::Http {
+            url: "https://ca.test/dir".to_owned(),
+            status,
+            snippet: String::new(),
+            retry_after: retry_after.map(SignedDuration::from_secs),
+        };
+        let limits = Limits::default();
+        for (status, retry_after, repeated, expected) in [
+            (503, None, 0, Some(1)),
+            (503, None, 2, Some(16)),
+            (503, None, 3, None),
+            (503, Some(0), 0, Some(1)),
+            (503, Some(3), 0, Some(3)),
+            (503, Some(3), 1, Some(4)),
+            (503, Some(60), 0, Some(60)),
+            (503, Some(61), 0, None),
+            (500, Some(3), 0, None),
+        ] {
+            let pause = pause_after(&failed(status, retry_after), repeated, &limits);
+            let expected = expected.map(Duration::from_secs);
+            assert_eq!(pause, expected, "{status} {retry_after:?} {repeated}");
+        }
+    }
 }

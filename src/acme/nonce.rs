@@ -217,6 +217,21 @@ mod tests {
     }
 
     #[test]
+    fn a_nonce_is_spent_once_also_when_its_answer_brings_none() {
+        let pool = NoncePool::new(1);
+        let mut only = now(&pool).unwrap();
+        only.fill("a".into());
+        let mut waiting = Box::pin(pool.take());
+        assert!(waiting.as_mut().now_or_never().is_none());
+        only.spent(None);
+        let mut next = waiting.now_or_never().unwrap().unwrap();
+        assert_eq!(next.nonce(), None, "another one is fetched");
+        next.fill("b".into());
+        next.spent(None);
+        assert_eq!(now(&pool).unwrap().nonce(), None);
+    }
+
+    #[test]
     fn a_lost_nonce_passes_over_waiters_that_went_away() {
         let pool = NoncePool::new(1);
         let only = now(&pool).unwrap();

@@ -495,6 +495,32 @@ mod tests {
     }
 
     #[test]
+    fn a_step_that_follows_another_document_than_is_there_says_nothing() {
+        let (scratch, file) = known();
+        let state = open(scratch.path(), OpenMode::ReadWrite);
+        let (request, order) = (Key::Request(web(), 1), Key::Order(web(), 1, 1));
+        done(state.create(&order, b"creating")).unwrap();
+        let creating = Etag::of(b"creating");
+        done(state.append(&order, Some(b"ordered"), Some(&creating))).unwrap();
+        done(state.append(&request, Some(b"csr"), None)).unwrap();
+        let steps = fs::read(&file).unwrap();
+        fs::remove_file(&file).unwrap();
+        let state = open(scratch.path(), OpenMode::ReadWrite);
+        done(state.put_if(&order, b"replaced", &creating)).unwrap();
+        put(&file, &steps);
+        let found = seen(scratch.path());
+        let some = |text: &str| Some(text.to_owned());
+        assert_eq!(found, [some("before"), None, some("csr"), some("replaced")]);
+        // Nor does one that begins a document that is there.
+        fs::remove_file(&file).unwrap();
+        let state = open(scratch.path(), OpenMode::ReadWrite);
+        done(state.create(&request, b"answered")).unwrap();
+        put(&file, &steps);
+        let found = seen(scratch.path());
+        assert_eq!(found, [some("before"), None, some("answered"), some("replaced")]);
+    }
+
+    #[test]
     fn what_a_failed_write_left_is_cut_off_before_the_next_step() {
         let (scratch, file) = known();
         let state = open(scratch.path(), OpenMode::ReadWrite);

@@ -10,8 +10,8 @@ use super::fixture::{
     solving, unread_authorization, written_order,
 };
 use crate::controller::{
-    Awaited, Effect, EffectError, OthersOrder, Outcome, Record, Snapshot, Step, absorb,
-    order as controller,
+    AuthorizationSeen, Awaited, Effect, EffectError, OthersOrder, Outcome, Record, Snapshot, Step,
+    absorb, order as controller,
 };
 use crate::resource::{
     AuthorizationState, Cause, CauseKind, ChallengeType, DnsName, FailureClass, Identifier, Order,
@@ -290,6 +290,31 @@ fn an_authorization_that_cannot_be_solved_ends_the_order() {
     unsolvable.issuer.acme.solvers[0].selector = Some(selector);
     let reason = ended(&unsolvable, AuthorizationState::Pending);
     assert!(reason.starts_with("a.example: no configured challenge solvers"), "{reason}");
+}
+
+#[test]
+fn a_name_and_its_wildcard_are_two_names_that_can_be_ordered() {
+    for (ordered, is_wildcard, expected) in [
+        ("a.example", false, None),
+        ("a.example", true, Some("*.a.example")),
+        ("*.a.example", false, Some("a.example")),
+    ] {
+        let mut snapshot = authorizing();
+        let spec = Arc::make_mut(&mut snapshot.order.as_mut().unwrap().spec);
+        spec.identifiers = vec![Identifier::Dns(ordered.parse().unwrap())];
+        let pending = AuthorizationState::Pending;
+        let seen = authorization_seen(0, pending.clone(), pending);
+        let seen = AuthorizationSeen { wildcard: is_wildcard, ..seen };
+        let outcome = Outcome::Authorization(Box::new(seen));
+        let record = absorb(&mut snapshot, &read_authorization(0), outcome, now()).unwrap();
+        let order = written_order(&record);
+        let reason = expected
+            .map(|name| format!("{name}: the CA wants proof for a name that was not ordered"))
+            .unwrap_or_default();
+        let word = if expected.is_some() { "failed" } else { "authorizing" };
+        let found = (order.phase.word(), order.challenges.is_empty(), &order.reason);
+        assert_eq!(found, (word, expected.is_some(), &reason), "{ordered} {is_wildcard}");
+    }
 }
 
 #[test]

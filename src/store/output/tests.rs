@@ -58,6 +58,17 @@ fn the_files_are_laid_out_as_in_the_state_and_switch_together() {
 }
 
 #[test]
+fn only_their_owner_can_write_into_the_folders_of_an_output() {
+    let scratch = tempfile::tempdir().unwrap();
+    let output = output(scratch.path());
+    output.write(1, &files("1", &PAIR), ANY).unwrap();
+    for folder in [output.folder.clone(), output.folder.join("..revision-1-0")] {
+        let mode = fs::metadata(&folder).unwrap().mode() & 0o7777;
+        assert_eq!(mode, 0o755, "{mode:o} {}", folder.display());
+    }
+}
+
+#[test]
 fn what_is_not_ours_stays() {
     let cases = [
         ("tls.key", None),

@@ -6,9 +6,11 @@
 mod goals;
 mod stories;
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use certctl::engine::Ending;
 use certctl::resource::FailureClass;
-use std::sync::Arc;
 
 use crate::fuse::Fuse;
 use crate::stage::scene::{Scene, State, identifier};
@@ -197,6 +199,30 @@ fn a_refused_name_is_counted_once() {
     let (state, orders, _) = sweep(refused, 60);
     assert_eq!((state.revision, state.live, state.attempts), (None, None, Some(1)));
     assert_eq!((state.presented, state.owed, orders), (0, 0, 1));
+}
+
+/// Of the steps that a run appends, a power loss takes those that no sync has made durable.
+#[test]
+fn a_power_loss_takes_no_clean_up_of_what_is_presented() {
+    for begin in [one_name, three_names, two_names_over_dns, due_for_renewal] {
+        let (_, _, labels) = undisturbed(begin);
+        let mut presented = 0;
+        for (moment, label) in labels.iter().enumerate() {
+            let scene = begin();
+            scene.run(Fuse::at(moment));
+            scene.memory.borrow_mut().lose_power();
+            let all = scene.orders();
+            let challenges = all.iter().flat_map(|order| &order.challenges);
+            let owed: BTreeSet<_> = challenges
+                .filter(|challenge| challenge.owes_clean_up())
+                .map(|challenge| challenge.spec.token.clone())
+                .collect();
+            let outside: BTreeSet<_> = scene.outside.borrow().keys().cloned().collect();
+            assert!(owed.is_superset(&outside), "{outside:?} at {label:?}: {owed:?} are owed");
+            presented += outside.len();
+        }
+        assert!(presented > 0);
+    }
 }
 
 /// The CA looks for an answer when the run that gave it is dead: that costs the order, and counts

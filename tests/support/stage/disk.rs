@@ -30,9 +30,23 @@ pub(crate) struct Memory {
     /// The directories of CAs.
     directories: BTreeMap<String, Vec<u8>>,
     writes: u64,
+    /// The steps that no sync has made durable, with what was there before each.
+    unsynced: Vec<(Key, Option<(u64, Vec<u8>)>)>,
     pub(crate) locks: BTreeSet<String>,
     /// Whether no document can be written.
     pub(crate) is_full: bool,
+}
+
+impl Memory {
+    /// Takes back all steps that no sync has made durable.
+    pub(crate) fn lose_power(&mut self) {
+        while let Some((key, before)) = self.unsynced.pop() {
+            match before {
+                Some(before) => drop(self.documents.insert(key, before)),
+                None => drop(self.documents.remove(&key)),
+            }
+        }
+    }
 }
 
 /// The state, as one run uses it: each write is a moment before and a moment after it.
@@ -129,6 +143,10 @@ impl Store for Disk {
         bytes: Option<&[u8]>,
         expected: Option<&Etag>,
     ) -> Result<Etag, StoreError> {
+        if certificate_of(key).is_some() {
+            let before = self.memory.borrow().documents.get(key).cloned();
+            self.memory.borrow_mut().unsynced.push((key.clone(), before));
+        }
         match (bytes, expected) {
             (Some(bytes), None) => self.create(key, bytes).await,
             (Some(bytes), Some(expected)) => self.put_if(key, bytes, expected).await,
@@ -136,13 +154,13 @@ impl Store for Disk {
         }
     }
 
-    async fn sync(&self, _: &NamespacedName) -> Result<(), StoreError> {
-        // Each write is durable.
+    async fn sync(&self, of: &NamespacedName) -> Result<(), StoreError> {
+        self.memory.borrow_mut().unsynced.retain(|(key, _)| certificate_of(key) != Some(of));
         Ok(())
     }
 
-    async fn settle(&self, _: &NamespacedName, _: &[Key]) -> Result<(), StoreError> {
-        Ok(())
+    async fn settle(&self, of: &NamespacedName, _: &[Key]) -> Result<(), StoreError> {
+        self.sync(of).await
     }
 
     async fn list(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
@@ -298,6 +316,22 @@ impl Store for Disk {
 
     async fn published(&self, secret: &NamespacedName) -> Result<Option<SecretFiles>, StoreError> {
         Ok(self.memory.borrow().secrets.get(secret).map(|(_, files)| files.clone()))
+    }
+}
+
+/// The certificate whose steps may change this document.
+fn certificate_of(key: &Key) -> Option<&NamespacedName> {
+    match key {
+        Key::Certificate(name)
+        | Key::Request(name, _)
+        | Key::Order(name, _, _)
+        | Key::NextKey(name) => Some(name),
+        Key::Account(_)
+        | Key::AccountKey(_)
+        | Key::AccountLimits(_)
+        | Key::BannedKeys
+        | Key::Revoked(_)
+        | Key::Scheduler => None,
     }
 }
 
