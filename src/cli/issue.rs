@@ -424,11 +424,7 @@ pub(crate) async fn work_on(
     print_empty(shell, request, &loaded, has_errors)?;
     if loaded.certificates.is_empty() && !has_errors {
         let error = nothing_found(shell, workspace.records().len());
-        if workspace.make_writable().is_ok() {
-            Box::pin(orphans::clean_up(shell, workspace, &BTreeSet::new(), verb)).await?;
-        } else {
-            orphans::warn(shell, workspace).await?;
-        }
+        Box::pin(orphans::clean_up_all(shell, workspace, verb)).await?;
         return if shell.prints(&error.message) { Err(error) } else { Ok(error.code) };
     }
     if tasks.is_empty() && !has_errors {

@@ -28,6 +28,21 @@ pub(crate) async fn clean_up(
     Box::pin(run(shell, workspace, &orphans.tasks, orphans.job(verb))).await.map(drop)
 }
 
+/// The same for a run that finds no Certificate. Without anything to clean up, no state is made.
+pub(crate) async fn clean_up_all(
+    shell: &mut Shell,
+    workspace: &mut Workspace,
+    verb: &'static str,
+) -> Result<(), CliError> {
+    if workspace.owing(&BTreeSet::new()).await?.is_empty() {
+        return Ok(());
+    }
+    if workspace.make_writable().is_err() {
+        return warn(shell, workspace).await;
+    }
+    clean_up(shell, workspace, &BTreeSet::new(), verb).await
+}
+
 /// Warns of published challenge responses, for a run that cannot start.
 pub(crate) async fn warn(shell: &mut Shell, workspace: &Workspace) -> Result<(), CliError> {
     for (name, orders) in workspace.owing(&BTreeSet::new()).await? {

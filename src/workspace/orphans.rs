@@ -52,10 +52,13 @@ impl Workspace {
         let mut orphans =
             Orphans { tasks: Vec::new(), left: Vec::new(), secrets: all.secrets.clone() };
         for (name, orders) in owing {
-            let task = all.task(&name).cloned();
-            match task.or_else(|| self.clean_up_of(&name, &orders, &all)) {
+            let task = match all.task(&name) {
+                Some(task) => Some(task.clone()),
+                None if self.is_at_work(&name).await? => continue,
+                None => self.task_by_orders(&name, &orders, &all),
+            };
+            match task {
                 Some(task) => orphans.tasks.push(Task { goal: Goal::CleanUp, ..task }),
-                None if self.is_at_work(&name).await? => {}
                 None => orphans.left.push((name, orders)),
             }
         }
@@ -64,7 +67,12 @@ impl Workspace {
 
     /// What takes back the records of a certificate whose manifest is gone: the orders say where they
     /// are, and for which Issuer.
-    fn clean_up_of(&self, name: &NamespacedName, orders: &[Order], all: &Targets) -> Option<Task> {
+    fn task_by_orders(
+        &self,
+        name: &NamespacedName,
+        orders: &[Order],
+        all: &Targets,
+    ) -> Option<Task> {
         let owed = orders.iter().flat_map(|order| &order.challenges);
         let mut owed = owed.filter(|challenge| challenge.owes_clean_up());
         let issuer_ref = &orders.last()?.spec.issuer_ref;

@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
 use certctl::rehearsal::{RequestKind, Reuse};
@@ -175,7 +176,12 @@ fn what_a_killed_revoke_left_goes_with_a_later_run() {
     world.issue().ends_in(0);
     let path = world.state().path("revoked/.tmp-812-0-ab.json");
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let private = |path: &std::path::Path, mode: u32| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    private(path.parent().unwrap(), 0o700);
     let file = std::fs::File::create(&path).unwrap();
+    private(&path, 0o600);
     world.issue().says_nothing();
     assert!(path.exists(), "it may be being written");
     file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();

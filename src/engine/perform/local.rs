@@ -17,8 +17,8 @@ use crate::engine::task::Task;
 use crate::pki;
 use crate::probe::{check_http01, explained_by_host};
 use crate::resource::{
-    Cause, ChallengeSpec, ChallengeType, CheckReport, DeployTarget, Dns01Target, KeyAlgorithm,
-    SolverKind, Token, Verdict,
+    Cause, ChallengeSpec, ChallengeType, CheckReport, DeployTarget, Dns01Target, Http01Report,
+    KeyAlgorithm, Outlook, SolverKind, Token, Verdict,
 };
 use crate::solver::dns01::Action;
 use crate::solver::http01::{Holder, ListenError, Listener, Webroot, answers_for, check_webroot};
@@ -210,23 +210,19 @@ impl<C: Clock, S: Store> World<'_, C, S> {
             return self.query_record(challenge, dns01, target).await;
         }
         let token = token_of(challenge)?;
+        if task.settings().http01_webroot.is_none()
+            && let Some(stopped) = self.stopped_sharer().await
+        {
+            let report = shared_with_a_stopped_run(challenge, &stopped);
+            return Ok(Outcome::Checked(Box::new(CheckReport::Http01(report))));
+        }
         let options = self.check_options(task);
         // Of many concurrent checks, the first finish while the others wait, so that the CA can
         // start early. Slow ones delay no others for long.
         let _turn = tokio::time::timeout(CHECK_TURN, self.checks.acquire()).await;
         let (identifier, key) = (&challenge.identifier, &challenge.key);
         let report = check_http01(&self.resolver, identifier, &token, key, options).await;
-        let mut report = explained_by_host(report, &task.settings(), options.port);
-        if task.settings().http01_webroot.is_none()
-            && let Some(stopped) = self.stopped_sharer().await
-        {
-            let pid = stopped.pid();
-            let reason = format!(
-                "{stopped} listens on the same port and is stopped, so that the CA may get no \
-                 response; it goes on after: kill -CONT {pid}"
-            );
-            report.verdict = Verdict::Failed { reason };
-        }
+        let report = explained_by_host(report, &task.settings(), options.port);
         Ok(Outcome::Checked(Box::new(CheckReport::Http01(report))))
     }
 
@@ -267,6 +263,25 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         tokio::task::yield_now().await;
         self.tokens.sync().map_err(error::local)?;
         Ok(Outcome::CleanedUp)
+    }
+}
+
+/// The report of a check that was not made: the system may pass the CA's connection to the other run,
+/// which does not answer it.
+fn shared_with_a_stopped_run(challenge: &ChallengeSpec, stopped: &Holder) -> Http01Report {
+    let ChallengeSpec { identifier, token, .. } = challenge;
+    let pid = stopped.pid();
+    let reason = format!(
+        "{stopped} listens on the same port and is stopped, so that the CA may get no response; it \
+         goes on after: kill -CONT {pid}"
+    );
+    Http01Report {
+        identifier: identifier.clone(),
+        url: format!("http://{identifier}/.well-known/acme-challenge/{token}"),
+        addresses: Vec::new(),
+        dns: None,
+        outlook: Outlook::Open,
+        verdict: Verdict::Failed { reason },
     }
 }
 
