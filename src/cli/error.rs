@@ -263,7 +263,6 @@ impl From<RunError> for CliError {
     fn from(error: RunError) -> Self {
         let code = match error {
             RunError::Store(error) => return error.into(),
-            RunError::ResolverHost { .. } | RunError::Resolver(_) => ExitCode::Usage,
             RunError::Listen(_) => ExitCode::Manifest,
             RunError::Tokens(_) => ExitCode::State,
         };

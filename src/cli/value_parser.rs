@@ -20,6 +20,10 @@ impl FromStr for HostPort {
     type Err = ValueError;
 
     fn from_str(text: &str) -> Result<Self, ValueError> {
+        // Of a link-local address with its zone, `fe80::1%eth0`; no name has this character.
+        if text.contains('%') {
+            return Err(ValueError::LinkLocal);
+        }
         if let Ok(address) = text.parse::<SocketAddr>() {
             return Ok(Self { host: address.ip().to_string(), port: address.port() });
         }
@@ -118,6 +122,8 @@ pub enum ValueError {
     User,
     #[error("a port is a number up to 65535; an address has no scope such as %eth0")]
     Port,
+    #[error("certctl does not query link-local addresses")]
+    LinkLocal,
     #[error("write ADDRESS:PORT, such as 127.0.0.1:5002, [::]:80, or :80")]
     Listen,
     #[error("write NAME=ADDRESS, such as www.example.com=127.0.0.1")]
@@ -148,6 +154,9 @@ mod tests {
             assert_eq!(found, HostPort { host: host.to_owned(), port }, "{text}");
         }
         assert_eq!("dns:dns".parse::<HostPort>(), Err(ValueError::Port));
+        for text in ["[fe80::1%eth0]:53", "fe80::1%eth0", "[fe80::1%2]:53"] {
+            assert_eq!(text.parse::<HostPort>(), Err(ValueError::LinkLocal), "{text}");
+        }
         assert_eq!("".parse::<HostPort>(), Err(ValueError::Name(NameError::Empty)));
     }
 

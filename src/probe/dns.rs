@@ -5,9 +5,9 @@
 //! changes, and an error names each server.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
+use std::{fmt, fs};
 
 use hickory_resolver::TokioResolver;
 use hickory_resolver::config::{
@@ -17,16 +17,18 @@ use hickory_resolver::net::runtime::TokioRuntimeProvider;
 use hickory_resolver::net::{self, NetError};
 use hickory_resolver::proto::op::ResponseCode;
 use hickory_resolver::proto::rr::{Name, RData, RecordType};
-use hickory_resolver::system_conf::read_system_conf;
 
 use super::dns_error::code as mnemonic;
-use super::{DnsError, Fault, ResolverError, ServerFault};
+use super::resolv_conf::{self, RESOLV_CONF};
+use super::{DnsError, DnsServer, Fault, ServerFault};
 
 /// The options of lookups.
 #[derive(Clone, Debug)]
 pub struct ResolverOptions {
     /// The servers to query, in this order; none means those of the system's `resolv.conf`.
     pub servers: Vec<SocketAddr>,
+    /// Servers that were named and cannot be queried.
+    pub unusable: Vec<DnsServer>,
     /// Names that are not looked up, with their addresses; without a trailing dot.
     pub overrides: BTreeMap<String, Vec<IpAddr>>,
     /// The timeout of one server for one answer; each server is queried twice.
@@ -43,6 +45,7 @@ impl Default for ResolverOptions {
     fn default() -> Self {
         Self {
             servers: Vec::new(),
+            unusable: Vec::new(),
             overrides: BTreeMap::new(),
             timeout: Duration::from_secs(5),
             authoritative_port: DNS_PORT,
@@ -54,6 +57,7 @@ impl Default for ResolverOptions {
 /// Looks names up. One object serves all lookups of a process.
 pub struct Resolver {
     servers: Vec<(SocketAddr, TokioResolver)>,
+    unusable: Vec<DnsServer>,
     overrides: BTreeMap<String, Vec<IpAddr>>,
     timeout: Duration,
     authoritative_port: u16,
@@ -80,28 +84,35 @@ impl Addresses {
 }
 
 impl Resolver {
-    /// Prepares the servers; sends no query.
-    pub fn new(options: ResolverOptions) -> Result<Self, ResolverError> {
-        let addresses =
-            if options.servers.is_empty() { system_servers()? } else { options.servers };
+    /// Prepares the servers; sends no query. A server that cannot be used is no error of its own:
+    /// names fail, each with the reason, and what needs no name is not affected.
+    pub fn new(options: ResolverOptions) -> Self {
+        let (addresses, mut unusable) = if options.servers.is_empty() && options.unusable.is_empty()
+        {
+            resolv_conf::servers(fs::read_to_string(RESOLV_CONF))
+        } else {
+            (options.servers, options.unusable)
+        };
         let mut servers = Vec::new();
         for address in addresses {
-            let client = asking_only(address, options.timeout);
-            let server = client.map_err(|error| ResolverError::Server {
-                server: address,
-                reason: error.to_string(),
-            })?;
-            servers.push((address, server));
+            match asking_only(address, options.timeout) {
+                Ok(server) => servers.push((address, server)),
+                Err(error) => unusable.push(DnsServer::Unusable {
+                    written: address.to_string(),
+                    reason: error.to_string(),
+                }),
+            }
         }
         let lower = |(name, ips): (String, Vec<IpAddr>)| (name.to_ascii_lowercase(), ips);
         let overrides = options.overrides.into_iter().map(lower).collect();
-        Ok(Self {
+        Self {
             servers,
+            unusable,
             overrides,
             timeout: options.timeout,
             authoritative_port: options.authoritative_port,
             has_ipv6: options.has_ipv6,
-        })
+        }
     }
 
     /// The timeout of one server for one answer.
@@ -122,6 +133,11 @@ impl Resolver {
     /// The servers to query, in their order.
     pub fn servers(&self) -> impl Iterator<Item = SocketAddr> {
         self.servers.iter().map(|(address, _)| *address)
+    }
+
+    /// Those that were named and cannot be queried.
+    pub(super) fn unusable(&self) -> &[DnsServer] {
+        &self.unusable
     }
 
     /// Looks up the A and AAAA records of `name`, following CNAMEs.
@@ -173,6 +189,7 @@ impl Resolver {
                 }
             }
         }
+        faults.extend(self.unusable.iter().filter_map(ServerFault::of_unusable));
         Err(faults)
     }
 }
@@ -182,6 +199,7 @@ impl fmt::Debug for Resolver {
         let servers: Vec<SocketAddr> = self.servers().collect();
         f.debug_struct("Resolver")
             .field("servers", &servers)
+            .field("unusable", &self.unusable)
             .field("overrides", &self.overrides)
             .field("timeout", &self.timeout)
             .field("authoritative_port", &self.authoritative_port)
@@ -199,12 +217,6 @@ enum Found {
     Records(Vec<IpAddr>),
     NoRecords,
     NxDomain,
-}
-
-fn system_servers() -> Result<Vec<SocketAddr>, ResolverError> {
-    let (config, _) = read_system_conf()
-        .map_err(|error| ResolverError::SystemConfiguration { reason: error.to_string() })?;
-    Ok(config.name_servers().iter().map(|server| SocketAddr::new(server.ip, DNS_PORT)).collect())
 }
 
 fn asking_only(server: SocketAddr, timeout: Duration) -> Result<TokioResolver, NetError> {
@@ -273,7 +285,13 @@ fn settle(
                 empty = empty.or(Some((server, false)));
             }
             Ok(Answer { found: Found::NxDomain, server }) => empty = Some((server, true)),
-            Err(others) => faults.extend(others),
+            Err(others) => {
+                for fault in others {
+                    if !faults.contains(&fault) {
+                        faults.push(fault);
+                    }
+                }
+            }
         }
     }
     let name = name.to_owned();
@@ -301,7 +319,7 @@ fn sorted(ips: impl IntoIterator<Item = IpAddr>, error: Option<DnsError>) -> Add
     addresses
 }
 
-const DNS_PORT: u16 = 53;
+pub(super) const DNS_PORT: u16 = 53;
 /// How many times each server is queried.
 const ROUNDS: usize = 2;
 
@@ -324,7 +342,6 @@ mod tests {
             timeout,
             ..ResolverOptions::default()
         })
-        .unwrap()
     }
 
     fn addresses(v4: &[&str], v6: &[&str]) -> Addresses {
@@ -408,6 +425,28 @@ mod tests {
         let long = "a".repeat(64);
         let bad = resolver.addresses(&long).await;
         assert!(matches!(bad, Err(DnsError::BadName { .. })), "{bad:?}");
+    }
+
+    #[tokio::test]
+    async fn a_server_that_cannot_be_used_is_the_reason_when_no_other_answers() {
+        let unusable = |written: &str, reason: &str| DnsServer::Unusable {
+            written: written.to_owned(),
+            reason: reason.to_owned(),
+        };
+        let without = |servers| {
+            let unusable = vec![unusable("/etc/resolv.conf", "no name server is in it")];
+            Resolver::new(ResolverOptions { servers, unusable, ..ResolverOptions::default() })
+        };
+        let text = without(vec![]).addresses("www.example.com").await.unwrap_err().to_string();
+        let reason = "cannot look up www.example.com: /etc/resolv.conf: no name server is in it";
+        assert_eq!(text, reason);
+        let recursive = without(vec![]);
+        let text = super::super::zone_of(&recursive, "www.example.com").await.unwrap_err();
+        assert_eq!(text.to_string(), reason);
+        let good =
+            NameServer::start(|_, _| Reply::Addresses(vec!["192.0.2.1".parse().unwrap()])).await;
+        let found = without(vec![good.address]).addresses("www.example.com").await;
+        assert_eq!(found, Ok(addresses(&["192.0.2.1"], &[])));
     }
 
     #[tokio::test]

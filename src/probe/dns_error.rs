@@ -9,17 +9,6 @@ use thiserror::Error;
 use super::DnsServer;
 use crate::resource::response_code;
 
-/// Why there is no resolver.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum ResolverError {
-    /// No server was configured, and the system has none.
-    #[error("cannot read the system's name servers: {reason}")]
-    SystemConfiguration { reason: String },
-    /// The name server cannot be used.
-    #[error("cannot use the name server {server}: {reason}")]
-    Server { server: SocketAddr, reason: String },
-}
-
 /// Why a name gave no addresses.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum DnsError {
@@ -95,15 +84,27 @@ pub enum LookupError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerFault {
     pub server: DnsServer,
-    /// The record type of the query.
+    /// The record type of the query; empty when there was none.
     pub record: String,
     pub fault: Fault,
+}
+
+impl ServerFault {
+    /// The failure of a server that is never asked for any record; `None` for the others.
+    pub(super) fn of_unusable(server: &DnsServer) -> Option<Self> {
+        let DnsServer::Unusable { reason, .. } = server else { return None };
+        let fault = Fault::Unusable(reason.clone());
+        Some(Self { server: server.clone(), record: String::new(), fault })
+    }
 }
 
 impl fmt::Display for ServerFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { server, record, fault } = self;
         match fault {
+            Fault::NoRoute(why) | Fault::Unusable(why) if record.is_empty() => {
+                write!(f, "{server}: {why}")
+            }
             Fault::Timeout => write!(f, "{server} did not answer in time ({record})"),
             Fault::Code(code) => write!(f, "{server} answered {code} ({record})"),
             Fault::NoRoute(why) | Fault::Unusable(why) => write!(f, "{server}: {why} ({record})"),

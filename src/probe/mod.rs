@@ -16,6 +16,7 @@ mod locate;
 mod network;
 mod query;
 mod recursive;
+mod resolv_conf;
 mod server;
 
 #[cfg(test)]
@@ -27,7 +28,7 @@ mod web_server;
 
 pub use caa::{Caa, CaaRecord, caa};
 pub use dns::{Addresses, Resolver, ResolverOptions};
-pub use dns_error::{DnsError, Fault, LookupError, ResolverError, ServerFault};
+pub use dns_error::{DnsError, Fault, LookupError, ServerFault};
 pub use dns01::{Dns01Request, check_dns01};
 pub use http::{CheckOptions, check_http01, explained_by_host};
 pub use locate::{Located, locate, zone_of};

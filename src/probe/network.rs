@@ -240,7 +240,7 @@ mod tests {
     async fn crl_and_ocsp_addresses_are_asked_as_redirects_are_followed() {
         let servers = vec!["127.0.0.1:9".parse().unwrap()];
         let resolver = Resolver::new(ResolverOptions { servers, ..ResolverOptions::default() });
-        let network = Network::new(resolver.unwrap(), 5002);
+        let network = Network::new(resolver, 5002);
         let network =
             network.with_servers(["https://127.0.0.1:8/dir", "http://10.0.0.1:8"].into_iter());
         let near = |reason: &str| Err(NetworkError::Near { reason: reason.to_owned() });

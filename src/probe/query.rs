@@ -50,6 +50,7 @@ pub(super) async fn query(
     message.set_edns(edns);
     let answer = match server {
         DnsServer::Address(address) => over_udp(resolver, *address, &message).await?,
+        DnsServer::Unusable { reason, .. } => return Err(Fault::Unusable(reason.clone())),
         DnsServer::Https(url) => {
             // The same query must give the same bytes, for caches (RFC 8484 section 4.1).
             message.metadata.id = 0;

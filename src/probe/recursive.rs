@@ -56,6 +56,9 @@ impl<'a> Recursive<'a> {
     ) -> Result<Answer, LookupError> {
         let query_name = encode(name)?;
         let mut faults = Vec::new();
+        if self.servers.is_empty() {
+            faults.extend(self.resolver.unusable().iter().filter_map(ServerFault::of_unusable));
+        }
         let first = self.first.load(Ordering::Relaxed);
         let (latter, former) = (self.servers.iter().enumerate(), self.servers.iter().enumerate());
         for (index, server) in latter.skip(first).chain(former.take(first)) {
@@ -184,7 +187,7 @@ mod tests {
         let lab = Lab::start(vec![("127.0.0.1", Manner::Recursive, lines)]).await;
         let options =
             ResolverOptions { servers: vec![lab.at("127.0.0.1")], ..ResolverOptions::default() };
-        let resolver = Resolver::new(options).unwrap();
+        let resolver = Resolver::new(options);
         let left = AtomicUsize::new(2);
         let recursive = Recursive { left, ..Recursive::new(&resolver) };
         for expected in [true, true, false, false] {

@@ -10,6 +10,13 @@ pub enum DnsServer {
     Address(SocketAddr),
     /// The URL of a DNS-over-HTTPS service.
     Https(String),
+    /// One that cannot be queried from this host, which is no reason to end a run: it fails at each
+    /// query.
+    Unusable {
+        /// As it was written, or where one should be.
+        written: String,
+        reason: String,
+    },
 }
 
 impl fmt::Display for DnsServer {
@@ -17,6 +24,7 @@ impl fmt::Display for DnsServer {
         match self {
             Self::Address(address) => address.fmt(f),
             Self::Https(url) => url.fmt(f),
+            Self::Unusable { written, .. } => written.fmt(f),
         }
     }
 }

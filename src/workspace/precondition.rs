@@ -150,23 +150,19 @@ impl Settings {
         // It is never asked: no request is sent.
         let servers = vec![SocketAddr::from((Ipv4Addr::LOCALHOST, 53))];
         let resolver = Resolver::new(ResolverOptions { servers, ..ResolverOptions::default() });
-        if let Ok(resolver) = resolver {
-            let resolver = Rc::new(resolver);
-            for Used { issuer, solvers, has_account_key, refused_profile } in issuers {
-                let reached = ProviderAccess {
-                    environment: &|name| (self.environment)(name),
-                    solvers_dir: &solvers_dir,
-                    api: dns_api(USER_AGENT),
-                    resolver: Rc::clone(&resolver),
-                };
-                let cluster_resource_namespace = &self.cluster_resource_namespace;
-                let access = IssuerAccess { issuer, secrets, cluster_resource_namespace };
-                let mut unmet = of_issuer(access, solvers, &reached, *has_account_key);
-                unmet.extend(
-                    refused_profile.as_ref().map(|message| Unmet::profile(issuer, message)),
-                );
-                add(None, issuer, unmet);
-            }
+        let resolver = Rc::new(resolver);
+        for Used { issuer, solvers, has_account_key, refused_profile } in issuers {
+            let reached = ProviderAccess {
+                environment: &|name| (self.environment)(name),
+                solvers_dir: &solvers_dir,
+                api: dns_api(USER_AGENT),
+                resolver: Rc::clone(&resolver),
+            };
+            let cluster_resource_namespace = &self.cluster_resource_namespace;
+            let access = IssuerAccess { issuer, secrets, cluster_resource_namespace };
+            let mut unmet = of_issuer(access, solvers, &reached, *has_account_key);
+            unmet.extend(refused_profile.as_ref().map(|message| Unmet::profile(issuer, message)));
+            add(None, issuer, unmet);
         }
         for certificate in certificates {
             if let Some(issuer) = issuer_of(certificate, loaded) {

@@ -16,7 +16,7 @@ use super::Workspace;
 use super::run::RunError;
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::engine::{StandIn, Task};
-use crate::probe::{self, ResolverError};
+use crate::probe;
 use crate::rehearsal::{Ca, CaOptions, NameServer, Resolver, Reuse};
 use crate::resource::SolverKind;
 
@@ -32,8 +32,6 @@ pub enum RehearsalError {
     #[error(transparent)]
     Server(#[from] crate::rehearsal::RehearsalError),
     #[error(transparent)]
-    Resolver(#[from] ResolverError),
-    #[error(transparent)]
     Run(#[from] RunError),
 }
 
@@ -46,7 +44,7 @@ impl Rehearsal {
         overrides: BTreeMap<String, Vec<IpAddr>>,
     ) -> Result<Self, RehearsalError> {
         let dns = NameServer::start(BTreeMap::new())?;
-        let resolver = Arc::new(workspace.settings().resolver(overrides).await?);
+        let resolver = Arc::new(workspace.settings().resolver(overrides).await);
         let lookup = move |name: String| {
             let resolver: Arc<probe::Resolver> = Arc::clone(&resolver);
             async move {
@@ -72,7 +70,7 @@ impl Rehearsal {
             authoritative_port: self.dns.address().port(),
             ..probe::ResolverOptions::default()
         };
-        let resolver = probe::Resolver::new(options)?;
+        let resolver = probe::Resolver::new(options);
         Ok(StandIn { provider: Rc::new(self.dns.provider()), resolver })
     }
 

@@ -86,7 +86,7 @@ impl Workspace {
         }
         let mut seen = Seen::default();
         if !by_url.is_empty() {
-            let resolver = self.settings.resolver(BTreeMap::new()).await?;
+            let resolver = self.settings.resolver(BTreeMap::new()).await;
             let network = Network::new(resolver, self.settings.http01_check_port)
                 .with_servers(tasks.iter().map(|task| task.issuer.acme.server.as_str()));
             seen = self.read_lists(&network, by_url, now).await;

@@ -1,7 +1,6 @@
 //! A run of the engine with the CAs, DNS servers and sockets of the settings.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::net::{IpAddr, TcpListener};
 use std::rc::Rc;
 
@@ -22,7 +21,7 @@ use crate::engine::{
     Task, World, WorldOptions, has_alert_hook,
 };
 use crate::manifest::SecretSource;
-use crate::probe::{Resolver, ResolverError, ResolverOptions};
+use crate::probe::{DnsServer, Resolver, ResolverOptions};
 use crate::resource::{Event, NamespacedName};
 use crate::solver::http01::{FolderError, Hits, ListenError, TokenFolder, listener_addresses};
 use crate::store::StateDirectory;
@@ -59,12 +58,6 @@ impl Job {
 /// Why a run cannot start.
 #[derive(Debug, Error)]
 pub enum RunError {
-    /// The host name of a DNS server does not resolve.
-    #[error("--resolver {host}: {source}")]
-    ResolverHost { host: String, source: io::Error },
-    /// No DNS server is configured.
-    #[error(transparent)]
-    Resolver(#[from] ResolverError),
     /// An inherited socket is unusable.
     #[error(transparent)]
     Listen(#[from] ListenError),
@@ -258,7 +251,7 @@ impl Workspace {
         job: Job,
     ) -> Result<World<'a, SystemClock, StateDirectory>, RunError> {
         let settings = &self.settings;
-        let resolver = settings.resolver(job.overrides).await?;
+        let resolver = settings.resolver(job.overrides).await;
         // A flag overrides inherited sockets, and those override the default address.
         let is_named = !settings.http01_listen.is_empty();
         let inherited = settings.http01_inherited.iter().filter(|_| !is_named);
@@ -319,23 +312,25 @@ fn alert_of(view: &CertificateView, now: Timestamp) -> Option<(Alert, String)> {
 }
 
 impl Settings {
-    /// The one resolver of a run.
-    pub async fn resolver(
-        &self,
-        overrides: BTreeMap<String, Vec<IpAddr>>,
-    ) -> Result<Resolver, RunError> {
-        let mut servers = Vec::new();
+    /// The one resolver of a run. What is wrong with its servers, at this moment and on this host,
+    /// shows where a name is looked up: it ends no run.
+    pub async fn resolver(&self, overrides: BTreeMap<String, Vec<IpAddr>>) -> Resolver {
+        let (mut servers, mut unusable) = (Vec::new(), Vec::new());
         for (host, port) in &self.resolvers {
-            let found = tokio::net::lookup_host((host.as_str(), *port)).await;
-            let mut found =
-                found.map_err(|source| RunError::ResolverHost { host: host.clone(), source })?;
-            servers.extend(found.next());
+            match tokio::net::lookup_host((host.as_str(), *port)).await {
+                Ok(mut found) => servers.extend(found.next()),
+                Err(error) => unusable.push(DnsServer::Unusable {
+                    written: format!("--resolver {host}"),
+                    reason: error.to_string(),
+                }),
+            }
         }
-        Ok(Resolver::new(ResolverOptions {
+        Resolver::new(ResolverOptions {
             servers,
+            unusable,
             overrides,
             authoritative_port: self.dns01_authoritative_port,
             ..ResolverOptions::default()
-        })?)
+        })
     }
 }

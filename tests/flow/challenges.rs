@@ -7,7 +7,7 @@ use certctl::rehearsal::{Fault, RequestKind, Rule};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::own_process::only;
-use crate::support::{CertificateYaml, Port, State, WebServer, World, finish, until};
+use crate::support::{CertificateYaml, Port, Run, State, WebServer, World, finish, until};
 
 fn here() -> Vec<std::net::IpAddr> {
     vec!["127.0.0.1".parse().unwrap()]
@@ -318,4 +318,43 @@ fn a_listener_that_the_ca_reaches_late_is_issued_for_in_the_same_run() {
     let journal = world.state().path("certificates/default/web/events.jsonl");
     let journal = std::fs::read_to_string(journal).unwrap();
     assert_eq!(journal.matches(said).count(), 1, "{journal}");
+}
+
+/// certctl on a host whose `/etc/resolv.conf` has this text; `None` where this user may not mount
+/// anything.
+fn with_resolv_conf(world: &World, text: &str, words: &[&str]) -> Option<Run> {
+    let file = world.write("resolv.conf", text);
+    let script = "mount --bind \"$0\" /etc/resolv.conf || exit 99; exec \"$@\"";
+    let mut command = Command::new("unshare");
+    command.args(["-rm", "sh", "-c", script]).arg(file);
+    command.arg(env!("CARGO_BIN_EXE_certctl")).args(words);
+    world.surround(&mut command);
+    command.env_remove("CERTCTL_RESOLVERS");
+    let run = finish(command.spawn().ok()?);
+    let is_refused = run.code == Some(99) || run.stderr.contains("unshare: ");
+    (!is_refused).then_some(run)
+}
+
+#[test]
+fn a_host_without_a_name_server_defers_what_is_due_and_nothing_else() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    world.issue().ends_in(0);
+    for text in ["", "search example.com\n", "nameserver 127.0.0.1:53\n"] {
+        let Some(run) = with_resolv_conf(&world, text, &["issue"]) else { return };
+        run.says_nothing();
+    }
+    world.write("config/shop.yaml", &CertificateYaml::new("shop"));
+    for (text, reason) in [
+        ("search example.com\n", "/etc/resolv.conf: no name server is in it"),
+        ("nameserver fe80::1%eth0\n", "fe80::1%eth0: certctl does not query link-local addresses"),
+    ] {
+        let words = ["issue", "--timeout", "1s"];
+        let Some(run) = with_resolv_conf(&world, text, &words) else { return };
+        let reason = format!("cannot look up shop.example.test: {reason}");
+        run.ends_in(75).says(&reason);
+        let recorded = world.run(&["status", "shop"]).stdout;
+        assert!(recorded.contains(&reason), "{recorded}");
+    }
+    world.issue().ends_in(0);
+    assert_eq!(world.sent(RequestKind::NewOrder), 2);
 }

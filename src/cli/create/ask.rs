@@ -692,7 +692,7 @@ fn hints(dialogue: &mut Dialogue<'_>, names: &[String], ca: Option<&str>) {
     }
     let shell = &*dialogue.shell;
     let lines = on_one_thread(async {
-        let resolver = shell.settings()?.resolver(BTreeMap::new()).await?;
+        let resolver = shell.settings()?.resolver(BTreeMap::new()).await;
         let addresses = async |name: &str| {
             if let Ok(address) = name.parse::<IpAddr>() {
                 return Ok(Ok(vec![address]));

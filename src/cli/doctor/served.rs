@@ -39,7 +39,7 @@ pub(super) async fn served(workspace: &Workspace, uses: &[Use<'_>]) -> Vec<Findi
     }
     let settings = workspace.settings();
     // What keeps it from being made is a finding of its own.
-    let Ok(resolver) = settings.resolver(BTreeMap::new()).await else { return Vec::new() };
+    let resolver = settings.resolver(BTreeMap::new()).await;
     let network = Network::new(resolver, settings.http01_check_port);
     let leaf_of = async |name: &str| {
         let shown = network.certificates(name, HTTPS).await.map_err(|error| error.to_string());

@@ -116,7 +116,7 @@ pub(crate) fn inspect(args: &InspectArgs, shell: &mut Shell) -> Result<ExitCode,
             None
         } else {
             let settings = shell.settings_at(PathBuf::new())?;
-            let resolver = settings.resolver(BTreeMap::new()).await?;
+            let resolver = settings.resolver(BTreeMap::new()).await;
             Some(Network::new(resolver, settings.http01_check_port))
         };
         let open = || source.open(&owners, network.as_ref(), shell.global.namespace());

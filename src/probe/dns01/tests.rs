@@ -116,7 +116,6 @@ impl Scenario {
             has_ipv6: self.has_ipv6,
             ..ResolverOptions::default()
         })
-        .unwrap()
     }
 
     /// The mismatch, if any.

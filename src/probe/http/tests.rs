@@ -38,7 +38,7 @@ async fn resolver(ips: &[&str]) -> (NameServer, Resolver) {
         ]),
         ..ResolverOptions::default()
     };
-    (server, Resolver::new(options).unwrap())
+    (server, Resolver::new(options))
 }
 
 async fn check(ips: &[&str], port: u16) -> Http01Report {

@@ -58,7 +58,6 @@ fn resolver(lab: &Lab, servers: &[&str]) -> Resolver {
         authoritative_port: lab.port,
         ..ResolverOptions::default()
     })
-    .unwrap()
 }
 
 #[tokio::test]
@@ -191,7 +190,7 @@ async fn a_dead_server_of_a_zone_is_asked_once() {
         authoritative_port: lab.port,
         ..ResolverOptions::default()
     };
-    let resolver = Resolver::new(options).unwrap();
+    let resolver = Resolver::new(options);
     locate(&resolver, "www.example.com", CnameStrategy::Follow, false).await.unwrap();
     let queries: Vec<String> =
         lab.take_queries().into_iter().filter(|entry| entry.starts_with("127.0.0.7 ")).collect();

@@ -66,7 +66,7 @@ async fn it_answers_as_its_records_say() {
     ]);
     let address = server.address();
     let options = ResolverOptions { servers: vec![address], ..ResolverOptions::default() };
-    let client = Client::new(options).unwrap();
+    let client = Client::new(options);
     let found = |v4: &[&str], v6: &[&str]| {
         Ok(Addresses {
             v4: v4.iter().map(|ip| ip.parse().unwrap()).collect(),
@@ -192,7 +192,7 @@ async fn the_self_check_finds_its_zones() {
         authoritative_port: server.address().port(),
         ..ResolverOptions::default()
     };
-    let client = Client::new(options).unwrap();
+    let client = Client::new(options);
     let alias = Aliases { chain: vec!["www.acme.example.net".into()], is_wildcard: false };
     let cases = [
         ("a.b.example.com", "_acme-challenge.a.b.example.com", "example.com", Aliases::default()),

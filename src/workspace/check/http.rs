@@ -185,7 +185,7 @@ impl HttpCheck {
         settings: &Settings,
         name: &DnsName,
     ) -> Result<Self, HttpCheckError> {
-        let resolver = run.resolver(BTreeMap::new()).await?;
+        let resolver = run.resolver(BTreeMap::new()).await;
         let (token, answer) = test_token()?;
         let webroot = settings.http01_webroot.as_ref();
         let put = webroot

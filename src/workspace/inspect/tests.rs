@@ -73,7 +73,7 @@ fn ec() -> PrivateKey {
 fn network() -> Network {
     let servers = vec!["127.0.0.1:9".parse().unwrap()];
     let resolver = Resolver::new(ResolverOptions { servers, ..ResolverOptions::default() });
-    Network::hurried(resolver.unwrap(), Duration::from_secs(3))
+    Network::hurried(resolver, Duration::from_secs(3))
 }
 
 fn no_roots() -> Roots {
