@@ -109,7 +109,7 @@ pub(crate) fn health_in(response: &str) -> Option<(u16, Value)> {
 fn ask(mut stream: impl Read + Write, path: &str) -> String {
     let mut response = String::new();
     // Whoever is there may be killed meanwhile.
-    let asked = write!(stream, "GET {path} HTTP/1.1\r\nHost: here\r\n\r\n");
+    let asked = write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n");
     drop(asked.and_then(|()| stream.read_to_string(&mut response)));
     response
 }
@@ -350,4 +350,22 @@ fn a_second_loop_on_one_state_is_told_of_the_first_once() {
     assert_eq!(run.stderr.matches(&said).count(), 1, "{}", run.stderr);
     let run = first.end();
     assert!(!run.stderr.contains("another certctl run"), "{}", run.stderr);
+}
+
+#[test]
+fn a_second_signal_ends_a_run_that_hangs() {
+    let world = World::start();
+    world.prepare(&[CertificateYaml::new("web").annotation("certctl/deploy-hook", "install")]);
+    let folder = world.path("").display().to_string();
+    // The run is the parent of its hook.
+    let script = format!(
+        "cd {folder}; kill -STOP $PPID; : > stopped; while [ -e stopped ]; do sleep 0.1; done"
+    );
+    world.write_program("config/hooks.d/install", &script);
+    let mut service = Service::start(&world, &["--every", "1000h"]);
+    until("the run is stopped", || world.path("stopped").exists());
+    service.signal(Signal::TERM);
+    assert_eq!(service.health().0, 200);
+    service.signal(Signal::TERM);
+    finish(service.child.take().unwrap()).ends_in(0).says("stopped; the next start continues");
 }

@@ -7,7 +7,7 @@
 //! listener is held, if the manifests need it (`port.rs`).
 //!
 //! SIGTERM and SIGINT are passed on to a run, which stops cleanly and is continued by the next one; a
-//! second one ends it at once. SIGHUP begins a run now.
+//! second one ends it at once, even if it hangs. SIGHUP begins a run now.
 
 mod args;
 mod http;
@@ -21,6 +21,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
+use tokio::time::Instant;
 
 use super::error::CliError;
 use super::exit::ExitCode;
@@ -85,7 +86,9 @@ pub(super) fn service(args: &RunArgs, shell: &mut Shell) -> Result<ExitCode, Cli
 
 async fn serve(args: &RunArgs, program: Program, shell: &mut Shell) -> Result<ExitCode, CliError> {
     let mut signals = Signals::new().map_err(|error| CliError::new(ExitCode::Failed, error))?;
-    let (record, program) = (Arc::new(Record::default()), Arc::new(program));
+    let longest = shell.settings().map_or(DEFAULT_TIMEOUT, |settings| settings.options.timeout);
+    let record = Arc::new(Record::new(longest.saturating_add(GRACE)));
+    let program = Arc::new(program);
     let server = match &args.serve {
         Some(endpoint) => Some(bind(endpoint, &program, &record)?),
         None => None,
@@ -182,18 +185,30 @@ async fn round(
             return Outcome::NotRun(error.to_string());
         }
     };
-    let mut is_stopping = false;
+    let mut stops: usize = 0;
+    // When a run that was told twice to stop is killed; and that this was done.
+    let (mut kill_at, mut is_killed) = (None, false);
     loop {
         tokio::select! {
             biased;
             ended = child.wait() => {
                 let code = ended.map_or(ExitCode::Failed, program::code_of);
-                return if is_stopping { Outcome::Stopped(after_stop(code)) } else { Outcome::Ended(code) };
+                return if stops > 0 { Outcome::Stopped(after_stop(code)) } else { Outcome::Ended(code) };
+            }
+            // Not even the kernel can end it: it waits for a device.
+            () = reached(kill_at), if is_killed => return Outcome::Stopped(ExitCode::Failed),
+            () = reached(kill_at) => {
+                program::kill(&child);
+                is_killed = true;
+                kill_at = Some(Instant::now() + AT_ONCE);
             }
             request = signals.next() => match request {
                 Requested::Stop(signal) => {
-                    is_stopping = true;
+                    stops = stops.saturating_add(1);
                     program::signal(&child, signal);
+                    if stops > 1 {
+                        kill_at = kill_at.or(Some(Instant::now() + AT_ONCE));
+                    }
                 }
                 // The next run begins as soon as this one has ended.
                 Requested::Run => signals.is_pending = true,
@@ -205,6 +220,14 @@ async fn round(
 
 /// How often a first run is looked at, which may have made the state.
 const TURN_AGAIN: Duration = Duration::from_secs(1);
+
+/// Waits until then; for ever when there is no such time.
+async fn reached(time: Option<Instant>) {
+    match time {
+        Some(time) => tokio::time::sleep_until(time).await,
+        None => std::future::pending().await,
+    }
+}
 
 /// The code of this process when a signal has ended its last run: that is no failure.
 fn after_stop(code: ExitCode) -> ExitCode {
@@ -232,6 +255,13 @@ async fn wait(until: Timestamp, at_most: SignedDuration, signals: &mut Signals) 
     }
 }
 
+/// How long a run may take beyond `--timeout`, which is for one certificate: a run has many, and
+/// their hooks.
+const GRACE: SignedDuration = SignedDuration::from_hours(1);
+/// Of `--timeout`, where the settings cannot be read.
+const DEFAULT_TIMEOUT: SignedDuration = SignedDuration::from_mins(10);
+/// How long a run may take to end at once: it ends its hooks.
+const AT_ONCE: Duration = Duration::from_secs(2);
 /// Between two runs at least, whatever `--every` says.
 const PAUSE: SignedDuration = SignedDuration::from_secs(1);
 /// How often the clock is looked at.

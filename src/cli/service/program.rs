@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 
 use clap::ArgMatches;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use tokio::process::{Child, Command};
 
 use super::args::RunArgs;
@@ -77,15 +77,34 @@ impl Program {
 
 /// Sends a signal to a process that has not been waited for.
 pub(super) fn signal(child: &Child, signal: Signal) {
-    if let Some(pid) = child.id().and_then(|id| Pid::from_raw(id.cast_signed())) {
+    if let Some(pid) = pid_of(child) {
         // It may just have ended.
         kill_process(pid, signal).ok();
     }
 }
 
+/// Ends a run that does not end by itself, with what it has started.
+pub(super) fn kill(child: &Child) {
+    if let Some(pid) = pid_of(child) {
+        kill_process_group(pid, Signal::KILL).ok();
+    }
+}
+
+fn pid_of(child: &Child) -> Option<Pid> {
+    child.id().and_then(|id| Pid::from_raw(id.cast_signed()))
+}
+
 /// How a process of certctl ended.
 pub(super) fn code_of(status: ExitStatus) -> ExitCode {
     ExitCode::of_process(status.code(), status.signal())
+}
+
+#[cfg(test)]
+impl Program {
+    /// One that starts nothing.
+    pub(super) fn none() -> Self {
+        Self { path: "/nonexistent".into(), flags: Vec::new() }
+    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
 use super::ExitCode;
@@ -23,14 +23,18 @@ pub(super) enum Outcome {
 }
 
 /// The runs until now.
-#[derive(Debug, Default)]
-pub(super) struct Record(Mutex<Health>);
+#[derive(Debug)]
+pub(super) struct Record {
+    health: Mutex<Health>,
+    /// A run that takes longer hangs.
+    longest: SignedDuration,
+}
 
 /// The body of `/healthz`. Times are RFC 3339, in UTC.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Health {
-    /// Whether runs are made and can be recorded.
+    /// Whether runs are made, end, and can be recorded.
     pub(super) healthy: bool,
     /// Since when there is a run under way.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -57,6 +61,10 @@ struct LastRun {
 }
 
 impl Record {
+    pub(super) fn new(longest: SignedDuration) -> Self {
+        Self { health: Mutex::default(), longest }
+    }
+
     pub(super) fn begins(&self, now: Timestamp) {
         let mut health = self.health();
         // Nothing is known to be wrong before the first run has ended.
@@ -84,12 +92,16 @@ impl Record {
         self.health().next_run = Some(Rfc3339(next));
     }
 
-    pub(super) fn now(&self) -> Health {
-        self.health().clone()
+    pub(super) fn at(&self, now: Timestamp) -> Health {
+        let mut health = self.health().clone();
+        health.healthy &= health
+            .running_since
+            .is_none_or(|Rfc3339(since)| now.duration_since(since) <= self.longest);
+        health
     }
 
     fn health(&self) -> MutexGuard<'_, Health> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.health.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -121,12 +133,26 @@ mod tests {
     }
 
     fn json(record: &Record) -> String {
-        serde_json::to_string(&record.now()).unwrap()
+        serde_json::to_string(&record.at(at(5))).unwrap()
+    }
+
+    fn new() -> Record {
+        Record::new(SignedDuration::from_mins(70))
+    }
+
+    #[test]
+    fn a_run_that_does_not_end_is_not_healthy() {
+        let record = new();
+        record.begins(at(0));
+        let is_healthy = |second| record.at(at(second)).healthy;
+        assert_eq!([0, 4200, 4201, 90_000].map(is_healthy), [true, true, false, false]);
+        record.ends(at(90_000), &Outcome::Ended(ExitCode::Done));
+        assert!(record.at(at(90_001)).healthy);
     }
 
     #[test]
     fn health_tells_of_the_last_and_of_the_next_run() {
-        let record = Record::default();
+        let record = new();
         record.begins(at(0));
         let expected = r#"{"healthy":true,"runningSince":"1970-01-01T00:00:00Z"}"#;
         assert_eq!(json(&record), expected);
@@ -138,7 +164,7 @@ mod tests {
 
     #[test]
     fn what_no_run_can_do_its_work_with_is_not_healthy_until_one_has() {
-        let record = Record::default();
+        let record = new();
         for outcome in [
             Outcome::Ended(ExitCode::State),
             Outcome::Ended(ExitCode::Signal(9)),
@@ -146,11 +172,11 @@ mod tests {
         ] {
             record.begins(at(0));
             record.ends(at(1), &outcome);
-            assert!(!record.now().healthy, "{outcome:?}");
+            assert!(!record.at(at(3)).healthy, "{outcome:?}");
             record.begins(at(2));
-            assert!(!record.now().healthy, "{outcome:?}");
+            assert!(!record.at(at(3)).healthy, "{outcome:?}");
             record.ends(at(3), &Outcome::Ended(ExitCode::Done));
-            assert!(record.now().healthy);
+            assert!(record.at(at(3)).healthy);
         }
     }
 }
