@@ -6,7 +6,7 @@
 
 use std::os::fd::AsFd;
 
-use rustix::io::Errno;
+use rustix::io::{Errno, retry_on_intr};
 
 /// The two lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub(super) enum Acl {
 /// Whether there is such a list. A file system without them has none.
 #[cfg(target_os = "linux")]
 pub(super) fn has(entry: impl AsFd, acl: Acl) -> Result<bool, Errno> {
-    match rustix::fs::fgetxattr_query(entry, attribute(acl)) {
+    match retry_on_intr(|| rustix::fs::fgetxattr_query(&entry, attribute(acl))) {
         Ok(_) => Ok(true),
         Err(Errno::NODATA | Errno::OPNOTSUPP | Errno::NOSYS) => Ok(false),
         Err(error) => Err(error),
@@ -55,7 +55,7 @@ pub(super) fn give(path: &std::path::Path, acl: Acl) -> bool {
         bytes.extend(id.to_le_bytes());
     }
     let flags = rustix::fs::XattrFlags::empty();
-    match rustix::fs::setxattr(path, attribute(acl), &bytes, flags) {
+    match retry_on_intr(|| rustix::fs::setxattr(path, attribute(acl), &bytes, flags)) {
         Err(Errno::OPNOTSUPP) if !cfg!(feature = "real-servers") => false,
         done => {
             assert_eq!(done, Ok(()), "{}", path.display());

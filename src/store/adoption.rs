@@ -10,7 +10,7 @@
 use std::collections::BTreeMap;
 
 use rustix::fs::{AtFlags, FileType, RenameFlags};
-use rustix::io::Errno;
+use rustix::io::{Errno, retry_on_intr};
 
 use super::atomic;
 use super::folder::{Folder, Guard, io_error, text};
@@ -74,7 +74,7 @@ pub(super) fn replace_by_link(
         let aside_path = format!("{aside}/{name}");
         if kind == Some(FileType::Directory) {
             // A folder cannot have a second name: this is the one case with a gap.
-            rustix::fs::renameat(folder, name, folder, &aside_path)
+            retry_on_intr(|| rustix::fs::renameat(folder, name, folder, &aside_path))
                 .map_err(|error| io_error(&folder.join(&aside_path), "rename", error))?;
         } else {
             second_name(folder, name, &aside_path)?;
@@ -145,7 +145,7 @@ fn change_places(folder: &Folder, prefix: &str, target: Option<&str>) -> Result<
         // A link that points to its own name: after the exchange that name is the folder.
         let name = format!("{prefix}{number}");
         let target = target.unwrap_or(&name);
-        match rustix::fs::symlinkat(target, folder, &name) {
+        match retry_on_intr(|| rustix::fs::symlinkat(target, folder, &name)) {
             Ok(()) => {
                 exchange(folder, &name, target)?;
                 return folder.sync();
@@ -158,12 +158,14 @@ fn change_places(folder: &Folder, prefix: &str, target: Option<&str>) -> Result<
 
 fn exchange(folder: &Folder, name: &str, target: &str) -> Result<(), StoreError> {
     let failed = |error| io_error(&folder.join(DATA), "rename", error);
-    match rustix::fs::renameat_with(folder, name, folder, DATA, RenameFlags::EXCHANGE) {
+    match retry_on_intr(|| {
+        rustix::fs::renameat_with(folder, name, folder, DATA, RenameFlags::EXCHANGE)
+    }) {
         Ok(()) => Ok(()),
         Err(error) if atomic::is_unsupported(error) => {
             // A file system without exchange: there is a gap between the two renames.
             folder.remove(name)?;
-            rustix::fs::renameat(folder, DATA, folder, name).map_err(failed)?;
+            retry_on_intr(|| rustix::fs::renameat(folder, DATA, folder, name)).map_err(failed)?;
             atomic::link(folder, target, DATA)
         }
         Err(error) => {
@@ -180,7 +182,7 @@ fn is_same_as_live(folder: &Folder, name: &str) -> Result<bool, StoreError> {
 }
 
 fn second_name(folder: &Folder, name: &str, second: &str) -> Result<(), StoreError> {
-    rustix::fs::linkat(folder, name, folder, second, AtFlags::empty())
+    retry_on_intr(|| rustix::fs::linkat(folder, name, folder, second, AtFlags::empty()))
         .map_err(|error| io_error(&folder.join(second), "link", error))
 }
 

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags, Stat};
-use rustix::io::Errno;
+use rustix::io::{Errno, retry_on_intr};
 
 use super::folder::{Folder, MAX_BYTES, TEMP_PREFIX, io_error, text};
 use crate::store::port::StoreError;
@@ -177,7 +177,7 @@ pub(super) fn write_new(folder: &Folder, name: &str, bytes: &[u8]) -> Result<(),
 pub(super) fn link(folder: &Folder, target: &str, name: &str) -> Result<(), StoreError> {
     loop {
         let temp = Temp { folder, name: temp_name(name), gone: false };
-        match rustix::fs::symlinkat(target, folder, temp.name.as_str()) {
+        match retry_on_intr(|| rustix::fs::symlinkat(target, folder, temp.name.as_str())) {
             Ok(()) => return temp.rename(name),
             Err(Errno::EXIST) => temp.forget(),
             Err(error) => return Err(io_error(&folder.join(&temp.name), "create", error)),
@@ -200,13 +200,15 @@ pub(super) fn set_aside(folder: &Folder, file: &str, aside: &str) -> Result<Stri
 
 /// Renames within a folder; `false` when the new name is taken. Nothing is ever overwritten.
 pub(super) fn move_to_free_name(folder: &Folder, from: &str, to: &str) -> Result<bool, StoreError> {
-    match rustix::fs::renameat_with(folder, from, folder, to, RenameFlags::NOREPLACE) {
+    match retry_on_intr(|| {
+        rustix::fs::renameat_with(folder, from, folder, to, RenameFlags::NOREPLACE)
+    }) {
         Ok(()) => return Ok(true),
         Err(Errno::EXIST) => return Ok(false),
         Err(error) if is_unsupported(error) => {}
         Err(error) => return Err(io_error(&folder.join(to), "rename", error)),
     }
-    match rustix::fs::linkat(folder, from, folder, to, AtFlags::empty()) {
+    match retry_on_intr(|| rustix::fs::linkat(folder, from, folder, to, AtFlags::empty())) {
         Ok(()) => folder.remove(from),
         Err(Errno::EXIST) => Ok(false),
         Err(error) => Err(io_error(&folder.join(to), "link", error)),
@@ -245,7 +247,7 @@ impl<'a> Temp<'a> {
     }
 
     fn rename(mut self, name: &str) -> Result<(), StoreError> {
-        rustix::fs::renameat(self.folder, self.name.as_str(), self.folder, name)
+        retry_on_intr(|| rustix::fs::renameat(self.folder, self.name.as_str(), self.folder, name))
             .map_err(|error| io_error(&self.folder.join(name), "rename", error))?;
         self.gone = true;
         Ok(())
@@ -269,7 +271,7 @@ impl Drop for Temp<'_> {
 /// Makes a file that only the owner may read from its first moment; `None` when there is one.
 fn open_exclusively(folder: &Folder, name: &str) -> Result<Option<File>, StoreError> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    match rustix::fs::openat(folder, name, flags, Mode::RUSR | Mode::WUSR) {
+    match retry_on_intr(|| rustix::fs::openat(folder, name, flags, Mode::RUSR | Mode::WUSR)) {
         Ok(handle) => Ok(Some(File::from(handle))),
         Err(Errno::EXIST) => Ok(None),
         Err(error) => Err(io_error(&folder.join(name), "create", error)),

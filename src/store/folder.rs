@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, RawDir, SeekFrom, Stat};
-use rustix::io::Errno;
+use rustix::io::{Errno, retry_on_intr};
 use zeroize::Zeroizing;
 
 use super::removal;
@@ -64,7 +64,7 @@ pub(super) enum Guard {
 impl Folder {
     /// Opens a folder by path, following links; `None` when there is none.
     pub(super) fn open(path: &Path) -> Result<Option<Self>, StoreError> {
-        match rustix::fs::open(path, folder_flags(), Mode::empty()) {
+        match retry_on_intr(|| rustix::fs::open(path, folder_flags(), Mode::empty())) {
             Ok(handle) => Self::of(File::from(handle), path.to_owned(), None).map(Some),
             Err(Errno::NOENT) => Ok(None),
             Err(Errno::NOTDIR) => Err(not_a_folder(path)),
@@ -84,7 +84,7 @@ impl Folder {
 
     fn open_child(&self, name: &str, flags: OFlags) -> Result<Option<Self>, StoreError> {
         let path = self.join(name);
-        match rustix::fs::openat(self, name, flags, Mode::empty()) {
+        match retry_on_intr(|| rustix::fs::openat(self, name, flags, Mode::empty())) {
             Ok(handle) => Self::of(File::from(handle), path, Some(self)).map(Some),
             Err(Errno::NOENT) => Ok(None),
             Err(Errno::NOTDIR | Errno::LOOP) => Err(not_a_folder(&path)),
@@ -94,7 +94,7 @@ impl Folder {
 
     /// Makes a folder of mode 0700 in this one; `false` when there is one already.
     pub(super) fn make_child(&self, name: &str) -> Result<bool, StoreError> {
-        match rustix::fs::mkdirat(self, name, Mode::RWXU) {
+        match retry_on_intr(|| rustix::fs::mkdirat(self, name, Mode::RWXU)) {
             Ok(()) => {}
             Err(Errno::EXIST) => return Ok(false),
             Err(error) => return Err(io_error(&self.join(name), "create", error)),
@@ -103,7 +103,7 @@ impl Folder {
         // this user can write to it, so what has the name is what was made.
         let stat = self.stat(name)?.ok_or_else(|| io_error(&self.join(name), "read", Errno::NOENT));
         if Mode::from_raw_mode(stat?.st_mode) != Mode::RWXU {
-            rustix::fs::chmodat(self, name, Mode::RWXU, AtFlags::empty())
+            retry_on_intr(|| rustix::fs::chmodat(self, name, Mode::RWXU, AtFlags::empty()))
                 .map_err(|error| io_error(&self.join(name), "change the mode of", error))?;
         }
         Ok(true)
@@ -115,7 +115,8 @@ impl Folder {
         path: PathBuf,
         above: Option<&Self>,
     ) -> Result<Self, StoreError> {
-        let found = rustix::fs::fstat(&handle).map_err(|error| io_error(&path, "read", error))?;
+        let found = retry_on_intr(|| rustix::fs::fstat(&handle))
+            .map_err(|error| io_error(&path, "read", error))?;
         if let Some(above) = above.filter(|above| above.owner != found.st_uid) {
             return Err(above.foreign(&path, found.st_uid));
         }
@@ -180,7 +181,9 @@ impl Folder {
     ) -> Result<Option<(File, Stat)>, StoreError> {
         let path = || self.join(name);
         let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-        let file = match rustix::fs::openat(self, name, flags, Mode::RUSR | Mode::WUSR) {
+        let file = match retry_on_intr(|| {
+            rustix::fs::openat(self, name, flags, Mode::RUSR | Mode::WUSR)
+        }) {
             Ok(handle) => File::from(handle),
             Err(Errno::NOENT) => return Ok(None),
             Err(error @ (Errno::LOOP | Errno::NXIO | Errno::ISDIR)) => {
@@ -194,7 +197,8 @@ impl Folder {
             }
             Err(error) => return Err(io_error(&path(), "open", error)),
         };
-        let stat = rustix::fs::fstat(&file).map_err(|error| io_error(&path(), "read", error))?;
+        let stat = retry_on_intr(|| rustix::fs::fstat(&file))
+            .map_err(|error| io_error(&path(), "read", error))?;
         let kind = FileType::from_raw_mode(stat.st_mode);
         if kind != FileType::RegularFile {
             let is_folder = kind == FileType::Directory;
@@ -210,7 +214,7 @@ impl Folder {
 
     /// The metadata of an entry, of the link itself if it is one; `None` when there is none.
     pub(super) fn stat(&self, name: &str) -> Result<Option<Stat>, StoreError> {
-        match rustix::fs::statat(self, name, AtFlags::SYMLINK_NOFOLLOW) {
+        match retry_on_intr(|| rustix::fs::statat(self, name, AtFlags::SYMLINK_NOFOLLOW)) {
             Ok(stat) => Ok(Some(stat)),
             Err(Errno::NOENT) => Ok(None),
             Err(error) => Err(io_error(&self.join(name), "read", error)),
@@ -224,7 +228,7 @@ impl Folder {
 
     /// Where a symbolic link points; `None` when there is no link of that name.
     pub(super) fn link_target(&self, name: &str) -> Result<Option<String>, StoreError> {
-        match rustix::fs::readlinkat(self, name, Vec::new()) {
+        match retry_on_intr(|| rustix::fs::readlinkat(self, name, Vec::new())) {
             Ok(target) => Ok(Some(target.to_string_lossy().into_owned())),
             Err(Errno::NOENT | Errno::INVAL) => Ok(None),
             Err(error) => Err(io_error(&self.join(name), "read", error)),
@@ -253,7 +257,7 @@ impl Folder {
         let mut names = Vec::new();
         // Through the handle that is there: `Dir` would open the folder again.
         if self.handle.is_listed.swap(true, Ordering::Relaxed) {
-            rustix::fs::seek(self, SeekFrom::Start(0)).map_err(failed)?;
+            retry_on_intr(|| rustix::fs::seek(self, SeekFrom::Start(0))).map_err(failed)?;
         }
         let mut buffer = [const { MaybeUninit::uninit() }; LIST_BYTES];
         let mut entries = RawDir::new(self, &mut buffer);
@@ -284,7 +288,7 @@ impl Folder {
 
     /// Removes a file or a link; `false` when there is none.
     pub(super) fn remove(&self, name: &str) -> Result<bool, StoreError> {
-        match rustix::fs::unlinkat(self, name, AtFlags::empty()) {
+        match retry_on_intr(|| rustix::fs::unlinkat(self, name, AtFlags::empty())) {
             Ok(()) => Ok(true),
             Err(Errno::NOENT) => Ok(false),
             Err(error) => Err(io_error(&self.join(name), "remove", error)),
@@ -336,7 +340,7 @@ impl Folder {
 
     /// Whether the entry of this name, or what it links to, is this folder on disk.
     pub(super) fn has(&self, name: &str, child: &Self) -> Result<bool, StoreError> {
-        match rustix::fs::statat(self, name, AtFlags::empty()) {
+        match retry_on_intr(|| rustix::fs::statat(self, name, AtFlags::empty())) {
             Ok(there) => Ok(child.is(&there)),
             Err(Errno::NOENT) => Ok(false),
             Err(error) => Err(io_error(&self.join(name), "read", error)),

@@ -21,7 +21,7 @@ pub(super) fn take(
     loop {
         match lock::take_file(folder, &name) {
             Ok(Attempt::Taken(file)) => return Ok(HookTurn::Free(Some(file))),
-            Ok(Attempt::Passing) => return Ok(HookTurn::Runs(None)),
+            Ok(Attempt::Passing | Attempt::Replaced) => return Ok(HookTurn::Runs(None)),
             Ok(Attempt::Held) => {}
             Err(error) => return held_unless_unusable(error),
         }

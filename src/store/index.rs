@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use aws_lc_rs::digest;
 use jiff::Timestamp;
 use rustix::fs::OFlags;
+use rustix::io::retry_on_intr;
 use serde::{Deserialize, Serialize};
 
 use super::directory::StateDirectory;
@@ -266,7 +267,7 @@ impl StateDirectory {
             let mut writer = Writer { file: BufWriter::new(&file), sum: Sum::default() };
             add_all(&mut writer)?;
             writer.end()?;
-            Ok(rustix::fs::renameat(&root, &name, &root, &file_name)?)
+            Ok(retry_on_intr(|| rustix::fs::renameat(&root, &name, &root, &file_name))?)
         });
         if written.is_err() {
             root.remove(&name)?;

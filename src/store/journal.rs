@@ -10,7 +10,7 @@ use std::io::Write;
 use std::os::unix::fs::{FileExt, MetadataExt};
 
 use rustix::fs::OFlags;
-use rustix::io::Errno;
+use rustix::io::{Errno, retry_on_intr};
 
 use super::atomic::give_mode;
 use super::folder::{Folder, Guard, io_error, text};
@@ -39,7 +39,7 @@ pub(super) fn append_events(folder: &Folder, events: &[Event]) -> Result<(), Sto
     let added = u64::try_from(batch.len()).unwrap_or(u64::MAX);
     if end > 0 && end.saturating_add(added) > ROTATE_BYTES {
         drop(file);
-        rustix::fs::renameat(folder, EVENTS_FILE, folder, OLD_EVENTS_FILE)
+        retry_on_intr(|| rustix::fs::renameat(folder, EVENTS_FILE, folder, OLD_EVENTS_FILE))
             .map_err(|error| io_error(&folder.join(OLD_EVENTS_FILE), "rename", error))?;
     }
     append(folder, EVENTS_FILE, batch).map(drop)

@@ -11,12 +11,13 @@
 //! synced: kernel locks do not outlive a power loss either.
 
 use std::fs::{File, TryLockError};
+use std::io;
 use std::os::unix::fs::FileExt;
 use std::time::Duration;
 
 use jiff::SignedDuration;
 use rustix::fs::{Mode, OFlags};
-use rustix::io::Errno;
+use rustix::io::{Errno, retry_on_intr};
 use tokio::time::Instant;
 
 use super::atomic::give_mode;
@@ -30,6 +31,10 @@ const FIRST_PAUSE: Duration = Duration::from_millis(5);
 const LONGEST_PAUSE: Duration = Duration::from_millis(100);
 /// How long a shared lock may keep a holder out.
 const LONGEST_LOOK: Duration = Duration::from_secs(1);
+/// How often in a row another process may have put a new file under the name since it was opened.
+const MOST_REPLACED: usize = 10;
+/// Some network and FUSE file systems give a file another number each time.
+const UNSTABLE: &str = "the file system changes the inode numbers of its files: use a local one";
 
 /// A lock that is held until this is dropped, or until the process ends.
 #[derive(Debug)]
@@ -72,8 +77,10 @@ pub(super) enum Attempt<T> {
     Taken(T),
     /// Another holder has it.
     Held,
-    /// Another process reads it, or has removed it.
+    /// Another process reads it.
     Passing,
+    /// The file under its name is another one than was opened.
+    Replaced,
 }
 
 /// Takes the lock on a file, waiting at most `wait` for its holder; tries once when that is not
@@ -84,14 +91,33 @@ pub(super) async fn take(
     title: String,
     wait: SignedDuration,
 ) -> Result<Lease, StoreError> {
+    take_by(|| attempt(folder, name), folder, name, title, wait).await
+}
+
+async fn take_by(
+    attempt: impl Fn() -> Result<Attempt<Lease>, StoreError>,
+    folder: &Folder,
+    name: &str,
+    title: String,
+    wait: SignedDuration,
+) -> Result<Lease, StoreError> {
     let wait = Duration::try_from(wait).unwrap_or_default();
+    let mut replaced: usize = 0;
     let begun = Instant::now();
     let mut pause = FIRST_PAUSE;
     loop {
-        let left = match attempt(folder, name)? {
+        let found = attempt()?;
+        let is_replaced = matches!(found, Attempt::Replaced);
+        replaced = if is_replaced { replaced.saturating_add(1) } else { 0 };
+        if replaced >= MOST_REPLACED {
+            return Err(io_error(&folder.join(name), "lock", io::Error::other(UNSTABLE)));
+        }
+        let left = match found {
             Attempt::Taken(lease) => return Ok(lease),
             Attempt::Held => wait.saturating_sub(begun.elapsed()),
-            Attempt::Passing => wait.max(LONGEST_LOOK).saturating_sub(begun.elapsed()),
+            Attempt::Passing | Attempt::Replaced => {
+                wait.max(LONGEST_LOOK).saturating_sub(begun.elapsed())
+            }
         };
         if left.is_zero() {
             return Err(StoreError::Locked { what: title, holder: holder(folder, name) });
@@ -105,7 +131,7 @@ pub(super) async fn take(
 pub(super) fn try_take(folder: &Folder, name: &str) -> Result<Option<Lease>, StoreError> {
     match attempt(folder, name)? {
         Attempt::Taken(lease) => Ok(Some(lease)),
-        Attempt::Held | Attempt::Passing => Ok(None),
+        Attempt::Held | Attempt::Passing | Attempt::Replaced => Ok(None),
     }
 }
 
@@ -130,7 +156,7 @@ pub(super) fn remove_abandoned(folder: &Folder, beginnings: &[&str]) -> Result<(
 /// A lock on the folder itself, unless another process has it.
 fn alone_in(folder: &Folder) -> Result<Option<File>, StoreError> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let opened = rustix::fs::openat(folder, ".", flags, Mode::empty());
+    let opened = retry_on_intr(|| rustix::fs::openat(folder, ".", flags, Mode::empty()));
     let file = File::from(opened.map_err(|error| io_error(folder.path(), "open", error))?);
     match file.try_lock() {
         Ok(()) => Ok(Some(file)),
@@ -149,6 +175,7 @@ fn attempt(folder: &Folder, name: &str) -> Result<Attempt<Lease>, StoreError> {
         Attempt::Taken(file) => file,
         Attempt::Held => return Ok(Attempt::Held),
         Attempt::Passing => return Ok(Attempt::Passing),
+        Attempt::Replaced => return Ok(Attempt::Replaced),
     };
     let path = folder.join(name);
     give_mode(&file, 0o600).map_err(|error| io_error(&path, "change the mode of", error))?;
@@ -167,7 +194,7 @@ pub(super) fn take_file(folder: &Folder, name: &str) -> Result<Attempt<File>, St
 fn has_taken(folder: &Folder, name: &str, file: File) -> Result<Attempt<File>, StoreError> {
     match file.try_lock() {
         Ok(()) if is_under(folder, name, &file)? => Ok(Attempt::Taken(file)),
-        Ok(()) => Ok(Attempt::Passing),
+        Ok(()) => Ok(Attempt::Replaced),
         Err(TryLockError::WouldBlock) if file.try_lock_shared().is_ok() => Ok(Attempt::Passing),
         Err(TryLockError::WouldBlock) => Ok(Attempt::Held),
         Err(TryLockError::Error(error)) => Err(io_error(&folder.join(name), "lock", error)),
@@ -177,7 +204,8 @@ fn has_taken(folder: &Folder, name: &str, file: File) -> Result<Attempt<File>, S
 /// Whether an open file still is the one under its name.
 fn is_under(folder: &Folder, name: &str, file: &File) -> Result<bool, StoreError> {
     let path = folder.join(name);
-    let ours = rustix::fs::fstat(file).map_err(|error| io_error(&path, "read", error))?;
+    let ours = retry_on_intr(|| rustix::fs::fstat(file))
+        .map_err(|error| io_error(&path, "read", error))?;
     let there = folder.stat(name)?;
     Ok(there.is_some_and(|there| (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino)))
 }
@@ -257,9 +285,32 @@ mod tests {
         folder.remove("web").unwrap();
         drop(old);
         // The old file is free, but others lock the new one.
-        assert!(matches!(has_taken(&folder, "web", waiting).unwrap(), Attempt::Passing));
+        assert!(matches!(has_taken(&folder, "web", waiting).unwrap(), Attempt::Replaced));
         let _new = now(&folder).await.unwrap();
         assert!(matches!(now(&folder).await, Err(StoreError::Locked { .. })));
+    }
+
+    /// A file that is another one at each look: by its number no lock is ever taken.
+    #[tokio::test(flavor = "current_thread")]
+    async fn a_file_system_without_stable_numbers_is_not_another_process() {
+        let scratch = tempfile::tempdir().unwrap();
+        let folder = folder(&scratch);
+        let wait = SignedDuration::from_hours(1);
+        let take = take_by(|| Ok(Attempt::Replaced), &folder, "web", String::new(), wait);
+        let path = scratch.path().join("web");
+        let expected = format!("{}: cannot lock: {UNSTABLE}", path.display());
+        assert_eq!(take.await.unwrap_err().to_string(), expected);
+        // Others may replace it now and then.
+        let left = std::cell::Cell::new(MOST_REPLACED - 1);
+        let once_more = || {
+            if left.get() == 0 {
+                return attempt(&folder, "web");
+            }
+            left.set(left.get() - 1);
+            Ok(Attempt::Replaced)
+        };
+        let lease = take_by(once_more, &folder, "web", String::new(), wait).await.unwrap();
+        assert_eq!(lease.fence(), 1);
     }
 
     #[tokio::test(flavor = "current_thread")]
@@ -273,7 +324,7 @@ mod tests {
         drop(lease);
         assert!(!scratch.path().join("web").exists());
         // One that waits for the removed file takes a new one.
-        assert!(matches!(has_taken(&folder, "web", second).unwrap(), Attempt::Passing));
+        assert!(matches!(has_taken(&folder, "web", second).unwrap(), Attempt::Replaced));
         assert_eq!(now(&folder).await.unwrap().fence(), 1);
     }
 

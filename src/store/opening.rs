@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use rustix::fs::{Access, AtFlags, FileType, Mode};
-use rustix::io::Errno;
+use rustix::io::{Errno, retry_on_intr};
 
 use super::folder::{Folder, Guard, io_error, not_a_folder, text};
 use super::set::guard;
@@ -64,8 +64,10 @@ pub(super) fn open_state(path: &Path, mode: OpenMode) -> Result<Option<Folder>, 
 
 /// Whether the calling user and the file system allow writing in a folder.
 pub(super) fn check_writable(folder: &Folder) -> Result<(), StoreError> {
-    rustix::fs::accessat(folder, ".", Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS)
-        .map_err(|error| io_error(folder.path(), "write", error))
+    retry_on_intr(|| {
+        rustix::fs::accessat(folder, ".", Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS)
+    })
+    .map_err(|error| io_error(folder.path(), "write", error))
 }
 
 /// Whether all entries of a folder and below it belong to the state's owner, can be used by it, and
@@ -107,7 +109,7 @@ pub(super) fn check_space_for(folder: &Folder, certificates: usize) -> Result<()
 }
 
 fn check_bytes(folder: &Folder, least: u64) -> Result<(), StoreError> {
-    let Ok(space) = rustix::fs::fstatvfs(folder) else { return Ok(()) };
+    let Ok(space) = retry_on_intr(|| rustix::fs::fstatvfs(folder)) else { return Ok(()) };
     // Blocks reserved for root are available to root.
     let is_root = rustix::process::geteuid().is_root();
     let blocks = if is_root { space.f_bfree } else { space.f_bavail };

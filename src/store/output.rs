@@ -14,7 +14,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, Gid, Mode, OFlags, Uid};
-use rustix::io::Errno;
+use rustix::io::{Errno, retry_on_intr};
 use thiserror::Error;
 use zeroize::Zeroizing;
 
@@ -179,7 +179,8 @@ impl Output {
         for name in &names {
             self.link(&folder, &stable_target(name), name)?;
         }
-        let sync = || rustix::fs::fsync(&folder).map_err(|e| self.failed("sync", "", e));
+        let sync =
+            || retry_on_intr(|| rustix::fs::fsync(&folder)).map_err(|e| self.failed("sync", "", e));
         // The name of the set before the link to it.
         sync()?;
         self.link(&folder, &fresh, DATA)?;
@@ -191,8 +192,9 @@ impl Output {
 
     /// The files that are live in the folder of an output, as far as they can be read.
     pub fn files(folder: &Path) -> Option<SecretFiles> {
-        let folder = rustix::fs::open(folder, FOLDER, Mode::empty()).ok()?;
-        let set = rustix::fs::openat(&folder, DATA, FOLDER, Mode::empty()).ok()?;
+        let folder = retry_on_intr(|| rustix::fs::open(folder, FOLDER, Mode::empty())).ok()?;
+        let set =
+            retry_on_intr(|| rustix::fs::openat(&folder, DATA, FOLDER, Mode::empty())).ok()?;
         let mut files = BTreeMap::new();
         for entry in rustix::fs::Dir::read_from(&set).ok()? {
             let name = entry.ok()?.file_name().to_str().ok()?.to_owned();
@@ -207,7 +209,9 @@ impl Output {
 
     /// The sets in the folder of an output, live or not, each with its `tls.crt`.
     pub fn sets(folder: &Path) -> Vec<(PathBuf, Option<Zeroizing<Vec<u8>>>)> {
-        let Ok(handle) = rustix::fs::open(folder, FOLDER, Mode::empty()) else { return Vec::new() };
+        let Ok(handle) = retry_on_intr(|| rustix::fs::open(folder, FOLDER, Mode::empty())) else {
+            return Vec::new();
+        };
         let Ok(entries) = rustix::fs::Dir::read_from(&handle) else { return Vec::new() };
         let mut sets = Vec::new();
         for entry in entries.flatten() {
@@ -226,7 +230,7 @@ impl Output {
     /// What cannot be looked at is not judged.
     pub fn lost(folder: &Path, files: &SecretFiles) -> LostFiles {
         let mut lost = LostFiles::default();
-        let folder = match rustix::fs::open(folder, FOLDER, Mode::empty()) {
+        let folder = match retry_on_intr(|| rustix::fs::open(folder, FOLDER, Mode::empty())) {
             Ok(folder) => Some(folder),
             Err(Errno::NOENT) => None,
             Err(_) => return lost,
@@ -236,11 +240,12 @@ impl Output {
                 continue;
             }
             let is_linked = |folder: &OwnedFd| {
-                rustix::fs::readlinkat(folder, name, Vec::new())
+                retry_on_intr(|| rustix::fs::readlinkat(folder, name, Vec::new()))
                     .is_ok_and(|target| target.to_bytes() == stable_target(name).as_bytes())
             };
             let is_there = |folder: &&OwnedFd| {
-                rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).is_ok()
+                retry_on_intr(|| rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW))
+                    .is_ok()
             };
             let folder = folder.as_ref().filter(is_there);
             match folder.map(|folder| (is_linked(folder), Self::bytes(folder, DATA, name))) {
@@ -267,15 +272,16 @@ impl Output {
     fn bytes(folder: &OwnedFd, set: &str, name: &str) -> Result<Option<Zeroizing<Vec<u8>>>, Errno> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
         let open = || {
-            let set = rustix::fs::openat(folder, set, FOLDER, Mode::empty())?;
-            rustix::fs::openat(&set, name, flags, Mode::empty())
+            let set = retry_on_intr(|| rustix::fs::openat(folder, set, FOLDER, Mode::empty()))?;
+            retry_on_intr(|| rustix::fs::openat(&set, name, flags, Mode::empty()))
         };
         let file = match open() {
             Ok(file) => File::from(file),
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(None),
             Err(error) => return Err(error),
         };
-        let size = usize::try_from(rustix::fs::fstat(&file)?.st_size).unwrap_or_default();
+        let size = usize::try_from(retry_on_intr(|| rustix::fs::fstat(&file))?.st_size)
+            .unwrap_or_default();
         // Allocated at once: a vector that grows would leave copies of keys behind.
         let capacity = size.saturating_add(1).min(MAX_FILE);
         let mut bytes = Zeroizing::new(Vec::with_capacity(capacity));
@@ -286,7 +292,7 @@ impl Output {
 
     /// A stable name is our link, or nothing.
     fn check_name(&self, folder: &OwnedFd, name: &str) -> Result<(), OutputError> {
-        match rustix::fs::readlinkat(folder, name, Vec::new()) {
+        match retry_on_intr(|| rustix::fs::readlinkat(folder, name, Vec::new())) {
             Ok(target) if target.to_bytes() == stable_target(name).as_bytes() => Ok(()),
             Err(Errno::NOENT) => Ok(()),
             Ok(_) => Err(self.foreign(name, Occupant::Link)),
@@ -297,7 +303,7 @@ impl Output {
 
     /// The set that is live there.
     fn live(&self, folder: &OwnedFd) -> Result<Option<String>, OutputError> {
-        match rustix::fs::readlinkat(folder, DATA, Vec::new()) {
+        match retry_on_intr(|| rustix::fs::readlinkat(folder, DATA, Vec::new())) {
             Ok(target) => {
                 let target = target.to_string_lossy().into_owned();
                 if target.starts_with(REVISION_PREFIX) && !target.contains('/') {
@@ -315,10 +321,12 @@ impl Output {
     /// Whether the files of two sets have the same owner, group and mode, and no ACL.
     fn are_guarded_alike(folder: &OwnedFd, one: &str, other: &str) -> bool {
         let of = |set: &str| {
-            let set = rustix::fs::openat(folder, set, FOLDER | OFlags::NOFOLLOW, Mode::empty())?;
+            let set = retry_on_intr(|| {
+                rustix::fs::openat(folder, set, FOLDER | OFlags::NOFOLLOW, Mode::empty())
+            })?;
             let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-            let key = rustix::fs::openat(&set, "tls.key", flags, Mode::empty())?;
-            let stat = rustix::fs::fstat(&key)?;
+            let key = retry_on_intr(|| rustix::fs::openat(&set, "tls.key", flags, Mode::empty()))?;
+            let stat = retry_on_intr(|| rustix::fs::fstat(&key))?;
             let has_acl = acl::has(&key, Acl::Access)?;
             Ok::<_, Errno>((stat.st_mode, stat.st_uid, stat.st_gid, has_acl))
         };
@@ -336,7 +344,7 @@ impl Output {
         let mut number = 0_u64;
         let fresh = loop {
             let name = format!("{REVISION_PREFIX}{revision}-{number}");
-            match rustix::fs::mkdirat(folder, &name, Mode::RWXU) {
+            match retry_on_intr(|| rustix::fs::mkdirat(folder, &name, Mode::RWXU)) {
                 Ok(()) => break name,
                 Err(Errno::EXIST) => number = number.saturating_add(1),
                 Err(error) => return Err(self.failed("create", &name, error)),
@@ -361,8 +369,10 @@ impl Output {
         files: &SecretFiles,
         names: &[&String],
     ) -> Result<(), OutputError> {
-        let set = rustix::fs::openat(folder, fresh, FOLDER | OFlags::NOFOLLOW, Mode::empty())
-            .map_err(|e| self.failed("open", fresh, e))?;
+        let set = retry_on_intr(|| {
+            rustix::fs::openat(folder, fresh, FOLDER | OFlags::NOFOLLOW, Mode::empty())
+        })
+        .map_err(|e| self.failed("open", fresh, e))?;
         if !is_fresh(&set).map_err(|e| self.failed("read", fresh, e))? {
             return Err(self.foreign(fresh, Occupant::OtherFolder));
         }
@@ -370,8 +380,10 @@ impl Output {
             let Some(bytes) = files.0.get(*name) else { continue };
             let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
             let path = format!("{fresh}/{name}");
-            let file = rustix::fs::openat(&set, name.as_str(), flags, Mode::RUSR | Mode::WUSR)
-                .map_err(|e| self.failed("create", &path, e))?;
+            let file = retry_on_intr(|| {
+                rustix::fs::openat(&set, name.as_str(), flags, Mode::RUSR | Mode::WUSR)
+            })
+            .map_err(|e| self.failed("create", &path, e))?;
             if acl::has(&file, Acl::Access).map_err(|e| self.failed("read the ACL of", &path, e))? {
                 return Err(OutputError::AccessAcl { path: self.folder.join(path) });
             }
@@ -386,32 +398,33 @@ impl Output {
         }
         // Every user who may read the files must be able to reach them.
         self.give(&set, 0o755, fresh)?;
-        rustix::fs::fsync(&set).map_err(|e| self.failed("sync", fresh, e))
+        retry_on_intr(|| rustix::fs::fsync(&set)).map_err(|e| self.failed("sync", fresh, e))
     }
 
     fn give(&self, entry: &OwnedFd, mode: u32, name: &str) -> Result<(), OutputError> {
-        let known = rustix::fs::fstat(entry).map_err(|e| self.failed("read", name, e))?;
+        let known =
+            retry_on_intr(|| rustix::fs::fstat(entry)).map_err(|e| self.failed("read", name, e))?;
         let owner = self.owner.filter(|owner| *owner != known.st_uid).map(Uid::from_raw);
         // A folder may have passed the group on, which this process is not in.
         let group = self.group.filter(|group| *group != known.st_gid).map(Gid::from_raw);
         if owner.is_some() || group.is_some() {
-            rustix::fs::fchown(entry, owner, group)
+            retry_on_intr(|| rustix::fs::fchown(entry, owner, group))
                 .map_err(|e| self.failed("give away", name, e))?;
         }
-        rustix::fs::fchmod(entry, Mode::from_raw_mode(mode))
+        retry_on_intr(|| rustix::fs::fchmod(entry, Mode::from_raw_mode(mode)))
             .map_err(|e| self.failed("change the mode of", name, e))
     }
 
     /// Makes or moves a link in one rename.
     fn link(&self, folder: &OwnedFd, target: &str, name: &str) -> Result<(), OutputError> {
-        let there = rustix::fs::readlinkat(folder, name, Vec::new());
+        let there = retry_on_intr(|| rustix::fs::readlinkat(folder, name, Vec::new()));
         if there.is_ok_and(|there| there.to_bytes() == target.as_bytes()) {
             return Ok(());
         }
         let temporary = format!("{TEMPORARY}{}-{name}", std::process::id());
-        rustix::fs::symlinkat(target, folder, &temporary)
+        retry_on_intr(|| rustix::fs::symlinkat(target, folder, &temporary))
             .map_err(|e| self.failed("create", &temporary, e))?;
-        rustix::fs::renameat(folder, &temporary, folder, name)
+        retry_on_intr(|| rustix::fs::renameat(folder, &temporary, folder, name))
             .map_err(|e| self.failed("replace", name, e))
     }
 
@@ -422,9 +435,9 @@ impl Output {
             let entry = entry.map_err(failed)?;
             if let Ok(name) = entry.file_name().to_str()
                 && name.starts_with(TEMPORARY)
-                && rustix::fs::readlinkat(folder, name, Vec::new()).is_ok()
+                && retry_on_intr(|| rustix::fs::readlinkat(folder, name, Vec::new())).is_ok()
             {
-                rustix::fs::unlinkat(folder, name, AtFlags::empty())
+                retry_on_intr(|| rustix::fs::unlinkat(folder, name, AtFlags::empty()))
                     .map_err(|e| self.failed("remove", name, e))?;
             }
         }
@@ -451,10 +464,10 @@ impl Output {
                     source,
                 })?;
             } else if !files.0.contains_key(name)
-                && rustix::fs::readlinkat(folder, name, Vec::new())
+                && retry_on_intr(|| rustix::fs::readlinkat(folder, name, Vec::new()))
                     .is_ok_and(|target| target.to_bytes() == stable_target(name).as_bytes())
             {
-                rustix::fs::unlinkat(folder, name, AtFlags::empty())
+                retry_on_intr(|| rustix::fs::unlinkat(folder, name, AtFlags::empty()))
                     .map_err(|e| self.failed("remove", name, e))?;
             }
         }

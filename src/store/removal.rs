@@ -9,7 +9,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use rustix::fs::{AtFlags, Dir, Mode, OFlags};
-use rustix::io::Errno;
+use rustix::io::{Errno, retry_on_intr};
 
 /// How deep folders may be nested. What certctl writes has few levels; a deeper nest, made by
 /// another user, must not exhaust file handles and stack.
@@ -22,7 +22,7 @@ pub(crate) fn remove_tree(parent: impl AsFd, name: &str) -> io::Result<()> {
 }
 
 fn remove(parent: BorrowedFd<'_>, name: &CString, depth: usize) -> io::Result<()> {
-    let refused = match rustix::fs::unlinkat(parent, name, AtFlags::empty()) {
+    let refused = match retry_on_intr(|| rustix::fs::unlinkat(parent, name, AtFlags::empty())) {
         Ok(()) | Err(Errno::NOENT) => return Ok(()),
         // That it is a folder, as Linux and as POSIX say it.
         Err(error @ (Errno::ISDIR | Errno::PERM)) => error,
@@ -33,7 +33,7 @@ fn remove(parent: BorrowedFd<'_>, name: &CString, depth: usize) -> io::Result<()
         return Err(io::Error::other(why));
     };
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let folder = match rustix::fs::openat(parent, name, flags, Mode::empty()) {
+    let folder = match retry_on_intr(|| rustix::fs::openat(parent, name, flags, Mode::empty())) {
         Ok(folder) => folder,
         Err(Errno::NOENT) => return Ok(()),
         Err(Errno::NOTDIR | Errno::LOOP) => return Err(refused.into()),
@@ -49,7 +49,7 @@ fn remove(parent: BorrowedFd<'_>, name: &CString, depth: usize) -> io::Result<()
     for name in names {
         remove(folder.as_fd(), &name, deeper)?;
     }
-    match rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR) {
+    match retry_on_intr(|| rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR)) {
         Ok(()) | Err(Errno::NOENT) => Ok(()),
         Err(error) => Err(error.into()),
     }

@@ -9,6 +9,7 @@ use std::io::Write as _;
 use std::sync::Arc;
 
 use rustix::fs::{OFlags, Stat};
+use rustix::io::retry_on_intr;
 
 use super::directory::StateDirectory;
 use super::folder::{Folder, Guard, io_error, text};
@@ -288,7 +289,7 @@ fn write(folder: &Folder, steps: &Steps, record: &[u8]) -> Result<Stat, StoreErr
         file.set_len(steps.length()).map_err(failed)?;
     }
     file.write_all(record).map_err(failed)?;
-    rustix::fs::fstat(&file).map_err(|error| failed(error.into()))
+    retry_on_intr(|| rustix::fs::fstat(&file)).map_err(|error| failed(error.into()))
 }
 
 fn size_of(bytes: usize) -> u64 {

@@ -10,7 +10,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, AtFlags, Mode, OFlags};
-use rustix::io::Errno;
+use rustix::io::{Errno, retry_on_intr};
 
 use super::{FOLDER, Occupant, Output, OutputError};
 use crate::store::acl::{self, Acl};
@@ -32,7 +32,7 @@ impl Output {
     pub fn check(&self) -> Result<(), OutputError> {
         let Way { handle, path, missing, .. } = self.walk()?;
         let access = Access::WRITE_OK | Access::EXEC_OK;
-        rustix::fs::accessat(&handle, ".", access, AtFlags::EACCESS)
+        retry_on_intr(|| rustix::fs::accessat(&handle, ".", access, AtFlags::EACCESS))
             .map_err(|error| failed("write to", &path, error))?;
         self.bounds.check(&handle, &path, missing.as_deref())?;
         if missing.is_none() {
@@ -49,16 +49,20 @@ impl Output {
         let Some(name) = missing else { return Ok(handle) };
         let path = path.join(&name);
         let mode = Mode::from_raw_mode(0o755);
-        rustix::fs::mkdirat(&handle, &name, mode)
+        retry_on_intr(|| rustix::fs::mkdirat(&handle, &name, mode))
             .map_err(|error| failed("create", &path, error))?;
-        let new = rustix::fs::openat(&handle, &name, FOLDER | OFlags::NOFOLLOW, Mode::empty())
-            .map_err(|error| failed("open", &path, error))?;
+        let new = retry_on_intr(|| {
+            rustix::fs::openat(&handle, &name, FOLDER | OFlags::NOFOLLOW, Mode::empty())
+        })
+        .map_err(|error| failed("open", &path, error))?;
         walk.judge_handle(&path, &new)?;
         if !is_fresh(&new).map_err(|error| failed("read", &path, error))? {
             return Err(OutputError::Foreign { path, found: Occupant::OtherFolder });
         }
-        rustix::fs::fchmod(&new, mode).map_err(|error| failed("change", &path, error))?;
-        rustix::fs::fsync(&handle).map_err(|error| failed("sync", &path, error))?;
+        retry_on_intr(|| rustix::fs::fchmod(&new, mode))
+            .map_err(|error| failed("change", &path, error))?;
+        retry_on_intr(|| rustix::fs::fsync(&handle))
+            .map_err(|error| failed("sync", &path, error))?;
         Ok(new)
     }
 

@@ -269,6 +269,16 @@ fn failed(scene: &Scene, point: &Point) -> bool {
     !missed
 }
 
+/// As signals, FUSE and NFS do.
+fn interrupted(scene: &Scene, point: &Point) -> bool {
+    let run = fail_at(&scene.world, scene.words, point, "EINTR");
+    scene.check_live();
+    // A write to the runtime's own event counter, as above.
+    let missed = run.stderr.contains("failed to wake I/O driver");
+    assert!(missed || run.code == Some(0), "{run:?}");
+    !missed
+}
+
 /// Whatever a step back has come to, the next run finishes it or knows nothing of it, and orders
 /// nothing.
 fn stepped_back(scene: &Scene, run: &Run) -> bool {
@@ -501,6 +511,11 @@ fn a_renewal_killed_at_any_call() {
 #[test]
 fn a_renewal_in_which_any_call_fails() {
     sweep(Scene::edited, 100, failed);
+}
+
+#[test]
+fn a_renewal_in_which_any_call_is_interrupted() {
+    sweep(Scene::edited, 100, interrupted);
 }
 
 #[test]
