@@ -1,6 +1,6 @@
 //! `certctl forget`: ends the management of certificates.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -22,6 +22,7 @@ use super::targets::open;
 use super::verb::VerbArgs;
 use super::verbs::Example;
 use crate::resource::{NamespacedName, Revocation};
+use crate::store::Share;
 use crate::trust::quoted;
 use crate::workspace::Workspace;
 use crate::workspace::target::{CERTIFICATE, NameTarget};
@@ -68,21 +69,21 @@ impl VerbArgs for ForgetArgs {
 pub(crate) fn forget(args: &ForgetArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
     on_one_thread(async {
         let mut workspace = open(shell).await?;
-        let forgotten = if args.secret { workspace.forgotten().await? } else { BTreeMap::new() };
+        let forgotten = if args.secret { workspace.forgotten()? } else { Vec::new() };
         let names = named(args, &mut workspace, &forgotten, shell)?;
         refuse_pending(&names, &mut workspace)?;
         refuse_managed(args, &names, &mut workspace, shell)?;
-        let with_secret = |name: NamespacedName| {
-            let record = workspace.record(&name);
-            let secret = record.map(|one| NamespacedName::new(&name.namespace, &one.secret_name));
-            let secret = secret.or_else(|| forgotten.get(&name).cloned());
-            (name, secret)
-        };
-        let names: Vec<_> = names.into_iter().map(with_secret).collect();
+        let mut meant = Vec::new();
+        for name in names {
+            let secrets = if args.secret {
+                workspace.secrets_of(&name)?
+            } else {
+                workspace.recorded_secret(&name)?.into_iter().collect()
+            };
+            meant.push((name, secrets));
+        }
         if args.secret {
-            let lost = names
-                .iter()
-                .filter_map(|(name, secret)| deleted(name, secret.as_ref()?, &workspace));
+            let lost = meant.iter().flat_map(|(name, secrets)| deleted(name, secrets, &workspace));
             let lost: Vec<String> = lost.collect();
             if !lost.is_empty() {
                 shell.confirm(args.yes, &lost.join("\n"), "Delete?")?;
@@ -90,8 +91,8 @@ pub(crate) fn forget(args: &ForgetArgs, shell: &mut Shell) -> Result<ExitCode, C
             }
         }
         workspace.make_writable()?;
-        for (name, secret) in &names {
-            forget_one(args, name, secret.as_ref(), &workspace, shell).await?;
+        for (name, secrets) in &meant {
+            forget_one(args, name, secrets, &workspace, shell).await?;
         }
         Box::pin(write_metrics(shell, &mut workspace, ExitCode::Done)).await?;
         Ok(ExitCode::Done)
@@ -102,11 +103,11 @@ pub(crate) fn forget(args: &ForgetArgs, shell: &mut Shell) -> Result<ExitCode, C
 fn named(
     args: &ForgetArgs,
     workspace: &mut Workspace,
-    forgotten: &BTreeMap<NamespacedName, NamespacedName>,
+    forgotten: &[NamespacedName],
     shell: &Shell,
 ) -> Result<Vec<NamespacedName>, CliError> {
     let known = workspace.records().iter().map(|(name, _)| name);
-    let names: Vec<NamespacedName> = known.chain(forgotten.keys()).cloned().collect();
+    let names: Vec<NamespacedName> = known.chain(forgotten).cloned().collect();
     let mut meant = Vec::new();
     for word in &args.names {
         let text = word.to_string_lossy();
@@ -197,21 +198,35 @@ fn refuse_managed(
     Err(CliError::new(ExitCode::Manifest, places.join("\n  ")).hinted(hint))
 }
 
-/// What a person must know before the files of a certificate are deleted.
+/// What a person must know before the files of a certificate are deleted: a line for each folder.
 fn deleted(
     name: &NamespacedName,
-    secret: &NamespacedName,
+    secrets: &[(NamespacedName, Share)],
     workspace: &Workspace,
-) -> Option<String> {
-    let folder = folder(secret, workspace)?;
-    let stays = stays_in(&copies(name, workspace));
-    Some(format!("{name}: its key and certificate in {folder} will be deleted{stays}"))
+) -> Vec<String> {
+    let line = |(secret, share): &(NamespacedName, Share)| {
+        let folder = folder(secret, workspace)?;
+        let (what, rest) = match share {
+            Share::Nothing => return None,
+            Share::Whole | Share::Sets { has_live: true, .. } => ("its key and certificate", ""),
+            Share::Sets { has_live: false, .. } => (
+                "its earlier key and certificate",
+                ", not those of the Certificate that has it now",
+            ),
+        };
+        Some(format!("{name}: {what} in {folder} will be deleted{rest}"))
+    };
+    let mut lines: Vec<String> = secrets.iter().filter_map(line).collect();
+    if let Some(last) = lines.last_mut() {
+        last.push_str(&stays_in(&copies(name, workspace)));
+    }
+    lines
 }
 
 async fn forget_one(
     args: &ForgetArgs,
     name: &NamespacedName,
-    secret: Option<&NamespacedName>,
+    secrets: &[(NamespacedName, Share)],
     workspace: &Workspace,
     shell: &mut Shell,
 ) -> Result<(), CliError> {
@@ -223,10 +238,12 @@ async fn forget_one(
         }
     }
     let copies = copies(name, workspace);
-    let of_secret = || secret.and_then(|secret| folder(secret, workspace));
-    let before = of_secret();
-    workspace.forget(name, secret, args.secret).await?;
-    let folder = of_secret();
+    let own = secrets.iter().filter(|(_, share)| *share != Share::Nothing);
+    let own: Vec<NamespacedName> = own.map(|(secret, _)| secret.clone()).collect();
+    let folders = || own.iter().find_map(|secret| folder(secret, workspace));
+    let (before, others) = (folders(), others(name, workspace)?);
+    workspace.forget(name, &own, args.secret).await?;
+    let folder = folders().filter(|_| !args.secret);
     let files = match (&before, &folder) {
         (_, Some(folder)) => Some(format!(
             "; its files stay in {folder}; to remove them, too: certctl forget {} --secret",
@@ -236,9 +253,18 @@ async fn forget_one(
         (None, None) => None,
     };
     let (files, stays) = (files.unwrap_or_default(), stays_in(&copies));
-    shell.output.talk(Level::Info, &format!("{name} forgotten{files}{stays}"));
+    shell.output.talk(Level::Info, &format!("{name} forgotten{files}{others}{stays}"));
     shell.results.forgotten(Forgotten { certificate: name.to_string(), folder, copies });
     Ok(())
+}
+
+/// The pair of another certificate in the folder that the record names, which stays.
+fn others(name: &NamespacedName, workspace: &Workspace) -> Result<String, CliError> {
+    let Some((secret, _)) = workspace.recorded_secret(name)? else { return Ok(String::new()) };
+    let (owner, folder) = (workspace.other_owner(name, &secret), folder(&secret, workspace));
+    Ok(owner.zip(folder).map_or_else(String::new, |(owner, folder)| {
+        format!("; the key and certificate in {folder} are those of {owner}, and stay")
+    }))
 }
 
 /// The folder of a Secret, if there is one.

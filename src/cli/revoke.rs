@@ -280,10 +280,13 @@ fn by_its_file(
     error.trying_any(&[(&line, "or restore the manifest")])
 }
 
-/// The file of the live certificate of a name that certctl knows.
+/// The file of the live certificate of a name that certctl knows, unless another one has published
+/// its own there since.
 pub(super) fn file_of_live(name: &NamespacedName, workspace: &Workspace) -> Option<PathBuf> {
-    let secret = workspace.record(name).map(|record| record.secret_name.clone());
-    let secret = NamespacedName::new(&name.namespace, secret.unwrap_or_default());
+    let secret = NamespacedName::new(&name.namespace, &workspace.record(name)?.secret_name);
+    if !workspace.has_live(name, &secret) {
+        return None;
+    }
     let folder = workspace.state().secret_path(&secret).ok()?;
     folder.exists().then(|| folder.join("tls.crt"))
 }
@@ -487,9 +490,9 @@ impl From<AskError> for CliError {
         match error {
             AskError::Run(error) => error.into(),
             AskError::Failed(failure) => Self::new(ExitCode::from(failure.class), failure),
-            AskError::Refused(error @ RevocationError::Nothing { .. }) => {
-                Self::new(ExitCode::Manifest, error)
-            }
+            AskError::Refused(
+                error @ (RevocationError::Nothing { .. } | RevocationError::OfAnother { .. }),
+            ) => Self::new(ExitCode::Manifest, error),
             AskError::Refused(error @ RevocationError::OtherCa { .. }) => {
                 Self::new(ExitCode::Manifest, error)
                     .trying_any(&[("certctl revoke FILE -f MANIFEST", "with an Issuer of that CA")])

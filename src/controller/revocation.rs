@@ -48,6 +48,11 @@ pub enum Requested {
 pub enum RevocationError {
     #[error("{certificate}: nothing is issued that could be revoked")]
     Nothing { certificate: NamespacedName },
+    /// The certificate was renamed, or its secretName changed, and nothing was issued since.
+    #[error(
+        "{certificate}: the certificate in its Secret is that of {owner}: nothing is issued that could be revoked"
+    )]
+    OfAnother { certificate: NamespacedName, owner: NamespacedName },
     /// The current issuer has no account at the CA that issued it.
     #[error("{certificate}: its issuer names {now}, and the live certificate is of {then}")]
     OtherCa { certificate: NamespacedName, now: String, then: String },
@@ -90,6 +95,10 @@ pub fn requested(snapshot: &Snapshot, now: Timestamp) -> Result<Requested, Revoc
         let at_once = earlier.at_once || request.at_once;
         return Ok(Requested::Earlier(Revocation { at_once, ..earlier.clone() }));
     }
+    if let Some(owner) = owner(snapshot) {
+        let owner = NamespacedName::new(&certificate.namespace, owner);
+        return Err(RevocationError::OfAnother { certificate, owner });
+    }
     let (Some(leaf), Some(pem)) = (issued(snapshot), &request.certificate) else {
         return Err(RevocationError::Nothing { certificate });
     };
@@ -127,9 +136,19 @@ fn earlier(snapshot: &Snapshot) -> Option<&Revocation> {
     owed.find(|revocation| revocation.fingerprint != live)
 }
 
-/// The live leaf, unless it is temporary.
+/// The live leaf, unless it is temporary or another Certificate's: one that was renamed, or has
+/// another secretName now, finds the pair of another one in its Secret until its own is issued.
 fn issued(snapshot: &Snapshot) -> Option<&LeafFacts> {
-    snapshot.live_leaf().filter(|leaf| !leaf.is_temporary())
+    own(snapshot).filter(|leaf| !leaf.is_temporary())
+}
+
+fn own(snapshot: &Snapshot) -> Option<&LeafFacts> {
+    snapshot.live_leaf().filter(|_| owner(snapshot).is_none())
+}
+
+/// The other Certificate that the live pair was published for.
+fn owner(snapshot: &Snapshot) -> Option<&str> {
+    snapshot.secret.as_ref()?.other_owner(&snapshot.certificate.metadata.name)
 }
 
 /// See the table above. After a failed one, the others are left to the next run.
@@ -173,7 +192,7 @@ pub fn unreplaced(record: &CertificateRecord, live: &LeafFacts) -> Option<String
 
 /// The first revocation that is due at the CA.
 fn due(snapshot: &Snapshot) -> Option<&Revocation> {
-    let live = snapshot.live_leaf().map(|leaf| leaf.fingerprint.as_str());
+    let live = own(snapshot).map(|leaf| leaf.fingerprint.as_str());
     let is_deployed = deploy::owed(snapshot).is_none();
     let mut owed = snapshot.record.revocations.iter().filter(|revocation| revocation.is_owed());
     owed.find(|revocation| {

@@ -21,7 +21,7 @@ use super::run::UserRequest;
 use super::{Change, Effect, IllegalOutcome, Outcome, Record, Snapshot, Step, deploy, order};
 use crate::resource::{
     Cause, CertificateRecord, ConditionType, Doing, Failure, Issuer, LeafFacts, NamespacedName,
-    PublishedPair, Reason, Rollback, annotation, rfc3339,
+    PublishedPair, Reason, Rollback, rfc3339,
 };
 
 /// Why no rollback happens.
@@ -193,13 +193,13 @@ pub(super) fn refusal(snapshot: &Snapshot, pair: &PublishedPair, now: Timestamp)
         (_, Some(Err(why))) => return Some(format!("its certificate cannot be read: {why}")),
         (None, _) | (_, None) => return Some("it is not complete".to_owned()),
     };
-    let owner = pair.annotations.get(annotation::CERTIFICATE_NAME);
+    let owner = pair.other_owner(&snapshot.certificate.metadata.name);
     let revocation_of = snapshot.record.revocation_of(&leaf.fingerprint);
     if key.public_key != leaf.public_key {
         Some("its key is not the key of its certificate".to_owned())
     } else if leaf.is_temporary() {
         Some("it is a temporary certificate, which no client trusts".to_owned())
-    } else if let Some(owner) = owner.filter(|name| **name != snapshot.certificate.metadata.name) {
+    } else if let Some(owner) = owner {
         Some(format!("it was issued for the Certificate {owner}"))
     } else if snapshot.banned_keys.contains(&key.public_key) {
         Some("its key is banned: it is, or may be, known to others".to_owned())

@@ -30,6 +30,12 @@ impl PublishedPair {
         self.certificate.as_ref()?.as_ref().ok()
     }
 
+    /// The Certificate that it was published for, if that is not the one of this name.
+    pub fn other_owner(&self, name: &str) -> Option<&str> {
+        let owner = self.annotations.get(annotation::CERTIFICATE_NAME)?;
+        (owner != name).then_some(owner)
+    }
+
     /// Whether it is a temporary certificate.
     pub fn is_temporary(&self) -> bool {
         self.leaf().is_some_and(LeafFacts::is_temporary)

@@ -19,6 +19,7 @@ use super::layout::{self, Place};
 use super::lock::{self, Lease};
 use super::opened::Opened;
 use super::opening::{self, OpenMode};
+use super::set::{Claim, Share};
 use super::{atomic, hook_lock, in_flight, journal, links, rollback, secret};
 use crate::resource::{
     DataLink, Event, FirstProcess, Issuance, NamespacedName, SecretFiles, SecretLinks,
@@ -137,22 +138,25 @@ impl StateDirectory {
         folder.map_or_else(|| Ok(Vec::new()), |folder| journal::last_events(&folder, count))
     }
 
-    /// Removes a certificate, and with `has_secret` the issued secret, under the certificate's
-    /// lock. What killed runs left in a secret that stays goes: no later run would look there.
+    /// Removes a certificate, and with `has_secret` what belongs to it of these Secrets, under the
+    /// certificate's lock. What killed runs left in a Secret of its own that stays goes: no later run
+    /// would look there.
     /// `status.json` goes last, so that repeating the command completes a killed run. Owed
     /// clean-ups are forgotten too: the caller must check for them first.
     pub async fn forget(
         &self,
         certificate: &NamespacedName,
-        secret: Option<&NamespacedName>,
+        secrets: &[Claim],
         has_secret: bool,
         wait: SignedDuration,
     ) -> Result<(), StoreError> {
         let _lease = self.lock(&Lock::Certificate(certificate.clone()), wait).await?;
-        match secret.map(layout::secret).transpose()? {
-            Some(secret) if has_secret => self.remove_folder(secret, None)?,
-            Some(secret) => self.sweep_folder(&secret)?,
-            None => {}
+        for claim in secrets {
+            if has_secret {
+                self.remove_share(&certificate.name, claim)?;
+            } else if self.share(&certificate.name, claim)? == Share::Whole {
+                self.sweep_folder(&layout::secret(&claim.secret)?)?;
+            }
         }
         self.remove_folder(layout::certificate(certificate)?, Some(layout::STATUS_FILE))
     }
@@ -370,7 +374,11 @@ impl StateDirectory {
         StoreError::Conflict { path: text(&self.path.join(place.relative_path())) }
     }
 
-    fn remove_folder(&self, mut names: Vec<String>, last: Option<&str>) -> Result<(), StoreError> {
+    pub(super) fn remove_folder(
+        &self,
+        mut names: Vec<String>,
+        last: Option<&str>,
+    ) -> Result<(), StoreError> {
         self.writable_root()?;
         let Some(folder) = self.find(&names)? else { return Ok(()) };
         if let Some(last) = last {

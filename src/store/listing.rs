@@ -7,9 +7,9 @@ use std::collections::BTreeSet;
 
 use super::directory::StateDirectory;
 use super::folder::Guard;
-use super::set::DATA;
+use super::set::{self, DATA};
 use super::{layout, rollback};
-use crate::resource::{NamespacedName, SecretMetadata, annotation, envelope};
+use crate::resource::{NamespacedName, SecretMetadata};
 use crate::store::port::{Key, Prefix, StoreError};
 
 impl StateDirectory {
@@ -118,8 +118,7 @@ impl StateDirectory {
         let folder = self.find(&layout::secret(secret).ok()?).ok()??;
         let set = folder.linked_child(DATA).ok()??;
         let bytes = set.read(SecretMetadata::FILE, Guard::Secret).ok()??;
-        let metadata = envelope::open::<SecretMetadata>(&bytes).ok()?;
-        metadata.annotations.get(annotation::CERTIFICATE_NAME).cloned()
+        set::named_in(&bytes)
     }
 
     /// The issued secrets that have a folder; the folders are not opened.

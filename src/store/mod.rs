@@ -85,6 +85,7 @@ mod rollback;
 pub(crate) mod samples;
 mod secret;
 mod set;
+mod share;
 mod steps;
 mod tokens;
 
@@ -97,3 +98,4 @@ pub use output::{LostFiles, Output, OutputError};
 pub use prune::past_revisions;
 pub use records::{Listed, Records, Versioned};
 pub(crate) use removal::remove_tree;
+pub use set::{Claim, Share};

@@ -4,14 +4,17 @@
 //! complete set. The rename of `..data`, made durable, is the commit point: before it the old set
 //! is live, after it the new one. The set that was live before stays until the next publish, and a
 //! set of another revision until the next revision: writing the live one again, in other formats,
-//! leaves what a rollback needs. What a killed run left half-made is never live, and goes with the
-//! next revision at the latest.
+//! leaves what a rollback needs. A set that was published for another Certificate, before one of the
+//! two was renamed, stays until that one is forgotten with its Secret. What a killed run left
+//! half-made is never live, and goes with the next revision at the latest.
 
 use rustix::fs::FileType;
 
 use super::folder::{Folder, text};
 use super::opening::OpenMode;
-use super::set::{DATA, REVISION_PREFIX, make_numbered, read_all, read_set, stable_target};
+use super::set::{
+    DATA, REVISION_PREFIX, make_numbered, owner_in, owner_of, read_all, read_set, stable_target,
+};
 use super::{adoption, atomic, layout};
 use crate::resource::{SecretFiles, SecretMetadata};
 use crate::store::port::StoreError;
@@ -71,11 +74,17 @@ pub(super) fn publish(
     if removes {
         remove_stale_names(folder, files);
         let is_rewritten = live.as_deref().is_some_and(is_of_revision);
+        let owner = owner_in(files);
+        let is_anothers = |set: &str| {
+            let of_set = owner_of(folder, set);
+            owner.is_some() && of_set.is_some() && of_set != owner
+        };
         prune(folder, |set| {
             set == fresh
                 || Some(set) == live.as_deref()
                 || Some(set) == spared.last_good
                 || (is_rewritten && !is_of_revision(set))
+                || is_anothers(set)
         });
     }
     Ok(())

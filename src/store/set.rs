@@ -1,9 +1,10 @@
-//! A set of files of a Secret: its folder's name, its files, and the links that point to them.
+//! A set of files of a Secret: its folder's name, its files, the links that point to them, and the
+//! Certificate that it belongs to.
 
 use std::collections::BTreeMap;
 
 use super::folder::{Folder, Guard, text};
-use crate::resource::{SecretFiles, SecretMetadata};
+use crate::resource::{NamespacedName, SecretFiles, SecretMetadata, annotation, envelope};
 use crate::store::port::{LiveSet, StoreError};
 
 /// The one link that moves.
@@ -11,6 +12,30 @@ pub(super) const DATA: &str = "..data";
 
 /// How the folders of published sets begin.
 pub(super) const REVISION_PREFIX: &str = "..revision-";
+
+/// What of a Secret's folder is a Certificate's own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Share {
+    Nothing,
+    /// The folder, with all that is in it.
+    Whole,
+    /// These sets: the others may be another's.
+    Sets {
+        names: Vec<String>,
+        /// Whether the live one is among them.
+        has_live: bool,
+    },
+}
+
+/// A Secret that may hold a pair of a Certificate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claim {
+    pub secret: NamespacedName,
+    /// Whether the Certificate's record names it.
+    pub is_recorded: bool,
+    /// Whether the record of another one does.
+    pub is_contested: bool,
+}
 
 /// The files of a published set, unless its metadata cannot be read.
 pub(super) fn read_set(set: &Folder) -> Result<SecretFiles, StoreError> {
@@ -67,4 +92,21 @@ pub(super) fn make_numbered(folder: &Folder, prefix: &str) -> Result<String, Sto
         }
         number = number.saturating_add(1);
     }
+}
+
+/// The Certificate that a set was published for, where its metadata can be read.
+pub(super) fn owner_of(folder: &Folder, set: &str) -> Option<String> {
+    let set = folder.child(set).ok()??;
+    let bytes = set.read(SecretMetadata::FILE, Guard::Secret).ok()??;
+    named_in(&bytes)
+}
+
+/// The same of files that are to be published.
+pub(super) fn owner_in(files: &SecretFiles) -> Option<String> {
+    named_in(files.0.get(SecretMetadata::FILE)?)
+}
+
+pub(super) fn named_in(metadata: &[u8]) -> Option<String> {
+    let metadata = envelope::open::<SecretMetadata>(metadata).ok()?;
+    metadata.annotations.get(annotation::CERTIFICATE_NAME).cloned()
 }

@@ -28,10 +28,13 @@ impl Workspace {
         meant.map(|(path, _)| path).collect()
     }
 
-    /// The live certificate.
+    /// The live certificate, if it is this one's own.
     pub async fn live_leaf(&self, name: &NamespacedName) -> Result<Option<LeafFacts>, StoreError> {
         let Some(record) = self.record(name) else { return Ok(None) };
         let secret = NamespacedName::new(&name.namespace, &record.secret_name);
+        if self.other_owner(name, &secret).is_some() {
+            return Ok(None);
+        }
         let live = live_files(&self.state, &secret, Some(record), None).await?;
         Ok(live.files.and_then(|files| published_pair(&files).certificate?.ok()))
     }

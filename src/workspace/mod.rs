@@ -32,6 +32,7 @@ mod revocations;
 mod revoked;
 mod rollback;
 mod scratch;
+mod secrets;
 mod selection;
 mod status;
 

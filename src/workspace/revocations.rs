@@ -216,7 +216,7 @@ impl Workspace {
         remembered.adoptable = Records::new(&self.state).remember_revoked(&revoked).await.err();
         for (name, record) in &self.records {
             let secret = NamespacedName::new(&name.namespace, &record.secret_name);
-            let (found, error) = match self.holding(&secret, leaf).await {
+            let (found, error) = match self.holding(name, &secret, leaf).await {
                 Ok(None) => continue,
                 Ok(Some(found)) => (found, self.note_revoked(name, leaf, reason, now).await.err()),
                 Err(error) => ((0, false), Some(error)),
@@ -270,15 +270,18 @@ impl Workspace {
         Ok(())
     }
 
-    /// The revision of a Secret that is this certificate, and whether it is live.
+    /// The revision of a Secret that is this leaf, published for this certificate, and whether it is
+    /// live.
     async fn holding(
         &self,
+        name: &NamespacedName,
         secret: &NamespacedName,
         leaf: &LeafFacts,
     ) -> Result<Option<(u32, bool)>, StoreError> {
         let is_it = |files: &SecretFiles| {
             let pair = published_pair(files);
-            pair.leaf().is_some_and(|found| found.fingerprint == leaf.fingerprint)
+            let is_leaf = pair.leaf().is_some_and(|found| found.fingerprint == leaf.fingerprint);
+            is_leaf && pair.other_owner(&name.name).is_none()
         };
         let sets = self.state.sets(secret).await?;
         let of_a_set = |set: &&SecretSet| set.files.as_ref().is_ok_and(is_it);

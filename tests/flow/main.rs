@@ -61,6 +61,7 @@ mod ping;
 mod plan;
 mod refused_dns;
 mod rehearse;
+mod renames;
 mod renewal_information;
 mod revoke;
 mod rollback;

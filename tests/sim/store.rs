@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use certctl::engine::ports::{Etag, Key, Lock, Prefix, Store, StoreError};
 use certctl::resource::{Event, EventType, NamespacedName, Reason, SecretFiles};
-use certctl::store::{OpenMode, StateDirectory, atomic};
+use certctl::store::{Claim, OpenMode, StateDirectory, atomic};
 use jiff::SignedDuration;
 use rustix::fs::{Mode, OFlags};
 use tempfile::TempDir;
@@ -191,7 +191,7 @@ fn a_reader_changes_nothing() {
             state.journal(&web(), &[event()]).await.unwrap_err(),
             state.log_issuance("x").await.unwrap_err(),
             state.publish(&web(), 9, &pair("9"), None).await.unwrap_err(),
-            state.forget(&web(), None, false, zero).await.unwrap_err(),
+            state.forget(&web(), &[], false, zero).await.unwrap_err(),
         ];
         for error in refused {
             assert!(error.to_string().contains("opened for reading only"), "{error}");
@@ -353,13 +353,14 @@ fn a_forgotten_certificate_is_gone_and_its_secret_only_if_asked() {
     futures(async {
         use_everything(&state).await;
         let lease = state.lock(&Lock::Certificate(web()), zero).await.unwrap();
-        let error = state.forget(&web(), None, false, zero).await.unwrap_err();
+        let error = state.forget(&web(), &[], false, zero).await.unwrap_err();
         assert!(matches!(error, StoreError::Locked { .. }));
         drop(lease);
-        state.forget(&web(), None, false, zero).await.unwrap();
+        state.forget(&web(), &[], false, zero).await.unwrap();
         assert_eq!(state.list(&Prefix::Certificates).await.unwrap(), []);
         assert_eq!(state.published(&web()).await.unwrap(), Some(pair("2")));
-        state.forget(&web(), Some(&web()), true, zero).await.unwrap();
+        let claim = Claim { secret: web(), is_recorded: true, is_contested: false };
+        state.forget(&web(), &[claim], true, zero).await.unwrap();
         assert_eq!(state.published(&web()).await.unwrap(), None);
         use_everything_again(&state).await;
     });

@@ -47,7 +47,7 @@ pub(super) async fn fetch(
     match ending {
         Ending::Issued | Ending::Unchanged | Ending::Rewritten => {
             deliver(args, files, &workspace, &task, shell).await?;
-            workspace.forget(&name, Some(&one_off.secret_key()), true).await?;
+            workspace.forget(&name, &[one_off.secret_key()], true).await?;
             return Ok(code);
         }
         Ending::Locked => {
@@ -61,7 +61,7 @@ pub(super) async fn fetch(
     let clean_up = Workspace::one_off_clean_up(&task);
     Box::pin(run(shell, &workspace, &[clean_up], job())).await?;
     if !is_owed(&workspace, &name, shell).await? {
-        workspace.forget(&name, Some(&one_off.secret_key()), true).await?;
+        workspace.forget(&name, &[one_off.secret_key()], true).await?;
     }
     // A one-off order is never retried later.
     Ok(if ending == Ending::Pending { ExitCode::Validation } else { code })
