@@ -231,16 +231,14 @@ fn profile_is_not_the_one_that_issued(s: &Snapshot, _now: Timestamp) -> Option<V
 }
 
 fn secret_was_issued_for_another_certificate(s: &Snapshot, _now: Timestamp) -> Option<Violation> {
-    let name = s.secret.as_ref()?.annotations.get(annotation::CERTIFICATE_NAME)?;
-    (name != &s.certificate.metadata.name).then(|| {
-        violation(
-            Reason::IncorrectCertificate,
-            format!(
-                "Secret was issued for \"{name}\". If this message is not transient, you might \
-                 have two conflicting Certificates pointing to the same secret."
-            ),
-        )
-    })
+    let name = s.secret.as_ref()?.other_owner(&s.certificate.metadata.name)?;
+    Some(violation(
+        Reason::IncorrectCertificate,
+        format!(
+            "Secret was issued for \"{name}\". If this message is not transient, you might have \
+             two conflicting Certificates pointing to the same secret."
+        ),
+    ))
 }
 
 fn key_differs_from_the_spec(s: &Snapshot, _now: Timestamp) -> Option<Violation> {
@@ -389,12 +387,14 @@ pub fn key_mismatches(spec: &CertificateSpec, key: &KeyFacts) -> Vec<&'static st
 }
 
 /// The fields in which a request differs from what would be requested now. Not from cert-manager: a
-/// duration where there was none, of an issuer that sends it.
+/// duration where there was none, of an issuer that sends it; and no duration at all of one that
+/// does not, since another order would bring the same certificate.
 pub fn request_differences(s: &Snapshot, request: &CertificateRequest) -> Vec<&'static str> {
     let (wanted, requested) = (&s.certificate.spec, &request.certificate_spec);
     let mut fields = request_mismatches(wanted, requested);
-    let is_new = wanted.duration.is_some() && requested.duration.is_none();
-    if is_new && s.issuer.acme.enable_duration_feature {
+    if !s.issuer.acme.enable_duration_feature {
+        fields.retain(|field| *field != "spec.duration");
+    } else if wanted.duration.is_some() && requested.duration.is_none() {
         fields.push("spec.duration");
     }
     fields

@@ -15,7 +15,7 @@ use super::sink::Sink;
 use super::subject::{CommonName, Name, common_name, names, other_names, subject};
 use super::suggestion::nearest;
 use super::tree::Span;
-use super::validity::{renewal, renewal_time};
+use super::validity::{RenewalTime, renewal, renewal_time};
 
 /// Positions of the fields that are checked against other objects.
 #[derive(Clone, Debug)]
@@ -35,6 +35,9 @@ pub(crate) struct Places {
     pub(crate) usages: Vec<(Usage, Span)>,
     /// SANs that no public ACME CA certifies: field and place.
     pub(crate) unusual: Vec<(String, Span)>,
+    /// `isCA`, where it is true.
+    pub(crate) ca: Option<Span>,
+    pub(crate) duration: Option<Span>,
 }
 
 /// Reads `spec` of a Certificate.
@@ -49,12 +52,15 @@ pub(crate) fn spec(
     let errors = sink.errors();
     let mut found_names = names(&mut fields, sink);
     let common = common_name(&mut fields, sink);
-    let other_names = other_names(&mut fields, sink);
+    let other_names = other_names(&mut fields, &mut found_names, sink);
     let anything = found_names.any || common.is_some() || !other_names.is_empty();
     let reported = sink.errors() > errors;
-    let (duration, renew_before, renew_before_percentage) = renewal_time(&mut fields, sink);
+    let RenewalTime { duration, lifetime, renew_before, renew_before_percentage } =
+        renewal_time(&mut fields, sink);
     let (private_key, algorithm) = private_key(&mut fields, sink);
-    let is_ca = fields.take("isCA").and_then(|f| f.boolean(sink)).unwrap_or_default();
+    let ca_field = fields.take("isCA");
+    let is_ca = ca_field.as_ref().and_then(|f| f.boolean(sink)).unwrap_or_default();
+    let ca = ca_field.filter(|_| is_ca).map(|field| field.key_span);
     let found_usages = usages(&mut fields, sink);
     let mut spec = CertificateSpec {
         secret_name: secret.as_ref().and_then(|f| object_name(f, sink)).unwrap_or_default(),
@@ -76,8 +82,12 @@ pub(crate) fn spec(
         renewal: renewal(&mut fields, sink),
         usages: found_usages.iter().map(|(usage, _)| *usage).collect(),
         is_ca,
+        signature_algorithm: signature_algorithm(
+            &mut fields,
+            algorithm.map(|_| private_key.clone().unwrap_or_default().parameters()),
+            sink,
+        ),
         private_key,
-        signature_algorithm: signature_algorithm(&mut fields, algorithm, sink),
         encode_usages_in_request: fields
             .take("encodeUsagesInRequest")
             .and_then(|field| field.boolean(sink)),
@@ -99,6 +109,8 @@ pub(crate) fn spec(
         common_name: common,
         names: found_names.places,
         unusual: found_names.unusual,
+        ca,
+        duration: lifetime,
         usages: found_usages,
     };
     if let Some(common) = places.common_name.as_ref().filter(|common| !common.literal) {

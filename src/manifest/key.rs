@@ -67,24 +67,29 @@ fn size(field: &Field<'_>, algorithm: Option<KeyAlgorithm>, sink: &mut Sink<'_>)
     narrow
 }
 
-/// Reads `signatureAlgorithm`, which must belong to the key's algorithm.
+/// Reads `signatureAlgorithm`, which must belong to the key's algorithm and, as certctl cannot sign
+/// with every pair of curve and hash, to its size.
 pub(crate) fn signature_algorithm(
     fields: &mut Fields<'_>,
-    key: Option<KeyAlgorithm>,
+    key: Option<(KeyAlgorithm, u32)>,
     sink: &mut Sink<'_>,
 ) -> Option<SignatureAlgorithm> {
     let field = fields.take("signatureAlgorithm")?;
     let signature = field.word(sink, SIGNATURES)?;
-    if let Some(key) = key
-        && signature.key_algorithm() != key
-    {
-        let fits = |(_, signature): &&(&str, SignatureAlgorithm)| signature.key_algorithm() == key;
-        let allowed: Vec<&str> = SIGNATURES.iter().filter(fits).map(|(word, _)| *word).collect();
-        let allowed = allowed.join(" ");
-        let message =
-            format!("for key algorithm {key} the allowed signature algorithms are [{allowed}]");
-        field.refuse(sink, message);
-    }
+    let Some((key, bits)) = key.filter(|(key, bits)| !signature.fits(*key, *bits)) else {
+        return Some(signature);
+    };
+    let is_of_key = signature.key_algorithm() == key;
+    let fits = |(_, one): &&(&str, SignatureAlgorithm)| {
+        one.key_algorithm() == key && (!is_of_key || one.fits(key, bits))
+    };
+    let allowed: Vec<&str> = SIGNATURES.iter().filter(fits).map(|(word, _)| *word).collect();
+    let (allowed, of_size) = (allowed.join(" "), format!(" with {bits} bits"));
+    let of_size = if is_of_key { of_size.as_str() } else { "" };
+    let message = format!(
+        "for key algorithm {key}{of_size} the allowed signature algorithms are [{allowed}]"
+    );
+    field.refuse(sink, message);
     Some(signature)
 }
 

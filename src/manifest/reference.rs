@@ -22,6 +22,7 @@ use super::subject::Name;
 use super::suggestion::nearest_by;
 use super::text::{Text, documents};
 use super::tree::{Node, Span, Value};
+use super::validity::DEFAULT_DURATION;
 
 /// Checks all references, and adds the diagnostics. Of several Certificates with the same Secret,
 /// the state decides which owns it; without a record in it, that is the first by name.
@@ -472,6 +473,7 @@ impl Check<'_> {
             sink.add(Draft::warning("W0303", *span, field, message));
         }
         if !self.is_flawed {
+            self.ungranted(issuer, sink);
             self.common_name(sink);
         }
         if !self.is_flawed && self.places.names.is_empty() && self.places.common_name.is_none() {
@@ -641,6 +643,32 @@ impl Check<'_> {
                            certificate will lack it";
             let draft = Draft::warning("W0304", *span, "spec.usages", message);
             sink.add(draft.help("remove `client auth`, or use a CA that issues it"));
+        }
+    }
+
+    /// Fields that are valid, and that the certificate will not have.
+    fn ungranted(&self, issuer: &Issuer, sink: &mut Sink<'_>) {
+        if let Some(span) = self.places.ca {
+            let message =
+                "public ACME CAs issue no CA certificates: the certificate will not be one";
+            let draft = Draft::warning("W0304", span, "spec.isCA", message);
+            sink.add(draft.help("remove `isCA`, or use a CA of your own that issues them"));
+        }
+        // The default, as exports have it, asks for nothing.
+        if let Some(span) = self.places.duration
+            && self.certificate.spec.duration != Some(DEFAULT_DURATION)
+            && !issuer.acme.enable_duration_feature
+        {
+            let message = format!(
+                "the CA decides: issuer \"{}\" is without enableDurationFeature, so that the \
+                 duration is not sent, and a change of it orders nothing",
+                issuer.metadata.name
+            );
+            let draft = Draft::warning("W0304", span, "spec.duration", message);
+            sink.add(draft.help(
+                "set spec.acme.enableDurationFeature in the issuer if the CA supports it, or remove \
+                 `duration`",
+            ));
         }
     }
 

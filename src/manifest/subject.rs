@@ -190,9 +190,16 @@ fn checked_common_name(
 }
 
 /// Reads `otherNames`.
-pub(crate) fn other_names(fields: &mut Fields<'_>, sink: &mut Sink<'_>) -> Vec<OtherName> {
+pub(crate) fn other_names(
+    fields: &mut Fields<'_>,
+    names: &mut Names,
+    sink: &mut Sink<'_>,
+) -> Vec<OtherName> {
     let mut found = Vec::new();
-    for item in items(fields, "otherNames", sink) {
+    let Some(field) = fields.take("otherNames") else { return found };
+    let items = field.list(sink);
+    names.unusual(&field, items.len());
+    for item in items {
         let Some(mut inner) = item.mapping(sink, "Certificate.spec.otherNames") else { continue };
         let oid = inner.require(sink, "oid", REQUIRED).and_then(|field| {
             let text = field.filled_text(sink)?;

@@ -7,19 +7,26 @@ use crate::resource::{Cron, GoDuration, Renewal, RenewalPolicy, RenewalWindow, Z
 use super::diagnostic::Draft;
 use super::field::{Field, Fields, REQUIRED};
 use super::sink::Sink;
+use super::tree::Span;
 
 /// The shortest lifetime.
 const MIN_DURATION: GoDuration = GoDuration::from_hours(1);
 /// The shortest time before expiry.
 const MIN_RENEW_BEFORE: GoDuration = GoDuration(SignedDuration::from_mins(5));
 /// The lifetime where none is given.
-const DEFAULT_DURATION: GoDuration = GoDuration::from_hours(2160);
+pub(crate) const DEFAULT_DURATION: GoDuration = GoDuration::from_hours(2160);
 
-/// Reads `duration`, `renewBefore` and `renewBeforePercentage`.
-pub(crate) fn renewal_time(
-    fields: &mut Fields<'_>,
-    sink: &mut Sink<'_>,
-) -> (Option<GoDuration>, Option<GoDuration>, Option<i32>) {
+/// `duration`, `renewBefore` and `renewBeforePercentage`.
+pub(crate) struct RenewalTime {
+    pub(crate) duration: Option<GoDuration>,
+    /// The place of `duration`.
+    pub(crate) lifetime: Option<Span>,
+    pub(crate) renew_before: Option<GoDuration>,
+    pub(crate) renew_before_percentage: Option<i32>,
+}
+
+/// Reads them.
+pub(crate) fn renewal_time(fields: &mut Fields<'_>, sink: &mut Sink<'_>) -> RenewalTime {
     let duration_field = fields.take("duration");
     let duration = duration_field.as_ref().and_then(|field| field.parsed::<GoDuration>(sink));
     if let (Some(field), Some(duration)) = (&duration_field, duration)
@@ -60,7 +67,12 @@ pub(crate) fn renewal_time(
             sink.error("E0108", field.span(), &field.path, BOTH);
         }
     }
-    (duration, before, percentage)
+    RenewalTime {
+        duration,
+        lifetime: duration_field.map(|field| field.key_span),
+        renew_before: before,
+        renew_before_percentage: percentage,
+    }
 }
 
 /// Not from cert-manager: a renewal within the first tenth of the lifetime is likely a mistake. One

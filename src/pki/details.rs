@@ -34,6 +34,9 @@ pub struct CertificateDetails {
     pub ip_addresses: Vec<IpAddr>,
     /// SANs of type rfc822Name.
     pub email_addresses: Vec<String>,
+    /// Other names: object identifier, and value in DER.
+    #[serde(skip)]
+    pub other_names: Vec<(String, Vec<u8>)>,
     /// Key usages, then extended ones, in cert-manager's words; an object identifier where it has
     /// none.
     pub usages: Vec<String>,
@@ -98,6 +101,7 @@ impl CertificateDetails {
             uris: facts.uris,
             ip_addresses: facts.ip_addresses,
             email_addresses: facts.email_addresses,
+            other_names: extensions.other_names,
             usages: extensions.usages,
             not_before: facts.not_before,
             not_after: facts.not_after,
@@ -118,6 +122,7 @@ impl CertificateDetails {
 /// The fields read from the extensions.
 #[derive(Default)]
 struct Extensions {
+    other_names: Vec<(String, Vec<u8>)>,
     usages: Vec<String>,
     crl_urls: Vec<String>,
     ocsp_urls: Vec<String>,
@@ -136,6 +141,12 @@ impl Extensions {
                 found.usages = names.filter(is_set).map(|(_, name)| (*name).to_owned()).collect();
             } else if let ParsedExtension::ExtendedKeyUsage(_) = parsed {
                 extended = extended_usages(extension.value);
+            } else if let ParsedExtension::SubjectAlternativeName(names) = parsed {
+                for name in &names.general_names {
+                    if let GeneralName::OtherName(oid, value) = name {
+                        found.other_names.push((oid.to_id_string(), value.to_vec()));
+                    }
+                }
             } else if let ParsedExtension::CRLDistributionPoints(points) = parsed {
                 for point in &points.points {
                     if let Some(DistributionPointName::FullName(names)) = &point.distribution_point

@@ -277,6 +277,8 @@ mod tests {
             let (_, signer) = SubjectPublicKeyInfo::from_der(key.public_key_der()).unwrap();
             for wanted in &all {
                 let found = key.sign(*wanted, b"message");
+                // What a manifest may ask for can be signed.
+                assert_eq!(wanted.fits(*algorithm, *bits), fitting.contains(wanted));
                 if !fitting.contains(wanted) {
                     let found_key = *algorithm;
                     let expected = if wanted.key_algorithm() == found_key {

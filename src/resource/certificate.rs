@@ -183,14 +183,9 @@ impl CertificateSpec {
     /// Key algorithm and size in bits, with cert-manager's defaults applied: RSA 2048,
     /// ECDSA 256, Ed25519 256.
     pub fn key_parameters(&self) -> (KeyAlgorithm, u32) {
-        let key = self.private_key.clone().unwrap_or_default();
-        let algorithm = key.algorithm.unwrap_or_default();
-        let size = match algorithm {
-            KeyAlgorithm::Rsa => key.size.unwrap_or(2048),
-            KeyAlgorithm::Ecdsa => key.size.unwrap_or(256),
-            KeyAlgorithm::Ed25519 => 256,
-        };
-        (algorithm, size)
+        self.private_key
+            .as_ref()
+            .map_or_else(|| PrivateKeySpec::default().parameters(), PrivateKeySpec::parameters)
     }
 
     /// `rotationPolicy`; Always when absent (since cert-manager 1.18).
@@ -436,6 +431,19 @@ pub struct PrivateKeySpec {
     /// Always when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rotation_policy: Option<RotationPolicy>,
+}
+
+impl PrivateKeySpec {
+    /// Algorithm and size in bits, with the defaults.
+    pub fn parameters(&self) -> (KeyAlgorithm, u32) {
+        let algorithm = self.algorithm.unwrap_or_default();
+        let size = match algorithm {
+            KeyAlgorithm::Rsa => self.size.unwrap_or(2048),
+            KeyAlgorithm::Ecdsa => self.size.unwrap_or(256),
+            KeyAlgorithm::Ed25519 => 256,
+        };
+        (algorithm, size)
+    }
 }
 
 /// Whether a new issuance gets a new key.

@@ -83,6 +83,26 @@ impl SignatureAlgorithm {
             Self::PureEd25519 => KeyAlgorithm::Ed25519,
         }
     }
+
+    /// Whether certctl can sign with a key of this algorithm and size: the library pairs P-256 and
+    /// P-384 with the hash of their own length only. cert-manager takes each pair.
+    pub fn fits(self, algorithm: KeyAlgorithm, bits: u32) -> bool {
+        let fits_curve = match (self, bits) {
+            (Self::EcdsaWithSha256, 384) | (Self::EcdsaWithSha384, 256) => false,
+            (Self::EcdsaWithSha512, 256 | 384) => false,
+            (
+                Self::Sha256WithRsa
+                | Self::Sha384WithRsa
+                | Self::Sha512WithRsa
+                | Self::EcdsaWithSha256
+                | Self::EcdsaWithSha384
+                | Self::EcdsaWithSha512
+                | Self::PureEd25519,
+                _,
+            ) => true,
+        };
+        self.key_algorithm() == algorithm && fits_curve
+    }
 }
 
 /// SHA-256 over a SubjectPublicKeyInfo, in lower-case hexadecimal: two keys are the same when

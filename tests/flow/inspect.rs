@@ -270,3 +270,18 @@ fn a_server_that_is_to_present_a_certificate_and_does_not_gets_what_it_lacks() {
     }
     world.run(&["inspect", "shop.example.test:1"]).ends_in(3).says("openssl s_client");
 }
+
+#[test]
+fn what_the_ca_ignored_of_the_spec_does_not_match_it() {
+    let world = World::prepared(&[CertificateYaml::new("web").field("isCA: true")]);
+    world.run(&["validate"]).ends_in(0).says("W0304");
+    world.issue().ends_in(0);
+    let page = world.run(&["inspect", "web", "--offline"]).stdout;
+    assert!(page.contains("Matches spec: no: spec.isCA\n"), "{page}");
+    let other = ["otherNames:", "- oid: 1.3.6.1.4.1.311.20.2.3", "  utf8Value: web@example.test"];
+    let yaml = other.iter().fold(CertificateYaml::new("web"), |yaml, line| yaml.field(line));
+    world.write("config/web.yaml", &yaml);
+    world.run(&["validate"]).ends_in(0).says("W0303");
+    let page = world.run(&["inspect", "web", "--offline"]).stdout;
+    assert!(page.contains("Matches spec: no: spec.otherNames\n"), "{page}");
+}

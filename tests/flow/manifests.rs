@@ -334,3 +334,37 @@ fn a_file_is_validated_with_what_it_refers_to_and_without_the_other_manifests() 
     world.run(&["validate", lost.to_str().unwrap()]).ends_in(3).says("`nobody` not found");
     world.run(&["validate"]).ends_in(3).says("other.yaml");
 }
+
+#[test]
+fn a_duration_that_is_not_sent_is_a_warning_and_orders_nothing() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    world.issue().ends_in(0);
+    for duration in ["720h", "480h"] {
+        let line = format!("duration: {duration}");
+        world.write("config/web.yaml", &CertificateYaml::new("web").field(&line));
+        let run = world.run(&["validate"]).ends_in(0);
+        assert!(run.stderr.contains("enableDurationFeature"), "{}{}", run.stdout, run.stderr);
+        let plan = world.run(&["plan"]).ends_in(0).stdout;
+        assert!(!plan.contains("web: issue"), "{plan}");
+        world.issue().ends_in(0);
+    }
+    assert_eq!(world.ca.issued(), 1);
+}
+
+#[test]
+fn a_hash_that_does_not_fit_the_curve_is_refused_before_it_is_counted() {
+    let world = World::prepared(&[]);
+    for (key, signature, allowed) in [
+        ("size: 256", "ECDSAWithSHA384", "[ECDSAWithSHA256]"),
+        ("size: 256", "ECDSAWithSHA512", "[ECDSAWithSHA256]"),
+        ("size: 384", "ECDSAWithSHA256", "[ECDSAWithSHA384]"),
+    ] {
+        let line = format!("signatureAlgorithm: {signature}");
+        let text = CertificateYaml::new("web").field(&line).to_string();
+        let text = text.replace("algorithm: ECDSA\n", &format!("algorithm: ECDSA\n    {key}\n"));
+        world.write("config/web.yaml", &text);
+        world.run(&["validate"]).ends_in(3).says(allowed);
+        world.issue().ends_in(3).says(allowed);
+    }
+    assert_eq!(world.ca.requests(), 0);
+}

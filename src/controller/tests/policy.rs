@@ -192,3 +192,16 @@ fn a_duration_where_there_was_none_is_an_edit_for_an_issuer_that_sends_it() {
     request.certificate_spec.duration = snapshot.certificate.spec.duration;
     assert_eq!(trigger(&snapshot), None);
 }
+
+#[test]
+fn a_change_of_duration_orders_nothing_of_an_issuer_that_does_not_send_it() {
+    let mut snapshot = live();
+    let request = snapshot.current_request.as_mut().unwrap();
+    request.certificate_spec.duration = Some(GoDuration(hours(720)));
+    for duration in [None, Some(GoDuration(hours(480)))] {
+        snapshot.certificate.spec.duration = duration;
+        assert_eq!(trigger(&snapshot), None);
+    }
+    snapshot.issuer.acme.enable_duration_feature = true;
+    assert_eq!(trigger(&snapshot), Some(Reason::RequestChanged));
+}

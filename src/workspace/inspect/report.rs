@@ -14,7 +14,7 @@ use crate::pki::{
     issuer_of,
 };
 use crate::probe::Network;
-use crate::resource::{RevocationReason, SuggestedWindow};
+use crate::resource::{OtherName, RevocationReason, SuggestedWindow};
 
 /// One certificate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -167,6 +167,15 @@ impl Report {
                 usage.is_extended() && !leaf.usages.iter().any(|found| found == name)
             });
             differences.extend(lacks_one.then_some("spec.usages"));
+            let has_other_name = |wanted: &OtherName| {
+                let is_it = |(oid, value): &(String, Vec<u8>)| {
+                    *oid == wanted.oid && value.ends_with(wanted.utf8_value.as_bytes())
+                };
+                leaf.other_names.iter().any(is_it)
+            };
+            let lacks_other_name = !spec.other_names.iter().all(has_other_name);
+            differences.extend(lacks_other_name.then_some("spec.otherNames"));
+            differences.extend((spec.is_ca != leaf.is_ca).then_some("spec.isCA"));
             SpecMatch { matches: differences.is_empty(), differences }
         });
         let known = subject.renewal_information.as_ref().map(|known| RenewalWindow {
