@@ -712,7 +712,12 @@ async fn note_lacks(
     let lacks = workspace.lacks(loaded, secrets, &tasks).await?;
     for end in ended {
         if let Some(task) = lacking.get(&end.key()) {
-            let own = lacks.iter().filter(|lack| lack.is_of(task)).cloned().collect();
+            let own: Vec<Lack> = lacks.iter().filter(|lack| lack.is_of(task)).cloned().collect();
+            if own.is_empty() && task.unread_secret.is_some() {
+                let failure = end.error.as_ref().and_then(|fault| fault.failure.as_ref());
+                let fixes = failure.map(|failure| failure.cause.fixes()).unwrap_or_default();
+                end.details.fixes.extend(fixes.into_iter().cloned());
+            }
             note_lack(end, own, loaded);
         }
     }

@@ -7,7 +7,9 @@ use jiff::{SignedDuration, Timestamp};
 use super::attempt::{Attempt, Slot};
 use super::effect::Effect;
 use super::step::{Awaited, Deferral, EffectError};
-use crate::resource::{DeployStep, Doing, Failure, OrderPhase, Pause, Refusal, RevocationReason};
+use crate::resource::{
+    DeployStep, Doing, Failure, Obstacle, OrderPhase, Pause, Refusal, RevocationReason,
+};
 
 /// What happened in this run. Dropped when it ends.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -36,6 +38,8 @@ pub struct Run {
     pub ordered: bool,
     /// The issuance that this run was to force is taken back: nothing is requested any more.
     pub taken_back: bool,
+    /// Where the pair to adopt may be that cannot be read.
+    pub unread_secret: Option<Obstacle>,
     /// A new pair was published in this run.
     pub published: bool,
     /// Which pair was adopted in this run, in one sentence, if one was.

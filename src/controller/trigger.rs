@@ -4,6 +4,7 @@
 //! | --- | --- | --- | --- |
 //! | – | – | times of a wrong clock | correct them |
 //! | any but a settled one | the live pair is trusted, the issuer's are not | – | fail, unless that is allowed |
+//! | – | nothing was issued, and the Secret to adopt may be where it cannot be read | – | fail |
 //! | True as the issuer names another CA | none, and no order is open | – | record that nothing is to be issued |
 //! | True | – | – | settled: already requested |
 //! | not True, a pair was published in this run | – | – | settled: one run issues at most once |
@@ -32,6 +33,9 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
     }
     let is_due = || snapshot.is_issuing() || first_trigger(snapshot, now).is_some();
     if let Some(failure) = replaces_trusted(snapshot, now).filter(|_| is_due()) {
+        return Step::Fail(failure);
+    }
+    if let Some(failure) = hides_pair(snapshot) {
         return Step::Fail(failure);
     }
     if let Some(record) = withdrawn(snapshot, now) {
@@ -140,6 +144,15 @@ pub fn outside_windows(record: Record, error: impl fmt::Display, now: Timestamp)
     record.warning(now, Reason::WindowError, message)
 }
 
+/// Nothing was issued yet, and there may be a pair to adopt where it cannot be read: an order would
+/// replace it.
+fn hides_pair(snapshot: &Snapshot) -> Option<Failure> {
+    let obstacle = snapshot.run.unread_secret.as_ref()?;
+    let has_pair = snapshot.secret.as_ref().is_some_and(|pair| !pair.is_temporary());
+    let cause = || Cause::obstacles(vec![obstacle.clone()]);
+    (!has_pair && is_unissued(&snapshot.record)).then(|| Failure::of(Doing::Nothing, cause()))
+}
+
 /// Records a violation: Issuing=True with its reason and message, and an event.
 pub fn triggered(record: &CertificateRecord, violation: Violation, now: Timestamp) -> Record {
     let record = issuing(record, violation.reason, &violation.message, now);
@@ -213,16 +226,21 @@ pub fn why_replaced(snapshot: &Snapshot, now: Timestamp) -> Option<String> {
 /// Whether a first issuance is under way for a pair that did not fit the manifest.
 pub fn is_first_for_other(record: &CertificateRecord) -> bool {
     let issuing = record.status.condition(ConditionType::Issuing);
-    let is_first = record.status.revision.is_none() && record.issued_fingerprint.is_none();
-    is_first && issuing.is_some_and(|issuing| issuing.reason == Reason::SecretMismatch)
+    is_unissued(record) && issuing.is_some_and(|issuing| issuing.reason == Reason::SecretMismatch)
 }
 
-/// The end of a first issuance that is under way for a pair that did not fit the manifest and now
-/// does: it can be adopted after all.
-pub fn fits_now(snapshot: &Snapshot, now: Timestamp) -> Option<Record> {
+/// Whether certctl has issued nothing for it: then a pair can still be adopted.
+pub fn is_unissued(record: &CertificateRecord) -> bool {
+    record.status.revision.is_none() && record.issued_fingerprint.is_none()
+}
+
+/// The end of a first issuance that is under way, for a pair that did not fit the manifest and now
+/// does, or for one that `is_found` only now: it can be adopted after all.
+pub fn fits_now(snapshot: &Snapshot, is_found: bool, now: Timestamp) -> Option<Record> {
     let record = &snapshot.record;
     let is_adoptable = snapshot.secret.as_ref().is_some_and(|pair| is_adoptable(pair, now));
-    let fits = is_first_for_other(record) && is_adoptable;
+    let is_first = is_first_for_other(record) || is_found && is_unissued(record);
+    let fits = is_first && is_adoptable;
     if !fits || first_trigger(snapshot, now).is_some() {
         return None;
     }

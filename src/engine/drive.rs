@@ -27,7 +27,7 @@ use super::session::Session;
 use super::task::Task;
 use super::{gather, notice};
 use account::{AccountTurn, needs_the_account};
-pub(super) use adopt::{pair_of_the_manifests, refused};
+pub(super) use adopt::{may_adopt_now, pair_of_the_manifests, refused};
 pub(super) use alert::alert;
 pub(super) use ask::{Answer, ask};
 pub(super) use reload::reload;

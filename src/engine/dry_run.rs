@@ -6,7 +6,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::drive::{pair_of_the_manifests, refused};
+use super::drive::{may_adopt_now, pair_of_the_manifests, refused};
 use super::perform::changed_passwords;
 use super::ports::{Store, StoreError};
 use super::session::Session;
@@ -55,19 +55,26 @@ pub async fn dry_run<S: Store>(
         snapshot.record = record;
     }
     let mut may_adopt = !is_known;
-    if let Some(record) = trigger::fits_now(&snapshot, now) {
-        session.apply(record);
-        snapshot = Snapshot::clone(&session.snapshot);
-        may_adopt = true;
-    } else if may_adopt {
-        let of_the_manifests = pair_of_the_manifests(&snapshot, task, now).map(|(pair, _)| pair);
-        if let Some(record) = refused(store, &snapshot, of_the_manifests.as_ref(), now).await? {
+    let of_the_manifests = pair_of_the_manifests(&snapshot, task, now).map(|(pair, _)| pair);
+    let refusal = if may_adopt || of_the_manifests.is_some() {
+        refused(store, &snapshot, of_the_manifests.as_ref(), now).await?
+    } else {
+        None
+    };
+    let found = of_the_manifests.as_ref().filter(|_| is_known);
+    if let Some(record) = refusal {
+        if may_adopt {
             session.apply(record);
             snapshot.record = session.snapshot.record.clone();
             may_adopt = false;
-        } else if of_the_manifests.is_some() {
-            snapshot.secret = of_the_manifests;
         }
+    } else if let Some(record) = may_adopt_now(&snapshot, found, now) {
+        session.apply(record);
+        snapshot = Snapshot::clone(&session.snapshot);
+        snapshot.secret = of_the_manifests.or(snapshot.secret);
+        may_adopt = true;
+    } else if may_adopt && of_the_manifests.is_some() {
+        snapshot.secret = of_the_manifests;
     }
     let pair = snapshot.secret.as_ref().filter(|_| may_adopt);
     let adopts = pair.is_some_and(|pair| trigger::is_adoptable(pair, now));

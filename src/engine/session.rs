@@ -150,7 +150,7 @@ impl<'a, S: Store> Session<'a, S> {
                 input_digest: task.input_digest.clone(),
                 banned_keys: banned.map(|found| found.value).unwrap_or_default(),
                 intervals,
-                run: Run::default(),
+                run: Run { unread_secret: task.unread_secret.clone(), ..Run::default() },
             }),
             stored,
             stored_orders: HashMap::new(),

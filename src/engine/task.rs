@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::goal::Goal;
-use crate::resource::{Certificate, Issuer, RevokedCertificate, SecretFiles, Settings};
+use crate::resource::{Certificate, Issuer, Obstacle, RevokedCertificate, SecretFiles, Settings};
 
 /// One certificate to work on.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,6 +26,8 @@ pub struct Task {
     pub revoked: Option<RevokedCertificate>,
     /// The pair in a `kind: Secret` manifest of that name, for adoption.
     pub secret: Option<SecretFiles>,
+    /// Where that Secret may be that cannot be read, and what to do about it.
+    pub unread_secret: Option<Obstacle>,
     /// Its manifest, or that of its Issuer, where another user than root can change it, and hooks run as
     /// root.
     pub of_others: Option<PathBuf>,

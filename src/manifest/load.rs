@@ -27,7 +27,7 @@ use super::secret::SecretManifest;
 use super::sink::Sink;
 use super::suggestion::nearest_by;
 use super::syntax::{Fault, explain};
-use super::text::{Document, MAX_BYTES, MAX_DOCUMENTS, Text, decode, documents, lines};
+use super::text::{Document, MAX_DOCUMENTS, MAX_LIST_BYTES, Text, decode, documents, lines};
 use super::tree::{Located, Span, TreeError, Value};
 
 /// Where manifests come from.
@@ -94,6 +94,8 @@ pub struct Loaded {
     /// Objects whose kind or apiVersion is wrong: what refers to them needs no error of its own.
     pub(crate) misread: BTreeSet<NamespacedName>,
     pub(crate) texts: Vec<Arc<Zeroizing<String>>>,
+    /// The files that could not be used, and what could be read of each.
+    unread: Vec<(PathBuf, Option<Arc<Zeroizing<Vec<u8>>>>)>,
     /// With the number of the file among those loaded.
     pub(crate) places: HashMap<PlaceKey, (usize, Arc<Places>)>,
 }
@@ -179,6 +181,35 @@ impl Loaded {
             Diagnostic { severity: Severity::Warning, blocks: Blocks::Nothing, ..found }
         };
         empty.map(warn).collect()
+    }
+
+    /// The error that keeps a Secret from being read, or a file or document that may hold it.
+    pub fn unread_secret(&self, secret: &NamespacedName) -> Option<&Diagnostic> {
+        if self.secrets.iter().any(|known| known.key() == *secret) {
+            return None;
+        }
+        let id = ObjectId { kind: "Secret".to_owned(), key: secret.clone() };
+        let may_hold = |text: &str| may_be_secret(text) && text.contains(secret.name.as_str());
+        let mut errors = self.diagnostics.iter().filter(|found| found.is_error());
+        errors.find(|found| match &found.blocks {
+            Blocks::Nothing => false,
+            Blocks::Object(one) => *one == id,
+            Blocks::Document => self.text_of(found).is_some_and(may_hold),
+            Blocks::File => {
+                let mut unread = self.unread.iter().filter(|(path, _)| *path == found.path);
+                let may_hold = |bytes: &Arc<Zeroizing<Vec<u8>>>| {
+                    may_hold(&String::from_utf8_lossy(bytes.as_slice()))
+                };
+                unread.any(|(_, bytes)| bytes.as_ref().is_none_or(may_hold))
+            }
+        })
+    }
+
+    /// The document that an error is about.
+    fn text_of(&self, found: &Diagnostic) -> Option<&str> {
+        let file = self.files.iter().position(|path| *path == found.path)?;
+        let text = self.texts.get(file)?;
+        Some(documents(text).ok()?.get(found.document)?.text)
     }
 
     /// Whether an object must not be used.
@@ -287,11 +318,12 @@ type Read = fn(&Walk, &Path, usize) -> Result<(Zeroizing<Vec<u8>>, Metadata), Re
 /// The content of a file, and its metadata.
 fn read_file(path: &Path, read: Read, options: &Options) -> (Loaded, Option<Metadata>) {
     let mut loaded = Loaded::default();
-    let (bytes, metadata) = match read(&Walk::trusting_us(), path, MAX_BYTES) {
+    let (bytes, metadata) = match read(&Walk::trusting_us(), path, MAX_LIST_BYTES) {
         Ok(found) => found,
         Err(ReadError::TooLarge { .. }) => {
-            let limit = MAX_BYTES / 1024;
+            let limit = MAX_LIST_BYTES / 1024;
             loaded.refuse(path, "E0002", format!("the file is larger than {limit} KiB"));
+            loaded.unread.push((path.to_owned(), None));
             return (loaded, None);
         }
         Err(ReadError::Io(error)) if error.kind() == ErrorKind::PermissionDenied => {
@@ -300,6 +332,9 @@ fn read_file(path: &Path, read: Read, options: &Options) -> (Loaded, Option<Meta
         }
         Err(error @ (ReadError::Io(_) | ReadError::NotRegular)) => {
             loaded.refuse(path, UNREAD, format!("cannot read: {error}"));
+            if matches!(&error, ReadError::Io(error) if error.kind() != ErrorKind::NotFound) {
+                loaded.unread.push((path.to_owned(), None));
+            }
             if let Some(refusal) = loaded.diagnostics.last_mut() {
                 refusal.help = sibling(path).map(|other| format!("did you mean {other}?"));
             }
@@ -307,11 +342,12 @@ fn read_file(path: &Path, read: Read, options: &Options) -> (Loaded, Option<Meta
         }
         Err(ReadError::Untrusted(error)) => {
             loaded.distrust(path, &error);
-            if options.reads_untrusted
-                && let Ok((bytes, _)) = read(&Walk::new(None), path, MAX_BYTES)
-            {
-                loaded.read(path, &bytes, options);
+            let bytes = read(&Walk::new(None), path, MAX_LIST_BYTES).ok().map(|(bytes, _)| bytes);
+            if let Some(bytes) = bytes.as_ref().filter(|_| options.reads_untrusted) {
+                loaded.read(path, bytes, options);
             }
+            // Not believed, but for what it may be about.
+            loaded.unread.push((path.to_owned(), bytes.map(Arc::new)));
             return (loaded, None);
         }
     };
@@ -407,7 +443,9 @@ impl Loaded {
         let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         let closed = closed_above(&whole);
         let user = own_user();
-        self.refuse(closed.unwrap_or(path), UNREAD, format!("user {user} cannot read it: {error}"));
+        let place = closed.unwrap_or(path);
+        self.refuse(place, UNREAD, format!("user {user} cannot read it: {error}"));
+        self.unread.push((place.to_owned(), None));
         let help = command_for_reading(path).or_else(|| {
             let home = closed?.display();
             Some(format!("{home} is closed to {user}: keep manifests in another folder"))
@@ -445,6 +483,7 @@ impl Loaded {
         self.of_others.extend(file.of_others.iter().cloned());
         self.documents += file.documents;
         self.blocked.extend(file.blocked.iter().cloned());
+        self.unread.extend_from_slice(&file.unread);
         self.texts.extend_from_slice(&file.texts);
         self.places.extend(
             file.places.iter().map(|(key, (number, places))| {
@@ -457,7 +496,10 @@ impl Loaded {
     fn read(&mut self, path: &Path, bytes: &[u8], options: &Options) {
         let content = match decode(path, bytes) {
             Ok(content) => content,
-            Err(diagnostic) => return self.diagnostics.push(*diagnostic),
+            Err(diagnostic) => {
+                self.diagnostics.push(*diagnostic);
+                return self.unread.push((path.to_path_buf(), unreadable_text(bytes)));
+            }
         };
         let documents = match documents(content) {
             Ok(documents) => documents,
@@ -465,7 +507,8 @@ impl Loaded {
                 let message = format!("more than {MAX_DOCUMENTS} documents in one file");
                 let diagnostic = Diagnostic::about_file(path.to_path_buf(), "E0005", message);
                 let place = Diagnostic { line, column: 1, end_column: 4, ..diagnostic };
-                return self.diagnostics.push(place);
+                self.diagnostics.push(place);
+                return self.unread.push((path.to_path_buf(), unreadable_text(bytes)));
             }
         };
         self.files.push(path.to_path_buf());
@@ -514,6 +557,12 @@ impl Loaded {
             }
         }
     }
+}
+
+/// The bytes of a file that is no manifest, to find names in them; those of UTF-16 are in no form to.
+fn unreadable_text(bytes: &[u8]) -> Option<Arc<Zeroizing<Vec<u8>>>> {
+    let is_searchable = !bytes.contains(&0);
+    is_searchable.then(|| Arc::new(Zeroizing::new(bytes.to_vec())))
 }
 
 /// Whether a document is one plain Certificate without any of these names: neither its own name

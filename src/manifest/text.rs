@@ -9,6 +9,8 @@ use super::diagnostic::Diagnostic;
 
 /// The largest file, in bytes.
 pub(crate) const MAX_BYTES: usize = 1 << 20;
+/// The largest file with a List, such as all Secrets of a cluster.
+pub(crate) const MAX_LIST_BYTES: usize = 64 << 20;
 /// The most documents in one file.
 pub(crate) const MAX_DOCUMENTS: usize = 1_000;
 /// The longest part of a line that a diagnostic shows, in characters.
@@ -33,8 +35,9 @@ pub(crate) struct Document<'t> {
 pub(crate) fn decode<'b>(path: &Path, bytes: &'b [u8]) -> Result<&'b str, Box<Diagnostic>> {
     let refuse =
         |code, message: String| Box::new(Diagnostic::about_file(path.to_path_buf(), code, message));
-    if bytes.len() > MAX_BYTES {
-        let limit = MAX_BYTES / 1024;
+    let limit = if holds_list(bytes) { MAX_LIST_BYTES } else { MAX_BYTES };
+    if bytes.len() > limit {
+        let limit = limit / 1024;
         return Err(refuse("E0002", format!("the file is larger than {limit} KiB")));
     }
     if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
@@ -54,6 +57,17 @@ pub(crate) fn decode<'b>(path: &Path, bytes: &'b [u8]) -> Result<&'b str, Box<Di
             ..*refuse("E0003", format!("byte {byte:#04x} is not UTF-8"))
         })
     })
+}
+
+/// Whether the file is a List, as kubectl prints it in YAML or JSON.
+fn holds_list(bytes: &[u8]) -> bool {
+    let is_list = |line: &[u8]| {
+        let line = line.trim_ascii_end();
+        line.starts_with(b"kind:") && line.ends_with(b"List")
+            || line.trim_ascii_start().starts_with(b"\"kind\":")
+                && line.strip_suffix(b",").unwrap_or(line).ends_with(b"List\"")
+    };
+    bytes.split(|byte| *byte == b'\n').any(is_list)
 }
 
 impl<'t> Text<'t> {

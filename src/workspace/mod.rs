@@ -53,6 +53,6 @@ pub use revocations::{
 pub use rollback::{BackError, WentBack};
 pub use run::{Job, LeftAlerts, RunError};
 pub use scratch::Scratch;
-pub use selection::{Selection, Targets, issuer_of, narrow};
+pub use selection::{Selection, Targets, concerns, issuer_of, narrow};
 pub use settings::Settings;
 pub use status::Depth;

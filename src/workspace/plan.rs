@@ -21,8 +21,9 @@ use crate::engine::inputs::{names_of, solver_for};
 use crate::engine::ports::StoreError;
 use crate::engine::{DryRun, dry_run};
 use crate::resource::{
-    AccountLimits, CertificateRecord, CertificateSpec, ConditionType, IssuerKind, LeafFacts,
-    Ledger, NamespacedName, Order, Reason, Remedy, SolverKind, Spent, SuggestedWindow, only_in,
+    AccountLimits, CertificateRecord, CertificateSpec, ConditionType, FailureClass, IssuerKind,
+    LeafFacts, Ledger, NamespacedName, Order, Reason, Remedy, SolverKind, Spent, SuggestedWindow,
+    only_in,
 };
 
 /// What `issue` would do with one certificate. Serialized as an item of `kind: Plan`.
@@ -248,12 +249,18 @@ impl Course {
             let message = message.unwrap_or_default();
             return Self { wait, ..Self::new(Action::Wait, reason, message) };
         }
+        // What `issue` refuses before it asks the CA for anything is not promised.
         if let Step::Fail(failure) = step
-            && !then.is_issuing()
+            && (!then.is_issuing() || failure.class == FailureClass::Precondition)
         {
-            let due = first_trigger(then, now).map(|due| (due.reason, due.message)).unzip();
+            let (reason, message) = match first_trigger(then, now) {
+                _ if then.is_issuing() => issuing_condition(&then.record),
+                due => due.map(|due| (due.reason, due.message)).unzip(),
+            };
             let wait = Some(Wait { until: None, why: failure.to_string() });
-            return Self { wait, ..Self::new(Action::Wait, due.0, due.1.unwrap_or_default()) };
+            let is_blocked = failure.class == FailureClass::Precondition;
+            let action = if is_blocked { Action::Blocked } else { Action::Wait };
+            return Self { wait, ..Self::new(action, reason, message.unwrap_or_default()) };
         }
         if then.is_issuing() {
             let (reason, message) = issuing_condition(&then.record);

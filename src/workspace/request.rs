@@ -84,6 +84,6 @@ fn source(path: PathBuf) -> Source {
 /// detected.
 fn standard_input() -> Result<Source, RequestError> {
     let mut bytes = Vec::new();
-    io::stdin().take(2 << 20).read_to_end(&mut bytes).map_err(RequestError::Stdin)?;
+    io::stdin().take(65 << 20).read_to_end(&mut bytes).map_err(RequestError::Stdin)?;
     Ok(Source::Stdin(bytes))
 }

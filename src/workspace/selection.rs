@@ -23,7 +23,7 @@ use crate::manifest::{
 };
 use crate::resource::{
     Certificate, CertificateSpec, Issuer, IssuerKind, IssuerRef, Metadata, NamespacedName,
-    SecretFiles, SecretKeySelector, Settings, SolverKind,
+    Obstacle, SecretFiles, SecretKeySelector, Settings, SolverKind,
 };
 
 /// What was read for a request.
@@ -188,6 +188,8 @@ impl Workspace {
             everything || is_named || files.contains(&certificate.origin.path)
         });
         targets.tasks.iter_mut().for_each(|task| task.is_named = !everything);
+        let mut errors = targets.loaded.diagnostics.iter().filter(|found| found.is_error());
+        targets.has_errors = errors.any(|found| concerns(request, &targets.loaded, found));
         targets.orphans.retain(|(name, _)| {
             everything && namespace.is_none_or(|wanted| wanted == name.namespace)
         });
@@ -393,6 +395,7 @@ impl Workspace {
             revoked: None,
             secret: pair_to_adopt(certificate, loaded),
             of_others,
+            unread_secret: unread_secret(certificate, loaded),
         })
     }
 
@@ -429,6 +432,7 @@ impl Workspace {
             goal: Goal::Issue,
             revoked: None,
             secret: None,
+            unread_secret: None,
             input_digest: String::new(),
             of_others: None,
         }
@@ -553,6 +557,50 @@ fn pair_to_adopt(certificate: &Certificate, loaded: &Loaded) -> Option<SecretFil
         wanted.then(|| (key.clone(), bytes.clone()))
     };
     Some(SecretFiles(secret.data.iter().filter_map(of_the_pair).collect()))
+}
+
+/// Where the Secret of a Certificate may be that cannot be read: an order would replace the pair in it.
+fn unread_secret(certificate: &Certificate, loaded: &Loaded) -> Option<Obstacle> {
+    let found = loaded.unread_secret(&certificate.secret_key())?;
+    let fact = format!(
+        "its key and certificate may be in {}, which cannot be read: {}",
+        found.path.display(),
+        found.message
+    );
+    let obstacle = Obstacle::new(fact);
+    Some(match &found.help {
+        Some(help) => obstacle.advice(help),
+        None => obstacle,
+    })
+}
+
+/// Whether an error concerns what a request names: an error in the manifests of other Certificates
+/// is none of a verb with names, whatever was read to find those.
+pub fn concerns(request: &Request, loaded: &Loaded, found: &Diagnostic) -> bool {
+    if request.names.is_empty() || !request.sources.is_empty() || !found.is_error() {
+        return true;
+    }
+    let is_named = |key: &NamespacedName| {
+        request.names.iter().any(|name| name.is_among(std::slice::from_ref(key)))
+    };
+    let named: Vec<&Certificate> =
+        loaded.certificates().filter(|one| is_named(&one.metadata.key())).collect();
+    let is_of_file = || {
+        let issuers = named.iter().filter_map(|one| issuer_of(one, loaded));
+        let mut origins = named.iter().map(|one| &one.origin).chain(issuers.map(|one| &one.origin));
+        origins.any(|origin| origin.path == found.path)
+    };
+    match &found.blocks {
+        _ if named.is_empty() => true,
+        Blocks::Object(id) if id.kind == "Certificate" => {
+            // Of Certificates with one Secret, it concerns each.
+            let mut conflicts = loaded.conflicts.iter().map(|conflict| &conflict.certificates);
+            is_named(&id.key)
+                || conflicts.any(|all| all.contains(&id.key) && all.iter().any(is_named))
+        }
+        Blocks::Object(_) | Blocks::Document | Blocks::File => is_of_file(),
+        Blocks::Nothing => true,
+    }
 }
 
 /// The issuer that a Certificate refers to.

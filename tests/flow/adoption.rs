@@ -165,3 +165,95 @@ fn what_is_no_pair_or_not_for_these_names_is_ordered_anew() {
         assert_eq!(events(&world).matches("\"Adopted\"").count(), 0);
     }
 }
+
+/// A file with a Secret of a pair that was issued elsewhere, and what keeps it from being read.
+fn unreadable(world: &World, how: &str) {
+    let (crt, key) = issued_elsewhere("web");
+    let text = secret(&crt, &key);
+    match how {
+        "mode" => {
+            world.write("config/secret.yaml", &text);
+            set_mode(world, "config/secret.yaml", 0o644);
+        }
+        "writable by others" => {
+            world.write("config/secret.yaml", &text);
+            set_mode(world, "config/secret.yaml", 0o620);
+        }
+        "syntax" => {
+            world.write("config/secret.yaml", &format!("{text}  other: [\n"));
+        }
+        "encoding" => {
+            let path = world.write("config/secret.yaml", &text);
+            let mut bytes = fs::read(&path).unwrap();
+            bytes.extend(b"# \xff\n");
+            crate::support::fixture::put(&path, &bytes);
+        }
+        "size" => {
+            world.write("config/secret.yaml", &format!("{text}# {}\n", "x".repeat(1 << 20)));
+        }
+        _ => panic!("{how}"),
+    }
+}
+
+#[test]
+fn a_certificate_whose_pair_may_be_in_an_unreadable_secret_is_blocked_and_adopted_later() {
+    for how in ["mode", "writable by others", "syntax", "encoding", "size"] {
+        let world = World::prepared(&[CertificateYaml::new("web"), CertificateYaml::new("mail")]);
+        unreadable(&world, how);
+        let planned = world.run(&["plan"]).ends_in(3).stdout;
+        assert!(planned.contains("web: blocked\n"), "{how}: {planned}");
+        for words in [&["issue"][..], &["issue"], &["renew", "web"]] {
+            let run = world.run(words).ends_in(3);
+            let said = "its key and certificate may be in ";
+            assert!(run.stderr.contains(said), "{how}: {words:?}: {}", run.stderr);
+            if how == "mode" {
+                assert!(run.stderr.contains("chmod"), "{}", run.stderr);
+            }
+        }
+        assert!(world.state().pair("web-tls").is_none(), "{how}");
+        // The other one is not in that file.
+        assert_eq!(world.ca.issued(), 1, "{how}");
+        let (crt, key) = issued_elsewhere("web");
+        world.write("config/secret.yaml", &secret(&crt, &key));
+        set_mode(&world, "config/secret.yaml", 0o600);
+        let planned = world.run(&["plan"]).ends_in(0).stdout;
+        assert!(planned.contains("web: adopt\n"), "{how}: {planned}");
+        let run = world.issue().ends_in(0);
+        assert!(run.stderr.contains("were adopted"), "{how}: {}", run.stderr);
+        let live = fs::read(world.path("state/secrets/default/web-tls/tls.crt")).unwrap();
+        assert_eq!((live, world.ca.issued()), (crt, 1), "{how}");
+        world.issue().says_nothing();
+    }
+}
+
+/// It is ordered already, and not issued, as the Secret turns up.
+#[test]
+fn a_pair_is_adopted_as_long_as_nothing_is_issued() {
+    let (crt, key) = issued_elsewhere("web");
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    let kind = ProblemType::RejectedIdentifier;
+    let refusal = Fault::Problem { status: 403, kind, detail: "no".to_owned(), retry_after: None };
+    world.next_fault(RequestKind::NewOrder, refusal);
+    world.issue().ends_in(5);
+    world.write("config/secret.yaml", &secret(&crt, &key));
+    let planned = world.run(&["plan"]).ends_in(0).stdout;
+    assert!(planned.contains("web: adopt\n"), "{planned}");
+    world.issue().ends_in(0).says("were adopted");
+    let live = fs::read(world.path("state/secrets/default/web-tls/tls.crt")).unwrap();
+    assert_eq!((live, world.ca.issued()), (crt, 0));
+    world.issue().says_nothing();
+}
+
+#[test]
+fn a_list_of_secrets_may_be_larger_than_a_manifest() {
+    let (crt, key) = issued_elsewhere("web");
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    let item = |text: &str| format!("- {}", text.trim_end().replace('\n', "\n  "));
+    let other = secret(&crt, &key).replace("name: web-tls", "name: other-tls");
+    let padding = "y".repeat(1 << 20);
+    let other = other.replace("another", &padding);
+    let items = [item(&other), item(&secret(&crt, &key))].join("\n");
+    world.write("config/secrets.yaml", &format!("apiVersion: v1\nitems:\n{items}\nkind: List\n"));
+    world.issue().ends_in(0).says("were adopted");
+    assert_eq!(world.ca.requests(), 0);
+}

@@ -316,3 +316,26 @@ fn a_port_that_a_later_run_would_not_get_is_a_warning() {
     assert!(run.stdout.contains("web    deploy"), "{}", run.stdout);
     run.says("warning: HTTP-01: ");
 }
+
+#[test]
+fn a_key_that_rotation_policy_never_keeps_is_planned_as_issue_refuses_it() {
+    let rsa = "privateKey:\n    algorithm: RSA\n    rotationPolicy: Never";
+    let never = |key: &str| {
+        let text = CertificateYaml::new("web").to_string();
+        text.replace("privateKey:\n    algorithm: ECDSA", key)
+    };
+    let world = World::prepared(&[]);
+    world.write("config/web.yaml", &never(rsa));
+    world.issue().ends_in(0);
+    world.write("config/web.yaml", &never(&rsa.replace("RSA", "ECDSA")));
+    let requests = world.ca.requests();
+    let plan = world.run(&["plan"]).ends_in(3).stdout;
+    assert!(plan.contains("web: blocked\n"), "{plan}");
+    assert!(plan.contains("spec.privateKey.rotationPolicy is Never"), "{plan}");
+    assert!(!plan.contains("1 order"), "{plan}");
+    world.issue().ends_in(3).says("spec.privateKey.rotationPolicy is Never");
+    assert_eq!(world.ca.requests(), requests);
+    // And after the run has recorded that it is due.
+    let plan = world.run(&["plan"]).ends_in(3).stdout;
+    assert!(plan.contains("web: blocked\n"), "{plan}");
+}

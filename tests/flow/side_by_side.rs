@@ -47,7 +47,8 @@ fn a_stopped_run_that_shares_the_port_is_named_and_no_validation_fails_by_it() {
     let (pid, number) = (Pid::from_child(&stuck), stuck.id());
     kill_process(pid, Signal::STOP).unwrap();
     let quick = ["issue", "web.yaml", "--timeout", "2s", "--self-check-interval", "100ms"];
-    let run = world.run(&quick).ends_in(75);
+    let run = world.run(&quick);
+    let run = run.ends_in(75);
     run.says(&format!("(pid {number}) listens on the same port and is stopped"));
     assert!(run.stderr.contains(&format!("kill -CONT {number}")), "{}", run.stderr);
     assert_eq!(world.sent(RequestKind::Challenge), 0);

@@ -109,6 +109,7 @@ pub(crate) fn plan(args: &PlanArgs, shell: &mut Shell) -> Result<ExitCode, CliEr
         let later = later.into_iter().filter(|one| !unmet.contains(one));
         let later: Vec<Diagnostic> = later.map(|one| one.as_warning("W0402")).collect();
         let wrong = host.iter().filter(|(found, _)| found.is_wrong()).cloned().collect();
+        let is_refused = items.iter().any(|item| item.action == Action::Blocked);
         block(&mut items, &Blocked::of(lacks, wrong, &targets, &active));
         let text = match shell.global.format() {
             format @ (Format::Json | Format::Yaml) => {
@@ -134,7 +135,8 @@ pub(crate) fn plan(args: &PlanArgs, shell: &mut Shell) -> Result<ExitCode, CliEr
             shell.output.print(&unusable(name, of).to_message());
         }
         let unread = damaged.iter().map(|_| exit::Ending::Failed(FailureClass::State));
-        let is_broken = targets.has_errors
+        let is_broken = is_refused
+            || targets.has_errors
             || !unmet.is_empty()
             || host.iter().any(|(found, _)| found.is_wrong());
         let broken = is_broken.then_some(exit::Ending::Failed(FailureClass::Precondition));

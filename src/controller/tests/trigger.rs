@@ -203,7 +203,7 @@ fn a_pair_that_is_replaced_says_why_and_what_keeps_it() {
 fn a_pair_that_fits_the_corrected_manifest_ends_its_first_issuance() {
     let mut snapshot = found();
     snapshot.record = trigger::issuing(&snapshot.record, Reason::SecretMismatch, "key", now());
-    let ended = trigger::fits_now(&snapshot, now()).unwrap();
+    let ended = trigger::fits_now(&snapshot, false, now()).unwrap();
     assert_eq!(written_record(&ended).status.condition(ConditionType::Issuing), None);
     let changes: [fn(&mut Snapshot); 4] = [
         |s| s.certificate.spec.private_key = None,
@@ -214,7 +214,7 @@ fn a_pair_that_fits_the_corrected_manifest_ends_its_first_issuance() {
     for change in changes {
         let mut other = snapshot.clone();
         change(&mut other);
-        assert_eq!(trigger::fits_now(&other, now()), None);
+        assert_eq!(trigger::fits_now(&other, false, now()), None);
     }
 }
 

@@ -21,14 +21,18 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
     pub(super) async fn adopt(&mut self) -> Result<(), StoreError> {
         let now = self.engine.clock.now();
         let (task, session) = (self.task, &mut self.session);
+        let of_the_manifests = pair_of_the_manifests(&session.snapshot, task, now);
+        let pair = of_the_manifests.as_ref().map(|(pair, _)| pair);
         if session.is_known() {
-            let fits = trigger::fits_now(&session.snapshot, now).filter(|_| task.force.is_none());
-            let Some(record) = fits else { return Ok(()) };
+            let store = self.engine.store;
+            if pair.is_some() && refused(store, &session.snapshot, pair, now).await?.is_some() {
+                return Ok(());
+            }
+            let fits = may_adopt_now(&session.snapshot, pair, now);
+            let Some(record) = fits.filter(|_| task.force.is_none()) else { return Ok(()) };
             session.apply(record);
         }
         let mut from = "found in the secret's folder";
-        let of_the_manifests = pair_of_the_manifests(&session.snapshot, task, now);
-        let pair = of_the_manifests.as_ref().map(|(pair, _)| pair);
         if let Some(record) = refused(self.engine.store, &session.snapshot, pair, now).await? {
             session.apply(record);
             return Ok(());
@@ -60,6 +64,18 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         }
         Ok(())
     }
+}
+
+/// What ends a first issuance, so that a pair can be adopted after all: one that fits the manifest
+/// now, or one of the manifests that could not be read before.
+pub(in crate::engine) fn may_adopt_now(
+    snapshot: &Snapshot,
+    of_the_manifests: Option<&PublishedPair>,
+    now: Timestamp,
+) -> Option<Record> {
+    let Some(pair) = of_the_manifests else { return trigger::fits_now(snapshot, false, now) };
+    let found = Snapshot { secret: Some(pair.clone()), ..snapshot.clone() };
+    trigger::fits_now(&found, true, now)
 }
 
 /// What is recorded when the pair that would be adopted, that of the manifests before the files in

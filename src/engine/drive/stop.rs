@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::state::Drive;
 use crate::controller::{
-    Change, Deferral, Record, Step, backoff, challenge, deploy, next_step, trigger,
+    Change, Deferral, Record, Snapshot, Step, backoff, challenge, deploy, next_step, trigger,
 };
 use crate::engine::ending::{Ending, Issued, PendingOn};
 use crate::engine::goal::Goal;
@@ -237,6 +237,12 @@ pub(super) fn deferred<S: Store>(
     Ending::Deferred { until: Some(until), why, urgent }
 }
 
+/// Whether a pair of the manifests may be adopted, which no controller decides.
+fn may_adopt(task: &Task, snapshot: &Snapshot) -> bool {
+    let is_found = task.secret.is_some() && snapshot.secret.is_none();
+    is_found && trigger::is_unissued(&snapshot.record)
+}
+
 /// The ending, when there is nothing to do, to write or to report.
 pub(super) fn nothing_to_do<C: Clock, S: Store, P: Performer, O: Observer>(
     engine: &Engine<'_, C, S, P, O>,
@@ -254,6 +260,7 @@ pub(super) fn nothing_to_do<C: Clock, S: Store, P: Performer, O: Observer>(
     if is_requested
         || goes_back
         || snapshot.repair.is_some()
+        || may_adopt(task, snapshot)
         || !session.is_known()
         || session.is_unsaved()
         || session.has_temporaries()

@@ -434,6 +434,7 @@ pub(crate) fn task(name: &str, names: &[&str]) -> Task {
         goal: Goal::Issue,
         revoked: None,
         secret: None,
+        unread_secret: None,
         input_digest: "1".to_owned(),
         of_others: None,
     }
