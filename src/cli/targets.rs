@@ -16,7 +16,7 @@ use crate::manifest::{self, Diagnostic, Loaded, Severity, Source};
 use crate::resource::NamespacedName;
 use crate::trust::{can_be_read, own_group, quoted};
 use crate::workspace::target::NameTarget;
-use crate::workspace::{Request, Scope, Targets, Workspace};
+use crate::workspace::{Request, Scope, Targets, Workspace, concerns};
 
 /// Opens the state directory of this run, for reading.
 pub(crate) async fn open(shell: &Shell) -> Result<Workspace, CliError> {
@@ -71,7 +71,10 @@ pub(crate) fn targets(
     let selection = workspace.select(request);
     // A scheduler mails what its runs print: a warning is for `validate` and `plan`.
     let has_warnings = !shell.is_scheduled() || request.is_only_shown || selection.is_refused();
-    let is_shown = |one: &Diagnostic| has_warnings || one.severity == Severity::Error;
+    let is_shown = |one: &Diagnostic| {
+        let is_error = one.severity == Severity::Error;
+        (has_warnings || is_error) && concerns(request, &selection.loaded, one)
+    };
     show_those(shell, &selection.loaded, is_shown);
     if has_warnings && request.sources.is_empty() {
         warn_of_named_folder(shell, &selection.loaded);

@@ -330,3 +330,16 @@ fn validate_and_rehearse_take_the_names_that_issue_takes() {
     }
     assert_eq!(world.ca.issued(), 1);
 }
+
+#[test]
+fn a_mistake_in_another_manifest_is_none_of_a_first_issuance_by_name() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    world.write("config/mail.yaml", &broken("mail"));
+    world.write("config/noise.yaml", "kind: [\n");
+    let run = world.run(&["issue", "web"]).ends_in(0);
+    assert!(!run.stderr.contains("dnsName") && !run.stderr.contains("noise"), "{}", run.stderr);
+    assert_eq!(world.ca.issued(), 1);
+    world.run(&["issue", "web"]).ends_in(0);
+    world.run(&["issue", "mail"]).ends_in(3).says("unknown field `dnsName`");
+    world.issue().ends_in(3).says("noise.yaml");
+}
