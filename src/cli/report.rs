@@ -225,15 +225,17 @@ pub(crate) fn block(report: &Report, style: &Style) -> Option<Block> {
             let expires = details.evidence.order.as_ref().and_then(|order| order.expires);
             let (since, until) = (time(" since", details.since), time(", kept until", expires));
             let order = report.order.as_deref().unwrap_or_default();
+            let anew = format!("certctl renew {name} --new-order");
             Some(Block {
                 word: word("pending"),
                 title: found.title,
                 tags: report.error.iter().map(|fault| fault.class.word().to_owned()).collect(),
                 rows: found.rows,
                 commands: commands.collect(),
-                next: Some(Next::only(format!(
-                    "order {order}{since}{until}; the next run continues it"
-                ))),
+                next: Some(Next {
+                    text: format!("order {order}{since}{until}; the next run continues it"),
+                    or: Some(("for another order", Hint::Command(anew))),
+                }),
                 ..block
             })
         }

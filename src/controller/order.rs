@@ -70,7 +70,8 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
         return Step::Settled;
     };
     if let Some(stale) = snapshot.stale_order().filter(|order| order.phase.is_open()) {
-        return Step::Record(Record::of(Change::Order(Box::new(replaced(stale)))));
+        let order = replaced(stale, why_stale(snapshot, stale));
+        return Step::Record(Record::of(Change::Order(Box::new(order))));
     }
     let Some(order) = snapshot.current_order() else {
         return new_order(snapshot, now);
@@ -136,6 +137,21 @@ fn others_order(snapshot: &Snapshot, now: Timestamp) -> Option<Step> {
         OthersOrder::Finalized { .. } => return None,
     };
     Some(Step::Wait { until, wake: Wake::Time, what: Awaited::OthersOrder })
+}
+
+/// Why an order does not serve the next request any more.
+fn why_stale(snapshot: &Snapshot, order: &Order) -> &'static str {
+    let request = snapshot.next_request.as_ref().map(|request| &request.spec.request);
+    let acme = &snapshot.issuer.acme;
+    if request.is_none_or(|request| *request != order.spec.request) {
+        "replaced by a newer request"
+    } else if order.spec.directory_url != acme.server {
+        "replaced, as the issuer names another ACME server now"
+    } else if order.spec.profile != acme.profile {
+        "replaced, as the issuer names another ACME profile now"
+    } else {
+        "replaced, as the issuer has another ACME account now"
+    }
 }
 
 fn new_order(snapshot: &Snapshot, now: Timestamp) -> Step {

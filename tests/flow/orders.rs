@@ -209,3 +209,27 @@ fn an_order_that_cannot_be_reached_is_continued_and_the_way_to_another_one_named
     assert_eq!(world.sent(RequestKind::NewOrder), 2);
     assert_eq!(world.state().record("web").status.failed_issuance_attempts, None);
 }
+
+#[test]
+fn a_pending_order_says_how_to_make_another() {
+    let world = World::prepared(&[CertificateYaml::new("web").for_names(&["unknown.test"])]);
+    let command = "certctl renew web --new-order";
+    let run = world.run(&["issue", "--timeout", "2s"]).ends_in(75);
+    assert!(run.stderr.contains(command), "{}", run.stderr);
+    for words in [["status", "web"], ["describe", "web"]] {
+        let page = world.run(&words).stdout;
+        assert!(page.contains(command), "{words:?}: {page}");
+    }
+}
+
+#[test]
+fn a_change_of_the_account_key_replaces_the_order_and_says_so() {
+    let world = World::prepared(&[CertificateYaml::new("web").for_names(&["unknown.test"])]);
+    world.run(&["issue", "--timeout", "2s"]).ends_in(75);
+    let issuer = world.issuer().to_string().replace("ca-account", "other-account");
+    world.write("config/issuer.yaml", &issuer);
+    world.run(&["issue", "--timeout", "2s"]).ends_in(75);
+    let orders = world.state().orders("web");
+    assert_eq!(orders.len(), 2);
+    assert_eq!(orders[0].reason, "replaced, as the issuer has another ACME account now");
+}

@@ -174,3 +174,20 @@ fn an_issuer_that_wants_none_is_not_asked() {
     world.run(&["renew", "web"]).ends_in(0);
     assert_eq!((world.sent(RequestKind::RenewalInfo), world.ca.replacements()), (0, Vec::new()));
 }
+
+#[test]
+fn an_order_shows_which_certificate_it_replaces() {
+    let (world, first) = issued();
+    world.run(&["renew", "web"]).ends_in(0);
+    let id = id(&first);
+    let orders = world.run(&["status", "order", "-o", "json"]).ends_in(0).stdout;
+    let orders: Value = serde_json::from_str(&orders).unwrap();
+    let replaced =
+        |order: &Value| order["metadata"]["annotations"]["status.certctl/replaces"].clone();
+    let shown: Vec<Value> = orders["items"].as_array().unwrap().iter().map(replaced).collect();
+    assert!(shown.contains(&json!(id)), "{shown:?}");
+    let yaml = world.run(&["status", "order", "-o", "yaml"]).ends_in(0).stdout;
+    assert!(yaml.contains(&format!("status.certctl/replaces: {id}")), "{yaml}");
+    let page = world.run(&["describe", "web"]).ends_in(0).stdout;
+    assert!(page.contains("Replaces:") && page.contains(&id), "{page}");
+}

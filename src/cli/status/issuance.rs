@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use super::page::{NONE, Page, or_none};
 use super::progress::{identifier, type_word};
 use super::scene::Scene;
+use crate::cli::hint::short;
 use crate::cli::output::escape;
 use crate::cli::time::length;
 use crate::resource::{
@@ -90,6 +91,13 @@ pub(super) fn order(page: &mut Page, view: &CertificateView, scene: &Scene) {
     page.line(1, "Created", scene.time(order.creation_timestamp));
     if let Some(at) = order.expires {
         page.line(1, "Expires", scene.time(at));
+    }
+    if let Some(replaced) = &order.replaces {
+        page.line(1, "Replaces", escape(replaced));
+    }
+    if order.phase.is_open() && view.is_issuing() && view.worker.is_none() {
+        let command = format!("certctl renew {} --new-order", short(&view.key));
+        page.line(1, "To order anew", scene.typed.on(&command));
     }
     if order.authorizations.is_empty() {
         page.raw(1, "No Authorizations for this Order");

@@ -430,6 +430,9 @@ struct OwnedAnnotations {
     /// What the last self-check of each challenge saw, in JSON.
     #[serde(rename = "status.certctl/checks", skip_serializing_if = "Option::is_none")]
     checks: Option<String>,
+    /// The certificate that the order replaces, by its identifier of RFC 9773 section 4.1.
+    #[serde(rename = "status.certctl/replaces", skip_serializing_if = "Option::is_none")]
+    replaces: Option<String>,
 }
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -536,6 +539,7 @@ pub(super) fn order(order: &Order) -> OrderObject {
     let checks: Vec<Value> = checks.map(checked).collect();
     let mut metadata =
         owned(&order.name, &spec.certificate, spec.revision, order.creation_timestamp);
+    metadata.annotations.replaces.clone_from(&order.replaces);
     metadata.annotations.checks = (!checks.is_empty()).then(|| Value::from(checks).to_string());
     OrderObject {
         metadata,
@@ -744,6 +748,7 @@ fn owned(
             certificate_revision: revision.to_string(),
             check: None,
             checks: None,
+            replaces: None,
         },
     }
 }

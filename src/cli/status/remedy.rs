@@ -47,7 +47,13 @@ impl Remedy {
             Verdict::Waiting if view.orders_other_names() => {
                 vec![(certctl(&format!("issue {name}")), "order for the names of the manifest now")]
             }
-            Verdict::Waiting => check_of(view).into_iter().collect(),
+            Verdict::Waiting => {
+                let anew = certctl(&format!("renew {name} --new-order"));
+                check_of(view)
+                    .into_iter()
+                    .chain([(anew, "give this order up for another")])
+                    .collect()
+            }
             Verdict::Revoked
             | Verdict::Expired
             | Verdict::Overdue

@@ -7,10 +7,10 @@ use crate::resource::{
     OrderPhase, OrderState,
 };
 
-/// An order whose request is obsolete: its clean-ups are owed.
-pub(super) fn replaced(order: &Order) -> Order {
+/// An order that another one replaces: its clean-ups are owed.
+pub(super) fn replaced(order: &Order, why: &str) -> Order {
     let phase = OrderPhase::Replaced { urls: order.phase.urls().cloned() };
-    let reason = "replaced by a newer request".to_owned();
+    let reason = why.to_owned();
     let mut order = Order { phase, reason, ..order.clone() };
     end_challenges(&mut order);
     order
