@@ -49,7 +49,7 @@ fn a_stopped_run_that_shares_the_port_is_named_and_no_validation_fails_by_it() {
     let quick = ["issue", "web.yaml", "--timeout", "2s", "--self-check-interval", "100ms"];
     let run = world.run(&quick);
     let run = run.ends_in(75);
-    run.says(&format!("(pid {number}) listens on the same port and is stopped"));
+    let run = run.says(&format!("(pid {number}) listens on the same port and is stopped"));
     assert!(run.stderr.contains(&format!("kill -CONT {number}")), "{}", run.stderr);
     assert_eq!(world.sent(RequestKind::Challenge), 0);
     assert_eq!(world.state().record("web").status.failed_issuance_attempts, None);

@@ -2,12 +2,10 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::fixture::{challenge, from_now, hours, live, now, order};
+use super::fixture::{Phase, challenge, from_now, hours, live, now, order};
 use crate::controller::renewal_information::question;
 use crate::controller::{Snapshot, Step, idle, next_step, readiness};
-use crate::resource::{
-    GoDuration, LeafFacts, Phase, RenewalInformation, RenewalPolicy, SuggestedWindow,
-};
+use crate::resource::{GoDuration, LeafFacts, RenewalInformation, RenewalPolicy, SuggestedWindow};
 
 type Edit = fn(&mut Snapshot);
 

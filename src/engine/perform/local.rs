@@ -315,7 +315,6 @@ const CHECK_TURN: Duration = Duration::from_millis(50);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::solver::http01::Holder;
 
     #[test]
     fn a_port_that_cannot_be_listened_on_is_a_fact_in_a_line() {
