@@ -47,8 +47,9 @@ pub(super) fn read(answer: &Answer) -> Result<AuthorizationView, AcmeError> {
     let wildcard = value.get("wildcard").and_then(Value::as_bool).unwrap_or_default();
     let challenges = value.get("challenges").and_then(Value::as_array);
     let challenges = challenges.into_iter().flatten().map(|one| read_challenge(answer, one));
-    let (usable, unusable): (Vec<_>, Vec<_>) = challenges.partition(Result::is_ok);
-    // One that cannot be used spoils no other.
+    let is_cut_short = |one: &Result<_, _>| matches!(one, Err(AcmeError::Malformed { .. }));
+    let (unusable, usable): (Vec<_>, Vec<_>) = challenges.partition(is_cut_short);
+    // One that lacks a field spoils no other.
     let challenges = if usable.is_empty() { unusable } else { usable };
     Ok(AuthorizationView {
         url: answer.url.clone(),

@@ -104,7 +104,7 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
         | OrderPhase::Downloading { urls, .. }
             if !snapshot.run.order_is_known =>
         {
-            look(snapshot.run.poll.not_before, now, Wake::Time, || vec![read(order, urls)])
+            Step::Act(vec![read(order, urls)])
         }
         OrderPhase::Authorizing(urls) => authorize(order, urls),
         OrderPhase::Solving(urls) => solve(snapshot, order, urls, now),

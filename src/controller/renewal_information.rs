@@ -14,7 +14,7 @@
 //! | any other window, or an error | the last window stays, with the error | 6 h, or Retry-After if that is longer |
 //! | the directory has no renewalInfo | the same | a day |
 //!
-//! Up to a quarter more, or less where that is over a day, derived from the certificate's identifier, spreads the questions; the
+//! Up to a quarter more, derived from the certificate's identifier, spreads the questions; the
 //! instant is derived from it too, so that hosts that share a certificate choose the same.
 
 use aws_lc_rs::digest;
@@ -199,8 +199,7 @@ fn usable(
 
 fn next_check(certificate_id: &str, now: Timestamp, wait: SignedDuration) -> Timestamp {
     let spread = part(wait / 4, fractions(certificate_id).1);
-    let wait = if wait < LONGEST { (wait + spread).min(LONGEST) } else { wait - spread };
-    now.saturating_add(wait).unwrap_or(Timestamp::MAX)
+    now.saturating_add(wait + spread).unwrap_or(Timestamp::MAX)
 }
 
 /// Two numbers that are evenly distributed over all names, in parts of 2^32.

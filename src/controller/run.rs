@@ -245,7 +245,7 @@ impl Run {
     pub(super) fn note_vain_look(&mut self, retry_after: Option<SignedDuration>, now: Timestamp) {
         self.poll.looks = self.poll.looks.saturating_add(1);
         let pause = Pause::POLL.or_wish(self.poll.looks, retry_after).max(self.first_pause());
-        self.poll.not_before = now.checked_add(pause).ok();
+        self.poll.not_before = self.poll.not_before.max(now.checked_add(pause).ok());
     }
 
     /// A challenge was accepted for the first time: the CA's verdict is looked for soon.

@@ -107,7 +107,7 @@ fn certificates_of_the_same_names_order_one_after_the_other() {
 #[test]
 fn a_finalized_order_that_is_given_again_is_no_failure() {
     let scene = scene();
-    scene.ca.borrow_mut().forgets_late = 2;
+    scene.ca.borrow_mut().forgets_late = 1;
     let tasks = siblings(3);
     all_are_issued(&scene.run_together(&[&tasks], options(), Error::default));
     is_settled(&scene, &tasks);

@@ -60,32 +60,8 @@ pub fn absorb(
         }
         (
             Effect::CreateOrder { .. } | Effect::ReadOrder { .. } | Effect::Finalize { .. },
-            Outcome::Order(mut seen),
-        ) => {
-            if let Some(expired) = expired_before(&snapshot.run, effect, &order, &seen, now) {
-                snapshot.run.note_replaced_order();
-                return Ok(Record::of(Change::Order(Box::new(expired))));
-            }
-            run_after_read(&mut snapshot.run, effect, &seen, now);
-            if ran_out(snapshot, effect, &order, &seen, now) {
-                seen.state = OrderState::Expired;
-                end_challenges(&mut order);
-            }
-            let newly_valid = settle_authorizations(&mut order, &seen);
-            let (before, retry_after) = (order.phase.clone(), seen.retry_after);
-            follow(&mut order, *seen, effect);
-            if !matches!(effect, Effect::CreateOrder { .. }) {
-                snapshot.run.note_look((&before, &order.phase), retry_after, now);
-            }
-            if let Some(ended) = end_of_stuck(snapshot, &order, now) {
-                order = ended;
-            }
-            let mut record = Record::of(Change::Order(Box::new(order)));
-            for message in newly_valid {
-                record = record.normal(now, Reason::DomainVerified, message);
-            }
-            Ok(record)
-        }
+            Outcome::Order(seen),
+        ) => Ok(order_seen(snapshot, order, effect, *seen, now)),
         (Effect::Download { .. }, Outcome::Certificate { pem, leaf }) => {
             let OrderPhase::Downloading { urls, certificate_url } = order.phase else {
                 let outcome = Outcome::Certificate { pem, leaf };
@@ -114,6 +90,39 @@ pub fn absorb(
         (_, Outcome::Failed(error)) => Ok(refusal(&mut snapshot.run, order, effect, &error, now)),
         (_, other) => Err(IllegalOutcome::new(order.phase.word(), &other)),
     }
+}
+
+/// Applies an order as the CA shows it.
+fn order_seen(
+    snapshot: &mut Snapshot,
+    mut order: Order,
+    effect: &Effect,
+    mut seen: OrderSeen,
+    now: Timestamp,
+) -> Record {
+    if let Some(expired) = expired_before(&snapshot.run, effect, &order, &seen, now) {
+        snapshot.run.note_replaced_order();
+        return Record::of(Change::Order(Box::new(expired)));
+    }
+    run_after_read(&mut snapshot.run, effect, &seen, now);
+    if ran_out(snapshot, effect, &order, &seen, now) {
+        seen.state = OrderState::Expired;
+        end_challenges(&mut order);
+    }
+    let newly_valid = settle_authorizations(&mut order, &seen);
+    let (before, retry_after) = (order.phase.clone(), seen.retry_after);
+    follow(&mut order, seen, effect);
+    if !matches!(effect, Effect::CreateOrder { .. }) {
+        snapshot.run.note_look((&before, &order.phase), retry_after, now);
+    }
+    if let Some(ended) = end_of_stuck(snapshot, &order, now) {
+        order = ended;
+    }
+    let mut record = Record::of(Change::Order(Box::new(order)));
+    for message in newly_valid {
+        record = record.normal(now, Reason::DomainVerified, message);
+    }
+    record
 }
 
 /// Whether an order that was ready has got a CSR, although this run made it and has not sent one.

@@ -274,11 +274,11 @@ fn a_server_error_counts_when_it_has_come_back_for_a_day() {
     let mut snapshot = live();
     let broken = |fault| Failure::of(Doing::CreateOrder, Cause::ca(fault, "no"));
     let story = [
-        (0, CaFault::Unreachable, None, false),
+        (0, CaFault::Unreachable, Some(0), false),
         (1, CaFault::ServerError, Some(1), false),
         (24, CaFault::ServerError, Some(1), false),
         (25, CaFault::ServerError, Some(1), true),
-        (30, CaFault::Unreachable, None, false),
+        (30, CaFault::Unreachable, Some(30), false),
         (50, CaFault::ServerError, Some(50), false),
     ];
     for (hour, fault, since, counts) in story {

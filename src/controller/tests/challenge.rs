@@ -722,7 +722,7 @@ fn a_failed_accept_is_checked_at_the_ca() {
         let read = read_authorization(0);
         for attempt in 1..=3 {
             assert_eq!(
-                controller::decide(&snapshot, now()),
+                controller::decide(&snapshot, now() + SignedDuration::from_millis(20)),
                 Step::Act(vec![effect.clone()]),
                 "{kind:?}"
             );
@@ -730,8 +730,10 @@ fn a_failed_accept_is_checked_at_the_ca() {
             let (found, _) = absorbed(&mut snapshot, &effect, failed);
             assert_eq!(phase_of(&found), Phase::Accepting, "{kind:?}");
             assert_eq!(snapshot.run.error.is_some(), attempt == 3, "{kind:?}");
+            let step = controller::decide(&snapshot, now());
+            assert!(matches!(step, Step::Wait { .. }), "{kind:?}: {step:?}");
             assert_eq!(
-                controller::decide(&snapshot, now()),
+                controller::decide(&snapshot, now() + SignedDuration::from_millis(20)),
                 Step::Act(vec![read.clone()]),
                 "{kind:?}"
             );

@@ -287,6 +287,7 @@ fn an_order_that_is_invalid_for_having_expired_unwatched_is_replaced() {
         let mut snapshot = solving(&[phase]);
         let states = [OrderState::Pending, OrderState::Invalid];
         for state in states.into_iter().skip(usize::from(!watched)) {
+            let expires = if state == OrderState::Pending { future } else { expires };
             let seen = OrderSeen { expires, ..super::fixture::order_seen(state) };
             let outcome = Outcome::Order(Box::new(seen));
             let record = controller::absorb(&mut snapshot, &read_order(), outcome, now()).unwrap();
@@ -371,7 +372,8 @@ fn the_csr_is_posted_three_times_and_the_last_refusal_is_told() {
     let Cause::Ca(ca) = &mut refusal.cause else { panic!("{refusal}") };
     ca.message = "orderNotReady: hold on".to_owned();
     for _ in 0..3 {
-        assert_eq!(acts(&snapshot), [finalize()]);
+        let later = super::fixture::from_now(SignedDuration::from_millis(40));
+        assert_eq!(controller::decide(&snapshot, later), Step::Act(vec![finalize()]));
         let outcome = Outcome::Failed(refusal.clone());
         absorb(&mut snapshot, &finalize(), outcome.clone(), now()).unwrap();
         snapshot.run.order_is_known = true;

@@ -115,9 +115,9 @@ fn ready_until_it_has_expired_though_its_renewal_was_due() {
     leaf_of(&mut snapshot).not_after = now();
     let expired = (Some(Reason::Renewing), Some(Reason::Expired));
     assert_eq!((trigger(&snapshot), readiness(&snapshot)), expired);
-    // Missing links, and a renewal that no window allows: both are reported and trigger
-    // nothing.
-    assert_eq!(TRIGGER.len() + 2, READINESS.len());
+    // Missing links, a certificate that is not valid yet, and a renewal that no window allows: all
+    // are reported and trigger nothing.
+    assert_eq!(TRIGGER.len() + 3, READINESS.len());
 }
 
 #[test]

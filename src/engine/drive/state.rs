@@ -129,9 +129,9 @@ impl<'a, C: Clock, S: Store, P: Performer, O: Observer> Drive<'a, C, S, P, O> {
 
     /// Whether a request is in flight whose answer the next run could not read anywhere.
     pub(super) fn would_lose_an_answer(&self) -> bool {
-        let is_it =
-            |effect: &Effect| limit::creates(effect) || matches!(effect, Effect::Present { .. });
-        self.in_flight.iter().any(is_it)
+        self.in_flight
+            .iter()
+            .any(|effect| matches!(effect, Effect::CreateOrder { .. } | Effect::Present { .. }))
     }
 
     pub(super) fn start(&mut self, effects: Vec<Effect>) {

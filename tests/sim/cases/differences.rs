@@ -21,6 +21,12 @@ pub(crate) fn row(case: &Case) -> Option<&'static Row> {
 
 pub(crate) const ROWS: &[Row] = &[
     Row {
+        areas: &["order_state"],
+        when: |case| case.input["acme"]["finalize"]["status"] == 429,
+        answer: |_| json!({ "failureTime": null }),
+        reason: "DESIGN section 4, backoff: 429 is the CA's pace, and no failure of the order",
+    },
+    Row {
         areas: &["backoff"],
         when: |case| {
             case.input["minBackoffSeconds"] != 3600 || case.input["maxBackoffSeconds"] != 115_200
