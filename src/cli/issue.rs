@@ -480,8 +480,7 @@ pub(crate) async fn work_on(
         Vec::new()
     };
     if matches!(code, ExitCode::Done | ExitCode::Changed | ExitCode::Deferred) {
-        let endings = endings_of(&ended).chain(revoked);
-        code = exit::of_run(endings, shell.global.exit_code);
+        code = exit::of_run(endings_of(&ended).chain(revoked), shell.global.exit_code);
         if alerts.unreported > 0 && code == ExitCode::Done {
             code = ExitCode::Output;
         }

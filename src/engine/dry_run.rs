@@ -85,7 +85,6 @@ pub async fn dry_run<S: Store>(
     }
     snapshot.run.deploy_now = task.is_named;
     let goes_back = snapshot.record.rollback.clone().filter(Rollback::is_owed);
-    let clean_ups = challenge::clean_ups(&snapshot).len();
     *session.snapshot = snapshot.clone();
     session.resume();
     let (mut rewrites, mut deploys) = (false, Vec::new());
@@ -116,11 +115,11 @@ pub async fn dry_run<S: Store>(
     let then = *session.snapshot;
     deploys.extend(deploy::reload(&then, now).map(|_| DeployStep::Reload));
     Ok(DryRun {
+        clean_ups: challenge::clean_ups(&snapshot).len(),
         snapshot,
         adopts,
         why_replaced,
         goes_back,
-        clean_ups,
         rewrites,
         deploys,
         then,

@@ -143,31 +143,28 @@ impl<'a> Published<'a> {
     fn damage(&self, files: Option<&SecretFiles>) -> Option<String> {
         let file = |name: &str| files.and_then(|files| files.0.get(name));
         let (mut missing, mut damaged) = (Vec::new(), Vec::new());
-        match self.metadata {
-            Some(metadata) => {
-                for (name, digest) in &metadata.files {
-                    match file(name) {
-                        None => missing.push(name.clone()),
-                        Some(bytes) if digest_of(bytes) != *digest => damaged.push(name.clone()),
-                        Some(_) => {}
-                    }
+        if let Some(metadata) = self.metadata {
+            for (name, digest) in &metadata.files {
+                match file(name) {
+                    None => missing.push(name.clone()),
+                    Some(bytes) if digest_of(bytes) != *digest => damaged.push(name.clone()),
+                    Some(_) => {}
                 }
             }
+        } else {
             // Without digests, key and chain are compared with the records, unless they belong
             // together: a killed run may have published them before it wrote its record.
-            None => {
-                let is_good = files.is_some_and(|files| published_pair(files).is_good());
-                for name in ["tls.crt", "tls.key"].into_iter().filter(|_| !is_good) {
-                    match file(name) {
-                        None => missing.push(name.to_owned()),
-                        Some(_) if !self.is_of_the_pair(name, files) => {
-                            damaged.push(name.to_owned());
-                        }
-                        Some(_) => {}
+            let is_good = files.is_some_and(|files| published_pair(files).is_good());
+            for name in ["tls.crt", "tls.key"].into_iter().filter(|_| !is_good) {
+                match file(name) {
+                    None => missing.push(name.to_owned()),
+                    Some(_) if !self.is_of_the_pair(name, files) => {
+                        damaged.push(name.to_owned());
                     }
+                    Some(_) => {}
                 }
-                missing.push(SecretMetadata::FILE.to_owned());
             }
+            missing.push(SecretMetadata::FILE.to_owned());
         }
         Some(links::damage(&missing, &damaged, &[])).filter(|what| !what.is_empty())
     }

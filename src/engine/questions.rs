@@ -94,7 +94,9 @@ impl<'t> Questions<'t> {
         self.left = issued.len();
         let others: Vec<Ended> =
             std::mem::take(&mut self.waiting).into_values().map(|query| query.ended).collect();
-        issued.into_iter().for_each(|query| self.add(query));
+        for query in issued {
+            self.add(query);
+        }
         others.into_iter()
     }
 }

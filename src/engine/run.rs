@@ -11,6 +11,7 @@ use crate::controller::Intervals;
 use crate::resource::PublishedLimits;
 
 /// The limits of a run.
+#[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// Concurrent certificates.

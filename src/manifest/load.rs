@@ -95,10 +95,13 @@ pub struct Loaded {
     pub(crate) misread: BTreeSet<NamespacedName>,
     pub(crate) texts: Vec<Arc<Zeroizing<String>>>,
     /// The files that could not be used, and what could be read of each.
-    unread: Vec<(PathBuf, Option<Arc<Zeroizing<Vec<u8>>>>)>,
+    unread: Vec<(PathBuf, Option<UnreadText>)>,
     /// With the number of the file among those loaded.
     pub(crate) places: HashMap<PlaceKey, (usize, Arc<Places>)>,
 }
+
+/// What could be read of a file that could not be used.
+type UnreadText = Arc<Zeroizing<Vec<u8>>>;
 
 /// Path, line and column of an object's name.
 pub(crate) type PlaceKey = (PathBuf, usize, usize);
@@ -560,7 +563,7 @@ impl Loaded {
 }
 
 /// The bytes of a file that is no manifest, to find names in them; those of UTF-16 are in no form to.
-fn unreadable_text(bytes: &[u8]) -> Option<Arc<Zeroizing<Vec<u8>>>> {
+fn unreadable_text(bytes: &[u8]) -> Option<UnreadText> {
     let is_searchable = !bytes.contains(&0);
     is_searchable.then(|| Arc::new(Zeroizing::new(bytes.to_vec())))
 }

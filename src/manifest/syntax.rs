@@ -371,6 +371,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::too_many_lines, reason = "a table of cases")]
     fn each_error_is_reported_where_its_cause_is() {
         let tab = "a tab: YAML is indented with spaces only";
         let quoted = "wants quotes";

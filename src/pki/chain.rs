@@ -34,6 +34,7 @@ impl Chain {
 
     /// The chain of the certificate for this key: from it upwards, each signed by the next. What is
     /// repeated, or no part of it, is left out. Without a certificate for the key, all stays.
+    #[must_use]
     pub fn of_key(self, public_key: &PublicKeyDigest) -> Self {
         self.sorted(public_key).unwrap_or(self)
     }

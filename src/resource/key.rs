@@ -88,8 +88,9 @@ impl SignatureAlgorithm {
     /// P-384 with the hash of their own length only. cert-manager takes each pair.
     pub fn fits(self, algorithm: KeyAlgorithm, bits: u32) -> bool {
         let fits_curve = match (self, bits) {
-            (Self::EcdsaWithSha256, 384) | (Self::EcdsaWithSha384, 256) => false,
-            (Self::EcdsaWithSha512, 256 | 384) => false,
+            (Self::EcdsaWithSha256, 384)
+            | (Self::EcdsaWithSha384, 256)
+            | (Self::EcdsaWithSha512, 256 | 384) => false,
             (
                 Self::Sha256WithRsa
                 | Self::Sha384WithRsa

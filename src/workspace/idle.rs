@@ -267,11 +267,11 @@ impl Workspace {
         if !is_plain {
             return None;
         }
-        let names: BTreeSet<NamespacedName> =
+        let due: BTreeSet<NamespacedName> =
             tasks.iter().map(|task| task.certificate.metadata.key()).collect();
         let mut records = Vec::new();
         let stored = self.state.certificate_names().ok()?;
-        for name in stored.iter().filter(|name| !names.contains(name)) {
+        for name in stored.iter().filter(|name| !due.contains(name)) {
             let is_plain = self.record(name).is_some_and(|record| !owes(record));
             if named.is_empty() || !is_plain {
                 return None;
@@ -293,7 +293,7 @@ impl Workspace {
             manifests.push(Manifest { seen, is_link });
         }
         let young_until = self.young_until();
-        Some(Layout { manifests, of: names, young_until, others: None, records })
+        Some(Layout { manifests, of: due, young_until, others: None, records })
     }
 
     /// Until when no certificate is old enough for its CRL to be looked at.

@@ -410,8 +410,10 @@ fn the_index_hides_no_change() {
     }
 }
 
+type TamperingOfAFile = (&'static str, fn(&Twin<'_>));
+
 /// What is done to a run of a file.
-const OF_A_FILE: &[(&str, fn(&Twin<'_>))] = &[
+const OF_A_FILE: &[TamperingOfAFile] = &[
     ("a certificate of the file is for another name", |twin| {
         replace_unseen(&twin.path("many.yaml"), "c3.example", "d3.example");
     }),
@@ -626,7 +628,7 @@ fn an_index_that_is_odd_is_replaced() {
     let now = SystemClock.now();
     let later = (now + SignedDuration::from_hours(1)).to_string();
     let edits: [(&str, Edit); 7] = [
-        ("of another version", Box::new(|line| set(line, "header", "version", json!(1)))),
+        ("of another version", Box::new(|line| set(line, "header", "version", json!(2)))),
         ("of another certctl", Box::new(|line| set(line, "header", "program", json!("0")))),
         ("of other settings", Box::new(|line| set(line, "header", "settings", json!([])))),
         ("of the future", Box::new(move |line| set(line, "header", "written", json!(later)))),

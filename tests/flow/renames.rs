@@ -1,6 +1,7 @@
 //! Promise: whatever of a Certificate is renamed, no verb takes a key or a certificate from another.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -137,7 +138,7 @@ fn assert_nothing_of_others_is_lost(
     let mut printed = String::new();
     for command in commands {
         let run = world.run(command);
-        printed += &format!("{command:?}: {}{}\n", run.stdout, run.stderr);
+        writeln!(printed, "{command:?}: {}{}", run.stdout, run.stderr).unwrap();
     }
     for (set, (key, _)) in &others {
         let now = fs::read(set.join("tls.key"));

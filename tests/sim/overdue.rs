@@ -145,8 +145,7 @@ fn an_overdue_renewal_is_reported_at_each_stage_whatever_blocks_it() {
         let expected = match obstacle {
             MissingSecret | FullDisk => [&[(0, "failed")], &STAGES[..]].concat(),
             // Of a run that is started by hand, its user hears.
-            UnreachableCa => STAGES.to_vec(),
-            HeldLock => STAGES.to_vec(),
+            UnreachableCa | HeldLock => STAGES.to_vec(),
             NoRun => Vec::new(),
         };
         assert_eq!(stages, expected, "{obstacle:?}");

@@ -159,14 +159,16 @@ async fn a_limit_of_requests_is_waited_for_by_all_that_a_run_asks() {
         let (order, finalize) = (url("/order/1"), url("/order/1/finalize"));
         let (authorization, challenge) = (url("/authz/1"), url("/chall/1"));
         let certificate = url("/cert/1");
-        let (a, b, c, d, e) = tokio::join!(
-            session.order(&order),
-            session.authorization(&authorization),
-            session.accept(&challenge),
-            session.finalize(&order, &finalize, b"x"),
-            session.certificate(&certificate),
+        let ended = tokio::join!(
+            async { session.order(&order).await.map(drop) },
+            async { session.authorization(&authorization).await.map(drop) },
+            async { session.accept(&challenge).await.map(drop) },
+            async { session.finalize(&order, &finalize, b"x").await.map(drop) },
+            async { session.certificate(&certificate).await.map(drop) },
         );
-        assert!(a.is_ok() && b.is_ok() && c.is_ok() && d.is_ok() && e.is_ok(), "{a:?} {c:?} {d:?}");
+        for ended in [ended.0, ended.1, ended.2, ended.3, ended.4] {
+            assert!(ended.is_ok(), "{ended:?}");
+        }
         let paths = ["/order/1", "/authz/1", "/chall/1", "/order/1/finalize", "/cert/1"];
         assert_eq!(paths.map(|path| fake.count(path)), [2; 5], "{status}");
     }

@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::fixture::{Phase, challenge, from_now, hours, live, now, order};
+use super::fixture::{Phase, from_now, hours, live, now, solving};
 use crate::controller::renewal_information::question;
 use crate::controller::{Snapshot, Step, idle, next_step, readiness};
 use crate::resource::{GoDuration, LeafFacts, RenewalInformation, RenewalPolicy, SuggestedWindow};
@@ -115,8 +115,7 @@ fn what_is_not_deployed_has_no_forecast() {
 #[test]
 fn what_owes_a_clean_up_has_no_forecast() {
     let mut snapshot = settled(|_| {});
-    let mut order = order(&snapshot);
-    order.challenges = vec![challenge(0, Phase::SelfChecking)];
+    let order = solving(&[Phase::SelfChecking]).order.unwrap();
     assert!(order.owes_clean_up());
     snapshot.retired.push(order);
     assert_eq!(idle::until(&snapshot, now()), None);

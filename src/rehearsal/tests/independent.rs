@@ -273,10 +273,13 @@ async fn a_nonce_that_is_refused_twice_delays_each_step_and_three_times_ends_it(
     ca.faults().clear();
     let (mut accepted, mut refused) = (0, 0);
     for entry in ca.log() {
-        match entry.kind {
-            RequestKind::Directory | RequestKind::NewNonce => {}
-            _ if entry.faults.is_empty() => accepted += 1,
-            _ => refused += 1,
+        if matches!(entry.kind, RequestKind::Directory | RequestKind::NewNonce) {
+            continue;
+        }
+        if entry.faults.is_empty() {
+            accepted += 1;
+        } else {
+            refused += 1;
         }
     }
     assert!(accepted > 6 && refused >= 2 * (accepted - 1), "{accepted} {refused}");

@@ -166,7 +166,7 @@ fn port_80_is_taken() {
     let other = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = other.local_addr().unwrap().to_string();
     let run = world.run(&["issue", "--http01-listen", &address]).ends_in(3);
-    let holder = format!("{address} is in use by mistakes-");
+    let holder = format!("{address} is in use by flow-");
     run.says(&holder).says("certctl help port-80");
     let page = world.run(&["help", "port-80"]).ends_in(0).stdout;
     for way in ["certctl/http01-webroot: /var/www/html", "certctl/http01-listen: "] {

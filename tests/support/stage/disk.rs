@@ -31,11 +31,14 @@ pub(crate) struct Memory {
     directories: BTreeMap<String, Vec<u8>>,
     writes: u64,
     /// The steps that no sync has made durable, with what was there before each.
-    unsynced: Vec<(Key, Option<(u64, Vec<u8>)>)>,
+    unsynced: Vec<(Key, Before)>,
     pub(crate) locks: BTreeSet<String>,
     /// Whether no document can be written.
     pub(crate) is_full: bool,
 }
+
+/// A document with its version, if there was one.
+type Before = Option<(u64, Vec<u8>)>;
 
 impl Memory {
     /// Takes back all steps that no sync has made durable.

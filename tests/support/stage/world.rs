@@ -150,13 +150,7 @@ impl World {
                 let leaf = self.publish(task, &pem, *revision, contents).await;
                 Ok(Outcome::PublishedTemporary(Box::new(leaf)))
             }
-            Effect::Deploy { .. } => {
-                self.ca.borrow_mut().deployments += 1;
-                let now = self.clock.now();
-                let intervals = Intervals { self_check: SignedDuration::ZERO };
-                let seen = look(&self.disk, task, intervals, now).await.unwrap();
-                Ok(Outcome::Deployed { files: seen.snapshot.files_digest.unwrap() })
-            }
+            Effect::Deploy { .. } => Ok(self.deployed(task).await),
             Effect::SwitchBack { set, .. } => {
                 self.disk.switch_back(&secret, set).await.unwrap();
                 Ok(Outcome::Done)
@@ -186,6 +180,13 @@ impl World {
                 if self.error.lost == Some(number) { Err(lost()) } else { answer }
             }
         }
+    }
+
+    async fn deployed(&self, task: &Task) -> Outcome {
+        self.ca.borrow_mut().deployments += 1;
+        let intervals = Intervals { self_check: SignedDuration::ZERO };
+        let seen = look(&self.disk, task, intervals, self.clock.now()).await.unwrap();
+        Outcome::Deployed { files: seen.snapshot.files_digest.unwrap() }
     }
 
     /// Takes as long as an answer of the CA, behind the requests before it.

@@ -117,11 +117,23 @@ async fn a_program_receives_the_record_and_nothing_else() {
         printf '%s\\n' \"$@\" > arguments; cat > input; pwd -P > folder
         env | grep -vE '^(PWD|OLDPWD|SHLVL|_)=' | sort > environment; umask > mask";
     let same = folder_of_cases(script);
+    // Root's programs get root's own variables.
+    let own = if rustix::process::geteuid().is_root() {
+        let root = nix::unistd::User::from_uid(0.into()).unwrap().unwrap();
+        let (home, shell) = (root.dir.display(), root.shell.display());
+        format!(
+            "HOME={home}\nLOGNAME=root\n\
+             PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin\nSHELL={shell}\n\
+             TZ=UTC\nUSER=root\n"
+        )
+    } else {
+        "HOME=/home/me\nPATH=/usr/bin:/bin\nTZ=UTC\n".to_owned()
+    };
     let environment = |action: &str| {
         format!(
             "CERTCTL_ACTION={action}\nCERTCTL_DOMAIN=www.example.com\n\
              CERTCTL_FQDN=_acme-challenge.www.example.com.\nCERTCTL_VALUE=-v\n\
-             CERTCTL_ZONE=example.com.\nHOME=/home/me\nPATH=/usr/bin:/bin\nTZ=UTC\n"
+             CERTCTL_ZONE=example.com.\n{own}"
         )
     };
     let inner = json!({"zone": 1});
