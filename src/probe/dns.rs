@@ -20,6 +20,7 @@ use hickory_resolver::proto::rr::{Name, RData, RecordType};
 
 use super::dns_error::code as mnemonic;
 use super::resolv_conf::{self, RESOLV_CONF};
+use super::server::DNS_PORT;
 use super::{DnsError, DnsServer, Fault, ServerFault};
 
 /// The options of lookups.
@@ -319,7 +320,6 @@ fn sorted(ips: impl IntoIterator<Item = IpAddr>, error: Option<DnsError>) -> Add
     addresses
 }
 
-pub(super) const DNS_PORT: u16 = 53;
 /// How many times each server is queried.
 const ROUNDS: usize = 2;
 

@@ -6,8 +6,7 @@
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
-use super::dns::DNS_PORT;
-use super::server::DnsServer;
+use super::server::{DNS_PORT, DnsServer};
 
 /// Where the servers stand.
 pub(super) const RESOLV_CONF: &str = "/etc/resolv.conf";

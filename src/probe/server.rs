@@ -34,3 +34,6 @@ impl From<SocketAddr> for DnsServer {
         Self::Address(address)
     }
 }
+
+/// The port of DNS over UDP and TCP (RFC 1035 section 4.2).
+pub(super) const DNS_PORT: u16 = 53;

@@ -37,8 +37,11 @@ impl Site {
     pub(crate) fn prepare(folder: &Path, port: u16) -> Self {
         let preset = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/hooks.d/nginx");
         let site = Self { folder: folder.to_owned(), port };
-        site.write("config/hooks.d/nginx", &fs::read_to_string(preset).unwrap(), 0o755);
         let (real, here) = (program(), folder.display());
+        // Root's programs get a fixed search path.
+        let (shell, hook) = ("#!/bin/sh\n", fs::read_to_string(preset).unwrap());
+        let hook = hook.replacen(shell, &format!("{shell}PATH={here}/bin:$PATH\n"), 1);
+        site.write("config/hooks.d/nginx", &hook, 0o755);
         let wrapper =
             format!("#!/bin/sh\nexec {} -p {here} -c {here}/nginx.conf \"$@\"\n", real.display());
         site.write("bin/nginx", &wrapper, 0o755);
