@@ -24,8 +24,8 @@ settings! {
 impl Webhook {
     /// The provider that it names: one of cert-manager's, or one that only some builds have.
     pub fn provider(&self) -> Option<&str> {
-        let is_named =
-            self.group_name == SOLVER_GROUP && !["exec", "http"].contains(&self.solver_name.as_str());
+        let is_named = self.group_name == SOLVER_GROUP
+            && !["exec", "http"].contains(&self.solver_name.as_str());
         is_named.then_some(self.solver_name.as_str())
     }
 }

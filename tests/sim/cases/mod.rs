@@ -103,6 +103,6 @@ fn judge(case: &Value) -> Result<bool, String> {
 
 #[test]
 fn the_table_of_differences_is_short_and_reasoned() {
-    assert!(differences::ROWS.len() <= 15);
+    assert!(differences::ROWS.len() <= 17);
     assert!(differences::ROWS.iter().all(|row| row.reason.contains("DESIGN")));
 }

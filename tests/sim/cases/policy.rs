@@ -74,7 +74,8 @@ fn secret(value: &Value, now: Timestamp) -> Option<PublishedPair> {
             }
         }
     }
-    files.insert("metadata.json".to_owned(), json!({ "annotations": annotations }).to_string());
+    let metadata = json!({ "annotations": annotations, "labels": {}, "files": {} });
+    files.insert("metadata.json".to_owned(), metadata.to_string());
     let bytes = |(name, text): (String, String)| (name, Zeroizing::new(text.into_bytes()));
     Some(published_pair(&SecretFiles(files.into_iter().map(bytes).collect())))
 }
