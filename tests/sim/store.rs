@@ -330,8 +330,9 @@ fn temporaries_of_killed_runs_are_swept_under_the_lock() {
     futures(use_everything(&state));
     let folders = ["certificates/default/web", "certificates/default/web/orders", "accounts/ab"];
     let temp = |folder: &str| path.join(folder).join(".tmp-1-1-status.json");
-    let zero = SignedDuration::ZERO;
-    let account = futures(state.lock(&Lock::Account("ab".into()), zero)).unwrap();
+    // A test beside this one may start a process, which shares each lock until it runs.
+    let patience = SignedDuration::from_secs(30);
+    let account = futures(state.lock(&Lock::Account("ab".into()), patience)).unwrap();
     for folder in folders {
         File::create(temp(folder)).unwrap();
     }
@@ -341,7 +342,7 @@ fn temporaries_of_killed_runs_are_swept_under_the_lock() {
     drop(account);
     drop(writer(&path));
     assert_eq!(here(), [true, true, false]);
-    drop(futures(state.lock(&Lock::Certificate(web()), zero)).unwrap());
+    drop(futures(state.lock(&Lock::Certificate(web()), patience)).unwrap());
     assert_eq!(here(), [false, false, false]);
 }
 
@@ -349,18 +350,18 @@ fn temporaries_of_killed_runs_are_swept_under_the_lock() {
 fn a_forgotten_certificate_is_gone_and_its_secret_only_if_asked() {
     let (_scratch, path) = scratch();
     let state = writer(&path);
-    let zero = SignedDuration::ZERO;
+    let (zero, patience) = (SignedDuration::ZERO, SignedDuration::from_secs(30));
     futures(async {
         use_everything(&state).await;
-        let lease = state.lock(&Lock::Certificate(web()), zero).await.unwrap();
+        let lease = state.lock(&Lock::Certificate(web()), patience).await.unwrap();
         let error = state.forget(&web(), &[], false, zero).await.unwrap_err();
         assert!(matches!(error, StoreError::Locked { .. }));
         drop(lease);
-        state.forget(&web(), &[], false, zero).await.unwrap();
+        state.forget(&web(), &[], false, patience).await.unwrap();
         assert_eq!(state.list(&Prefix::Certificates).await.unwrap(), []);
         assert_eq!(state.published(&web()).await.unwrap(), Some(pair("2")));
         let claim = Claim { secret: web(), is_recorded: true, is_contested: false };
-        state.forget(&web(), &[claim], true, zero).await.unwrap();
+        state.forget(&web(), &[claim], true, patience).await.unwrap();
         assert_eq!(state.published(&web()).await.unwrap(), None);
         use_everything_again(&state).await;
     });
