@@ -23,7 +23,7 @@ pub(crate) const ROWS: &[Row] = &[
     Row {
         areas: &["order_state"],
         when: |case| case.input["acme"]["finalize"]["status"] == 429,
-        answer: |_| json!({ "failureTime": null, "reason": "" }),
+        answer: |_| json!({ "state": "ready", "failureTime": null, "reason": "" }),
         reason: "DESIGN section 4, backoff: 429 is the CA's pace, and no failure of the order",
     },
     Row {

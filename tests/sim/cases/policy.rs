@@ -74,7 +74,8 @@ fn secret(value: &Value, now: Timestamp) -> Option<PublishedPair> {
             }
         }
     }
-    let metadata = json!({ "annotations": annotations, "labels": {}, "files": {} });
+    let document = json!({ "annotations": annotations, "labels": {}, "files": {} });
+    let metadata = json!({ "version": 1, "kind": "SecretMetadata", "document": document });
     files.insert("metadata.json".to_owned(), metadata.to_string());
     let bytes = |(name, text): (String, String)| (name, Zeroizing::new(text.into_bytes()));
     Some(published_pair(&SecretFiles(files.into_iter().map(bytes).collect())))
