@@ -12,7 +12,7 @@ use rustix::process::{Pid, Signal, getpgid, kill_process_group};
 use crate::resource::FirstProcess;
 use crate::trust::is_of_root;
 
-/// What is to be noted of a process that this one has just started.
+/// The note of a process that this one has just started.
 pub(super) fn note_of(number: u32) -> Option<FirstProcess> {
     let number = number.cast_signed();
     FirstProcess::new(number, system::started(number)?)
@@ -30,19 +30,19 @@ pub(crate) async fn end_earlier(first: FirstProcess) -> bool {
     if is_of_root() || !signal(first, Signal::TERM) {
         return false;
     }
-    let mut left = GRACE;
-    while is_running(first) && !left.is_zero() {
-        tokio::time::sleep(BUSY_WAIT).await;
-        left = left.saturating_sub(BUSY_WAIT);
-    }
+    wait_for_end(first, GRACE).await;
     signal(first, Signal::KILL);
     // Its lock is free once the kernel has removed it.
-    let mut left = Duration::from_secs(1);
+    wait_for_end(first, Duration::from_secs(1)).await;
+    true
+}
+
+async fn wait_for_end(first: FirstProcess, at_most: Duration) {
+    let mut left = at_most;
     while is_running(first) && !left.is_zero() {
         tokio::time::sleep(BUSY_WAIT).await;
         left = left.saturating_sub(BUSY_WAIT);
     }
-    true
 }
 
 /// While the first process is there, its number is its group's too, and cannot be given to another.
@@ -66,12 +66,10 @@ mod system {
 
     use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
-    /// When a process was started: field 22 of its `stat`, counted from 1. The second field is in
-    /// parentheses and may hold any character.
+    use crate::program::ProcessState;
+
     pub(super) fn started(number: i32) -> Option<u64> {
-        let text = std::fs::read_to_string(format!("/proc/{number}/stat")).ok()?;
-        let (_, fields) = text.rsplit_once(')')?;
-        fields.split_ascii_whitespace().nth(22 - 3)?.parse().ok()
+        ProcessState::of(number).map(|state| state.started)
     }
 
     /// A process, whatever comes to have its number.

@@ -2,12 +2,14 @@
 //! in a folder that the operator owns; nothing else about it comes from a manifest.
 //!
 //! Contract: no shell; arguments and standard input as given; a small environment, which is root's
-//! where the program runs as root, whatever this process has; its own process group, ended at the time limit; umask 077; output is read and cut, and never blocks the program.
+//! where the program runs as root, whatever this process has; its own process group, ended at the
+//! time limit; umask 077; output is read and cut, and never blocks the program.
 //! Files that other users could have written are not run.
 
 mod escape;
 mod file;
 mod first;
+mod process_state;
 mod run;
 
 use thiserror::Error;
@@ -15,6 +17,7 @@ use thiserror::Error;
 pub(crate) use escape::shown;
 pub(crate) use file::{Program, Runner, is_component};
 pub(crate) use first::{end_earlier, is_running};
+pub(crate) use process_state::ProcessState;
 pub(crate) use run::{Limits, Run, end_stopped, kill_stopped};
 
 /// Why a program failed. Its output is one line, cut and escaped.

@@ -1,8 +1,9 @@
 //! The lock of a hook's or exec solver's run, which outlives a killed certctl as the program does.
 //!
-//! The processes of the hook inherit the locked file, and its first process is noted in it. Contract: a
-//! lock that is no private file is taken for a held one; while that one runs, the lock is not given to another run; what the hook left running in the
-//! background keeps no run waiting. The file goes when the hook has ended, or with a later run.
+//! The processes of the hook inherit the locked file, and its first process is noted in it. Contract:
+//! a lock that is no private file is taken for a held one; while the first process runs, the lock is
+//! not given to another run; what the hook left running in the background keeps no run waiting. The
+//! file goes when the hook has ended, or with a later run.
 
 use super::folder::{Folder, Guard};
 use super::lock::Attempt;
@@ -23,11 +24,11 @@ pub(super) fn take(
             Ok(Attempt::Taken(file)) => return Ok(HookTurn::Free(Some(file))),
             Ok(Attempt::Passing | Attempt::Replaced) => return Ok(HookTurn::Runs(None)),
             Ok(Attempt::Held) => {}
-            Err(error) => return held_unless_unusable(error),
+            Err(error) => return held_if_of_others(error),
         }
         let text = match folder.read(&name, Guard::Document) {
             Ok(text) => text.unwrap_or_default(),
-            Err(error) => return held_unless_unusable(error),
+            Err(error) => return held_if_of_others(error),
         };
         let process = std::str::from_utf8(&text).ok().and_then(|text| text.parse().ok());
         match process {
@@ -38,8 +39,8 @@ pub(super) fn take(
     }
 }
 
-/// What another user could have written says nothing of a hook: it may run.
-fn held_unless_unusable(error: StoreError) -> Result<HookTurn, StoreError> {
+/// A file that another user could have written says nothing of a hook, which may run.
+fn held_if_of_others(error: StoreError) -> Result<HookTurn, StoreError> {
     let is_of_others = matches!(error, StoreError::TooOpen { .. } | StoreError::NotPlain { .. });
     if is_of_others { Ok(HookTurn::Runs(None)) } else { Err(error) }
 }

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::OnceLock;
 
+use crate::program::ProcessState;
 use crate::resource::escape;
 
 /// A process that listens.
@@ -49,29 +50,6 @@ impl Holder {
     /// Whether it is the process that asks.
     pub fn is_this_process(&self) -> bool {
         self.pid == std::process::id()
-    }
-}
-
-/// What Linux says of a process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct ProcessState {
-    /// By a signal, or by a debugger.
-    pub(super) is_stopped: bool,
-    /// When it was started, in ticks of the clock since the start of the system.
-    pub(super) started: u64,
-}
-
-impl ProcessState {
-    pub(super) fn of(pid: i32) -> Option<Self> {
-        Self::read(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
-    }
-
-    /// Of the line of `/proc/PID/stat`; the name in it may have spaces and parentheses.
-    fn read(line: &str) -> Option<Self> {
-        let (_, rest) = line.rsplit_once(')')?;
-        let mut fields = rest.split_ascii_whitespace();
-        let is_stopped = matches!(fields.next()?, "T" | "t");
-        Some(Self { is_stopped, started: fields.nth(18)?.parse().ok()? })
     }
 }
 
@@ -344,20 +322,6 @@ mod tests {
                 expected.iter().map(|inode| ((*inode).to_owned(), "1000".to_owned())).collect();
             assert_eq!(found, expected, "{address}");
         }
-    }
-
-    #[test]
-    fn the_state_and_the_start_of_a_process_are_read() {
-        let line =
-            "812 (a) b (c) T 1 812 812 34816 812 4194304 9 0 0 0 1 2 0 0 20 0 1 0 5678 9 9\n";
-        let expected = ProcessState { is_stopped: true, started: 5678 };
-        assert_eq!(ProcessState::read(line), Some(expected));
-        let line = line.replace(" T ", " S ");
-        let expected = ProcessState { is_stopped: false, ..expected };
-        assert_eq!(ProcessState::read(&line), Some(expected));
-        assert_eq!(ProcessState::read("812 (a) S 1"), None);
-        let own = i32::try_from(std::process::id()).unwrap();
-        assert!(!ProcessState::of(own).unwrap().is_stopped);
     }
 
     fn us() -> Holder {

@@ -137,7 +137,7 @@ impl Listener {
         self.addresses.iter().flat_map(|address| holder::others_of_us(*address)).collect()
     }
 
-    /// One of them that is stopped: the CA may be connecting to it.
+    /// Another run on the port that is stopped: the CA may be connecting to it.
     pub fn stopped_sharer(&self) -> Option<Holder> {
         self.sharers().into_iter().find(Holder::is_stopped)
     }

@@ -15,7 +15,7 @@ use rustix::fs::{AtFlags, Dir, Mode, OFlags, Stat, fstat, mkdirat, openat, stata
 use rustix::io::Errno;
 use rustix::process::{Pid, getpid, test_kill_process};
 
-use super::holder::ProcessState;
+use crate::program::ProcessState;
 
 /// The runs that share one port.
 #[derive(Debug)]
@@ -121,7 +121,7 @@ const MOST_TRIES: u32 = 1000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Process {
     pid: Pid,
-    /// As the system counts; `None` where it does not say.
+    /// The time of its start, as the system counts; `None` where it does not say.
     started: Option<u64>,
 }
 
