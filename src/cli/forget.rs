@@ -198,7 +198,7 @@ fn refuse_managed(
     Err(CliError::new(ExitCode::Manifest, places.join("\n  ")).hinted(hint))
 }
 
-/// What a person must know before the files of a certificate are deleted: a line for each folder.
+/// The files of a certificate that will be deleted: a line for each folder.
 fn deleted(
     name: &NamespacedName,
     secrets: &[(NamespacedName, Share)],

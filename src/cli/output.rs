@@ -3,7 +3,8 @@
 //! Contract: what is written steers no terminal: control characters, and those that hide or reverse
 //! text, are escaped here, but for line feeds, tabs and the colours of [`Paint`]. After EPIPE on
 //! stdout, output is dropped; this is not an error. Any other failure on stdout (a full disk) is an
-//! error of the run; a failure on stderr is ignored, because it cannot be reported. With `--log-format json` every line on stderr is one JSON object, as in the log.
+//! error of the run; a failure on stderr is ignored, because it cannot be reported. With
+//! `--log-format json` every line on stderr is one JSON object, as in the log.
 
 use std::borrow::Cow;
 use std::cell::RefCell;

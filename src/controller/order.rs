@@ -18,9 +18,8 @@
 //! CA refuses it, it is asked for once more without that, uncounted.
 //!
 //! An order found expired or gone between runs, also one that the CA still shows, is replaced at once
-//! and not counted; so is, once,
-//! one whose validation failed because a run was interrupted, or because the end of another run reset
-//! the CA's connection, and one whose account the CA has forgotten.
+//! and not counted; so is, once, one whose validation failed because a run was interrupted, or because
+//! the end of another run reset the CA's connection, and one whose account the CA has forgotten.
 //!
 //! URLs that the CA says anew are taken. An order one of whose URLs gives no answer for a day, and one
 //! that says nothing to work on for a day, is replaced once, uncounted, and is a failure the next

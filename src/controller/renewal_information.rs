@@ -148,7 +148,7 @@ pub fn absorb(
     })
 }
 
-/// What is known of the certificate that goes live, before the CA is asked about it.
+/// The renewal information of the certificate that goes live, before the CA is asked about it.
 /// `is_early`: only ARI made its renewal due; `is_offered`: the directory has renewalInfo.
 pub fn of_new_leaf(
     leaf: &LeafFacts,

@@ -81,7 +81,7 @@ pub struct Loaded {
     pub diagnostics: Vec<Diagnostic>,
     /// The files read, as named.
     pub files: Vec<PathBuf>,
-    /// Those of them that another user than root can change, where that is looked at.
+    /// The files that another user than root can change, where that is looked at.
     pub of_others: BTreeSet<PathBuf>,
     /// How many documents they held.
     pub documents: usize,
@@ -100,7 +100,7 @@ pub struct Loaded {
     pub(crate) places: HashMap<PlaceKey, (usize, Arc<Places>)>,
 }
 
-/// What could be read of a file that could not be used.
+/// The readable part of a file that could not be used.
 type UnreadText = Arc<Zeroizing<Vec<u8>>>;
 
 /// Path, line and column of an object's name.

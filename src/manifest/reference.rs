@@ -489,7 +489,7 @@ impl Check<'_> {
         true
     }
 
-    /// What public CAs do not certify.
+    /// Warns of names that public CAs do not certify.
     fn public_names(&self, sink: &mut Sink<'_>) {
         let names = &self.places.names;
         for name in names.iter().filter(|name| !name.identifier.is_public()) {

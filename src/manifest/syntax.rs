@@ -77,7 +77,7 @@ impl<'t> Scene<'t> {
         })
     }
 
-    /// What was opened before the parser stopped.
+    /// The collections that were open when the parser stopped.
     fn open(&self, at: Span) -> Open {
         let mut open = Open::default();
         for (number, line) in (self.first..=at.line).zip(&self.lines) {

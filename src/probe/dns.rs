@@ -136,7 +136,7 @@ impl Resolver {
         self.servers.iter().map(|(address, _)| *address)
     }
 
-    /// Those that were named and cannot be queried.
+    /// The servers that were named and cannot be queried.
     pub(super) fn unusable(&self) -> &[DnsServer] {
         &self.unusable
     }

@@ -10,10 +10,10 @@ pub enum DnsServer {
     Address(SocketAddr),
     /// The URL of a DNS-over-HTTPS service.
     Https(String),
-    /// One that cannot be queried from this host, which is no reason to end a run: it fails at each
+    /// A server that cannot be queried from this host, which is no reason to end a run: it fails at each
     /// query.
     Unusable {
-        /// As it was written, or where one should be.
+        /// The text that was written, or the file where one should be.
         written: String,
         reason: String,
     },

@@ -1,7 +1,7 @@
 //! The names of certctl's own in manifests and documents. They are no domain: the one that would
 //! fit belongs to another product.
 
-/// What the keys of local settings begin with: `certctl/output-dir`.
+/// The prefix of the keys of local settings: `certctl/output-dir`.
 pub const ANNOTATION_PREFIX: &str = "certctl/";
 
 /// The `apiVersion` of documents that cert-manager has none for.

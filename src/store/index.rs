@@ -315,7 +315,7 @@ impl StateDirectory {
         Some(seen)
     }
 
-    /// What changes when a run works on a certificate: its record, and the steps in flight.
+    /// The files that change when a run works on a certificate: its record, and the steps in flight.
     pub fn record_witnesses(&self, certificate: &NamespacedName) -> Option<Vec<Witness>> {
         let record = layout::document(&Key::Certificate(certificate.clone())).ok()?;
         let folder: PathBuf = layout::certificate(certificate).ok()?.iter().collect();

@@ -13,7 +13,7 @@ pub(super) const DATA: &str = "..data";
 /// How the folders of published sets begin.
 pub(super) const REVISION_PREFIX: &str = "..revision-";
 
-/// What of a Secret's folder is a Certificate's own.
+/// The part of a Secret's folder that is a Certificate's own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Share {
     Nothing,

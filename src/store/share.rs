@@ -1,4 +1,4 @@
-//! What of a Secret's folder belongs to a Certificate.
+//! The part of a Secret's folder that belongs to a Certificate.
 //!
 //! A Secret belongs to the Certificate whose pair was published last, and each older set to the one
 //! that it was published for: `metadata.json` in the set names it. Certificates that are renamed, or
@@ -18,7 +18,7 @@ use crate::resource::NamespacedName;
 use crate::store::port::StoreError;
 
 impl StateDirectory {
-    /// What of a Secret's folder belongs to a Certificate of this name.
+    /// The part of a Secret's folder that belongs to a Certificate of this name.
     pub fn share(&self, name: &str, claim: &Claim) -> Result<Share, StoreError> {
         let Some(folder) = self.find(&layout::secret(&claim.secret)?)? else {
             return Ok(Share::Nothing);

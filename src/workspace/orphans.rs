@@ -65,7 +65,7 @@ impl Workspace {
         Ok(Some(orphans))
     }
 
-    /// What takes back the records of a certificate whose manifest is gone: the orders say where they
+    /// A task that takes back the records of a certificate whose manifest is gone: the orders say where they
     /// are, and for which Issuer.
     fn task_by_orders(
         &self,

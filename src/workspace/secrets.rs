@@ -68,7 +68,7 @@ impl Workspace {
         self.state.has_live(&name.name, &self.claim(name, secret))
     }
 
-    /// What the records say about a Secret.
+    /// The claims of the records to a Secret.
     fn claim(&self, name: &NamespacedName, secret: &NamespacedName) -> Claim {
         let names = |of: &NamespacedName, secret_name: &str| {
             of.namespace == secret.namespace && secret_name == secret.name

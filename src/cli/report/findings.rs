@@ -65,7 +65,7 @@ pub(crate) fn of_failure(
     found
 }
 
-/// What the CA refused an order with.
+/// The refusal of an order by the CA.
 fn problem_of(order: &Order) -> Option<&Problem> {
     let mut refused = order.challenges.iter().filter(|challenge| challenge.is_failed());
     let of_challenge = refused.find_map(|challenge| challenge.problem());

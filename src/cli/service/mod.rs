@@ -258,7 +258,7 @@ async fn wait(until: Timestamp, at_most: SignedDuration, signals: &mut Signals) 
 /// How long a run may take beyond `--timeout`, which is for one certificate: a run has many, and
 /// their hooks.
 const GRACE: SignedDuration = SignedDuration::from_hours(1);
-/// Of `--timeout`, where the settings cannot be read.
+/// The value of `--timeout` where the settings cannot be read.
 const DEFAULT_TIMEOUT: SignedDuration = SignedDuration::from_mins(10);
 /// How long a run may take to end at once: it ends its hooks.
 const AT_ONCE: Duration = Duration::from_secs(2);

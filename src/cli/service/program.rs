@@ -101,7 +101,7 @@ pub(super) fn code_of(status: ExitStatus) -> ExitCode {
 
 #[cfg(test)]
 impl Program {
-    /// One that starts nothing.
+    /// A program that starts nothing.
     pub(super) fn none() -> Self {
         Self { path: "/nonexistent".into(), flags: Vec::new() }
     }

@@ -66,7 +66,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
     }
 }
 
-/// What ends a first issuance, so that a pair can be adopted after all: one that fits the manifest
+/// The end of a first issuance, so that a pair can be adopted after all: one that fits the manifest
 /// now, or one of the manifests that could not be read before.
 pub(in crate::engine) fn may_adopt_now(
     snapshot: &Snapshot,

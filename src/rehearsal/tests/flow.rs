@@ -1,4 +1,4 @@
-//! What is issued, and how a CA ends.
+//! Issued certificates, and how a CA ends.
 
 use std::collections::BTreeMap;
 
