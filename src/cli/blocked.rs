@@ -3,15 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::doctor::{self, Finding, Ports};
+use super::doctor::Finding;
 use super::hint::Hint;
-use super::message::Message;
-use super::output::escape;
-use super::shell::Shell;
-use super::typed_flags::TypedFlags;
 use crate::engine::Task;
 use crate::engine::ports::StoreError;
-use crate::resource::{Fix, NamespacedName};
+use crate::resource::NamespacedName;
 use crate::workspace::{Lack, Targets, Workspace};
 
 /// One obstacle, and whose it is.
@@ -29,15 +25,14 @@ pub(crate) struct Blocked {
 }
 
 impl Blocked {
-    /// The obstacles of these, each once: what the manifests name and this host lacks, and ports.
+    /// The obstacles of these, each once: what the manifests name and this host lacks.
     pub(super) async fn all(
-        ports: &Ports<'_>,
         workspace: &Workspace,
         targets: &Targets,
         tasks: &[&Task],
     ) -> Result<Vec<Self>, StoreError> {
         let lacks = workspace.lacks(&targets.loaded, &targets.secrets, tasks).await?;
-        Ok(Self::of(lacks, ports.blocking(), targets, tasks))
+        Ok(Self::of(lacks, Vec::new(), targets, tasks))
     }
 
     /// The same of what is known already: what these lack, and of the ports that they need.
@@ -100,63 +95,5 @@ impl Obstacles {
             Some(known) => known.certificates.extend(one.certificates),
             None => self.found.push(one),
         }
-    }
-}
-
-/// What a table of certificates adds where no run of any user would get a port, or no run is started.
-/// What each manifest needs besides is left to `doctor`: that takes longer than the table.
-pub(super) fn below_table(
-    shell: &Shell,
-    tasks: &[&Task],
-    is_of_files: bool,
-    typed: &TypedFlags,
-) -> Vec<Message> {
-    // The scheduled runs do not read a file that was named here, and have nothing to do without one.
-    let has_schedule = !is_of_files && !tasks.is_empty();
-    let ports = Ports::of(shell, tasks);
-    let blocking = ports.blocking().into_iter().map(|(found, _)| found);
-    let of_schedule = has_schedule.then(|| doctor::scheduler(shell)).filter(Finding::is_wrong);
-    warnings(blocking.filter(Finding::is_wrong).collect(), of_schedule, typed)
-}
-
-fn warnings(
-    blocking: Vec<Finding>,
-    of_schedule: Option<Finding>,
-    typed: &TypedFlags,
-) -> Vec<Message> {
-    let of_port = |(fact, _): (String, Option<Fix>)| {
-        let warning = format!("no certificate that needs this port can be renewed now: {fact}");
-        Message::advice(&escape(&warning), &typed.on("certctl doctor"))
-    };
-    let of_schedule = of_schedule.map(Finding::into_parts).map(|(fact, fix)| {
-        let fix = fix.map(|fix| Hint::from(fix).with_flags(typed).to_string()).unwrap_or_default();
-        let warning = format!("the scheduled runs renew nothing: {fact}");
-        Message::advice(&escape(&warning), &escape(&fix))
-    });
-    blocking.into_iter().map(Finding::into_parts).map(of_port).chain(of_schedule).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::resource::Obstacle;
-
-    #[test]
-    fn a_table_is_followed_by_what_stops_every_run_and_by_what_stops_the_scheduled_ones() {
-        let of = |fact: &str| Obstacle::new(fact);
-        let port = Finding::wrong("HTTP-01", of("[::]:80 is in use").advice("end it"));
-        let timer = Finding::wrong("scheduler", of("no timer").certctl("certctl timer print"));
-        let flags = TypedFlags::of_folders(" --state-dir s");
-        let texts = warnings(vec![port], Some(timer), &flags).into_iter();
-        let texts: Vec<String> = texts.map(|one| one.text.to_string()).collect();
-        assert_eq!(
-            texts,
-            [
-                "warning: no certificate that needs this port can be renewed now: [::]:80 is in use\n  \
-                 try: certctl doctor --state-dir s",
-                "warning: the scheduled runs renew nothing: no timer\n  try: certctl timer print \
-                 --state-dir s",
-            ]
-        );
     }
 }

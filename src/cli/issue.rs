@@ -15,6 +15,7 @@ use super::error::{CliError, command_for_entry};
 use super::exit::{self, ExitCode};
 use super::folders;
 use super::hint::Hint;
+use super::last_run;
 use super::message::{Level, Message};
 use super::orphans;
 use super::output::{self, When};
@@ -303,6 +304,7 @@ fn begin(
         let result =
             Box::pin(read_and_work(shell, request, verb, ignore_limits, glance, adapt)).await;
         if is_pinged {
+            last_run::note(shell);
             ping(shell, Moment::of(&result)).await;
         }
         result.map(|(code, _)| code)

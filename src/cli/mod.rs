@@ -50,6 +50,7 @@ mod hint;
 mod inspect;
 mod issue;
 mod journal;
+mod last_run;
 mod missing;
 mod open_files;
 mod orphans;

@@ -13,12 +13,12 @@ use unicode_width::UnicodeWidthStr as _;
 
 use super::blocked::Blocked;
 use super::count::{count, names};
-use super::doctor::{self, Finding, Ports};
 use super::error::CliError;
 use super::exit::ExitCode;
 use super::folders;
 use super::global::Format;
 use super::hint::Hint;
+use super::last_run;
 use super::output::{Paint, escape};
 use super::report::short;
 use super::run::on_one_thread;
@@ -42,10 +42,9 @@ pub(super) fn start_page(shell: &mut Shell) -> Result<ExitCode, CliError> {
     }
     let settings = shell.settings()?;
     let scene = Scene::of(shell);
-    let mut place = Place::of(shell, &settings);
+    let place = Place::of(shell, &settings);
     let text = match on_one_thread(Box::pin(Found::read(shell, settings, &scene)))? {
-        Some(mut found) => {
-            place.scheduler = found.schedule.take().filter(Finding::is_known);
+        Some(found) => {
             for mistake in &shell.config.mistakes {
                 shell.output.finding(mistake);
             }
@@ -68,8 +67,6 @@ struct Place {
     /// Who may not read what there is, and the command that lets this user.
     reader: String,
     way_in: String,
-    /// What runs certctl, or why nothing does; `None` where that could not be checked.
-    scheduler: Option<Finding>,
     /// A folder of root's that was not read.
     unread: Option<&'static str>,
 }
@@ -97,7 +94,7 @@ impl Place {
             }
             None => ("This user".to_owned(), folders::as_root(shell, "")),
         };
-        Self { manifests, config, state, reader, way_in, scheduler: None, unread }
+        Self { manifests, config, state, reader, way_in, unread }
     }
 
     /// The page of a user who may not read the state, or the manifests.
@@ -118,24 +115,6 @@ impl Place {
     fn state(&self) -> String {
         let absent = if is_gone(&self.state) { " (missing)" } else { "" };
         format!("{}{absent}", escape(&self.state.to_string_lossy()))
-    }
-
-    /// What is known of the scheduler.
-    fn scheduler(&self, scene: &Scene) -> Option<Line> {
-        let (fact, fix) = self.scheduler.as_ref()?.parts();
-        let line = Line::new("scheduler", escape(fact).into_owned());
-        let fix = fix.cloned().map(|fix| Hint::from(fix).with_flags(&scene.typed).to_string());
-        Some(match fix {
-            Some(fix) => line.and(escape(&fix).into_owned()),
-            None => line,
-        })
-    }
-
-    /// The command after which something runs certctl, or that leads to it.
-    fn scheduling(&self, scene: &Scene) -> Option<String> {
-        let (_, fix) = self.scheduler.as_ref()?.parts();
-        let hint = Hint::from(fix?.clone()).with_flags(&scene.typed);
-        Some(hint.command().map_or_else(|| scene.typed.on("certctl doctor"), str::to_owned))
     }
 }
 
@@ -172,8 +151,8 @@ struct Found {
     troubled: usize,
     /// The worst first.
     faults: Vec<Fault>,
-    /// What starts the runs, or keeps them from what they need.
-    schedule: Option<Finding>,
+    /// That no automatic run came for a day.
+    missed_run: Option<String>,
     /// When a run last wrote something.
     last: Option<Timestamp>,
     /// The event that comes first.
@@ -287,14 +266,14 @@ impl Found {
         let targets = workspace.targets(&request, selection)?;
         let issuer = targets.loaded.issuers.first().map(|issuer| issuer.metadata.name.clone());
         let tasks: Vec<&Task> = targets.tasks.iter().collect();
-        let ports = Ports::of(shell, &tasks);
-        let obstacles = match Blocked::all(&ports, &workspace, &targets, &tasks).await {
+        let obstacles = match Blocked::all(&workspace, &targets, &tasks).await {
             Err(error) if is_denied(&error) => return Ok(None),
             found => found?,
         };
-        let schedule = Some(doctor::scheduler(shell));
+        let run = Some(workspace.automatic_run()).filter(|_| shell.global.filename.is_empty());
+        let missed_run = run.and_then(|run| last_run::missed(run, scene.now, &scene.zone));
         let last = workspace.last_write();
-        let mut found = Self { schedule, last, issuer, obstacles, ..Self::default() };
+        let mut found = Self { missed_run, last, issuer, obstacles, ..Self::default() };
         let show = |view: CertificateView| {
             found.add(&view, scene);
             Ok::<_, StoreError>(())
@@ -407,10 +386,12 @@ impl Found {
         let mut rows =
             vec![Line::new("manifests", place.manifests.clone()), Line::new("last change", last)];
         rows.extend(self.next.as_ref().map(|next| Line::new("next", next.dated(scene))));
-        rows.extend(place.scheduler(scene));
+        let missed = self.missed_run.clone();
+        let look = || scene.typed.on(last_run::LOOK);
+        rows.extend(missed.map(|fact| Line::new("scheduler", fact).and(look())));
         text += &lines(&rows, width);
         text += &self.wrong(scene, width);
-        text + "\n" + &heading("Next:", scene) + &steps(&self.next_steps(place, scene), width)
+        text + "\n" + &heading("Next:", scene) + &steps(&self.next_steps(scene), width)
     }
 
     /// The worst, each in its own words.
@@ -441,7 +422,7 @@ impl Found {
     }
 
     /// Three commands, and what each is for.
-    fn next_steps(&self, place: &Place, scene: &Scene) -> Vec<(String, &'static str)> {
+    fn next_steps(&self, scene: &Scene) -> Vec<(String, &'static str)> {
         let of = |line: &str, what| (scene.typed.on(&format!("certctl {line}")), what);
         let mut steps = Vec::new();
         if let Some(worst) = self.faults.first() {
@@ -455,8 +436,8 @@ impl Found {
                 steps.insert(0, of(&format!("status {}", worst.name), "show its details"));
             }
         } else if self.due == 0 {
-            let line = place.scheduling(scene);
-            steps.extend(line.map(|line| (line, "renew automatically")));
+            let look = self.missed_run.as_ref();
+            steps.extend(look.map(|_| (scene.typed.on(last_run::LOOK), "why no run came")));
             steps.push(of("status", "one line for each certificate"));
         }
         steps.push(of("plan", "what the next run would do"));
@@ -616,35 +597,24 @@ mod tests {
     use jiff::tz::TimeZone;
 
     use super::super::status::Width;
-    use super::super::timer::ReloadUnit;
     use super::super::typed_flags::TypedFlags;
     use super::*;
-    use crate::resource::Obstacle;
     use crate::workspace::view::{Damage, DamageCourse};
 
     fn scene() -> Scene {
         let now = "2026-11-21T03:12:09Z".parse().unwrap();
         let width = Some(Width { columns: 80, utf8: true });
         let zone = TimeZone::UTC;
-        Scene {
-            now,
-            zone,
-            color: false,
-            format: Format::Text,
-            width,
-            reload_unit: ReloadUnit::Absent,
-            typed: TypedFlags::default(),
-        }
+        Scene { now, zone, color: false, format: Format::Text, width, typed: TypedFlags::default() }
     }
 
-    fn place(scheduler: Option<Finding>) -> Place {
+    fn place() -> Place {
         Place {
             manifests: "/etc/certctl".to_owned(),
             config: Some("/etc/certctl".into()),
             state: "/nowhere/state".into(),
             reader: "This user".to_owned(),
             way_in: "sudo certctl".to_owned(),
-            scheduler,
             unread: None,
         }
     }
@@ -661,7 +631,7 @@ mod tests {
         let key = NamespacedName::new("default", "zulu");
         found.add(&CertificateView { damage, ..CertificateView::unknown(key) }, &scene);
         assert_eq!((found.failing, found.orphaned, found.faults.len()), (1, 2_000, MOST_SHOWN));
-        let page = found.page(&place(None), &scene);
+        let page = found.page(&place(), &scene);
         assert!(
             page.starts_with("2001 certificates: 1 failing, 2000 without a manifest\n"),
             "{page}"
@@ -693,7 +663,7 @@ mod tests {
     #[test]
     fn a_user_whose_commands_read_other_folders_is_led_to_root() {
         let (found, scene) = (Found::default(), scene());
-        let of_host = Place { unread: Some("/etc/certctl"), ..place(None) };
+        let of_host = Place { unread: Some("/etc/certctl"), ..place() };
         let page = found.page(&of_host, &scene);
         assert!(page.starts_with("No certificate of this user.\n"), "{page}");
         let led = format!("  {}\n", folders::sudo(""));
@@ -707,7 +677,7 @@ mod tests {
         let renewal_time = Some("2027-01-19T03:00:00Z".parse().unwrap());
         found.add(&CertificateView { renewal_time, ..view("web") }, &scene);
         assert_eq!(found.next, None);
-        let steps = found.next_steps(&place(None), &scene);
+        let steps = found.next_steps(&scene);
         assert_eq!(steps[1], ("certctl forget web".to_owned(), "stop managing it"));
     }
 
@@ -737,7 +707,7 @@ mod tests {
         let steps = |wrong, command| {
             let faults = vec![fault(wrong, &[(command, "do it")])];
             let found = Found { faults, ..Found::default() };
-            found.next_steps(&place(None), &scene).into_iter().map(|(line, _)| line).collect()
+            found.next_steps(&scene).into_iter().map(|(line, _)| line).collect()
         };
         let of_one: Vec<String> = steps(Wrong::Verdict(Verdict::Failed), "certctl renew web");
         assert_eq!(of_one, ["certctl status web", "certctl renew web", "certctl plan"]);
@@ -757,7 +727,7 @@ mod tests {
         found.obstacles =
             vec![Blocked { fact, place: of_config, fix, certificates, is_of_deployment }];
         found.add_blocked(&scene);
-        let page = Found { blocked: 4, ..found }.page(&place(None), &scene);
+        let page = Found { blocked: 4, ..found }.page(&place(), &scene);
         assert!(page.starts_with("4 certificates: 4 blocked\n"), "{page}");
         let expected = "Problems:\n  api, mail, shop and 1 more: BLOCKED\n    cannot open \
                         /srv/www (web.yaml:6)\n    try: mkdir -p /srv/www\n\nNext:\n  mkdir -p /srv/www   # put \
@@ -790,30 +760,26 @@ mod tests {
             step: Step::Issuance,
             is_blocked: false,
         });
-        let found = Found { ready: 1, last: Some(scene.now), next, faults, ..Found::default() };
-        let page = found.page(&place(Some(absent())), &scene);
+        let missed_run = Some("no automatic run since 2026-11-19 03:12 UTC, 2d ago".to_owned());
+        let last = Some(scene.now);
+        let found = Found { ready: 1, last, missed_run, next, faults, ..Found::default() };
+        let page = found.page(&place(), &scene);
         assert!(page.lines().all(|line| line.chars().count() <= 40), "{page}");
-        assert!(page.contains("\n    certctl timer print --systemd\n"), "{page}");
-    }
-
-    fn absent() -> Finding {
-        let obstacle = Obstacle::new("no timer runs certctl");
-        Finding::warning("scheduler", obstacle.command("certctl timer print --systemd"))
+        assert!(page.contains("\n    certctl doctor\n"), "{page}");
     }
 
     #[test]
-    fn a_scheduler_that_is_missing_is_the_first_to_be_made() {
-        let found = Found { ready: 1, ..Found::default() };
-        let first = |scheduler| found.next_steps(&place(Some(scheduler)), &scene()).remove(0).0;
-        assert_eq!(first(absent()), "certctl timer print --systemd");
-        assert_eq!(first(Finding::well("scheduler", "/etc/cron.d/certctl")), "certctl status");
-        let page = found.page(&place(Some(absent())), &scene());
-        let line = "scheduler     no timer runs certctl: certctl timer print --systemd\n";
-        assert!(page.contains(line), "{page}");
-        let obstacle = Obstacle::new("/etc/cron.d/certctl: no cron daemon").advice("install one");
-        let unserved = || Finding::warning("scheduler", obstacle.clone());
-        assert_eq!(first(unserved()), "certctl doctor");
-        let page = found.page(&place(Some(unserved())), &scene());
-        assert!(page.contains("/etc/cron.d/certctl: no cron daemon: install one\n"), "{page}");
+    fn a_run_that_did_not_come_is_the_first_to_be_looked_at() {
+        let of = |missed_run: Option<&str>| {
+            let missed_run = missed_run.map(str::to_owned);
+            let found = Found { ready: 1, missed_run, ..Found::default() };
+            (found.next_steps(&scene()).remove(0).0, found.page(&place(), &scene()))
+        };
+        let (first, page) = of(Some("no automatic run yet"));
+        assert_eq!(first, "certctl doctor");
+        assert!(page.contains("scheduler     no automatic run yet: certctl doctor\n"), "{page}");
+        let (first, page) = of(None);
+        assert_eq!(first, "certctl status");
+        assert!(!page.contains("scheduler"), "{page}");
     }
 }

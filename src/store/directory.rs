@@ -106,6 +106,11 @@ impl StateDirectory {
         Ok(state)
     }
 
+    /// The folder, where there is one.
+    pub(super) fn root(&self) -> Option<&Folder> {
+        self.root.as_ref()
+    }
+
     /// The path of the state.
     pub fn path(&self) -> &Path {
         &self.path

@@ -23,6 +23,8 @@ pub(super) const REQUESTS: &str = "requests";
 pub(super) const ORDERS: &str = "orders";
 pub(super) const STATUS_FILE: &str = "status.json";
 pub(super) const ACCOUNT_FILE: &str = "account.json";
+/// The file whose times are those of the last run that no person watched.
+pub(super) const LAST_RUN: &str = "last-run";
 pub(super) const ISSUANCE_LOG: &str = "issuance.log";
 
 /// How the names of files begin that note a run of the operator's hook.

@@ -26,6 +26,7 @@
 //!   index-<digest>.jsonl              the same of the files of a run, which the digest is of
 //!   reported                          what was reported of no certificate, and when; not synced
 //!   issuance.log                      append-only, synced
+//!   last-run                          empty: its times are those of the last run without a terminal; not synced
 //!   scheduler.json                    Queue; only for living processes, and so not synced
 //!   scheduler.json.next               its temporary
 //!   locks/certificates/<namespace>/<name>
@@ -39,7 +40,7 @@
 //! - Every file is 0600 in folders of 0700 from its first moment, whatever the umask. A document
 //!   or key that others can read, that is a link, or that another user owns is refused.
 //! - A write that returned is durable, but for `scheduler.json`, `crls/`, `directories/`,
-//!   `index.jsonl`, `reported`, presented tokens and the steps in `in-flight`, which
+//!   `index.jsonl`, `reported`, `last-run`, presented tokens and the steps in `in-flight`, which
 //!   [`port::Store::sync`] makes so; a reader sees the old file or the new one ([`atomic`]). The name of the file of an order
 //!   that has its certificate and owes nothing is not synced: it is history.
 //! - A new folder is synced in its parent once, before anything is put into it, so that one with
@@ -69,6 +70,7 @@ mod hook_lock;
 mod immutable;
 mod in_flight;
 mod journal;
+mod last_run;
 mod layout;
 mod links;
 mod listing;

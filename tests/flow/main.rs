@@ -43,6 +43,7 @@ mod jq;
 mod json;
 mod json_log;
 mod lacks;
+mod last_run;
 mod limits;
 mod links;
 mod lost_account;

@@ -197,7 +197,6 @@ fn page(scene: &Scene) -> String {
         color: false,
         format: Format::Text,
         width: None,
-        reload_unit: status::ReloadUnit::Absent,
         typed: status::TypedFlags::default(),
     };
     status::certificates(&[view], status::Extent::Whole, &look).unwrap()

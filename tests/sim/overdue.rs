@@ -101,7 +101,6 @@ fn shown(scene: &Scene) -> (String, bool, bool) {
             color: false,
             format,
             width: None,
-            reload_unit: status::ReloadUnit::Absent,
             typed: status::TypedFlags::default(),
         };
         status::certificates(std::slice::from_ref(&view), status::Extent::Line, &look).unwrap()

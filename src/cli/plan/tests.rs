@@ -1,7 +1,6 @@
 use super::render::{names, page};
 use super::*;
 use crate::cli::document::Object;
-use crate::cli::timer::ReloadUnit;
 use crate::resource::{IssuerKind, Reason};
 use crate::workspace::plan::{Issuer, Name, Wait};
 
@@ -14,7 +13,6 @@ fn scene(format: Format) -> Scene {
         color: false,
         format,
         width: None,
-        reload_unit: ReloadUnit::Absent,
         typed: crate::cli::typed_flags::TypedFlags::default(),
     }
 }

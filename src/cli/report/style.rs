@@ -9,7 +9,7 @@ use crate::cli::hint::Hint;
 use crate::cli::shell::Shell;
 use crate::cli::status::Width;
 use crate::cli::time;
-use crate::cli::timer::{ReloadUnit, retry_by_unit};
+use crate::cli::timer::{leaves_hooks_to_unit, retry_by_unit};
 use crate::cli::typed_flags::TypedFlags;
 
 /// The reader, and the current time.
@@ -39,7 +39,7 @@ impl Style {
         let (utf8, flags) = (shell.environment.is_utf8(), folders::flags(shell));
         let columns = is_watched.then(Width::of_stderr).flatten();
         let is_left = is_watched && shell.global.hooks == HookTime::Later;
-        let has_unit = is_left && ReloadUnit::of(shell).is_installed();
+        let has_unit = is_left && leaves_hooks_to_unit(shell);
         let unit_of_hooks = has_unit.then(retry_by_unit);
         Self { now, zone, utf8, names: 0, columns, flags, unit_of_hooks }
     }

@@ -3,8 +3,8 @@
 use super::scene::Scene;
 use super::upcoming::Upcoming;
 use crate::cli::blocked::Blocked;
-use crate::cli::doctor::Finding;
 use crate::cli::hint::Hint;
+use crate::cli::last_run;
 use crate::cli::output::escape;
 use crate::cli::report::short;
 use crate::resource::{NamespacedName, Revocation};
@@ -15,8 +15,8 @@ use crate::workspace::view::CertificateView;
 pub(in crate::cli) struct Host {
     /// What is in the way of them.
     pub(in crate::cli) blocked: Vec<Blocked>,
-    /// What starts the runs.
-    pub(in crate::cli) scheduler: Option<Finding>,
+    /// That no automatic run came for a day.
+    pub(in crate::cli) missed_run: Option<String>,
 }
 
 impl Host {
@@ -35,7 +35,7 @@ pub(super) struct Note {
     pub(super) remedy: Option<(Hint, &'static str)>,
 }
 
-/// The revocation that is pending, what starts the runs, and what would stop one.
+/// The revocation that is pending, that no run comes, and what would stop one.
 pub(super) fn notes(
     view: &CertificateView,
     upcoming: Upcoming,
@@ -54,17 +54,15 @@ pub(super) fn notes(
         }
     });
     let is_awaited = upcoming != Upcoming::Never;
-    let scheduler = host.scheduler.as_ref().filter(|found| is_awaited && found.is_known());
-    let scheduler = scheduler.map(|found| {
-        let (fact, fix) = found.parts();
-        let fix = fix.cloned().map(|fix| (typed(Hint::from(fix)), ""));
-        Note { label: "Scheduler", fact: escape(fact).into_owned(), remedy: fix }
-    });
+    let missed = host.missed_run.clone().filter(|_| is_awaited);
+    let look = Hint::Command(last_run::LOOK.to_owned());
+    let missed =
+        missed.map(|fact| Note { label: "Scheduler", fact, remedy: Some((typed(look), "")) });
     let blocked = host.blocked.iter().filter(|blocked| blocked.is_of(&view.key));
     let blocked = blocked.map(|blocked| {
         let fix = blocked.fix.clone().map(|fix| (typed(fix), ""));
         let fact = escape(&blocked.sentence()).into_owned();
         Note { label: "Blocked by", fact, remedy: fix }
     });
-    pending.into_iter().chain(scheduler).chain(blocked).collect()
+    pending.into_iter().chain(missed).chain(blocked).collect()
 }

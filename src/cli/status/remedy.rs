@@ -10,7 +10,6 @@ use crate::cli::error::command_for_entry;
 use crate::cli::hint::Hint;
 use crate::cli::output::escape;
 use crate::cli::report::short;
-use crate::cli::timer::{retry_by_unit, retry_of_hooks};
 use crate::resource::{Challenge, NamespacedName, Phase, ReasonSource};
 use crate::trust::{command_for_reading, quoted};
 use crate::workspace::view::{CertificateView, DamageCourse};
@@ -43,7 +42,7 @@ impl Remedy {
                 };
                 vec![(certctl(&format!("issue {name}")), what)]
             }
-            Verdict::PendingDeploy => deploy(view, &name, scene),
+            Verdict::PendingDeploy => deploy(view, &name),
             Verdict::Waiting if view.orders_other_names() => {
                 vec![(certctl(&format!("issue {name}")), "order for the names of the manifest now")]
             }
@@ -123,17 +122,13 @@ fn validate(view: &CertificateView) -> Vec<Known> {
     vec![(certctl(&format!("validate {}", escape(&path))), "show the mistake in its line")]
 }
 
-fn deploy(view: &CertificateView, name: &str, scene: &Scene) -> Vec<Known> {
+fn deploy(view: &CertificateView, name: &str) -> Vec<Known> {
     let what = if is_only_owed(view) {
         "run its outputs and hooks now"
     } else {
         "once the cause is fixed: run its outputs and hooks"
     };
-    let deploy = (retry_of_hooks(name), what);
-    let by_unit =
-        (retry_by_unit(), "or all that are pending, by the unit, which is then no longer failed");
-    let by_unit = scene.reload_unit.is_installed().then_some(by_unit);
-    [deploy].into_iter().chain(by_unit).collect()
+    vec![(certctl(&format!("deploy {name}")), what)]
 }
 
 /// What tries again at once what failed or waits.

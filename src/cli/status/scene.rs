@@ -8,7 +8,6 @@ use crate::cli::folders;
 use crate::cli::global::Format;
 use crate::cli::shell::Shell;
 use crate::cli::time;
-use crate::cli::timer::ReloadUnit;
 use crate::cli::typed_flags::TypedFlags;
 use crate::engine::ports::{Clock as _, SystemClock};
 
@@ -23,8 +22,6 @@ pub struct Scene {
     pub format: Format,
     /// The size of the terminal, if stdout is one.
     pub width: Option<Width>,
-    /// The unit to which the hooks of this state are left.
-    pub reload_unit: ReloadUnit,
     /// How commands of certctl are typed here.
     pub typed: TypedFlags,
 }
@@ -38,7 +35,6 @@ impl Scene {
             color: shell.output.data_has_color(),
             format: shell.global.format(),
             width: Width::of_stdout(shell.environment.is_utf8()),
-            reload_unit: ReloadUnit::of(shell),
             typed: folders::flags_with_files(shell),
         }
     }

@@ -2,7 +2,6 @@ mod fixture;
 
 use fixture::{NOW, at, failed, issuer, issuing, ready};
 
-use std::cell::OnceCell;
 use std::ffi::OsString;
 use std::slice::from_ref;
 
@@ -12,12 +11,11 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::cli::blocked::Blocked;
-use crate::cli::doctor::Finding;
 use crate::controller::alert;
 use crate::resource::{
     AuthorizationState, Cause, ChallengeFailure, ChallengeState, DeployTarget, Deployment, Doing,
-    EndedChallenge, FailedOrder, Failure, FailureClass, Obstacle, OrderPhase, Phase, Problem,
-    ReasonSource, Revocation, RevocationReason, Rollback,
+    EndedChallenge, FailedOrder, Failure, FailureClass, OrderPhase, Phase, Problem, ReasonSource,
+    Revocation, RevocationReason, Rollback,
 };
 use crate::workspace::view::{DamageCourse, Mistake};
 
@@ -33,13 +31,7 @@ fn needs_attention(views: &[CertificateView], now: Timestamp) -> bool {
 fn scene(format: Format) -> Scene {
     let (now, zone) = (at(NOW), berlin());
     let typed = TypedFlags::default();
-    let reload_unit = ReloadUnit::Absent;
-    Scene { now, zone, color: false, format, width: None, reload_unit, typed }
-}
-
-/// The unit of the hooks, about to run or not.
-fn reload_unit(is_near: bool) -> ReloadUnit {
-    ReloadUnit::Installed { as_root: false, is_near: OnceCell::from(is_near) }
+    Scene { now, zone, color: false, format, width: None, typed }
 }
 
 fn berlin() -> TimeZone {
@@ -135,12 +127,11 @@ fn of_several_summaries_each_begins_with_its_name() {
 }
 
 #[test]
-fn both_pages_say_what_starts_the_next_attempt_where_there_is_one() {
+fn both_pages_say_that_no_automatic_run_came_where_one_is_awaited() {
     let scene = scene(Format::Text);
-    let obstacle = Obstacle::new("no timer runs certctl").command("certctl timer print");
-    let missing = || Finding::warning("scheduler", obstacle.clone());
-    let shown = |view: &CertificateView, scheduler| {
-        let host = Host { scheduler: Some(scheduler), ..Host::default() };
+    let shown = |view: &CertificateView| {
+        let missed_run = Some("no automatic run yet".to_owned());
+        let host = Host { missed_run, ..Host::default() };
         let pages = [
             summary::summary(view, None, &host, &scene),
             detail::detail(view, &host, false, &scene),
@@ -148,16 +139,11 @@ fn both_pages_say_what_starts_the_next_attempt_where_there_is_one() {
         pages.map(|page| {
             let lines = page.lines().skip_while(|line| !line.starts_with("Scheduler:")).take(2);
             let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
-            lines.map(words).take_while(|line| line.contains("imer")).collect::<Vec<_>>().join("|")
+            lines.map(words).collect::<Vec<_>>().join("|")
         })
     };
-    let well = || Finding::well("scheduler", "/etc/certctl.timer");
-    assert_eq!(shown(&ready(), well()), ["Scheduler: /etc/certctl.timer"; 2]);
-    let expected = "Scheduler: no timer runs certctl|Try: certctl timer print";
-    assert_eq!(shown(&ready(), missing()), [expected; 2]);
-    let unknown = Finding::unknown("scheduler", obstacle.clone());
-    assert_eq!(shown(&ready(), unknown), [""; 2]);
-    assert_eq!(shown(&revoked_for_good(), missing()), [""; 2]);
+    assert_eq!(shown(&ready()), ["Scheduler: no automatic run yet|Try: certctl doctor"; 2]);
+    assert_eq!(shown(&revoked_for_good()), [""; 2]);
 }
 
 #[test]
@@ -358,17 +344,9 @@ fn a_lost_output_is_pending_in_the_metrics_as_in_the_verdict_with_what_retries_i
     let lost = CertificateView { lost_output: Some("output to /out: tls.crt".into()), ..ready() };
     assert_eq!(Verdict::of(&lost, scene(Format::Text).now), Verdict::PendingDeploy);
     let deploy = ("certctl deploy web", "once the cause is fixed: run its outputs and hooks");
-    let unit = (
-        "systemctl start certctl-reload.service",
-        "or all that are pending, by the unit, which is then no longer failed",
-    );
-    let reload_units = [(ReloadUnit::Absent, &[deploy][..]), (reload_unit(false), &[deploy, unit])];
-    for (reload_unit, expected) in reload_units {
-        let scene = Scene { reload_unit, ..scene(Format::Text) };
-        let helps = Remedy::of(&lost, Verdict::PendingDeploy, &scene);
-        let helps: Vec<_> = helps.iter().map(|one| (&*one.command, one.what)).collect();
-        assert_eq!(helps, expected);
-    }
+    let helps = Remedy::of(&lost, Verdict::PendingDeploy, &scene(Format::Text));
+    let helps: Vec<_> = helps.iter().map(|one| (&*one.command, one.what)).collect();
+    assert_eq!(helps, [deploy]);
     let metrics = certificates(&[lost], Extent::Line, &scene(Format::Prometheus)).unwrap();
     let mut lines = metrics.lines();
     let pending = lines.find(|line| line.starts_with("certctl_certificate_pending_deploy{"));
@@ -407,29 +385,16 @@ fn an_order_waits_for_the_ca_once_it_was_told_of_all_challenges() {
     assert_eq!(of(order), [by_ca("DNS-01 for *.api.example.com"), by_ca("HTTP-01 for 192.0.2.7")]);
 }
 
-/// The unit follows that of the issuance, a moment later.
 #[test]
-fn a_reload_that_its_unit_is_about_to_run_says_so() {
+fn a_reload_that_no_run_has_done_yet_is_left_to_the_next_run() {
     let target = DeployTarget::Reload { name: "nginx".into() };
     let owed = CertificateView { owed: Some(target), ..ready() };
-    let lost = CertificateView { lost_output: Some("gone".into()), ..owed.clone() };
-    for (view, is_reload_near, is_next) in
-        [(&owed, true, true), (&owed, false, false), (&lost, true, false)]
-    {
-        let scene = Scene { reload_unit: reload_unit(is_reload_near), ..scene(Format::Text) };
-        let sentence = Verdict::PendingDeploy.sentence(view, &scene);
-        let says = sentence.ends_with("certctl-reload.service runs it in a moment");
-        assert_eq!(says, is_next, "{sentence}");
-        let upcoming = Upcoming::of(view, Verdict::PendingDeploy, scene.now);
-        let cell = if is_next { "deploy: in a moment" } else { "deploy: next run" };
-        assert_eq!(upcoming.cell(view, &scene), cell);
-        let summary = certificates(from_ref(view), Extent::Summary, &scene).unwrap();
-        let by_unit = summary.contains("Next attempt: in a moment, by certctl-reload.service\n");
-        assert_eq!(by_unit, is_next, "{summary}");
-        assert!(!summary.contains("Waiting for:"), "{summary}");
-        assert_ne!(summary.contains("next run"), is_next, "{summary}");
-    }
-    let helps = Remedy::of(&owed, Verdict::PendingDeploy, &scene(Format::Text));
+    let scene = scene(Format::Text);
+    let upcoming = Upcoming::of(&owed, Verdict::PendingDeploy, scene.now);
+    assert_eq!(upcoming.cell(&owed, &scene), "deploy: next run");
+    let summary = certificates(from_ref(&owed), Extent::Summary, &scene).unwrap();
+    assert!(!summary.contains("Waiting for:"), "{summary}");
+    let helps = Remedy::of(&owed, Verdict::PendingDeploy, &scene);
     assert_eq!(helps[0].what, "run its outputs and hooks now");
 }
 

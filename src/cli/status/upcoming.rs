@@ -22,7 +22,7 @@ use jiff::Timestamp;
 
 use super::progress::NEXT_RUN;
 use super::scene::Scene;
-use super::verdict::{Verdict, is_left_to_unit};
+use super::verdict::Verdict;
 use crate::cli::time;
 use crate::workspace::view::{CertificateView, DamageCourse};
 
@@ -143,9 +143,6 @@ impl Upcoming {
             Self::NextRun(Step::Renewal { due: None } | Step::Issuance) => "next run".to_owned(),
             Self::NextRun(Step::Retry) => "retry: next run".to_owned(),
             Self::NextRun(Step::Repair) => "repair: next run".to_owned(),
-            Self::NextRun(Step::Deployment) if is_left_to_unit(view, scene) => {
-                "deploy: in a moment".to_owned()
-            }
             Self::NextRun(Step::Deployment) => "deploy: next run".to_owned(),
         }
     }
@@ -165,9 +162,6 @@ impl Upcoming {
                 format!("not before {}", scene.time(at))
             }
             Self::At(Step::Issuance | Step::Renewal { .. } | Step::Repair, at) => scene.time(at),
-            Self::NextRun(Step::Deployment) if is_left_to_unit(view, scene) => {
-                "in a moment, by certctl-reload.service".to_owned()
-            }
             Self::NextRun(_) => NEXT_RUN.to_owned(),
         };
         match view.failures() {

@@ -8,16 +8,16 @@ use clap::Args;
 use super::ahead::Host;
 use super::scene::Scene;
 use super::{Exposition, Extent, LastRun, Listing, Noun, ObjectListing, issuers};
-use crate::cli::blocked::{self, Blocked};
+use crate::cli::blocked::Blocked;
 use crate::cli::count::count;
-use crate::cli::doctor::{self, Ports};
 use crate::cli::environment::Source;
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::folders;
 use crate::cli::global::Format;
 use crate::cli::hint::Hint;
-use crate::cli::message::Level;
+use crate::cli::last_run;
+use crate::cli::message::{Level, Message};
 use crate::cli::metrics_file;
 use crate::cli::output::escape;
 use crate::cli::run::on_one_thread;
@@ -180,13 +180,13 @@ async fn of_certificates(
     let is_named = |task: &&Task| chosen.contains(&task.certificate.metadata.key());
     let tasks: Vec<&Task> = targets.tasks.iter().filter(is_named).collect();
     let (is_summary, is_table) = (listing.is_summary(), listing.is_table());
+    // The automatic runs do not read a file that was named here.
+    let is_read = shell.global.filename.is_empty();
+    let missed_run =
+        || last_run::missed(workspace.automatic_run(), scene.now, &scene.zone).filter(|_| is_read);
     if listing.shows_host() {
-        let ports = Ports::of(shell, &tasks);
-        let blocked = Blocked::all(&ports, workspace, targets, &tasks).await?;
-        // The scheduled runs do not read a file that was named here.
-        let is_named = !shell.global.filename.is_empty();
-        let scheduler = (!is_named).then(|| doctor::scheduler(shell));
-        listing.host = Host { blocked, scheduler };
+        let blocked = Blocked::all(workspace, targets, &tasks).await?;
+        listing.host = Host { blocked, missed_run: missed_run() };
     }
     let mut text = String::new();
     let selected: Vec<Option<&NamespacedName>> =
@@ -223,12 +223,12 @@ async fn of_certificates(
             shell.output.finding(&unmet.as_warning("W0402"));
         }
     }
-    if is_table && shell.global.quiet == 0 {
-        let tasks: Vec<&Task> = targets.tasks.iter().collect();
-        let is_of_files = !shell.global.filename.is_empty();
-        for warning in blocked::below_table(shell, &tasks, is_of_files, &scene.typed) {
-            shell.output.print(&warning);
-        }
+    if is_table
+        && shell.global.quiet == 0
+        && !targets.tasks.is_empty()
+        && let Some(fact) = missed_run()
+    {
+        shell.output.print(&Message::advice(&fact, &scene.typed.on(last_run::LOOK)));
     }
     // A table that a filter or a wrong folder empties must not look healthy.
     let attention = is_empty || needs_attention;

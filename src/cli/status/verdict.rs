@@ -195,12 +195,7 @@ impl Verdict {
                 }
             }
             Self::PendingDeploy => {
-                let what = undeployed(view).unwrap_or_default();
-                // The unit follows the one that issued it.
-                let is_next = is_left_to_unit(view, scene);
-                let next =
-                    if is_next { "; certctl-reload.service runs it in a moment" } else { "" };
-                format!("issued but not deployed: {what}{next}")
+                format!("issued but not deployed: {}", undeployed(view).unwrap_or_default())
             }
             Self::Ready => format!("valid until {expiry}{}", went_back(view)),
             Self::Pending => {
@@ -354,11 +349,6 @@ pub(super) fn undeployed(view: &CertificateView) -> Option<String> {
     let waits = || view.owed.as_ref().map(|owed| format!("{owed}: not run yet"));
     let what = failed.or_else(|| view.lost_output.clone()).or_else(waits)?;
     Some(escape(&what).into_owned())
-}
-
-/// Whether the unit that follows a run is about to deploy it.
-pub(super) fn is_left_to_unit(view: &CertificateView, scene: &Scene) -> bool {
-    is_only_owed(view) && scene.reload_unit.is_near()
 }
 
 /// Whether a deployment only waits to be run.

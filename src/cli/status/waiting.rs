@@ -53,7 +53,6 @@ pub(super) fn waiting_for(view: &CertificateView, verdict: Verdict, scene: &Scen
         Upcoming::At(..) if is_ready => "the renewal time",
         Upcoming::At(..) => "the renewal time, or an edit of the manifest",
         Upcoming::Never => "nothing; renewal is disabled",
-        Upcoming::NextRun(Step::Deployment) => return vec![upcoming.sentence(view, scene)],
         Upcoming::NextRun(_) | Upcoming::UnderWay => NEXT_RUN,
     };
     vec![what.to_owned()]

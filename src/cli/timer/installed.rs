@@ -2,7 +2,6 @@
 //!
 //! Contract: read-only, and no program is started but `systemctl is-active` and `systemctl show`.
 
-use std::cell::OnceCell;
 use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
@@ -133,46 +132,13 @@ pub(crate) fn systemctl_of(is_of_user: bool) -> String {
     if is_of_user { "systemctl --user".to_owned() } else { format!("{}systemctl", sudo_on_own()) }
 }
 
-/// `certctl-reload.service`, which runs the hooks of a state as root after the runs of its user.
-#[derive(Clone, Debug)]
-pub enum ReloadUnit {
-    /// It is not installed, or runs those of another state.
-    Absent,
-    Installed {
-        /// Root acts as another user now.
-        as_root: bool,
-        /// Whether it runs, or is about to, once systemd was asked.
-        is_near: OnceCell<bool>,
-    },
-}
-
-impl ReloadUnit {
-    /// That of the state of this process.
-    pub(crate) fn of(shell: &Shell) -> Self {
-        let state = shell.environment.state_dir(shell.global.state_dir.as_deref());
-        let is_usual = state.is_ok_and(|state| state.path == Path::new(SYSTEM_STATE));
-        let is_of_user = || std::fs::metadata(SYSTEM_STATE).is_ok_and(|found| found.uid() != 0);
-        if is_usual && is_of_user() && has_reload_unit(Path::new("/")) {
-            Self::Installed { as_root: shell.acts_as.is_some(), is_near: OnceCell::new() }
-        } else {
-            Self::Absent
-        }
-    }
-
-    pub(crate) fn is_installed(&self) -> bool {
-        match self {
-            Self::Installed { .. } => true,
-            Self::Absent => false,
-        }
-    }
-
-    /// Whether it runs, or is about to: systemd, which is asked once, starts it after `certctl.service`, and
-    /// where its path is enabled after each issuance. A typed run that leaves the hooks starts nothing.
-    pub(crate) fn is_near(&self) -> bool {
-        let Self::Installed { as_root, is_near } = self else { return false };
-        let ask = || systemctl().is_some_and(|path| says_hooks_are_next(path, *as_root));
-        *is_near.get_or_init(ask)
-    }
+/// Whether `certctl-reload.service` runs the hooks of this process's state as root, after the runs of
+/// its user.
+pub(crate) fn leaves_hooks_to_unit(shell: &Shell) -> bool {
+    let state = shell.environment.state_dir(shell.global.state_dir.as_deref());
+    let is_usual = state.is_ok_and(|state| state.path == Path::new(SYSTEM_STATE));
+    let is_of_user = || std::fs::metadata(SYSTEM_STATE).is_ok_and(|found| found.uid() != 0);
+    is_usual && is_of_user() && has_reload_unit(Path::new("/"))
 }
 
 /// The command that runs the outputs and hooks of a certificate that have failed or are still to run.
@@ -277,17 +243,6 @@ fn says_stopped(systemctl: &Path, unit: &str, is_of_user: bool, as_root: bool) -
     })
 }
 
-/// Whether systemd knows one of these units to be active, or has a job for it that waits.
-fn says_hooks_are_next(systemctl: &Path, as_root: bool) -> bool {
-    let arguments = ["show", SERVICE, RELOAD, RELOAD_PATH, "--property=ActiveState,Job"];
-    let answer = answer(systemctl, &arguments, false, as_root).unwrap_or_default();
-    let is_still = |line: &str| {
-        let still = ["", "Job=", "Job=0", "ActiveState=inactive", "ActiveState=failed"];
-        still.contains(&line)
-    };
-    String::from_utf8_lossy(&answer).lines().any(|line| !is_still(line))
-}
-
 /// When the timer runs next, where that is known.
 fn next_run(systemctl: &Path, is_of_user: bool, as_root: bool) -> Option<String> {
     let arguments = ["show", TIMER, "--property=NextElapseUSecRealtime", "--value"];
@@ -356,8 +311,6 @@ const SOCKET: &str = "certctl.socket";
 const PORT_OF_SOCKET: u16 = 80;
 /// The hooks of root.
 const RELOAD: &str = "certctl-reload.service";
-/// Starts it after an issuance, where it is enabled.
-const RELOAD_PATH: &str = "certctl-reload.path";
 const ENABLED: &[&str] = &[
     "etc/systemd/system/timers.target.wants/certctl.timer",
     "Library/LaunchDaemons/io.certctl.issue.plist",
@@ -413,29 +366,6 @@ mod tests {
         }
         assert!(!says_stopped(&root.path().join("none"), TIMER, false, false));
         assert!(!Timer::Enabled("/etc/io.plist".into()).is_stopped(false, false));
-    }
-
-    #[test]
-    fn hooks_are_next_while_a_unit_that_starts_theirs_is_active_or_waits() {
-        let root = tempfile::tempdir().unwrap();
-        let of = |run: &str, hooks: &str, path: &str| {
-            let arguments = "show certctl.service certctl-reload.service certctl-reload.path \
-                             --property=ActiveState,Job";
-            let units = [run, hooks, path]
-                .map(|unit| format!("ActiveState={}\n", unit.replace(' ', "\nJob=")));
-            let units = units.join("\n").replace('\n', "\\n");
-            let script = format!("#!/bin/sh\n[ \"$*\" = '{arguments}' ] && printf '{units}'\n");
-            let program = write(root.path(), "systemctl", &script);
-            fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-            says_hooks_are_next(&program, false)
-        };
-        assert!(!of("inactive ", "inactive ", "inactive "));
-        assert!(!of("failed 0", "failed ", "inactive"));
-        assert!(of("activating 192", "inactive 242", "inactive "));
-        assert!(of("inactive ", "inactive 242", "inactive "));
-        assert!(of("inactive ", "activating ", "inactive "));
-        assert!(of("inactive ", "inactive ", "active "));
-        assert!(!says_hooks_are_next(&root.path().join("none"), false));
     }
 
     #[test]

@@ -32,11 +32,10 @@ use crate::trust::{Trusted, Walk, own_user};
 pub(crate) use cron_daemon::CronDaemon;
 pub(crate) use crontab::{Crontabs, KnownRun};
 pub(crate) use host::Host;
-pub use installed::ReloadUnit;
 use installed::has_packaged_timer;
 pub(crate) use installed::{
-    TIMER, Timer, enable_timer, has_timer, masked_unit, retry_by_unit, retry_of_hooks,
-    service_may_listen, systemctl_of, user_of_service,
+    TIMER, Timer, enable_timer, has_timer, leaves_hooks_to_unit, masked_unit, retry_by_unit,
+    retry_of_hooks, service_may_listen, systemctl_of, user_of_service,
 };
 pub(crate) use looping::Looping;
 pub(crate) use systemd::systemd_runs;

@@ -1,0 +1,33 @@
+//! The runs that a scheduler starts, of whatever kind it is: that none came for a day.
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use super::shell::Shell;
+use super::time;
+use crate::engine::ports::{Clock as _, SystemClock};
+use crate::store::StateDirectory;
+use crate::workspace::AutomaticRun;
+
+/// Notes the end of a run that no person watches. Where it is not noted, the next one does it.
+pub(super) fn note(shell: &Shell) {
+    if shell.output.talks_to_terminal() {
+        return;
+    }
+    let Ok(settings) = shell.settings() else { return };
+    if let Err(error) = StateDirectory::note_run(&settings.state_dir, SystemClock.now()) {
+        tracing::debug!(%error, "the end of this run is not noted");
+    }
+}
+
+/// That none came for a day, in one line.
+pub(super) fn missed(run: AutomaticRun, now: Timestamp, zone: &TimeZone) -> Option<String> {
+    let dated = |at| time::dated(at, now, Some(zone));
+    run.is_missed(now).then(|| match run {
+        AutomaticRun::At(at) => format!("no automatic run since {}", dated(at)),
+        AutomaticRun::Never { .. } | AutomaticRun::Unknown => "no automatic run yet".to_owned(),
+    })
+}
+
+/// The command that finds out why.
+pub(super) const LOOK: &str = "certctl doctor";

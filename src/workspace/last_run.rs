@@ -1,0 +1,58 @@
+//! The last run that no person watched, as far as the state shows it.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::Workspace;
+
+/// When a scheduler, of whatever kind, started a run last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AutomaticRun {
+    At(Timestamp),
+    /// None is known; when the state was made.
+    Never {
+        since: Timestamp,
+    },
+    /// There is no state, or its age is not known.
+    Unknown,
+}
+
+impl AutomaticRun {
+    /// Whether none came for a day. A state is given a day to have its first one.
+    pub fn is_missed(self, now: Timestamp) -> bool {
+        match self {
+            Self::At(at) | Self::Never { since: at } => now.duration_since(at) > DAY,
+            Self::Unknown => false,
+        }
+    }
+}
+
+impl Workspace {
+    /// The last one of this state.
+    pub fn automatic_run(&self) -> AutomaticRun {
+        if let Some(at) = self.state.last_run() {
+            return AutomaticRun::At(at);
+        }
+        let made = std::fs::metadata(self.state.path()).and_then(|found| found.created()).ok();
+        let made = made.and_then(|at| Timestamp::try_from(at).ok());
+        made.map_or(AutomaticRun::Unknown, |since| AutomaticRun::Never { since })
+    }
+}
+
+const DAY: SignedDuration = SignedDuration::from_hours(24);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_is_missed_after_a_day_and_never_in_a_new_state() {
+        let now: Timestamp = "2026-11-21T03:12:09Z".parse().unwrap();
+        for (hours, is_missed) in [(-1, false), (24, false), (25, true)] {
+            let at = now - SignedDuration::from_hours(hours);
+            assert_eq!(AutomaticRun::At(at).is_missed(now), is_missed, "{hours}");
+            let never = AutomaticRun::Never { since: at };
+            assert_eq!(never.is_missed(now), is_missed, "{hours}");
+        }
+        assert!(!AutomaticRun::Unknown.is_missed(now));
+    }
+}
