@@ -143,7 +143,7 @@ async fn show(args: &AccountIssuerArgs, shell: &mut Shell) -> Result<ExitCode, C
             let lost = accounts.iter().filter(|(account, key)| has_lost_key(account, key.as_ref()));
             for (account, _) in lost {
                 let issuer = targets.loaded.issuers.iter().find(|issuer| is_of(account, issuer));
-                let (text, check) = lost_key(shell, &account.identity, issuer);
+                let (text, check) = lost_key(&account.identity, issuer);
                 shell.output.print(&Message::advice(&text, &check));
             }
             if pages.is_empty() {
@@ -258,11 +258,7 @@ fn has_lost_key(account: &Account, key: Option<&AccountKey>) -> bool {
 
 /// That nothing can be asked of a CA in the name of an account and what to do; and the command that
 /// shows more.
-pub(super) fn lost_key(
-    shell: &Shell,
-    account: &AccountIdentity,
-    issuer: Option<&Issuer>,
-) -> (String, String) {
+pub(super) fn lost_key(account: &AccountIdentity, issuer: Option<&Issuer>) -> (String, String) {
     let id = account_id(account);
     let name = issuer.map_or("the Issuer", |issuer| &issuer.metadata.name);
     let text = format!(
@@ -275,7 +271,7 @@ pub(super) fn lost_key(
         Some(issuer) => format!("certctl check acme {}", short(&issuer.metadata.key())),
         None => "certctl doctor".to_owned(),
     };
-    (escape(&text).into_owned(), escape(&folders::flags(shell).on(&check)).into_owned())
+    (escape(&text).into_owned(), escape(&check).into_owned())
 }
 
 fn page(account: &Account, key: Option<&AccountKey>, issuers: &[Issuer]) -> String {

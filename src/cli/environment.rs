@@ -183,7 +183,7 @@ impl Environment {
 }
 
 /// Whether the system's state belongs to the user of this number.
-pub(super) fn owns_state(user: u32) -> bool {
+fn owns_state(user: u32) -> bool {
     std::fs::metadata(STATE.root).is_ok_and(|found| found.uid() == user)
 }
 

@@ -74,6 +74,7 @@ impl CliError {
         let hint = self.hint.as_ref().map(Hint::to_string);
         let text = Styled::error(&self.message, hint.as_deref());
         Message::new(Level::Error, text, &self.message)
+            .naming_commands(hint.is_some())
             .with("class", self.code.word())
             .with("exit_code", self.code.number())
             .with_some("hint", hint)
@@ -138,25 +139,21 @@ impl From<TargetError> for CliError {
                         format!("{namespace}/{name}")
                     }
                 });
-                let by = std::iter::once(path).chain(objects).collect();
-                (ExitCode::Usage, Some(Hint::Instead { word: word.clone(), by }))
+                let by: Vec<String> = std::iter::once(path).chain(objects).collect();
+                (ExitCode::Usage, Some(Hint::instead(word, &by)))
             }
             TargetError::Several { name, found } => {
-                let by = found.iter().map(ToString::to_string).collect();
-                (ExitCode::Manifest, Some(Hint::Instead { word: name.clone(), by }))
+                let by: Vec<String> = found.iter().map(ToString::to_string).collect();
+                (ExitCode::Manifest, Some(Hint::instead(name, &by)))
             }
-            TargetError::Unknown { name, similar: Some(similar) } => {
-                let by =
-                    if name.namespace.is_empty() { short(similar) } else { similar.to_string() };
-                let hint = Hint::Instead { word: name.name.clone(), by: vec![by] };
-                (ExitCode::Manifest, Some(hint))
-            }
+            // The message has it.
+            TargetError::Unknown { similar: Some(_), .. } => (ExitCode::Manifest, None),
             TargetError::Unknown { similar: None, .. } => {
                 (ExitCode::Manifest, Some(Hint::Command("certctl status".to_owned())))
             }
             TargetError::DnsName { name, certificates } => {
-                let by = certificates.iter().map(short).collect();
-                (ExitCode::Manifest, Some(Hint::Instead { word: name.clone(), by }))
+                let by: Vec<String> = certificates.iter().map(short).collect();
+                (ExitCode::Manifest, Some(Hint::instead(name, &by)))
             }
             TargetError::WithoutManifest { name, .. } => {
                 let forget = format!("{}certctl forget {name}", sudo_on_own());
@@ -177,17 +174,17 @@ impl From<TargetError> for CliError {
 
 impl From<StoreError> for CliError {
     fn from(error: StoreError) -> Self {
-        let again = |by| Hint::Again { by, note: String::new() };
+        let again = |by: &str| Hint::Again(by.to_owned());
         let entry = error.wrong_entry();
         let hint = if let Some(line) = entry.as_ref().and_then(command_for_entry) {
             Some(Hint::Text(line.to_string()))
         } else if let StoreError::ForeignOwner { owner, us, .. } = &error {
             // Root acts as the owner, where it can.
-            let owner = if *us == 0 { format!("-u '#{owner}' ") } else { String::new() };
-            Some(again(format!("sudo {owner}")))
+            let owner = if *us == 0 { format!(" -u '#{owner}'") } else { String::new() };
+            Some(again(&owner))
         } else if error.is_denied() {
             // A process of root has all the permissions there are.
-            (!is_of_root()).then(|| again("sudo ".to_owned()))
+            (!is_of_root()).then(|| again(""))
         } else if let StoreError::Untrusted(error) = &error {
             error.remedy().map(Hint::Text)
         } else {

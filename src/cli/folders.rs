@@ -1,39 +1,31 @@
-//! The folders of manifests and state, and the commands that certctl suggests, as they are typed here.
+//! The folders of manifests and state, and what the commands that certctl suggests need to read them.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::parser::ValueSource;
-use clap::{Args as _, Command};
 
-use super::environment::{Directory, SYSTEM_CONFIG, SYSTEM_STATE, Source, owns_state};
+use super::environment::{Directory, SYSTEM_CONFIG, SYSTEM_STATE, Source};
 use super::error::CliError;
-use super::global::GlobalArgs;
-use super::hint::{Hint, Place, is_destructive};
+use super::hint::Hint;
 use super::message::Level;
 use super::output::escape;
-use super::setting;
 use super::shell::Shell;
-use super::typed_flags::{OF_VERBS, PROGRAM, TypedFlags};
-use crate::trust::{has_no_login, is_by_sudo, is_in_journal, is_of_root, quoted};
-
-/// The sudo and the flags as they were typed.
-pub(super) fn flags(shell: &Shell) -> TypedFlags {
-    let program = by_sudo();
-    let folders = flags_of(shell, is_passed_on());
-    let of_verbs = setting::flags(&shell.matches)
-        .into_iter()
-        .filter(|(name, _)| OF_VERBS.iter().any(|(flags, _)| flags.contains(&name.as_str())));
-    let of_verbs = of_verbs.map(|(name, word)| (name, typed(&word.to_string_lossy())));
-    TypedFlags { program, folders, of_verbs: of_verbs.collect() }
-}
+use crate::trust::quoted;
 
 /// certctl as root, who may read what this user may not, and acts as the owner of the state. `verb`
 /// with a blank before it.
 pub(super) fn as_root(shell: &Shell, verb: &str) -> String {
     // sudo does not pass variables on.
-    let folders = flags_of(shell, |source| matches!(source, Source::Flag(_) | Source::Variable(_)));
-    TypedFlags { folders, ..flags(shell) }.on(&sudo(verb))
+    let folders = folders_of(shell, |source| matches!(source, Source::Variable(_)));
+    sudo(verb) + &typed_flags(folders)
+}
+
+/// The error whose hint is the same call by sudo, with the folders that sudo does not learn from variables.
+pub(super) fn with_variables(error: CliError, shell: &Shell) -> CliError {
+    let Some(Hint::Again(words)) = &error.hint else { return error };
+    let named = typed_flags(folders_of(shell, |source| matches!(source, Source::Variable(_))));
+    let and = if named.is_empty() { "" } else { " and" };
+    CliError { hint: Some(Hint::Again([words, and, &named].concat())), ..error }
 }
 
 /// The same with the folders of root. `verb` with a blank before it.
@@ -41,65 +33,30 @@ pub(super) fn sudo(verb: &str) -> String {
     format!("sudo {}{verb}", program())
 }
 
-/// A command of certctl to type next, for the user who typed the last one: with sudo where that
-/// started this process, and with the flags of the folders. `verb` with a blank before it; `config`
-/// is the folder of manifests that it is to read, where that is another one: then with a state of
-/// its own, unless one was named.
-pub(super) fn next(shell: &Shell, verb: &str, config: Option<&Path>) -> String {
-    let folders = folders_of(shell, is_passed_on()).into_iter();
-    let folders = folders.filter(|(flag, _)| config.is_none() || *flag != CONFIG_FLAG);
-    let state = config.and_then(|config| own_state(shell, config));
-    let state = state.map(|state| (STATE_FLAG, state));
-    let config = config.map(|config| (CONFIG_FLAG, config.to_owned()));
-    let folders = typed_flags(config.into_iter().chain(state).chain(folders));
-    TypedFlags { folders, ..flags(shell) }.on(&format!("{PROGRAM}{verb}"))
+/// A command of certctl that reads the manifests in `config`, another folder than the usual one: with a
+/// state of its own, unless one was named. `verb` with a blank before it.
+pub(super) fn elsewhere(shell: &Shell, verb: &str, config: &Path) -> String {
+    let named = folders_of(shell, |source| matches!(source, Source::Flag(_))).into_iter();
+    let named = named.filter(|(flag, _)| *flag != CONFIG_FLAG);
+    let own = own_state(shell, config).map(|state| (STATE_FLAG, state));
+    let folders = [(CONFIG_FLAG, config.to_owned())].into_iter().chain(own).chain(named);
+    format!("{PROGRAM}{verb}{}", typed_flags(folders))
 }
 
-/// The state that [`next`] gives to the manifests of another folder; `None` where one was named.
+/// The state that [`elsewhere`] gives to the manifests of another folder; `None` where one was named.
 pub(super) fn own_state(shell: &Shell, config: &Path) -> Option<PathBuf> {
     let state = shell.environment.state_dir(shell.global.state_dir.as_deref());
     state.is_ok_and(|state| is_usual(&state)).then(|| state_beside(config))
 }
 
-/// The same for commands about the manifests of the last one: with its `-f`, too.
-pub(super) fn flags_with_files(shell: &Shell) -> TypedFlags {
+/// What commands need to read the files and folders of this call: the flags that named them.
+pub(super) fn typed(shell: &Shell) -> Option<String> {
     let is_typed = shell.matches.value_source("filename") == Some(ValueSource::CommandLine);
     let named = shell.global.filename.iter().filter(|path| is_typed && **path != Path::new("-"));
     let files = named.map(|path| ("-f", path.clone()));
-    let folders = typed_flags(files.chain(folders_of(shell, is_passed_on())));
-    TypedFlags { folders, ..flags(shell) }
-}
-
-/// certctl with sudo, where its commands are typed so.
-fn by_sudo() -> Option<String> {
-    is_typed_with_sudo().then(|| sudo(""))
-}
-
-/// Whether sudo started this process, or this is a service of the packages: who reads its log types
-/// sudo, where there is one.
-fn is_typed_with_sudo() -> bool {
-    is_by_sudo()
-        || is_of_service() && SEARCHED.iter().any(|path| Path::new(path).join("sudo").exists())
-}
-
-fn is_of_service() -> bool {
-    let is_of_owner = owns_state(rustix::process::geteuid().as_raw()) && has_no_login();
-    is_of_owner || is_of_root() && is_in_journal()
-}
-
-/// certctl, as the user who typed the last command types it.
-fn own_program() -> String {
-    by_sudo().unwrap_or_else(|| PROGRAM.to_owned())
-}
-
-/// Which folders the next command has to name.
-fn is_passed_on() -> fn(Source) -> bool {
-    if is_typed_with_sudo() {
-        // sudo does not pass variables on.
-        |source| matches!(source, Source::Flag(_) | Source::Variable(_))
-    } else {
-        |source| matches!(source, Source::Flag(_))
-    }
+    let folders = folders_of(shell, |source| matches!(source, Source::Flag(_)));
+    let flags = typed_flags(files.chain(folders));
+    (!flags.is_empty()).then(|| format!("add to these commands:{flags}"))
 }
 
 /// A state for manifests that are not in the usual folder: what is in the usual state is none of
@@ -151,101 +108,6 @@ fn of_other_manifests(
     })
 }
 
-/// The hint as a command that can be typed: with the flags of the folders, and with all that was
-/// typed, and the flags of its variables, for another user who has none of these.
-pub(super) fn with_the_line(error: CliError, shell: &Shell, words: &[OsString]) -> CliError {
-    // What gives something up is not to be pasted for another object than the one that was named.
-    let is_destructive = words.iter().any(|word| is_destructive(&word.to_string_lossy()));
-    let error = match error.hint {
-        Some(Hint::Instead { .. }) if error.is_absence && is_destructive => {
-            error.trying("certctl status")
-        }
-        _ => error,
-    };
-    let again = |hint: Hint| {
-        let of_variables = flags_of(shell, |source| matches!(source, Source::Variable(_)));
-        let line = [program(), retyped(words, None), of_variables].concat();
-        let hint = hint.with_flags(&flags(shell)).again(&line);
-        hint.instead(|place, by| own_program() + &retyped(words, Some((place, by))))
-    };
-    CliError { hint: error.hint.map(again), ..error }
-}
-
-/// The hint of a line that could not be read, as a command that can be typed.
-pub(super) fn retyping(error: CliError, words: &[OsString]) -> CliError {
-    let line = |place: Place<'_>, by: &str| own_program() + &retyped(words, Some((place, by)));
-    // The flags are not known yet.
-    let flags = TypedFlags { program: by_sudo(), ..TypedFlags::default() };
-    CliError { hint: error.hint.map(|hint| hint.instead(line).with_flags(&flags)), ..error }
-}
-
-/// What was typed, as another user types it.
-pub(super) fn as_user(user: &str, words: &[OsString]) -> String {
-    format!("sudo -u {user} {}{}", program(), retyped(words, None))
-}
-
-/// The arguments as they are typed, perhaps with another word or value in a place; a blank before
-/// each.
-fn retyped(words: &[OsString], instead: Option<(Place<'_>, &str)>) -> String {
-    let mut before: Option<String> = None;
-    // One that stands there already is not typed twice: `issue web wbe`.
-    let is_there = |by: &str| {
-        let pairs = words.iter().skip(1).zip(words.iter().skip(2));
-        let mut names = pairs.filter(|(before, _)| !before.to_string_lossy().starts_with('-'));
-        !by.starts_with('-') && names.any(|(_, one)| one.to_string_lossy() == by)
-    };
-    let words = words.iter().skip(1).map(|one| {
-        let one = one.to_string_lossy();
-        let by = instead.and_then(|(place, by)| match place {
-            Place::Word(word) => {
-                let is_it = one == word || one.rsplit('/').next() == Some(word);
-                let value = || one.strip_prefix(word).filter(|rest| rest.starts_with('='));
-                if is_it && is_there(by) {
-                    Some(String::new())
-                } else if is_it {
-                    Some(by.to_owned())
-                } else {
-                    value().map(|_| typed(&one.replacen(word, by, 1)))
-                }
-            }
-            Place::Value(flag) => {
-                let is_it =
-                    |before: &str| before == flag || short_of(flag).as_deref() == Some(before);
-                let value = one.strip_prefix(flag).filter(|rest| rest.starts_with('='));
-                let whole = value.map(|_| typed(&format!("{flag}={by}")));
-                if before.as_deref().is_some_and(is_it) { Some(typed(by)) } else { whole }
-            }
-        });
-        let word = by.unwrap_or_else(|| typed(&one));
-        before = Some(one.into_owned());
-        if word.is_empty() { word } else { [" ", &word].concat() }
-    });
-    words.collect()
-}
-
-/// The short form of a flag of every verb, as `-o` of `--output`.
-fn short_of(flag: &str) -> Option<String> {
-    let command = GlobalArgs::augment_args(Command::new(PROGRAM));
-    let name = flag.strip_prefix("--")?;
-    let mut all = command.get_arguments();
-    let short = all.find(|argument| argument.get_long() == Some(name))?.get_short()?;
-    Some(format!("-{short}"))
-}
-
-/// A word as it is typed; a flag needs no quotes for its dashes, nor for the `=` before its value.
-fn typed(word: &str) -> String {
-    let is_flag = |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
-    if let Some((flag, value)) = word.split_once('=')
-        && flag.starts_with("--")
-        && is_flag(flag)
-    {
-        return format!("{flag}={}", quoted(Path::new(value)));
-    }
-    let bare = word.trim_start_matches('-');
-    let dashes = "-".repeat(word.len().saturating_sub(bare.len()));
-    if bare.is_empty() { dashes } else { dashes + &quoted(Path::new(bare)) }
-}
-
 /// This program, as sudo finds it.
 fn program() -> String {
     let name = || "certctl".to_owned();
@@ -264,10 +126,6 @@ fn called(path: &Path, searched: &[&str]) -> String {
 /// Where sudo usually looks for programs, whatever PATH its user has.
 pub(super) const SEARCHED: &[&str] =
     &["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
-
-fn flags_of(shell: &Shell, is_meant: fn(Source) -> bool) -> String {
-    typed_flags(folders_of(shell, is_meant))
-}
 
 /// Flags with their folders, as they are typed: a blank before each.
 fn typed_flags(folders: impl IntoIterator<Item = (&'static str, PathBuf)>) -> String {
@@ -290,6 +148,7 @@ fn folders_of(shell: &Shell, is_meant: fn(Source) -> bool) -> Vec<(&'static str,
     folders.collect()
 }
 
+const PROGRAM: &str = "certctl";
 const CONFIG_FLAG: &str = "--config-dir";
 const STATE_FLAG: &str = "--state-dir";
 
@@ -310,8 +169,8 @@ fn is_unread(config: &Directory, of_system: &Path) -> bool {
 pub(super) fn with_unread(error: CliError, unread: Option<&str>) -> CliError {
     match unread.filter(|_| error.is_absence) {
         Some(folder) => {
-            let note = format!(" # for the manifests in {folder}");
-            CliError { hint: Some(Hint::Again { by: "sudo ".to_owned(), note }), ..error }
+            let words = format!(", for the manifests in {folder}");
+            CliError { hint: Some(Hint::Again(words)), ..error }
         }
         None => error,
     }
@@ -393,81 +252,13 @@ mod tests {
     }
 
     #[test]
-    fn words_are_quoted_as_far_as_a_shell_needs_it() {
-        let words = [
-            "issue",
-            "-f",
-            "a b.yaml",
-            "--state-dir",
-            "-",
-            "--",
-            "x;y",
-            "--resolver=::1",
-            "--a=b c",
-        ];
-        let line: Vec<String> = words.iter().map(|word| typed(word)).collect();
-        assert_eq!(
-            line.join(" "),
-            "issue -f 'a b.yaml' --state-dir - -- 'x;y' --resolver=::1 --a='b c'"
-        );
-    }
-
-    fn words_of(line: &str) -> Vec<OsString> {
-        ["certctl"].into_iter().chain(line.split(' ')).map(OsString::from).collect()
-    }
-
-    #[test]
-    fn a_word_that_was_meant_otherwise_is_typed_anew() {
-        let words = ["certctl", "status", "default/wbe", "-f", "a b.yaml"].map(OsString::from);
-        assert_eq!(retyped(&words, Some((Place::Word("wbe"), "web"))), " status web -f 'a b.yaml'");
-        for (line, expected) in [
-            ("issue web wbe", " issue web"),
-            ("issue wbe db web", " issue db web"),
-            ("issue -f web wbe", " issue -f web web"),
-        ] {
-            let words = words_of(line);
-            assert_eq!(retyped(&words, Some((Place::Word("wbe"), "web"))), expected);
-        }
-        let words = ["certctl", "issue", "--tiemout=5m"].map(OsString::from);
-        assert_eq!(
-            retyped(&words, Some((Place::Word("--tiemout"), "--timeout"))),
-            " issue --timeout=5m"
-        );
-        let hint = Hint::Instead { word: "web".into(), by: vec!["./web".into(), "a/web".into()] };
-        let words = ["certctl", "issue", "web"].map(OsString::from);
-        let hint =
-            hint.instead(|place, by| format!("certctl{}", retyped(&words, Some((place, by)))));
-        let expected = "certctl issue ./web\ncertctl issue a/web";
-        assert_eq!(hint, Hint::Text(expected.to_owned()));
-        for (line, expected) in [
-            (
-                "create ca --server ca --into /tmp/ca",
-                " create ca --server 'https://ca?a&b' --into /tmp/ca",
-            ),
-            ("create ca --server=ca", " create ca --server='https://ca?a&b'"),
-        ] {
-            let words = words_of(line);
-            let place = Place::Value("--server");
-            assert_eq!(retyped(&words, Some((place, "https://ca?a&b"))), expected);
-        }
-        for (line, expected) in [
-            ("status -o jsn", " status -o json"),
-            ("status --output jsn", " status --output json"),
-            ("status -n o", " status -n o"),
-        ] {
-            let words = words_of(line);
-            assert_eq!(retyped(&words, Some((Place::Value("--output"), "json"))), expected);
-        }
-    }
-
-    #[test]
     fn what_was_not_found_may_be_where_this_user_does_not_read() {
         let error =
             || CliError::new(ExitCode::Manifest, "`web` not found").trying("certctl status");
         let hint = |error: CliError, unread| with_unread(error, unread).hint.unwrap().to_string();
         assert_eq!(
             hint(error().of_absence(), Some("/etc/certctl")),
-            "sudo certctl … # for the manifests in /etc/certctl"
+            "the same with sudo, for the manifests in /etc/certctl"
         );
         assert_eq!(hint(error().of_absence(), None), "certctl status");
         assert_eq!(hint(error(), Some("/etc/certctl")), "certctl status");

@@ -609,8 +609,7 @@ fn note_scheduler(shell: &mut Shell, ended: &[Report]) {
             shell.output.talk(Level::Info, &text);
         }
         Some(fix) => {
-            let hint =
-                Hint::from(fix.clone()).with_flags(&folders::flags_with_files(shell)).to_string();
+            let hint = Hint::from(fix.clone()).to_string();
             let so = if found.is_wrong() {
                 "renewal is not scheduled"
             } else {
@@ -659,7 +658,7 @@ async fn warn_of_lost_keys(
         return Ok(());
     }
     for issuer in workspace.lost_account_keys(tasks).await? {
-        let (text, check) = lost_key(shell, &AccountIdentity::of(issuer), Some(issuer));
+        let (text, check) = lost_key(&AccountIdentity::of(issuer), Some(issuer));
         if shell.prints(&text) {
             shell.output.print(&Message::advice(&text, &check));
         }
@@ -835,9 +834,8 @@ pub(crate) fn print_orphans(shell: &mut Shell, orphans: &[(NamespacedName, PathB
     for (name, manifest) in orphans {
         let text = format!(
             "{name}: its manifest {} no longer exists; certctl does not renew it\n  \
-             put it back, or stop managing it: {}",
+             put it back, or stop managing it: certctl forget {name}",
             output::escape(&manifest.to_string_lossy()),
-            folders::next(shell, &format!(" forget {name}"), None)
         );
         if shell.prints(&text) {
             shell.output.talk(Level::Warn, &text);

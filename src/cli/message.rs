@@ -51,12 +51,20 @@ pub struct Message {
     pub(super) level: Level,
     line: String,
     fields: Map<String, Value>,
+    /// Whether it has a command to paste.
+    pub(super) has_command: bool,
 }
 
 impl Message {
     /// A message without fields.
     pub fn new(level: Level, text: impl Into<Styled>, message: impl Display) -> Self {
-        Self { text: text.into(), level, line: message.to_string(), fields: Map::new() }
+        Self {
+            text: text.into(),
+            level,
+            line: message.to_string(),
+            fields: Map::new(),
+            has_command: false,
+        }
     }
 
     /// A message with the level as the prefix of its text.
@@ -73,7 +81,15 @@ impl Message {
     pub fn advice(warning: &str, advice: &str) -> Self {
         let advice = Some(advice).filter(|advice| !advice.is_empty());
         let text = Styled::led_by("warning", Paint::Warn, warning).trying(advice);
-        Self::new(Level::Warn, text, warning).with_some("hint", advice)
+        Self::new(Level::Warn, text, warning)
+            .naming_commands(advice.is_some())
+            .with_some("hint", advice)
+    }
+
+    /// The same, with a command to paste.
+    #[must_use]
+    pub fn naming_commands(self, has_command: bool) -> Self {
+        Self { has_command, ..self }
     }
 
     /// The message of a diagnostic.
@@ -87,7 +103,8 @@ impl Message {
             Ok(_) | Err(_) => Map::new(),
         };
         let message = diagnostic.headline();
-        Self { text: Styled::of_diagnostic(diagnostic), level, line: message, fields }
+        let text = Styled::of_diagnostic(diagnostic);
+        Self { text, level, line: message, fields, has_command: false }
     }
 
     /// Adds a field.

@@ -75,7 +75,6 @@ mod styled;
 mod synonym;
 mod targets;
 mod timer;
-mod typed_flags;
 mod validate;
 mod verb;
 mod wrap;
@@ -158,7 +157,6 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: Environme
             let Some(error) = advice.or_else(|| refusal::error(&refusal, &words)) else {
                 return refuse(&refusal, &mut output);
             };
-            let error = folders::retyping(error, &words);
             output.print(&error.to_message());
             return error.code;
         }
@@ -205,12 +203,13 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: Environme
     let code = ended.unwrap_or_else(|error| {
         is_absence = error.is_absence;
         let error = folders::with_unread(error, folders::unread(&shell));
-        let error = folders::with_the_line(error, &shell, &words);
+        let error = folders::with_variables(error, &shell);
         shell.output.print(&error.to_message());
         print_error(&error, &mut shell);
         error.code
     });
-    owner::explain(code, is_absence, &mut shell, &words);
+    owner::explain(code, is_absence, &mut shell);
+    shell.finish();
     code
 }
 

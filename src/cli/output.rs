@@ -7,7 +7,7 @@
 //! `--log-format json` every line on stderr is one JSON object, as in the log.
 
 use std::borrow::Cow;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::io::{self, ErrorKind, IsTerminal, Write};
 
 use indicatif::MultiProgress;
@@ -60,6 +60,8 @@ pub struct Output {
     /// A person reads stderr and types on stdin.
     can_ask: bool,
     now: fn() -> Timestamp,
+    /// Whether a command to paste was printed.
+    has_named_commands: Cell<bool>,
 }
 
 /// Set by `run` for its runs: a terminal on stderr is not that of a person who waits for them.
@@ -79,6 +81,7 @@ impl Output {
             has_priorities: format == LogFormat::Auto && journal::reads_stderr(environment),
             can_ask,
             now: || SystemClock.now(),
+            has_named_commands: Cell::default(),
         }
     }
 
@@ -100,6 +103,7 @@ impl Output {
             has_priorities: false,
             can_ask: false,
             now,
+            has_named_commands: Cell::default(),
         }
     }
 
@@ -122,6 +126,16 @@ impl Output {
         self.stdout.texts > 0
     }
 
+    /// Notes that what is printed has commands to paste.
+    pub(crate) fn name_commands(&self) {
+        self.has_named_commands.set(true);
+    }
+
+    /// Whether a person has read commands to paste.
+    pub(crate) fn has_named_commands(&self) -> bool {
+        self.has_named_commands.get() && !self.talks_json()
+    }
+
     /// Whether a message was written to stderr.
     pub fn has_talked(&self) -> bool {
         self.stderr.texts > 0
@@ -135,6 +149,9 @@ impl Output {
 
     /// Prints a message: its text, or its fields as JSON.
     pub fn print(&mut self, message: &Message) {
+        if message.has_command {
+            self.name_commands();
+        }
         match self.format {
             LogFormat::Auto if self.has_priorities => {
                 let text = message.text.to_string();

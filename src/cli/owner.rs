@@ -3,7 +3,6 @@
 //! A run by hand and the one of a timer then write the same files, may read the same secrets, and
 //! fail for the same reasons. Of root's rights, those to open port 80 and to run hooks as root stay.
 
-use std::ffi::OsString;
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt as _;
 
@@ -12,7 +11,6 @@ use clap::parser::ValueSource::DefaultValue;
 use super::environment::{Directory, Source};
 use super::error::CliError;
 use super::exit::ExitCode;
-use super::folders;
 use super::global::HookTime;
 use super::message::Level;
 use super::output::escape;
@@ -53,7 +51,7 @@ pub(super) fn keep_rights() {
 
 /// Says whose rights the run had, behind what these may be the reason of: not of a name that is not
 /// found, unless the owner has manifests of its own.
-pub(super) fn explain(code: ExitCode, is_absence: bool, shell: &mut Shell, words: &[OsString]) {
+pub(super) fn explain(code: ExitCode, is_absence: bool, shell: &mut Shell) {
     let may_be_reason = matches!(code, ExitCode::Manifest | ExitCode::Output | ExitCode::State);
     // Where the errors are told once a day, so is this.
     let is_relevant = may_be_reason && (shell.output.has_talked() || shell.output.has_data());
@@ -69,7 +67,7 @@ pub(super) fn explain(code: ExitCode, is_absence: bool, shell: &mut Shell, words
         let may_have_own =
             state.as_ref().is_some_and(is_named) && !config.as_ref().is_some_and(is_named);
         if may_have_own {
-            text.extend(with_own_manifests(&owner, words));
+            text.extend(with_own_manifests(&owner));
         }
         if may_have_own || !is_absence {
             shell.output.talk(Level::Info, &text);
@@ -79,10 +77,9 @@ pub(super) fn explain(code: ExitCode, is_absence: bool, shell: &mut Shell, words
 
 /// The line that does the same with the owner's own manifests; `None` for a user ID without a user,
 /// which has no manifests and which sudo refuses.
-fn with_own_manifests(owner: &str, words: &[OsString]) -> Option<String> {
+fn with_own_manifests(owner: &str) -> Option<String> {
     let user = nix::unistd::User::from_name(owner).ok().flatten()?;
-    let line = folders::as_user(&user.name, words);
-    Some(format!("\n  with the manifests of {owner}: {line}"))
+    Some(format!("\n  with the manifests of {owner}: the same with sudo -u {}", user.name))
 }
 
 /// The ID of the user that the runs of this root become: the owner of the state, where that is another one.
@@ -180,10 +177,8 @@ mod tests {
 
     #[test]
     fn the_line_of_the_owner_is_for_a_user_that_sudo_knows() {
-        let words = ["certctl", "issue", "--state-dir", "/srv/s"].map(OsString::from);
-        let line = with_own_manifests("root", &words).unwrap();
-        assert!(line.starts_with("\n  with the manifests of root: sudo -u root "), "{line}");
-        assert!(line.ends_with(" issue --state-dir /srv/s"), "{line}");
-        assert_eq!(with_own_manifests("user 4200001", &words), None);
+        let line = "\n  with the manifests of root: the same with sudo -u root";
+        assert_eq!(with_own_manifests("root").as_deref(), Some(line));
+        assert_eq!(with_own_manifests("user 4200001"), None);
     }
 }

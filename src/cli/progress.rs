@@ -15,13 +15,11 @@ use jiff::SignedDuration;
 use tokio::time::Instant;
 
 use super::advice;
-use super::folders;
 use super::output::{When, escape, write_above};
 use super::report;
 use super::shell::Shell;
 use super::status::Width;
 use super::time::rfc3339;
-use super::typed_flags::TypedFlags;
 use super::wrap::fitted;
 use crate::controller::Awaited;
 use crate::engine::{self, Ended, Observer, Wait, WaitLimit};
@@ -36,8 +34,6 @@ pub(crate) struct Progress {
     is_watched: bool,
     /// After this time the reason of a wait is printed in full.
     patience: Duration,
-    /// The sudo and the flags that were typed.
-    flags: TypedFlags,
     seen: RefCell<Seen>,
 }
 
@@ -98,8 +94,7 @@ impl Progress {
         let style = Style { utf8: shell.environment.is_utf8(), is_alive: true };
         let interval = shell.global.self_check_interval.0.unsigned_abs();
         let patience = if is_watched && target.is_some() { interval * CHECKS } else { SILENCE };
-        let flags = folders::flags(shell);
-        Self { flags, ..Self::on(target, style, is_watched, certificates, patience) }
+        Self::on(target, style, is_watched, certificates, patience)
     }
 
     fn on(
@@ -129,14 +124,7 @@ impl Progress {
             has_queued: false,
             total,
         };
-        let flags = TypedFlags::default();
-        Self { lines, style, is_watched, patience, flags, seen: RefCell::new(seen) }
-    }
-
-    /// The command that shows why a challenge's self-check fails, as it is typed here.
-    fn remedy(&self, wait: &Wait) -> Option<String> {
-        let (kind, name) = wait.obstructed.as_ref()?;
-        advice::check_of(kind, &escape(name)).map(|line| self.flags.on(&line))
+        Self { lines, style, is_watched, patience, seen: RefCell::new(seen) }
     }
 
     /// Without a terminal, a long wait is logged once for a certificate, and for a few of many.
@@ -144,7 +132,7 @@ impl Progress {
         let patience = self.patience_for(wait);
         if self.seen.borrow_mut().is_time_to_log(certificate, patience) {
             let until = wait.limit.map(|limit| format!("; this run {}", longest(limit)));
-            let remedy = self.remedy(wait).map(|line| format!("; try: {line}"));
+            let remedy = remedy(wait).map(|line| format!("; try: {line}"));
             let (until, remedy) = (until.unwrap_or_default(), remedy.unwrap_or_default());
             tracing::info!(%certificate, "{}{until}{remedy}", escape(&awaited(&wait.what)));
             self.log_issued();
@@ -185,6 +173,12 @@ impl Progress {
             total.finish_and_clear();
         }
     }
+}
+
+/// The command that shows why a challenge's self-check fails.
+fn remedy(wait: &Wait) -> Option<String> {
+    let (kind, name) = wait.obstructed.as_ref()?;
+    advice::check_of(kind, &escape(name))
 }
 
 /// What a run waits for.
@@ -411,7 +405,7 @@ impl Observer for Progress {
         let until = limit.map(|limit| {
             format!("; this run {} (or Ctrl-C), the next one continues", longest(limit))
         });
-        let remedy = self.remedy(wait).map(|line| format!("\n  try: {line}"));
+        let remedy = remedy(wait).map(|line| format!("\n  try: {line}"));
         let until = until.unwrap_or_default();
         let text = format!("{name}: {}{until}{}", escape(why), remedy.unwrap_or_default());
         let text = Width::of_stderr().map(|columns| fitted(&text, columns - 1)).unwrap_or(text);

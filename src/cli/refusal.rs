@@ -135,8 +135,8 @@ impl Found<'_> {
         let flag = of_flag().filter(|_| of == ContextKind::InvalidValue);
         let flag = flag.and_then(|arg| arg.split([' ', '=']).next().map(str::to_owned));
         Some(match flag {
-            Some(flag) => Hint::Value { flag, by },
-            None => Hint::Instead { word, by },
+            Some(flag) => Hint::value(&flag, &by),
+            None => Hint::instead(&word, &by),
         })
     }
 

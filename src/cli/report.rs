@@ -112,10 +112,6 @@ pub(crate) fn print(
     let mut block = block(report, style);
     if let Some(block) = &mut block {
         block.rows.extend(also(alike, style));
-        block.commands = block.commands.drain(..).map(|one| one.with_flags(&style.flags)).collect();
-        if let Some(Next { or: Some((_, command)), .. }) = &mut block.next {
-            *command = command.clone().with_flags(&style.flags);
-        }
     }
     if !report.details.is_due {
         let verdict = verdict(report);
@@ -125,8 +121,7 @@ pub(crate) fn print(
     } else if let Some(block) = block {
         output.print(&block.to_message(style.utf8, style.columns));
     } else if let Some(why) = &report.details.unreplaced {
-        let again = style.flags.on(&format!("certctl renew {}", short(&name)));
-        let again = format!("to replace it: {again}");
+        let again = format!("to replace it: certctl renew {}", short(&name));
         output.talk(Level::Warn, &format!("{}: {why}; nothing is issued\n  {again}", short(&name)));
     } else if report.ending != Ending::Rewritten {
         well(output, state, report, style);
@@ -278,7 +273,7 @@ fn undeployed(name: &NamespacedName, fault: &Fault, details: &Details, style: &S
     let next = next.map(|at| format!("next try not before {}", style.time(at)));
     let next = next.unwrap_or_else(|| "the next run retries".to_owned());
     let text = last.unwrap_or_default() + &next;
-    let command = retry_of_hooks(&name).with_flags(&style.flags);
+    let command = retry_of_hooks(&name);
     let failure = fault.failure.as_ref().map(Failure::without_fixes);
     let title = failure.map_or_else(|| fault.message.clone(), |failure| failure.to_string());
     let title = if details.deploy_last_try.is_some() {
@@ -291,7 +286,7 @@ fn undeployed(name: &NamespacedName, fault: &Fault, details: &Details, style: &S
         title,
         tags: vec![fault.class.word().to_owned()],
         rows: places(details).into_iter().collect(),
-        commands: fixes(details).map(|one| one.with_flags(&style.flags)).collect(),
+        commands: fixes(details).collect(),
         next: Some(Next { text, or: Some(("once the cause is fixed", command)) }),
         certificate: name,
     }
@@ -451,7 +446,7 @@ fn well(output: &mut Output, state: &StateDirectory, report: &Report, style: &St
     }
     if let Some(what) = &report.details.left {
         let by_hand = || Hint::Command(format!("certctl deploy {} --hooks now", short(&name)));
-        let run = style.unit_of_hooks.clone().unwrap_or_else(by_hand).with_flags(&style.flags);
+        let run = style.unit_of_hooks.clone().unwrap_or_else(by_hand);
         text = format!("{text}\n      deploy: {} is still to run: {run}", escape(what));
     }
     output.talk(Level::Info, &text);

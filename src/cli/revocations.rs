@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use super::error::CliError;
 use super::exit;
-use super::folders;
 use super::hint::short;
 use super::message::{Level, Message};
 use super::output::escape;
@@ -54,10 +53,9 @@ pub(crate) async fn finish(
             let one = short(&name);
             let text = format!(
                 "NOT REVOKED yet: {one}: serial {serial} ({}): waits until its replacement is issued \
-                 and deployed\n  to revoke it before that: {}\n  to cancel it:             {}",
+                 and deployed\n  to revoke it before that: certctl revoke {one} --now\n  to cancel it:             \
+                 certctl revoke {one} --cancel",
                 revocation.reason,
-                folders::next(shell, &format!(" revoke {one} --now"), None),
-                folders::next(shell, &format!(" revoke {one} --cancel"), None),
             );
             if shell.prints(&text) {
                 shell.output.talk(Level::Warn, &text);

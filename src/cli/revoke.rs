@@ -10,7 +10,6 @@ use zeroize::Zeroizing;
 
 use super::error::CliError;
 use super::exit::{self, ExitCode};
-use super::folders;
 use super::hint::short;
 use super::message::Level;
 use super::orphans;
@@ -241,9 +240,10 @@ async fn cancel(args: &RevokeArgs, shell: &mut Shell) -> Result<ExitCode, CliErr
     workspace.make_writable()?;
     let cancelled = workspace.cancel_revocations(&name).await?;
     if cancelled.is_empty() {
-        let describe = folders::flags(shell).on(&format!("certctl describe {}", short(&name)));
-        let text =
-            format!("{name}: no revocation is pending; {describe} shows those that are done");
+        let one = short(&name);
+        let text = format!(
+            "{name}: no revocation is pending; for those that are done: certctl describe {one}"
+        );
         shell.output.talk(Level::Info, &text);
         return Ok(ExitCode::Done);
     }

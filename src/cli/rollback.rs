@@ -7,7 +7,6 @@ use clap::Args;
 
 use super::error::CliError;
 use super::exit::ExitCode;
-use super::folders;
 use super::hint::short;
 use super::issue::{only_deploy, work_on};
 use super::message::Level;
@@ -83,7 +82,6 @@ async fn go_back(
     let job = Job::new("rollback", found.secrets.clone());
     let back = Box::pin(workspace.roll_back(task, args.to, job)).await.map_err(refused)?;
     let again = format!("certctl renew {}", short(&task.certificate.metadata.key()));
-    let again = folders::flags(shell).on(&again);
     shell.output.talk(Level::Info, &summary(&task.certificate.metadata.key(), &back, &again));
     workspace.read_records().await?;
     let run = work_on(shell, &mut workspace, request, found, "rollback", only_deploy);

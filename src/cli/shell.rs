@@ -13,6 +13,7 @@ use super::document::{self, Documents};
 use super::environment::Environment;
 use super::error::CliError;
 use super::exit::ExitCode;
+use super::folders;
 use super::global::{Format, GlobalArgs, HookTime};
 use super::message::{Level, Message};
 use super::open_files;
@@ -190,6 +191,15 @@ impl Shell {
             let facts =
                 format!("going on without a question, because this is no terminal: {facts}");
             self.output.print(&Message::advice(&facts, advice));
+        }
+    }
+
+    /// Ends the call: says what the commands that it has printed need here.
+    pub(crate) fn finish(&mut self) {
+        if self.output.has_named_commands()
+            && let Some(flags) = folders::typed(self)
+        {
+            self.output.talk(Level::Info, &flags);
         }
     }
 

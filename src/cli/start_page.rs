@@ -53,6 +53,7 @@ pub(super) fn start_page(shell: &mut Shell) -> Result<ExitCode, CliError> {
         None => place.denied(&scene),
     };
     shell.output.data(&text)?;
+    shell.output.name_commands();
     Ok(ExitCode::Done)
 }
 
@@ -89,7 +90,7 @@ impl Place {
             Some(owner) => {
                 let line = config.as_deref().filter(|path| !can_be_listed(path));
                 let line = line.and_then(command_for_reading);
-                let doctor = || folders::next(shell, " doctor", None);
+                let doctor = || "certctl doctor".to_owned();
                 (format!("{owner}, the owner of the state,"), line.unwrap_or_else(doctor))
             }
             None => ("This user".to_owned(), folders::as_root(shell, "")),
@@ -282,7 +283,7 @@ impl Found {
             Err(error) if is_denied(&error) => Ok(None),
             read => {
                 read?;
-                found.add_blocked(scene);
+                found.add_blocked();
                 Ok(Some(found))
             }
         }
@@ -339,16 +340,15 @@ impl Found {
     }
 
     /// Adds what is in the way on this host.
-    fn add_blocked(&mut self, scene: &Scene) {
+    fn add_blocked(&mut self) {
         for blocked in std::mem::take(&mut self.obstacles) {
             let text = blocked.sentence();
             let Blocked { fix, certificates, .. } = blocked;
             let Some(rank) = Wrong::Blocked.rank() else { continue };
             let of: Vec<String> = certificates.iter().map(short).collect();
             let (name, sentence) = (names(&of), escape(&text).into_owned());
-            let hint = fix.map(|fix| fix.with_flags(&scene.typed));
-            let command = hint.as_ref().and_then(Hint::command).map(str::to_owned);
-            let advice = hint.filter(|_| command.is_none()).map(|hint| hint.to_string());
+            let command = fix.as_ref().and_then(Hint::command).map(str::to_owned);
+            let advice = fix.filter(|_| command.is_none()).map(|fix| fix.to_string());
             let remedies = command.map(|command| Remedy { command, what: "put that right" });
             let remedies = remedies.into_iter().collect();
             self.note(Fault { rank, name, sentence, remedies, advice });
@@ -387,11 +387,10 @@ impl Found {
             vec![Line::new("manifests", place.manifests.clone()), Line::new("last change", last)];
         rows.extend(self.next.as_ref().map(|next| Line::new("next", next.dated(scene))));
         let missed = self.missed_run.clone();
-        let look = || scene.typed.on(last_run::LOOK);
-        rows.extend(missed.map(|fact| Line::new("scheduler", fact).and(look())));
+        rows.extend(missed.map(|fact| Line::new("scheduler", fact).and(last_run::LOOK.to_owned())));
         text += &lines(&rows, width);
         text += &self.wrong(scene, width);
-        text + "\n" + &heading("Next:", scene) + &steps(&self.next_steps(scene), width)
+        text + "\n" + &heading("Next:", scene) + &steps(&self.next_steps(), width)
     }
 
     /// The worst, each in its own words.
@@ -415,15 +414,14 @@ impl Found {
         }
         let omitted = self.troubled.saturating_sub(self.faults.len());
         if omitted > 0 {
-            let status = scene.typed.on("certctl status");
-            text.push_str(&["  and ", &omitted.to_string(), " more: ", &status, "\n"].concat());
+            text.push_str(&format!("  and {omitted} more: certctl status\n"));
         }
         text
     }
 
     /// Three commands, and what each is for.
-    fn next_steps(&self, scene: &Scene) -> Vec<(String, &'static str)> {
-        let of = |line: &str, what| (scene.typed.on(&format!("certctl {line}")), what);
+    fn next_steps(&self) -> Vec<(String, &'static str)> {
+        let of = |line: &str, what| (format!("certctl {line}"), what);
         let mut steps = Vec::new();
         if let Some(worst) = self.faults.first() {
             let helps = worst.remedies.iter().take(1);
@@ -437,7 +435,7 @@ impl Found {
             }
         } else if self.due == 0 {
             let look = self.missed_run.as_ref();
-            steps.extend(look.map(|_| (scene.typed.on(last_run::LOOK), "why no run came")));
+            steps.extend(look.map(|_| (last_run::LOOK.to_owned(), "why no run came")));
             steps.push(of("status", "one line for each certificate"));
         }
         steps.push(of("plan", "what the next run would do"));
@@ -469,17 +467,15 @@ impl Found {
             Some(issuer) => format!(" --issuer {issuer}"),
         };
         let certificate = format!("certctl create certificate www.example.com{of} --into {into}");
-        let issue = scene.typed.on("certctl issue");
-        let [issuer, certificate] = [issuer, certificate].map(|line| scene.typed.by_sudo(&line));
+        let issue = "certctl issue".to_owned();
         let lines = match self.issuer {
             None => [issuer, certificate, issue],
-            Some(_) => [certificate, scene.typed.on("certctl plan"), issue],
+            Some(_) => [certificate, "certctl plan".to_owned(), issue],
         };
-        let create = scene.typed.on("certctl create");
         text += "\n";
         text +=
             &wrap("To get a certificate, this asks on a terminal for what it needs:", "", width);
-        text += &["  ", &create, "\n\n"].concat();
+        text += "  certctl create\n\n";
         let about = "Or, with your e-mail address and DNS name:";
         text += &wrap(about, "", width);
         for line in lines {
@@ -597,7 +593,6 @@ mod tests {
     use jiff::tz::TimeZone;
 
     use super::super::status::Width;
-    use super::super::typed_flags::TypedFlags;
     use super::*;
     use crate::workspace::view::{Damage, DamageCourse};
 
@@ -605,7 +600,7 @@ mod tests {
         let now = "2026-11-21T03:12:09Z".parse().unwrap();
         let width = Some(Width { columns: 80, utf8: true });
         let zone = TimeZone::UTC;
-        Scene { now, zone, color: false, format: Format::Text, width, typed: TypedFlags::default() }
+        Scene { now, zone, color: false, format: Format::Text, width }
     }
 
     fn place() -> Place {
@@ -677,7 +672,7 @@ mod tests {
         let renewal_time = Some("2027-01-19T03:00:00Z".parse().unwrap());
         found.add(&CertificateView { renewal_time, ..view("web") }, &scene);
         assert_eq!(found.next, None);
-        let steps = found.next_steps(&scene);
+        let steps = found.next_steps();
         assert_eq!(steps[1], ("certctl forget web".to_owned(), "stop managing it"));
     }
 
@@ -703,11 +698,10 @@ mod tests {
 
     #[test]
     fn the_details_of_the_worst_come_first_and_then_what_helps_it() {
-        let scene = scene();
         let steps = |wrong, command| {
             let faults = vec![fault(wrong, &[(command, "do it")])];
             let found = Found { faults, ..Found::default() };
-            found.next_steps(&scene).into_iter().map(|(line, _)| line).collect()
+            found.next_steps().into_iter().map(|(line, _)| line).collect()
         };
         let of_one: Vec<String> = steps(Wrong::Verdict(Verdict::Failed), "certctl renew web");
         assert_eq!(of_one, ["certctl status web", "certctl renew web", "certctl plan"]);
@@ -726,7 +720,7 @@ mod tests {
         let is_of_deployment = false;
         found.obstacles =
             vec![Blocked { fact, place: of_config, fix, certificates, is_of_deployment }];
-        found.add_blocked(&scene);
+        found.add_blocked();
         let page = Found { blocked: 4, ..found }.page(&place(), &scene);
         assert!(page.starts_with("4 certificates: 4 blocked\n"), "{page}");
         let expected = "Problems:\n  api, mail, shop and 1 more: BLOCKED\n    cannot open \
@@ -773,7 +767,7 @@ mod tests {
         let of = |missed_run: Option<&str>| {
             let missed_run = missed_run.map(str::to_owned);
             let found = Found { ready: 1, missed_run, ..Found::default() };
-            (found.next_steps(&scene()).remove(0).0, found.page(&place(), &scene()))
+            (found.next_steps().remove(0).0, found.page(&place(), &scene()))
         };
         let (first, page) = of(Some("no automatic run yet"));
         assert_eq!(first, "certctl doctor");

@@ -13,7 +13,6 @@ use clap::{Arg, Command, CommandFactory as _};
 use super::args::Arguments;
 use super::error::CliError;
 use super::exit::ExitCode;
-use super::hint::is_destructive;
 use super::report::short;
 use super::timer::has_timer;
 use crate::manifest::{self, Source};
@@ -217,7 +216,7 @@ pub(super) fn without_destructive(mut refusal: clap::Error) -> clap::Error {
     let Some(ContextValue::Strings(verbs)) = refusal.get(ContextKind::SuggestedSubcommand) else {
         return refusal;
     };
-    let is_harmless = |verb: &&String| !is_destructive(verb) || is_typo(word, verb);
+    let is_harmless = |verb: &&String| !DESTRUCTIVE.contains(&verb.as_str()) || is_typo(word, verb);
     let harmless: Vec<String> = verbs.iter().filter(is_harmless).cloned().collect();
     if harmless.is_empty() {
         refusal.remove(ContextKind::SuggestedSubcommand);
@@ -860,6 +859,9 @@ const ROWS: &[Row] = &[
     },
 ];
 
+/// The verbs that give up a certificate, a key, an account or what certctl knows of them.
+const DESTRUCTIVE: &[&str] = &["deactivate", "forget", "revoke", "rollback"];
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
@@ -1219,7 +1221,9 @@ mod tests {
         let is_proposed = |line: &str| {
             let refusal = Arguments::command().try_get_matches_from(line.split(' ')).unwrap_err();
             let suggested = without_destructive(refusal).to_string();
-            suggested.split(|letter: char| !letter.is_alphanumeric()).any(is_destructive)
+            suggested
+                .split(|letter: char| !letter.is_alphanumeric())
+                .any(|word| DESTRUCTIVE.contains(&word))
         };
         for line in [
             "certctl revok",

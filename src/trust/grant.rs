@@ -65,16 +65,6 @@ pub fn sudo_on_own() -> &'static str {
     if is_by_sudo() { "sudo " } else { "" }
 }
 
-/// Whether the user of this process is a service, which does not log in.
-pub fn has_no_login() -> bool {
-    if is_of_root() {
-        return false;
-    }
-    let user = User::from_uid(Uid::effective()).ok().flatten();
-    let shell = user.as_ref().and_then(|user| user.shell.file_name());
-    shell.is_some_and(|shell| shell == "nologin" || shell == "false")
-}
-
 /// What stands before a command that makes this entry and the folders above it that are missing:
 /// nothing where this process may make them.
 pub fn sudo_to_make(path: &Path) -> &'static str {
@@ -205,13 +195,8 @@ pub fn command_for_foreign(path: &Path, owner: u32, user: u32) -> Remedy {
 }
 
 /// Whether sudo started this process, for a user who is not root.
-pub fn is_by_sudo() -> bool {
+fn is_by_sudo() -> bool {
     is_of_root() && std::env::var_os("SUDO_USER").is_some_and(|user| !user.is_empty())
-}
-
-/// Whether systemd started this process, and keeps what it prints.
-pub fn is_in_journal() -> bool {
-    std::env::var_os("JOURNAL_STREAM").is_some()
 }
 
 /// The home of the person who types, also with sudo.

@@ -197,7 +197,6 @@ fn page(scene: &Scene) -> String {
         color: false,
         format: Format::Text,
         width: None,
-        typed: status::TypedFlags::default(),
     };
     status::certificates(&[view], status::Extent::Whole, &look).unwrap()
 }

@@ -95,14 +95,7 @@ fn shown(scene: &Scene) -> (String, bool, bool) {
     let view = view(scene);
     let look = |format| {
         let (now, zone) = (scene.clock.now(), TimeZone::UTC);
-        let look = status::Scene {
-            now,
-            zone,
-            color: false,
-            format,
-            width: None,
-            typed: status::TypedFlags::default(),
-        };
+        let look = status::Scene { now, zone, color: false, format, width: None };
         status::certificates(std::slice::from_ref(&view), status::Extent::Line, &look).unwrap()
     };
     let word = status::Verdict::of(&view, scene.clock.now()).word().to_owned();

@@ -10,7 +10,6 @@ use super::page::{format_of, lines, written};
 use crate::cli::doctor::{NOT_REPORTED, way_to_report, way_to_send};
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
-use crate::cli::folders;
 use crate::cli::global::HookTime;
 use crate::cli::hint::Hint;
 use crate::cli::metrics_file;
@@ -28,6 +27,7 @@ pub(super) fn check(shell: &mut Shell) -> Result<ExitCode, CliError> {
     note_unread(shell);
     let found = on_one_thread(async { Alerts::try_all(shell).await })?;
     let page = lines(&page(&found, shell), shell.columns());
+    shell.output.name_commands();
     shell.output.data(&written(format, page, &found.document())?)?;
     Ok(found.code())
 }
@@ -121,9 +121,7 @@ fn page(found: &Alerts, shell: &Shell) -> Vec<(&'static str, String)> {
         let config = shell.environment.config_dir(shell.global.config_dir.as_deref());
         fix = config.ok().map(|config| way_to_report(&config.path));
     }
-    page.extend(
-        fix.map(|fix| ("try", Hint::from(fix).with_flags(&folders::flags(shell)).to_string())),
-    );
+    page.extend(fix.map(|fix| ("try", Hint::from(fix).to_string())));
     page
 }
 

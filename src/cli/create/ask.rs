@@ -173,7 +173,10 @@ fn names(
 ) -> Result<Vec<String>, Stop> {
     let question = "DNS names of the certificate, with spaces between them";
     let elsewhere = Some(config).filter(|config| is_elsewhere(config, dialogue.shell));
-    let renew = folders::next(dialogue.shell, " renew {}", elsewhere);
+    let renew = elsewhere.map_or_else(
+        || "certctl renew {}".to_owned(),
+        |config| folders::elsewhere(dialogue.shell, " renew {}", config),
+    );
     let unlikely = Doubted::default();
     answered(dialogue, question, ABOUT_NAMES, None, |text| {
         let names: Vec<String> = text.split([' ', ',']).map(str::to_lowercase).collect();

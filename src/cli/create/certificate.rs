@@ -94,7 +94,7 @@ pub(super) fn certificate(
     if let Some((name, host)) = args.names.iter().find_map(|name| Some((name, host_of_url(name)?)))
     {
         let message = format!("`{}` is a URL, not a DNS name", escape(name));
-        let hint = Some(Hint::Instead { word: name.clone(), by: vec![host] });
+        let hint = Some(Hint::instead(name, &[host]));
         return Err(CliError { hint, ..CliError::new(ExitCode::Usage, message) });
     }
     if let Some(message) = args.names.iter().find_map(|name| refusal_of(name)) {
@@ -183,7 +183,7 @@ fn refuse(
         && !issuer::is_known_ca(&issuer.name)
     {
         let by = known.similar(&issuer.name).map_or_else(|| known.names(), |name| vec![name]);
-        let hint = Hint::Value { flag: "--issuer".to_owned(), by };
+        let hint = Hint::value("--issuer", &by);
         return Err(CliError { hint: Some(hint), ..refused(why) });
     }
     if let Some(why) = unvalidated(args, known, issuer) {
@@ -195,7 +195,7 @@ fn refuse(
         hook.as_deref().and_then(|path| path.file_name().zip(similar_hook(path)))
     {
         let name = path.to_string_lossy();
-        let hint = Hint::Value { flag: "--reload".to_owned(), by: vec![similar] };
+        let hint = Hint::value("--reload", &[similar]);
         let why = format!("there is no program {} in {}", escape(&name), placed.hooks());
         return Err(CliError { hint: Some(hint), ..refused(why) });
     }
@@ -210,7 +210,7 @@ fn refuse(
         webroot.and_then(|folder| Some((folder, meant_instead(folder)?)))
     {
         let (folder, meant) = (webroot.to_string_lossy(), meant.to_string_lossy().into_owned());
-        let hint = Hint::Value { flag: "--webroot".to_owned(), by: vec![meant] };
+        let hint = Hint::value("--webroot", &[quoted(meant.as_ref())]);
         let why = format!("there is no folder {}", escape(&folder));
         return Err(CliError { hint: Some(hint), ..refused(why) });
     }
@@ -245,7 +245,7 @@ fn refuse_webroot(
         escape(&other),
         escape(&folder)
     );
-    let hint = Hint::Value { flag: "--webroot".to_owned(), by: vec![other] };
+    let hint = Hint::value("--webroot", &[quoted(other.as_ref())]);
     Err(CliError { hint: Some(hint), ..CliError::new(ExitCode::Manifest, why) })
 }
 
@@ -369,8 +369,7 @@ fn warn(
             format!("the same with --issuer {name}")
         } else {
             let server = if issuer::is_known_ca(&issuer.name) { "" } else { " --server URL" };
-            let verb = format!(" create issuer {}{server}{}", issuer.name, placed.flag());
-            let command = folders::next(shell, &verb, None);
+            let command = format!("certctl create issuer {}{server}{}", issuer.name, placed.flag());
             if placed.into.is_some() {
                 first.push(command);
                 String::new()
@@ -381,8 +380,8 @@ fn warn(
         shell.output.print(&Message::advice(&warning, &advice));
     }
     if let Some(warning) = unvalidated(args, known, issuer) {
-        let command = folders::next(shell, " explain issuer.spec.acme.solvers", None);
-        shell.output.print(&Message::advice(&warning, &command));
+        let command = "certctl explain issuer.spec.acme.solvers";
+        shell.output.print(&Message::advice(&warning, command));
     }
     if needs_usual_port(args, issuer, known.has_http01(&issuer.name))
         && let Some(found) = doctor::usual_port(shell, &placed.name)

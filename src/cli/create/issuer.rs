@@ -15,13 +15,13 @@ use super::step;
 use crate::cli::doctor;
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
-use crate::cli::folders;
 use crate::cli::hint::Hint;
 use crate::cli::message::Message;
 use crate::cli::output::escape;
 use crate::cli::shell::Shell;
 use crate::resource::lets_encrypt::{PRODUCTION, STAGING};
 use crate::solver::dns01::WebhookProvider;
+use crate::trust::quoted;
 
 /// `certctl create issuer`.
 #[derive(Debug, Args)]
@@ -62,8 +62,7 @@ pub(super) fn issuer(args: &CreateIssuerArgs, shell: &mut Shell) -> Result<ExitC
     if let Some(server) = args.server.as_ref().filter(|server| !server.contains("://")) {
         let message =
             format!("--server: the URL `{}` does not begin with https://", escape(server));
-        let flag = "--server".to_owned();
-        let instead = Hint::Value { flag, by: vec![format!("https://{server}")] };
+        let instead = Hint::value("--server", &[quoted(format!("https://{server}").as_ref())]);
         return Err(CliError { hint: Some(instead), ..CliError::new(ExitCode::Usage, message) });
     }
     let text = text(args, &placed)?;
@@ -72,13 +71,13 @@ pub(super) fn issuer(args: &CreateIssuerArgs, shell: &mut Shell) -> Result<ExitC
         && placed.path().is_some_and(|path| !path.exists())
         && let Some(why) = checked(server, args.ca_bundle.as_deref(), args.eab_kid.is_some())?
     {
-        shell.output.print(&Message::advice(&why, &folders::next(shell, " check acme", None)));
+        shell.output.print(&Message::advice(&why, "certctl check acme"));
     }
-    let verb = format!(" create certificate DNSNAME --issuer {}{}", args.name, placed.flag());
+    let next =
+        format!("certctl create certificate DNSNAME --issuer {}{}", args.name, placed.flag());
     let (loaded, written) = put(&placed, &text, shell)?;
     doctor::warn_of_roots(&loaded, shell);
     if let Some(path) = written {
-        let next = folders::next(shell, &verb, None);
         let missing = step::lines(&placed.missing(&loaded));
         let begin = format!("written to {path}; ");
         say_next(&begin, &[missing, vec![next]].concat(), None, shell);

@@ -163,7 +163,13 @@ impl Placed {
 
     /// A command that reads this manifest. `verb` with a blank before it.
     pub(super) fn next(&self, verb: &str, shell: &Shell) -> String {
-        folders::next(shell, verb, self.elsewhere(shell))
+        match self.elsewhere(shell) {
+            Some(config) => folders::elsewhere(shell, verb, config),
+            None => {
+                shell.output.name_commands();
+                format!("certctl{verb}")
+            }
+        }
     }
 
     /// What comes after the manifest of a certificate is written: the run, and where nothing else renews
@@ -350,8 +356,7 @@ pub(super) fn missing(folder: &Path) -> CliError {
         let line = format!("{}mkdir -p {}", sudo_on_own(), quoted(folder));
         return error(" does not exist").hinted(line);
     };
-    let by = vec![meant.to_string_lossy().into_owned()];
-    let hint = Some(Hint::Value { flag: "--into".to_owned(), by });
+    let hint = Some(Hint::value("--into", &[quoted(&meant)]));
     CliError { hint, ..error(" does not exist; one beside it has a similar name") }
 }
 

@@ -5,7 +5,6 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::cli::typed_flags::TypedFlags;
 use crate::resource::{Fix, Obstacle};
 
 /// One line of the result.
@@ -55,12 +54,9 @@ impl Finding {
         Self { subject: subject.to_owned(), verdict, fact, remedy: fix }
     }
 
-    /// The same, with the flags of the folders that its command needs.
-    pub(super) fn typed(mut self, flags: &TypedFlags) -> Self {
-        if let Some(Fix::Certctl(line)) = &mut self.remedy {
-            *line = flags.on(line);
-        }
-        self
+    /// Whether a command of certctl helps.
+    pub(super) fn has_command(&self) -> bool {
+        matches!(self.remedy, Some(Fix::Certctl(_)))
     }
 
     /// The same as no more than a warning.

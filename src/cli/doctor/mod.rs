@@ -103,7 +103,6 @@ pub(super) fn doctor(args: &DoctorArgs, shell: &mut Shell) -> Result<ExitCode, C
         let is_closed = found.iter().any(|one| one.is_wrong() && one.subject == "state");
         let (of_runs, is_damaged) = runs(shell, &known, !uses.is_empty(), is_closed).await?;
         found.extend(of_runs);
-        let found = typed(shell, found);
         print(shell, &found)?;
         Ok(if is_damaged {
             ExitCode::State
@@ -174,13 +173,7 @@ pub(super) fn of_host(shell: &Shell, loaded: &Loaded) -> Result<Vec<Finding>, Cl
     found.extend(http01::http01(shell, &uses, false));
     found.extend(bundle::expiring(loaded, SystemClock.now()));
     found.push(scheduler(shell));
-    Ok(typed(shell, found))
-}
-
-/// The same, with the sudo and the flags that were typed in each command of certctl.
-fn typed(shell: &Shell, found: Vec<Finding>) -> Vec<Finding> {
-    let flags = folders::flags(shell);
-    found.into_iter().map(|one| one.typed(&flags)).collect()
+    Ok(found)
 }
 
 /// What keeps a run from the port of HTTP-01 that this certificate, which is new, needs.
@@ -223,6 +216,9 @@ pub(super) fn add(shell: &mut Shell, findings: &[Finding]) -> Result<(), CliErro
 /// Findings as text, for the terminal on stdout.
 fn text(shell: &Shell, findings: &[Finding]) -> String {
     let width = Width::of_stdout(shell.environment.is_utf8()).map(|width| width.columns);
+    if findings.iter().any(Finding::has_command) {
+        shell.output.name_commands();
+    }
     page::page(findings, width, shell.output.data_has_color())
 }
 
@@ -244,6 +240,6 @@ pub(super) fn print_finding(shell: &mut Shell, finding: &Finding) {
     let message = format!("{}: {}", escape(subject), escape(fact));
     let remedy = remedy.as_ref().map(|remedy| escape(&remedy.to_string()).into_owned());
     let text = Styled::led_by(word, paint, message.as_str()).trying(remedy.as_deref());
-    let message = Message::new(level, text, &message).with_some("hint", remedy);
-    shell.output.print(&message);
+    let message = Message::new(level, text, &message).naming_commands(finding.has_command());
+    shell.output.print(&message.with_some("hint", remedy));
 }

@@ -117,6 +117,7 @@ pub(crate) fn plan(args: &PlanArgs, shell: &mut Shell) -> Result<ExitCode, CliEr
             }
             Format::Name => render::names(&items),
             Format::Text | Format::Wide | Format::Prometheus => {
+                shell.output.name_commands();
                 render::page(&items, damaged.len(), &scene)
             }
         };

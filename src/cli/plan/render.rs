@@ -51,7 +51,7 @@ pub(super) fn page(items: &[Item], damaged: usize, scene: &Scene) -> String {
     }
     text.push_str(&sum(items, damaged));
     if in_table.len() < items.len() || (described.is_empty() && in_table.len() > FEW) {
-        let plan = scene.typed.on("certctl plan NAME");
+        let plan = "certctl plan NAME";
         text.push_str(&["one of them in detail: ", &plan, "; all: -o wide\n"].concat());
     }
     fitted(&text, scene.columns())
@@ -127,7 +127,7 @@ fn block(item: &Item, scene: &Scene) -> String {
     }
     if item.is_revoked_for_good() {
         let command = format!("certctl renew {}", short(&item.key()));
-        line("replace", &scene.typed.on(&command));
+        line("replace", &command);
     }
     if let Some(window) = item.suggested_window.as_ref().filter(|_| item.is_suggested) {
         let see = window.explanation_url.as_ref().map(|url| format!(", {url}"));

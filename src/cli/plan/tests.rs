@@ -13,7 +13,6 @@ fn scene(format: Format) -> Scene {
         color: false,
         format,
         width: None,
-        typed: crate::cli::typed_flags::TypedFlags::default(),
     }
 }
 

@@ -291,8 +291,7 @@ fn logged(patience: Duration, events: impl FnOnce(&Progress)) -> Vec<String> {
     let writer = sink.clone();
     let subscriber = tracing_subscriber::fmt().without_time().with_ansi(false);
     let subscriber = subscriber.with_target(false).with_writer(move || writer.clone()).finish();
-    let flags = TypedFlags { program: Some("sudo certctl".to_owned()), ..TypedFlags::default() };
-    let progress = Progress { flags, ..Progress::on(None, style, false, 3, patience) };
+    let progress = Progress::on(None, style, false, 3, patience);
     tracing::subscriber::with_default(subscriber, || events(&progress));
     sink.text().lines().map(|line| line.trim().to_owned()).collect()
 }
@@ -329,7 +328,7 @@ fn where_nobody_watches_a_long_wait_is_logged_once() {
     });
     assert_eq!(
         found,
-        ["INFO a.test: refused; try: sudo certctl check http example.com certificate=default/web"]
+        ["INFO a.test: refused; try: certctl check http example.com certificate=default/web"]
     );
     // Of many, a few are.
     let found = logged(Duration::ZERO, |progress| {
@@ -370,7 +369,7 @@ fn where_nobody_watches_what_is_issued_is_logged_while_another_waits_for_long() 
         (
             Duration::ZERO,
             &[
-                "INFO a.test: no answer; try: sudo certctl check http example.com certificate=default/web",
+                "INFO a.test: no answer; try: certctl check http example.com certificate=default/web",
                 "INFO issued; 2 still in progress certificate=default/mail",
                 "INFO issued; 1 still in progress certificate=default/shop",
             ][..],

@@ -77,6 +77,7 @@ impl Block {
             if is_error { (Level::Error, Paint::Bad) } else { (Level::Warn, Paint::Warn) };
         let styled = Styled::led_by(self.word, paint, self.body(utf8, columns));
         Message::new(level, styled, self.body(utf8, None))
+            .naming_commands(!self.commands.is_empty())
     }
 
     /// What stands behind the word; without characters of ours beyond ASCII unless `utf8`.
@@ -134,11 +135,7 @@ impl Block {
             match hint {
                 Hint::Command(line) => shows.push(line.as_str()),
                 Hint::Shell(line) => does.push((line.clone(), true)),
-                hint @ (Hint::Commands(_)
-                | Hint::Again { .. }
-                | Hint::Instead { .. }
-                | Hint::Value { .. }
-                | Hint::Text(_)) => {
+                hint @ (Hint::Commands(_) | Hint::Again(_) | Hint::Text(_)) => {
                     does.push((hint.to_string(), false));
                 }
             }

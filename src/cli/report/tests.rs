@@ -3,7 +3,6 @@ use serde_json::json;
 
 use super::*;
 use crate::cli::golden::golden;
-use crate::cli::typed_flags::TypedFlags;
 use crate::controller::Deferral;
 use crate::engine::{Ended, Ending, Evidence, PendingOn, Undeployed};
 use crate::resource::{
@@ -23,15 +22,7 @@ fn from<T: serde::de::DeserializeOwned>(value: Value) -> T {
 }
 
 fn log() -> Style {
-    Style {
-        now: at(NOW),
-        zone: None,
-        utf8: false,
-        names: 0,
-        columns: None,
-        flags: TypedFlags::default(),
-        unit_of_hooks: None,
-    }
+    Style { now: at(NOW), zone: None, utf8: false, names: 0, columns: None, unit_of_hooks: None }
 }
 
 fn person() -> Style {
@@ -42,7 +33,6 @@ fn person() -> Style {
         utf8: true,
         names: 0,
         columns: None,
-        flags: TypedFlags::default(),
         unit_of_hooks: None,
     }
 }

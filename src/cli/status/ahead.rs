@@ -42,7 +42,6 @@ pub(super) fn notes(
     host: &Host,
     scene: &Scene,
 ) -> Vec<Note> {
-    let typed = |hint: Hint| hint.with_flags(&scene.typed);
     let pending = view.owed_revocation().map(|revocation| {
         let Revocation { serial, reason, requested_at, .. } = revocation;
         let since = scene.time(*requested_at);
@@ -50,17 +49,16 @@ pub(super) fn notes(
         Note {
             label: "Revocation",
             fact: format!("of serial {serial} ({reason}), pending since {since}"),
-            remedy: Some((typed(cancel), "cancel it")),
+            remedy: Some((cancel, "cancel it")),
         }
     });
     let is_awaited = upcoming != Upcoming::Never;
     let missed = host.missed_run.clone().filter(|_| is_awaited);
     let look = Hint::Command(last_run::LOOK.to_owned());
-    let missed =
-        missed.map(|fact| Note { label: "Scheduler", fact, remedy: Some((typed(look), "")) });
+    let missed = missed.map(|fact| Note { label: "Scheduler", fact, remedy: Some((look, "")) });
     let blocked = host.blocked.iter().filter(|blocked| blocked.is_of(&view.key));
     let blocked = blocked.map(|blocked| {
-        let fix = blocked.fix.clone().map(|fix| (typed(fix), ""));
+        let fix = blocked.fix.clone().map(|fix| (fix, ""));
         let fact = escape(&blocked.sentence()).into_owned();
         Note { label: "Blocked by", fact, remedy: fix }
     });

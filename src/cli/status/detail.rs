@@ -79,7 +79,7 @@ fn head(page: &mut Page, view: &CertificateView, host: &Host, scene: &Scene) {
         page.line(0, "Overdue", format!("since {since}, stage {stage}"));
     }
     if let Some(found) = findings(view, scene) {
-        page.cause(&found, view, (&sentence, &failed_at(view, scene)), &scene.typed);
+        page.cause(&found, view, (&sentence, &failed_at(view, scene)));
     }
     if let Some(before) = counted_before(view, scene) {
         page.line(0, "Before that", before);

@@ -30,7 +30,6 @@ use super::document::{self, Listed, Object};
 use super::error::CliError;
 use super::exit::ExitCode;
 use super::global::Format;
-pub use super::typed_flags::TypedFlags;
 use super::wrap::fitted;
 use crate::manifest::nearest_by;
 use crate::resource::{Issuer, NamespacedName};

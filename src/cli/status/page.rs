@@ -3,7 +3,6 @@
 use super::verdict::{past, timed};
 use crate::cli::output::escape;
 use crate::cli::report::{Findings, Row};
-use crate::cli::typed_flags::TypedFlags;
 use crate::resource::Condition;
 use crate::workspace::view::CertificateView;
 
@@ -54,7 +53,6 @@ impl Page {
         found: &Findings,
         view: &CertificateView,
         (status, at): (&str, &str),
-        typed: &TypedFlags,
     ) {
         let title = escape(&found.title);
         if let Some(past) = past(view, false) {
@@ -71,7 +69,7 @@ impl Page {
         }
         for (at, command) in found.commands.iter().enumerate() {
             let label = if at == 0 { "try:" } else { "" };
-            self.raw(1, &format!("{label:<9} {}", escape(&typed.on(command))));
+            self.raw(1, &format!("{label:<9} {}", escape(command)));
         }
     }
 

@@ -63,10 +63,7 @@ impl Remedy {
             }
             Verdict::Ready | Verdict::Pending | Verdict::Issuing | Verdict::Renewing => Vec::new(),
         };
-        let typed = |(hint, what): (Hint, _)| Self {
-            command: hint.with_flags(&scene.typed).to_string(),
-            what,
-        };
+        let typed = |(hint, what): (Hint, _)| Self { command: hint.to_string(), what };
         all.into_iter().map(typed).collect()
     }
 }

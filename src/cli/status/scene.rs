@@ -4,11 +4,9 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::table::Width;
-use crate::cli::folders;
 use crate::cli::global::Format;
 use crate::cli::shell::Shell;
 use crate::cli::time;
-use crate::cli::typed_flags::TypedFlags;
 use crate::engine::ports::{Clock as _, SystemClock};
 
 /// Time, zone, format and terminal.
@@ -22,8 +20,6 @@ pub struct Scene {
     pub format: Format,
     /// The size of the terminal, if stdout is one.
     pub width: Option<Width>,
-    /// How commands of certctl are typed here.
-    pub typed: TypedFlags,
 }
 
 impl Scene {
@@ -35,7 +31,6 @@ impl Scene {
             color: shell.output.data_has_color(),
             format: shell.global.format(),
             width: Width::of_stdout(shell.environment.is_utf8()),
-            typed: folders::flags_with_files(shell),
         }
     }
 

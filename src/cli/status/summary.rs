@@ -54,7 +54,7 @@ pub(super) fn summary(
     let found = findings(view, scene);
     if let Some(found) = &found {
         let past = past(view, host.blocks(&view.key));
-        failure(&mut lines, found, past, (&sentence, &failed_at(view, scene)), scene);
+        failure(&mut lines, found, past, (&sentence, &failed_at(view, scene)));
     }
     if let Some(before) = counted_before(view, scene) {
         lines.add("Before that", before);
@@ -91,20 +91,14 @@ pub(super) fn summary(
         let at = scene.local(*at);
         lines.add("Last event", format!("{at}: {}", escape(&scene.in_zone(message.trim()))));
     }
-    let describe = scene.typed.on(&format!("certctl describe {}", short(&view.key)));
+    let describe = format!("certctl describe {}", short(&view.key));
     lines.command("More", &describe, "");
     lines.text
 }
 
 /// When the last attempt failed and by what, what that means, and what to do about it. Of one that is
 /// past, no more than that.
-fn failure(
-    lines: &mut Lines,
-    found: &Findings,
-    past: Option<&str>,
-    (status, at): (&str, &str),
-    scene: &Scene,
-) {
+fn failure(lines: &mut Lines, found: &Findings, past: Option<&str>, (status, at): (&str, &str)) {
     let title = escape(&found.title);
     if let Some(past) = past {
         return lines.add("Last failure", timed(&[at, past].concat(), &title));
@@ -121,7 +115,7 @@ fn failure(
     }
     for (at, command) in found.commands.iter().enumerate() {
         let label = if at == 0 { "  Try" } else { "" };
-        lines.command(label, &escape(&scene.typed.on(command)), "");
+        lines.command(label, &escape(command), "");
     }
 }
 

@@ -30,8 +30,7 @@ fn needs_attention(views: &[CertificateView], now: Timestamp) -> bool {
 
 fn scene(format: Format) -> Scene {
     let (now, zone) = (at(NOW), berlin());
-    let typed = TypedFlags::default();
-    Scene { now, zone, color: false, format, width: None, typed }
+    Scene { now, zone, color: false, format, width: None }
 }
 
 fn berlin() -> TimeZone {

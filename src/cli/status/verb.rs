@@ -187,6 +187,7 @@ async fn of_certificates(
     if listing.shows_host() {
         let blocked = Blocked::all(workspace, targets, &tasks).await?;
         listing.host = Host { blocked, missed_run: missed_run() };
+        shell.output.name_commands();
     }
     let mut text = String::new();
     let selected: Vec<Option<&NamespacedName>> =
@@ -228,7 +229,7 @@ async fn of_certificates(
         && !targets.tasks.is_empty()
         && let Some(fact) = missed_run()
     {
-        shell.output.print(&Message::advice(&fact, &scene.typed.on(last_run::LOOK)));
+        shell.output.print(&Message::advice(&fact, last_run::LOOK));
     }
     // A table that a filter or a wrong folder empties must not look healthy.
     let attention = is_empty || needs_attention;

@@ -431,7 +431,6 @@ fn cause_of(
         utf8: true,
         names: 0,
         columns: None,
-        flags: crate::cli::typed_flags::TypedFlags::default(),
         unit_of_hooks: None,
     };
     of_failure(failure, &evidence, &short(&view.key), &style)
