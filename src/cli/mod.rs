@@ -59,6 +59,7 @@ mod plan;
 mod progress;
 mod refusal;
 mod rehearse;
+mod render;
 mod report;
 mod result;
 mod revocations;
@@ -77,6 +78,7 @@ mod targets;
 mod timer;
 mod validate;
 mod verb;
+mod words;
 mod wrap;
 
 use std::ffi::OsString;

@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::drive::{may_adopt_now, pair_of_the_manifests, refused};
 use super::perform::changed_passwords;
 use super::ports::{Store, StoreError};
-use super::session::Session;
+use super::session::{Seen, Session};
 use super::task::Task;
 use crate::controller::{
     Effect, Intervals, Snapshot, Step, backoff, challenge, deploy, next_step, trigger,
@@ -40,15 +40,16 @@ pub struct DryRun {
     pub step: Step,
 }
 
-/// Decides for a certificate as a run at `now` would, before its first effect.
+/// Decides for a certificate as a run at `now` would, before its first effect; and what is stored of it.
 pub async fn dry_run<S: Store>(
     store: &S,
     task: &Task,
     secrets: &SecretSource,
     now: Timestamp,
-) -> Result<DryRun, StoreError> {
+) -> Result<(Seen, DryRun), StoreError> {
     let intervals = Intervals { self_check: SignedDuration::ZERO };
     let mut session = Session::load(store, task, intervals, now).await?;
+    let stored = session.snapshot.clone();
     let is_known = session.is_known();
     let mut snapshot = Snapshot::clone(&session.snapshot);
     if let Some(record) = backoff::corrected(&snapshot.record, now) {
@@ -112,9 +113,9 @@ pub async fn dry_run<S: Store>(
             Step::Settled | Step::Wait { .. } | Step::Defer { .. } | Step::Fail(_) => break step,
         }
     };
-    let then = *session.snapshot;
+    let then = *std::mem::replace(&mut session.snapshot, stored);
     deploys.extend(deploy::reload(&then, now).map(|_| DeployStep::Reload));
-    Ok(DryRun {
+    let dry_run = DryRun {
         clean_ups: challenge::clean_ups(&snapshot).len(),
         snapshot,
         adopts,
@@ -124,5 +125,6 @@ pub async fn dry_run<S: Store>(
         deploys,
         then,
         step,
-    })
+    };
+    Ok((session.into_seen(), dry_run))
 }

@@ -7,6 +7,7 @@
 
 pub mod check;
 pub mod inspect;
+pub mod outlook;
 pub mod plan;
 pub mod request;
 pub mod run;

@@ -10,20 +10,16 @@ use serde::Serialize;
 
 use super::ledgers::Ledgers;
 use super::open::Workspace;
+use super::outlook::{self, Action, Outlook, When, Why};
 use super::selection::Targets;
-use crate::controller::policy::{
-    first_trigger, key_mismatches, leaf_mismatches, request_differences,
-};
-use crate::controller::{
-    Deferral, Effect, Snapshot, Step, deploy, formats, limit, renewal, revocation,
-};
+use crate::controller::policy::{key_mismatches, leaf_mismatches, request_differences};
+use crate::controller::{Deferral, Snapshot, renewal, revocation};
 use crate::engine::inputs::{names_of, solver_for};
 use crate::engine::ports::StoreError;
 use crate::engine::{DryRun, dry_run};
 use crate::resource::{
-    AccountLimits, CertificateRecord, CertificateSpec, ConditionType, FailureClass, IssuerKind,
-    LeafFacts, Ledger, NamespacedName, Order, Reason, Remedy, SolverKind, Spent, SuggestedWindow,
-    only_in,
+    CertificateSpec, IssuerKind, LeafFacts, NamespacedName, Reason, SolverKind, Spent,
+    SuggestedWindow, only_in,
 };
 
 /// What `issue` would do with one certificate. Serialized as an item of `kind: Plan`.
@@ -34,20 +30,11 @@ pub struct Item {
     pub namespace: String,
     /// Its name.
     pub name: String,
-    /// The first action.
-    pub action: Action,
-    /// The actions beside it or after it.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub also: Vec<Action>,
-    /// cert-manager's reason.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reason: Option<Reason>,
-    /// cert-manager's message, or a description of the action.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub message: String,
-    /// Why the action is delayed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub wait: Option<Wait>,
+    /// What comes next.
+    #[serde(skip)]
+    pub outlook: Outlook,
+    #[serde(flatten)]
+    pub course: Course,
     /// The fields that differ from the spec.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub differs: Vec<&'static str>,
@@ -89,10 +76,49 @@ pub struct Item {
     pub is_suggested: bool,
 }
 
-/// The action of `issue`.
+/// The action of `issue`, and why.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Course {
+    /// The first action.
+    pub action: Word,
+    /// The actions beside it or after it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<Word>,
+    /// cert-manager's reason.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Reason>,
+    /// cert-manager's message, or a description of the action.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub message: String,
+    /// Why the action is delayed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wait: Option<Wait>,
+}
+
+impl Course {
+    /// That of an outlook, of a certificate of this issuer.
+    pub fn of(outlook: &Outlook, issuer: &str) -> Self {
+        let until = match outlook.when {
+            When::Waits(until) => until,
+            When::NextRun | When::Blocked | When::At(_) | When::UnderWay | When::Never => None,
+        };
+        let wait = outlook.why.as_ref().map(|why| Wait { until, why: reason_of(why, issuer) });
+        Self {
+            action: Word::of(outlook),
+            also: outlook.also.iter().copied().map(Word::from).collect(),
+            reason: outlook.reason,
+            message: outlook.message.clone(),
+            wait,
+        }
+    }
+}
+
+/// The word of an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Action {
+#[schemars(rename = "Action")]
+pub enum Word {
     /// Issue a certificate, because there is none or it does not match the spec.
     Issue,
     /// Renew it.
@@ -117,7 +143,16 @@ pub enum Action {
     Nothing,
 }
 
-impl Action {
+impl Word {
+    fn of(outlook: &Outlook) -> Self {
+        match outlook.when {
+            When::Waits(_) => Self::Wait,
+            When::Blocked => Self::Blocked,
+            When::At(_) | When::Never => Self::Nothing,
+            When::NextRun | When::UnderWay => outlook.next.map_or(Self::Nothing, Self::from),
+        }
+    }
+
     /// The printed form.
     pub fn word(self) -> &'static str {
         match self {
@@ -134,10 +169,20 @@ impl Action {
             Self::Nothing => "nothing",
         }
     }
+}
 
-    /// Whether it changes anything.
-    pub fn changes(self) -> bool {
-        !matches!(self, Self::Wait | Self::Blocked | Self::Nothing)
+impl From<Action> for Word {
+    fn from(action: Action) -> Self {
+        match action {
+            Action::Issue => Self::Issue,
+            Action::Renew => Self::Renew,
+            Action::Adopt => Self::Adopt,
+            Action::Rollback => Self::Rollback,
+            Action::Relink => Self::Relink,
+            Action::Restore | Action::SetAside => Self::Restore,
+            Action::Rewrite => Self::Rewrite,
+            Action::Deploy => Self::Deploy,
+        }
     }
 }
 
@@ -195,18 +240,15 @@ impl Workspace {
         for task in &targets.tasks {
             let dry_run = Box::pin(dry_run(&self.state, task, &targets.secrets, now)).await;
             let dry_run = match dry_run {
-                Ok(dry_run) => dry_run,
+                Ok((_, dry_run)) => dry_run,
                 Err(error) => {
                     damaged.push((task.certificate.metadata.key(), error));
                     continue;
                 }
             };
-            let mut item = Item::of(&dry_run, now);
-            if item.orders > 0 {
-                let (known, ledger) = self.ledger(&mut ledgers, &dry_run.then.issuer, now).await?;
-                item.limit(&dry_run.then, known, ledger.as_mut(), now);
-            }
-            items.push(item);
+            let mut outlook = Outlook::of(&dry_run, now);
+            let limits = self.limit(&mut outlook, &dry_run, &mut ledgers, now).await?;
+            items.push(Item::of(&dry_run, outlook, limits, now));
         }
         items.sort_by_key(Item::key);
         Ok(Plan { items, damaged })
@@ -221,126 +263,8 @@ pub struct Plan {
     pub damaged: Vec<(NamespacedName, StoreError)>,
 }
 
-/// The action, and why.
-struct Course {
-    action: Action,
-    reason: Option<Reason>,
-    message: String,
-    wait: Option<Wait>,
-}
-
-impl Course {
-    fn new(action: Action, reason: Option<Reason>, message: impl Into<String>) -> Self {
-        Self { action, reason, message: message.into(), wait: None }
-    }
-
-    fn of(dry_run: &DryRun, now: Timestamp) -> Self {
-        let DryRun { snapshot, then, step, .. } = dry_run;
-        if let Some(back) = &dry_run.goes_back {
-            let message = format!("revision {} goes live again, as requested", back.to);
-            return Self::new(Action::Rollback, None, message);
-        }
-        if let Step::Defer { until, why } = step {
-            let (reason, message) = match first_trigger(then, now) {
-                _ if then.is_issuing() => issuing_condition(&then.record),
-                due => due.map(|due| (due.reason, due.message)).unzip(),
-            };
-            let wait = Some(Wait { until: Some(*until), why: deferral_reason(then, why) });
-            let message = message.unwrap_or_default();
-            return Self { wait, ..Self::new(Action::Wait, reason, message) };
-        }
-        // What `issue` refuses before it asks the CA for anything is not promised.
-        if let Step::Fail(failure) = step
-            && (!then.is_issuing() || failure.class == FailureClass::Precondition)
-        {
-            let (reason, message) = match first_trigger(then, now) {
-                _ if then.is_issuing() => issuing_condition(&then.record),
-                due => due.map(|due| (due.reason, due.message)).unzip(),
-            };
-            let wait = Some(Wait { until: None, why: failure.to_string() });
-            let is_blocked = failure.class == FailureClass::Precondition;
-            let action = if is_blocked { Action::Blocked } else { Action::Wait };
-            return Self { wait, ..Self::new(action, reason, message.unwrap_or_default()) };
-        }
-        if then.is_issuing() {
-            let (reason, message) = issuing_condition(&then.record);
-            let is_renewal = reason == Some(Reason::Renewing);
-            let action = if is_renewal { Action::Renew } else { Action::Issue };
-            return Self::new(action, reason, message.unwrap_or_default());
-        }
-        if dry_run.adopts {
-            let message = "the existing key and certificate are adopted without an order";
-            return Self::new(Action::Adopt, Some(Reason::Adopted), message);
-        }
-        if dry_run.rewrites {
-            let why = formats::mismatch(snapshot);
-            let (reason, message) = why.map(|why| (why.reason, why.message)).unzip();
-            return Self::new(Action::Rewrite, reason, message.unwrap_or_default());
-        }
-        Self::deployment(dry_run)
-    }
-
-    fn deployment(dry_run: &DryRun) -> Self {
-        let snapshot = &dry_run.snapshot;
-        let Some(target) = deploy::owed(snapshot) else {
-            let live = snapshot.live_leaf();
-            let why = live.and_then(|live| revocation::unreplaced(&snapshot.record, live));
-            let reason = why.as_ref().map(|_| Reason::Revoked);
-            return Self::new(Action::Nothing, reason, why.unwrap_or_default());
-        };
-        let mut known = snapshot.record.deployments.iter();
-        let failed = known.find(|known| known.target == target && known.failed_attempts > 0);
-        let reason = failed.map(|_| Reason::DeployFailed);
-        let lost = snapshot.lost_output.as_ref().map(|what| format!(": {what}"));
-        let message = format!("{target}{}", lost.unwrap_or_default());
-        if !dry_run.deploys.is_empty() {
-            return Self::new(Action::Deploy, reason, message);
-        }
-        let why = failed.and_then(|failed| failed.cause.as_ref());
-        let why = why.map(ToString::to_string).unwrap_or_default();
-        let wait = Some(Wait { until: failed.and_then(deploy::next_try), why });
-        Self { wait, ..Self::new(Action::Wait, reason, message) }
-    }
-
-    /// The actions beside it or after it.
-    fn also(&self, dry_run: &DryRun) -> Vec<Action> {
-        let is_deployed = match self.action {
-            // The new pair is deployed afterwards.
-            Action::Issue | Action::Renew | Action::Rollback => {
-                !dry_run.snapshot.settings.deploy_targets().is_empty()
-            }
-            Action::Wait | Action::Adopt | Action::Rewrite => !dry_run.deploys.is_empty(),
-            Action::Relink
-            | Action::Restore
-            | Action::Deploy
-            | Action::Blocked
-            | Action::Nothing => false,
-        };
-        let rewrites = dry_run.rewrites && self.action == Action::Wait;
-        let rewrite = rewrites.then_some(Action::Rewrite);
-        rewrite.into_iter().chain(is_deployed.then_some(Action::Deploy)).collect()
-    }
-}
-
-impl Course {
-    /// Links and files are repaired first; that is the main action only when nothing bigger is due.
-    fn with_repair(self, mut also: Vec<Action>, dry_run: &DryRun) -> (Self, Vec<Action>) {
-        let Some(repair) = &dry_run.snapshot.repair else { return (self, also) };
-        let (action, reason) = match repair.remedy {
-            Remedy::Link { .. } => (Action::Relink, Reason::MissingLinks),
-            Remedy::Publish { .. } => (Action::Restore, Reason::DamagedFiles),
-        };
-        if matches!(self.action, Action::Nothing | Action::Rewrite | Action::Deploy) {
-            also.splice(..0, [self.action].into_iter().filter(|one| one.changes()));
-            return (Self::new(action, Some(reason), repair.what.clone()), also);
-        }
-        also.push(action);
-        (self, also)
-    }
-}
-
 impl Item {
-    fn of(dry_run: &DryRun, now: Timestamp) -> Self {
+    fn of(dry_run: &DryRun, outlook: Outlook, limits: Vec<Spent>, now: Timestamp) -> Self {
         let snapshot = &dry_run.snapshot;
         let spec = &snapshot.certificate.spec;
         let leaf = snapshot.live_leaf();
@@ -350,71 +274,39 @@ impl Item {
             .and_then(|leaf| snapshot.record.renewal_information(leaf))
             .filter(|_| snapshot.issuer.acme.asks_when_to_renew());
         let (added, removed) = names_changed(spec, leaf);
-        let course = Course::of(dry_run, now);
-        let also = course.also(dry_run);
-        let (course, also) = course.with_repair(also, dry_run);
-        let issues = matches!(course.action, Action::Issue | Action::Renew);
-        let is_due = issues || course.action == Action::Wait;
-        let why_replaced = dry_run.why_replaced.clone().filter(|_| is_due);
-        let order = continued(dry_run).filter(|_| issues);
+        let order = outlook::continued(dry_run).filter(|_| outlook.orders());
+        let issuer = &snapshot.issuer;
         Self {
             namespace: snapshot.certificate.metadata.namespace.clone(),
             name: snapshot.certificate.metadata.name.clone(),
-            action: course.action,
-            also,
-            reason: course.reason,
-            message: why_replaced.unwrap_or(course.message),
-            wait: course.wait,
+            course: Course::of(&outlook, &issuer.metadata.name),
             differs: differs(snapshot),
             names: names(snapshot),
             added,
             removed,
             issuer: Issuer {
-                kind: snapshot.issuer.kind,
-                name: snapshot.issuer.metadata.name.clone(),
-                server: snapshot.issuer.acme.server.clone(),
-                profile: snapshot.issuer.acme.profile.clone(),
+                kind: issuer.kind,
+                name: issuer.metadata.name.clone(),
+                server: issuer.acme.server.clone(),
+                profile: issuer.acme.profile.clone(),
             },
-            orders: u32::from(issues && order.is_none()),
-            limits: Vec::new(),
+            orders: u32::from(outlook.orders() && order.is_none()),
+            limits,
             order: order.map(|order| order.name.clone()),
             clean_ups: dry_run.clean_ups,
             not_after: leaf.map(|leaf| leaf.not_after),
             renewal_time: renewal.as_ref().map(|due| due.time),
             suggested_window: known.and_then(|known| known.suggested_window.clone()),
             is_suggested: renewal.is_some_and(|due| due.is_suggested),
-        }
-    }
-
-    /// Adds what the order spends; it waits when the CA would refuse it now.
-    fn limit(
-        &mut self,
-        snapshot: &Snapshot,
-        known: &AccountLimits,
-        ledger: Option<&mut Ledger>,
-        now: Timestamp,
-    ) {
-        let names = limit::names(snapshot);
-        let spending = limit::spending(snapshot, &names, now);
-        if let Some(refusal) = known.refusal(&names, spending.renews, now) {
-            let why = deferral_reason(snapshot, &Deferral::RetryAfter);
-            self.wait = Some(Wait { until: Some(refusal.until), why });
-        } else if let Some(ledger) = ledger {
-            self.limits = ledger.spent(spending, now);
-            if let (at, Some(spent)) = ledger.reserve(spending, now) {
-                self.wait = Some(Wait { until: Some(at), why: spent.to_string() });
-            }
-        }
-        if self.wait.is_some() {
-            (self.action, self.orders) = (Action::Wait, 0);
+            outlook,
         }
     }
 
     /// Something on this host keeps a run from what is due, which it says.
     pub fn block(&mut self, why: &str) {
-        self.also.retain(|one| *one != Action::Deploy);
-        self.wait = Some(Wait { until: None, why: why.to_owned() });
-        (self.action, self.orders) = (Action::Blocked, 0);
+        self.outlook.block(why);
+        self.course = Course::of(&self.outlook, &self.issuer.name);
+        self.orders = 0;
         self.limits.clear();
     }
 
@@ -422,50 +314,23 @@ impl Item {
     pub fn key(&self) -> NamespacedName {
         NamespacedName::new(&self.namespace, &self.name)
     }
-
-    /// Whether the live certificate is revoked, and not replaced until the user requests it.
-    pub fn is_revoked_for_good(&self) -> bool {
-        self.action == Action::Nothing && self.reason == Some(Reason::Revoked)
-    }
-
-    /// Whether `issue` would change anything.
-    pub fn changes(&self) -> bool {
-        self.action.changes() || self.also.iter().any(|action| action.changes())
-    }
 }
 
-/// The order that would be continued: the CA has it, and its key and request still match.
-fn continued(dry_run: &DryRun) -> Option<&Order> {
-    let begins_anew = |effect: &Effect| {
-        matches!(effect, Effect::GenerateKey { .. } | Effect::ReuseKey | Effect::BuildRequest)
-    };
-    let (anew, publishes) = match &dry_run.step {
-        Step::Act(effects) => (
-            effects.iter().any(begins_anew),
-            effects.iter().any(|effect| matches!(effect, Effect::Publish { .. })),
-        ),
-        Step::Fail(_) => (true, false),
-        Step::Settled | Step::Record(_) | Step::Wait { .. } | Step::Defer { .. } => (false, false),
-    };
-    let order = dry_run.then.current_order().filter(|_| !anew);
-    order.filter(|order| publishes || (order.phase.is_open() && order.url().is_some()))
-}
-
-/// Reason and message of the Issuing condition.
-fn issuing_condition(record: &CertificateRecord) -> (Option<Reason>, Option<String>) {
-    let condition = record.status.condition(ConditionType::Issuing);
-    condition.map(|condition| (condition.reason, condition.message.clone())).unzip()
-}
-
-fn deferral_reason(snapshot: &Snapshot, why: &Deferral) -> String {
+fn reason_of(why: &Why, issuer: &str) -> String {
     match why {
-        Deferral::Backoff { attempts: 1 } => "backing off after 1 failure".to_owned(),
-        Deferral::Backoff { attempts } => format!("backing off after {attempts} failures"),
-        Deferral::RetryAfter => {
-            format!("the CA of {} requested a delay (Retry-After)", snapshot.issuer.metadata.name)
+        Why::Deferral(Deferral::Backoff { attempts: 1 }) => {
+            "backing off after 1 failure".to_owned()
         }
-        Deferral::Limit(spent) => spent.to_string(),
-        Deferral::Outage(failure) => failure.to_string(),
+        Why::Deferral(Deferral::Backoff { attempts }) => {
+            format!("backing off after {attempts} failures")
+        }
+        Why::Deferral(Deferral::RetryAfter) => {
+            format!("the CA of {issuer} requested a delay (Retry-After)")
+        }
+        Why::Deferral(Deferral::Limit(spent)) => spent.to_string(),
+        Why::Deferral(Deferral::Outage(failure)) | Why::Failure(failure) => failure.to_string(),
+        Why::Deployment(cause) => cause.to_string(),
+        Why::Host(fact) => fact.clone(),
     }
 }
 

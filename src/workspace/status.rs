@@ -3,29 +3,27 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use super::ledgers::Ledgers;
 use super::open::Workspace;
 use super::outline::Outline;
+use super::outlook::Outlook;
 use super::selection::{Targets, is_about};
 use super::view::{CertificateView, Damage, IssuerView, Mistake};
-use crate::controller::{Intervals, alert, backoff, deploy, limit, readiness, renewal, revocation};
+use crate::controller::{alert, backoff, deploy, readiness, renewal, revocation};
 use crate::engine::inputs::account_id;
 use crate::engine::ports::{Lock, StoreError};
-use crate::engine::{Seen, Task, live_files, look, published_pair};
-use crate::manifest::{Blocks, Diagnostic, ObjectId, is_gone};
+use crate::engine::{Seen, Task, dry_run, live_files, published_pair};
+use crate::manifest::{Blocks, Diagnostic, ObjectId, SecretSource, is_gone};
 use crate::resource::{
     Account, AccountIdentity, Certificate, CertificateRequest, DeployStep, Event, Issuer,
-    NamespacedName, Spent,
+    NamespacedName,
 };
 use crate::store::Records;
 
 /// The number of events in a view.
 const EVENTS: usize = 50;
-
-/// Nothing is awaited.
-const INTERVALS: Intervals = Intervals { self_check: SignedDuration::ZERO };
 
 /// How much of a certificate is read for its view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,9 +34,6 @@ pub enum Depth {
     /// Everything.
     Page,
 }
-
-/// Until when an issuance waits, and for which limit of the CA.
-type Held = (Option<Timestamp>, Option<Box<Spent>>);
 
 /// What there is of a certificate.
 enum Known<'a> {
@@ -86,13 +81,13 @@ impl Workspace {
         mut show: impl FnMut(CertificateView) -> Result<(), E>,
     ) -> Result<(), E> {
         let known = self.known(targets);
-        let held = self.held(targets, now).await?;
+        let mut ledgers = Ledgers::new();
         let is_meant = |key: &NamespacedName| only.is_none_or(|only| only == key);
         for (name, known) in known.iter().filter(|(name, _)| is_meant(name)) {
             let view = match known {
                 Known::Manifest(task) => {
-                    let held = held.get(name).cloned().unwrap_or_default();
-                    match Box::pin(self.with_manifest(task, depth, held, now)).await {
+                    let view = self.with_manifest(task, &targets.secrets, depth, &mut ledgers, now);
+                    match Box::pin(view).await {
                         Ok(view) => view,
                         Err(error) => Box::pin(self.without_record(task, &error)).await,
                     }
@@ -105,10 +100,11 @@ impl Workspace {
             };
             let damage = self.damaged.iter().find(|(damaged, _)| damaged == name);
             let damage = damage.map(|(_, why)| why.clone()).or(view.damage);
-            show(CertificateView { damage, ..view })?;
+            show(CertificateView { damage, ..view }.judged(now))?;
         }
         let invalid = self.invalid(targets, &known).into_iter();
-        invalid.filter(|view| is_meant(&view.key)).try_for_each(show)
+        let invalid = invalid.filter(|view| is_meant(&view.key));
+        invalid.map(|view| view.judged(now)).try_for_each(show)
     }
 
     /// The certificates with an identity that have a usable manifest, a record, or a damaged one.
@@ -260,13 +256,17 @@ impl Workspace {
     async fn with_manifest(
         &self,
         task: &Task,
+        secrets: &SecretSource,
         depth: Depth,
-        (held_until, limit): Held,
+        ledgers: &mut Ledgers,
         now: Timestamp,
     ) -> Result<CertificateView, StoreError> {
         let key = task.certificate.metadata.key();
         let is_known = self.outline(&key).is_some();
-        let Seen { snapshot, requests, orders } = look(&self.state, task, INTERVALS, now).await?;
+        let (Seen { snapshot, requests, orders }, dry_run) =
+            dry_run(&self.state, task, secrets, now).await?;
+        let mut outlook = Outlook::of(&dry_run, now);
+        self.limit(&mut outlook, &dry_run, ledgers, now).await?;
         let mut record = readiness::refreshed(&snapshot, now);
         // What the manifest no longer asks for cannot be pending.
         let wanted = snapshot.settings.deploy_targets();
@@ -275,6 +275,7 @@ impl Workspace {
         let output = wanted.iter().find(|target| target.step() == DeployStep::Output);
         let lost = output.zip(snapshot.lost_output.as_ref());
         let lost = lost.map(|(target, what)| format!("{target}: {what}"));
+        let (held_until, limit) = outlook.held();
         let next_attempt = backoff::next_try(&snapshot, &record, now).filter(|time| *time > now);
         let due = record.status.renewal_time.filter(|_| !revocation::ends_here(&snapshot));
         let renewal = snapshot.live_leaf().and_then(|leaf| renewal::due(&snapshot, leaf, now));
@@ -303,6 +304,7 @@ impl Workspace {
             account: snapshot.account,
             certificate: Some(snapshot.certificate),
             issuer: Some(snapshot.issuer),
+            outlook,
             ..CertificateView::unknown(key)
         })
     }
@@ -319,42 +321,6 @@ impl Workspace {
             Depth::Line => Ok(Vec::new()),
             Depth::Page => self.state.strays(key),
         }
-    }
-
-    /// Until when the CA would refuse the orders that issuances in progress ask for, and which of
-    /// its published limits those are. They are reserved in the order in which a run works.
-    async fn held(
-        &self,
-        targets: &Targets,
-        now: Timestamp,
-    ) -> Result<BTreeMap<NamespacedName, Held>, StoreError> {
-        let (mut all, mut ledgers) = (BTreeMap::new(), Ledgers::new());
-        for task in &targets.tasks {
-            let key = task.certificate.metadata.key();
-            if self.outline(&key).is_none_or(|record| !record.is_issuing) {
-                continue;
-            }
-            let Ok(Seen { snapshot, .. }) = look(&self.state, task, INTERVALS, now).await else {
-                continue;
-            };
-            if !limit::asks(&snapshot, now) {
-                continue;
-            }
-            let (known, ledger) = self.ledger(&mut ledgers, &snapshot.issuer, now).await?;
-            let names = limit::names(&snapshot);
-            let spending = limit::spending(&snapshot, &names, now);
-            if let Some(refusal) = known.refusal(&names, spending.renews, now) {
-                all.insert(key, (Some(refusal.until), None));
-                continue;
-            }
-            let reserved = ledger.as_mut().map(|ledger| ledger.reserve(spending, now));
-            if let Some((at, Some(spent))) = reserved
-                && at > now
-            {
-                all.insert(key, (Some(at), Some(Box::new(spent))));
-            }
-        }
-        Ok(all)
     }
 
     /// One view per Issuer, by namespace and name.

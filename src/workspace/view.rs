@@ -8,15 +8,16 @@ use std::path::PathBuf;
 
 use jiff::Timestamp;
 
+use super::outlook::{Outlook, State, When};
 use crate::controller::alert::Overdue;
-use crate::controller::{deploy, order, rollback};
+use crate::controller::{order, rollback};
 pub use crate::engine::ports::DamageCourse;
 use crate::engine::ports::{StoreError, WrongEntry};
 use crate::manifest::{Diagnostic, UNREAD};
 use crate::resource::{
     Account, Certificate, CertificateRecord, CertificateRequest, CertificateSpec, ConditionType,
-    DeployTarget, Event, Failure, Issuer, IssuerRef, LeafFacts, NamespacedName, Order, Reason,
-    RenewalInformation, Repair, Revocation, Rollback, Spent,
+    DeployTarget, Deployment, Event, Failure, Issuer, IssuerRef, LeafFacts, NamespacedName, Order,
+    Reason, RenewalInformation, Repair, Revocation, Rollback, Spent,
 };
 
 /// Everything known of one certificate.
@@ -68,6 +69,8 @@ pub struct CertificateView {
     pub mistake: Option<Mistake>,
     /// What of its state cannot be read.
     pub damage: Option<Damage>,
+    /// What there is of it, and what comes next.
+    pub outlook: Outlook,
 }
 
 /// What of a certificate's state cannot be read.
@@ -147,7 +150,24 @@ impl CertificateView {
             worker: None,
             mistake: None,
             damage: None,
+            outlook: Outlook::never(State::NoManifest),
         }
+    }
+
+    /// With its state at `now`, and under way where a process issues it.
+    #[must_use]
+    pub fn judged(mut self, now: Timestamp) -> Self {
+        let state = State::of(&self, now);
+        let is_foreseen = self.damage.is_none() && self.mistake.is_none();
+        self.outlook = if !is_foreseen || self.certificate.is_none() {
+            Outlook::without_dry_run(&self, now)
+        } else if self.is_issuing() && self.worker.is_some() {
+            Outlook { when: When::UnderWay, ..self.outlook }
+        } else {
+            self.outlook
+        };
+        self.outlook.state = state;
+        self
     }
 
     /// Whether it has an identity: a document that cannot be parsed has none.
@@ -243,10 +263,15 @@ impl CertificateView {
         Some(settings.as_ref().unwrap_or(own).deploy_targets())
     }
 
-    /// When the first step of deployment that failed is retried; by the next run, if that has passed.
-    pub fn next_deployment(&self) -> Option<Timestamp> {
+    /// The first step of deployment that failed.
+    pub fn failed_deployment(&self) -> Option<&Deployment> {
         let mut steps = self.record.iter().flat_map(|record| &record.deployments);
-        steps.find(|step| step.failed_attempts > 0).and_then(deploy::next_try)
+        steps.find(|step| step.failed_attempts > 0)
+    }
+
+    /// Whether a deployment failed, or its result is gone, or no run has done it yet.
+    pub fn is_undeployed(&self) -> bool {
+        self.failed_deployment().is_some() || self.lost_output.is_some() || self.owed.is_some()
     }
 
     /// Failures in a row; 0 when the last attempt succeeded.

@@ -3,6 +3,7 @@
 //! Contract: the tables below are held against the tree of verbs and against the scenes: a verb
 //! without a scene fails, and so does a row whose scene does not show what it says.
 
+use certctl::workspace::outlook::State;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
@@ -89,11 +90,7 @@ const STATES: &[(&str, &str)] = &[
 
 #[test]
 fn every_state_of_status_has_its_scene() {
-    // The words of the table at the top of that file.
-    let source = include_str!("../../src/cli/status/verdict.rs");
-    let rows = source.lines().filter_map(|line| line.strip_prefix("//! | ")?.split_once(" | "));
-    let words = rows.flat_map(|(words, _)| words.split(", "));
-    let words: BTreeSet<&str> = words.filter(|word| !matches!(*word, "word" | "---")).collect();
+    let words: BTreeSet<&str> = State::ALL.map(State::word).into();
     assert_eq!(STATES.iter().map(|(word, _)| *word).collect::<BTreeSet<_>>(), words);
     for (word, scene) in STATES {
         let path = folder().join(scene).with_extension("txt");

@@ -16,6 +16,7 @@ use certctl::engine::Ending;
 use certctl::engine::ports::{Clock as _, Lock};
 use certctl::pki;
 use certctl::resource::{CaFault, Certificate, GoDuration, Issuer, NamespacedName};
+use certctl::workspace::outlook::State;
 use certctl::workspace::view::CertificateView;
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
@@ -98,11 +99,11 @@ fn shown(scene: &Scene) -> (String, bool, bool) {
         let look = status::Scene { now, zone, color: false, format, width: None };
         status::certificates(std::slice::from_ref(&view), status::Extent::Line, &look).unwrap()
     };
-    let word = status::Verdict::of(&view, scene.clock.now()).word().to_owned();
+    let word = State::of(&view, scene.clock.now()).word().to_owned();
     let metrics = look(Format::Prometheus);
     let sample =
         metrics.lines().find(|line| line.starts_with("certctl_certificate_renewal_overdue{"));
-    let attention = status::Verdict::of(&view, scene.clock.now()).needs_attention();
+    let attention = !State::of(&view, scene.clock.now()).is_well();
     (word, attention, sample.unwrap().ends_with(" 1"))
 }
 

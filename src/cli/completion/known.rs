@@ -12,7 +12,6 @@ use super::line::Line;
 use crate::cli::args::VERBS;
 use crate::cli::config::Config;
 use crate::cli::environment::Environment;
-use crate::cli::status::Verdict;
 use crate::cli::time;
 use crate::engine::ports::{Key, Prefix, Store as _};
 use crate::manifest::{self, MAX_BYTES, Options, Source, listing, read_regular};
@@ -21,6 +20,7 @@ use crate::resource::{
 };
 use crate::store::{OpenMode, Records, StateDirectory};
 use crate::trust::Walk;
+use crate::workspace::outlook::State;
 use crate::workspace::target::Target;
 
 /// How many bytes of manifests are read at one TAB: some two thousand Certificates, and a tenth of a
@@ -253,27 +253,27 @@ impl Known {
 
 /// The word of `status`, out of what was noted at the last run: neither the manifest nor the
 /// certificate itself is read for it.
-fn verdict(record: &CertificateRecord, place: &Place, now: Timestamp) -> Verdict {
+fn verdict(record: &CertificateRecord, place: &Place, now: Timestamp) -> State {
     let status = &record.status;
     let holds =
         |kind| status.condition(kind).is_some_and(|found| found.status == ConditionStatus::True);
     let is_there = status.not_after.is_some();
     if !place.in_manifest {
-        Verdict::NoManifest
+        State::NoManifest
     } else if status.not_after.is_some_and(|end| end <= now) {
-        Verdict::Expired
+        State::Expired
     } else if holds(ConditionType::Issuing) {
-        if is_there { Verdict::Renewing } else { Verdict::Issuing }
+        if is_there { State::Renewing } else { State::Issuing }
     } else if status.failed_issuance_attempts.unwrap_or_default() > 0
         || record.last_failure.is_some()
     {
-        Verdict::Failed
+        State::Failed
     } else if record.deployments.iter().any(|deployment| deployment.failed_attempts > 0) {
-        Verdict::PendingDeploy
+        State::PendingDeploy
     } else if holds(ConditionType::Ready) && is_there {
-        Verdict::Ready
+        State::Ready
     } else {
-        Verdict::Pending
+        State::Pending
     }
 }
 

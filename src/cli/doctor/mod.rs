@@ -149,7 +149,7 @@ async fn runs(
     let scene = Scene { format: Format::Text, ..Scene::of(shell) };
     let mut certificates = Certificates::default();
     let show = |view: CertificateView| {
-        certificates.add(&view, &scene);
+        certificates.add(&view);
         Ok::<_, StoreError>(())
     };
     Box::pin(workspace.each_view(targets, None, Depth::Line, scene.now, show)).await?;

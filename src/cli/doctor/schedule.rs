@@ -9,7 +9,7 @@ use crate::cli::environment::{Directory, SYSTEM_STATE, Source};
 use crate::cli::metrics_file;
 use crate::cli::report::short;
 use crate::cli::shell::Shell;
-use crate::cli::status::{Scene, Upcoming, Verdict};
+use crate::cli::status::Scene;
 use crate::cli::time;
 use crate::cli::timer::{
     CronDaemon, Crontabs, KnownRun, Looping, TIMER, Timer, enable_timer, line_of_cron,
@@ -20,6 +20,7 @@ use crate::resource::{Fix, Obstacle};
 use crate::store::{OpenMode, StateDirectory};
 use crate::trust::{quoted, sudo};
 use crate::workspace::Workspace;
+use crate::workspace::outlook::{State, When};
 use crate::workspace::view::CertificateView;
 
 /// What starts the runs: the timer, or else a line of a crontab or a `certctl run` with these folders.
@@ -404,31 +405,27 @@ pub(super) struct Certificates {
 }
 
 impl Certificates {
-    pub(super) fn add(&mut self, view: &CertificateView, scene: &Scene) {
+    pub(super) fn add(&mut self, view: &CertificateView) {
         if view.key.name.is_empty() {
             // A file whose certificates are unknown is an error of the manifests.
             return;
         }
         self.all = self.all.saturating_add(1);
-        let wrong = match Verdict::of(view, scene.now) {
-            Verdict::Overdue => &mut self.overdue,
-            Verdict::Expired => &mut self.expired,
-            Verdict::Damaged
-                if Upcoming::of(view, Verdict::Damaged, scene.now) != Upcoming::Never =>
-            {
-                &mut self.set_aside
-            }
-            Verdict::Damaged => &mut self.damaged,
-            Verdict::LinksMissing | Verdict::FilesDamaged => &mut self.files,
-            Verdict::Invalid
-            | Verdict::NoManifest
-            | Verdict::Revoked
-            | Verdict::Deferred
-            | Verdict::Failed
-            | Verdict::Waiting
-            | Verdict::PendingDeploy => &mut self.other,
-            Verdict::Pending if view.went_back().is_some() => &mut self.gone_back,
-            Verdict::Issuing | Verdict::Renewing | Verdict::Ready | Verdict::Pending => return,
+        let wrong = match view.outlook.state {
+            State::Overdue => &mut self.overdue,
+            State::Expired => &mut self.expired,
+            State::Damaged if view.outlook.when != When::Never => &mut self.set_aside,
+            State::Damaged => &mut self.damaged,
+            State::LinksMissing | State::FilesDamaged => &mut self.files,
+            State::Invalid
+            | State::NoManifest
+            | State::Revoked
+            | State::Deferred
+            | State::Failed
+            | State::Waiting
+            | State::PendingDeploy => &mut self.other,
+            State::Pending if view.went_back().is_some() => &mut self.gone_back,
+            State::Issuing | State::Renewing | State::Ready | State::Pending => return,
         };
         wrong.push(short(&view.key));
     }

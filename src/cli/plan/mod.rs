@@ -33,7 +33,8 @@ use crate::engine::Task;
 use crate::engine::ports::{DamageCourse, StoreError};
 use crate::manifest::{self, Diagnostic};
 use crate::resource::{FailureClass, NamespacedName};
-use crate::workspace::plan::{Action, Item, Plan};
+use crate::workspace::outlook::{Action, When};
+use crate::workspace::plan::{Item, Plan};
 use crate::workspace::{Request, Scope, Workspace, diagnostics};
 
 /// Show what `issue` would do, and why; changes nothing.
@@ -91,7 +92,7 @@ pub(crate) fn plan(args: &PlanArgs, shell: &mut Shell) -> Result<ExitCode, CliEr
         let by_key = targets.tasks.iter().map(|task| (task.certificate.metadata.key(), task));
         let by_key: BTreeMap<_, &Task> = by_key.collect();
         let (active, idle): (Vec<&Item>, Vec<&Item>) =
-            items.iter().partition(|item| item.changes());
+            items.iter().partition(|item| item.outlook.changes());
         let tasks = |items: Vec<&Item>| -> Vec<&Task> {
             items.into_iter().filter_map(|item| by_key.get(&item.key()).copied()).collect()
         };
@@ -99,7 +100,7 @@ pub(crate) fn plan(args: &PlanArgs, shell: &mut Shell) -> Result<ExitCode, CliEr
         let (active, idle) = (tasks(active), tasks(idle));
         // A deployment needs no port.
         let (ordering, others): (Vec<&Item>, Vec<&Item>) =
-            items.iter().partition(|item| matches!(item.action, Action::Issue | Action::Renew));
+            items.iter().partition(|item| item.outlook.orders());
         let (ordering, others) = (tasks(ordering), tasks(others));
         let host = Ports::of(shell, &ordering).blocking();
         let lacks = workspace.lacks(loaded, secrets, &active).await?;
@@ -109,7 +110,7 @@ pub(crate) fn plan(args: &PlanArgs, shell: &mut Shell) -> Result<ExitCode, CliEr
         let later = later.into_iter().filter(|one| !unmet.contains(one));
         let later: Vec<Diagnostic> = later.map(|one| one.as_warning("W0402")).collect();
         let wrong = host.iter().filter(|(found, _)| found.is_wrong()).cloned().collect();
-        let is_refused = items.iter().any(|item| item.action == Action::Blocked);
+        let is_refused = items.iter().any(|item| item.outlook.when == When::Blocked);
         block(&mut items, &Blocked::of(lacks, wrong, &targets, &active));
         let text = match shell.global.format() {
             format @ (Format::Json | Format::Yaml) => {
@@ -141,7 +142,8 @@ pub(crate) fn plan(args: &PlanArgs, shell: &mut Shell) -> Result<ExitCode, CliEr
             || !unmet.is_empty()
             || host.iter().any(|(found, _)| found.is_wrong());
         let broken = is_broken.then_some(exit::Ending::Failed(FailureClass::Precondition));
-        let changes = items.iter().filter(|item| item.changes()).map(|_| exit::Ending::Changed);
+        let changes =
+            items.iter().filter(|item| item.outlook.changes()).map(|_| exit::Ending::Changed);
         Ok(exit::of_run(changes.chain(unread).chain(broken), shell.global.exit_code))
     })
 }
@@ -149,17 +151,10 @@ pub(crate) fn plan(args: &PlanArgs, shell: &mut Shell) -> Result<ExitCode, CliEr
 /// What something on this host keeps a run from is no action of it.
 fn block(items: &mut [Item], blocked: &[Blocked]) {
     for item in items {
-        let is_held = |one: &&Blocked| match item.action {
-            Action::Issue | Action::Renew => true,
-            Action::Deploy => one.is_of_deployment,
-            Action::Adopt
-            | Action::Rollback
-            | Action::Relink
-            | Action::Restore
-            | Action::Rewrite
-            | Action::Wait
-            | Action::Blocked
-            | Action::Nothing => false,
+        let is_held = |one: &&Blocked| match item.outlook.now() {
+            Some(Action::Issue | Action::Renew) => true,
+            Some(Action::Deploy) => one.is_of_deployment,
+            Some(_) | None => false,
         };
         let key = item.key();
         if let Some(one) = blocked.iter().filter(|one| one.is_of(&key)).find(is_held) {

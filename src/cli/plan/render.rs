@@ -2,18 +2,18 @@
 
 use crate::cli::global::Format;
 use crate::cli::output::{Paint, escape};
+use crate::cli::render::Scene;
+use crate::cli::render::table::{Cell, listed};
 use crate::cli::report::short;
-use crate::cli::status::Scene;
-use crate::cli::status::table::{Cell, listed};
 use crate::cli::time;
 use crate::cli::wrap::fitted;
 use crate::resource::Reason;
-use crate::workspace::plan::{Action, Item, Wait};
+use crate::workspace::plan::{Item, Wait, Word};
 use crate::workspace::target::NameTarget;
 
 /// The certificates with an action, as `-o name`.
 pub(super) fn names(items: &[Item]) -> String {
-    let changing = items.iter().filter(|item| item.changes());
+    let changing = items.iter().filter(|item| item.outlook.changes());
     let line = |item: &Item| NameTarget::printed("certificate", &item.namespace, &item.name) + "\n";
     changing.map(line).collect()
 }
@@ -29,9 +29,9 @@ pub(super) fn page(items: &[Item], damaged: usize, scene: &Scene) -> String {
     if items.is_empty() && damaged == 0 {
         return String::new();
     }
-    let due = items
-        .iter()
-        .filter(|item| item.changes() || item.wait.is_some() || item.is_revoked_for_good());
+    let due = items.iter().filter(|item| {
+        item.outlook.changes() || item.course.wait.is_some() || item.outlook.is_revoked_for_good()
+    });
     let due: Vec<&Item> = due.collect();
     let in_table: Vec<&Item> =
         if everything || items.len() <= FEW { items.iter().collect() } else { due.clone() };
@@ -58,37 +58,39 @@ pub(super) fn page(items: &[Item], damaged: usize, scene: &Scene) -> String {
 }
 
 fn row(item: &Item, scene: &Scene) -> Vec<Cell> {
-    let reason = match (&item.wait, item.action) {
+    let reason = match (&item.course.wait, item.course.action) {
         (Some(wait), _) => match wait.until {
             // The block below has the date.
             Some(until) => format!("{}, again {}", wait.why, time::relative(until, scene.now)),
             None => wait.why.clone(),
         },
-        (None, Action::Nothing) if item.is_revoked_for_good() => "revoked, not replaced".to_owned(),
-        (None, Action::Nothing) => match item.renewal_time {
+        (None, Word::Nothing) if item.outlook.is_revoked_for_good() => {
+            "revoked, not replaced".to_owned()
+        }
+        (None, Word::Nothing) => match item.renewal_time {
             Some(at) if item.is_suggested => {
                 format!("not due, renews {}, as the CA suggests", scene.time(at))
             }
             Some(at) => format!("not due, renews {}", scene.time(at)),
             None => "never renews".to_owned(),
         },
-        (None, _) => item.reason.map_or_else(|| item.message.clone(), reason_text),
+        (None, _) => item.course.reason.map_or_else(|| item.course.message.clone(), reason_text),
     };
-    let cost = match (item.action, item.orders) {
-        (Action::Issue | Action::Renew, 1) => "1 order".to_owned(),
-        (Action::Issue | Action::Renew, orders) => format!("{orders} orders"),
+    let cost = match (item.course.action, item.orders) {
+        (Word::Issue | Word::Renew, 1) => "1 order".to_owned(),
+        (Word::Issue | Word::Renew, orders) => format!("{orders} orders"),
         _ => "-".to_owned(),
     };
-    let paint = if item.action.changes() {
+    let paint = if item.outlook.now().is_some() {
         Paint::Warn
-    } else if is_held(item) || item.is_revoked_for_good() {
+    } else if is_held(item) || item.outlook.is_revoked_for_good() {
         Paint::Bad
     } else {
         Paint::Good
     };
     vec![
         Cell::from(short(&item.key())),
-        Cell::painted(item.action.word(), paint),
+        Cell::painted(item.course.action.word(), paint),
         Cell::from(reason),
         Cell::from(&item.issuer.name),
         Cell::from(cost),
@@ -97,20 +99,21 @@ fn row(item: &Item, scene: &Scene) -> Vec<Cell> {
 
 /// Whether it is due, and not done now.
 fn is_held(item: &Item) -> bool {
-    matches!(item.action, Action::Wait | Action::Blocked)
+    matches!(item.course.action, Word::Wait | Word::Blocked)
 }
 
 /// As with cert-manager, what has begun is finished, also where the edit was taken back.
 const BEGUN: &str = "; taken back since, but an issuance that has begun is finished";
 
 fn block(item: &Item, scene: &Scene) -> String {
-    let actions: Vec<&str> = [item.action].iter().chain(&item.also).map(|one| one.word()).collect();
+    let actions: Vec<&str> =
+        [item.course.action].iter().chain(&item.course.also).map(|one| one.word()).collect();
     let mut text = format!("{}: {}\n", short(&item.key()), actions.join(", "));
     let mut line = |label: &str, value: &str| {
         text = format!("{text}  {label:<9} {}\n", escape(value));
     };
-    let orders = matches!(item.action, Action::Issue | Action::Renew);
-    match (item.reason, item.message.as_str()) {
+    let orders = matches!(item.course.action, Word::Issue | Word::Renew);
+    match (item.course.reason, item.course.message.as_str()) {
         (Some(reason), "") => line("why", &reason_text(reason)),
         (Some(reason @ Reason::RequestChanged), message) => {
             let fields = message.rsplit_once(": ").map_or(message, |(_, fields)| fields);
@@ -121,11 +124,11 @@ fn block(item: &Item, scene: &Scene) -> String {
         (None, "") => {}
         (None, message) => line("what", message),
     }
-    if let Some(wait) = &item.wait {
-        let label = if item.action == Action::Blocked { "blocked" } else { "waits" };
+    if let Some(wait) = &item.course.wait {
+        let label = if item.course.action == Word::Blocked { "blocked" } else { "waits" };
         line(label, &until(wait, scene));
     }
-    if item.is_revoked_for_good() {
+    if item.outlook.is_revoked_for_good() {
         let command = format!("certctl renew {}", short(&item.key()));
         line("replace", &command);
     }
@@ -223,21 +226,21 @@ fn by_solver(item: &Item) -> Vec<(String, Vec<&str>)> {
 }
 
 fn sum(items: &[Item], damaged: usize) -> String {
-    let is_revoked = |item: &&Item| item.is_revoked_for_good();
+    let is_revoked = |item: &&Item| item.outlook.is_revoked_for_good();
     let revoked = items.iter().filter(is_revoked).count();
-    let unchanged = |item: &&Item| item.action == Action::Nothing && !is_revoked(item);
+    let unchanged = |item: &&Item| item.course.action == Word::Nothing && !is_revoked(item);
     let unchanged = items.iter().filter(unchanged).count();
-    let count = |action| items.iter().filter(|item| item.action == action).count();
+    let count = |action| items.iter().filter(|item| item.course.action == action).count();
     let parts: Vec<String> = [
-        (Action::Renew, "to renew"),
-        (Action::Issue, "to issue"),
-        (Action::Adopt, "to adopt"),
-        (Action::Relink, "to relink"),
-        (Action::Restore, "to restore"),
-        (Action::Rewrite, "to rewrite"),
-        (Action::Deploy, "to deploy"),
-        (Action::Wait, "waiting"),
-        (Action::Blocked, "blocked"),
+        (Word::Renew, "to renew"),
+        (Word::Issue, "to issue"),
+        (Word::Adopt, "to adopt"),
+        (Word::Relink, "to relink"),
+        (Word::Restore, "to restore"),
+        (Word::Rewrite, "to rewrite"),
+        (Word::Deploy, "to deploy"),
+        (Word::Wait, "waiting"),
+        (Word::Blocked, "blocked"),
     ]
     .into_iter()
     .map(|(action, label)| (count(action), label))

@@ -1,8 +1,11 @@
 use super::render::{names, page};
 use super::*;
 use crate::cli::document::Object;
+use crate::controller::Deferral;
 use crate::resource::{IssuerKind, Reason};
-use crate::workspace::plan::{Issuer, Name, Wait};
+use crate::workspace::outlook::{Outlook, Why};
+use crate::workspace::plan::{Course, Issuer, Name};
+use crate::workspace::view::CertificateView;
 
 const NOW: &str = "2026-11-21T03:12:09Z";
 
@@ -16,7 +19,17 @@ fn scene(format: Format) -> Scene {
     }
 }
 
-fn item(name: &str, action: Action) -> Item {
+/// The outlook of a certificate with this next action, which happens then.
+fn outlook(next: Action, when: When) -> Outlook {
+    let unknown = CertificateView::unknown(NamespacedName::new("default", "web"));
+    Outlook { next: Some(next), when, ..unknown.outlook }
+}
+
+fn later() -> Outlook {
+    outlook(Action::Renew, When::At("2026-12-21T03:12:09Z".parse().unwrap()))
+}
+
+fn item(name: &str, outlook: Outlook) -> Item {
     let proven = |name: &str, solver, provider: Option<&str>| Name {
         name: name.to_owned(),
         solver,
@@ -25,11 +38,8 @@ fn item(name: &str, action: Action) -> Item {
     Item {
         namespace: "default".to_owned(),
         name: name.to_owned(),
-        action,
-        also: Vec::new(),
-        reason: None,
-        message: String::new(),
-        wait: None,
+        course: Course::of(&outlook, "le"),
+        outlook,
         differs: Vec::new(),
         names: vec![
             proven("a.example", "http-01", None),
@@ -56,34 +66,39 @@ fn item(name: &str, action: Action) -> Item {
 }
 
 fn items() -> Vec<Item> {
-    let changed = Item {
+    let change = Outlook {
         reason: Some(Reason::RequestChanged),
         message: "Fields differ: [spec.dnsNames]".to_owned(),
         also: vec![Action::Deploy],
+        ..outlook(Action::Issue, When::NextRun)
+    };
+    let changed = Item {
         differs: vec!["spec.dnsNames"],
         added: vec!["b.example".to_owned()],
         removed: vec!["c.example".to_owned()],
         orders: 1,
-        ..item("changed", Action::Issue)
+        ..item("changed", change)
     };
+    let renewal =
+        Outlook { reason: Some(Reason::Renewing), ..outlook(Action::Renew, When::NextRun) };
     let going_on = Item {
         namespace: "prod".to_owned(),
-        reason: Some(Reason::Renewing),
         order: Some("late-2-1".to_owned()),
         clean_ups: 2,
-        ..item("late", Action::Renew)
+        ..item("late", renewal)
     };
-    let waiting = Item {
+    let until = When::Waits(Some("2026-11-21T05:12:09Z".parse().unwrap()));
+    let wait = Outlook {
         reason: Some(Reason::DoesNotExist),
         message: "there is no \u{1b} Secret".to_owned(),
-        wait: Some(Wait {
-            until: Some("2026-11-21T05:12:09Z".parse().unwrap()),
-            why: "backing off after 3 failures".to_owned(),
-        }),
-        ..item("waiting", Action::Wait)
+        why: Some(Why::Deferral(Deferral::Backoff { attempts: 3 })),
+        ..outlook(Action::Issue, until)
     };
-    let deploy = Item { message: "reload nginx".to_owned(), ..item("web", Action::Deploy) };
-    vec![changed, waiting, item("fine", Action::Nothing), deploy, going_on]
+    let waiting = item("waiting", wait);
+    let reload =
+        Outlook { message: "reload nginx".to_owned(), ..outlook(Action::Deploy, When::NextRun) };
+    let deploy = item("web", reload);
+    vec![changed, waiting, item("fine", later()), deploy, going_on]
 }
 
 #[test]
@@ -150,11 +165,10 @@ fn an_issuance_that_has_begun_is_said_to_be_finished() {
 
 #[test]
 fn of_many_certificates_what_will_happen_is_listed() {
-    let idle = |number: usize| item(&format!("idle-{number}"), Action::Nothing);
+    let idle = |number: usize| item(&format!("idle-{number}"), later());
     let due = |number: usize| Item {
-        reason: Some(Reason::Renewing),
         orders: 1,
-        ..item(&format!("due-{number}"), Action::Renew)
+        ..item(&format!("due-{number}"), outlook(Action::Renew, When::NextRun))
     };
     let text = |due_ones: usize, everything| {
         let items: Vec<Item> =

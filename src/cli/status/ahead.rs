@@ -1,13 +1,13 @@
 //! What stands between a certificate and its next attempt: of both of its pages.
 
-use super::scene::Scene;
-use super::upcoming::Upcoming;
 use crate::cli::blocked::Blocked;
 use crate::cli::hint::Hint;
 use crate::cli::last_run;
 use crate::cli::output::escape;
+use crate::cli::render::Scene;
 use crate::cli::report::short;
 use crate::resource::{NamespacedName, Revocation};
+use crate::workspace::outlook::When;
 use crate::workspace::view::CertificateView;
 
 /// What this host has for the certificates that are shown.
@@ -36,12 +36,7 @@ pub(super) struct Note {
 }
 
 /// The revocation that is pending, that no run comes, and what would stop one.
-pub(super) fn notes(
-    view: &CertificateView,
-    upcoming: Upcoming,
-    host: &Host,
-    scene: &Scene,
-) -> Vec<Note> {
+pub(super) fn notes(view: &CertificateView, host: &Host, scene: &Scene) -> Vec<Note> {
     let pending = view.owed_revocation().map(|revocation| {
         let Revocation { serial, reason, requested_at, .. } = revocation;
         let since = scene.time(*requested_at);
@@ -52,7 +47,7 @@ pub(super) fn notes(
             remedy: Some((cancel, "cancel it")),
         }
     });
-    let is_awaited = upcoming != Upcoming::Never;
+    let is_awaited = view.outlook.when != When::Never;
     let missed = host.missed_run.clone().filter(|_| is_awaited);
     let look = Hint::Command(last_run::LOOK.to_owned());
     let missed = missed.map(|fact| Note { label: "Scheduler", fact, remedy: Some((look, "")) });

@@ -6,13 +6,14 @@ use super::ahead::{Host, Note, notes};
 use super::issuance;
 use super::objects::REGISTERED;
 use super::page::{NONE, Page, deployment, no_leaf, secret_path};
-use super::remedy::Remedy;
-use super::scene::Scene;
-use super::upcoming::Upcoming;
-use super::verdict::{Verdict, counted_before, failed_at, findings, no_issuer};
-use super::waiting::{owed, waiting_for};
 use crate::cli::output::{Paint, escape};
+use crate::cli::render::Scene;
+use crate::cli::words::next;
+use crate::cli::words::order::{owed, waits_for};
+use crate::cli::words::remedy::Remedy;
+use crate::cli::words::state::{counted_before, failed_at, findings, no_issuer};
 use crate::resource::{self, CertificateSpec, OtherName, Revocation};
+use crate::workspace::outlook::State;
 use crate::workspace::view::CertificateView;
 
 /// The whole page; `wide` shows the keys of challenges and every event.
@@ -51,17 +52,15 @@ pub(super) fn detail(view: &CertificateView, host: &Host, wide: bool, scene: &Sc
 }
 
 fn head(page: &mut Page, view: &CertificateView, host: &Host, scene: &Scene) {
-    let verdict = Verdict::of(view, scene.now);
-    let word = verdict.paint().on(verdict.word(), scene.color);
-    let sentence = verdict.sentence(view, scene);
+    let state = view.outlook.state;
+    let word = state.paint().on(state.word(), scene.color);
+    let sentence = state.sentence(view, scene);
     page.line(0, "Status", format!("{word} - {sentence}"));
-    match waiting_for(view, verdict, scene).as_slice() {
-        [one] => page.line(0, "Waiting for", one),
-        several => page.list("Waiting for", several),
+    if view.is_issuing() && view.order().is_some() {
+        page.list("Waiting for", &waits_for(view, state != State::Waiting));
     }
-    let upcoming = Upcoming::of(view, verdict, scene.now);
-    page.line(0, "Next attempt", upcoming.sentence(view, scene));
-    for Note { label, fact, remedy } in notes(view, upcoming, host, scene) {
+    page.line(0, "Next attempt", next::sentence(view, scene));
+    for Note { label, fact, remedy } in notes(view, host, scene) {
         page.line(0, label, fact);
         if let Some((hint, what)) = remedy {
             let what = if what.is_empty() { String::new() } else { format!("   # {what}") };
@@ -69,7 +68,7 @@ fn head(page: &mut Page, view: &CertificateView, host: &Host, scene: &Scene) {
         }
     }
     // What is in the way would stop that, too.
-    let remedies = Remedy::of(view, verdict, scene).into_iter();
+    let remedies = Remedy::of(view).into_iter();
     for Remedy { command, what } in remedies.filter(|_| !host.blocks(&view.key)) {
         page.line(0, "Try", format!("{command}   # {what}"));
     }

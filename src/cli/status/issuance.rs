@@ -4,11 +4,11 @@
 use jiff::Timestamp;
 
 use super::page::{NONE, Page, or_none};
-use super::progress::{identifier, type_word};
-use super::scene::Scene;
 use crate::cli::hint::short;
 use crate::cli::output::escape;
+use crate::cli::render::Scene;
 use crate::cli::time::length;
+use crate::cli::words::order::{identifier, type_word};
 use crate::resource::{
     Authorization, AuthorizationState, Challenge, Event, Order, Reason, ReasonSource,
 };

@@ -3,9 +3,9 @@
 use super::issuance::{challenge_name, reason, state};
 use super::noun::Noun;
 use super::objects::{self, ChallengeObject, OrderObject, RequestObject};
-use super::progress::{identifier, type_word};
-use super::scene::Scene;
-use super::table::{Cell, listed};
+use crate::cli::render::Scene;
+use crate::cli::render::table::{Cell, listed};
+use crate::cli::words::order::{identifier, type_word};
 
 use crate::cli::document::{self, Listed};
 use crate::cli::error::CliError;

@@ -12,24 +12,19 @@ mod noun;
 pub(in crate::cli) mod objects;
 mod overview;
 mod page;
-mod progress;
 mod prometheus;
-mod remedy;
-mod scene;
 mod summary;
-pub(crate) mod table;
 #[cfg(test)]
 mod tests;
-mod upcoming;
 mod validation;
 pub(crate) mod verb;
-mod verdict;
-mod waiting;
 
 use super::document::{self, Listed, Object};
 use super::error::CliError;
 use super::exit::ExitCode;
 use super::global::Format;
+use super::render::table::Cell;
+pub use super::render::{Scene, Width};
 use super::wrap::fitted;
 use crate::manifest::nearest_by;
 use crate::resource::{Issuer, NamespacedName};
@@ -41,13 +36,6 @@ pub use noun::Noun;
 use objects::CertificateObject;
 use overview::Overview;
 pub(crate) use prometheus::{Exposition, LastRun};
-pub(super) use remedy::Remedy;
-pub use scene::Scene;
-use table::Cell;
-pub use table::Width;
-pub use upcoming::{Step, Upcoming};
-pub(crate) use verdict::BLOCKED;
-pub use verdict::Verdict;
 
 /// How much people are shown of each certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,7 +130,7 @@ impl<'s> Listing<'s> {
     pub(crate) fn add(&mut self, view: &CertificateView) -> Result<String, CliError> {
         let (scene, wide) = (self.scene, self.scene.format == Format::Wide);
         let is_first = std::mem::replace(&mut self.is_empty, false);
-        self.needs_attention |= Verdict::of(view, scene.now).needs_attention();
+        self.needs_attention |= !view.outlook.state.is_well();
         if let Some(Damage { message: why, .. }) = &view.damage {
             let (_, count) = self.damage.get_or_insert_with(|| (why.clone(), 0));
             *count = count.saturating_add(1);
@@ -160,9 +148,9 @@ impl<'s> Listing<'s> {
             Body::Table(table) => table.add(view, wide, scene),
             Body::Metrics(metrics) => metrics.add(view),
             Body::Named(_) | Body::Objects(_) | Body::Names if !view.has_name() => {}
-            Body::Named(objects) => objects.push(Object(objects::certificate(view, scene.now))),
+            Body::Named(objects) => objects.push(Object(objects::certificate(view))),
             Body::Objects(objects) => {
-                return objects.item(&Object(objects::certificate(view, scene.now)));
+                return objects.item(&Object(objects::certificate(view)));
             }
             Body::Names => {
                 let NamespacedName { namespace, name } = &view.key;

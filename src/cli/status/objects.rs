@@ -15,10 +15,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::issuance::{challenge_name, plain_reason};
-use super::verdict::{Verdict, undeployed};
 use crate::cli::document::Object;
 use crate::cli::explain::field::Kind;
 use crate::cli::schema::manifest::mapping;
+use crate::cli::words::state::undeployed;
 use crate::resource::{
     CertificateRequest, CertificateSpec, CertificateStatus, Challenge, Condition, ConditionStatus,
     ConditionType, Identifier, IssuerKind, Metadata, NamespacedName, Order, Reason,
@@ -172,7 +172,7 @@ impl From<ConditionType> for ConditionWord {
 
 /// A Certificate; without a manifest its spec is that of the newest request, and without one of
 /// those it says no more than which Secret it owns.
-pub(super) fn certificate(view: &CertificateView, now: Timestamp) -> CertificateObject {
+pub(super) fn certificate(view: &CertificateView) -> CertificateObject {
     let secret_name = view.record.as_ref().map(|record| record.secret_name.clone());
     let bare_spec = CertificateSpec {
         secret_name: secret_name.unwrap_or_default(),
@@ -190,7 +190,7 @@ pub(super) fn certificate(view: &CertificateView, now: Timestamp) -> Certificate
     let mistake = view.mistake.as_ref();
     let known = view.renewal_information();
     let notes = Notes {
-        verdict: Verdict::of(view, now).word().to_owned(),
+        verdict: view.outlook.state.word().to_owned(),
         overdue_since: view.overdue.map(|overdue| Rfc3339(overdue.since)),
         overdue_stage: view.overdue.map(|overdue| overdue.stage.name()),
         error: view
@@ -235,7 +235,7 @@ pub(super) fn certificate(view: &CertificateView, now: Timestamp) -> Certificate
 fn deployed(view: &CertificateView, generation: i64) -> Option<ConditionObject> {
     let has_files = matches!(view.leaf, Some(Ok(_)));
     let wanted = view.deploy_targets().filter(|wanted| has_files && !wanted.is_empty())?;
-    let has_failed = view.lost_output.is_some() || view.next_deployment().is_some();
+    let has_failed = view.lost_output.is_some() || view.failed_deployment().is_some();
     let (status, reason, message) = match undeployed(view) {
         Some(why) if has_failed => (ConditionStatus::False, Reason::DeployFailed, why),
         Some(why) => (ConditionStatus::False, Reason::Pending, why),

@@ -2,15 +2,16 @@
 
 use jiff::Timestamp;
 
-use super::progress::order_waits_briefly;
-use super::scene::Scene;
-use super::table::{Cell, listed};
-use super::upcoming::{Step, Upcoming, date_and_distance, distance};
-use super::verdict::{Verdict, problem_kind};
+use crate::cli::render::Scene;
+use crate::cli::render::table::{Cell, listed};
 use crate::cli::time;
+use crate::cli::words::next::{self, date_and_distance, distance};
+use crate::cli::words::order::order_waits_briefly;
+use crate::cli::words::state::problem_kind;
 use crate::resource::{
     CertificateRecord, ConditionStatus, Deployment, Failure, FailureClass, Reason,
 };
+use crate::workspace::outlook::{State, When};
 use crate::workspace::view::{CertificateView, Mistake};
 
 /// The table of all certificates: of each, no more than its cells is kept.
@@ -55,15 +56,15 @@ impl Overview {
 }
 
 fn row(view: &CertificateView, scene: &Scene) -> Vec<Cell> {
-    let verdict = Verdict::of(view, scene.now);
+    let state = view.outlook.state;
     vec![
         Cell::from(&view.key.name),
-        Cell::painted(verdict.word(), verdict.paint()),
+        Cell::painted(state.word(), state.paint()),
         Cell::from(first_and_count(&view.names())),
         expires(view, scene),
-        renews(view, verdict, scene),
+        renews(view, scene),
         Cell::from(view.issuer_ref().map_or("", |issuer| issuer.name.as_str())),
-        last_and_pending(view, verdict, scene.now),
+        last_and_pending(view, scene.now),
     ]
 }
 
@@ -87,17 +88,16 @@ fn expires(view: &CertificateView, scene: &Scene) -> Cell {
     }
 }
 
-fn renews(view: &CertificateView, verdict: Verdict, scene: &Scene) -> Cell {
-    let upcoming = Upcoming::of(view, verdict, scene.now);
-    let cell = Cell::from(upcoming.cell(view, scene));
-    match upcoming {
-        Upcoming::At(Step::Renewal { .. }, at) => cell.or_shorter(distance(at, scene)),
-        Upcoming::At(..) | Upcoming::NextRun(_) | Upcoming::UnderWay | Upcoming::Never => cell,
+fn renews(view: &CertificateView, scene: &Scene) -> Cell {
+    let cell = Cell::from(next::cell(view, scene));
+    match view.outlook.when {
+        When::At(at) => cell.or_shorter(distance(at, scene)),
+        When::NextRun | When::Waits(_) | When::Blocked | When::UnderWay | When::Never => cell,
     }
 }
 
 /// The newest of what happened: `issued 2m ago`, or what failed and how often, or what it waits for.
-fn last(view: &CertificateView, verdict: Verdict, now: Timestamp) -> Cell {
+fn last(view: &CertificateView, now: Timestamp) -> Cell {
     if view.damage.is_some() {
         return Cell::from("its state cannot be read");
     }
@@ -105,7 +105,7 @@ fn last(view: &CertificateView, verdict: Verdict, now: Timestamp) -> Cell {
         let path = path.to_string_lossy();
         return Cell::from(if *line == 0 { path.into_owned() } else { format!("{path}:{line}") });
     }
-    if verdict == Verdict::Deferred && view.failure().is_none() {
+    if view.outlook.state == State::Deferred && view.failure().is_none() {
         return Cell::from(if view.limit.is_some() {
             "waits for a rate limit of the CA"
         } else {
@@ -172,8 +172,8 @@ fn in_words(class: FailureClass, problem: Option<&str>) -> String {
 }
 
 /// The same, and a revocation that is still to come.
-fn last_and_pending(view: &CertificateView, verdict: Verdict, now: Timestamp) -> Cell {
-    let last = last(view, verdict, now);
+fn last_and_pending(view: &CertificateView, now: Timestamp) -> Cell {
+    let last = last(view, now);
     if view.owed_revocation().is_some() { last.and("revocation pending") } else { last }
 }
 

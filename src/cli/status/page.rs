@@ -1,8 +1,8 @@
 //! Pages for people: indented lines of `Label: value`.
 
-use super::verdict::{past, timed};
 use crate::cli::output::escape;
 use crate::cli::report::{Findings, Row};
+use crate::cli::words::state::{past, timed};
 use crate::resource::Condition;
 use crate::workspace::view::CertificateView;
 

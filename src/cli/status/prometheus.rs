@@ -9,8 +9,8 @@ use std::fmt::Write as _;
 use jiff::Timestamp;
 
 use super::issuance::challenge_name;
-use super::verdict::undeployed;
 use crate::cli::exit::ExitCode;
+use crate::cli::words::state::undeployed;
 use crate::resource::{
     AuthorizationState, Challenge, ChallengeType, ConditionStatus, ConditionType, IssuerKind,
     Order, SuggestedWindow, escape_for_stream,

@@ -5,15 +5,15 @@ use unicode_width::UnicodeWidthStr as _;
 
 use super::ahead::{Host, Note, notes};
 use super::page::{NONE, deployment, no_leaf, secret_path};
-use super::remedy::Remedy;
-use super::scene::Scene;
-use super::upcoming::Upcoming;
 use super::validation::{MOST, listed, ways};
-use super::verdict::{Verdict, counted_before, failed_at, findings, no_issuer, past, timed};
-use super::waiting::{owed, waiting_for};
 use crate::cli::count::count;
 use crate::cli::output::{Paint, escape};
+use crate::cli::render::Scene;
 use crate::cli::report::{Findings, short};
+use crate::cli::words::next;
+use crate::cli::words::order::owed;
+use crate::cli::words::remedy::Remedy;
+use crate::cli::words::state::{counted_before, failed_at, findings, no_issuer, past, timed};
 use crate::cli::wrap::behind;
 use crate::resource::{Event, Issuer, NamespacedName, Reason};
 use crate::workspace::view::CertificateView;
@@ -29,17 +29,12 @@ pub(super) fn summary(
     if let Some(name) = name {
         lines.add("Name", short(name));
     }
-    let verdict = Verdict::of(view, scene.now);
-    let word = verdict.paint().on(verdict.word(), scene.color);
-    let sentence = verdict.sentence(view, scene);
-    lines.painted("Status", (verdict.word(), &word), &format!("{} - {sentence}", verdict.word()));
-    let waits = waiting_for(view, verdict, scene);
-    let upcoming = Upcoming::of(view, verdict, scene.now);
-    let (next, notes) = (upcoming.sentence(view, scene), notes(view, upcoming, host, scene));
-    if waits.as_slice() != [next.as_str()] {
-        lines.some("Waiting for", &waits);
-    }
-    lines.add("Next attempt", next);
+    let state = view.outlook.state;
+    let word = state.paint().on(state.word(), scene.color);
+    let sentence = state.sentence(view, scene);
+    lines.painted("Status", (state.word(), &word), &format!("{} - {sentence}", state.word()));
+    lines.add("Next attempt", next::sentence(view, scene));
+    let notes = notes(view, host, scene);
     if let Some(overdue) = view.overdue {
         lines.add("Overdue", format!("since {}", scene.time(overdue.since)));
     }
@@ -60,7 +55,7 @@ pub(super) fn summary(
         lines.add("Before that", before);
     }
     // What is in the way would stop that, too.
-    let remedies = Remedy::of(view, verdict, scene).into_iter();
+    let remedies = Remedy::of(view).into_iter();
     for Remedy { command, what } in remedies.filter(|_| !host.blocks(&view.key)) {
         lines.command("Try", &command, what);
     }

@@ -1,6 +1,6 @@
 mod fixture;
 
-use fixture::{NOW, at, failed, issuer, issuing, ready};
+use fixture::{NOW, at, failed, foreseen, issuer, issuing, ready};
 
 use std::ffi::OsString;
 use std::slice::from_ref;
@@ -11,19 +11,33 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::cli::blocked::Blocked;
+use crate::cli::words::next;
+use crate::cli::words::order::order_waits_for;
+use crate::cli::words::remedy::Remedy;
 use crate::controller::alert;
 use crate::resource::{
     AuthorizationState, Cause, ChallengeFailure, ChallengeState, DeployTarget, Deployment, Doing,
     EndedChallenge, FailedOrder, Failure, FailureClass, OrderPhase, Phase, Problem, ReasonSource,
     Revocation, RevocationReason, Rollback,
 };
+use crate::workspace::outlook::State;
 use crate::workspace::view::{DamageCourse, Mistake};
+
+/// The views, each with an outlook.
+fn certificates(
+    views: &[CertificateView],
+    extent: Extent,
+    scene: &Scene,
+) -> Result<String, CliError> {
+    let views: Vec<CertificateView> = views.iter().map(|view| foreseen(view, scene.now)).collect();
+    super::certificates(&views, extent, scene)
+}
 
 fn needs_attention(views: &[CertificateView], now: Timestamp) -> bool {
     let scene = Scene { now, ..scene(Format::Text) };
     let mut listing = Listing::new(Extent::Line, &scene);
     for view in views {
-        listing.add(view).unwrap();
+        listing.add(&foreseen(view, now)).unwrap();
     }
     listing.needs_attention
 }
@@ -341,9 +355,10 @@ fn metrics_have_the_names_of_cert_manager() {
 #[test]
 fn a_lost_output_is_pending_in_the_metrics_as_in_the_verdict_with_what_retries_it() {
     let lost = CertificateView { lost_output: Some("output to /out: tls.crt".into()), ..ready() };
-    assert_eq!(Verdict::of(&lost, scene(Format::Text).now), Verdict::PendingDeploy);
+    let lost = foreseen(&lost, scene(Format::Text).now);
+    assert_eq!(lost.outlook.state, State::PendingDeploy);
     let deploy = ("certctl deploy web", "once the cause is fixed: run its outputs and hooks");
-    let helps = Remedy::of(&lost, Verdict::PendingDeploy, &scene(Format::Text));
+    let helps = Remedy::of(&lost);
     let helps: Vec<_> = helps.iter().map(|one| (&*one.command, one.what)).collect();
     assert_eq!(helps, [deploy]);
     let metrics = certificates(&[lost], Extent::Line, &scene(Format::Prometheus)).unwrap();
@@ -356,7 +371,7 @@ fn a_lost_output_is_pending_in_the_metrics_as_in_the_verdict_with_what_retries_i
 #[test]
 fn an_order_of_other_names_than_the_manifests_waits_for_the_next_run() {
     let mut view = waiting();
-    let sentence = |view: &CertificateView| Verdict::Waiting.sentence(view, &scene(Format::Text));
+    let sentence = |view: &CertificateView| State::Waiting.sentence(view, &scene(Format::Text));
     assert!(sentence(&view).contains("DNS-01 for *.api.example.com"), "{}", sentence(&view));
     let spec = &mut view.certificate.as_mut().unwrap().spec;
     spec.dns_names.push("www.example.com".parse().unwrap());
@@ -376,7 +391,7 @@ fn an_order_of_other_names_than_the_manifests_waits_for_the_next_run() {
 fn an_order_waits_for_the_ca_once_it_was_told_of_all_challenges() {
     let mut view = issuing();
     let order = &mut view.orders[0];
-    let of = |order: &_| progress::order_waits_for(order, false, false);
+    let of = |order: &_| order_waits_for(order, false, false);
     let first = "DNS-01 for *.api.example.com: the self-check";
     assert_eq!(of(order), [first]);
     let by_ca = |name| format!("{name}: validation by the CA");
@@ -389,11 +404,11 @@ fn a_reload_that_no_run_has_done_yet_is_left_to_the_next_run() {
     let target = DeployTarget::Reload { name: "nginx".into() };
     let owed = CertificateView { owed: Some(target), ..ready() };
     let scene = scene(Format::Text);
-    let upcoming = Upcoming::of(&owed, Verdict::PendingDeploy, scene.now);
-    assert_eq!(upcoming.cell(&owed, &scene), "deploy: next run");
+    let owed = foreseen(&owed, scene.now);
+    assert_eq!(next::cell(&owed, &scene), "deploy: next run");
     let summary = certificates(from_ref(&owed), Extent::Summary, &scene).unwrap();
     assert!(!summary.contains("Waiting for:"), "{summary}");
-    let helps = Remedy::of(&owed, Verdict::PendingDeploy, &scene);
+    let helps = Remedy::of(&foreseen(&owed, scene.now));
     assert_eq!(helps[0].what, "run its outputs and hooks now");
 }
 
@@ -472,15 +487,15 @@ fn a_lost_certificate_without_requests_is_still_in_the_json() {
 }
 
 /// What the table, the summary and the start page say of what comes next.
-fn next_of(view: &CertificateView) -> (String, String, Upcoming) {
+fn next_of(view: &CertificateView) -> (String, String, &'static str) {
     let scene = scene(Format::Text);
     let table = certificates(from_ref(view), Extent::Line, &scene).unwrap();
     let row = table.lines().nth(1).unwrap();
     let cells = row.split("   ").map(str::trim).filter(|cell| !cell.is_empty());
     let summary = certificates(from_ref(view), Extent::Summary, &scene).unwrap();
     let next = summary.lines().find_map(|line| line.strip_prefix("Next attempt: "));
-    let upcoming = Upcoming::of(view, Verdict::of(view, scene.now), scene.now);
-    (cells.collect::<Vec<_>>()[4].to_owned(), next.unwrap().to_owned(), upcoming)
+    let noun = next::noun(&foreseen(view, scene.now));
+    (cells.collect::<Vec<_>>()[4].to_owned(), next.unwrap().to_owned(), noun)
 }
 
 #[test]
@@ -489,18 +504,18 @@ fn the_table_the_summary_and_the_start_page_agree_on_what_comes_next() {
     let pending = CertificateView { record: None, leaf: None, renewal_time: None, ..ready() };
     let undeployed = CertificateView { lost_output: Some("output: gone".into()), ..ready() };
     let damaged = CertificateView { certificate: None, ..ready() };
-    let agree = |what: &str, view: &CertificateView, cell: &str, sentence: &str, upcoming| {
-        assert_eq!(next_of(view), (cell.to_owned(), sentence.to_owned(), upcoming), "{what}");
+    let agree = |what: &str, view: &CertificateView, cell: &str, sentence: &str, noun| {
+        assert_eq!(next_of(view), (cell.to_owned(), sentence.to_owned(), noun), "{what}");
     };
-    agree("waiting", &waiting(), "next run", run, Upcoming::NextRun(Step::Issuance));
-    agree("pending", &pending, "next run", run, Upcoming::NextRun(Step::Issuance));
-    let deploys = Upcoming::NextRun(Step::Deployment);
+    agree("waiting", &waiting(), "next run", run, "issuance");
+    agree("pending", &pending, "next run", run, "issuance");
+    let deploys = "deployment";
     agree("pending deploy", &undeployed, "deploy: next run", run, deploys);
-    let retries = Upcoming::At(Step::Retry, at("2026-11-21T04:00:00Z"));
+    let retries = "retry";
     let sentence = "not before 2026-11-21 05:00 CET, in 48m";
     agree("deferred", &deferred(), "retry in 48m", sentence, retries);
-    agree("revoked", &revoked(), "next run", run, Upcoming::NextRun(Step::Issuance));
-    agree("without a manifest", &damaged, "never", "never", Upcoming::Never);
+    agree("revoked", &revoked(), "next run", run, "issuance");
+    agree("without a manifest", &damaged, "never", "never", "issuance");
 }
 
 /// Refused by the CA three times, and stopped by this host since.
@@ -518,7 +533,7 @@ fn refused_and_then_stopped() -> CertificateView {
 fn what_failed_last_is_the_cause_and_what_counted_before_is_history() {
     let view = refused_and_then_stopped();
     let scene = scene(Format::Text);
-    let sentence = Verdict::of(&view, scene.now).sentence(&view, &scene);
+    let sentence = State::of(&view, scene.now).sentence(&view, &scene);
     assert!(sentence.starts_with("[::]:80 is in use by nginx (pid 812); "), "{sentence}");
     for extent in [Extent::Summary, Extent::Whole] {
         let text = certificates(from_ref(&view), extent, &scene).unwrap();
@@ -658,8 +673,8 @@ fn each_situation_has_its_word() {
         ),
         ("deferred", deferred(), now, "DEFERRED", true),
     ] {
-        let verdict = Verdict::of(&view, now);
-        assert_eq!((verdict.word(), verdict.needs_attention()), (word, attention), "{what}");
+        let state = State::of(&view, now);
+        assert_eq!((state.word(), !state.is_well()), (word, attention), "{what}");
     }
     assert!(needs_attention(&[ready(), failed()], now));
     assert!(!needs_attention(&[ready(), ready()], now));
@@ -732,8 +747,10 @@ fn what_is_written_item_by_item_is_the_list_of_all() {
     for count in 0..=views.len() {
         for format in [Format::Json, Format::Yaml] {
             let views = &views[..count];
-            let objects: Vec<_> =
-                views.iter().map(|view| Object(objects::certificate(view, at(NOW)))).collect();
+            let objects: Vec<_> = views
+                .iter()
+                .map(|view| Object(objects::certificate(&foreseen(view, at(NOW)))))
+                .collect();
             let expected = document::list(&objects, false, format).unwrap();
             let written = certificates(views, Extent::Line, &scene(format)).unwrap();
             assert_eq!(written, expected, "{count} {format:?}");

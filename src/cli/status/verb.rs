@@ -6,7 +6,6 @@ use std::path::Path;
 use clap::Args;
 
 use super::ahead::Host;
-use super::scene::Scene;
 use super::{Exposition, Extent, LastRun, Listing, Noun, ObjectListing, issuers};
 use crate::cli::blocked::Blocked;
 use crate::cli::count::count;
@@ -20,6 +19,7 @@ use crate::cli::last_run;
 use crate::cli::message::{Level, Message};
 use crate::cli::metrics_file;
 use crate::cli::output::escape;
+use crate::cli::render::Scene;
 use crate::cli::run::on_one_thread;
 use crate::cli::shell::Shell;
 use crate::cli::targets::{show, warn_of_named_folder};

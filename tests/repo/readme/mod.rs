@@ -23,6 +23,7 @@ use std::process::Command;
 use certctl::cli::args::Arguments;
 use certctl::cli::exit::ExitCode;
 use certctl::manifest::{Diagnostic, Options, Source, check_references, load};
+use certctl::workspace::outlook::State;
 use clap::error::ErrorKind;
 use clap::{CommandFactory as _, Parser as _};
 use serde_json::Value;
@@ -254,16 +255,7 @@ fn every_word_of_status_has_its_line() {
     let rows = page("docs/src/reference/status.md").rows("# Status");
     let told: BTreeSet<String> =
         rows.iter().flat_map(|row| row[0].split(", ").map(str::to_owned)).collect();
-    let source = include_str!("../../../src/cli/status/verdict.rs");
-    let words =
-        source.lines().filter_map(|line| line.trim().strip_prefix("Self::")?.split_once("=> (\""));
-    let of_start_page =
-        source.lines().filter_map(|line| line.split_once("const BLOCKED: &str = \""));
-    let known: BTreeSet<String> = words
-        .chain(of_start_page)
-        .filter_map(|(_, rest)| rest.split_once('"').map(|(word, _)| word.to_owned()))
-        .collect();
-    assert!(known.contains("READY") && known.contains("BLOCKED"), "{known:?}");
+    let known: BTreeSet<String> = State::ALL.map(|state| state.word().to_owned()).into();
     assert_eq!(told, known);
     let short: BTreeSet<String> = page("README.md")
         .rows("## What status says")

@@ -3,10 +3,12 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use crate::controller::deploy;
 use crate::resource::{
     Account, Certificate, CertificateRecord, CertificateRequest, CertificateSpec, Event, Issuer,
     IssuerKind, LeafFacts, Metadata, NamespacedName, Order, Origin, Settings,
 };
+use crate::workspace::outlook::{Action, Outlook, State, When};
 use crate::workspace::view::{CertificateView, IssuerView};
 
 pub(super) const NOW: &str = "2026-11-21T03:12:09Z";
@@ -283,4 +285,33 @@ pub(super) fn failed() -> CertificateView {
         renewal_time: Some(at("2026-11-01T00:00:00Z")),
         ..view("mail", &names)
     }
+}
+
+/// With the outlook that a dry run would find.
+pub(super) fn foreseen(view: &CertificateView, now: Timestamp) -> CertificateView {
+    let state = State::of(view, now);
+    let is_open = view.is_issuing() || view.has_failed();
+    let (next, when) = match (state, view.next_attempt) {
+        (_, Some(at)) if at > now => (Action::Issue, When::Waits(Some(at))),
+        _ if is_open => (Action::Issue, When::NextRun),
+        (State::PendingDeploy, _) => {
+            let retry = view.failed_deployment().and_then(deploy::next_try);
+            let retry = retry.filter(|at| *at > now);
+            (Action::Deploy, retry.map_or(When::NextRun, |at| When::Waits(Some(at))))
+        }
+        (State::LinksMissing, _) => (Action::Relink, When::NextRun),
+        (State::FilesDamaged, _) if view.links.is_some() => (Action::Restore, When::NextRun),
+        (State::Pending | State::Revoked | State::FilesDamaged, _)
+            if view.went_back().is_none() =>
+        {
+            (Action::Issue, When::NextRun)
+        }
+        _ => match view.renewal_time {
+            Some(at) if at > now => (Action::Renew, When::At(at)),
+            Some(_) => (Action::Renew, When::NextRun),
+            None => (Action::Renew, When::Never),
+        },
+    };
+    let outlook = Outlook { next: Some(next), when, ..view.outlook.clone() };
+    CertificateView { outlook, ..view.clone() }.judged(now)
 }

@@ -55,7 +55,7 @@ impl Scene {
     }
 
     /// A message with its times as [`Scene::local`] prints them.
-    pub(super) fn in_zone(&self, message: &str) -> String {
+    pub(in crate::cli) fn in_zone(&self, message: &str) -> String {
         let word = |word: &str| {
             let bare = word.trim_end_matches([',', ';', ')']);
             let rest = &word[bare.len()..];

@@ -1,106 +1,15 @@
-//! One word for each certificate, and the sentence behind it.
-//!
-//! Words come before colours. The first row that applies wins:
-//!
-//! | word | when |
-//! | --- | --- |
-//! | STATE DAMAGED | a document of its state cannot be read |
-//! | INVALID | its manifest is there and has a mistake |
-//! | REVOKED | the CA has revoked the certificate in place, which is not past its end |
-//! | NO MANIFEST | the state knows it, no manifest does |
-//! | EXPIRED | the certificate in place is past its end |
-//! | LINKS MISSING | the files are in place, and the links by which servers reach them are not |
-//! | FILES DAMAGED | files that servers read are missing or not as they were published, and there are copies |
-//! | OVERDUE | more than a tenth of the time from its renewal to its end has gone, whatever the reason |
-//! | ISSUING, RENEWING | a process issues it, without or with a certificate that works |
-//! | DEFERRED | an issuance has begun, and waits as the CA's Retry-After or a limit of the CA says |
-//! | FAILED | the last attempt failed |
-//! | WAITING | its order waits for validation or the CA, and no process works on it |
-//! | FILES DAMAGED | its key or certificate is missing or unusable, and there is no copy |
-//! | PENDING DEPLOY | it is issued, and an output or a hook failed or has not run yet, or the output is gone |
-//! | READY | the Ready condition holds |
-//! | PENDING | something must be issued, and nothing has been tried |
+//! The words of `status` for the state of a certificate, and the sentence behind each.
 
-use jiff::Timestamp;
-
-use super::progress::waits_for;
-use super::scene::Scene;
+use super::order::waits_for;
 use crate::cli::output::{Paint, escape};
+use crate::cli::render::Scene;
 use crate::cli::report::{Findings, Style, of_failure, short};
 use crate::engine::Evidence;
-use crate::resource::{
-    Cause, ConditionType, Deployment, Doing, Failure, Order, Reason, Remedy, Revocation,
-};
+use crate::resource::{Cause, ConditionType, Doing, Failure, Order, Reason, Revocation};
+use crate::workspace::outlook::State;
 use crate::workspace::view::{CertificateView, Damage, DamageCourse, Mistake};
 
-/// The word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-// The table above says when each applies.
-pub enum Verdict {
-    Damaged,
-    Invalid,
-    NoManifest,
-    Expired,
-    Revoked,
-    LinksMissing,
-    FilesDamaged,
-    Overdue,
-    Issuing,
-    Renewing,
-    Deferred,
-    Failed,
-    Waiting,
-    PendingDeploy,
-    Ready,
-    Pending,
-}
-
-/// The word of the start page for what an obstacle on this host stops.
-pub(crate) const BLOCKED: &str = "BLOCKED";
-
-impl Verdict {
-    /// The verdict on one certificate.
-    pub fn of(view: &CertificateView, now: Timestamp) -> Self {
-        let leaf = view.readable_leaf();
-        let is_expired = leaf.is_some_and(|leaf| leaf.not_after <= now);
-        if view.damage.is_some() {
-            Self::Damaged
-        } else if view.mistake.is_some() {
-            Self::Invalid
-        } else if view.revoked().is_some() && !is_expired {
-            Self::Revoked
-        } else if view.certificate.is_none() {
-            Self::NoManifest
-        } else if is_expired {
-            Self::Expired
-        } else if let Some(repair) = &view.links {
-            match repair.remedy {
-                Remedy::Link { .. } => Self::LinksMissing,
-                Remedy::Publish { .. } => Self::FilesDamaged,
-            }
-        } else if view.overdue.is_some() {
-            Self::Overdue
-        } else if view.is_issuing() && view.worker.is_some() {
-            if leaf.is_some() { Self::Renewing } else { Self::Issuing }
-        } else if view.is_issuing() && view.next_attempt.is_some_and(|at| at > now) {
-            Self::Deferred
-        } else if view.has_failed() {
-            Self::Failed
-        } else if view.order_moved_at().is_some() {
-            Self::Waiting
-        } else if view.has_lost_its_pair() {
-            Self::FilesDamaged
-        } else if view.is_issuing() {
-            Self::Pending
-        } else if undeployed(view).is_some() {
-            Self::PendingDeploy
-        } else if view.is_ready() && leaf.is_some() {
-            Self::Ready
-        } else {
-            Self::Pending
-        }
-    }
-
+impl State {
     /// The printed word, and its colour.
     fn parts(self) -> (&'static str, Paint) {
         match self {
@@ -129,17 +38,12 @@ impl Verdict {
     }
 
     /// Its colour.
-    pub fn paint(self) -> Paint {
+    pub(crate) fn paint(self) -> Paint {
         self.parts().1
     }
 
-    /// Whether `status --exit-code` ends in 8 for it.
-    pub fn needs_attention(self) -> bool {
-        self.paint() != Paint::Good
-    }
-
     /// The sentence behind the word, on one line.
-    pub fn sentence(self, view: &CertificateView, scene: &Scene) -> String {
+    pub(crate) fn sentence(self, view: &CertificateView, scene: &Scene) -> String {
         let leaf = view.readable_leaf();
         let expiry = leaf.map(|leaf| scene.time(leaf.not_after)).unwrap_or_default();
         match self {
@@ -224,7 +128,7 @@ fn mistaken(mistake: &Mistake) -> String {
 }
 
 /// Why the issuer is not known.
-pub(super) fn no_issuer(view: &CertificateView) -> &'static str {
+pub(in crate::cli) fn no_issuer(view: &CertificateView) -> &'static str {
     match (&view.mistake, &view.certificate) {
         (Some(_), _) => "not known while the manifest is invalid",
         (None, None) => "not known without the manifest",
@@ -302,7 +206,7 @@ fn lost(view: &CertificateView) -> String {
 }
 
 /// Since when a renewal is overdue, and why.
-pub(super) fn overdue(view: &CertificateView, scene: &Scene) -> String {
+pub(in crate::cli) fn overdue(view: &CertificateView, scene: &Scene) -> String {
     let Some(overdue) = view.overdue else { return String::new() };
     let due = scene.time(overdue.due);
     let has_failed = view.has_failed();
@@ -343,8 +247,8 @@ fn went_back(view: &CertificateView) -> String {
 
 /// The first step of deployment that failed, else the output that is gone, else what no run has
 /// done yet.
-pub(super) fn undeployed(view: &CertificateView) -> Option<String> {
-    let failed = failed_deployment(view);
+pub(in crate::cli) fn undeployed(view: &CertificateView) -> Option<String> {
+    let failed = view.failed_deployment();
     let failed = failed.map(|failed| failed.failure().cause.without_fixes().to_string());
     let waits = || view.owed.as_ref().map(|owed| format!("{owed}: not run yet"));
     let what = failed.or_else(|| view.lost_output.clone()).or_else(waits)?;
@@ -352,36 +256,31 @@ pub(super) fn undeployed(view: &CertificateView) -> Option<String> {
 }
 
 /// Whether a deployment only waits to be run.
-pub(super) fn is_only_owed(view: &CertificateView) -> bool {
-    failed_deployment(view).is_none() && view.lost_output.is_none() && view.owed.is_some()
-}
-
-fn failed_deployment(view: &CertificateView) -> Option<&Deployment> {
-    let deployments = view.record.as_ref().map_or(&[][..], |record| &record.deployments);
-    deployments.iter().find(|deployment| deployment.failed_attempts > 0)
+pub(in crate::cli) fn is_only_owed(view: &CertificateView) -> bool {
+    view.failed_deployment().is_none() && view.lost_output.is_none() && view.owed.is_some()
 }
 
 /// Why the last attempt failed, in one line.
-pub(super) fn last_failure(view: &CertificateView, scene: &Scene) -> Option<String> {
+pub(in crate::cli) fn last_failure(view: &CertificateView, scene: &Scene) -> Option<String> {
     Some(escape(&findings(view, scene)?.title).into_owned())
 }
 
 /// When the last attempt failed, in front of what is said of that.
-pub(super) fn failed_at(view: &CertificateView, scene: &Scene) -> String {
+pub(in crate::cli) fn failed_at(view: &CertificateView, scene: &Scene) -> String {
     let failure = view.record.as_ref().and_then(|record| record.last_failure.as_ref());
     let at = failure.and_then(|failure| failure.at);
     at.map(|at| scene.time(at)).unwrap_or_default()
 }
 
 /// What happened, with its time in front where that is known.
-pub(super) fn timed(at: &str, what: &str) -> String {
+pub(in crate::cli) fn timed(at: &str, what: &str) -> String {
     if at.is_empty() { what.to_owned() } else { format!("{at}: {what}") }
 }
 
 /// What is said behind the time of a failure that stays recorded until the next success and is no longer the newest
 /// of what is known; `None` where it is. Where an obstacle on this host stops the next run, it may be
 /// the same one again.
-pub(super) fn past(view: &CertificateView, is_blocked: bool) -> Option<&'static str> {
+pub(in crate::cli) fn past(view: &CertificateView, is_blocked: bool) -> Option<&'static str> {
     if view.failure().is_none() {
         Some(if is_blocked { "" } else { " (this no longer holds)" })
     } else if view.has_moved_on() {
@@ -392,7 +291,7 @@ pub(super) fn past(view: &CertificateView, is_blocked: bool) -> Option<&'static 
 }
 
 /// The root cause of the last failure.
-pub(super) fn findings(view: &CertificateView, scene: &Scene) -> Option<Findings> {
+pub(in crate::cli) fn findings(view: &CertificateView, scene: &Scene) -> Option<Findings> {
     let failure = view.record.as_ref()?.last_failure.as_ref()?;
     // An order failed with an attempt that counted: what came after that has another cause.
     let order = if failure.counts() { failed_order(view) } else { None };
@@ -401,7 +300,7 @@ pub(super) fn findings(view: &CertificateView, scene: &Scene) -> Option<Findings
 }
 
 /// What the last attempt that counted failed by, and when, where something else has failed since.
-pub(super) fn counted_before(view: &CertificateView, scene: &Scene) -> Option<String> {
+pub(in crate::cli) fn counted_before(view: &CertificateView, scene: &Scene) -> Option<String> {
     let record = view.record.as_ref()?;
     record.last_failure.as_ref().filter(|failure| !failure.counts())?;
     let order = failed_order(view)?;
@@ -443,7 +342,7 @@ fn failed_order(view: &CertificateView) -> Option<&Order> {
 }
 
 /// The kind of the CA's problem that the last attempt failed by, such as `dns`.
-pub(super) fn problem_kind(view: &CertificateView) -> Option<&str> {
+pub(in crate::cli) fn problem_kind(view: &CertificateView) -> Option<&str> {
     let cause = &view.record.as_ref()?.last_failure.as_ref()?.cause;
     Some(cause.problem()?.short_kind()).filter(|kind| !kind.is_empty())
 }

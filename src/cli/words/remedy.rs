@@ -2,9 +2,7 @@
 
 use std::path::Path;
 
-use super::scene::Scene;
-use super::upcoming::{Step, Upcoming};
-use super::verdict::{Verdict, is_only_owed};
+use super::state::is_only_owed;
 use crate::cli::advice;
 use crate::cli::error::command_for_entry;
 use crate::cli::hint::Hint;
@@ -12,6 +10,7 @@ use crate::cli::output::escape;
 use crate::cli::report::short;
 use crate::resource::{Challenge, NamespacedName, Phase, ReasonSource};
 use crate::trust::{command_for_reading, quoted};
+use crate::workspace::outlook::{State, When};
 use crate::workspace::view::{CertificateView, DamageCourse};
 
 /// A command, and what it is for.
@@ -23,45 +22,43 @@ pub(in crate::cli) struct Remedy {
 
 impl Remedy {
     /// What helps, the first first; as it is typed here.
-    pub(in crate::cli) fn of(view: &CertificateView, verdict: Verdict, scene: &Scene) -> Vec<Self> {
+    pub(in crate::cli) fn of(view: &CertificateView) -> Vec<Self> {
         let name = short(&view.key);
-        let all = match verdict {
-            Verdict::Damaged => damaged(view, &name),
-            Verdict::Invalid => validate(view),
-            Verdict::NoManifest => without_manifest(view, &name),
-            Verdict::Revoked if view.certificate.is_none() => {
+        let all = match view.outlook.state {
+            State::Damaged => damaged(view, &name),
+            State::Invalid => validate(view),
+            State::NoManifest => without_manifest(view, &name),
+            State::Revoked if view.certificate.is_none() => {
                 vec![(certctl(&format!("forget {name}")), "stop managing it")]
             }
-            Verdict::Revoked if !view.is_issuing() => {
+            State::Revoked if !view.is_issuing() => {
                 vec![(certctl(&format!("renew {name}")), "replace it")]
             }
-            Verdict::LinksMissing | Verdict::FilesDamaged => {
+            State::LinksMissing | State::FilesDamaged => {
                 let what = match view.links {
                     Some(_) => "restore its files, without an order",
                     None => "order another key and certificate",
                 };
                 vec![(certctl(&format!("issue {name}")), what)]
             }
-            Verdict::PendingDeploy => deploy(view, &name),
-            Verdict::Waiting if view.orders_other_names() => {
+            State::PendingDeploy => deploy(view, &name),
+            State::Waiting if view.orders_other_names() => {
                 vec![(certctl(&format!("issue {name}")), "order for the names of the manifest now")]
             }
-            Verdict::Waiting => {
+            State::Waiting => {
                 let anew = certctl(&format!("renew {name} --new-order"));
                 check_of(view)
                     .into_iter()
                     .chain([(anew, "give this order up for another")])
                     .collect()
             }
-            Verdict::Revoked
-            | Verdict::Expired
-            | Verdict::Overdue
-            | Verdict::Deferred
-            | Verdict::Failed => retry(view, verdict, &name, scene),
-            Verdict::Pending if view.went_back().is_some() => {
+            State::Revoked | State::Expired | State::Overdue | State::Deferred | State::Failed => {
+                retry(view, &name)
+            }
+            State::Pending if view.went_back().is_some() => {
                 vec![(certctl(&format!("renew {name}")), "issue what the manifest says")]
             }
-            Verdict::Ready | Verdict::Pending | Verdict::Issuing | Verdict::Renewing => Vec::new(),
+            State::Ready | State::Pending | State::Issuing | State::Renewing => Vec::new(),
         };
         let typed = |(hint, what): (Hint, _)| Self { command: hint.to_string(), what };
         all.into_iter().map(typed).collect()
@@ -129,18 +126,20 @@ fn deploy(view: &CertificateView, name: &str) -> Vec<Known> {
 }
 
 /// What tries again at once what failed or waits.
-fn retry(view: &CertificateView, verdict: Verdict, name: &str, scene: &Scene) -> Vec<Known> {
-    match Upcoming::of(view, verdict, scene.now) {
-        Upcoming::At(Step::Retry, _) if view.waits_for_a_limit() => {
+fn retry(view: &CertificateView, name: &str) -> Vec<Known> {
+    match view.outlook.when {
+        When::Waits(Some(_)) if view.waits_for_a_limit() => {
             vec![(certctl(&format!("renew {name} --ignore-limits")), "order anyway")]
         }
         // Until then the CA refuses.
-        Upcoming::At(Step::Retry, _) if view.failure().is_none() => Vec::new(),
-        Upcoming::At(Step::Retry, _) => {
+        When::Waits(Some(_)) if view.failure().is_none() => Vec::new(),
+        When::Waits(Some(_)) => {
             vec![(certctl(&format!("renew {name}")), "when fixed: try again at once")]
         }
-        Upcoming::NextRun(_) => vec![(certctl(&format!("issue {name}")), "try again now")],
-        Upcoming::At(..) | Upcoming::UnderWay | Upcoming::Never => Vec::new(),
+        When::Waits(None) | When::NextRun => {
+            vec![(certctl(&format!("issue {name}")), "try again now")]
+        }
+        When::Blocked | When::At(_) | When::UnderWay | When::Never => Vec::new(),
     }
 }
 

@@ -1,12 +1,17 @@
-//! What an order in progress waits for.
+//! What an order in progress waits for, and what is left of it to be cleaned up.
 
 use crate::cli::output::escape;
-use crate::resource::{Challenge, Order, OrderPhase, Phase};
+use crate::resource::dns01::record_name;
+use crate::resource::{
+    Challenge, ChallengeType, CnameStrategy, Dns01, Dns01Provider, Order, OrderPhase, Phase,
+    SolverKind, challenge_url,
+};
+use crate::solver::dns01::txt_value;
 use crate::workspace::view::CertificateView;
 
 /// What the order in progress waits for; where the last checks of its challenges are shown beside it,
 /// without `reasons`.
-pub(super) fn waits_for(view: &CertificateView, reasons: bool) -> Vec<String> {
+pub(in crate::cli) fn waits_for(view: &CertificateView, reasons: bool) -> Vec<String> {
     let is_working = view.worker.is_some();
     if !is_working && view.orders_other_names() {
         let next = if reasons { REPLACES_ORDER } else { NEXT_RUN };
@@ -17,7 +22,11 @@ pub(super) fn waits_for(view: &CertificateView, reasons: bool) -> Vec<String> {
 
 /// What an order waits for; without a process that `is_working` on it, never for a slot. Where the
 /// last checks of its challenges are shown beside it, without `reasons`.
-pub(super) fn order_waits_for(order: &Order, is_working: bool, reasons: bool) -> Vec<String> {
+pub(in crate::cli) fn order_waits_for(
+    order: &Order,
+    is_working: bool,
+    reasons: bool,
+) -> Vec<String> {
     let at_ca = match order.phase {
         OrderPhase::Solving(_) | OrderPhase::Refused { .. } => {
             let open = open(order).into_iter();
@@ -37,7 +46,7 @@ pub(super) fn order_waits_for(order: &Order, is_working: bool, reasons: bool) ->
 }
 
 /// The same in a few words.
-pub(super) fn order_waits_briefly(order: &Order) -> String {
+pub(in crate::cli) fn order_waits_briefly(order: &Order) -> String {
     match open(order).split_first() {
         Some((first, others)) => {
             let others = others.len();
@@ -89,20 +98,61 @@ fn challenge_waits_for(challenge: &Challenge, is_working: bool, reasons: bool) -
 }
 
 /// The type in cert-manager's spelling: `HTTP-01`, `DNS-01`.
-pub(super) fn type_word(challenge: &Challenge) -> String {
+pub(in crate::cli) fn type_word(challenge: &Challenge) -> String {
     escape(challenge.spec.kind.as_str()).to_uppercase()
 }
 
 /// The identifier with its `*.`.
-pub(super) fn identifier(challenge: &Challenge) -> String {
+pub(in crate::cli) fn identifier(challenge: &Challenge) -> String {
     let prefix = if challenge.spec.wildcard { "*." } else { "" };
     format!("{prefix}{}", challenge.spec.identifier)
 }
 
+/// Every challenge response that may still be published, named so that a person can remove it.
+pub(in crate::cli) fn owed(view: &CertificateView) -> Vec<String> {
+    let owing = |order: &Order| -> Vec<String> {
+        let challenges = order.challenges.iter().filter(|challenge| challenge.owes_clean_up());
+        challenges.map(|challenge| format!("{} (order {})", trace(challenge), order.name)).collect()
+    };
+    view.orders.iter().flat_map(owing).collect()
+}
+
+/// Where the answer of a challenge is seen (RFC 8555 sections 8.3 and 8.4).
+fn trace(challenge: &Challenge) -> String {
+    let spec = &challenge.spec;
+    match &spec.kind {
+        ChallengeType::Http01 => challenge_url(&spec.identifier, &escape(&spec.token)),
+        ChallengeType::Dns01 => {
+            let value = txt_value(&spec.key);
+            let place = match &spec.solver.kind {
+                SolverKind::Dns01(dns01) => written_at(dns01),
+                SolverKind::Http01(_) => String::new(),
+            };
+            format!("TXT {} \"{value}\"{place}", record_name(&spec.identifier))
+        }
+        ChallengeType::Other(word) => format!("{} for {}", escape(word), spec.identifier),
+    }
+}
+
+/// Which provider the record is at, and whether under another name.
+fn written_at(dns01: &Dns01) -> String {
+    let provider = if let Dns01Provider::Webhook(webhook) = &dns01.provider {
+        &webhook.solver_name
+    } else {
+        dns01.provider.name()
+    };
+    match dns01.cname_strategy {
+        Some(CnameStrategy::Follow) => {
+            format!(" at {}, or at the CNAME's target", escape(provider))
+        }
+        Some(CnameStrategy::None) | None => format!(" at {}", escape(provider)),
+    }
+}
+
 /// What continues what no process works on.
-pub(super) const NEXT_RUN: &str = "the next run of certctl issue";
+pub(in crate::cli) const NEXT_RUN: &str = "the next run of certctl issue";
 /// The same for an order of names that the manifest does not have any more.
-pub(super) const REPLACES_ORDER: &str =
+pub(in crate::cli) const REPLACES_ORDER: &str =
     "the next run of certctl issue, which makes another order: the manifest has other names";
 /// The same for an order that the CA does not have.
 const CREATES_ORDER: &str = "the next run of certctl issue, which creates the order";
