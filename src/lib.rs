@@ -29,6 +29,7 @@
 //! | `trust` | |
 //! | `controller` | `resource` |
 //! | `pki` | `resource` |
+//! | `host` | |
 //! | `acme` | `pki`, `resource` |
 //! | `manifest` | `pki`, `resource`, `trust` |
 //! | `program` | `manifest`, `resource`, `trust` |
@@ -39,7 +40,7 @@
 //! | `engine` | `acme`, `controller`, `manifest`, `pki`, `probe`, `program`, `resource`, `solver`, `store`, `trust` |
 //! | `workspace` | `acme`, `controller`, `engine`, `manifest`, `pki`, `probe`, `rehearsal`, `resource`, `solver`, `store`, `trust` |
 //! | `report` | `controller`, `engine`, `resource` |
-//! | `cli` | `controller`, `engine`, `manifest`, `pki`, `report`, `resource`, `solver`, `store`, `trust`, `workspace` |
+//! | `cli` | `controller`, `engine`, `host`, `manifest`, `pki`, `report`, `resource`, `solver`, `store`, `trust`, `workspace` |
 //! | `main` | `cli` |
 
 // The data.
@@ -52,6 +53,9 @@ pub mod pki;
 
 // Who can change a file.
 pub mod trust;
+
+// Facts about this host.
+pub mod host;
 
 // RFC 8555 on the wire.
 pub mod acme;

@@ -54,27 +54,6 @@ impl Environment {
         Self { variables, is_root: us.is_root(), is_owner, user, configured_state: None }
     }
 
-    /// That of a run that is started with these variables, as the user of this number and home.
-    pub fn of_run(user: u32, home: &Path, variables: &[(String, String)]) -> Self {
-        let variables = variables.iter().map(|(name, value)| (name.into(), value.into())).collect();
-        let given = Self { variables, ..Self::default() };
-        let of = |name: &str, usual: &str| {
-            let folder = given.value(name).map_or_else(|| home.join(usual), PathBuf::from);
-            folder.join("certctl")
-        };
-        let directories = if cfg!(target_os = "macos") {
-            let folder = home.join("Library/Application Support/certctl");
-            UserDirectories { config: folder.clone(), state: folder }
-        } else {
-            UserDirectories {
-                config: of("XDG_CONFIG_HOME", ".config"),
-                state: of("XDG_STATE_HOME", ".local/state"),
-            }
-        };
-        let (is_root, is_owner) = (user == 0, owns_state(user));
-        Self { is_root, is_owner, user: Some(directories), ..given }
-    }
-
     /// An environment of these variables, of a user without a home.
     pub fn from_pairs(pairs: &[(&str, &str)]) -> Self {
         let variables = pairs.iter().map(|(name, value)| (name.into(), value.into())).collect();

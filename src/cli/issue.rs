@@ -605,7 +605,11 @@ fn note_scheduler(shell: &mut Shell, ended: &[Report]) {
     let fact = output::escape(fact);
     match fix {
         None => {
-            let text = format!("renewed when it is due, by {fact}{}", way_to_hear(shell));
+            let config = shell.environment.config_dir(shell.global.config_dir.as_deref());
+            let hook = config.is_ok_and(|config| doctor::alert_hook_of(&config.path).exists());
+            let hear =
+                if hook { "" } else { "; to be told when that fails: certctl help failures" };
+            let text = format!("renewed when it is due, by {fact}{hear}");
             shell.output.talk(Level::Info, &text);
         }
         Some(fix) => {
@@ -618,19 +622,6 @@ fn note_scheduler(shell: &mut Shell, ended: &[Report]) {
             let fact = format!("{so}: {fact}");
             shell.output.print(&Message::advice(&fact, &hint));
         }
-    }
-}
-
-/// How a person hears of a failure: what is to be said of it, where nothing is set up.
-fn way_to_hear(shell: &Shell) -> String {
-    let config = shell.environment.config_dir(shell.global.config_dir.as_deref());
-    let config = config.ok().map(|config| config.path);
-    if config.as_deref().is_some_and(|config| doctor::alert_hook_of(config).exists()) {
-        return String::new();
-    }
-    match config.as_deref().and_then(doctor::mail_hook) {
-        Some(line) => format!("; to have root get mail when that fails (by sendmail):\n  {line}"),
-        None => "; to be told when that fails: certctl help failures".to_owned(),
     }
 }
 

@@ -26,7 +26,6 @@ pub(crate) use super::hint::short;
 use super::message::{Level, Message};
 use super::output::{Output, escape};
 use super::time;
-use super::timer::retry_of_hooks;
 use crate::engine::Issued;
 use crate::report::{Details, Ending, Fault, Report};
 use crate::resource::{Failure, FailureClass, NamespacedName, Rfc3339, rfc3339};
@@ -273,7 +272,7 @@ fn undeployed(name: &NamespacedName, fault: &Fault, details: &Details, style: &S
     let next = next.map(|at| format!("next try not before {}", style.time(at)));
     let next = next.unwrap_or_else(|| "the next run retries".to_owned());
     let text = last.unwrap_or_default() + &next;
-    let command = retry_of_hooks(&name);
+    let command = Hint::Command(format!("certctl deploy {name}"));
     let failure = fault.failure.as_ref().map(Failure::without_fixes);
     let title = failure.map_or_else(|| fault.message.clone(), |failure| failure.to_string());
     let title = if details.deploy_last_try.is_some() {
@@ -445,8 +444,7 @@ fn well(output: &mut Output, state: &StateDirectory, report: &Report, style: &St
         text = format!("{text}\n      deploy: {} ok", escape(what));
     }
     if let Some(what) = &report.details.left {
-        let by_hand = || Hint::Command(format!("certctl deploy {} --hooks now", short(&name)));
-        let run = style.unit_of_hooks.clone().unwrap_or_else(by_hand);
+        let run = Hint::Command(format!("certctl deploy {} --hooks now", short(&name)));
         text = format!("{text}\n      deploy: {} is still to run: {run}", escape(what));
     }
     output.talk(Level::Info, &text);

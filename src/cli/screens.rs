@@ -65,23 +65,6 @@ impl Screens {
         Ok(chosen)
     }
 
-    /// Prints a text to stdout, on a new screen where it does not fit below what is there, if the answer
-    /// to this question is Enter.
-    pub(super) fn print_together(
-        &mut self,
-        text: &str,
-        question: &str,
-        shell: &mut Shell,
-    ) -> Result<bool, CliError> {
-        let columns = shell.columns();
-        let lines: usize = text.split_inclusive('\n').map(|line| rows_of(line, columns)).sum();
-        let is_full = self.rows.is_some_and(|rows| self.filled + lines >= rows);
-        if is_full && self.filled > 0 && !self.goes_on(question, shell)? {
-            return Ok(false);
-        }
-        self.print(text, shell)
-    }
-
     /// Whether a person wants more, on a new screen.
     fn goes_on(&mut self, question: &str, shell: &mut Shell) -> Result<bool, CliError> {
         let answer = self.chosen(question, &["", "q"], shell)?;

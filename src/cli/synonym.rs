@@ -14,7 +14,7 @@ use super::args::Arguments;
 use super::error::CliError;
 use super::exit::ExitCode;
 use super::report::short;
-use super::timer::has_timer;
+use crate::host::scheduler::{TIMER, has_unit};
 use crate::manifest::{self, Source};
 use crate::resource::{DnsName, GoDuration};
 use crate::trust::{quoted, sudo_on_own};
@@ -63,7 +63,7 @@ pub(super) fn advice(
         let command = format!("certctl {verb} {}", quoted(Path::new(&certificate)));
         return Some(CliError::new(ExitCode::Usage, message).trying(command));
     }
-    let on_host = of_host(row, has_timer(Path::new("/")));
+    let on_host = of_host(row, has_unit(TIMER));
     let message = format!("there is no `{word}`: {}", on_host.sentence);
     let error = CliError::new(ExitCode::Usage, message);
     Some(if std::ptr::eq(on_host, row) {

@@ -58,19 +58,6 @@ impl StateDirectory {
         Ok(Err(holder.unwrap_or_else(|| "another process".to_owned())))
     }
 
-    /// Whether a `certctl run` may be at work on this state. It has the lock, but where the state is
-    /// not there yet, or is not root's: then one of root's has none.
-    pub fn may_have_service(&self) -> bool {
-        if self.root.as_ref().is_none_or(|root| root.owner() != 0) {
-            return true;
-        }
-        let locks = self.find(&[layout::LOCKS.to_owned()]);
-        let holder = locks.and_then(|locks| {
-            locks.map_or(Ok(None), |locks| lock::current_holder(&locks, layout::SERVICE_LOCK))
-        });
-        holder.map_or(true, |holder| holder.is_some())
-    }
-
     /// Opens a state directory.
     ///
     /// For writing, the tree is made with mode 0700, must belong to the calling user, be closed to

@@ -1,8 +1,11 @@
 //! The last run that no person watched, as far as the state shows it.
 
+use std::path::Path;
+
 use jiff::{SignedDuration, Timestamp};
 
 use super::Workspace;
+use crate::store::{OpenMode, StateDirectory};
 
 /// When a scheduler, of whatever kind, started a run last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +20,21 @@ pub enum AutomaticRun {
 }
 
 impl AutomaticRun {
+    /// The last one of the state at this path.
+    pub fn at(state_dir: &Path) -> Self {
+        let state = StateDirectory::open(state_dir, OpenMode::ReadOnly);
+        state.map_or(Self::Unknown, |state| Self::of(&state))
+    }
+
+    fn of(state: &StateDirectory) -> Self {
+        if let Some(at) = state.last_run() {
+            return Self::At(at);
+        }
+        let made = std::fs::metadata(state.path()).and_then(|found| found.created()).ok();
+        let made = made.and_then(|at| Timestamp::try_from(at).ok());
+        made.map_or(Self::Unknown, |since| Self::Never { since })
+    }
+
     /// Whether none came for a day. A state is given a day to have its first one.
     pub fn is_missed(self, now: Timestamp) -> bool {
         match self {
@@ -29,12 +47,7 @@ impl AutomaticRun {
 impl Workspace {
     /// The last one of this state.
     pub fn automatic_run(&self) -> AutomaticRun {
-        if let Some(at) = self.state.last_run() {
-            return AutomaticRun::At(at);
-        }
-        let made = std::fs::metadata(self.state.path()).and_then(|found| found.created()).ok();
-        let made = made.and_then(|at| Timestamp::try_from(at).ok());
-        made.map_or(AutomaticRun::Unknown, |since| AutomaticRun::Never { since })
+        AutomaticRun::of(&self.state)
     }
 }
 

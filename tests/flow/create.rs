@@ -305,14 +305,6 @@ fn a_webroot_is_tried_as_it_is_named() {
     assert!(wrong.contains("does not serve the test file in") && wrong.contains(step), "{wrong}");
     let fix = format!("write that into {config}/certificate-wrong.example.test.yaml");
     assert!(wrong.replace("\n  ", " ").contains(&fix), "{wrong}");
-    // A folder that is not there, where another one is known to be served.
-    let known = ["create", "certificate", "served.example.test", "--webroot"];
-    let known = [&known[..], &[served.to_str().unwrap(), "--into", &config]].concat();
-    world.run(&known).ends_in(0);
-    let missing = world.path("elsewhere").display().to_string();
-    let words = ["create", "certificate", "missing.example.test", "--webroot", &missing];
-    let run = world.run(&[&words[..], &["--into", &config]].concat()).ends_in(3);
-    assert!(run.stderr.contains("nothing was written"), "{run:?}");
     drop(web);
     let absent = made("nothing.example.test", &served);
     assert!(absent.contains("nothing listens on port") && absent.contains(step), "{absent}");
@@ -328,18 +320,6 @@ fn a_webroot_is_tried_as_it_is_named() {
     assert!(second.contains(said), "{second}");
     assert!(second.contains("certctl check http second.invalid"), "{second}");
     assert!(!second.contains("first.example.test: "), "{second}");
-    // The folder that is served is known now.
-    let (name, listen) = ("other.example.test", world.port.address().to_string());
-    let into = ["create", "certificate", name, "--into", &config];
-    let webroot = [&into[..], &["--webroot", other.to_str().unwrap()]].concat();
-    let said = format!("serves {}, not {}; nothing was", served.display(), other.display());
-    let run = world.run(&webroot).ends_in(3).says(&said);
-    let meant = format!("--webroot {}", served.display());
-    assert!(run.stderr.contains(&meant), "{run:?}");
-    let taken = world.run(&[&into[..], &["--http01-listen", &listen]].concat()).ends_in(3);
-    let said = format!("which serves {} at {name}; nothing was written", served.display());
-    assert!(taken.stderr.contains(&said) && taken.stderr.contains(&meant), "{taken:?}");
-    assert!(!world.path(&format!("config/certificate-{name}.yaml")).exists());
 }
 
 /// A web server would hand out the private key.

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::known::note_unread;
 use super::page::{format_of, lines, written};
-use crate::cli::doctor::{NOT_REPORTED, way_to_report, way_to_send};
+use crate::cli::doctor::{NOT_REPORTED, way_to_report};
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::global::HookTime;
@@ -94,7 +94,7 @@ fn page(found: &Alerts, shell: &Shell) -> Vec<(&'static str, String)> {
             }
             Err(refused) => {
                 page.push(("on-failure", format!("failed: {}", refused.fact)));
-                fix = refused.fix.clone().or_else(|| way_to_send(shell));
+                fix.clone_from(&refused.fix);
             }
         }
     }
@@ -118,8 +118,7 @@ fn page(found: &Alerts, shell: &Shell) -> Vec<(&'static str, String)> {
     }
     if page.is_empty() {
         page.push(("alerts", NOT_REPORTED.to_owned()));
-        let config = shell.environment.config_dir(shell.global.config_dir.as_deref());
-        fix = config.ok().map(|config| way_to_report(&config.path));
+        fix = Some(way_to_report());
     }
     page.extend(fix.map(|fix| ("try", Hint::from(fix).to_string())));
     page

@@ -19,9 +19,7 @@ use crate::resource::{
     AddressAnswer, CHALLENGE_PATH, DnsName, Fix, Http01Report, Obstacle, Outlook, Settings,
 };
 use crate::workspace::Settings as RunSettings;
-use crate::workspace::check::{
-    HttpCheck, ListenError, PortError, WebServer, configured_for, is_of_this_host,
-};
+use crate::workspace::check::{HttpCheck, ListenError, PortError, WebServer, is_of_this_host};
 
 /// `certctl check http`.
 #[derive(Debug, Args)]
@@ -181,26 +179,19 @@ fn page(check: &HttpCheck, texts: &Texts, columns: usize) -> String {
     if check.port != PORT_OF_CAS {
         page.push(("port", other_port(check)));
     }
-    let roots = configured_for(&check.name);
-    page.extend(way_out(check, &roots).map(|way_out| ("try", way_out)));
+    page.extend(way_out(check).map(|way_out| ("try", way_out)));
     lines(&page, columns)
 }
 
-/// What leads on from the first thing that is wrong; `None` where nothing is. `roots` are the folders that
-/// configurations of web servers name for this name.
-fn way_out(check: &HttpCheck, roots: &[String]) -> Option<String> {
+/// What leads on from the first thing that is wrong; `None` where nothing is.
+fn way_out(check: &HttpCheck) -> Option<String> {
     if check.failures().is_empty() {
         return None;
     }
     match (&check.webroot, &check.listener) {
         (Some((_, Err(obstacle))), _) => return obstacle.fix.as_ref().map(ToString::to_string),
         (None, Some(Err(PortError::Listen(error)))) => {
-            let of_root = roots.first().map(|root| {
-                format!("certctl/http01-webroot: {root}, if the web server serves that; {HELP}")
-            });
-            let is_in_use = matches!(error, ListenError::InUse { .. });
-            let of_root = of_root.filter(|_| is_in_use);
-            return Some(of_root.unwrap_or_else(|| way_out_of(error).to_string()));
+            return Some(way_out_of(error).to_string());
         }
         (None, Some(Err(PortError::Address(_)))) => {
             return Some(HELP.to_owned());
@@ -213,12 +204,6 @@ fn way_out(check: &HttpCheck, roots: &[String]) -> Option<String> {
     let (folder, _) = check.report.url.rsplit_once('/')?;
     Some(match &check.webroot {
         Some(_) if lacks_server(check) => WAYS_OF_WEBROOT.to_owned(),
-        Some((webroot, _)) if let Some(root) = roots.iter().find(|root| *root != webroot) => {
-            format!(
-                "certctl/http01-webroot: {root}, which a configuration of the web server names for {}",
-                check.name
-            )
-        }
         Some(_) => format!("curl -v {folder}/"),
         None if responding(check).is_some_and(|server| server.is_ours) => {
             format!(
@@ -448,17 +433,13 @@ mod tests {
     }
 
     #[test]
-    fn the_folder_that_a_configuration_names_is_what_leads_on() {
+    fn a_folder_that_is_not_served_leads_to_its_url_and_a_port_that_is_taken_to_the_ways_out() {
         let unserved = check("127.0.0.1:80");
-        let roots = ["/srv".to_owned(), "/srv/shop".to_owned()];
-        let found = way_out(&unserved, &roots).unwrap();
-        assert!(found.starts_with("certctl/http01-webroot: /srv/shop, "), "{found}");
-        assert_eq!(way_out(&unserved, &roots[..1]).unwrap(), "curl -v http://u/");
+        assert_eq!(way_out(&unserved).unwrap(), "curl -v http://u/");
         let (addr, holder) = ("[::]:80".parse().unwrap(), None);
         let taken = PortError::Listen(ListenError::InUse { addr, holder });
         let taken = HttpCheck { webroot: None, listener: Some(Err(taken)), ..unserved };
-        assert!(way_out(&taken, &roots).unwrap().starts_with("certctl/http01-webroot: /srv,"));
-        assert_eq!(way_out(&taken, &[]).unwrap(), HELP);
+        assert_eq!(way_out(&taken).unwrap(), HELP);
     }
 
     #[test]

@@ -24,7 +24,7 @@ use super::question::{
     optional_or, path_of, say,
 };
 use super::server::host_of_url;
-use super::{certificate, proxy, webroot};
+use super::{certificate, webroot};
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::folders;
@@ -35,13 +35,10 @@ use crate::cli::run::on_one_thread;
 use crate::cli::servers::Server;
 use crate::cli::shell::Shell;
 use crate::engine::{examples, install_example, programs_in, similar_hook};
-use crate::manifest::{Loaded, webroots};
+use crate::manifest::Loaded;
 use crate::resource::{DnsName, NamespacedName, Settings};
-use crate::solver::http01::{Holder, check_webroot};
 use crate::trust::{closed_to, user_name};
-use crate::workspace::check::{
-    ListenError, Port, PortError, configured_beside, configured_for, is_of_this_host,
-};
+use crate::workspace::check::{Port, PortError, is_of_this_host};
 
 /// Asks, shows the manifests, and writes them after a yes.
 pub(super) fn ask(into: Option<&Path>, shell: &mut Shell) -> Result<ExitCode, CliError> {
@@ -98,14 +95,8 @@ fn ask_all(
         dialogue.say(&format!("note: {note}"));
     }
     hints(dialogue, &names, host_of_ca(&by, known).as_deref());
-    let others: Vec<PathBuf> = webroots(manifests).into_iter().collect();
-    let (by, way) = proof(dialogue, by, known, &names, &others)?;
-    let (webroot, behind_proxy) = match way {
-        Way::Own => (None, None),
-        Way::Webroot(folder) => (Some(folder), None),
-        Way::Proxy(address) => (None, Some(address)),
-    };
-    let reload = reload(dialogue, config, webroot.is_some() || behind_proxy.is_some())?;
+    let (by, webroot) = proof(dialogue, by, known, &names)?;
+    let reload = reload(dialogue, config)?;
     // Those for which there is an example read the files of the state, or get them by their program.
     let is_known = reload.as_deref().and_then(Server::of).is_some();
     let output_dir =
@@ -116,7 +107,7 @@ fn ask_all(
         name: None,
         issuer: Some(by.name().to_owned()),
         webroot,
-        behind_proxy,
+        behind_proxy: None,
         reload,
         output_dir,
         output_owner: None,
@@ -142,17 +133,14 @@ fn later_webroot(dialogue: &mut Dialogue<'_>, draft: &Draft<'_>) -> Result<Optio
     let issuer = known.chosen(Some(by.name()))?;
     let server = args.reload.as_deref().and_then(Server::of).filter(|one| one.serves_folders());
     let Some(server) = server.filter(|_| draft.needs_usual_port(&issuer)) else { return Ok(None) };
-    let name = args.names.first().and_then(|name| name.parse().ok());
-    let configured = name.as_ref().and_then(|name| configured_for(name).into_iter().next());
-    let default = configured.as_deref().unwrap_or(NONE);
     let question = format!(
         "The folder that {} serves over HTTP, or none (certctl listens on port 80, which no web server \
          may have then)",
         server.name
     );
     let of_issuer = issuer.settings;
-    served(dialogue, &args.names, &of_issuer, default, |dialogue| {
-        answered(dialogue, &question, ABOUT_WEBROOT, Some(default), |text| match text {
+    served(dialogue, &args.names, &of_issuer, |dialogue| {
+        answered(dialogue, &question, ABOUT_WEBROOT, Some(NONE), |text| match text {
             NONE => Ok(None),
             text => folder(text).map(Some),
         })
@@ -243,42 +231,22 @@ fn refusal_of(name: &str, by: &By) -> Option<String> {
         .then(|| "enter a full DNS name, such as www.example.com".to_owned())
 }
 
-/// Who answers the challenges over HTTP.
-enum Way {
-    /// certctl, on port 80; or a TXT record is.
-    Own,
-    /// A web server, from this folder.
-    Webroot(PathBuf),
-    /// certctl, at this address, to which a proxy forwards them.
-    Proxy(SocketAddr),
-}
-
-impl Way {
-    fn of_webroot(folder: Option<PathBuf>) -> Self {
-        folder.map_or(Self::Own, Self::Webroot)
-    }
-}
-
-/// How the names are validated: the Issuer with its DNS provider, and who answers over HTTP.
+/// How the names are validated: the Issuer with its DNS provider, and the folder of the web server that
+/// answers over HTTP; without one, certctl does.
 fn proof(
     dialogue: &mut Dialogue<'_>,
     by: By,
     known: &Known,
     names: &[String],
-    others: &[PathBuf],
-) -> Result<(By, Way), Stop> {
+) -> Result<(By, Option<PathBuf>), Stop> {
     let By::New(mut args) = by else {
-        let way = way_of_known(dialogue, by.name(), known, names, others)?;
+        let way = way_of_known(dialogue, by.name(), known, names)?;
         return Ok((by, way));
     };
     let is_wildcard = names.iter().any(|name| name.starts_with("*."));
     let port = if is_wildcard { Ok(Vec::new()) } else { usual_port(dialogue.shell) };
     if let Err(why) = &port {
         dialogue.say(&note_of_taken(why));
-        let other = "another way, such as DNS";
-        if let Some(way) = by_proxy(dialogue, why, names, &Settings::default(), other)? {
-            return Ok((By::New(args), way));
-        }
     }
     let ways = if is_wildcard {
         "a wildcard needs DNS-01: your DNS provider"
@@ -297,15 +265,7 @@ fn proof(
         Err(_) => Some("webroot"),
     };
     let doubted = Doubted::default();
-    // A folder that is served needs no choice of a way.
-    let mut likely = port.is_err().then(|| likely_webroot(dialogue.shell, names, others)).flatten();
     let (answer, way) = loop {
-        if let Some(folder) = likely.take() {
-            note_names(dialogue, names);
-            if let Some(webroot) = webroot(dialogue, names, Some(&folder))? {
-                break ("webroot".to_owned(), Way::Webroot(webroot));
-            }
-        }
         let answer = answered(dialogue, &question, &about, default, |text| {
             let is_http = [HTTP, "webroot"].contains(&text);
             if is_http && is_wildcard {
@@ -321,30 +281,14 @@ fn proof(
             is_way.then(|| text.to_owned()).ok_or_else(|| format!("enter {words}"))
         })?;
         if answer != "webroot" {
-            break (answer, Way::Own);
+            break (answer, None);
         }
-        let likely = likely_webroot(dialogue.shell, names, others);
-        if let Some(webroot) = webroot(dialogue, names, likely.as_deref())? {
-            break (answer, Way::Webroot(webroot));
+        if let Some(webroot) = webroot(dialogue, names)? {
+            break (answer, Some(webroot));
         }
     };
     args.dns01 = Dns01::from_str(&answer, false).ok();
     Ok((By::New(args), way))
-}
-
-/// The way through a proxy that has port 80, unless a person wants `other`.
-fn by_proxy(
-    dialogue: &mut Dialogue<'_>,
-    taken: &PortError,
-    names: &[String],
-    of_issuer: &Settings,
-    other: &str,
-) -> Result<Option<Way>, Stop> {
-    let server = holder(taken).and_then(|holder| Server::of_process(holder.name()));
-    let Some(server) = server.filter(|server| !server.forwarding().is_empty()) else {
-        return Ok(None);
-    };
-    Ok(proxy::forwarded(dialogue, server, names, of_issuer, other)?.map(Way::Proxy))
 }
 
 /// The way of a Certificate by an Issuer that is there, where that leaves it to the Certificate.
@@ -353,30 +297,20 @@ fn way_of_known(
     issuer: &str,
     known: &Known,
     names: &[String],
-    others: &[PathBuf],
-) -> Result<Way, Stop> {
+) -> Result<Option<PathBuf>, Stop> {
     // Where the Issuer says how, no Certificate has to.
     let settings = known.chosen(Some(issuer))?.settings;
     let has_http01 = known.has_http01(issuer) && settings.uses_usual_port();
     // A wildcard is validated by a TXT record.
     if !has_http01 || names.iter().all(|name| name.starts_with("*.")) {
-        return Ok(Way::Own);
+        return Ok(None);
     }
     let taken = usual_port(dialogue.shell).err();
     if let Some(why) = &taken {
         dialogue.say(&note_of_taken(why));
-        let other = "a folder of a web server";
-        if let Some(way) = by_proxy(dialogue, why, names, &settings, other)? {
-            return Ok(way);
-        }
-    }
-    let likely =
-        taken.as_ref().and_then(|_| webroot::likely(names, &settings, others, dialogue.shell));
-    if likely.is_some() {
-        note_names(dialogue, names);
     }
     let (question, default) = if taken.is_some() {
-        (format!("{QUESTION_OF_WEBROOT}, or the word other (by DNS)"), likely.as_deref())
+        (format!("{QUESTION_OF_WEBROOT}, or the word other (by DNS)"), None)
     } else {
         let question = format!(
             "{QUESTION_OF_WEBROOT}, or the word http (certctl listens on port 80) or other (by DNS)"
@@ -389,10 +323,9 @@ fn way_of_known(
         OTHER | "dns" => Err(by_another(issuer)),
         text => folder(text).map(Some),
     };
-    let folder = served(dialogue, names, &settings, default.unwrap_or_default(), |dialogue| {
+    served(dialogue, names, &settings, |dialogue| {
         answered(dialogue, &question, ABOUT_WEBROOT, default, folder_or_none)
-    });
-    folder.map(Way::of_webroot)
+    })
 }
 
 /// That an Issuer, which is there, leaves no other way than HTTP.
@@ -414,22 +347,9 @@ fn doubts(doubted: &Doubted, answer: &str, taken: Option<&PortError>) -> Option<
     ))
 }
 
-/// Who has the usual port, and that a web server may keep it.
+/// Why certctl does not get the usual port now, and that a server may keep it.
 fn note_of_taken(why: &PortError) -> String {
-    match holder(why).and_then(|holder| Server::of_process(holder.name())) {
-        Some(server) if server.serves_folders() => {
-            format!("note: {why}, which need not be stopped: it can answer the CA from a folder")
-        }
-        Some(_) | None => format!("note: {why}"),
-    }
-}
-
-/// The process that has a port.
-fn holder(why: &PortError) -> Option<&Holder> {
-    match why {
-        PortError::Listen(ListenError::InUse { holder, .. }) => holder.as_ref(),
-        PortError::Listen(_) | PortError::Address(_) => None,
-    }
+    format!("note: {why}; a web server may keep the port, and a proxy too: certctl help port-80")
 }
 
 /// The addresses at which a run can answer the challenges, or why it cannot.
@@ -437,58 +357,29 @@ fn usual_port(shell: &Shell) -> Result<Vec<SocketAddr>, PortError> {
     Port::of(&shell.global.http01_listen, &Settings::default()).addresses()
 }
 
-/// The server that has the usual port, as its program in `hooks.d` is named.
-fn of_usual_port(shell: &Shell) -> Option<String> {
-    let taken = usual_port(shell).err()?;
-    Server::of_process(holder(&taken)?.name()).map(|server| server.name.to_owned())
-}
-
-/// The folder that is the webroot most likely. Root may write to it, or gives the owner of the state the
-/// right to.
-fn likely_webroot(shell: &Shell, names: &[String], others: &[PathBuf]) -> Option<String> {
-    let is_root = shell.environment.is_root();
-    let found = webroot::likely(names, &Settings::default(), others, shell);
-    let may_write = |folder: &String| check_webroot(Path::new(folder), &shell.bounds()).is_ok();
-    found.filter(|folder| is_root || may_write(folder))
-}
-
-/// Says of a folder that is served that it is not so by a configuration of this name.
-fn note_names(dialogue: &mut Dialogue<'_>, names: &[String]) {
-    if let Some(note) = webroot::note_of_names(names) {
-        dialogue.say(&note);
-    }
-}
-
 /// The webroot; `None` of a person who wants to choose another way.
-fn webroot(
-    dialogue: &mut Dialogue<'_>,
-    names: &[String],
-    default: Option<&str>,
-) -> Result<Option<PathBuf>, Stop> {
-    let right = if dialogue.shell.environment.is_root() || default.is_some() {
+fn webroot(dialogue: &mut Dialogue<'_>, names: &[String]) -> Result<Option<PathBuf>, Stop> {
+    let right = if dialogue.shell.environment.is_root() {
         ""
     } else {
         ", to which you need the right to write"
     };
     let text =
         format!("{QUESTION_OF_WEBROOT}{right}, or the word other (another way, such as DNS)");
-    let question = Question { default, ..Question::new(&text, ABOUT_WEBROOT) };
-    let known = default.unwrap_or_default();
-    served(dialogue, names, &Settings::default(), known, |dialogue| {
+    let question = Question::new(&text, ABOUT_WEBROOT);
+    served(dialogue, names, &Settings::default(), |dialogue| {
         question.answered(dialogue, folder_or_other)
     })
 }
 
-/// Asks for a webroot until one is served, as far as that can be tried, or is typed again. `likely`, the
-/// default, was tried before.
+/// Asks for a webroot until one is served, as far as that can be tried, or is typed again.
 fn served(
     dialogue: &mut Dialogue<'_>,
     names: &[String],
     of_issuer: &Settings,
-    likely: &str,
     ask: impl Fn(&mut Dialogue<'_>) -> Result<Option<PathBuf>, Stop>,
 ) -> Result<Option<PathBuf>, Stop> {
-    let mut tried = PathBuf::from(likely);
+    let mut tried = PathBuf::new();
     loop {
         let Some(folder) = ask(dialogue)? else { return Ok(None) };
         let trial = || webroot::verdict(&folder, names, of_issuer, dialogue.shell);
@@ -574,20 +465,14 @@ fn output_group(dialogue: &mut Dialogue<'_>) -> Result<Option<String>, Stop> {
     })
 }
 
-/// The program that makes a server read the new files; `has_part`: whether the server of port 80 has one in
-/// the answer to a challenge.
-fn reload(
-    dialogue: &mut Dialogue<'_>,
-    config: &Path,
-    has_part: bool,
-) -> Result<Option<String>, Stop> {
+/// The program that makes a server read the new files.
+fn reload(dialogue: &mut Dialogue<'_>, config: &Path) -> Result<Option<String>, Stop> {
     let hooks = config.join("hooks.d");
     let mut known = programs_in(&hooks);
     // It reloads nothing.
     known.retain(|name| name != "on-failure");
     let examples = examples();
-    let at_port = of_usual_port(dialogue.shell);
-    let all = listed(&known, &examples, Server::is_installed, at_port.as_deref());
+    let all = listed(&known, &examples, Server::is_installed);
     let (question, about) = match all.join(", ") {
         names if names.is_empty() => {
             let question = "Program in hooks.d that reloads your server".to_owned();
@@ -603,12 +488,10 @@ fn reload(
     };
     let mut unknown = None;
     let is_there = |name: &String| known.contains(name) || examples.contains(name);
-    let of_port = at_port.filter(|_| has_part).filter(is_there);
     let is_absent = |name: &String| {
-        let is_made = known.contains(name) || of_port.as_ref() == Some(name);
-        !is_made && Server::of(name).is_some_and(|server| !server.is_installed())
+        !known.contains(name) && Server::of(name).is_some_and(|server| !server.is_installed())
     };
-    let mut default = of_port.clone().unwrap_or_else(|| NONE.to_owned());
+    let mut default = NONE.to_owned();
     let answer = loop {
         let answer = optional_or(&default, dialogue, &question, &about, |text| {
             let why = || "enter the name of a program, or none".to_owned();
@@ -659,25 +542,19 @@ fn reload(
 }
 
 /// The programs in `hooks.d`, and those examples of the package that reload a server, first the servers
-/// that are installed; of all, that of the server which has the usual port says so.
+/// that are installed.
 fn listed(
     known: &[String],
     examples: &[String],
     is_installed: impl Fn(&Server) -> bool,
-    at_port: Option<&str>,
 ) -> Vec<String> {
     let is_new = |name: &&String| !known.contains(*name);
     let servers = examples.iter().filter(is_new).filter_map(|name| Server::of(name));
     let (installed, others): (Vec<&Server>, Vec<&Server>) =
         servers.partition(|one| is_installed(one));
-    let noted = |name: &str, note: &str| match at_port {
-        Some(other) if other == name => format!("{name} (has port 80)"),
-        Some(_) | None => format!("{name}{note}"),
-    };
-    let known = known.iter().map(|name| noted(name, ""));
-    let installed = installed.into_iter().map(|one| noted(one.name, " (installed)"));
-    let others = others.into_iter().map(|one| noted(one.name, ""));
-    known.chain(installed).chain(others).collect()
+    let installed = installed.into_iter().map(|one| format!("{} (installed)", one.name));
+    let others = others.into_iter().map(|one| one.name.to_owned());
+    known.iter().cloned().chain(installed).chain(others).collect()
 }
 
 /// The host of the CA's directory, where that is known.
@@ -723,14 +600,6 @@ fn hints(dialogue: &mut Dialogue<'_>, names: &[String], ca: Option<&str>) {
     });
     for line in lines.unwrap_or_default() {
         dialogue.say(&line);
-    }
-    let others = configured_beside(names);
-    if !others.is_empty() {
-        dialogue.say(&format!(
-            "note: your web server serves {} in the same site; only what is in the certificate can be \
-             served over https; enter back to add one to the names",
-            others.join(", ")
-        ));
     }
 }
 
@@ -830,15 +699,8 @@ mod tests {
     fn programs_come_before_servers_that_are_installed_and_those_before_others() {
         let known = ["own".to_owned(), "apache".to_owned()];
         let examples = ["apache", "dovecot", "nginx", "on-failure"].map(str::to_owned);
-        let of_port = |at_port| {
-            listed(&known, &examples, |server| server.name == "nginx", at_port).join(", ")
-        };
-        assert_eq!(of_port(None), "own, apache, nginx (installed), dovecot");
-        assert_eq!(of_port(Some("nginx")), "own, apache, nginx (has port 80), dovecot");
-        assert_eq!(
-            of_port(Some("apache")),
-            "own, apache (has port 80), nginx (installed), dovecot"
-        );
+        let all = listed(&known, &examples, |server| server.name == "nginx").join(", ");
+        assert_eq!(all, "own, apache, nginx (installed), dovecot");
     }
 
     #[test]

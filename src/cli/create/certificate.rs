@@ -112,11 +112,6 @@ pub(super) fn certificate(
     if placed.into.is_some() {
         refuse_existing(&placed)?;
         refuse(args, &manifests, &known, &issuer, &placed)?;
-        let others: Vec<PathBuf> = webroots(&manifests).into_iter().collect();
-        refuse_webroot(args, &issuer, &others, shell)?;
-        if needs_usual_port(args, &issuer, known.has_http01(&issuer.name)) {
-            refuse_without_port(args, &issuer, &others, shell)?;
-        }
     }
     let state = placed.state(shell)?;
     let text = text(args, &issuer, &placed, &state);
@@ -226,46 +221,6 @@ fn refuse(
     let folder = folder.to_string_lossy();
     let why = format!("{} is the folder of {}", escape(&folder), in_its_file(owner));
     Err(refused(why).hinted("--output-dir, with a folder of its own"))
-}
-
-/// Refuses a webroot that the web server at the first name does not serve, where it serves another one.
-fn refuse_webroot(
-    args: &CreateCertificateArgs,
-    issuer: &IssuerName,
-    others: &[PathBuf],
-    shell: &Shell,
-) -> Result<(), CliError> {
-    let Some((folder, name)) = args.webroot.as_ref().zip(args.names.first()) else { return Ok(()) };
-    let other = webroot::instead_of(folder, &args.names, &issuer.settings, others, shell);
-    let Some(other) = other else { return Ok(()) };
-    let folder = folder.to_string_lossy();
-    let why = format!(
-        "the web server at {} serves {}, not {}; nothing was written",
-        escape(name),
-        escape(&other),
-        escape(&folder)
-    );
-    let hint = Hint::value("--webroot", &[quoted(other.as_ref())]);
-    Err(CliError { hint: Some(hint), ..CliError::new(ExitCode::Manifest, why) })
-}
-
-/// Refuses a certificate whose challenges certctl would answer, where a web server has the port and serves
-/// a folder that is known.
-fn refuse_without_port(
-    args: &CreateCertificateArgs,
-    issuer: &IssuerName,
-    others: &[PathBuf],
-    shell: &Shell,
-) -> Result<(), CliError> {
-    let Some(taken) = doctor::taken_port(shell) else { return Ok(()) };
-    let folder = webroot::served_at(&args.names, &issuer.settings, others, shell);
-    let Some(folder) = folder else { return Ok(()) };
-    let name = args.names.first().map(|name| escape(name)).unwrap_or_default();
-    let served = escape(&folder);
-    let why = format!("{taken}, which serves {served} at {name}; nothing was written");
-    let folder = quoted(Path::new(&folder));
-    let error = CliError::new(ExitCode::Manifest, why);
-    Err(error.hinted(format_args!("the same with --webroot {folder}")))
 }
 
 /// What a path is that cannot be a webroot.

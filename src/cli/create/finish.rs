@@ -140,7 +140,6 @@ impl Draft<'_> {
         is_scheduled: bool,
         shell: &mut Shell,
     ) -> Result<ExitCode, CliError> {
-        step::offer_mail(shell);
         let question = question_of_issue(is_scheduled, self.terms());
         if !shell.output.confirms_by_default(&question, ABOUT_ISSUE) {
             if is_scheduled {

@@ -13,7 +13,6 @@ mod finish;
 mod issuer;
 mod known;
 mod print;
-mod proxy;
 mod question;
 mod server;
 mod step;

@@ -5,7 +5,6 @@
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
 
-use crate::cli::doctor;
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::message::Level;
@@ -80,23 +79,6 @@ pub(super) fn offer(steps: &[Step], shell: &mut Shell) -> Option<Result<(), CliE
         .then(|| run_all(&commands).inspect(|()| shell.output.talk(Level::Info, "done")))
 }
 
-/// Offers root to have mail sent when a renewal fails, where nothing reports it yet.
-pub(super) fn offer_mail(shell: &mut Shell) {
-    let line = doctor::mail_to_root(shell).filter(|_| shell.environment.is_root());
-    let Some(line) = line else { return };
-    let shown = escape(&line);
-    let text =
-        format!("\nTo have root get mail when a renewal fails, by the hook on-failure:\n  {shown}");
-    shell.output.talk(Level::Info, &text);
-    let about = wrap(ABOUT_MAIL, "", WIDTH_OF_COMMENT);
-    if shell.output.confirms_by_default("Run this command now?", &about) {
-        match run(&line) {
-            Ok(()) => shell.output.talk(Level::Info, "done; to try it: sudo certctl check alerts"),
-            Err(error) => shell.output.print(&error.to_message()),
-        }
-    }
-}
-
 /// Runs the commands among these, up to the first that fails.
 fn run_all(steps: &[Step]) -> Result<(), CliError> {
     steps.iter().try_for_each(|step| match step {
@@ -122,8 +104,6 @@ fn run(line: &str) -> Result<(), CliError> {
 
 /// Of 80 columns, behind the margin of a list.
 const WIDTH_OF_COMMENT: usize = 78;
-const ABOUT_MAIL: &str = "Mail is sent when a failure is new, when a renewal is late, and again as the end \
-                          of a certificate comes nearer. To try it later: certctl check alerts.";
 const ABOUT: &str = "y runs the commands as they are shown, as root; n leaves them to you, and they are \
                      listed again.";
 

@@ -8,7 +8,6 @@ use super::CreateVerb;
 use super::dns01::Dns01;
 use super::known::IssuerName;
 use super::print::{Placed, check};
-use super::proxy::PROXIED;
 use super::server::host_of_url;
 use super::{certificate, issuer};
 use crate::cli::args::{Arguments, Verb};
@@ -54,7 +53,9 @@ fn a_proxy_forwards_to_the_address_of_its_example_or_to_another_one() {
         let loaded = check(&text).unwrap();
         loaded.certificates.first().unwrap().settings.http01_listen.clone()
     };
-    assert_eq!(of("--behind-proxy"), [PROXIED.to_string()]);
+    assert_eq!(of("--behind-proxy"), ["127.0.0.1:402"]);
+    let example = include_str!("../../../examples/haproxy.yaml");
+    assert!(example.contains("certctl/http01-listen: 127.0.0.1:402"), "{example}");
     assert_eq!(of("--behind-proxy=192.0.2.1:80"), ["192.0.2.1:80"]);
 }
 

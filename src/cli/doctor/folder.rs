@@ -11,15 +11,16 @@ use rustix::fs::{Access, AtFlags, CWD};
 use super::finding::Finding;
 use crate::cli::count::count;
 use crate::cli::environment::SYSTEM_STATE;
-use crate::cli::error::command_for_entry;
+use crate::cli::error::{CliError, command_for_entry};
 use crate::cli::folders;
+use crate::cli::hint::Hint;
 use crate::cli::shell::Shell;
-use crate::cli::timer::user_of_service;
 use crate::engine::ports::StoreError;
+use crate::host::scheduler::Units;
 use crate::manifest::{self, Diagnostic, Loaded};
 use crate::resource::Obstacle;
 use crate::store::{OpenMode, StateDirectory};
-use crate::trust::{command_for_owner, command_for_reading, quoted, user_name};
+use crate::trust::{Remedy, command_for_owner, command_for_reading, quoted, user_name};
 
 /// The folder of manifests, and `config.toml` in it.
 pub(super) fn config(shell: &Shell) -> Vec<Finding> {
@@ -104,9 +105,10 @@ pub(super) fn state(shell: &Shell) -> Finding {
         Err(error) => return Finding::wrong("state", Obstacle::new(error)),
     };
     if path == Path::new(SYSTEM_STATE)
-        && let Some((user, is_enabled)) = user_of_service(Path::new("/"))
-        && let Some(user) = User::from_name(&user).ok().flatten()
-        && let Some(found) = of_another(&path, &user, is_enabled)
+        && let Some(units) = Units::read(false, shell.acts_as.is_some())
+        && let Some(user) = units.user.as_deref()
+        && let Some(user) = User::from_name(user).ok().flatten()
+        && let Some(found) = of_another(&path, &user, units.is_enabled())
     {
         return found;
     }
@@ -114,7 +116,7 @@ pub(super) fn state(shell: &Shell) -> Finding {
     match opened.and_then(|state| state.check_entries()) {
         Ok(()) if path.exists() => Finding::well("state", path.display()),
         Ok(()) => absent(shell, &path),
-        Err(error) => refused(shell, &error),
+        Err(error) => refused(shell, error),
     }
 }
 
@@ -157,41 +159,24 @@ fn absent(shell: &Shell, path: &Path) -> Finding {
     }
 }
 
-fn refused(shell: &Shell, error: &StoreError) -> Finding {
-    let found = Obstacle::new(error);
-    if let Some(remedy) = error.wrong_entry().as_ref().and_then(command_for_entry) {
-        let is_command = remedy.look.is_none();
-        let found =
-            if is_command { found.command(remedy.line) } else { found.advice(remedy.to_string()) };
-        return Finding::wrong("state", found);
+fn refused(shell: &Shell, error: StoreError) -> Finding {
+    // Not even as root can this process act as the owner.
+    let is_of_root = matches!(&error, StoreError::ForeignOwner { us: 0, .. });
+    let entry = error.wrong_entry().as_ref().and_then(command_for_entry);
+    if let Some(Remedy { line, look: None }) = entry {
+        return Finding::wrong("state", Obstacle::new(error).command(line));
     }
-    match error {
-        // Not even as root can this process act as the owner.
-        StoreError::ForeignOwner { us: 0, .. } => Finding::wrong("state", found),
-        StoreError::ForeignOwner { .. } => {
-            Finding::wrong("state", found.command(folders::as_root(shell, DOCTOR)))
-        }
-        StoreError::Untrusted(why) => Finding::wrong(
-            "state",
-            match why.remedy() {
-                Some(remedy) => found.advice(remedy),
-                None => found,
-            },
-        ),
-        StoreError::Io { source, .. } if source.kind() == ErrorKind::PermissionDenied => {
-            Finding::wrong("state", found.command(folders::as_root(shell, DOCTOR)))
-        }
-        StoreError::Io { .. }
-        | StoreError::Corrupt { .. }
-        | StoreError::Version { .. }
-        | StoreError::Name { .. }
-        | StoreError::NotPlain { .. }
-        | StoreError::TooLarge { .. }
-        | StoreError::TooOpen { .. }
-        | StoreError::Conflict { .. }
-        | StoreError::Immutable { .. }
-        | StoreError::Locked { .. } => Finding::wrong("state", found),
-    }
+    let CliError { message, hint, .. } = CliError::from(error);
+    let found = Obstacle::new(message);
+    Finding::wrong(
+        "state",
+        match hint {
+            Some(Hint::Again(_)) if is_of_root => found,
+            Some(Hint::Again(_)) => found.command(folders::as_root(shell, DOCTOR)),
+            Some(hint) => found.advice(hint.to_string()),
+            None => found,
+        },
+    )
 }
 
 const DOCTOR: &str = " doctor";

@@ -18,62 +18,62 @@ use crate::cli::timer::service_may_listen;
 use crate::engine::Task;
 use crate::resource::{Identifier, NamespacedName, Obstacle, Settings};
 use crate::solver::http01::check_webroot;
-use crate::trust::Bounds;
 use crate::workspace::Settings as RunSettings;
 use crate::workspace::check::{ListenError, Port, WebServer};
 
-/// A finding for each list of addresses that is listened on, and one for each webroot. Whether that
-/// `is_tried`, and a server of it is found that way, or is to be looked for here.
+/// A finding for each list of addresses that is listened on, and one for each webroot; whether a web
+/// server has the port of it only where that is not tried.
 pub(super) fn http01(shell: &Shell, uses: &[Use<'_>], is_tried: bool) -> Vec<Finding> {
-    let (ports, webroots) = used(shell, uses);
-    let of_port = |one| of_service(one, shell).unwrap_or_else(|| port(one, is_hidden()));
+    let needed = needed(shell, uses);
+    let ports =
+        needed.iter().map(|one| one.of_service(shell).unwrap_or_else(|| port(one, is_hidden())));
+    let mut webroots: BTreeMap<(&str, u16), BTreeSet<String>> = BTreeMap::new();
+    for one in uses.iter().filter(|one| !one.over_http().is_empty()) {
+        if let Some(path) = one.settings.http01_webroot.as_deref() {
+            let port = one.settings.check_port(shell.global.http01_check_port);
+            webroots.entry((path, port)).or_default().insert(names_webroot(one));
+        }
+    }
     let bounds = shell.bounds();
-    let webroot = |one| webroot(one, is_tried, &bounds);
-    ports.iter().map(of_port).chain(webroots.iter().map(webroot)).collect()
+    let webroots = webroots.into_iter().map(|((path, port), objects)| {
+        let objects = names(&Vec::from_iter(objects));
+        if let Err(Obstacle { fact, fix }) = check_webroot(Path::new(path), &bounds) {
+            return Finding::wrong(
+                "webroot",
+                Obstacle { fact: format!("{fact} ({objects})"), fix },
+            );
+        }
+        let absent = || without_server(port, &format!("{path} ({objects})"));
+        let absent = if is_tried { None } else { absent() };
+        absent.unwrap_or_else(|| {
+            Finding::well("webroot", format_args!("challenges can be written below {path}"))
+        })
+    });
+    ports.chain(webroots).collect()
 }
 
-/// That another program than systemd or certctl has the usual port, where it is known which.
-pub(super) fn taken_port(shell: &Shell) -> Option<String> {
-    let found = Port::of(&shell.global.http01_listen, &Settings::default());
-    let Port::Refused(error @ ListenError::InUse { holder: Some(holder), .. }) = &found else {
-        return None;
-    };
-    let is_other = !holder.is_init() && !holder.is_certctl;
-    is_other.then(|| error.to_string())
-}
-
-/// The ports of some certificates as they are now.
-pub(in crate::cli) struct Ports<'s> {
-    needed: Vec<Needed>,
-    shell: &'s Shell,
-}
-
-impl<'s> Ports<'s> {
-    /// Those that these need.
-    pub(in crate::cli) fn of(shell: &'s Shell, tasks: &[&Task]) -> Self {
-        let uses = Use::of_tasks(tasks.iter().copied());
-        Self { needed: used(shell, &uses).0, shell }
-    }
-
-    /// Those that would stop a run by any user; and, as a warning, those that this user may not listen
-    /// on, unless a unit runs certctl with the right to. Each with the certificates that need it.
-    pub(in crate::cli) fn blocking(&self) -> Vec<(Finding, Vec<NamespacedName>)> {
-        let left = self.needed.iter().filter(|found| of_service(found, self.shell).is_none());
-        let (of_host, denied): (Vec<_>, Vec<_>) = left.partition(|found| is_of_host(&found.port));
-        let of = |one: &Needed, is_hidden| (port(one, is_hidden), one.certificates.clone());
-        let of_host = of_host.into_iter().map(|one| of(one, is_hidden()));
-        let mut found: Vec<_> = of_host.filter(|(found, _)| found.is_wrong()).collect();
-        let denied = denied.into_iter().map(|one| of(one, false));
-        found.extend(denied.map(|(one, of)| (one.into_warning(), of)));
-        found
-    }
+/// The ports that these need and that would stop a run by any user; and, as a warning, those that this
+/// user may not listen on, unless a unit runs certctl with the right to. Each with its certificates.
+pub(in crate::cli) fn blocking(
+    shell: &Shell,
+    tasks: &[&Task],
+) -> Vec<(Finding, Vec<NamespacedName>)> {
+    let uses = Use::of_tasks(tasks.iter().copied());
+    let needed = needed(shell, &uses).into_iter().filter(|one| one.of_service(shell).is_none());
+    let found = needed.map(|one| {
+        let found = port(&one, is_hidden());
+        let found = if one.denied().is_some() { found.into_warning() } else { found };
+        (found, one)
+    });
+    let found = found.filter(|(found, one)| found.is_wrong() || one.denied().is_some());
+    found.map(|(found, one)| (found, one.certificates)).collect()
 }
 
 /// What keeps a run from the usual port, as a warning to the user of a new certificate.
 pub(super) fn usual_port(shell: &Shell, certificate: NamespacedName) -> Option<Finding> {
     let port = Port::of(&shell.global.http01_listen, &Settings::default());
     let found = Needed { port, certificates: vec![certificate] };
-    if of_service(&found, shell).is_some() { None } else { in_the_way(&found) }
+    if found.of_service(shell).is_some() { None } else { in_the_way(&found) }
 }
 
 fn in_the_way(found: &Needed) -> Option<Finding> {
@@ -81,25 +81,10 @@ fn in_the_way(found: &Needed) -> Option<Finding> {
     found.is_wrong().then(|| found.into_warning())
 }
 
-/// What is said of a port that this user may not open, where the service of the timer may.
-fn of_service(found: &Needed, shell: &Shell) -> Option<Finding> {
-    let addr = found.denied()?;
-    let fact = format_args!("certctl.service may listen on {addr}; this user may not");
-    service_may_listen(shell, addr.port()).then(|| Finding::well("HTTP-01", fact))
-}
-
 /// Whether the processes of other users are hidden: then that of a port that is in use is one of
 /// theirs, unless it is known.
 fn is_hidden() -> bool {
     cfg!(target_os = "linux") && !rustix::process::geteuid().is_root()
-}
-
-/// Whether another user would find the same.
-fn is_of_host(found: &Port) -> bool {
-    match found {
-        Port::Refused(error) => !matches!(error, ListenError::NoPermission { .. }),
-        Port::Usable { .. } | Port::Unknown(_) => true,
-    }
 }
 
 /// A port that is listened on.
@@ -117,44 +102,28 @@ impl Needed {
             Port::Usable { .. } | Port::Unknown(_) | Port::Refused(_) => None,
         }
     }
-}
 
-/// A webroot that is named.
-struct Webroot<'u> {
-    path: &'u str,
-    /// On which another server is to serve it.
-    port: u16,
-    /// The objects that name it, each with its file.
-    objects: Vec<String>,
-}
-
-/// The ports that are listened on, as they are now, and the webroots.
-fn used<'u>(shell: &Shell, uses: &'u [Use<'_>]) -> (Vec<Needed>, Vec<Webroot<'u>>) {
-    let mut webroots: BTreeMap<(&str, u16), Webroot<'_>> = BTreeMap::new();
-    let mut listeners: BTreeMap<&[String], (&Use<'_>, Vec<NamespacedName>)> = BTreeMap::new();
-    for one in uses {
-        if one.over_http().is_empty() {
-            continue;
-        }
-        if let Some(path) = one.settings.http01_webroot.as_deref() {
-            let port = port_of_server(one, shell);
-            let found = webroots.entry((path, port));
-            let found = found.or_insert(Webroot { path, port, objects: Vec::new() });
-            let object = names_webroot(one);
-            if !found.objects.contains(&object) {
-                found.objects.push(object);
-            }
-        } else {
-            let found = listeners.entry(&one.settings.http01_listen);
-            let (_, certificates) = found.or_insert((one, Vec::new()));
-            certificates.push(one.certificate.metadata.key());
-        }
+    /// That the service of the timer may open a port that this user may not open.
+    fn of_service(&self, shell: &Shell) -> Option<Finding> {
+        let addr = self.denied()?;
+        let fact = format_args!("certctl.service may listen on {addr}; this user may not");
+        service_may_listen(shell, addr.port()).then(|| Finding::well("HTTP-01", fact))
     }
-    let ports = listeners.into_values().map(|(one, certificates)| Needed {
+}
+
+/// The ports that are listened on, as they are now.
+fn needed(shell: &Shell, uses: &[Use<'_>]) -> Vec<Needed> {
+    let mut listeners: BTreeMap<&[String], (&Use<'_>, Vec<NamespacedName>)> = BTreeMap::new();
+    let own = uses.iter().filter(|one| one.settings.http01_webroot.is_none());
+    for one in own.filter(|one| !one.over_http().is_empty()) {
+        let found = listeners.entry(&one.settings.http01_listen);
+        found.or_insert((one, Vec::new())).1.push(one.certificate.metadata.key());
+    }
+    let needed = listeners.into_values().map(|(one, certificates)| Needed {
         port: Port::of(&shell.global.http01_listen, &one.settings),
         certificates,
     });
-    (ports.collect(), webroots.into_values().collect())
+    needed.collect()
 }
 
 /// What names the webroot of a Certificate, and its file.
@@ -168,6 +137,7 @@ fn names_webroot(one: &Use<'_>) -> String {
     format!("{kind} {} in {}", short(&of.key()), origin.path.display())
 }
 
+/// What is found of it; of a holder that `is_hidden`, that another user has started it.
 fn port(found: &Needed, is_hidden: bool) -> Finding {
     let Needed { port, certificates } = found;
     let certificates: Vec<String> = certificates.iter().map(short).collect();
@@ -209,156 +179,79 @@ fn port(found: &Needed, is_hidden: bool) -> Finding {
     }
 }
 
-fn webroot(found: &Webroot<'_>, is_tried: bool, bounds: &Bounds) -> Finding {
-    let Webroot { path, port, objects } = found;
-    if let Err(Obstacle { fact, fix }) = check_webroot(Path::new(path), bounds) {
-        let fact = format!("{fact} ({})", names(objects));
-        return Finding::wrong("webroot", Obstacle { fact, fix });
-    }
-    let absent = || without_server(*port, &format!("{path} ({})", names(objects)));
-    let absent = if is_tried { None } else { absent() };
-    absent.unwrap_or_else(|| {
-        Finding::well("webroot", format_args!("challenges can be written below {path}"))
-    })
-}
-
 /// Whether webroots are served at the names of their certificates, and whether the server of port 80 forwards
-/// to the listener, as far as these are few: one finding when all is well, else one for each name, or for
-/// those of one cause. A name without addresses is a finding of its own.
+/// to the listener, as far as these are few: one finding when all is well, else one for the names of each
+/// cause. A name without addresses is a finding of its own.
 pub(super) async fn answered(run: &RunSettings, uses: &[Use<'_>]) -> Vec<Finding> {
-    let (mut seen, mut webroots) = (BTreeSet::new(), BTreeSet::new());
+    let mut seen = BTreeSet::new();
     let mut trials = Vec::new();
-    for one in uses.iter().filter(|one| !one.over_http().is_empty()) {
-        let port = one.settings.check_port(run.http01_check_port);
-        let (subject, way) =
-            match (&one.settings.http01_webroot, one.settings.http01_listen.first()) {
-                (Some(path), _) => ("webroot", path),
-                (None, Some(listener)) => ("HTTP-01", listener),
-                (None, None) => continue,
-            };
-        if subject == "webroot" {
-            webroots.insert((way, port));
-        }
+    for one in uses {
+        let (webroot, listen) = (&one.settings.http01_webroot, &one.settings.http01_listen);
+        let way = webroot.as_ref().map(|path| ("webroot", path));
+        let Some((subject, way)) = way.or_else(|| Some(("HTTP-01", listen.first()?))) else {
+            continue;
+        };
         let names = one.over_http().into_iter().filter_map(|identifier| match identifier {
             Identifier::Dns(name) if !name.is_wildcard() => Some(name),
             Identifier::Dns(_) | Identifier::Ip(_) => None,
         });
         let unseen = names.filter(|name| seen.insert((way, name.to_string())));
         trials.extend(unseen.map(|name| async move {
-            (subject, (way, port), trial_in_run(run, &one.settings, &name).await)
+            trial_in_run(run, &one.settings, &name).await.map(|trial| (subject, trial))
         }));
     }
     let untried = trials.len().saturating_sub(MOST_TRIED);
     let tried = join_all(trials.into_iter().take(MOST_TRIED)).await;
-    let mut answered = Answered { untried, ..Answered::default() };
-    for (subject, way, trial) in tried {
+    verdicts(tried.into_iter().flatten(), untried)
+}
+
+/// What is said of these trials: a name that is not answered is wrong where the cause is on this host, else
+/// a warning, since a CA may reach what this host does not.
+fn verdicts(tried: impl Iterator<Item = (&'static str, Trial)>, untried: usize) -> Vec<Finding> {
+    let (mut number, mut redirected) = (0_usize, Vec::new());
+    let mut unserved: Vec<(&str, Unserved, Vec<String>)> = Vec::new();
+    for (subject, trial) in tried {
         match trial {
-            Some(Trial::Unserved(found)) => answered.add(subject, found),
-            Some(Trial::Served(Served { name, is_redirected, .. })) => {
-                answered.number += 1;
-                answered.redirected.extend(is_redirected.then(|| name.to_string()));
+            Trial::Unserved(found) => {
+                let name = found.name.to_string();
+                let mut known = unserved.iter_mut();
+                match known.find(|(of, one, _)| *of == subject && one.why == found.why) {
+                    Some((.., names)) => names.push(name),
+                    None => unserved.push((subject, found, vec![name])),
+                }
             }
-            Some(Trial::Unresolved(_)) | None => continue,
-        }
-        webroots.remove(&way);
-    }
-    // Of a webroot that was tried at no name, it is known whether there is a server for it.
-    let bounds = run.bounds();
-    let may_write = |path: &String| check_webroot(Path::new(path), &bounds).is_ok();
-    let untried = webroots.into_iter().filter(|(path, _)| may_write(path));
-    let absent = untried.filter_map(|(path, port)| without_server(port, path));
-    answered.into_findings().into_iter().chain(absent).collect()
-}
-
-/// What was found of names whose challenges were tried.
-#[derive(Default)]
-struct Answered {
-    /// How many were answered.
-    number: usize,
-    /// Those answered over a redirect to https.
-    redirected: Vec<String>,
-    /// How many names were not tried.
-    untried: usize,
-    /// Those that were not answered, by what is said of them.
-    unserved: Vec<(&'static str, Vec<Unserved>)>,
-}
-
-impl Answered {
-    fn add(&mut self, subject: &'static str, found: Unserved) {
-        let is_same = |(of, all): &&mut (&str, Vec<Unserved>)| {
-            let is_as =
-                |one: &Unserved| (&one.why, one.is_of_host) == (&found.why, found.is_of_host);
-            *of == subject && all.first().is_some_and(is_as)
-        };
-        match self.unserved.iter_mut().find(is_same) {
-            Some((_, all)) => all.push(found),
-            None => self.unserved.push((subject, vec![found])),
+            Trial::Served(Served { name, is_redirected, .. }) => {
+                number = number.saturating_add(1);
+                redirected.extend(is_redirected.then(|| name.to_string()));
+            }
+            Trial::Unresolved(_) => {}
         }
     }
-
-    fn into_findings(self) -> Vec<Finding> {
-        let unserved = self.unserved.iter().filter_map(|(subject, all)| unanswered(subject, all));
-        let unserved: Vec<Finding> = unserved.collect();
-        if !unserved.is_empty() || self.number == 0 {
-            return unserved;
-        }
-        vec![all_answered(self.number, self.untried, &self.redirected)]
+    let found = unserved.into_iter().map(|(subject, Unserved { name, why, is_of_host }, of)| {
+        let found = Obstacle::new(format!("{}: {why}", names(&of)));
+        let found = found.certctl(format!("certctl check http {name}"));
+        let finding = Finding::wrong(subject, found);
+        if is_of_host { finding } else { finding.into_warning() }
+    });
+    let found: Vec<Finding> = found.collect();
+    if !found.is_empty() || number == 0 {
+        return found;
     }
-}
-
-/// Names whose challenges are not answered, for one reason: wrong where that is on this host, else a
-/// warning, since a CA may reach what this host does not.
-fn unanswered(subject: &str, all: &[Unserved]) -> Option<Finding> {
-    let Unserved { name: first, why, is_of_host } = all.first()?;
-    let of: Vec<String> = all.iter().map(|one| one.name.to_string()).collect();
-    let found = Obstacle::new(format!("{}: {why}", names(&of)));
-    let found = found.certctl(format!("certctl check http {first}"));
-    Some(if *is_of_host {
-        Finding::wrong(subject, found)
-    } else {
-        Finding::warning(subject, found)
-    })
-}
-
-/// That challenges are answered at so many names, of these over a redirect to https, while others were not
-/// tried.
-fn all_answered(number: usize, untried: usize, redirected: &[String]) -> Finding {
     let untried = match untried {
         0 => String::new(),
         others => format!(" ({others} more were not tried)"),
     };
-    let fact =
-        format!("a request for a challenge is answered at {}{untried}", count(number, "name"));
-    let redirected = match redirected {
-        [] => String::new(),
-        names => format!(", of {} over a redirect to https: {REDIRECT}", names.join(", ")),
+    let redirected = match redirected.join(", ") {
+        names if names.is_empty() => String::new(),
+        names => format!(", of {names} over a redirect to https: {REDIRECT}"),
     };
-    Finding::well("HTTP-01", fact + &redirected)
+    let names = count(number, "name");
+    let fact = format!("a request for a challenge is answered at {names}{untried}{redirected}");
+    vec![Finding::well("HTTP-01", fact)]
 }
 
-/// That no web server has the port from which webroots are to be served, once for each port: a warning,
-/// since one of another host may serve them.
-pub(in crate::cli) fn without_servers(shell: &Shell, tasks: &[&Task]) -> Vec<Finding> {
-    let mut of_ports: BTreeMap<u16, Vec<String>> = BTreeMap::new();
-    let mut writable: BTreeMap<&str, bool> = BTreeMap::new();
-    let bounds = shell.bounds();
-    let uses = Use::of_tasks(tasks.iter().copied());
-    for one in &uses {
-        let Some(path) = one.settings.http01_webroot.as_deref() else { continue };
-        // One that cannot be written to has an error of its own.
-        let may_write = || check_webroot(Path::new(path), &bounds).is_ok();
-        if !one.over_http().is_empty() && *writable.entry(path).or_insert_with(may_write) {
-            let certificates = of_ports.entry(port_of_server(one, shell)).or_default();
-            certificates.push(short(&one.certificate.metadata.key()));
-        }
-    }
-    let of_port = |(port, of): (u16, Vec<String>)| {
-        without_server(port, &format!("the webroot of {}", names(&of)))
-    };
-    of_ports.into_iter().filter_map(of_port).collect()
-}
-
-/// That no web server has the port from which `what` is to be served.
+/// That no web server has the port from which `what` is to be served: a warning, since one of another host
+/// may serve it.
 fn without_server(port: u16, what: &str) -> Option<Finding> {
     let fact = match WebServer::at(port) {
         WebServer::Other => return None,
@@ -368,11 +261,6 @@ fn without_server(port: u16, what: &str) -> Option<Finding> {
         }
     };
     Some(Finding::warning("webroot", Obstacle::new(fact).advice(WAYS_OF_WEBROOT)))
-}
-
-/// The port on which a web server is to serve the webroot.
-fn port_of_server(one: &Use<'_>, shell: &Shell) -> u16 {
-    one.settings.check_port(shell.global.http01_check_port)
 }
 
 /// Each costs a request.
@@ -391,55 +279,47 @@ mod tests {
 
     #[test]
     fn a_webroot_that_nothing_serves_is_a_warning() {
-        let root = tempfile::tempdir().unwrap();
-        let path = root.path().to_str().unwrap();
         // Another program than certctl, as far as the test can tell: this process.
         let server = std::net::TcpListener::bind("0.0.0.0:0").unwrap();
         let port = server.local_addr().unwrap().port();
-        let of = |is_tried| {
-            webroot(
-                &Webroot { path, port, objects: vec!["Certificate web in f".to_owned()] },
-                is_tried,
-                &Bounds::default(),
-            )
-        };
-        assert_eq!(of(false).verdict, Verdict::Well);
+        assert_eq!(without_server(port, "/srv"), None);
         drop(server);
-        assert_eq!(of(true).verdict, Verdict::Well);
-        let found = of(false);
-        let fact = format!(
-            "nothing listens on port {port} of this host to serve {path} (Certificate web in f)"
-        );
+        let found = without_server(port, "/srv").unwrap();
+        let fact = format!("nothing listens on port {port} of this host to serve /srv");
         assert_eq!((found.verdict, found.fact), (Verdict::Warning, fact));
-        let gone = webroot(
-            &Webroot { path: "/no-such", port, objects: vec!["Issuer ca".to_owned()] },
-            true,
-            &Bounds::default(),
-        );
-        assert!(gone.is_wrong() && gone.fact.ends_with("(Issuer ca)"), "{gone:?}");
+    }
+
+    fn served(name: &str, is_redirected: bool) -> (&'static str, Trial) {
+        let (name, how) = (name.parse().unwrap(), String::new());
+        ("webroot", Trial::Served(Served { name, how, is_redirected }))
     }
 
     #[test]
     fn a_redirect_to_https_is_said_of_the_names_that_have_one() {
+        let of = |is_redirected, untried| {
+            let tried = [served("www.example.com", is_redirected), served("b.example.com", false)];
+            verdicts(tried.into_iter(), untried).remove(0).fact
+        };
         let plain = "a request for a challenge is answered at 2 names";
-        assert_eq!(all_answered(2, 0, &[]).fact, plain);
-        assert_eq!(all_answered(2, 3, &[]).fact, format!("{plain} (3 more were not tried)"));
+        assert_eq!(of(false, 0), plain);
+        assert_eq!(of(false, 3), format!("{plain} (3 more were not tried)"));
         let expected = format!("{plain}, of www.example.com over a redirect to https: {REDIRECT}");
-        assert_eq!(all_answered(2, 0, &["www.example.com".to_owned()]).fact, expected);
+        assert_eq!(of(true, 0), expected);
     }
 
     #[test]
     fn names_that_are_not_answered_are_wrong_where_that_is_the_fault_of_this_host() {
-        let mut answered = Answered { number: 1, ..Answered::default() };
-        for (name, why, is_of_host) in [
+        let unserved = [
             ("a.example.com", "nothing listens", true),
             ("b.example.com", "no server answers", false),
             ("c.example.com", "nothing listens", true),
-        ] {
-            let name = name.parse().unwrap();
-            answered.add("webroot", Unserved { name, why: why.to_owned(), is_of_host });
-        }
-        let found = answered.into_findings();
+        ];
+        let unserved = unserved.map(|(name, why, is_of_host)| {
+            let (name, why) = (name.parse().unwrap(), why.to_owned());
+            ("webroot", Trial::Unserved(Unserved { name, why, is_of_host }))
+        });
+        let tried = unserved.into_iter().chain([served("d.example.com", false)]);
+        let found = verdicts(tried, 0);
         let found: Vec<_> = found.iter().map(|one| (one.verdict, one.fact.as_str())).collect();
         let wrong = (Verdict::Wrong, "a.example.com, c.example.com: nothing listens");
         assert_eq!(found, [wrong, (Verdict::Warning, "b.example.com: no server answers")]);
@@ -493,7 +373,7 @@ mod tests {
             let Finding { verdict: found_verdict, fact: found_fact, .. } =
                 super::port(&found, false);
             assert_eq!(
-                (found_verdict, is_of_host(&found.port), found_fact.as_str()),
+                (found_verdict, found.denied().is_none(), found_fact.as_str()),
                 (verdict, of_host, fact)
             );
         }

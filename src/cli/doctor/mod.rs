@@ -42,11 +42,9 @@ use crate::workspace::Depth;
 use crate::workspace::check::Known;
 use crate::workspace::view::CertificateView;
 pub(super) use finding::Finding;
-pub(super) use http01::{Ports, without_servers};
-use schedule::Certificates;
-pub(super) use schedule::{
-    NOT_REPORTED, alert_hook_of, mail_hook, mail_to_root, scheduler, way_to_report, way_to_send,
-};
+pub(super) use http01::blocking;
+use schedule::{Certificates, Starter, not_checked};
+pub(super) use schedule::{NOT_REPORTED, alert_hook_of, scheduler, way_to_report};
 pub(super) use served::is_web_server;
 pub(super) use usage::Use;
 
@@ -142,7 +140,8 @@ async fn runs(
     is_closed: bool,
 ) -> Result<(Vec<Finding>, bool), CliError> {
     let Known { workspace, targets, .. } = known;
-    let scheduler = scheduler(shell);
+    let starter = Starter::of(shell);
+    let scheduler = starter.as_ref().map_or_else(not_checked, Starter::finding);
     if known.state().is_none() {
         return Ok((vec![scheduler], true));
     }
@@ -155,11 +154,12 @@ async fn runs(
     Box::pin(workspace.each_view(targets, None, Depth::Line, scene.now, show)).await?;
     let has_runs = has_certificates || !workspace.records().is_empty();
     let last_run = has_runs.then(|| schedule::last_run(workspace, &certificates, &scene));
-    let failed = schedule::failed_run(shell);
+    let failed = starter.as_ref().and_then(Starter::failed_run);
+    let reports = starter.as_ref().and_then(|starter| starter.reports(shell));
     let unsent = schedule::unsent(workspace);
     let found =
         last_run.into_iter().chain(failed).chain(unsent).chain(certificates.findings(is_closed));
-    let found = found.chain([scheduler]).chain(schedule::reports(shell));
+    let found = found.chain([scheduler]).chain(reports);
     Ok((found.collect(), certificates.are_damaged()))
 }
 
@@ -185,11 +185,6 @@ pub(super) fn usual_port(shell: &Shell, certificate: &str) -> Option<Finding> {
 pub(super) fn is_scheduled(shell: &Shell) -> bool {
     let found = scheduler(shell);
     found.is_known() && found.parts().1.is_none()
-}
-
-/// That another program has the port of HTTP-01, where it is known which.
-pub(super) fn taken_port(shell: &Shell) -> Option<String> {
-    http01::taken_port(shell)
 }
 
 /// Prints findings as the result.

@@ -1,144 +1,199 @@
 //! Whether runs take place: what starts them, when the last one was, and what is overdue.
 
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 
 use super::finding::Finding;
 use crate::cli::count::{count, names};
-use crate::cli::environment::{Directory, SYSTEM_STATE, Source};
+use crate::cli::environment::SYSTEM_STATE;
+use crate::cli::last_run;
 use crate::cli::metrics_file;
 use crate::cli::report::short;
 use crate::cli::shell::Shell;
 use crate::cli::status::Scene;
 use crate::cli::time;
-use crate::cli::timer::{
-    CronDaemon, Crontabs, KnownRun, Looping, TIMER, Timer, enable_timer, line_of_cron,
-    line_of_user, masked_unit, systemctl_of, systemd_runs,
-};
-use crate::engine::{has_alert_hook, install_example};
+use crate::cli::timer::{enable_timer, is_of_user, line_of_cron, systemctl_of};
+use crate::engine::has_alert_hook;
+use crate::engine::ports::{Clock as _, SystemClock};
+use crate::host::scheduler::{CRON, LastRun, SERVICE, Scheduler, TIMER, Timer, systemd_runs};
 use crate::resource::{Fix, Obstacle};
-use crate::store::{OpenMode, StateDirectory};
 use crate::trust::{quoted, sudo};
-use crate::workspace::Workspace;
 use crate::workspace::outlook::{State, When};
 use crate::workspace::view::CertificateView;
+use crate::workspace::{AutomaticRun, Workspace};
 
-/// What starts the runs: the timer, or else a line of a crontab or a `certctl run` with these folders.
+/// What starts the runs of these folders, as far as certctl's own files and the state show it.
+pub(in crate::cli) struct Starter {
+    /// `None` where the folder of manifests is none of a scheduler of certctl's own.
+    scheduler: Option<Scheduler>,
+    is_of_user: bool,
+    state: PathBuf,
+    run: AutomaticRun,
+    now: Timestamp,
+    zone: TimeZone,
+}
+
+impl Starter {
+    pub(in crate::cli) fn of(shell: &Shell) -> Option<Self> {
+        let Shell { environment, global, .. } = shell;
+        let config = environment.config_dir(global.config_dir.as_deref()).ok()?;
+        let state = environment.state_dir(global.state_dir.as_deref()).ok()?.path;
+        let of_user = is_of_user(&config);
+        let find = |is_of_user| Scheduler::find(is_of_user, shell.acts_as.is_some());
+        Some(Self {
+            scheduler: of_user.map(find),
+            is_of_user: of_user.unwrap_or(false),
+            run: AutomaticRun::at(&state),
+            state,
+            now: SystemClock.now(),
+            zone: time::system_zone(),
+        })
+    }
+
+    /// What is known of it, and what is wrong with it.
+    pub(in crate::cli) fn finding(&self) -> Finding {
+        let missed = last_run::missed(self.run, self.now, &self.zone);
+        match (&self.scheduler, &self.run) {
+            (Some(Scheduler::Timer(units)), _) if units.masked.is_some() => {
+                let unit = units.masked.unwrap_or_default();
+                let found = format!("{unit} is masked: no scheduled run goes through");
+                self.wrong(&found, format!("{} unmask {unit}", systemctl_of(self.is_of_user)))
+            }
+            (Some(Scheduler::Timer(units)), _) if units.is_enabled() => {
+                let is_other = !self.is_of_user && self.state != Path::new(SYSTEM_STATE);
+                if is_other {
+                    let state = self.state.display();
+                    let found = format!("{TIMER} uses the state {SYSTEM_STATE}, not {state}");
+                    let line =
+                        format!("certctl timer print --cron --state-dir {}", quoted(&self.state));
+                    return self.wrong(&found, line);
+                }
+                if units.timer == Timer::Stopped {
+                    let line = format!("{} start {TIMER}", systemctl_of(self.is_of_user));
+                    return self.wrong(&format!("{TIMER} is enabled, and stopped now"), line);
+                }
+                let next = units.next_run.as_ref().map(|next| format!("; next run {next}"));
+                let last = units.last_run.as_ref().map(|last| format!("; last run {}", how(last)));
+                let known = [next, last].map(Option::unwrap_or_default).concat();
+                Finding::well("scheduler", format_args!("{TIMER}{known}"))
+            }
+            (Some(Scheduler::File(file)), _) => {
+                let file = file.display();
+                match missed {
+                    None => Finding::well("scheduler", file),
+                    Some(missed) => {
+                        let found = Obstacle::new(format_args!("{file}, and {missed}"));
+                        Finding::wrong("scheduler", found.advice(NO_CRON))
+                    }
+                }
+            }
+            // Whatever starts them.
+            (_, AutomaticRun::At(at)) if missed.is_none() => {
+                let at = time::dated(*at, self.now, Some(&self.zone));
+                Finding::well("scheduler", format_args!("last automatic run {at}"))
+            }
+            (Some(Scheduler::Timer(_)), _) => {
+                self.wrong(&format!("{TIMER} is not enabled"), enable_timer(self.is_of_user))
+            }
+            (Some(Scheduler::Absent), _) => self.absent(missed),
+            (None, _) => match missed {
+                Some(_) => self.absent(missed),
+                None => not_checked(),
+            },
+        }
+    }
+
+    /// No scheduler is certctl's own, and no run shows that there is another one. Only a state that had
+    /// the time for one lacks it.
+    fn absent(&self, missed: Option<String>) -> Finding {
+        let file = if self.is_of_user { String::new() } else { format!(", no {CRON}") };
+        let line = if systemd_runs() && !self.is_of_user {
+            "certctl timer print --systemd".to_owned()
+        } else if cfg!(target_os = "macos") && !self.is_of_user {
+            "certctl timer print --launchd".to_owned()
+        } else {
+            line_of_cron(self.is_of_user)
+        };
+        let is_missed = missed.is_some();
+        let run = missed.unwrap_or_else(|| "no automatic run yet".to_owned());
+        let found = Obstacle::new(format_args!("no timer{file}, and {run}")).certctl(line);
+        if is_missed {
+            Finding::wrong("scheduler", found)
+        } else {
+            Finding::warning("scheduler", found)
+        }
+    }
+
+    fn wrong(&self, fact: &str, line: String) -> Finding {
+        Finding::wrong("scheduler", Obstacle::new(fact).command(line))
+    }
+
+    /// The last run of the timer, where it failed while all else is well.
+    pub(super) fn failed_run(&self) -> Option<Finding> {
+        let Some(Scheduler::Timer(units)) = &self.scheduler else { return None };
+        let last =
+            units.last_run.as_ref().filter(|last| units.is_enabled() && last.has_failed())?;
+        let (sudo, user) = if self.is_of_user { ("", " --user") } else { (sudo(), "") };
+        let fact = format_args!(
+            "of {SERVICE}: {}; its next run without an error clears this, also by hand: \
+             {sudo}systemctl{user} start {SERVICE}",
+            how(last)
+        );
+        let line = format!("{sudo}journalctl{user} -u 'certctl*' -n 30");
+        Some(Finding::warning("timer", Obstacle::new(fact).command(line)))
+    }
+
+    /// What reports a failure of the runs; that nothing does, as far as is known, where the timer starts
+    /// them: cron sends mail by itself.
+    pub(super) fn reports(&self, shell: &Shell) -> Option<Finding> {
+        let global = &shell.global;
+        if let Some(found) = global.metrics_file.as_deref().and_then(metrics_file::obstacle) {
+            return Some(Finding::warning(FAILURES, found));
+        }
+        let config = shell.environment.config_dir(global.config_dir.as_deref()).ok()?;
+        let ways = [
+            (alert_hook_of(&config.path).exists(), "hooks.d/on-failure"),
+            (global.ping.is_some(), "ping"),
+            (global.metrics_file.is_some(), "metrics-file"),
+        ];
+        let ways = ways.into_iter().filter(|(is_set, _)| *is_set).map(|(_, way)| way);
+        let ways: Vec<&str> = ways.collect();
+        if !ways.is_empty() {
+            let ways = ways.join(", ");
+            let fact = format!("reported by {ways}; certctl check alerts tries it");
+            return Some(Finding::well(FAILURES, fact));
+        }
+        let Some(Scheduler::Timer(units)) = &self.scheduler else { return None };
+        units.is_enabled().then(|| {
+            let fix = Some(way_to_report());
+            Finding::warning(FAILURES, Obstacle { fix, ..Obstacle::new(NOT_REPORTED) })
+        })
+    }
+}
+
+/// What starts the runs.
 pub(in crate::cli) fn scheduler(shell: &Shell) -> Finding {
-    let Shell { environment, global, .. } = shell;
-    let config = environment.config_dir(global.config_dir.as_deref());
-    let state = environment.state_dir(global.state_dir.as_deref());
-    let (Ok(config), Ok(state)) = (config, state) else { return not_checked() };
-    let is_of_user = config.source == Source::User;
-    let owner = std::fs::metadata(&state.path).ok().map(|found| found.uid());
-    let folders = Folders { config: &config, state: &state, owner };
-    // To find one, every process of the host is looked at.
-    let opened = StateDirectory::open(&state.path, OpenMode::ReadOnly);
-    let loops = if opened.is_ok_and(|state| !state.may_have_service()) {
-        Vec::new()
-    } else {
-        Looping::of_host()
-    };
-    if let Some(found) = loops.iter().find(|one| folders.missed_by(&one.run).is_none()) {
-        return by_loop(found);
-    }
-    let timer = Timer::of_config(&config);
-    let is_of_units = matches!(timer, Some(Timer::Enabled(_) | Timer::Disabled(_)));
-    if let Some(unit) = masked_unit(Path::new("/")).filter(|_| is_of_units && !is_of_user) {
-        return masked(unit);
-    }
-    let as_root = shell.acts_as.is_some();
-    if let Some(Timer::Enabled(path)) = &timer
-        && !is_of_user
-        && state.path != Path::new(SYSTEM_STATE)
-    {
-        return with_another_state(path, &state.path);
-    }
-    let now = match &timer {
-        Some(found) if found.is_stopped(is_of_user, as_root) => Now::Stopped,
-        Some(found) => Now::Runs {
-            next: found.next_run(is_of_user, as_root),
-            last: found.last_run(is_of_user, as_root).map(|last| last.text),
-        },
-        None => Now::Runs { next: None, last: None },
-    };
-    let is_root = environment.is_root();
-    if matches!(timer, Some(Timer::Enabled(_))) {
-        return scheduled(timer, is_of_user, now, is_root);
-    }
-    let crontabs = Crontabs::of_host(as_root);
-    let judged = crontabs.runs.iter().map(|run| (run, folders.missed_by(run)));
-    let judged: Vec<(&KnownRun, Option<String>)> = judged.collect();
-    if let Some((run, _)) = judged.iter().find(|(_, missed)| missed.is_none()) {
-        return by_cron(run, CronDaemon::of_host());
-    }
-    let elsewhere = judged.into_iter().find_map(|(run, missed)| Some((run, missed?)));
-    match (&timer, elsewhere) {
-        (Some(Timer::Absent | Timer::Idle(_)), Some((run, missed))) => {
-            not_these(run, &missed, is_of_user, is_root)
-        }
-        (Some(Timer::Absent), None) => {
-            absent(line_of(is_of_user, systemd_runs()), is_root, crontabs.has_unread)
-        }
-        (None, _) if matches!(config.source, Source::Flag(_)) => of_other_folders(is_root),
-        (Some(Timer::Idle(_)), None) | (Some(Timer::Enabled(_) | Timer::Disabled(_)) | None, _) => {
-            scheduled(timer, is_of_user, now, is_root)
-        }
-    }
+    Starter::of(shell).map_or_else(not_checked, |starter| starter.finding())
 }
 
-/// What reports a failure of the runs; that nothing does, as far as is known, where the timer starts them:
-/// cron sends mail by itself.
-pub(super) fn reports(shell: &Shell) -> Option<Finding> {
-    let global = &shell.global;
-    let config = shell.environment.config_dir(global.config_dir.as_deref()).ok()?;
-    let hook = alert_hook_of(&config.path);
-    let metrics_file = global.metrics_file.as_deref().and_then(metrics_file::obstacle);
-    let unwritable = metrics_file.map(|found| Finding::warning(FAILURES, found));
-    if let Some(lacking) = lacks_mail(&hook).or(unwritable) {
-        return Some(lacking);
-    }
-    let ways = ways(shell, &hook);
-    if !ways.is_empty() {
-        let ways = ways.join(", ");
-        let fact = format!("reported by {ways}; certctl check alerts tries it");
-        return Some(Finding::well(FAILURES, fact));
-    }
-    let is_by_timer = matches!(Timer::of_config(&config), Some(Timer::Enabled(_)));
-    is_by_timer.then(|| {
-        let fix = Some(way_to_report(&config.path));
-        Finding::warning(FAILURES, Obstacle { fix, ..Obstacle::new(NOT_REPORTED) })
-    })
+pub(super) fn not_checked() -> Finding {
+    let obstacle = Obstacle::new("not checked: the config directory is not a default one");
+    Finding::unknown("scheduler", obstacle)
 }
 
-/// The command that has root get mail of failures, where nothing reports them and mail can be sent.
-pub(in crate::cli) fn mail_to_root(shell: &Shell) -> Option<String> {
-    let config = shell.environment.config_dir(shell.global.config_dir.as_deref()).ok()?;
-    mail_hook(&config.path).filter(|_| ways(shell, &alert_hook_of(&config.path)).is_empty())
-}
-
-/// What reports a failure, of all that can; `hook` is the program of `on-failure`.
-fn ways(shell: &Shell, hook: &Path) -> Vec<&'static str> {
-    let global = &shell.global;
-    let ways = [
-        (hook.exists(), "hooks.d/on-failure"),
-        (global.ping.is_some(), "ping"),
-        (global.metrics_file.is_some(), "metrics-file"),
-    ];
-    ways.into_iter().filter(|(is_set, _)| *is_set).map(|(_, way)| way).collect()
-}
-
-/// The command that installs the example of `on-failure`, where mail can be sent.
-pub(in crate::cli) fn mail_hook(config: &Path) -> Option<String> {
-    install_example(&alert_hook_of(config)).filter(|_| has_sendmail())
+/// When a run of systemd ended, and how.
+fn how(last: &LastRun) -> String {
+    let LastRun { at, has_exited, number, hooks_failed } = last;
+    let what = if *has_exited { "exit code" } else { "signal" };
+    let failed = if *hooks_failed { "; certctl-reload.service has failed" } else { "" };
+    format!("{at}, {what} {number}{failed}")
 }
 
 /// The command that has failures reported, where nothing does.
-pub(in crate::cli) fn way_to_report(config: &Path) -> Fix {
-    match mail_hook(config) {
-        Some(line) => Fix::Command(format!("{line}   # mail to root, by sendmail")),
-        None => Fix::Certctl("certctl help failures   # without mail: ping, or a hook".to_owned()),
-    }
+pub(in crate::cli) fn way_to_report() -> Fix {
+    Fix::Certctl("certctl help failures".to_owned())
 }
 
 pub(in crate::cli) fn alert_hook_of(config: &Path) -> PathBuf {
@@ -156,229 +211,23 @@ pub(super) fn unsent(workspace: &Workspace) -> Option<Finding> {
     })
 }
 
-/// That the hook sends mail, where nothing can.
-fn lacks_mail(hook: &Path) -> Option<Finding> {
-    let program = std::fs::read_to_string(hook).ok()?;
-    without_mail(&program, has_sendmail())
-}
-
-/// What lets the hook send mail, where it cannot.
-pub(in crate::cli) fn way_to_send(shell: &Shell) -> Option<Fix> {
-    let config = shell.environment.config_dir(shell.global.config_dir.as_deref()).ok()?;
-    lacks_mail(&alert_hook_of(&config.path))?.parts().1.cloned()
-}
-
-/// Whether this host can send mail.
-fn has_sendmail() -> bool {
-    SENDMAIL.iter().any(|path| Path::new(path).exists())
-}
-
-/// That the program of this text sends mail where nothing can.
-fn without_mail(program: &str, has_sendmail: bool) -> Option<Finding> {
-    let sends_mail = program.lines().any(|line| {
-        !line.trim_start().starts_with('#') && line.split([' ', '|']).any(|word| word == "sendmail")
-    });
-    (sends_mail && !has_sendmail).then(|| {
-        let found = Obstacle::new("hooks.d/on-failure needs sendmail, which is not installed");
-        Finding::warning(
-            FAILURES,
-            found.advice("install a mail server, or a program such as msmtp-mta"),
-        )
-    })
-}
-
 const FAILURES: &str = "failures";
 /// That nothing reports a failure.
 pub(in crate::cli) const NOT_REPORTED: &str =
     "no hook, ping or metrics file reports a renewal that fails";
-/// Where Unix has it.
-const SENDMAIL: &[&str] = &["/usr/sbin/sendmail", "/usr/bin/sendmail", "/usr/lib/sendmail"];
+/// What to look at where the file is there and no run comes.
+const NO_CRON: &str = "look whether cron runs on this host, and what it mailed or logged";
 
-/// The folders that a run is to have.
-struct Folders<'a> {
-    config: &'a Directory,
-    state: &'a Directory,
-    /// The user who has the state, once it exists.
-    owner: Option<u32>,
-}
-
-impl Folders<'_> {
-    /// Why a run of cron does nothing for these.
-    fn missed_by(&self, run: &KnownRun) -> Option<String> {
-        let Self { config, state, owner } = self;
-        if !run.reads(&config.path) {
-            let (theirs, ours) = (run.config.path.display(), config.path.display());
-            return Some(format!("it reads the manifests in {theirs}, not in {ours}"));
-        }
-        if !run.uses(state) {
-            let (theirs, ours) = (run.state.path.display(), state.path.display());
-            return Some(format!("it uses the state {theirs}, not {ours}"));
-        }
-        let is_foreign = owner.is_some_and(|owner| run.uid != 0 && run.uid != owner);
-        is_foreign.then(|| format!("{} belongs to another user", state.path.display()))
-    }
-}
-
-/// A process that does what a scheduler would start.
-fn by_loop(Looping { pid, run }: &Looping) -> Finding {
-    Finding::well("scheduler", format_args!("certctl run (pid {pid}), as {}", run.user))
-}
-
-/// A line of a crontab that has the right folders.
-fn by_cron(run: &KnownRun, daemon: CronDaemon) -> Finding {
-    let line = format!("{}, as {}", run.file.display(), run.user);
-    match daemon.obstacle() {
-        None => Finding::well("scheduler", line),
-        Some(Obstacle { fact, fix }) => {
-            Finding::wrong("scheduler", Obstacle { fact: format!("{line}: {fact}"), fix })
-        }
-    }
-}
-
-/// A line of a crontab with other folders, or without the right to these.
-fn not_these(run: &KnownRun, missed: &str, is_of_user: bool, is_root: bool) -> Finding {
-    let KnownRun { file, user, .. } = run;
-    let fact = format!("{} runs certctl as {user}: {missed}", file.display());
-    let obstacle = Obstacle::new(fact).certctl(line_of(is_of_user, systemd_runs()));
-    if is_root {
-        Finding::wrong("scheduler", obstacle)
-    } else {
-        Finding::warning("scheduler", obstacle)
-    }
-}
-
-/// The timer of the system runs certctl with the state of the system.
-fn with_another_state(timer: &Path, state: &Path) -> Finding {
-    let fact = format!("{} uses the state {SYSTEM_STATE}, not {}", shown(timer), state.display());
-    let line = format!("certctl timer print --cron --state-dir {}", quoted(state));
-    Finding::wrong("scheduler", Obstacle::new(fact).command(line))
-}
-
-fn not_checked() -> Finding {
-    let obstacle = Obstacle::new("not checked: the config directory is not a default one");
-    Finding::unknown("scheduler", obstacle)
-}
-
-/// Nothing starts runs with the folders that were typed, as far as it is known: a unit may, under any
-/// name.
-fn of_other_folders(is_root: bool) -> Finding {
-    let fact = "no crontab and no certctl run has these folders; systemd units of other names are not checked";
-    let line = if is_root { "certctl timer print --cron".to_owned() } else { line_of_user() };
-    Finding::warning("scheduler", Obstacle::new(fact).certctl(line))
-}
-
-/// The command that prints the files for a scheduler of these runs.
-fn line_of(is_of_user: bool, has_systemd: bool) -> String {
-    if has_systemd && !is_of_user {
-        return "certctl timer print --systemd".to_owned();
-    }
-    if cfg!(target_os = "macos") && !is_of_user {
-        return "certctl timer print --launchd".to_owned();
-    }
-    line_of_cron(is_of_user)
-}
-
-/// Nothing runs certctl, as far as this user can tell.
-fn absent(line: String, is_root: bool, has_unread: bool) -> Finding {
-    // An ordinary user may not even see that there are others.
-    let is_whole = is_root && !has_unread;
-    let fact = if is_whole {
-        "no timer and no crontab runs certctl"
-    } else {
-        "no timer runs certctl, and no crontab that this user can read"
-    };
-    let obstacle = Obstacle::new(fact).certctl(line);
-    if is_whole {
-        Finding::wrong("scheduler", obstacle)
-    } else {
-        Finding::warning("scheduler", obstacle)
-    }
-}
-
-/// What an enabled scheduler does.
-enum Now {
-    Stopped,
-    Runs {
-        /// When a timer of systemd runs next, where that is known.
-        next: Option<String>,
-        /// When its last run ended, and how.
-        last: Option<String>,
-    },
-}
-
-fn masked(unit: &str) -> Finding {
-    let obstacle = Obstacle::new(format_args!("{unit} is masked: no scheduled run goes through"));
-    Finding::wrong("scheduler", obstacle.command(format!("{} unmask {unit}", systemctl_of(false))))
-}
-
-fn scheduled(timer: Option<Timer>, is_of_user: bool, now: Now, is_root: bool) -> Finding {
-    let systemctl = systemctl_of(is_of_user);
-    match timer {
-        Some(Timer::Enabled(path)) => match now {
-            Now::Stopped => {
-                let obstacle =
-                    Obstacle::new(format_args!("{} is enabled, and stopped now", shown(&path)));
-                Finding::wrong("scheduler", obstacle.command(format!("{systemctl} start {TIMER}")))
-            }
-            Now::Runs { next, last } => {
-                let next = next.map(|next| format!("; next run {next}")).unwrap_or_default();
-                let last = last.map(|last| format!("; last run {last}")).unwrap_or_default();
-                Finding::well("scheduler", format_args!("{}{next}{last}", shown(&path)))
-            }
-        },
-        Some(Timer::Disabled(path)) => {
-            let obstacle = Obstacle::new(format_args!("{} is not enabled", shown(&path)));
-            Finding::wrong("scheduler", obstacle.command(enable_timer(is_of_user)))
-        }
-        Some(Timer::Idle(path)) => idle(&path, is_of_user, CronDaemon::of_host()),
-        Some(Timer::Absent) => absent(line_of(is_of_user, systemd_runs()), is_root, false),
-        None => not_checked(),
-    }
-}
-
-/// A unit by its name, which is what systemd is asked by; any other file by its path.
-fn shown(scheduler: &Path) -> String {
-    let is_unit = scheduler.extension().is_some_and(|extension| extension == "timer");
-    let name = scheduler.file_name().filter(|_| is_unit).unwrap_or(scheduler.as_os_str());
-    name.to_string_lossy().into_owned()
-}
-
-/// A timer without systemd: cron is the way, where there is a cron.
-fn idle(timer: &Path, is_of_user: bool, cron: CronDaemon) -> Finding {
-    let fact = format!("{}: systemd does not run here", shown(timer));
-    Finding::wrong(
-        "scheduler",
-        match cron.obstacle() {
-            None => Obstacle::new(fact).certctl(line_of_cron(is_of_user)),
-            Some(found) => Obstacle { fact: format!("{fact}, and {}", found.fact), ..found },
-        },
-    )
-}
-
-/// A run of the timer that failed, while all else is well.
-pub(super) fn failed_run(shell: &Shell) -> Option<Finding> {
-    let config = shell.environment.config_dir(shell.global.config_dir.as_deref()).ok()?;
-    let is_of_user = config.source == Source::User;
-    let last = Timer::of_config(&config)?.last_run(is_of_user, shell.acts_as.is_some())?;
-    last.has_failed.then(|| {
-        let (sudo, user) = if is_of_user { ("", " --user") } else { (sudo(), "") };
-        let start = format!("{sudo}systemctl{user} start certctl.service");
-        let fact = format_args!(
-            "of certctl.service: {}; its next run without an error clears this, also by hand: {start}",
-            last.text
-        );
-        let obstacle = Obstacle::new(fact);
-        let line = format!("{sudo}journalctl{user} -u 'certctl*' -n 30");
-        Finding::warning("timer", obstacle.command(line))
-    })
-}
-
-/// When a run last changed something.
+/// When a run came last, and changed something.
 pub(super) fn last_run(workspace: &Workspace, of: &Certificates, scene: &Scene) -> Finding {
+    let dated = |at| time::dated(at, scene.now, Some(&scene.zone));
+    let automatic = match workspace.automatic_run() {
+        AutomaticRun::At(at) => format!("automatic {}", dated(at)),
+        AutomaticRun::Never { .. } | AutomaticRun::Unknown => "no automatic one seen".to_owned(),
+    };
     match workspace.last_write() {
         Some(at) => {
-            let at = time::dated(at, scene.now, Some(&scene.zone));
-            Finding::well("last run", format_args!("{at} (the last that changed something)"))
+            Finding::well("last run", format_args!("{automatic}; last change {}", dated(at)))
         }
         None if of.are_damaged() => {
             Finding::unknown("last run", Obstacle::new("the state of certificates is damaged"))
@@ -471,160 +320,105 @@ impl Certificates {
 
 #[cfg(test)]
 mod tests {
-    use std::path::{Path, PathBuf};
+    use jiff::SignedDuration;
 
     use super::super::finding::Verdict;
-    use super::{
-        Folders, Now, absent, by_cron, idle, line_of, not_these, scheduled, with_another_state,
-        without_mail,
-    };
-    use crate::cli::environment::{Directory, Source};
-    use crate::cli::timer::{CronDaemon, KnownRun, Timer, line_of_cron, line_of_user};
-    use crate::resource::Fix;
-    use crate::trust::sudo_on_own;
+    use super::*;
+    use crate::host::scheduler::Units;
 
-    /// Before a command for root.
-    fn sudo_of(is_of_user: bool) -> &'static str {
-        if is_of_user { "" } else { sudo_on_own() }
+    fn starter(scheduler: Option<Scheduler>, hours: Option<i64>) -> Starter {
+        let now: Timestamp = "2026-11-21T03:12:09Z".parse().unwrap();
+        let run = hours.map(|hours| AutomaticRun::At(now - SignedDuration::from_hours(hours)));
+        Starter {
+            scheduler,
+            is_of_user: false,
+            state: SYSTEM_STATE.into(),
+            run: run.unwrap_or(AutomaticRun::Never { since: now }),
+            now,
+            zone: TimeZone::UTC,
+        }
+    }
+
+    fn timer(timer: Timer) -> Scheduler {
+        let next_run = Some("Tue 2026-11-24 03:12:33 UTC".to_owned());
+        Scheduler::Timer(Units { timer, next_run, ..Units::default() })
     }
 
     #[test]
-    fn a_program_that_sends_mail_needs_sendmail() {
-        let example = include_str!("../../../examples/hooks.d/on-failure");
-        let fact = |program, has| Some(without_mail(program, has)?.parts().0.to_owned());
-        let needs = "hooks.d/on-failure needs sendmail, which is not installed".to_owned();
-        assert_eq!(fact(example, false), Some(needs));
-        assert_eq!(fact(example, true), None);
-        assert_eq!(fact("#!/bin/sh\n# no sendmail here\nlogger failed\n", false), None);
-        let lacking = without_mail(example, false).unwrap();
-        let fix = Fix::Advice("install a mail server, or a program such as msmtp-mta".to_owned());
-        assert_eq!(lacking.parts().1, Some(&fix));
-    }
-
-    #[test]
-    fn a_scheduler_that_does_not_run_is_wrong_with_the_command_that_makes_it() {
-        let unit = || Timer::Disabled(PathBuf::from("/certctl.timer"));
-        let enable = "systemctl enable --now certctl.timer";
-        let of_user = "systemctl --user enable --now certctl.timer";
-        let enabled = || Some(Timer::Enabled("/certctl.timer".into()));
-        let start = "systemctl start certctl.timer";
-        let start_of_user = "systemctl --user start certctl.timer";
-        let wrong = Verdict::Wrong;
-        for (timer, is_of_user, is_stopped, is_root, verdict, line) in [
-            (Some(unit()), false, false, true, wrong, Some(enable)),
-            (Some(unit()), true, false, false, wrong, Some(of_user)),
-            (enabled(), false, false, true, Verdict::Well, None),
-            (enabled(), false, true, true, wrong, Some(start)),
-            (enabled(), true, true, false, wrong, Some(start_of_user)),
-            (None, false, false, true, Verdict::Unknown, None),
+    fn a_scheduler_of_certctls_own_is_well_where_it_starts_runs() {
+        let file = || Scheduler::File(CRON.into());
+        let next = "certctl.timer; next run Tue 2026-11-24 03:12:33 UTC";
+        let start = Some("systemctl start certctl.timer");
+        let enable = Some("systemctl enable --now certctl.timer");
+        let late = "/etc/cron.d/certctl, and no automatic run since 2026-11-20 02:12 UTC, 1d ago";
+        for (scheduler, hours, verdict, fact, line) in [
+            (timer(Timer::Active), None, Verdict::Well, next, None),
+            (timer(Timer::Active), Some(25), Verdict::Well, next, None),
+            (
+                timer(Timer::Stopped),
+                None,
+                Verdict::Wrong,
+                "certctl.timer is enabled, and stopped now",
+                start,
+            ),
+            (timer(Timer::Disabled), None, Verdict::Wrong, "certctl.timer is not enabled", enable),
+            (file(), None, Verdict::Well, CRON, None),
+            (file(), Some(25), Verdict::Wrong, late, Some(NO_CRON)),
         ] {
-            let now = if is_stopped { Now::Stopped } else { Now::Runs { next: None, last: None } };
-            let found = scheduled(timer, is_of_user, now, is_root);
-            let line = line.map(|line| Fix::Command([sudo_of(is_of_user), line].concat()));
-            assert_eq!((found.verdict, found.remedy), (verdict, line), "{}", found.fact);
+            let found = starter(Some(scheduler), hours).finding();
+            assert_eq!((found.verdict, found.fact.as_str()), (verdict, fact));
+            let remedy = found.remedy.map(|remedy| remedy.to_string());
+            assert_eq!(remedy.as_deref().map(|line| line.trim_start_matches("sudo ")), line);
         }
-        let next = Some("Tue 2026-11-24 03:12:33 UTC".to_owned());
-        let last = Some("Tue 2026-11-24 02:12:34 UTC, exit code 0".to_owned());
-        let found = scheduled(enabled(), false, Now::Runs { next, last }, true);
-        assert_eq!(
-            found.fact,
-            "certctl.timer; next run Tue 2026-11-24 03:12:33 UTC; last run Tue 2026-11-24 02:12:34 \
-             UTC, exit code 0"
-        );
+        let units = Units { timer: Timer::Active, masked: Some(SERVICE), ..Units::default() };
+        let found = starter(Some(Scheduler::Timer(units)), None).finding();
+        assert!(found.is_wrong() && found.fact.starts_with("certctl.service is masked"));
     }
 
     #[test]
-    fn without_a_timer_and_a_crontab_the_command_that_prints_one_is_named() {
-        let (print, of_this_user) = ("certctl timer print --systemd".to_owned(), line_of_user());
-        let all = "no timer and no crontab runs certctl";
-        let some = "no timer runs certctl, and no crontab that this user can read";
-        let cron = line_of_cron(false);
-        for (is_of_user, is_root, has_unread, has_systemd, verdict, fact, line) in [
-            (false, true, false, true, Verdict::Wrong, all, &print),
-            (false, true, false, false, Verdict::Wrong, all, &cron),
-            (false, true, true, true, Verdict::Warning, some, &print),
-            (true, false, true, true, Verdict::Warning, some, &of_this_user),
-            (true, false, false, true, Verdict::Warning, some, &of_this_user),
+    fn a_scheduler_of_the_users_own_is_known_by_its_runs_and_a_new_state_waits_for_one() {
+        let recent = "last automatic run 2026-11-21 01:12 UTC, 2h ago";
+        for scheduler in [Some(Scheduler::Absent), Some(timer(Timer::Disabled)), None] {
+            let found = starter(scheduler, Some(2)).finding();
+            assert_eq!((found.verdict, found.fact.as_str()), (Verdict::Well, recent));
+        }
+        let own = "no timer, no /etc/cron.d/certctl, and no automatic run";
+        for (hours, verdict, end) in [
+            (None, Verdict::Warning, "yet"),
+            (Some(25), Verdict::Wrong, "since 2026-11-20 02:12 UTC, 1d ago"),
         ] {
-            let found = absent(line_of(is_of_user, has_systemd), is_root, has_unread);
-            let remedy = Some(Fix::Certctl(line.clone()));
-            assert_eq!((found.verdict, found.fact.as_str(), found.remedy), (verdict, fact, remedy));
+            let found = starter(Some(Scheduler::Absent), hours).finding();
+            assert_eq!((found.verdict, found.fact), (verdict, format!("{own} {end}")));
+            let Some(Fix::Certctl(line)) = found.remedy else { panic!("no command") };
+            assert!(line.starts_with("certctl timer print --"), "{line}");
         }
-    }
-
-    #[test]
-    fn where_systemd_does_not_run_cron_is_named_or_what_it_lacks() {
-        let of = |is_of_user, cron| idle(Path::new("/certctl.timer"), is_of_user, cron);
-        let alone = "certctl.timer: systemd does not run here";
-        for (is_of_user, line) in
-            [(false, "certctl timer print --cron --dir /etc/cron.d"), (true, &line_of_user())]
-        {
-            let found = of(is_of_user, CronDaemon::Runs);
-            assert_eq!((found.verdict, found.fact.as_str()), (Verdict::Wrong, alone));
-            assert_eq!(found.remedy, Some(Fix::Certctl(line.to_owned())));
-        }
-        let found = of(false, CronDaemon::Absent);
-        assert_eq!(found.fact, format!("{alone}, and no cron daemon is installed"));
-        // A line in a crontab would not be run either.
-        assert!(matches!(&found.remedy, Some(Fix::Advice(text)) if text.contains("cron")));
-    }
-
-    fn directory(path: &str, source: Source) -> Directory {
-        Directory { path: path.into(), source }
-    }
-
-    fn run(config: &str, state: &str, uid: u32) -> KnownRun {
-        KnownRun {
-            file: PathBuf::from("/etc/cron.d/certctl"),
-            user: "bob".to_owned(),
-            uid,
-            config: directory(config, Source::User),
-            state: directory(state, Source::User),
-        }
-    }
-
-    #[test]
-    fn a_line_of_cron_counts_for_its_own_folders_and_with_the_right_to_the_state() {
-        let config = directory("/no/config", Source::User);
-        let state = directory("/no/state", Source::User);
-        let of = |owner, run: &KnownRun| {
-            Folders { config: &config, state: &state, owner }.missed_by(run)
-        };
-        let ours = || run("/no/config", "/no/state", 1000);
-        assert_eq!(of(None, &ours()), None);
-        assert_eq!(of(Some(1000), &ours()), None);
-        assert_eq!(of(Some(1000), &KnownRun { uid: 0, ..ours() }), None);
-        let foreign = of(Some(999), &ours());
-        assert_eq!(foreign.as_deref(), Some("/no/state belongs to another user"));
-        let other = of(None, &run("/home/bob/c", "/no/state", 1000)).unwrap();
-        assert_eq!(other, "it reads the manifests in /home/bob/c, not in /no/config");
-        let found = not_these(&run("/home/bob/c", "/", 1000), &other, false, true);
-        assert_eq!(
-            (found.verdict, found.fact),
-            (Verdict::Wrong, format!("/etc/cron.d/certctl runs certctl as bob: {other}"))
-        );
-        assert_eq!(not_these(&ours(), &other, true, false).verdict, Verdict::Warning);
-        let other = of(None, &run("/no/config", "/home/bob/s", 1000));
-        assert_eq!(other.as_deref(), Some("it uses the state /home/bob/s, not /no/state"));
-    }
-
-    #[test]
-    fn a_line_of_cron_needs_a_daemon() {
-        let found = by_cron(&run("/c", "/s", 1000), CronDaemon::Runs);
-        assert_eq!(
-            (found.verdict, found.fact.as_str()),
-            (Verdict::Well, "/etc/cron.d/certctl, as bob")
-        );
-        let found = by_cron(&run("/c", "/s", 1000), CronDaemon::Absent);
-        let fact = "/etc/cron.d/certctl, as bob: no cron daemon is installed";
-        assert_eq!((found.verdict, found.fact.as_str()), (Verdict::Wrong, fact));
+        assert_eq!(starter(None, None).finding().verdict, Verdict::Unknown);
+        assert_eq!(starter(None, Some(25)).finding().verdict, Verdict::Wrong);
     }
 
     #[test]
     fn a_timer_with_another_state_is_wrong() {
-        let found = with_another_state(Path::new("/certctl.timer"), Path::new("/srv/s"));
+        let of = Starter { state: "/srv/s".into(), ..starter(Some(timer(Timer::Active)), None) };
+        let found = of.finding();
         assert_eq!(found.fact, "certctl.timer uses the state /var/lib/certctl, not /srv/s");
         let line = Fix::Command("certctl timer print --cron --state-dir /srv/s".to_owned());
         assert_eq!((found.verdict, found.remedy), (Verdict::Wrong, Some(line)));
+    }
+
+    #[test]
+    fn a_run_of_the_timer_that_failed_is_a_warning() {
+        let at = "Tue 2026-11-24 03:12:33 UTC".to_owned();
+        let of = |number: &str, hooks_failed| {
+            let (at, number) = (at.clone(), number.to_owned());
+            let last_run = Some(LastRun { at, has_exited: true, number, hooks_failed });
+            let units = Units { timer: Timer::Active, last_run, ..Units::default() };
+            starter(Some(Scheduler::Timer(units)), None).failed_run().map(|found| found.fact)
+        };
+        assert_eq!(of("75", false), None);
+        let begin = format!("of certctl.service: {at}, exit code");
+        let found = of("3", false).unwrap();
+        assert!(found.starts_with(&format!("{begin} 3; its next run")), "{found}");
+        let found = of("0", true).unwrap();
+        assert!(found.starts_with(&format!("{begin} 0; certctl-reload.service has failed;")));
     }
 }

@@ -56,11 +56,9 @@ pub(super) async fn served(workspace: &Workspace, uses: &[Use<'_>]) -> Vec<Findi
             tokio::time::sleep(PAUSE).await;
             leaf = leaf_of(name).await;
         }
-        let why = refusal(fingerprint, leaf)?;
-        Some(Unpresented { certificate, why, names: vec![name] })
+        (name.as_str(), certificate, leaf.map(|leaf| leaf == *fingerprint))
     });
-    let wrong = by_reason(join_all(checks).await.into_iter().flatten());
-    let wrong: Vec<Finding> = wrong.iter().map(Unpresented::finding).collect();
+    let wrong = unpresented(join_all(checks).await);
     if !wrong.is_empty() {
         return wrong;
     }
@@ -92,60 +90,30 @@ fn presented(
     all.into_iter().map(|(_, name, key, fingerprint)| (name, key, fingerprint)).collect()
 }
 
-/// A certificate that is not presented at these names.
-struct Unpresented<'l> {
-    certificate: &'l NamespacedName,
-    why: Refusal,
-    /// At least one.
-    names: Vec<&'l str>,
-}
-
-/// What is there instead.
-#[derive(Debug, PartialEq, Eq)]
-enum Refusal {
-    Another,
-    /// No certificate, for this reason.
-    None(String),
-}
-
-/// What is presented instead of this leaf, by its fingerprint.
-fn refusal(live: &str, presented: Result<String, String>) -> Option<Refusal> {
-    match presented {
-        Ok(presented) if presented == live => None,
-        Ok(_) => Some(Refusal::Another),
-        Err(why) => Some(Refusal::None(why)),
-    }
-}
-
-/// The same with one for all names of a certificate at which the reason is the same.
-fn by_reason<'l>(all: impl Iterator<Item = Unpresented<'l>>) -> Vec<Unpresented<'l>> {
-    let mut found: Vec<Unpresented<'_>> = Vec::new();
-    for one in all {
-        let is_same = |other: &&mut Unpresented<'_>| {
-            (other.certificate, &other.why) == (one.certificate, &one.why)
-        };
-        match found.iter_mut().find(is_same) {
-            Some(same) => same.names.extend(one.names),
-            None => found.push(one),
+/// A warning for each certificate and each reason of those that are not presented at these names: whether
+/// each is the one that is live, or why there is none.
+fn unpresented(seen: Vec<(&str, &NamespacedName, Result<bool, String>)>) -> Vec<Finding> {
+    let mut found: Vec<(&NamespacedName, Option<String>, Vec<&str>)> = Vec::new();
+    for (name, certificate, leaf) in seen.into_iter().filter(|(.., leaf)| *leaf != Ok(true)) {
+        let why = leaf.err();
+        let mut known = found.iter_mut();
+        match known.find(|(one, other, _)| (*one, &*other) == (certificate, &why)) {
+            Some((.., names)) => names.push(name),
+            None => found.push((certificate, why, vec![name])),
         }
     }
-    found
-}
-
-impl Unpresented<'_> {
-    fn finding(&self) -> Finding {
-        let certificate = short(self.certificate);
-        let places: Vec<String> = self.names.iter().map(|name| format!("{name}:{HTTPS}")).collect();
+    let finding = |(certificate, why, names): (&NamespacedName, Option<String>, Vec<&str>)| {
+        let certificate = short(certificate);
+        let places: Vec<String> = names.iter().map(|name| format!("{name}:{HTTPS}")).collect();
         let inspect = format!("certctl inspect {}", places.first().map_or("", String::as_str));
         let (all, verb) = (places.join(", "), if places.len() == 1 { "does" } else { "do" });
-        let fact = match &self.why {
-            Refusal::Another => {
-                format!("{all} {verb} not present the certificate of {certificate}")
-            }
-            Refusal::None(why) => format!("{all}, where {certificate} is to be presented: {why}"),
+        let fact = match why {
+            None => format!("{all} {verb} not present the certificate of {certificate}"),
+            Some(why) => format!("{all}, where {certificate} is to be presented: {why}"),
         };
         Finding::warning("HTTPS", Obstacle::new(fact).certctl(inspect))
-    }
+    };
+    found.into_iter().map(finding).collect()
 }
 
 const HTTPS: u16 = 443;
@@ -188,21 +156,14 @@ mod tests {
     #[test]
     fn another_certificate_and_none_are_warnings_that_lead_to_inspect() {
         let [web, shop] = ["web", "shop"].map(|name| NamespacedName::new("default", name));
-        let of = |certificate, name, presented: Result<&str, &str>| {
-            let presented = presented.map(str::to_owned).map_err(str::to_owned);
-            let why = refusal("live", presented)?;
-            Some(Unpresented { certificate, why, names: vec![name] })
-        };
-        assert!(of(&web, "www.example.com", Ok("live")).is_none());
-        let refused = Err("connection refused");
-        let all = [
-            of(&web, "www.example.com", Ok("old")),
-            of(&shop, "shop.example.com", refused),
-            of(&web, "a.example.com", refused),
-            of(&web, "b.example.com", Ok("old")),
-        ];
-        let found = by_reason(all.into_iter().flatten());
-        let found: Vec<Finding> = found.iter().map(Unpresented::finding).collect();
+        let refused = Err("connection refused".to_owned());
+        let found = unpresented(vec![
+            ("here.example.com", &web, Ok(true)),
+            ("www.example.com", &web, Ok(false)),
+            ("shop.example.com", &shop, refused.clone()),
+            ("a.example.com", &web, refused),
+            ("b.example.com", &web, Ok(false)),
+        ]);
         let shown = |one: &Finding| {
             assert_eq!(one.verdict, Verdict::Warning);
             format!("{}; {}", one.fact, one.remedy.as_ref().unwrap())

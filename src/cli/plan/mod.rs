@@ -13,7 +13,7 @@ use std::ffi::OsString;
 use clap::Args;
 
 use super::blocked::Blocked;
-use super::doctor::{self, Ports};
+use super::doctor;
 use super::document::{self, Items};
 use super::error::{CliError, command_for_entry};
 use super::exit::{self, ExitCode};
@@ -102,7 +102,7 @@ pub(crate) fn plan(args: &PlanArgs, shell: &mut Shell) -> Result<ExitCode, CliEr
         let (ordering, others): (Vec<&Item>, Vec<&Item>) =
             items.iter().partition(|item| item.outlook.orders());
         let (ordering, others) = (tasks(ordering), tasks(others));
-        let host = Ports::of(shell, &ordering).blocking();
+        let host = doctor::blocking(shell, &ordering);
         let lacks = workspace.lacks(loaded, secrets, &active).await?;
         let unmet = diagnostics(lacks.clone(), loaded);
         // What only a later run needs is no error of this one.
@@ -126,11 +126,10 @@ pub(crate) fn plan(args: &PlanArgs, shell: &mut Shell) -> Result<ExitCode, CliEr
         for one in unmet.iter().chain(&later).chain(&manifest::placeholders(loaded)) {
             shell.output.finding(one);
         }
-        let unserved = doctor::without_servers(shell, &active);
         // What only a later run needs is no error of this one.
-        let later = Ports::of(shell, &others).blocking().into_iter();
+        let later = doctor::blocking(shell, &others).into_iter();
         let later: Vec<_> = later.map(|(found, _)| found.into_warning()).collect();
-        for finding in host.iter().map(|(found, _)| found).chain(&unserved).chain(&later) {
+        for finding in host.iter().map(|(found, _)| found).chain(&later) {
             doctor::print_finding(shell, finding);
         }
         for (name, of) in &damaged {

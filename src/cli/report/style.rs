@@ -3,12 +3,9 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::cli::global::HookTime;
-use crate::cli::hint::Hint;
 use crate::cli::shell::Shell;
 use crate::cli::status::Width;
 use crate::cli::time;
-use crate::cli::timer::{leaves_hooks_to_unit, retry_by_unit};
 
 /// The reader, and the current time.
 #[derive(Clone, Debug)]
@@ -23,8 +20,6 @@ pub(crate) struct Style {
     pub(crate) names: usize,
     /// The width of the reader's terminal, in columns; `None` where nothing is wrapped.
     pub(crate) columns: Option<usize>,
-    /// Starts the unit that runs the hooks which this run leaves, where there is one.
-    pub(crate) unit_of_hooks: Option<Hint>,
 }
 
 impl Style {
@@ -34,10 +29,7 @@ impl Style {
         let zone = is_watched.then(time::system_zone);
         let utf8 = shell.environment.is_utf8();
         let columns = is_watched.then(Width::of_stderr).flatten();
-        let is_left = is_watched && shell.global.hooks == HookTime::Later;
-        let has_unit = is_left && leaves_hooks_to_unit(shell);
-        let unit_of_hooks = has_unit.then(retry_by_unit);
-        Self { now, zone, utf8, names: 0, columns, unit_of_hooks }
+        Self { now, zone, utf8, names: 0, columns }
     }
 
     /// A time with the relative one beside it.

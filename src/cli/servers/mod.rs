@@ -1,6 +1,5 @@
 //! The servers for which the packages have a program that reloads them.
 
-mod redirect;
 mod setup;
 
 use std::path::Path;
@@ -37,12 +36,6 @@ impl Server {
         SHIPPED.iter().find(|server| server.name == name)
     }
 
-    /// The one whose process has this name.
-    pub(super) fn of_process(name: &str) -> Option<&'static Self> {
-        let name = if ["apache2", "httpd"].contains(&name) { "apache" } else { name };
-        Self::of(name)
-    }
-
     /// Whether a program of it is in one of the folders of programs.
     pub(super) fn is_installed(&self) -> bool {
         self.is_in(SEARCHED)
@@ -56,11 +49,6 @@ impl Server {
         };
         let mut folders = folders.iter().map(Path::new);
         folders.any(|folder| programs.iter().any(|program| folder.join(program).exists()))
-    }
-
-    /// The configuration of a proxy that forwards the challenges to certctl; empty of other servers.
-    pub(super) fn forwarding(&self) -> &'static [&'static str] {
-        if self.name == "haproxy" { FORWARDING_OF_HAPROXY } else { &[] }
     }
 
     /// The file of its configuration, where it has one on this host.
@@ -164,16 +152,6 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> + Clone {
 
 /// The one file of its configuration.
 const FILE_OF_HAPROXY: &str = "/etc/haproxy/haproxy.cfg";
-/// The address is the one of `create certificate --behind-proxy`.
-const FORWARDING_OF_HAPROXY: &[&str] = &[
-    "# in the frontend of port 80:",
-    "    acl acme path_beg /.well-known/acme-challenge/",
-    "    use_backend certctl if acme",
-    "# behind it:",
-    "backend certctl",
-    "    server certctl 127.0.0.1:402",
-];
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -206,14 +184,6 @@ mod tests {
         let is_in = |server: &str| Server::of(server).unwrap().is_in(&folders);
         std::fs::File::create(there.path().join("httpd")).unwrap();
         assert!(is_in("apache") && !is_in("nginx") && !is_in("postgresql"));
-        for (process, server) in [
-            ("nginx", Some("nginx")),
-            ("apache2", Some("apache")),
-            ("httpd", Some("apache")),
-            ("ftpd", None),
-        ] {
-            assert_eq!(Server::of_process(process).map(|server| server.name), server, "{process}");
-        }
     }
 
     #[test]

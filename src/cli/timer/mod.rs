@@ -3,21 +3,14 @@
 //! Contract: the printed files run `issue`, which does what is due; never `renew`, which forces.
 //! Installs nothing.
 
-mod cron_daemon;
-mod crontab;
 mod host;
-mod installed;
-mod looping;
-mod systemd;
-#[cfg(test)]
-mod testing;
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 
-use super::environment::Source;
+use super::environment::{Directory, SYSTEM_CONFIG, Source};
 use super::error::CliError;
 use super::exit::ExitCode;
 use super::files::put;
@@ -27,18 +20,10 @@ use super::shell::Shell;
 use super::value_parser::user as user_name;
 use super::verb::VerbArgs;
 use super::verbs::Example;
+use crate::host::scheduler::{TIMER, Units, has_packaged_unit};
 use crate::resource::escape;
-use crate::trust::{Trusted, Walk, own_user};
-pub(crate) use cron_daemon::CronDaemon;
-pub(crate) use crontab::{Crontabs, KnownRun};
+use crate::trust::{Trusted, Walk, own_user, sudo_on_own};
 pub(crate) use host::Host;
-use installed::has_packaged_timer;
-pub(crate) use installed::{
-    TIMER, Timer, enable_timer, has_timer, leaves_hooks_to_unit, masked_unit, retry_by_unit,
-    retry_of_hooks, service_may_listen, systemctl_of, user_of_service,
-};
-pub(crate) use looping::Looping;
-pub(crate) use systemd::systemd_runs;
 
 /// Generate cron, systemd or launchd files.
 #[derive(Debug, Subcommand)]
@@ -106,7 +91,7 @@ pub(super) fn timer(verb: &TimerVerb, shell: &mut Shell) -> Result<ExitCode, Cli
     let mine = shell.environment.config_dir(None).ok().filter(|_| is_other);
     let mine = mine.filter(|found| found.source != Source::Owner).map(|found| found.path);
     let warnings = warnings(args, program, &chosen_here(shell), mine.as_deref()).into_iter();
-    for (warning, advice) in warnings.chain(second(args, Path::new("/"))) {
+    for (warning, advice) in warnings.chain(second(args, has_packaged_unit(TIMER))) {
         shell.output.print(&Message::advice(&warning, &advice));
     }
     let own = (!shell.environment.is_root()).then(own_user);
@@ -174,9 +159,9 @@ fn warnings(
     warnings
 }
 
-/// That a package has a timer for the same runs.
-fn second(args: &TimerPrintArgs, root: &Path) -> Option<(String, String)> {
-    let is_second = args.user.is_none() && !args.launchd && has_packaged_timer(root);
+/// That a package has a timer for the same runs, if it has one.
+fn second(args: &TimerPrintArgs, has_packaged: bool) -> Option<(String, String)> {
+    let is_second = args.user.is_none() && !args.launchd && has_packaged;
     let warning = "the package has a timer for these runs".to_owned();
     is_second.then(|| (warning, format!("{} # instead of these files", enable_timer(false))))
 }
@@ -191,6 +176,35 @@ pub(crate) fn line_of_user() -> String {
 pub(crate) fn line_of_cron(is_of_user: bool) -> String {
     let of_host = || "certctl timer print --cron --dir /etc/cron.d".to_owned();
     if is_of_user { line_of_user() } else { of_host() }
+}
+
+/// The command that starts the timer now and at each boot.
+pub(crate) fn enable_timer(is_of_user: bool) -> String {
+    format!("{} enable --now {TIMER}", systemctl_of(is_of_user))
+}
+
+/// systemctl as this user types it.
+pub(crate) fn systemctl_of(is_of_user: bool) -> String {
+    if is_of_user { "systemctl --user".to_owned() } else { format!("{}systemctl", sudo_on_own()) }
+}
+
+/// Whether runs of certctl's own schedulers have this configuration, and whether they are this user's
+/// alone; `None` of another folder.
+pub(crate) fn is_of_user(config: &Directory) -> Option<bool> {
+    match config.source {
+        _ if config.path == Path::new(SYSTEM_CONFIG) => Some(false),
+        Source::Root | Source::Owner => Some(false),
+        Source::User => Some(true),
+        Source::Flag(_) | Source::Variable(_) | Source::Systemd(_) | Source::Config { .. } => None,
+    }
+}
+
+/// Whether `certctl.service`, where it has this configuration, may listen on a port.
+pub(crate) fn service_may_listen(shell: &Shell, port: u16) -> bool {
+    let config = shell.environment.config_dir(shell.global.config_dir.as_deref());
+    let is_of_system = config.is_ok_and(|config| is_of_user(&config) == Some(false));
+    let units = || Units::read(false, shell.acts_as.is_some());
+    is_of_system && units().is_some_and(|units| units.may_listen(port))
 }
 
 /// The flags and variables that change what `issue` does, and that a scheduler does not pass on.
@@ -545,25 +559,21 @@ mod tests {
 
     #[test]
     fn a_timer_of_the_package_is_named_instead() {
-        let root = tempfile::tempdir().unwrap();
-        let of = |line: &[&str]| {
+        let of = |line: &[&str], has_packaged| {
             let line = [&["certctl", "timer", "print"], line].concat();
             let Some(Verb::Timer(TimerVerb::Print(args))) =
                 Arguments::try_parse_from(line).unwrap().verb
             else {
                 panic!()
             };
-            second(&args, root.path()).map(|(_, advice)| advice)
+            second(&args, has_packaged).map(|(_, advice)| advice)
         };
-        assert_eq!(of(&["--cron"]), None);
-        std::fs::create_dir_all(root.path().join("usr/lib/systemd/system/certctl.timer")).unwrap();
-        assert_eq!(of(&["--cron"]), None, "systemd does not run");
-        std::fs::create_dir_all(root.path().join("run/systemd/system")).unwrap();
         let advice = "systemctl enable --now certctl.timer # instead of these files";
         for line in ["--cron", "--systemd"] {
-            assert_eq!(of(&[line]).as_deref(), Some(advice), "{line}");
+            assert_eq!(of(&[line], false), None);
+            assert_eq!(of(&[line], true).as_deref(), Some(advice), "{line}");
         }
-        assert_eq!(of(&["--cron", "--user", "acme"]), None);
+        assert_eq!(of(&["--cron", "--user", "acme"], true), None);
     }
 
     #[test]

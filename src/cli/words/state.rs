@@ -330,7 +330,6 @@ fn cause_of(
         utf8: true,
         names: 0,
         columns: None,
-        unit_of_hooks: None,
     };
     of_failure(failure, &evidence, &short(&view.key), &style)
 }

@@ -13,7 +13,6 @@ mod issuer;
 mod known;
 mod names;
 mod port;
-mod roots;
 
 pub use crate::acme::{AccountKey, AccountStatus, Directory};
 pub use crate::probe::{Caa, CaaRecord, DnsError, LookupError, is_of_this_host};
@@ -26,9 +25,6 @@ pub use http::{HttpCheck, HttpCheckError};
 pub use issuer::{CaaVerdict, CheckedProvider, IssuerCheck};
 pub use known::Known;
 pub use port::{BadAddress, Port, PortError, WebServer};
-pub use roots::{
-    SiteFile, beside, configured_beside, configured_for, configured_roots, lines_with,
-};
 
 #[cfg(test)]
 pub(crate) use dns::testing;
