@@ -65,14 +65,11 @@ fn read_acme(field: &Field<'_>, sink: &mut Sink<'_>) -> Option<(Acme, usize)> {
     let mut flag = |name| fields.take(name).and_then(|f| f.boolean(sink)).unwrap_or_default();
     let disable_account_key_generation = flag("disableAccountKeyGeneration");
     let enable_duration_feature = flag("enableDurationFeature");
-    let skip_tls_verify = flag("skipTLSVerify");
+    let skip_field = fields.take("skipTLSVerify");
+    let skip_tls_verify = skip_field.as_ref().is_some_and(|f| f.boolean(sink) == Some(true));
     let bundle_field = fields.take("caBundle");
-    if skip_tls_verify && let Some(bundle) = &bundle_field {
-        let message = "caBundle and skipTLSVerify are mutually exclusive and cannot both be set";
-        sink.error("E0108", bundle.key_span, &bundle.path, message);
-        if let Some(skip) = fields.take("skipTLSVerify") {
-            sink.error("E0108", skip.key_span, &skip.path, message);
-        }
+    if let Some(skip) = skip_field.filter(|_| skip_tls_verify) {
+        unverified(&skip, bundle_field.as_ref(), sink);
     }
     let ca_bundle = bundle_field.and_then(|field| ca_bundle(&field, sink));
     let preferred_chain = fields.take("preferredChain").and_then(|field| {
@@ -104,6 +101,20 @@ fn read_acme(field: &Field<'_>, sink: &mut Sink<'_>) -> Option<(Acme, usize)> {
         solvers,
     };
     Some((acme, server_line?))
+}
+
+/// `skipTLSVerify` that is set, alone or beside a `caBundle`.
+fn unverified(skip: &Field<'_>, bundle: Option<&Field<'_>>, sink: &mut Sink<'_>) {
+    let Some(bundle) = bundle else {
+        let message =
+            "the CA's TLS certificate is not verified: an attacker can impersonate this CA";
+        let draft = Draft::warning("W0310", skip.key_span, &skip.path, message);
+        sink.add(draft.help("caBundle, with the certificate that signed the CA's"));
+        return;
+    };
+    let message = "caBundle and skipTLSVerify are mutually exclusive and cannot both be set";
+    sink.error("E0108", bundle.key_span, &bundle.path, message);
+    sink.error("E0108", skip.key_span, &skip.path, message);
 }
 
 fn server_url(field: &Field<'_>, sink: &mut Sink<'_>) -> Option<String> {

@@ -99,7 +99,15 @@ fn trust_in_anybody_is_possible_and_never_goes_unsaid() {
     let world = World::start();
     world.write("config/issuer.yaml", &world.issuer().trusting("skipTLSVerify: true"));
     world.write("config/web.yaml", &CertificateYaml::new("web"));
-    world.issue().ends_in(0);
+    for verb in [&["validate"][..], &["plan"], &["doctor", "--offline"], &["issue"]] {
+        let run = world.run(verb);
+        let all = run.stdout.clone() + &run.stderr;
+        assert_eq!(
+            all.matches("an attacker can impersonate this CA").count(),
+            1,
+            "{verb:?}: {all}"
+        );
+    }
     let status = world.run(&["describe", "web"]).ends_in(0);
     assert!(status.stdout.contains("skipTLSVerify"), "{}", status.stdout);
 }

@@ -1,4 +1,4 @@
-//! The certificates of CAs in the `caBundle` of Issuers: until when they are valid.
+//! How Issuers trust their CA's server: until when the certificates in `caBundle` are valid.
 //!
 //! certctl trusts them whatever their dates are (RFC 5280 section 6.1.1 leaves those of a trust anchor
 //! to local policy), and most clients of the certificates do not.
@@ -28,6 +28,16 @@ pub(super) fn expiring(loaded: &Loaded, now: Timestamp) -> Vec<Finding> {
         found.extend(new.filter_map(|facts| of_one(issuer, &facts, now)));
     }
     found
+}
+
+/// Issuers that take any server for their CA.
+pub(super) fn unverified(loaded: &Loaded) -> impl Iterator<Item = Finding> {
+    loaded.issuers.iter().filter(|issuer| issuer.acme.skip_tls_verify).map(|issuer| {
+        let (kind, name) = (issuer.kind, short(&issuer.metadata.key()));
+        let fact =
+            format!("{kind} {name}: skipTLSVerify is set: an attacker can impersonate this CA");
+        Finding::warning("CA", Obstacle::new(fact).advice("set caBundle instead"))
+    })
 }
 
 fn of_one(issuer: &Issuer, facts: &LeafFacts, now: Timestamp) -> Option<Finding> {

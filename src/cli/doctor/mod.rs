@@ -128,6 +128,7 @@ async fn host(shell: &Shell, known: &Known, uses: &[Use<'_>], is_tried: bool) ->
     found.extend(need::needs(&lacks, uses, workspace.settings()));
     found.extend(http01::http01(shell, uses, is_tried));
     found.extend(bundle::expiring(&targets.loaded, SystemClock.now()));
+    found.extend(bundle::unverified(&targets.loaded));
     found
 }
 

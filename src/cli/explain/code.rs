@@ -168,6 +168,11 @@ pub const CODES: &[Code] = &[
         "the output folder is below a webroot, from which a web server could serve the private key",
         "choose a folder outside of it; if tls.key is in the first one, delete it there",
     ),
+    row(
+        "W0310",
+        "skipTLSVerify: another server could answer as this CA",
+        "remove it, and give the CA's certificate in caBundle",
+    ),
     row("W0401", "the file has nothing that certctl reads", "remove it, or move it elsewhere"),
     row(
         "W0402",

@@ -62,7 +62,9 @@ fn the_same_issuer_in_two_files_is_one_and_two_of_one_name_are_an_error() {
 fn every_field_of_the_schemas_is_read_and_kept() {
     let path = "tests/fixtures/manifests/every-field.yaml";
     let loaded = load(&[Source::File(path.into())], &Options::default());
-    assert_eq!(findings(&loaded), Vec::<String>::new());
+    let unverified = "W0310 73:5 spec.acme.skipTLSVerify: the CA's TLS certificate is not verified: an \
+                      attacker can impersonate this CA";
+    assert_eq!(findings(&loaded), [unverified]);
     let [all, literal] = loaded.certificates.as_slice() else { panic!("{loaded:?}") };
     assert_eq!(all.spec.common_name, "xn--bcher-kva.example");
     assert_eq!(literal.spec.literal_subject, "CN=www.example.com,O=a");
