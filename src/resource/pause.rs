@@ -19,6 +19,12 @@ impl Pause {
     /// Between two "accept" requests of a challenge that the CA left pending.
     pub const ACCEPT: Self =
         Self { first: SignedDuration::from_secs(5), longest: SignedDuration::from_secs(60) };
+    /// Between two requests to a DNS service that wait for the same thing.
+    pub const SERVICE: Self =
+        Self { first: SignedDuration::from_secs(1), longest: SignedDuration::from_secs(5) };
+    /// None at all, so that a test is quick.
+    #[cfg(test)]
+    pub const NONE: Self = Self { first: SignedDuration::ZERO, longest: SignedDuration::ZERO };
     /// Between two tries to deploy: no longer than an hour, so that each hourly run tries.
     pub const DEPLOY: Self =
         Self { first: SignedDuration::from_mins(5), longest: SignedDuration::from_mins(59) };
@@ -48,6 +54,8 @@ mod tests {
         let found: Vec<i128> = (0..12).map(millis).collect();
         assert_eq!(found, [5, 10, 20, 40, 80, 160, 320, 640, 1280, 2560, 5000, 5000]);
         assert_eq!(millis(u32::MAX), 5000);
+        let polls = (0..26).map(|earlier| Pause::SERVICE.length(earlier).as_secs());
+        assert_eq!(polls.sum::<i64>(), 122);
         let wish = |seconds| Pause::POLL.or_wish(0, Some(SignedDuration::from_secs(seconds)));
         assert_eq!([1, 60, 86400].map(wish).map(|wait| wait.as_secs()), [1, 60, 60]);
     }

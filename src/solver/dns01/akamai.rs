@@ -9,7 +9,6 @@ mod edgegrid;
 mod tests;
 
 use std::rc::Rc;
-use std::time::Duration;
 
 use http::Method;
 use http::header::AUTHORIZATION;
@@ -23,6 +22,7 @@ use super::error::shown;
 use super::percent::percent;
 use super::sets::{TxtSets, Written};
 use super::{Api, Call, Context, Opened, ProviderError, Reply, TxtRecord};
+use crate::resource::Pause;
 use crate::resource::dns01::Akamai as Settings;
 
 pub(super) fn open(settings: &Settings, context: &Context<'_>) -> Opened {
@@ -36,7 +36,7 @@ struct Akamai {
     base: String,
     signer: EdgeGrid,
     /// Between two tries, when another client writes too.
-    pause: Duration,
+    pause: Pause,
     turn: Mutex<()>,
 }
 
@@ -75,7 +75,7 @@ impl Akamai {
             now: Rc::clone(&context.now),
             base: format!("https://{host}"),
             signer,
-            pause: Duration::from_secs(1),
+            pause: Pause::SERVICE,
             turn: Mutex::new(()),
         })
     }
@@ -132,7 +132,7 @@ impl TxtSets for Akamai {
     type Set = Option<RecordSet>;
 
     /// One more than others: each change needs a second read.
-    const TRIES: usize = 6;
+    const TRIES: u32 = 6;
 
     async fn find(&self, name: &str, zone: &str) -> Result<(String, Self::Set), ProviderError> {
         let zone = zone.to_owned();
@@ -197,7 +197,7 @@ impl TxtSets for Akamai {
         super::api::service_of(&self.base)
     }
 
-    fn pause(&self) -> Duration {
+    fn pause(&self) -> Pause {
         self.pause
     }
 

@@ -18,7 +18,7 @@ use zeroize::Zeroizing;
 use super::ProviderError;
 use super::error::shown;
 use super::redact;
-use crate::resource::{Reach, causes};
+use crate::resource::{Pause, Reach, causes};
 
 /// The source of the TLS configuration; called once, for the first request.
 pub type Tls = Box<dyn Fn() -> Result<ClientConfig, String>>;
@@ -287,7 +287,12 @@ impl Api {
 /// How long to wait before a request is repeated; None when this answer is final.
 fn wait_after(reply: &Reply, tries: u32) -> Option<Duration> {
     let busy = matches!(reply.status, 429 | 503);
-    let wait = reply.retry_after().unwrap_or(Duration::from_secs(1) * tries);
+    let own = |pause: Pause| pause.length(tries - 1).unsigned_abs();
+    let wait = reply.retry_after().map_or_else(
+        || own(Pause::SERVICE),
+        // A service that says "at once" means soon.
+        |wish| wish.max(own(Pause::POLL)),
+    );
     (busy && tries < TRIES && wait <= LONGEST_WAIT).then_some(wait)
 }
 
@@ -308,6 +313,8 @@ fn without(body: Vec<u8>, hidden: &[Zeroizing<String>]) -> Vec<u8> {
     redact::without(&String::from_utf8_lossy(&body), &hidden).into_bytes()
 }
 
+/// How often the state of a change is read: with [`Pause::SERVICE`] between, for two minutes.
+pub(super) const MOST_POLLS: u32 = 26;
 const TIMEOUT: Duration = Duration::from_secs(30);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
@@ -351,6 +358,14 @@ mod tests {
         let log = fake.log();
         let times = |what: &str| log.iter().filter(|line| line.ends_with(what)).count();
         assert_eq!((times("/soon"), times("/never"), times("/late")), (3, 3, 1));
+        let at_once = Reply {
+            service: String::new(),
+            status: 503,
+            headers: [(RETRY_AFTER, HeaderValue::from_static("0"))].into_iter().collect(),
+            body: Vec::new(),
+        };
+        let waits = [1, 2, 3].map(|tries| wait_after(&at_once, tries).map(|wait| wait.as_millis()));
+        assert_eq!(waits, [Some(5), Some(10), None], "never without a pause");
     }
 
     #[tokio::test]

@@ -8,7 +8,6 @@ mod credentials;
 #[cfg(test)]
 mod tests;
 
-use std::time::Duration;
 
 use http::Method;
 use http::header::{IF_MATCH, IF_NONE_MATCH};
@@ -21,6 +20,7 @@ use super::oauth::Bearer;
 use super::percent::percent;
 use super::sets::{TxtSets, Written};
 use super::{Call, Context, Opened, ProviderError, Reply, TxtRecord};
+use crate::resource::Pause;
 use crate::resource::dns01::AzureDns as Settings;
 
 pub(super) fn open(settings: &Settings, context: &Context<'_>) -> Opened {
@@ -36,7 +36,7 @@ struct AzureDns {
     kind: &'static Kind,
     credentials: Bearer<Credentials>,
     /// Between two tries, when another client writes too.
-    pause: Duration,
+    pause: Pause,
 }
 
 /// What differs between the two APIs.
@@ -97,7 +97,7 @@ impl AzureDns {
             zone,
             kind,
             credentials: Bearer::new(Credentials::new(settings, cloud, context)?, context),
-            pause: Duration::from_secs(1),
+            pause: Pause::SERVICE,
         })
     }
 
@@ -260,7 +260,7 @@ impl TxtSets for AzureDns {
         super::api::service_of(&self.base)
     }
 
-    fn pause(&self) -> Duration {
+    fn pause(&self) -> Pause {
         self.pause
     }
 }

@@ -8,7 +8,6 @@ mod credentials;
 mod tests;
 mod zone;
 
-use std::time::Duration;
 
 use http::Method;
 use serde::de::DeserializeOwned;
@@ -16,12 +15,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use self::credentials::{NAME, Source};
+use super::api::MOST_POLLS;
 use super::error::shown;
 use super::oauth::Bearer;
 use super::percent::{pairs, percent};
 use super::sets::{TxtSets, Written};
 use super::zones::all_pages;
 use super::{Call, Context, Opened, ProviderError, Reply, TxtRecord};
+use crate::resource::Pause;
 use crate::resource::dns01::CloudDns as Settings;
 
 pub(super) fn open(settings: &Settings, context: &Context<'_>) -> Opened {
@@ -35,7 +36,7 @@ struct CloudDns {
     zone: String,
     credentials: Bearer<Source>,
     /// Between two polls of a change, and after a conflict.
-    pause: Duration,
+    pause: Pause,
 }
 
 /// A change: the sets to delete and to add.
@@ -95,7 +96,7 @@ impl CloudDns {
             project: settings.project.trim().to_owned(),
             zone: settings.hosted_zone_name.trim().to_owned(),
             credentials: Bearer::new(source, context),
-            pause: Duration::from_secs(1),
+            pause: Pause::SERVICE,
         })
     }
 
@@ -126,11 +127,11 @@ impl CloudDns {
         mut change: Change,
         wanted: bool,
     ) -> Result<(), ProviderError> {
-        for _ in 0..MOST_POLLS {
+        for earlier in 0..MOST_POLLS {
             if change.status == "done" || !wanted {
                 return Ok(());
             }
-            tokio::time::sleep(self.pause).await;
+            tokio::time::sleep(self.pause.length(earlier).unsigned_abs()).await;
             let (zone, id) = (percent(zone), percent(&change.id));
             let url = self.url(&format!("/managedZones/{zone}/changes/{id}"));
             let reply = self.send(&Method::GET, &url, None).await?;
@@ -275,7 +276,7 @@ impl TxtSets for CloudDns {
         super::api::service_of(&self.base)
     }
 
-    fn pause(&self) -> Duration {
+    fn pause(&self) -> Pause {
         self.pause
     }
 }
@@ -306,7 +307,6 @@ fn unusable(reason: &str) -> ProviderError {
 }
 
 const TTL: u32 = 60;
-const MOST_POLLS: usize = 120;
 
 fn refused(reply: &Reply) -> ProviderError {
     let limits = ["rateLimitExceeded", "userRateLimitExceeded", "quotaExceeded"];

@@ -10,14 +10,15 @@ mod zone;
 mod tests;
 
 use std::rc::Rc;
-use std::time::Duration;
 
 use http::Method;
 use jiff::Timestamp;
 
+use super::api::MOST_POLLS;
 use super::aws::{Credentials, Element, Failure, Keys, Region, Signer, escaped};
 use super::error::shown;
 use super::{Api, Context, DnsProvider, Opened, ProviderError, ProviderFuture, Reply, TxtRecord};
+use crate::resource::Pause;
 use crate::resource::dns01::Route53 as Settings;
 
 pub(super) fn open(settings: &Settings, context: &Context<'_>) -> Opened {
@@ -33,10 +34,8 @@ struct Route53 {
     /// The hosted zone of the settings; empty: certctl searches for it.
     zone_id: String,
     credentials: Credentials,
-    /// Between two polls of a change's status.
-    poll: Duration,
-    /// Before a request that came too early is repeated; doubled each time.
-    pause: Duration,
+    /// Between two requests that wait for the same thing.
+    pause: Pause,
 }
 
 impl Route53 {
@@ -60,8 +59,7 @@ impl Route53 {
             region: signed_for,
             zone_id,
             credentials: credentials(settings, region, context)?,
-            poll: Duration::from_secs(4),
-            pause: Duration::from_secs(1),
+            pause: Pause::SERVICE,
         })
     }
 
@@ -123,18 +121,18 @@ impl Route53 {
     /// Waits until all name servers have the change of this answer.
     async fn wait(&self, reply: &Reply) -> Result<(), ProviderError> {
         let (mut id, mut status) = change_of(reply)?;
-        for _ in 0..MOST_POLLS {
+        for earlier in 0..MOST_POLLS {
             if status == "INSYNC" {
                 return Ok(());
             }
-            tokio::time::sleep(self.poll).await;
+            tokio::time::sleep(self.pause.length(earlier).unsigned_abs()).await;
             let reply = self.ask(&Method::GET, &format!("/change/{id}"), None).await?;
             if !reply.is_success() {
                 return Err(Failure::read(&reply).error(&reply));
             }
             (id, status) = change_of(&reply)?;
         }
-        let reason = shown(&format!("change {id} is still {status} after 120 s"));
+        let reason = shown(&format!("change {id} is still {status} after 2 minutes"));
         Err(ProviderError::Unfinished { service: reply.service.clone(), reason })
     }
 
@@ -152,15 +150,15 @@ impl Route53 {
             let signer = Signer { keys: &keys, service: NAME, region: self.region, now };
             signer.call(method, &url, body.map(|body| ("application/xml", body)))
         };
-        let mut tries = 1;
+        let mut repeats = 0;
         loop {
             let reply = self.api.send_signed(sign).await?;
             let is_busy = !reply.is_success() && Failure::read(&reply).is_busy();
-            if !is_busy || tries >= TRIES {
+            if !is_busy || repeats >= MOST_REPEATS {
                 return Ok(reply);
             }
-            tokio::time::sleep(self.pause * tries).await;
-            tries += 1;
+            tokio::time::sleep(self.pause.length(repeats).unsigned_abs()).await;
+            repeats += 1;
         }
     }
 
@@ -245,9 +243,7 @@ fn unusable(reason: &str) -> ProviderError {
 
 const NAME: &str = "route53";
 const TTL: u32 = 10;
-const TRIES: u32 = 5;
-/// With the pause between them: 120 seconds.
-const MOST_POLLS: usize = 30;
+const MOST_REPEATS: u32 = 4;
 
 fn refused(reply: &Reply, record: &TxtRecord, zone: &str) -> ProviderError {
     let failure = Failure::read(reply);

@@ -4,12 +4,11 @@
 //! A service that changes one value with one request, independent of other values, implements
 //! [`DnsProvider`] itself.
 
-use std::time::Duration;
-
 use tokio::sync::Mutex;
 
 use super::error::shown;
 use super::{DnsProvider, ProviderError, ProviderFuture, TxtRecord};
+use crate::resource::Pause;
 
 /// The client of a service whose values are read before they are changed.
 pub(super) trait TxtSets {
@@ -19,7 +18,7 @@ pub(super) trait TxtSets {
     type Set;
 
     /// How many times a set is read and changed before certctl gives up.
-    const TRIES: usize = 5;
+    const TRIES: u32 = 5;
     /// Whether the zone, as the DNS shows it, must be known.
     const NEEDS_ZONE: bool = true;
 
@@ -55,8 +54,8 @@ pub(super) trait TxtSets {
     fn service(&self) -> String;
 
     /// Between two tries.
-    fn pause(&self) -> Duration {
-        Duration::from_secs(1)
+    fn pause(&self) -> Pause {
+        Pause::SERVICE
     }
 
     /// Serializes the changes of one run, for an API without conditional writes.
@@ -105,7 +104,7 @@ async fn settle<S: TxtSets>(
     };
     let (zone, mut set) = service.find(&record.name, &record.zone).await?;
     let (mut is_written, mut lost) = (false, String::new());
-    for tried in 1..=S::TRIES {
+    for tried in 0..S::TRIES {
         if service.values(&set)?.contains(&record.value) == wanted {
             return Ok(());
         }
@@ -122,8 +121,8 @@ async fn settle<S: TxtSets>(
             Written::Lost(detail) => lost = detail,
         }
         // The first read after the write need not wait.
-        if tried > 1 || !is_written {
-            tokio::time::sleep(service.pause()).await;
+        if tried > 0 || !is_written {
+            tokio::time::sleep(service.pause().length(tried).unsigned_abs()).await;
         }
         let read = service.list(&zone, &record.name).await;
         set = read.map_err(|error| if is_written { error.after_the_write() } else { error })?;

@@ -122,7 +122,7 @@ fn provider(base: String) -> Akamai {
     });
     let made = made.unwrap();
     assert_eq!(made.base, "https://akab-x.luna.akamaiapis.net");
-    Akamai { base, pause: Duration::ZERO, ..made }
+    Akamai { base, pause: Pause::NONE, ..made }
 }
 
 async fn start() -> (State, Fake, Akamai) {

@@ -122,7 +122,7 @@ fn ambient() -> Settings {
 
 fn provider(base: String, settings: &Settings) -> AzureDns {
     let made = in_context(&SECRETS, &[], |context| AzureDns::new(settings, context));
-    let mut made = AzureDns { base: base.clone(), pause: Duration::ZERO, ..made.unwrap() };
+    let mut made = AzureDns { base: base.clone(), pause: Pause::NONE, ..made.unwrap() };
     if let Source::Client(client) = &mut made.credentials.source.source {
         client.authority = base;
     }

@@ -161,7 +161,7 @@ fn provider(base: String, zone: &str) -> CloudDns {
     });
     let made = made.unwrap();
     assert_eq!(made.base, "https://dns.googleapis.com");
-    CloudDns { base, pause: Duration::ZERO, ..made }
+    CloudDns { base, pause: Pause::NONE, ..made }
 }
 
 async fn start(service: Service) -> (State, Fake, CloudDns) {
@@ -223,6 +223,15 @@ async fn values_come_and_go_one_by_one() {
 
 /// The fields that the book has for lego's variables, with the values of these.
 #[tokio::test]
+async fn a_change_that_is_never_done_is_read_a_few_times() {
+    let (_state, fake, provider) = start(Service { pending: 999, ..example() }).await;
+    let error = provider.present(&record("ours")).await.unwrap_err().to_string();
+    assert!(error.ends_with("is still pending after 2 minutes"), "{error}");
+    let polls = fake.received().iter().filter(|one| one.path().contains("/changes/")).count();
+    assert_eq!(polls, 26);
+}
+
+#[tokio::test]
 async fn the_values_of_legos_variables_lead_to_their_zone() {
     let state = Arc::new(Lock::new(example()));
     let shared = Arc::clone(&state);
@@ -241,7 +250,7 @@ async fn the_values_of_legos_variables_lead_to_their_zone() {
     .unwrap();
     let secrets = [("google/key.json", variables["GCE_SERVICE_ACCOUNT"].as_str())];
     let made = in_context(&secrets, &[], |context| CloudDns::new(&settings, context)).unwrap();
-    let provider = CloudDns { base: fake.url(), pause: Duration::ZERO, ..made };
+    let provider = CloudDns { base: fake.url(), pause: Pause::NONE, ..made };
     provider.present(&record("value")).await.unwrap();
     let sent: Vec<String> = fake
         .received()

@@ -175,8 +175,7 @@ pub(super) fn settings(zone_id: &str) -> Settings {
 pub(super) fn provider(base: &str, settings: &Settings, variables: &[(&str, &str)]) -> Route53 {
     let made = in_context(&SECRETS, variables, |context| Route53::new(settings, context)).unwrap();
     assert_eq!(made.base, "https://route53.amazonaws.com");
-    let (poll, pause) = (Duration::ZERO, Duration::ZERO);
-    let mut made = Route53 { base: base.to_owned(), poll, pause, ..made };
+    let mut made = Route53 { base: base.to_owned(), pause: Pause::NONE, ..made };
     base.clone_into(&mut made.credentials.sts);
     made
 }

@@ -69,9 +69,9 @@ async fn a_change_that_is_not_everywhere_in_time_is_said() {
     let (_state, fake, mut provider) = start(Service { pending: 99, ..example() }).await;
     provider.zone_id = "Z3".to_owned();
     let error = provider.present(&record("ours")).await.unwrap_err().to_string();
-    let expected = "has not finished: change C7 is still PENDING after 120 s";
+    let expected = "has not finished: change C7 is still PENDING after 2 minutes";
     assert_eq!(error, format!("{} {expected}", fake.address));
-    assert_eq!(fake.received().len(), 1 + 30);
+    assert_eq!(fake.received().len(), 1 + 26);
 }
 
 #[test]
