@@ -91,7 +91,8 @@ pub(super) fn identifier(answer: &Answer, value: &Value) -> Result<Identifier, A
         Ok(wire::Identifier::Dns(name)) => {
             name.parse().map(Identifier::Dns).map_err(|error| error.to_string())
         }
-        Ok(wire::Identifier::Ip(address)) => Ok(Identifier::Ip(address)),
+        // An IPv4 address is the same in IPv6 clothes.
+        Ok(wire::Identifier::Ip(address)) => Ok(Identifier::Ip(address.to_canonical())),
         Ok(_) => Err(format!("its type is `{}`", word(value, "type"))),
         Err(error) => Err(error.to_string()),
     };

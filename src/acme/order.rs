@@ -53,6 +53,7 @@ pub(super) fn read_new(answer: &Answer, requested: &[Identifier]) -> Result<Orde
     };
     let url = field::https_from(answer, location, "order")?;
     let mut view = read(answer, &url)?;
+    let set = |of: &[Identifier]| of.iter().cloned().collect::<BTreeSet<_>>();
     if view.finalize_url.is_none() {
         return Err(answer.malformed("the order has no `finalize`"));
     }
@@ -120,15 +121,6 @@ pub(super) fn payload(new: &NewOrder) -> Value {
         payload.insert("replaces".to_owned(), json!(replaces));
     }
     Value::Object(payload)
-}
-
-/// An IPv4 address is the same in IPv6 clothes, in which some CAs do not return it.
-fn set(identifiers: &[Identifier]) -> BTreeSet<Identifier> {
-    let canonical = |identifier: &Identifier| match identifier {
-        Identifier::Dns(_) => identifier.clone(),
-        Identifier::Ip(address) => Identifier::Ip(address.to_canonical()),
-    };
-    identifiers.iter().map(canonical).collect()
 }
 
 fn names(identifiers: &[Identifier]) -> String {

@@ -208,6 +208,10 @@ pub fn identifiers(spec: &CertificateSpec) -> Vec<Identifier> {
         Ok(address) => addresses.push(address),
         Err(_) => names.extend(spec.common_name.parse::<DnsName>()),
     }
+    // An IPv4 address is the same in IPv6 clothes, in which some CAs do not return it.
+    for address in &mut addresses {
+        *address = address.to_canonical();
+    }
     names.sort();
     names.dedup();
     // Sorted as text, as cert-manager does.

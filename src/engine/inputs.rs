@@ -67,7 +67,8 @@ struct Inputs<'a> {
 pub fn names_of(certificate: &Certificate) -> Vec<Identifier> {
     let spec = &certificate.spec;
     let names = spec.dns_names.iter().cloned().map(Identifier::Dns);
-    names.chain(spec.ip_addresses.iter().copied().map(Identifier::Ip)).collect()
+    let addresses = spec.ip_addresses.iter().map(|address| Identifier::Ip(address.to_canonical()));
+    names.chain(addresses).collect()
 }
 
 /// The solver for one of the names, as far as it is known before the order: wildcards are validated

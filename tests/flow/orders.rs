@@ -2,7 +2,7 @@
 
 use certctl::pki::Chain;
 use certctl::rehearsal::{Fault, RequestKind, Rule};
-use certctl::resource::{AuthorizationState, KeyAlgorithm};
+use certctl::resource::{AuthorizationState, Identifier, KeyAlgorithm};
 
 use crate::support::{CertificateYaml, World};
 
@@ -90,6 +90,19 @@ fn a_profile_is_asked_for_by_name_and_must_exist() {
     world.issue().ends_in(0);
     assert_eq!(world.state().orders("web").pop().unwrap().spec.profile, "short");
     assert_eq!(world.sent(RequestKind::NewOrder), 1);
+}
+
+#[test]
+fn an_ipv4_address_in_ipv6_clothes_is_ordered_as_itself() {
+    let world = World::start();
+    let address = world.port.address().ip();
+    let field = format!("ipAddresses: [\"::ffff:{address}\"]");
+    world.prepare(&[CertificateYaml::new("web").field(&field)]);
+    world.issue().ends_in(0);
+    assert_eq!(world.state().published("web").ip_addresses, [address]);
+    let ordered = world.state().orders("web").pop().unwrap();
+    assert!(ordered.spec.identifiers.contains(&Identifier::Ip(address)), "{ordered:?}");
+    world.issue().says_nothing();
 }
 
 #[test]

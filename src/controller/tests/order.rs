@@ -67,7 +67,8 @@ fn a_new_order_says_what_it_is_for() {
     let mut snapshot = ready_to_order();
     snapshot.certificate.spec.dns_names = super::fixture::names(&["b.example", "a.example"]);
     snapshot.certificate.spec.common_name = "b.example".to_owned();
-    snapshot.certificate.spec.ip_addresses = vec!["::1".parse().unwrap()];
+    snapshot.certificate.spec.ip_addresses =
+        ["::ffff:192.0.2.5", "::1", "192.0.2.5"].map(|text| text.parse().unwrap()).to_vec();
     snapshot.certificate.spec.duration = Some(GoDuration(SignedDuration::from_hours(24)));
     snapshot.issuer.acme.enable_duration_feature = true;
     snapshot.order_count = 2;
@@ -75,7 +76,7 @@ fn a_new_order_says_what_it_is_for() {
     let made = written_order(&record);
     assert_eq!((made.name.as_str(), made.phase.word()), ("web-1-3", "creating"));
     let names: Vec<_> = made.spec.identifiers.iter().map(ToString::to_string).collect();
-    assert_eq!(names, ["a.example", "b.example", "::1"]);
+    assert_eq!(names, ["a.example", "b.example", "192.0.2.5", "::1"]);
     assert_eq!(made.spec.not_after, Some(now() + SignedDuration::from_hours(24)));
     assert_eq!(made.spec.directory_url, SERVER);
     assert!(matches!(&record.changes[1], Change::Certificate(r)
