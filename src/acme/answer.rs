@@ -73,7 +73,10 @@ impl Answer {
             None => AcmeError::Http {
                 url: self.url,
                 status: self.status,
-                snippet: excerpt(&String::from_utf8_lossy(&self.body), 200),
+                snippet: match self.location.filter(|_| (300..400).contains(&self.status)) {
+                    Some(target) => format!("a redirect to {}", excerpt(&target, 200)),
+                    None => excerpt(&String::from_utf8_lossy(&self.body), 200),
+                },
                 retry_after: self.retry_after,
             },
         })
@@ -127,6 +130,10 @@ mod tests {
             let answer = Answer::new(url, status, &headers, Bytes::from(body));
             assert_eq!(answer.success().unwrap_err(), http(status, snippet));
         }
+        headers.insert(LOCATION, HeaderValue::from_static("https://ca.test/dir/"));
+        let answer = Answer::new(url, 301, &headers, Bytes::from("<html>"));
+        let target = "a redirect to https://ca.test/dir/";
+        assert_eq!(answer.success().unwrap_err(), http(301, target));
     }
 
     #[test]

@@ -57,7 +57,7 @@ pub enum AcmeError {
         limit: usize,
     },
     /// A URL that is not https.
-    #[error("{what} is not an https URL: {}", escape(url))]
+    #[error("{what} is not an https URL{}: {}", behind_proxy(url), escape(url))]
     InsecureUrl {
         url: String,
         /// What it was for: `directory`, `newNonce`, `finalize`, ….
@@ -271,7 +271,9 @@ impl AcmeError {
             }
             Self::Timeout { limit, .. } => format!("no answer within {}", waited(*limit)),
             Self::TooLarge { limit, .. } => format!("the answer is longer than {limit} bytes"),
-            Self::InsecureUrl { what, .. } => format!("{what} is not an https URL"),
+            Self::InsecureUrl { what, url } => {
+                format!("{what} is not an https URL{}", behind_proxy(url))
+            }
             Self::Malformed { why, .. } => why.clone(),
             Self::BadToken { token, .. } => {
                 format!("the challenge token `{token}` is not 22 to 512 characters of base64url")
@@ -334,6 +336,15 @@ fn accepted(problem: &Problem) -> String {
     match problem.algorithms.as_slice() {
         [] => String::new(),
         algorithms => format!("; it accepts {}", escape(&algorithms.join(", "))),
+    }
+}
+
+/// The usual cause of an `http` URL of a CA.
+fn behind_proxy(url: &str) -> &'static str {
+    if url.starts_with("http://") {
+        " (a CA behind a proxy that does its TLS must be set to its https address)"
+    } else {
+        ""
     }
 }
 

@@ -293,10 +293,63 @@ async fn odd_words_pass_and_dangerous_ones_do_not() {
     };
     assert_eq!(session.order(&fake.url("/order/1")).await, Ok(napping));
     let error = session.order(&fake.url("/order/2")).await.unwrap_err();
+    let cause = "(a CA behind a proxy that does its TLS must be set to its https address)";
+    assert_eq!(error.to_string(), format!("certificate is not an https URL {cause}: http://x/"));
     let what = "certificate".into();
     assert_eq!(error, AcmeError::InsecureUrl { url: "http://x/".into(), what });
     let error = session.certificate(&fake.url("/cert/1")).await.unwrap_err();
     assert!(matches!(error, AcmeError::Malformed { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn a_challenge_without_a_url_spoils_no_other_one() {
+    let fake = Fake::start(|fake, seen| {
+        let mut authorization = authorization_json(fake);
+        let challenges = authorization["challenges"].as_array_mut().unwrap();
+        match seen.path.as_str() {
+            "/authz/1" => {
+                challenges
+                    .insert(0, json!({"type": "http-01", "token": TOKEN, "status": "pending"}));
+                challenges.insert(0, json!(null));
+            }
+            "/authz/2" => *challenges = vec![json!({"type": "dns-01", "token": TOKEN})],
+            _ => return None,
+        }
+        Some(Reply::json(200, &authorization))
+    })
+    .await;
+    let session = session(&fake);
+    let seen = session.authorization(&fake.url("/authz/1")).await.unwrap();
+    let urls: Vec<String> = seen.challenges.into_iter().map(|one| one.url).collect();
+    assert_eq!(urls, [fake.url("/chall/1"), fake.url("/chall/2")]);
+    let error = session.authorization(&fake.url("/authz/2")).await.unwrap_err();
+    let why = "the answer has no `url`".to_owned();
+    assert_eq!(error, AcmeError::Malformed { url: fake.url("/authz/2"), why });
+}
+
+#[tokio::test]
+async fn an_ipv4_address_in_ipv6_clothes_is_the_same_wherever_the_ca_writes_it() {
+    let address = |text: &str| Identifier::Ip(text.parse().unwrap());
+    let fake = Fake::start(|fake, seen| {
+        let mapped = json!({"type": "ip", "value": "::ffff:192.0.2.5"});
+        let (mut authorization, mut order) =
+            (authorization_json(fake), order_json(fake, "pending"));
+        authorization["identifier"] = mapped.clone();
+        authorization["wildcard"] = json!(false);
+        order["identifiers"] = json!([mapped]);
+        match seen.path.as_str() {
+            "/authz/1" => Some(Reply::json(200, &authorization)),
+            "/new-order" => Some(Reply::json(201, &order).with("Location", fake.url("/order/1"))),
+            _ => good(fake, seen),
+        }
+    })
+    .await;
+    let session = session(&fake);
+    let identifiers = vec![address("192.0.2.5")];
+    let new = NewOrder { identifiers: identifiers.clone(), ..new_order() };
+    assert_eq!(session.new_order(&new).await.unwrap().identifiers, identifiers);
+    let seen = session.authorization(&fake.url("/authz/1")).await.unwrap();
+    assert_eq!(seen.identifier, address("192.0.2.5"));
 }
 
 #[tokio::test]
