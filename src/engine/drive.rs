@@ -383,6 +383,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
                 self.extended = true;
                 let grace = GRACE.min(self.engine.options.timeout);
                 self.deadline = Some(self.engine.clock.sleep(grace).boxed_local());
+                self.gives_up_at = self.engine.clock.now().checked_add(grace).ok();
             }
             Woken::Deadline => return self.leave_pending().await.map(Some),
             Woken::Signal(signal) => return self.interrupted(signal).await.map(Some),

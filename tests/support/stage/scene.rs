@@ -11,7 +11,7 @@ use std::task::Poll;
 
 use certctl::acme::Limits;
 use certctl::controller::Intervals;
-use certctl::engine::ports::{Key, Store as _};
+use certctl::engine::ports::{Clock as _, Key, Store as _, Wait, WaitLimit};
 use certctl::engine::{Ended, Ending, Engine, Goal, Hooks, Observer, Options, Task};
 use certctl::resource::dns01::Rfc2136;
 use certctl::resource::{
@@ -76,12 +76,19 @@ pub(crate) struct State {
     pub(crate) request: Option<u32>,
 }
 
-struct Deaf;
+/// Hears nothing but that a run would wait until a time that is past.
+struct Deaf<'s>(&'s Timeline);
 
-impl Observer for Deaf {
+impl Observer for Deaf<'_> {
     fn event(&self, _: &NamespacedName, _: &Event) {}
 
     fn stage(&self, _: &NamespacedName, _: &str) {}
+
+    fn waits(&self, _: &NamespacedName, wait: &Wait) {
+        if let Some(WaitLimit::Until(end)) = wait.limit {
+            assert!(end >= self.0.now(), "at {} it waits until {end}", self.0.now());
+        }
+    }
 }
 
 impl Scene {
@@ -121,7 +128,7 @@ impl Scene {
             clock: &self.clock,
             store: &store,
             performer: &world,
-            observer: &Deaf,
+            observer: &Deaf(&self.clock),
             options: options(),
             shutdown,
         };
@@ -213,7 +220,7 @@ impl Scene {
             clock: &self.clock,
             store: &store,
             performer: world,
-            observer: &Deaf,
+            observer: &Deaf(&self.clock),
             options,
             shutdown,
         };
