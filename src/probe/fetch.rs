@@ -33,7 +33,7 @@ pub(super) async fn fetch(
 ) -> Result<Answer, NoAnswer> {
     let mut url = url;
     let mut answer = ask(&url, address).await?;
-    while let Some(location) = redirect(&answer) {
+    while let Some(location) = redirect(&answer)? {
         if trail.redirects.len() >= MAX_REDIRECTS {
             let why = format!("more than {MAX_REDIRECTS} redirects");
             return Err(NoAnswer::Garbled(why));
@@ -47,6 +47,13 @@ pub(super) async fn fetch(
         trail.redirects.push(shorten(url.as_str()));
         if let Some(port) = url.port_or_known_default().filter(|port| !ports.contains(port)) {
             return Err(garbled(format!("CAs do not follow to port {port}")));
+        }
+        let host = url.host_str().unwrap_or_default();
+        if host.ends_with(WITHOUT_SLASH) {
+            return Err(garbled("its target needs a `/` behind the host".to_owned()));
+        }
+        if bare(host).parse::<IpAddr>().is_ok() {
+            trail.warnings.push(format!("public CAs follow no redirect to an address, as {host}"));
         }
         let addresses = addresses(resolver, &url).await.map_err(garbled)?;
         let addresses = followed(answer.remote.ip(), addresses).map_err(garbled)?;
@@ -64,21 +71,28 @@ fn followed(from: IpAddr, addresses: Vec<IpAddr>) -> Result<Vec<IpAddr>, String>
 }
 
 /// The target, when the answer is a redirect that has one. Boulder follows these, and no 303.
-fn redirect(answer: &Answer) -> Option<&str> {
-    match answer.status {
-        301 | 302 | 307 | 308 => answer.location.as_deref(),
-        _ => None,
+fn redirect(answer: &Answer) -> Result<Option<&str>, NoAnswer> {
+    match (answer.status, answer.location.as_deref()) {
+        (301 | 302 | 307 | 308, target) => Ok(target),
+        (303, Some(_)) => {
+            Err(NoAnswer::Garbled("CAs follow no redirect with status 303".to_owned()))
+        }
+        _ => Ok(None),
     }
 }
 
 async fn addresses(resolver: &Resolver, url: &Url) -> Result<Vec<IpAddr>, String> {
     let host = url.host_str().ok_or_else(|| "no host".to_owned())?;
-    let bare = host.trim_start_matches('[').trim_end_matches(']');
-    if let Ok(address) = bare.parse() {
+    if let Ok(address) = bare(host).parse() {
         return Ok(vec![address]);
     }
-    let found = resolver.addresses(bare).await.map_err(|error| error.to_string())?;
+    let found = resolver.addresses(bare(host)).await.map_err(|error| error.to_string())?;
     Ok(found.iter().collect())
+}
+
+/// The host without the brackets of an IPv6 address.
+fn bare(host: &str) -> &str {
+    host.trim_start_matches('[').trim_end_matches(']')
 }
 
 /// The first answer from any of the addresses.
@@ -100,6 +114,8 @@ fn shorten(url: &str) -> String {
     url.chars().take(MAX_SHOWN_CHARS).collect()
 }
 
+/// The end of a host that ran into the path of the challenge: `Redirect / https://www.example.com`.
+const WITHOUT_SLASH: &str = ".well-known";
 const MAX_REDIRECTS: usize = 10;
 const MAX_SHOWN_CHARS: usize = 300;
 /// For one address of a redirect's target; the whole fetch is limited by its caller.

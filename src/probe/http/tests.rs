@@ -224,6 +224,7 @@ async fn broken_redirects_block() {
         ("ftp://other.example.org/", "neither http nor https"),
         ("file:///etc/passwd", "neither http nor https"),
         ("http://", "empty host"),
+        ("http://other.example.org.well-known/acme-challenge/tok", "needs a `/` behind the host"),
         (PATH, "more than 10 redirects"),
     ];
     for (target, why_part) in cases {
@@ -235,6 +236,31 @@ async fn broken_redirects_block() {
         assert!(why.contains(why_part), "{target}: {why}");
         assert!(!report.has_passed());
     }
+}
+
+#[tokio::test]
+async fn what_public_cas_do_not_follow_is_said() {
+    let other = moved("/moved").replacen("302", "303", 1);
+    assert!(other.contains(" 303 "), "{other}");
+    let server = WebServer::start(move |_| Some(other.clone())).await;
+    let report = check(&["127.0.0.1"], server.address.port()).await;
+    let why = "CAs follow no redirect with status 303".to_owned();
+    assert_eq!(report.addresses[0].outcome, AddressAnswer::Broken { why });
+
+    let server = WebServer::start(|head| {
+        let (path, host) = (head.split(' ').nth(1).unwrap(), head.split("host: ").nth(1).unwrap());
+        let port = host.lines().next().unwrap().rsplit(':').next().unwrap();
+        Some(if path == PATH {
+            moved(&format!("http://127.0.0.1:{port}/moved"))
+        } else {
+            page("200 OK", KEY)
+        })
+    })
+    .await;
+    let report = check(&["127.0.0.1"], server.address.port()).await;
+    assert!(report.has_passed(), "{report}");
+    let warning = "127.0.0.1: public CAs follow no redirect to an address, as 127.0.0.1";
+    assert_eq!(report.warnings(), [warning]);
 }
 
 /// The body may be of a server that only this host can reach: it is not shown, nor stored.
