@@ -216,12 +216,14 @@ pub(super) fn command_for_entry(entry: &WrongEntry) -> Option<Remedy> {
             let mut remedy = command_for_foreign(path, *owner, *us);
             // Else its mode would be the next error.
             if is_open_file(path) {
-                remedy.line = format!("{} && {}", remedy.line, command_for_private(path));
+                remedy.line = format!("{} && {}", remedy.line, command_for_private(path, false));
             }
             Some(remedy)
         }
-        WrongEntry::Mode { path } => {
-            Some(Remedy { line: command_for_private(Path::new(path)), look: None })
+        // What was restored or copied with one mode has it in many places.
+        WrongEntry::Mode { path, state } => {
+            let whole = Path::new(state.as_ref().unwrap_or(path));
+            Some(Remedy { line: command_for_private(whole, state.is_some()), look: None })
         }
         WrongEntry::Denied { path } => command_for_denied(Path::new(path)),
     }

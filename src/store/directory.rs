@@ -167,7 +167,7 @@ impl StateDirectory {
         }
         let mode = root.mode()?;
         if mode & 0o077 != 0 {
-            return Err(StoreError::TooOpen { path: text(&self.path), mode });
+            return Err(StoreError::TooOpen { path: text(&self.path), mode, state: None });
         }
         opening::check_writable(root)?;
         opening::check_space(root)

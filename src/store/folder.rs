@@ -133,6 +133,11 @@ impl Folder {
         StoreError::ForeignOwner { path: text(path), owner, us: self.owner, state }
     }
 
+    /// The error of an entry that others may read or write.
+    pub(super) fn too_open(&self, path: &Path, mode: u32) -> StoreError {
+        StoreError::TooOpen { path: text(path), mode, state: Some(text(&self.top)) }
+    }
+
     /// Reads a file; `None` when there is none.
     pub(super) fn read(
         &self,
@@ -150,7 +155,7 @@ impl Folder {
         if guard != Guard::Public && found.st_mode & 0o077 != 0 {
             let failed = |error| io_error(&self.join(name), "read", error);
             let mode = file.metadata().map_err(failed)?.mode() & 0o7777;
-            return Err(StoreError::TooOpen { path: path(), mode });
+            return Err(self.too_open(&self.join(name), mode));
         }
         // A negative size is none.
         let size = u64::try_from(found.st_size).unwrap_or_default();

@@ -13,7 +13,7 @@ use rustix::fs::OFlags;
 use rustix::io::{Errno, retry_on_intr};
 
 use super::atomic::give_mode;
-use super::folder::{Folder, Guard, io_error, text};
+use super::folder::{Folder, Guard, io_error};
 use super::layout::ISSUANCE_LOG;
 use crate::resource::{Event, Issuance, escape};
 use crate::store::port::StoreError;
@@ -110,7 +110,7 @@ fn open(folder: &Folder, name: &str) -> Result<Appended, StoreError> {
     let file = folder.open_file(name, flags)?.ok_or_else(|| failed(Errno::NOENT.into()))?;
     let metadata = file.metadata().map_err(failed)?;
     if metadata.mode() & 0o077 != 0 {
-        return Err(StoreError::TooOpen { path: text(&path), mode: metadata.mode() & 0o7777 });
+        return Err(folder.too_open(&path, metadata.mode() & 0o7777));
     }
     give_mode(&file, 0o600).map_err(failed)?;
     let end = metadata.size();

@@ -7,7 +7,7 @@ use std::path::Path;
 use rustix::fs::{Access, AtFlags, FileType, Mode};
 use rustix::io::{Errno, retry_on_intr};
 
-use super::folder::{Folder, Guard, io_error, not_a_folder, text};
+use super::folder::{Folder, Guard, io_error, not_a_folder};
 use super::set::guard;
 use crate::store::port::StoreError;
 use crate::trust::{TrustError, Trusted, Walk, owner_of};
@@ -85,7 +85,7 @@ pub(super) fn check_entries(folder: &Folder) -> Result<(), StoreError> {
             return Err(io_error(&folder.join(&name), "open", Errno::ACCESS));
         } else if kind == FileType::RegularFile && found.st_mode & 0o077 != 0 && is_private(&name) {
             let mode = found.st_mode & 0o7777;
-            return Err(StoreError::TooOpen { path: text(&folder.join(&name)), mode });
+            return Err(folder.too_open(&folder.join(&name), mode));
         }
     }
     Ok(())

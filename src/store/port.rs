@@ -382,7 +382,12 @@ pub enum StoreError {
     TooLarge { path: String, max: u64 },
     /// Other users may read or write what only the owner should.
     #[error("{path}: mode {mode:04o} is too open for a private file")]
-    TooOpen { path: String, mode: u32 },
+    TooOpen {
+        path: String,
+        mode: u32,
+        /// The state, of an entry of it; `None` for the state itself.
+        state: Option<String>,
+    },
     /// The state belongs to another user.
     #[error("{path}: belongs to user {owner}, not to user {us}")]
     ForeignOwner {
@@ -433,7 +438,8 @@ pub enum WrongEntry {
     /// It belongs to `owner`, not to `us`, in this state.
     Owner { path: String, owner: u32, us: u32, state: String },
     /// Other users may read or write it.
-    Mode { path: String },
+    /// With the state, in which others may have such a mode, too; `None` for the state itself.
+    Mode { path: String, state: Option<String> },
     /// The system denies this user to use it.
     Denied { path: String },
 }
@@ -480,7 +486,9 @@ impl StoreError {
                 us: *us,
                 state: state.clone(),
             }),
-            Self::TooOpen { path, .. } => Some(WrongEntry::Mode { path: path.clone() }),
+            Self::TooOpen { path, state, .. } => {
+                Some(WrongEntry::Mode { path: path.clone(), state: state.clone() })
+            }
             Self::Io { path, .. } if self.is_denied() => {
                 Some(WrongEntry::Denied { path: path.clone() })
             }

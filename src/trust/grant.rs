@@ -121,9 +121,10 @@ pub fn command_for_owner(path: &Path, user: u32, is_whole: bool) -> String {
     format!("{}chown {whole}{to} {}", sudo(), quoted(path))
 }
 
-/// The command that closes a file or a folder to all but its owner.
-pub fn command_for_private(path: &Path) -> String {
-    format!("{}chmod go-rwx {}", sudo_on_own(), quoted(path))
+/// The command that closes a file or a folder, with all that is in it or alone, to all but its owner.
+pub fn command_for_private(path: &Path, is_whole: bool) -> String {
+    let whole = if is_whole { "-R " } else { "" };
+    format!("{}chmod {whole}go-rwx {}", sudo_on_own(), quoted(path))
 }
 
 /// What lets this process use what the system denied it: the command that puts right the entry on

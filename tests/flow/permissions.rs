@@ -27,13 +27,17 @@ fn everything_is_private_even_with_an_open_umask() {
 }
 
 #[test]
-fn a_document_that_others_can_read_leads_to_the_command_that_closes_it() {
-    for file in ["status.json", "requests/1.json", "orders/1-1.json"] {
+fn documents_that_others_can_read_lead_to_the_one_command_that_closes_them() {
+    let orders = "orders/1-1.json";
+    for files in [&["status.json"][..], &["requests/1.json"], &[orders], &["status.json", orders]] {
         let world = World::prepared(&[CertificateYaml::new("web")]);
         world.issue().ends_in(0);
-        let path = world.state().path(&format!("certificates/default/web/{file}"));
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
-        let line = format!("chmod go-rwx {}", path.display());
+        for file in files {
+            let path = world.state().path(&format!("certificates/default/web/{file}"));
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+        }
+        let line = format!("chmod -R go-rwx {}", world.state().path("").display());
+        let line = line.trim_end_matches('/').to_owned();
         for words in [&["status", "web"][..], &["doctor", "--offline"], &["plan"], &["issue"]] {
             let run = world.run(words).ends_in(7);
             let said = format!("{}{}", run.stdout, run.stderr);
