@@ -55,7 +55,16 @@ fn selector(field: &Field<'_>, sink: &mut Sink<'_>) -> Option<Selector> {
     let match_labels = fields.take("matchLabels").map(|field| labels(&field, sink));
     let mut names = |name| -> Vec<DnsName> {
         let items = fields.take(name).map(|field| field.list(sink)).unwrap_or_default();
-        items.iter().filter_map(|item| dns_name(item, sink)).collect()
+        let mut read = |item: &Field<'_>| {
+            let found = dns_name(item, sink)?;
+            if name == "dnsZones" && found.is_wildcard() {
+                let message = "a zone contains all names below it, and is written without `*.`";
+                let draft = Draft::warning("W0304", item.span(), &item.path, message);
+                sink.add(draft.suggest(Some(format!("`{}`", found.base()))));
+            }
+            Some(found)
+        };
+        items.iter().filter_map(&mut read).collect()
     };
     let dns_names = names("dnsNames");
     let dns_zones = names("dnsZones");
