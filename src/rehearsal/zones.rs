@@ -1,8 +1,8 @@
 //! The data of the name server: names, their records, and their zones.
 //!
 //! Contract: names are in lower case and without a trailing dot ([`normal`]). Every name is in a
-//! zone: the longest one that was added and holds it, else the last two labels. A zone has an
-//! apex and a name server `ns.<zone>`, listed or not. Wildcards are those of RFC 4592: a name that
+//! zone: the longest one that was added and holds it, else the last two labels, or the last one
+//! where `_` begins the other. A zone has an apex and a name server `ns.<zone>`, listed or not. Wildcards are those of RFC 4592: a name that
 //! exists, also as nothing but the parent of another, is not covered by one.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -59,7 +59,7 @@ impl Zones {
     pub(super) fn zone_of<'a>(&'a self, name: &'a str) -> &'a str {
         let added = ancestors(name).find(|ancestor| self.added.contains(*ancestor));
         added.unwrap_or_else(|| {
-            let short = |ancestor: &&str| ancestor.split('.').count() <= 2;
+            let short = |name: &&str| !name.starts_with('_') && name.split('.').count() <= 2;
             ancestors(name).find(short).unwrap_or(name)
         })
     }
@@ -69,7 +69,8 @@ impl Zones {
         if let Some(node) = self.nodes.get(name) {
             return Some(node.clone());
         }
-        if name_server(self.zone_of(name)) == name {
+        let served = name.strip_prefix(NAME_SERVER);
+        if served.is_some_and(|zone| self.zone_of(zone) == zone) {
             let here = Some(vec![IpAddr::V4(Ipv4Addr::LOCALHOST)]);
             return Some(Node { addresses: here, ..Node::default() });
         }
@@ -101,8 +102,10 @@ impl Zones {
 
 /// The name of a zone's one name server.
 pub(super) fn name_server(zone: &str) -> String {
-    format!("ns.{zone}")
+    format!("{NAME_SERVER}{zone}")
 }
+
+const NAME_SERVER: &str = "ns.";
 
 /// A name in the form in which it is compared and stored.
 pub(super) fn normal(name: &str) -> String {
@@ -138,6 +141,9 @@ mod tests {
             ("a.b.example.com", "example.com"),
             ("example.com", "example.com"),
             ("sub.example.com", "sub.example.com"),
+            ("intranet", "intranet"),
+            ("_acme-challenge.intranet", "intranet"),
+            ("_acme-challenge.www.example.com", "example.com"),
             ("a.sub.example.com", "sub.example.com"),
             ("asub.example.com", "example.com"),
             ("_acme-challenge.www.example.co.uk", "example.co.uk"),

@@ -44,6 +44,16 @@ fn a_wildcard_is_rehearsed_without_a_word_to_its_provider() {
 }
 
 #[test]
+fn a_name_of_one_label_is_rehearsed_over_dns01() {
+    let world = World::start();
+    write_manifests(&world);
+    world.write_secret("zone-editor", "token", "not-a-token-of-anybody");
+    let names = ["intranet", "*.lan"];
+    world.write("config/web.yaml", &CertificateYaml::new("web").for_names(&names));
+    world.run(&["rehearse"]).ends_in(0).says("1 of 1 certificate issued");
+}
+
+#[test]
 fn a_rehearsal_finds_that_a_credential_is_missing() {
     let world = World::start();
     write_manifests(&world);
