@@ -192,6 +192,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: Environme
     }
     // The kernel permits dumps again to a process whose user has changed.
     core_dump::prevent();
+    signal::survive_size_limit();
     let ended = ours.and_then(|()| usable(verb.as_ref(), &mut shell)).and_then(|()| {
         let sockets = http01::inherited();
         let sockets = sockets.map_err(|error| CliError::new(ExitCode::Manifest, error))?;

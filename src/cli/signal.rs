@@ -4,6 +4,7 @@ use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
 
+use signal_hook::consts::SIGXFSZ;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -27,6 +28,15 @@ static IS_USUAL: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| {
     }
     is_usual
 });
+
+/// Has a write beyond the limit of a file's size (`ulimit -f`) fail, as on a full disk, instead of
+/// ending this process. Programs that it starts are ended, as usual: handlers do not outlive an exec.
+pub(super) fn survive_size_limit() {
+    let registered = signal_hook::flag::register(SIGXFSZ, Arc::default());
+    if let Err(error) = registered {
+        tracing::debug!(%error, "a write beyond the limit of a file's size ends the process");
+    }
+}
 
 /// Takes the signals until this is dropped: the first is for who waits for it, the second ends the
 /// process.

@@ -1,4 +1,5 @@
-//! A low limit of open files slows a run down, and fails nothing.
+//! A low limit of open files slows a run down, and fails nothing; one of a file's size is an error of
+//! the state.
 
 use std::collections::VecDeque;
 use std::net::TcpStream;
@@ -35,6 +36,14 @@ fn a_soft_limit_of_open_files_is_raised() {
 #[test]
 fn a_hard_limit_of_open_files_fails_no_certificate() {
     limited(&many(), "-n 128").ends_in(0);
+}
+
+/// The limit is in blocks of 512 bytes.
+#[test]
+fn a_limit_of_a_files_size_fails_a_write_and_ends_no_process() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    limited(&world, "-f 1").ends_in(7).says("File too large");
+    world.issue().ends_in(0);
 }
 
 /// A visitor that cannot be taken in for want of open files waits in the kernel's queue, and the CA
