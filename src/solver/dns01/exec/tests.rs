@@ -219,15 +219,18 @@ async fn an_error_quotes_the_output_of_the_program() {
         let error = exec(&folder, "one").present(&record("v")).await.unwrap_err();
         assert_eq!(error.to_string(), format!("solvers.d/one answered {expected}"), "{script}");
     }
-    let folder = solvers(&[("one", "#!/nonexistent/interpreter\n")]);
-    let error = exec(&folder, "one").present(&record("v")).await.unwrap_err();
-    let expected = format!(
-        "exec: {} cannot be run: No such file or directory (os error 2); is the interpreter that \
-         its first line names there?",
-        folder.path().join("one").display()
-    );
-    assert_eq!(error.to_string(), expected);
-    assert!(matches!(error, ProviderError::Settings { .. }), "{error:?}");
+    for first in ["#!/nonexistent/interpreter\n", "#!/bin/sh\r\nexit 0\r\n"] {
+        let folder = solvers(&[("one", first)]);
+        let error = exec(&folder, "one").present(&record("v")).await.unwrap_err();
+        let expected = format!(
+            "exec: {} cannot be run: No such file or directory (os error 2); is the interpreter \
+             that its first line names there, and does the line end as on Unix?",
+            folder.path().join("one").display()
+        );
+        assert_eq!(error.to_string(), expected);
+        assert!(matches!(error, ProviderError::Settings { .. }), "{error:?}");
+    }
+    let folder = solvers(&[("one", "")]);
     put(&folder.path().join("one"), "exit 0\n");
     let error = exec(&folder, "one").present(&record("v")).await.unwrap_err();
     let hint = "Exec format error (os error 8); its first line must name the interpreter, such as \
