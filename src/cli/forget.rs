@@ -15,7 +15,7 @@ use super::output::escape;
 use super::result::Forgotten;
 use super::revocations::stays_in;
 use super::revoke::file_of_live;
-use super::run::on_one_thread;
+use super::run::{on_one_thread, run};
 use super::shell::Shell;
 use super::status::verb::write_metrics;
 use super::targets::open;
@@ -91,6 +91,8 @@ pub(crate) fn forget(args: &ForgetArgs, shell: &mut Shell) -> Result<ExitCode, C
             }
         }
         workspace.make_writable()?;
+        let meant_names: BTreeSet<&NamespacedName> = meant.iter().map(|(name, _)| name).collect();
+        take_back(&meant_names, &mut workspace, shell).await?;
         for (name, secrets) in &meant {
             forget_one(args, name, secrets, &workspace, shell).await?;
         }
@@ -221,6 +223,22 @@ fn deleted(
         last.push_str(&stays_in(&copies(name, workspace)));
     }
     lines
+}
+
+/// Removes the challenge responses that interrupted runs left published: no later run knows of them.
+async fn take_back(
+    names: &BTreeSet<&NamespacedName>,
+    workspace: &mut Workspace,
+    shell: &Shell,
+) -> Result<(), CliError> {
+    let known = workspace.records().iter().map(|(name, _)| name);
+    let others = known.filter(|name| !names.contains(name)).cloned().collect();
+    let orphans = workspace.orphans(&others).await?;
+    if let Some(orphans) = orphans.filter(|orphans| !orphans.tasks.is_empty()) {
+        // Failed clean-ups are logged as they happen; what is left is listed.
+        Box::pin(run(shell, workspace, &orphans.tasks, orphans.job("forget"))).await?;
+    }
+    Ok(())
 }
 
 async fn forget_one(

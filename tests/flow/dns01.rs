@@ -317,6 +317,33 @@ fn what_a_killed_run_left_of_a_certificate_without_a_manifest_is_taken_back() {
 }
 
 #[test]
+fn what_a_killed_run_left_is_taken_back_before_its_certificate_is_forgotten() {
+    let world = in_vain();
+    let mut run = world.start_certctl(&["issue", "wild.yaml"]);
+    until("the value is out", || !asked(&world).is_empty());
+    run.kill().unwrap();
+    run.wait().unwrap();
+    std::fs::remove_file(world.path("wild.yaml")).unwrap();
+    let run = world.run(&["forget", "wild"]).ends_in(0);
+    assert!(!run.stderr.contains("may have left"), "{}", run.stderr);
+    let value = asked(&world)[0].strip_prefix("present ").unwrap().to_owned();
+    assert_eq!(asked(&world)[1..], [format!("cleanup {value}")]);
+
+    // Without its Issuer, what is left is listed.
+    let world = in_vain();
+    let mut run = world.start_certctl(&["issue", "wild.yaml"]);
+    until("the value is out", || !asked(&world).is_empty());
+    run.kill().unwrap();
+    run.wait().unwrap();
+    for file in ["wild.yaml", "config/issuer.yaml"] {
+        std::fs::remove_file(world.path(file)).unwrap();
+    }
+    let place = "may have left: TXT ";
+    world.run(&["forget", "wild"]).ends_in(0).says(place).says(" at _acme-challenge.example.test");
+    assert_eq!(asked(&world).len(), 1);
+}
+
+#[test]
 fn what_cannot_be_taken_back_is_named_until_it_can() {
     let world = in_vain();
     let other = world.issuer().named("other");
