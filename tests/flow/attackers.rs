@@ -286,6 +286,34 @@ fn printed_files_do_not_go_through_links_of_another_user() {
     }
 }
 
+/// Files and a socket of root's, in a folder of root's that a link of theirs leads to, and in their own.
+#[test]
+fn manifests_metrics_and_a_socket_are_not_made_where_another_user_says() {
+    if !is_root("manifests, metrics, a socket and links of another user") {
+        return;
+    }
+    let world = open_world(&[CertificateYaml::new("web")]);
+    let (theirs, place) = (world.path("theirs"), world.path("place"));
+    for folder in [&theirs, &place] {
+        fs::create_dir(folder).unwrap();
+    }
+    fs::set_permissions(&place, Permissions::from_mode(0o700)).unwrap();
+    symlink(&place, theirs.join("way")).unwrap();
+    give(&theirs, THEM);
+    give(&theirs.join("way"), THEM);
+    let way = |below: &str| theirs.join("way").join(below).display().to_string();
+    let (into, metrics, socket) = (way(""), way("certctl.prom"), way("http"));
+    let why = "is owned by user 65534";
+    let create = ["create", "certificate", "www.example.test", "--issuer", "ca", "--into", &into];
+    world.run(&create).ends_in(3).says(why);
+    world.run(&["issue", "--metrics-file", &metrics]).ends_in(6).says(why);
+    world.run(&["run", "--serve", &socket]).ends_in(3).says(why);
+    let own = theirs.join("http").display().to_string();
+    world.run(&["run", "--serve", &own]).ends_in(3).says(why);
+    assert_eq!(fs::read_dir(&place).unwrap().count(), 0);
+    assert_eq!(fs::read_dir(&theirs).unwrap().count(), 1);
+}
+
 #[test]
 fn printed_files_can_be_written_by_their_owner_alone_whatever_the_umask() {
     let world = World::start();
