@@ -291,7 +291,9 @@ pub(super) fn failed() -> CertificateView {
 pub(super) fn foreseen(view: &CertificateView, now: Timestamp) -> CertificateView {
     let state = State::of(view, now);
     let is_open = view.is_issuing() || view.has_failed();
+    let ends_here = view.ends_here() && !view.is_issuing();
     let (next, when) = match (state, view.next_attempt) {
+        _ if ends_here => (Action::Renew, When::Never),
         (_, Some(at)) if at > now => (Action::Issue, When::Waits(Some(at))),
         _ if is_open => (Action::Issue, When::NextRun),
         (State::PendingDeploy, _) => {
