@@ -60,9 +60,9 @@ pub struct Units {
     /// The user of the runs.
     pub user: Option<String>,
     /// Whether the service has the right to listen on ports below 1024.
-    may_open_ports: bool,
+    pub may_open_ports: bool,
     /// Whether systemd opens port 80 for the service.
-    has_socket: bool,
+    pub has_socket: bool,
 }
 
 /// The last run of the service since the host started.

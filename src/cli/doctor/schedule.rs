@@ -350,7 +350,7 @@ mod tests {
         let next = "certctl.timer; next run Tue 2026-11-24 03:12:33 UTC";
         let start = Some("systemctl start certctl.timer");
         let enable = Some("systemctl enable --now certctl.timer");
-        let late = "/etc/cron.d/certctl, and no automatic run since 2026-11-20 02:12 UTC, 1d ago";
+        let late = "/etc/cron.d/certctl, and no automatic run since 2026-11-20 02:12 UTC, 25h ago";
         for (scheduler, hours, verdict, fact, line) in [
             (timer(Timer::Active), None, Verdict::Well, next, None),
             (timer(Timer::Active), Some(25), Verdict::Well, next, None),
@@ -385,7 +385,7 @@ mod tests {
         let own = "no timer, no /etc/cron.d/certctl, and no automatic run";
         for (hours, verdict, end) in [
             (None, Verdict::Warning, "yet"),
-            (Some(25), Verdict::Wrong, "since 2026-11-20 02:12 UTC, 1d ago"),
+            (Some(25), Verdict::Wrong, "since 2026-11-20 02:12 UTC, 25h ago"),
         ] {
             let found = starter(Some(Scheduler::Absent), hours).finding();
             assert_eq!((found.verdict, found.fact), (verdict, format!("{own} {end}")));

@@ -27,13 +27,7 @@ fn log() -> Style {
 
 fn person() -> Style {
     let zone = TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").unwrap();
-    Style {
-        now: at(NOW),
-        zone: Some(zone),
-        utf8: true,
-        names: 0,
-        columns: None,
-    }
+    Style { now: at(NOW), zone: Some(zone), utf8: true, names: 0, columns: None }
 }
 
 /// A challenge as it is kept: `spec` by its type, the rest as given. Without a phase it was refused.
