@@ -108,8 +108,10 @@ impl AccountLimits {
     /// together have one end. One after `now` is of a clock that was ahead.
     pub fn add(&mut self, refusal: Refusal, now: Timestamp) -> bool {
         self.refusals.retain(|old| old.at <= now);
-        let same = self.refusals.iter().find(|old| old.scope == refusal.scope);
-        if same.is_some_and(|old| old.until > refusal.at && refusal.ends_with(old)) {
+        let same = self.refusals.iter_mut().find(|old| old.scope == refusal.scope);
+        if let Some(old) = same.filter(|old| old.until > refusal.at && refusal.ends_with(old)) {
+            // It is believed anew, for a part of what is left.
+            old.at = refusal.at;
             return true;
         }
         let is_remembered = |old: &Refusal| {

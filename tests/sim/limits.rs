@@ -124,6 +124,23 @@ fn a_long_retry_after_ends_the_run_and_the_next_run_keeps_to_it() {
     none_is_counted(&scene, &tasks);
 }
 
+/// Its end lies behind that of the certificates: they would expire unasked.
+#[test]
+fn a_retry_after_is_believed_for_at_most_half_of_the_life_that_is_left() {
+    let days = |days: i64| SignedDuration::from_hours(24 * days);
+    let (scene, mut tasks) = (limited(days(200)), tasks());
+    tasks.truncate(MOST);
+    assert_eq!(issued(&run(&scene, &tasks)), MOST);
+    let record = scene.record_of(&tasks[0].certificate.metadata.key()).unwrap();
+    let begun = record.status.not_after.unwrap() - days(20);
+    for (day, asked) in [(0, 1), (9, 1), (11, 2), (12, 2), (16, 3)] {
+        scene.clock.set(begun + days(day));
+        run(&scene, &tasks);
+        assert_eq!(scene.ca.borrow().limited.len(), asked, "day {day}");
+    }
+    none_is_counted(&scene, &tasks);
+}
+
 #[test]
 fn a_run_that_is_killed_in_a_pause_is_continued() {
     let window = SignedDuration::from_secs(36);
