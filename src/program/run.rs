@@ -353,3 +353,19 @@ const SIGNALS: [(i32, &str); 9] = [
     (14, "SIGALRM"),
     (15, "SIGTERM"),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_variable_of_certctl_is_one_line_of_text_and_a_path_is_exact() {
+        let value = "a\nBcc: b\u{1b}[2J";
+        for name in ["CERTCTL_MESSAGE", "CERTCTL_DOMAIN"] {
+            assert_eq!(safe(name, value), "a\\nBcc: b\\u{1b}[2J");
+        }
+        for name in ["CERTCTL_SECRET_DIR", "CERTCTL_OUTPUT_DIR", "PATH"] {
+            assert_eq!(safe(name, value), value);
+        }
+    }
+}

@@ -257,3 +257,17 @@ fn a_list_of_secrets_may_be_larger_than_a_manifest() {
     world.issue().ends_in(0).says("were adopted");
     assert_eq!(world.ca.requests(), 0);
 }
+
+/// What is in it, nobody knows.
+#[test]
+fn a_file_that_is_too_large_may_hold_any_pair() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    let path = world.write("config/secret.yaml", "");
+    let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
+    file.set_len(65 << 20).unwrap();
+    set_mode(&world, "config/secret.yaml", 0o600);
+    world.issue().ends_in(3).says("its key and certificate may be in ");
+    assert_eq!(world.ca.issued(), 0);
+    fs::remove_file(&path).unwrap();
+    world.issue().ends_in(0);
+}

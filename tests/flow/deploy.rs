@@ -1,7 +1,7 @@
 //! Issued is one thing, deployed another: outputs and hooks have a state of their own.
 
 use std::fs;
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown, lchown};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown, lchown, symlink};
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
@@ -859,6 +859,12 @@ fn no_manifest_has_files_written_among_certctls_own() {
         }
     }
     assert_eq!(world.ca.requests(), 0);
+    // Nor where a folder of certctl's leads.
+    fs::rename(world.path("config/hooks.d"), world.path("hooks")).unwrap();
+    symlink(world.path("hooks"), world.path("config/hooks.d")).unwrap();
+    let hooks = world.path("hooks").canonicalize().unwrap().display().to_string();
+    world.prepare(&[web.clone().annotation("certctl/output-dir", &hooks)]);
+    world.run(&["validate"]).ends_in(3).says(" is ").says("whose files are certctl's own");
     // Nor anywhere but where the operator allows it.
     let out = world.path("out").display().to_string();
     world.prepare(&[web.clone().annotation("certctl/output-dir", &out)]);

@@ -763,3 +763,17 @@ fn the_last_run_is_the_newest_of_the_index_and_the_log_of_issuances() {
     let page = world.run(&[]).ends_in(0).stdout;
     assert!(!page.contains("2099-") && !page.contains("2001-"), "{page}");
 }
+
+/// Each run says it, or does it.
+#[test]
+fn no_index_of_a_file_is_there_while_another_certificate_owes_a_revocation() {
+    let world = issued_from_a_file();
+    let (owing, plain) = (Twin::of(&world, "owing"), Twin::of(&world, "plain"));
+    let (_, owe) = OF_A_FILE.iter().find(|(what, _)| what.ends_with("owes a revocation")).unwrap();
+    owe(&owing);
+    settle(&world);
+    for (twin, indexes) in [(&owing, 0), (&plain, 1)] {
+        twin.outcome(&[&twin.many()]);
+        assert_eq!(twin.indexes_of_files().len(), indexes);
+    }
+}

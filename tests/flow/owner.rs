@@ -86,6 +86,32 @@ fn root_runs_no_hook_that_a_manifest_of_the_owner_names() {
     assert_eq!(shown.matches("PENDING DEPLOY").count(), 2, "{shown}");
 }
 
+/// Its annotations hold for root's Certificate as well.
+#[test]
+fn root_runs_no_hook_for_an_issuer_that_the_owner_can_change() {
+    let Some(world) = world() else { return };
+    hook(&world, &format!("echo $CERTCTL_CERTIFICATES >> {}", world.path("reloaded").display()));
+    world.write_program("config/hooks.d/switch", &format!("touch {}", world.path("ran").display()));
+    let issuer = world.issuer().to_string().replace("  name: ca\n", "  name: lent\n");
+    assert!(issuer.contains("  name: lent\n"), "{issuer}");
+    let path = world.path("theirs/mail.yaml");
+    world.write("theirs/mail.yaml", &format!("{issuer}---\n{}", CertificateYaml::new("mail")));
+    for path in [&path, &world.path("theirs")] {
+        chown(path, Some(OWNER), Some(OWNER)).unwrap();
+    }
+    let lent = CertificateYaml::new("lent").annotation("certctl/deploy-hook", "switch").to_string();
+    let of_theirs = lent.replace("issuerRef:\n    name: ca\n", "issuerRef:\n    name: lent\n");
+    assert_ne!(of_theirs, lent);
+    world.write("config/lent.yaml", &of_theirs);
+    let theirs = world.path("theirs").display().to_string();
+    let mut command = world.command(&["issue", &theirs, "--hooks", "later"]);
+    finish(command.uid(OWNER).gid(OWNER).spawn().unwrap()).ends_in(0);
+    let why = format!("no hook runs as root for {}", path.display());
+    world.run(&["issue"]).ends_in(6).says(&why);
+    assert!(!world.path("ran").exists());
+    assert_eq!(fs::read_to_string(world.path("reloaded")).unwrap(), "default/web\n");
+}
+
 /// As a unit of systemd gives them to its service (`AmbientCapabilities=`).
 #[test]
 fn the_rights_of_a_service_are_not_those_of_its_hooks() {

@@ -218,3 +218,21 @@ fn the_folder_of_an_earlier_secret_name_goes_with_the_new_one() {
     }
     assert!(place("mail-tls").join("tls.key").exists());
 }
+
+/// Two records name the Secret; the certificate in it is that of one.
+#[test]
+fn a_file_that_is_revoked_is_noted_for_its_own_certificate_only() {
+    let world = world();
+    (RENAMES[0].edit)(&world);
+    world.issue().ends_in(0);
+    let live = world.path("state/secrets/default/web-tls");
+    for file in ["tls.crt", "tls.key"] {
+        fs::copy(live.join(file), world.path(file)).unwrap();
+    }
+    world.run(&["renew", "new", "--new-key"]).ends_in(0);
+    let run = world.run(&["revoke", "./tls.crt", "--reason", "superseded"]).ends_in(0);
+    let printed = format!("{}{}", run.stdout, run.stderr);
+    assert!(printed.contains("default/new"), "{printed}");
+    assert!(!printed.contains("default/web:"), "{printed}");
+    assert_eq!(world.state().record("web").revocations, []);
+}

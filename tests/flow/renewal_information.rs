@@ -67,6 +67,11 @@ fn the_run_that_issues_asks_in_the_end_and_the_next_one_asks_nothing() {
     assert_eq!((world.ca.issued(), world.sent(RequestKind::RenewalInfo)), (4, 4));
     world.issue().says_nothing();
     assert_eq!(world.sent(RequestKind::RenewalInfo), 4);
+    // A person is told the same date.
+    let line = world.run(&["renew", "web"]).ends_in(0).stderr;
+    let window = world.state().record("web").status.acme.ari.unwrap().suggested_window.unwrap();
+    let date = window.renew_at.strftime("%Y-%m-%d").to_string();
+    assert!(line.contains(&format!("renews {date}")), "{date}: {line}");
 }
 
 #[test]

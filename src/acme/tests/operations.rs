@@ -104,6 +104,43 @@ async fn an_order_for_something_else_is_refused() {
     assert_eq!(error, AcmeError::Malformed { url: fake.url("/new-order"), why });
 }
 
+/// Some CAs return an IPv4 address as the IPv6 address that stands for it.
+#[tokio::test]
+async fn an_address_is_the_same_in_ipv6() {
+    let fake = Fake::start(|fake, seen| {
+        let mut order = order_json(fake, "pending");
+        order["identifiers"] = json!([{"type": "ip", "value": "::ffff:192.0.2.1"}]);
+        let answer = Reply::json(201, &order).with("Location", fake.url("/order/1"));
+        (seen.path == "/new-order").then_some(answer)
+    })
+    .await;
+    let of = |address: &str| {
+        let identifiers = vec![Identifier::Ip(address.parse().unwrap())];
+        NewOrder { identifiers, ..new_order() }
+    };
+    session(&fake).new_order(&of("192.0.2.1")).await.unwrap();
+    session(&fake).new_order(&of("192.0.2.2")).await.unwrap_err();
+}
+
+#[tokio::test]
+async fn a_challenge_without_a_url_spoils_no_other() {
+    let fake = Fake::start(|fake, seen| {
+        let mut authorization = authorization_json(fake);
+        authorization["challenges"][1].as_object_mut().unwrap().remove("url");
+        if seen.path == "/authz/2" {
+            authorization["challenges"].as_array_mut().unwrap().remove(0);
+        }
+        seen.path.starts_with("/authz/").then(|| Reply::json(200, &authorization))
+    })
+    .await;
+    let session = session(&fake);
+    let read = session.authorization(&fake.url("/authz/1")).await.unwrap();
+    let urls: Vec<String> = read.challenges.into_iter().map(|challenge| challenge.url).collect();
+    assert_eq!(urls, [fake.url("/chall/1")]);
+    // Without another one, it is what is wrong.
+    session.authorization(&fake.url("/authz/2")).await.unwrap_err();
+}
+
 #[tokio::test]
 async fn accounts_are_found_registered_and_changed() {
     let fake = Fake::start(|fake, seen| {

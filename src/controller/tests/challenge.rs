@@ -167,8 +167,54 @@ fn a_challenge_that_the_ca_fetched_is_read_at_the_ca_when_others_want_its_name()
     assert_eq!(waits(&snapshot), Some(first));
     let read = Step::Act(vec![read_authorization(0)]);
     assert_eq!(controller::decide(&snapshot, now() + first), read);
-    snapshot.run.attempt_mut(&challenge_url(0)).looked = Some(now());
-    assert_eq!(waits(&snapshot), Some(seconds(1)));
+    for pause in [1, 2, 4, 5, 5] {
+        let pending = AuthorizationState::Pending;
+        let seen = authorization_seen(0, pending.clone(), pending);
+        let outcome = Outcome::Authorization(Box::new(seen));
+        absorb(&mut snapshot, &read_authorization(0), outcome, now()).unwrap();
+        assert_eq!(waits(&snapshot), Some(seconds(pause)));
+    }
+}
+
+/// With an interval of zero, nothing else would be between them.
+#[test]
+fn what_fails_before_accept_is_tried_less_and_less_often() {
+    let failed = Outcome::Failed(error(CauseKind::Transient));
+    let unseen = Outcome::Checked(check(Some("connection refused")));
+    for (phase, effect, outcome) in [
+        (Phase::SelfChecking, self_check(0), unseen),
+        (Phase::SelfChecking, self_check(0), failed.clone()),
+        (Phase::Presenting, present(0), failed),
+    ] {
+        let mut snapshot = solving(&[phase]);
+        snapshot.intervals.self_check = SignedDuration::ZERO;
+        let mut try_again = |outcome: &Outcome| {
+            absorb(&mut snapshot, &effect, outcome.clone(), now()).unwrap();
+            let next = snapshot.run.attempt(&challenge_url(0)).not_before.unwrap();
+            now().duration_until(next).as_millis()
+        };
+        let pauses: Vec<i128> = (0..12).map(|_| try_again(&outcome)).collect();
+        let expected = [5, 10, 20, 40, 80, 160, 320, 640, 1280, 2560, 5000, 5000];
+        assert_eq!(pauses, expected, "{effect:?} {outcome:?}");
+        if effect == self_check(0) {
+            try_again(&Outcome::Checked(check(None)));
+            assert_eq!(try_again(&outcome), 5, "one has passed since");
+        }
+    }
+}
+
+#[test]
+fn only_the_first_accept_makes_the_verdict_come_soon() {
+    for (accepts, looks) in [(None, 0), (Some(Accepts { count: 1, last: now() }), 7)] {
+        let mut snapshot = solving(&[Phase::Accepting]);
+        snapshot.run.poll.looks = 7;
+        let challenge = &mut snapshot.order.as_mut().unwrap().challenges[0];
+        challenge.pending_mut().unwrap().accepts = accepts;
+        let state = AuthorizationState::Processing;
+        let seen = ChallengeSeen { state, problem: None };
+        absorb(&mut snapshot, &accept(0), Outcome::Accepted(seen), now()).unwrap();
+        assert_eq!(snapshot.run.poll.looks, looks, "{accepts:?}");
+    }
 }
 
 /// Else nothing would ever present it again.

@@ -8,8 +8,8 @@ use super::fixture::{
     solving, unread_authorization, written_order,
 };
 use crate::controller::{
-    Awaited, ChallengeSeen, Change, Effect, OrderSeen, Outcome, Poll, Snapshot, Step, Wake, absorb,
-    next_step, order as controller,
+    Awaited, ChallengeSeen, Change, Effect, OrderSeen, Outcome, Poll, Run, Snapshot, Step, Wake,
+    absorb, next_step, order as controller,
 };
 use crate::resource::{
     AuthorizationState, Cause, CauseKind, Challenge, ChallengeState, FailureClass, GoDuration,
@@ -148,7 +148,7 @@ fn an_order_that_was_given_up_is_replaced_and_not_counted() {
     let mut snapshot = solving(&[Phase::SelfChecking]);
     let order = snapshot.order.as_ref().unwrap();
     snapshot.order = Some(controller::given_up(order, "renew --new-order", now()));
-    snapshot.run = crate::controller::Run::default();
+    snapshot.run = Run::default();
     let Step::Record(record) = controller::decide(&snapshot, now()) else { panic!() };
     assert_eq!(written_order(&record).name, "web-1-2");
 }
@@ -207,6 +207,21 @@ fn the_order_is_looked_at_after_the_last_hit_and_then_less_and_less_often() {
     let usual = [10, 20, 40, 80, 160, 320, 640, 1280, 2560, 5000, 5000, 5000];
     assert_eq!(pauses(&mut snapshot), usual);
     assert_eq!(pauses(&mut slow), usual.map(|pause| pause.max(300)));
+}
+
+/// What it has reached before in this run is no progress.
+#[test]
+fn an_order_that_goes_back_and_forth_is_looked_at_less_and_less_often() {
+    let mut run = Run { finalize_tries: 1, ..Run::default() };
+    let (ready, processing) = (in_phase("finalizing"), in_phase("awaiting"));
+    let mut step = |from, to| {
+        run.note_look((from, to), None, now());
+        now().duration_until(run.poll.not_before.unwrap()).as_millis()
+    };
+    assert_eq!(step(&ready, &processing), 5);
+    assert_eq!(step(&processing, &ready), 10);
+    assert_eq!(step(&ready, &processing), 20);
+    assert_eq!(step(&processing, &ready), 40);
 }
 
 #[test]

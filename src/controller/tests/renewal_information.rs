@@ -141,6 +141,21 @@ fn ari(snapshot: &Snapshot, edit: impl FnOnce(&mut RenewalInformation)) -> Certi
     record
 }
 
+/// A wrong one would hide that the CA has revoked the certificate.
+#[test]
+fn a_retry_after_is_believed_for_at_most_half_of_the_life_that_is_left() {
+    let part = |of: SignedDuration| SignedDuration::from_secs((of.as_secs() * 0xf908_c22c) >> 32);
+    for (left, wait) in [(hours(480), hours(24)), (hours(12), hours(6)), (hours(4), hours(2))] {
+        let mut snapshot = uninformed();
+        let live = LeafFacts { not_after: from_now(left), ..identified("live") };
+        snapshot.secret.as_mut().unwrap().certificate = Some(Ok(live));
+        let window = window(days(-1), days(1));
+        let seen = RenewalInformationSeen { retry_after: Some(hours(9000)), ..window };
+        let known = answered(&snapshot, response(seen), now()).0.record.status.acme.ari.unwrap();
+        assert_eq!(known.next_check, from_now(wait + part(wait / 4)), "{left:?}");
+    }
+}
+
 #[test]
 fn an_answer_is_kept_with_the_instant_and_the_time_of_the_next_question() {
     let seen = RenewalInformationSeen {

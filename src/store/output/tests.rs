@@ -69,6 +69,17 @@ fn only_their_owner_can_write_into_the_folders_of_an_output() {
 }
 
 #[test]
+fn no_file_of_an_output_is_a_program_whatever_its_mode_says() {
+    let scratch = tempfile::tempdir().unwrap();
+    let output = Output { mode: 0o777, ..output(scratch.path()) };
+    output.write(1, &files("1", &PAIR), ANY).unwrap();
+    for name in PAIR {
+        let mode = fs::metadata(output.folder.join("..data").join(name)).unwrap().mode() & 0o7777;
+        assert_eq!(mode, 0o660, "{mode:o} {name}");
+    }
+}
+
+#[test]
 fn what_is_not_ours_stays() {
     let cases = [
         ("tls.key", None),

@@ -235,6 +235,7 @@ impl Scene {
             fuse: Rc::clone(fuse),
             ca: Rc::clone(&self.ca),
             outside: Rc::clone(&self.outside),
+            late: RefCell::default(),
             error,
             signal: sender,
             requests: Cell::new(0),

@@ -68,6 +68,8 @@ pub(crate) struct World {
     pub(crate) fuse: Rc<Fuse>,
     pub(crate) ca: Rc<RefCell<Ca>>,
     pub(crate) outside: Rc<RefCell<Outside>>,
+    /// What is presented after the end of the run.
+    pub(crate) late: RefCell<Outside>,
     pub(crate) error: Error,
     pub(crate) signal: watch::Sender<Option<i32>>,
     pub(crate) requests: Cell<usize>,
@@ -440,6 +442,24 @@ impl World {
     }
 }
 
+/// What is presented although nobody waits for it any more, when the run has ended.
+struct Late<'w> {
+    world: &'w World,
+    answer: Option<(String, String)>,
+}
+
+impl Drop for Late<'_> {
+    fn drop(&mut self) {
+        self.world.late.borrow_mut().extend(self.answer.take());
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        self.outside.borrow_mut().extend(self.late.take());
+    }
+}
+
 impl Performer for World {
     async fn perform(&self, task: &Task, effect: Effect) -> Outcome {
         self.check_intent(task, &effect).await;
@@ -450,15 +470,28 @@ impl Performer for World {
                 self.clock.sleep(SignedDuration::from_secs(*seconds)).await;
             }
         }
+        let mut done = None;
         if self.error.signal_during.is_some_and(|start| format!("{effect:?}").starts_with(start)) {
             self.signal.send_replace(Some(15));
+            // The CA has the request, and a provider will do it, whoever waits for the answer.
+            if let Effect::CreateOrder { .. } = effect {
+                done = Some(Box::pin(self.do_it(task, &effect)).await);
+            }
+            let mut late = Late { world: self, answer: None };
+            if let Effect::Present { challenge, .. } = &effect {
+                late.answer = Some((challenge.token.clone(), challenge.key.clone()));
+            }
             self.clock.sleep(SignedDuration::from_secs(2)).await;
+            late.answer = None;
         }
         if self.error.stuck == Some(effects) {
             self.signal.send_replace(Some(15));
             std::future::pending::<()>().await;
         }
-        let outcome = Box::pin(self.do_it(task, &effect)).await;
+        let outcome = match done {
+            Some(outcome) => outcome,
+            None => Box::pin(self.do_it(task, &effect)).await,
+        };
         self.fuse.pass(format!("after {effect:?}")).await;
         outcome.unwrap_or_else(Outcome::Failed)
     }
