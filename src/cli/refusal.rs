@@ -200,12 +200,20 @@ mod tests {
     #[test]
     fn a_line_that_clap_refuses_has_one_sentence_and_a_command() {
         for (line, message, hint) in [
-            ("certctl statu", "there is no verb `statu`", "status"),
-            ("certctl isue", "there is no verb `isue`", "issue"),
-            ("certctl check dnss", "there is no verb `check dnss`", "dns"),
+            ("certctl statu", "there is no verb `statu`", "`status` instead of `statu`"),
+            ("certctl isue", "there is no verb `isue`", "`issue` instead of `isue`"),
+            ("certctl check dnss", "there is no verb `check dnss`", "`dns` instead of `dnss`"),
             ("certctl nonsense", "there is no verb `nonsense`", "certctl help"),
-            ("certctl issue --tiemout 5m", "`issue` has no flag `--tiemout`", "--timeout"),
-            ("certctl issue --tiemout=5m", "`issue` has no flag `--tiemout`", "--timeout"),
+            (
+                "certctl issue --tiemout 5m",
+                "`issue` has no flag `--tiemout`",
+                "`--timeout` instead of `--tiemout`",
+            ),
+            (
+                "certctl issue --tiemout=5m",
+                "`issue` has no flag `--tiemout`",
+                "`--timeout` instead of `--tiemout`",
+            ),
             (
                 "certctl issue --new-key",
                 "`issue` has no flag `--new-key`; `renew` has it",

@@ -19,6 +19,7 @@ pub mod view;
 mod accounts;
 mod copies;
 mod idle;
+mod judgement;
 mod last_run;
 mod ledgers;
 mod monitor;

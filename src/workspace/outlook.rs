@@ -8,7 +8,6 @@
 
 use jiff::Timestamp;
 
-use super::view::{CertificateView, DamageCourse};
 use crate::controller::policy::first_trigger;
 use crate::controller::{Deferral, Effect, Snapshot, Step, deploy, formats, renewal, revocation};
 use crate::engine::DryRun;
@@ -126,8 +125,8 @@ pub enum Why {
 }
 
 impl Outlook {
-    /// What comes next to a certificate of this view, by this dry run at `now`.
-    pub(super) fn of(dry_run: &DryRun, now: Timestamp) -> Self {
+    /// What comes next to a certificate, by this dry run at `now`; its state is judged by its view.
+    pub fn of(dry_run: &DryRun, now: Timestamp) -> Self {
         let outlook = Self::of_step(dry_run, now);
         let also = outlook.also(dry_run);
         let outlook = Self { also, ..outlook }.with_repair(dry_run);
@@ -141,19 +140,6 @@ impl Outlook {
     /// Nothing happens until somebody acts.
     pub(super) fn never(state: State) -> Self {
         Self::new(None, When::Never, None, "").in_state(state)
-    }
-
-    /// That of a certificate whose view is made without a dry run.
-    pub(super) fn without_dry_run(view: &CertificateView, now: Timestamp) -> Self {
-        let is_set_aside = view.damage.as_ref().is_some_and(|damage| match damage.course {
-            DamageCourse::SetAside => view.certificate.is_some(),
-            DamageCourse::LeftToNewer | DamageCourse::Unusable => false,
-        });
-        let never = Self::never(State::of(view, now));
-        if is_set_aside {
-            return Self { next: Some(Action::SetAside), when: When::NextRun, ..never };
-        }
-        never
     }
 
     fn new(
@@ -372,48 +358,6 @@ impl State {
         Self::Renewing,
         Self::Ready,
     ];
-
-    /// The state of a certificate with this view.
-    pub fn of(view: &CertificateView, now: Timestamp) -> Self {
-        let leaf = view.readable_leaf();
-        let is_expired = leaf.is_some_and(|leaf| leaf.not_after <= now);
-        if view.damage.is_some() {
-            Self::Damaged
-        } else if view.mistake.is_some() {
-            Self::Invalid
-        } else if view.revoked().is_some() && !is_expired {
-            Self::Revoked
-        } else if view.certificate.is_none() {
-            Self::NoManifest
-        } else if is_expired {
-            Self::Expired
-        } else if let Some(repair) = &view.links {
-            match repair.remedy {
-                Remedy::Link { .. } => Self::LinksMissing,
-                Remedy::Publish { .. } => Self::FilesDamaged,
-            }
-        } else if view.overdue.is_some() {
-            Self::Overdue
-        } else if view.is_issuing() && view.worker.is_some() {
-            if leaf.is_some() { Self::Renewing } else { Self::Issuing }
-        } else if view.is_issuing() && view.next_attempt.is_some_and(|at| at > now) {
-            Self::Deferred
-        } else if view.has_failed() {
-            Self::Failed
-        } else if view.order_moved_at().is_some() {
-            Self::Waiting
-        } else if view.has_lost_its_pair() {
-            Self::FilesDamaged
-        } else if view.is_issuing() {
-            Self::Pending
-        } else if view.is_undeployed() {
-            Self::PendingDeploy
-        } else if view.is_ready() && leaf.is_some() {
-            Self::Ready
-        } else {
-            Self::Pending
-        }
-    }
 
     /// Whether all is well.
     pub fn is_well(self) -> bool {

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use jiff::Timestamp;
 
-use super::outlook::{Outlook, State, When};
+use super::outlook::{Outlook, State};
 use crate::controller::alert::Overdue;
 use crate::controller::{order, rollback};
 pub use crate::engine::ports::DamageCourse;
@@ -152,22 +152,6 @@ impl CertificateView {
             damage: None,
             outlook: Outlook::never(State::NoManifest),
         }
-    }
-
-    /// With its state at `now`, and under way where a process issues it.
-    #[must_use]
-    pub fn judged(mut self, now: Timestamp) -> Self {
-        let state = State::of(&self, now);
-        let is_foreseen = self.damage.is_none() && self.mistake.is_none();
-        self.outlook = if !is_foreseen || self.certificate.is_none() {
-            Outlook::without_dry_run(&self, now)
-        } else if self.is_issuing() && self.worker.is_some() {
-            Outlook { when: When::UnderWay, ..self.outlook }
-        } else {
-            self.outlook
-        };
-        self.outlook.state = state;
-        self
     }
 
     /// Whether it has an identity: a document that cannot be parsed has none.

@@ -12,7 +12,8 @@ use std::task::Poll;
 use certctl::acme::Limits;
 use certctl::controller::Intervals;
 use certctl::engine::ports::{Clock as _, Key, Store as _, Wait, WaitLimit};
-use certctl::engine::{Ended, Ending, Engine, Goal, Hooks, Observer, Options, Task};
+use certctl::engine::{Ended, Ending, Engine, Goal, Hooks, Observer, Options, Task, dry_run};
+use certctl::manifest::SecretSource;
 use certctl::resource::dns01::Rfc2136;
 use certctl::resource::{
     AccountStep, Acme, Certificate, CertificateRecord, CertificateSpec, ConditionStatus,
@@ -21,6 +22,8 @@ use certctl::resource::{
     SecretKeySelector, Settings, Solver, SolverKind,
 };
 use certctl::store::Records;
+use certctl::workspace::outlook::{Outlook, When};
+use futures_util::FutureExt as _;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::{Notify, Semaphore, watch};
 
@@ -156,10 +159,47 @@ impl Scene {
         tasks: &[Task],
         options: Options,
     ) -> (Option<Vec<Ended>>, usize) {
+        let foreseen: Vec<Outlook> = tasks.iter().map(|task| self.foreseen(task)).collect();
         let (world, shutdown) = self.world(fuse, error);
         let run = self.engine_run(fuse, &world, shutdown, tasks, options);
         let ended = self.clock.run(|| fuse.is_blown(), run);
+        for ended in ended.iter().flatten() {
+            let of = |task: &Task| task.certificate.metadata.key() == ended.certificate;
+            let at = tasks.iter().position(of).unwrap();
+            let is_due_by_itself = tasks[at].goal == Goal::Issue && tasks[at].force.is_none();
+            if is_due_by_itself {
+                self.is_as_foreseen(&foreseen[at], &ended.ending);
+            }
+        }
         (ended, world.requests.get())
+    }
+
+    /// What `plan` and `status` would say of it now.
+    fn foreseen(&self, task: &Task) -> Outlook {
+        let store = Disk { memory: Rc::clone(&self.memory), fuse: Rc::default() };
+        let secrets = SecretSource::new(Vec::new(), None, None);
+        let now = self.clock.now();
+        let (_, dry_run) = dry_run(&store, task, &secrets, now).now_or_never().unwrap().unwrap();
+        Outlook::of(&dry_run, now)
+    }
+
+    /// `issue` does what `plan` said.
+    fn is_as_foreseen(&self, outlook: &Outlook, ending: &Ending) {
+        let now = self.clock.now();
+        let is_cut_off = matches!(ending, Ending::Interrupted { .. } | Ending::Locked { .. });
+        let is_issued = matches!(ending, Ending::Issued(_));
+        let is_unchanged = matches!(ending, Ending::Unchanged { .. });
+        let is_so = match outlook.when {
+            When::NextRun if outlook.orders() => !is_unchanged,
+            When::NextRun => !is_issued,
+            // The run may last until then.
+            When::Waits(Some(until)) | When::At(until) if until <= now => true,
+            When::Waits(_) => !is_issued && !is_unchanged,
+            When::At(_) | When::Never => is_unchanged,
+            When::Blocked => matches!(ending, Ending::Failed { .. }),
+            When::UnderWay => true,
+        };
+        assert!(is_so || is_cut_off, "{outlook:?} was followed by {ending:?}");
     }
 
     /// Runs side by side, each with tasks of its own.
