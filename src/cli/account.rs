@@ -11,13 +11,14 @@ use super::error::CliError;
 use super::exit::{self, ExitCode};
 use super::folders;
 use super::global::Format;
+use super::hint::Hint;
 use super::message::{Level, Message};
 use super::output::escape;
 use super::report::short;
 use super::run::on_one_thread;
 use super::shell::Shell;
-use super::styled::Styled;
 use super::targets::{open, targets};
+use super::text::{Paint, Text};
 use super::verb::VerbArgs;
 use super::verbs::Example;
 use crate::controller::EffectError;
@@ -144,11 +145,11 @@ async fn show(args: &AccountIssuerArgs, shell: &mut Shell) -> Result<ExitCode, C
             for (account, _) in lost {
                 let issuer = targets.loaded.issuers.iter().find(|issuer| is_of(account, issuer));
                 let (text, check) = lost_key(&account.identity, issuer);
-                shell.output.print(&Message::advice(&text, &check));
+                shell.output.print(&Message::advice(&text, Some(&Hint::Command(check))));
             }
             if pages.is_empty() {
                 let text = no_account(shell, issuers.is_empty());
-                shell.output.talk(Level::Info, &text);
+                shell.output.talk(Level::Info, text);
             }
         }
         Format::Name | Format::Prometheus => {
@@ -190,22 +191,26 @@ fn advise_on_unused(
         );
         let folder = workspace.state().path().join("accounts").join(account_id(&account.identity));
         let command = format!("{}rm -r {}", sudo_on_own(), quoted(&folder));
-        shell.output.print(&Message::advice(&escape(&text), &escape(&command)));
+        shell.output.print(&Message::advice(&escape(&text), Some(&Hint::Shell(command))));
     }
 }
 
 /// What leads to the first account.
-fn no_account(shell: &Shell, is_without_issuer: bool) -> String {
+fn no_account(shell: &Shell, is_without_issuer: bool) -> Text {
     match folders::unread(shell) {
-        Some(path) => format!(
-            "no account of this user; {path} exists and was not read: {}",
-            folders::sudo(" account show")
-        ),
-        None if is_without_issuer => {
-            "no account yet, and no Issuer to register one for; to create one: certctl create issuer"
-                .to_owned()
+        Some(path) => {
+            let mut text =
+                Text::from(format!("no account of this user; {path} exists and was not read: "));
+            text.whole(&folders::sudo(" account show"));
+            text
         }
-        None => "no account yet; `certctl account register` registers one".to_owned(),
+        None if is_without_issuer => {
+            Text::from("no account yet, and no Issuer to register one for; to create one: ")
+                .with_command("certctl create issuer")
+        }
+        None => {
+            Text::from("no account yet; to register one: ").with_command("certctl account register")
+        }
     }
 }
 
@@ -348,13 +353,15 @@ async fn perform(
     }
     if request == AccountRequest::Deactivated && issuers.len() > 1 {
         let message = "several Issuers found: name the one whose account to deactivate";
-        let hint = "certctl account deactivate ISSUER; certctl account show lists the accounts";
-        return Err(CliError::new(ExitCode::Usage, message).hinted(hint));
+        return Err(CliError::new(ExitCode::Usage, message).trying_any(&[
+            ("certctl account deactivate ISSUER", ""),
+            ("certctl account show", "lists the accounts"),
+        ]));
     }
     if let (AccountRequest::Deactivated, [issuer]) = (request, issuers.as_slice()) {
         let loss = loss(issuer, &targets);
         shell.confirm(yes, &loss, "Deactivate the account?")?;
-        shell.warn_unasked(yes, &loss, "without this warning: --yes");
+        shell.warn_unasked(yes, &loss, Hint::without_warning());
     }
     workspace.make_writable()?;
     let job = Job::new("account", targets.secrets.clone());
@@ -426,8 +433,8 @@ fn print(
                 line("cause", &advice.cause),
                 line("remedy", &advice.remedy)
             );
-            let command = advice.command.as_deref().map(escape);
-            let text = Styled::error(&text, command.as_deref());
+            let command = advice.command.clone().map(Hint::Command);
+            let text = Text::led_by("error", Paint::Bad, text).trying(command.as_ref());
             let record = Message::new(Level::Error, text, &message)
                 .with("issuer", issuer.metadata.key().to_string())
                 .with("class", class.word())

@@ -15,12 +15,12 @@ use super::hint::{Hint, short};
 use super::log::LogError;
 use super::message::{Level, Message};
 use super::output::escape;
-use super::styled::Styled;
+use super::text::{Paint, Text};
 use crate::engine::ports::{StoreError, WrongEntry};
 use crate::resource::NamespacedName;
 use crate::trust::{
     Remedy, command_for_denied, command_for_foreign, command_for_owner, command_for_private,
-    command_for_reading, is_of_root, quoted, sudo_on_own,
+    command_for_reading, is_of_root, quoted,
 };
 use crate::workspace::check::HttpCheckError;
 use crate::workspace::target::TargetError;
@@ -71,13 +71,12 @@ impl CliError {
 
     /// The message on stderr.
     pub fn to_message(&self) -> Message {
-        let hint = self.hint.as_ref().map(Hint::to_string);
-        let text = Styled::error(&self.message, hint.as_deref());
+        let hint = self.hint.as_ref();
+        let text = Text::led_by("error", Paint::Bad, self.message.as_str()).trying(hint);
         Message::new(Level::Error, text, &self.message)
-            .naming_commands(hint.is_some())
             .with("class", self.code.word())
             .with("exit_code", self.code.number())
-            .with_some("hint", hint)
+            .with_some("hint", hint.map(Hint::to_string))
     }
 }
 
@@ -113,7 +112,7 @@ impl From<EnvironmentError> for CliError {
     fn from(error: EnvironmentError) -> Self {
         let EnvironmentError::NoHome { what, flag, .. } = error;
         Self::new(ExitCode::Usage, error)
-            .hinted(format_args!("certctl {flag} FOLDER …, the {what} directory"))
+            .hinted(format_args!("{flag} FOLDER, the {what} directory"))
     }
 }
 
@@ -156,9 +155,8 @@ impl From<TargetError> for CliError {
                 (ExitCode::Manifest, Some(Hint::instead(name, &by)))
             }
             TargetError::WithoutManifest { name, .. } => {
-                let forget = format!("{}certctl forget {name}", sudo_on_own());
-                let hint = format!("restore it; or to stop managing it: {forget}");
-                (ExitCode::Manifest, Some(Hint::Text(hint)))
+                let forget = (format!("certctl forget {name}"), "or restore it".to_owned());
+                (ExitCode::Manifest, Some(Hint::Commands(vec![forget])))
             }
             TargetError::Unread { place, .. } => {
                 (ExitCode::Manifest, command_for_reading(place).map(Hint::Shell))
@@ -275,10 +273,9 @@ impl From<OwnersError> for CliError {
             OwnersError::Target(error) => error.into(),
             OwnersError::Store(error) => error.into(),
             OwnersError::Ambiguous { ref of_certificate, ref own, .. } => {
-                let hint = format!(
-                    "certctl inspect secret {of_certificate}, or certctl inspect secret {own}"
-                );
-                Self::new(ExitCode::Usage, error).hinted(hint)
+                let hint = [of_certificate, own].map(|one| format!("certctl inspect secret {one}"));
+                let [one, other] = &hint;
+                Self::new(ExitCode::Usage, error).trying_any(&[(one, ""), (other, "")])
             }
         }
     }
@@ -299,8 +296,8 @@ mod tests {
     fn a_directory_that_is_not_known_leads_to_its_flag() {
         let homeless = Environment::default();
         for (found, hint) in [
-            (homeless.config_dir(None), "certctl --config-dir FOLDER …, the config directory"),
-            (homeless.state_dir(None), "certctl --state-dir FOLDER …, the state directory"),
+            (homeless.config_dir(None), "--config-dir FOLDER, the config directory"),
+            (homeless.state_dir(None), "--state-dir FOLDER, the state directory"),
         ] {
             let expected = Some(Hint::Text(hint.to_owned()));
             assert_eq!(CliError::from(found.unwrap_err()).hint, expected);

@@ -49,14 +49,17 @@ pub(super) fn own_state(shell: &Shell, config: &Path) -> Option<PathBuf> {
     state.is_ok_and(|state| is_usual(&state)).then(|| state_beside(config))
 }
 
-/// What commands need to read the files and folders of this call: the flags that named them.
-pub(super) fn typed(shell: &Shell) -> Option<String> {
+/// Ends the call: says which of its flags the commands that it has printed need to read the same files
+/// and folders.
+pub(super) fn print_typed(shell: &mut Shell) {
     let is_typed = shell.matches.value_source("filename") == Some(ValueSource::CommandLine);
     let named = shell.global.filename.iter().filter(|path| is_typed && **path != Path::new("-"));
     let files = named.map(|path| ("-f", path.clone()));
     let folders = folders_of(shell, |source| matches!(source, Source::Flag(_)));
     let flags = typed_flags(files.chain(folders));
-    (!flags.is_empty()).then(|| format!("add to these commands:{flags}"))
+    if !flags.is_empty() && shell.output.has_named_commands() {
+        shell.output.talk(Level::Info, format!("add to these commands:{flags}"));
+    }
 }
 
 /// A state for manifests that are not in the usual folder: what is in the usual state is none of

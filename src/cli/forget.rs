@@ -8,6 +8,7 @@ use clap::Args;
 
 use super::error::CliError;
 use super::exit::ExitCode;
+use super::hint::Hint;
 use super::hint::short;
 use super::message::Level;
 use super::orphans::place;
@@ -19,6 +20,7 @@ use super::run::{on_one_thread, run};
 use super::shell::Shell;
 use super::status::verb::write_metrics;
 use super::targets::open;
+use super::text::Text;
 use super::verb::VerbArgs;
 use super::verbs::Example;
 use crate::resource::{NamespacedName, Revocation};
@@ -87,7 +89,7 @@ pub(crate) fn forget(args: &ForgetArgs, shell: &mut Shell) -> Result<ExitCode, C
             let lost: Vec<String> = lost.collect();
             if !lost.is_empty() {
                 shell.confirm(args.yes, &lost.join("\n"), "Delete?")?;
-                shell.warn_unasked(args.yes, &lost.join("; "), "without this warning: --yes");
+                shell.warn_unasked(args.yes, &lost.join("; "), Hint::without_warning());
             }
         }
         workspace.make_writable()?;
@@ -262,16 +264,16 @@ async fn forget_one(
     let (before, others) = (folders(), others(name, workspace)?);
     workspace.forget(name, &own, args.secret).await?;
     let folder = folders().filter(|_| !args.secret);
-    let files = match (&before, &folder) {
-        (_, Some(folder)) => Some(format!(
-            "; its files stay in {folder}; to remove them, too: certctl forget {} --secret",
-            short(name)
-        )),
-        (Some(_), None) => Some("; its key and certificate are deleted".to_owned()),
-        (None, None) => None,
-    };
-    let (files, stays) = (files.unwrap_or_default(), stays_in(&copies));
-    shell.output.talk(Level::Info, &format!("{name} forgotten{files}{others}{stays}"));
+    let mut text = Text::from(format!("{name} forgotten"));
+    match (&before, &folder) {
+        (_, Some(folder)) => {
+            text.push(&format!("; its files stay in {folder}; to remove them, too: "));
+            text.command(&format!("certctl forget {} --secret", short(name)));
+        }
+        (Some(_), None) => text.push("; its key and certificate are deleted"),
+        (None, None) => {}
+    }
+    shell.output.talk(Level::Info, text.with(&[others, stays_in(&copies)].concat()));
     shell.results.forgotten(Forgotten { certificate: name.to_string(), folder, copies });
     Ok(())
 }

@@ -27,6 +27,7 @@ use super::run::{conclude, endings_of, on_one_thread, print_tally, run};
 use super::shell::Shell;
 use super::status::verb::write_metrics;
 use super::targets::{open_for, request, targets};
+use super::text::Text;
 use super::timer::Host;
 use super::value_parser::duration;
 use super::verb::VerbArgs;
@@ -283,7 +284,8 @@ fn means_all(yes: bool, shell: &mut Shell) -> Result<(), CliError> {
     let fact = "renew --all orders every certificate again, due or not, and CAs have rate limits; \
                 certctl issue renews only what is due";
     shell.confirm(yes, fact, "Renew all of them now?")?;
-    shell.warn_unasked(yes, fact, "from cron: certctl issue; without this warning: --yes");
+    let note = "from cron; here --yes goes without this warning".to_owned();
+    shell.warn_unasked(yes, fact, Hint::Commands(vec![("certctl issue".to_owned(), note)]));
     Ok(())
 }
 
@@ -492,10 +494,7 @@ pub(crate) async fn work_on(
         Err(error) => {
             // The exit code of the certificates takes precedence.
             let CliError { message, hint, .. } = error;
-            shell.output.print(&Message::advice(
-                &message,
-                &hint.map(|hint| hint.to_string()).unwrap_or_default(),
-            ));
+            shell.output.print(&Message::advice(&message, hint.as_ref()));
             Ok(code)
         }
         Ok(()) => Ok(code),
@@ -561,10 +560,10 @@ async fn note_unvalidated(
     if !unvalidated.is_empty() {
         let text = format!(
             "{}: the CA did not validate the names again, since an earlier validation still holds; \
-             certctl doctor tests what it would need",
+             to test what it would need: ",
             names(&unvalidated)
         );
-        shell.output.talk(Level::Info, &text);
+        shell.output.talk(Level::Info, Text::from(text).with_command("certctl doctor"));
     }
     Ok(())
 }
@@ -606,21 +605,22 @@ fn note_scheduler(shell: &mut Shell, ended: &[Report]) {
     match fix {
         None => {
             let config = shell.environment.config_dir(shell.global.config_dir.as_deref());
-            let hook = config.is_ok_and(|config| doctor::alert_hook_of(&config.path).exists());
-            let hear =
-                if hook { "" } else { "; to be told when that fails: certctl help failures" };
-            let text = format!("renewed when it is due, by {fact}{hear}");
-            shell.output.talk(Level::Info, &text);
+            let mut text = Text::from(format!("renewed when it is due, by {fact}"));
+            if !config.is_ok_and(|config| doctor::alert_hook_of(&config.path).exists()) {
+                text.push("; to be told when that fails: ");
+                text.command("certctl help failures");
+            }
+            shell.output.talk(Level::Info, text);
         }
         Some(fix) => {
-            let hint = Hint::from(fix.clone()).to_string();
+            let hint = Hint::from(fix.clone());
             let so = if found.is_wrong() {
                 "renewal is not scheduled"
             } else {
                 "nothing is known to renew it"
             };
             let fact = format!("{so}: {fact}");
-            shell.output.print(&Message::advice(&fact, &hint));
+            shell.output.print(&Message::advice(&fact, Some(&hint)));
         }
     }
 }
@@ -651,7 +651,7 @@ async fn warn_of_lost_keys(
     for issuer in workspace.lost_account_keys(tasks).await? {
         let (text, check) = lost_key(&AccountIdentity::of(issuer), Some(issuer));
         if shell.prints(&text) {
-            shell.output.print(&Message::advice(&text, &check));
+            shell.output.print(&Message::advice(&text, Some(&Hint::Command(check))));
         }
     }
     Ok(())
@@ -825,11 +825,12 @@ pub(crate) fn print_orphans(shell: &mut Shell, orphans: &[(NamespacedName, PathB
     for (name, manifest) in orphans {
         let text = format!(
             "{name}: its manifest {} no longer exists; certctl does not renew it\n  \
-             put it back, or stop managing it: certctl forget {name}",
+             put it back, or stop managing it: ",
             output::escape(&manifest.to_string_lossy()),
         );
         if shell.prints(&text) {
-            shell.output.talk(Level::Warn, &text);
+            let forget = format!("certctl forget {name}");
+            shell.output.talk(Level::Warn, Text::from(text).with_command(&forget));
         }
     }
 }

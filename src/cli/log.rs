@@ -25,8 +25,8 @@ use super::global::GlobalArgs;
 use super::hint::short_form;
 use super::output::{AboveLines, LogFormat, Output, Paint, escape};
 use super::status::Width;
+use super::text::fitted;
 use super::time::rfc3339;
-use super::wrap::fitted;
 use crate::engine::ports::{Clock, SystemClock};
 use crate::resource::{defuse_commands, escape_json};
 

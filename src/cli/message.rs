@@ -8,7 +8,8 @@ use std::fmt::Display;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
-use super::styled::{Paint, Styled};
+use super::hint::Hint;
+use super::text::{Paint, Text};
 use super::time::rfc3339;
 use crate::manifest::{Diagnostic, Severity};
 use crate::resource::{escape_json, escape_lines};
@@ -47,49 +48,34 @@ impl Level {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Message {
     /// As people read it; may have several lines.
-    pub text: Styled,
+    pub text: Text,
     pub(super) level: Level,
     line: String,
     fields: Map<String, Value>,
-    /// Whether it has a command to paste.
-    pub(super) has_command: bool,
 }
 
 impl Message {
     /// A message without fields.
-    pub fn new(level: Level, text: impl Into<Styled>, message: impl Display) -> Self {
-        Self {
-            text: text.into(),
-            level,
-            line: message.to_string(),
-            fields: Map::new(),
-            has_command: false,
-        }
+    pub fn new(level: Level, text: impl Into<Text>, message: impl Display) -> Self {
+        Self { text: text.into(), level, line: message.to_string(), fields: Map::new() }
     }
 
     /// A message with the level as the prefix of its text.
-    pub fn plain(level: Level, message: &str) -> Self {
+    pub fn plain(level: Level, message: impl Into<Text>) -> Self {
+        let message = message.into();
+        let line = message.to_string();
         let text = match level {
-            Level::Error => Styled::led_by("error", Paint::Bad, message),
-            Level::Warn => Styled::led_by("warning", Paint::Warn, message),
-            Level::Info => message.into(),
+            Level::Error => Text::led_by("error", Paint::Bad, message),
+            Level::Warn => Text::led_by("warning", Paint::Warn, message),
+            Level::Info => message,
         };
-        Self::new(level, text, message.trim_end())
+        Self::new(level, text, line.trim_end())
     }
 
     /// A warning with what to do, if that is known.
-    pub fn advice(warning: &str, advice: &str) -> Self {
-        let advice = Some(advice).filter(|advice| !advice.is_empty());
-        let text = Styled::led_by("warning", Paint::Warn, warning).trying(advice);
-        Self::new(Level::Warn, text, warning)
-            .naming_commands(advice.is_some())
-            .with_some("hint", advice)
-    }
-
-    /// The same, with a command to paste.
-    #[must_use]
-    pub fn naming_commands(self, has_command: bool) -> Self {
-        Self { has_command, ..self }
+    pub fn advice(warning: &str, hint: Option<&Hint>) -> Self {
+        let text = Text::led_by("warning", Paint::Warn, warning).trying(hint);
+        Self::new(Level::Warn, text, warning).with_some("hint", hint.map(Hint::to_string))
     }
 
     /// The message of a diagnostic.
@@ -103,8 +89,7 @@ impl Message {
             Ok(_) | Err(_) => Map::new(),
         };
         let message = diagnostic.headline();
-        let text = Styled::of_diagnostic(diagnostic);
-        Self { text, level, line: message, fields, has_command: false }
+        Self { text: Text::of_diagnostic(diagnostic), level, line: message, fields }
     }
 
     /// Adds a field.

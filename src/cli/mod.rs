@@ -22,7 +22,6 @@ pub mod panic;
 pub mod parse;
 mod ping;
 pub mod schema;
-mod screens;
 pub mod shell;
 pub mod status;
 pub mod time;
@@ -72,14 +71,13 @@ mod service;
 mod setting;
 mod signal;
 mod start_page;
-mod styled;
 mod synonym;
 mod targets;
+mod text;
 mod timer;
 mod validate;
 mod verb;
 mod words;
-mod wrap;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -212,7 +210,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: Environme
         error.code
     });
     owner::explain(code, is_absence, &mut shell);
-    shell.finish();
+    folders::print_typed(&mut shell);
     code
 }
 

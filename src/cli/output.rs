@@ -17,8 +17,8 @@ use super::environment::Environment;
 use super::journal;
 use super::message::{self, Level, Message};
 use super::status::Width;
-pub use super::styled::Paint;
-use super::wrap::fitted;
+pub use super::text::Paint;
+use super::text::Text;
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::manifest::Diagnostic;
 pub use crate::resource::escape;
@@ -116,14 +116,16 @@ impl Output {
         }
     }
 
-    /// Moves the cursor of the terminal that stdout is, by a sequence that no data is in.
-    pub(crate) fn steer(&mut self, sequence: &str) -> io::Result<()> {
-        self.stdout.put(sequence)
-    }
-
     /// Whether data was written.
     pub fn has_data(&self) -> bool {
         self.stdout.texts > 0
+    }
+
+    /// Notes the commands of a text that is printed.
+    pub(crate) fn note_commands(&self, text: &Text) {
+        if text.has_command() {
+            self.name_commands();
+        }
     }
 
     /// Notes that what is printed has commands to paste.
@@ -143,26 +145,22 @@ impl Output {
 
     /// Writes a line, or several, to stderr; a line feed is put behind it when there is none. As
     /// JSON it is one object with the text as its message.
-    pub fn talk(&mut self, level: Level, message: &str) {
+    pub fn talk(&mut self, level: Level, message: impl Into<Text>) {
         self.print(&Message::plain(level, message));
     }
 
     /// Prints a message: its text, or its fields as JSON.
     pub fn print(&mut self, message: &Message) {
-        if message.has_command {
-            self.name_commands();
-        }
+        self.note_commands(&message.text);
         match self.format {
             LogFormat::Auto if self.has_priorities => {
                 let text = message.text.to_string();
                 self.say(&journal::with_priority(&text, message.level.priority()));
             }
             LogFormat::Auto | LogFormat::Text => {
-                let text = message.text.text(self.stderr.has_color);
-                match Width::of_stderr().filter(|_| self.stderr.is_terminal) {
-                    Some(columns) => self.say(&fitted(&text, columns)),
-                    None => self.say(&text),
-                }
+                let columns = Width::of_stderr().filter(|_| self.stderr.is_terminal);
+                let columns = columns.unwrap_or(usize::MAX);
+                self.say(&message.text.lines(self.stderr.has_color, columns));
             }
             LogFormat::Github => self.say(&defuse_commands(&message.text.to_string())),
             LogFormat::Json => self.say(&message.json((self.now)())),

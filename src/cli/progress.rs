@@ -15,12 +15,13 @@ use jiff::SignedDuration;
 use tokio::time::Instant;
 
 use super::advice;
+use super::hint::Hint;
 use super::output::{When, escape, write_above};
 use super::report;
 use super::shell::Shell;
 use super::status::Width;
+use super::text::Text;
 use super::time::rfc3339;
-use super::wrap::fitted;
 use crate::controller::Awaited;
 use crate::engine::{self, Ended, Observer, Wait, WaitLimit};
 use crate::report::{Ending, Report};
@@ -186,9 +187,7 @@ fn awaited(what: &Awaited) -> String {
     match what {
         Awaited::Slot(identifier) => format!("{identifier} is waiting for a free slot"),
         Awaited::Challenge(challenge) => {
-            let (name, why) = (challenge.spec.identifier.to_string(), challenge.shown_reason());
-            // An error of the DNS begins with the name.
-            if why.starts_with(&format!("{name} ")) { why } else { format!("{name}: {why}") }
+            format!("{}: {}", challenge.spec.identifier, challenge.shown_reason())
         }
         Awaited::InsteadOfSelfCheck { challenge, left } => {
             format!("{}: {}", challenge.identifier, challenge.waiting_instead(*left))
@@ -390,9 +389,7 @@ impl Observer for Progress {
     fn waits(&self, certificate: &NamespacedName, wait: &Wait) {
         let Wait { what, limit, obstructed } = wait;
         let name = report::short(certificate);
-        let why = awaited(what);
-        // A certificate may have the name of its host, which stands in front already.
-        let why = &why.strip_prefix(&format!("{name}: ")).unwrap_or(&why).to_owned();
+        let why = &awaited(what);
         self.stage(certificate, why);
         let lines = self.lines.as_ref().filter(|_| self.is_watched);
         let Some(lines) = lines else { return self.log_wait(certificate, wait) };
@@ -405,12 +402,12 @@ impl Observer for Progress {
         let until = limit.map(|limit| {
             format!("; this run {} (or Ctrl-C), the next one continues", longest(limit))
         });
-        let remedy = remedy(wait).map(|line| format!("\n  try: {line}"));
         let until = until.unwrap_or_default();
-        let text = format!("{name}: {}{until}{}", escape(why), remedy.unwrap_or_default());
-        let text = Width::of_stderr().map(|columns| fitted(&text, columns - 1)).unwrap_or(text);
+        let text = Text::from(format!("{name}: {}{until}", escape(why)));
+        let text = text.trying(remedy(wait).map(Hint::Command).as_ref());
+        let columns = Width::of_stderr().map_or(usize::MAX, |columns| columns - 1);
         // Without the terminal there is nothing to report to.
-        drop(lines.println(text));
+        drop(lines.println(text.lines(false, columns)));
     }
 
     /// Once a run: all its certificates may wait for the same other run.

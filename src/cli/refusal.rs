@@ -197,6 +197,8 @@ mod tests {
         (error.message, error.hint.unwrap().to_string())
     }
 
+    const TIMEOUT: &str = "`--timeout` instead of `--tiemout`";
+
     #[test]
     fn a_line_that_clap_refuses_has_one_sentence_and_a_command() {
         for (line, message, hint) in [
@@ -204,16 +206,8 @@ mod tests {
             ("certctl isue", "there is no verb `isue`", "`issue` instead of `isue`"),
             ("certctl check dnss", "there is no verb `check dnss`", "`dns` instead of `dnss`"),
             ("certctl nonsense", "there is no verb `nonsense`", "certctl help"),
-            (
-                "certctl issue --tiemout 5m",
-                "`issue` has no flag `--tiemout`",
-                "`--timeout` instead of `--tiemout`",
-            ),
-            (
-                "certctl issue --tiemout=5m",
-                "`issue` has no flag `--tiemout`",
-                "`--timeout` instead of `--tiemout`",
-            ),
+            ("certctl issue --tiemout 5m", "`issue` has no flag `--tiemout`", TIMEOUT),
+            ("certctl issue --tiemout=5m", "`issue` has no flag `--tiemout`", TIMEOUT),
             (
                 "certctl issue --new-key",
                 "`issue` has no flag `--new-key`; `renew` has it",
@@ -227,13 +221,13 @@ mod tests {
             (
                 "certctl status -o json={.status}",
                 "--output: `json={.status}` is none of wide, json, yaml, name, prometheus",
-                "json",
+                "`--output json`",
             ),
             ("certctl version x", "`version` does not take `x`", "certctl help version"),
             (
                 "certctl completion tcsh",
                 "SHELL: `tcsh` is none of bash, elvish, fish, powershell, zsh",
-                "zsh",
+                "`zsh` instead of `tcsh`",
             ),
             (
                 "certctl timer print",

@@ -25,6 +25,7 @@ use super::hint::Hint;
 pub(crate) use super::hint::short;
 use super::message::{Level, Message};
 use super::output::{Output, escape};
+use super::text::Text;
 use super::time;
 use crate::engine::Issued;
 use crate::report::{Details, Ending, Fault, Report};
@@ -118,10 +119,11 @@ pub(crate) fn print(
     } else if output.talks_json() && !report.ending.is_well() {
         output.print(&for_programs(report, &block.unwrap_or_default()));
     } else if let Some(block) = block {
-        output.print(&block.to_message(style.utf8, style.columns));
+        output.print(&block.to_message(style.utf8));
     } else if let Some(why) = &report.details.unreplaced {
-        let again = format!("to replace it: certctl renew {}", short(&name));
-        output.talk(Level::Warn, &format!("{}: {why}; nothing is issued\n  {again}", short(&name)));
+        let text = format!("{}: {why}; nothing is issued\n  to replace it: ", short(&name));
+        let again = format!("certctl renew {}", short(&name));
+        output.talk(Level::Warn, Text::from(text).with_command(&again));
     } else if report.ending != Ending::Rewritten {
         well(output, state, report, style);
     }
@@ -131,10 +133,7 @@ pub(crate) fn print(
         if output.talks_json() {
             output.print(&failed(report, fault).with("next_attempt", Value::Null));
         } else {
-            output.print(
-                &undeployed(&name, fault, &report.details, style)
-                    .to_message(style.utf8, style.columns),
-            );
+            output.print(&undeployed(&name, fault, &report.details, style).to_message(style.utf8));
         }
     }
 }
@@ -444,10 +443,12 @@ fn well(output: &mut Output, state: &StateDirectory, report: &Report, style: &St
         text = format!("{text}\n      deploy: {} ok", escape(what));
     }
     if let Some(what) = &report.details.left {
-        let run = Hint::Command(format!("certctl deploy {} --hooks now", short(&name)));
-        text = format!("{text}\n      deploy: {} is still to run: {run}", escape(what));
+        let mut text =
+            Text::from(format!("{text}\n      deploy: {} is still to run: ", escape(what)));
+        text.command(&format!("certctl deploy {} --hooks now", short(&name)));
+        return output.talk(Level::Info, text);
     }
-    output.talk(Level::Info, &text);
+    output.talk(Level::Info, text);
 }
 
 fn log_well(name: &NamespacedName, report: &Report) {

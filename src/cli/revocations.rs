@@ -9,7 +9,7 @@ use super::message::{Level, Message};
 use super::output::escape;
 use super::result::{Revoked, RevokedState};
 use super::shell::Shell;
-use super::styled::Styled;
+use super::text::{Paint, Text};
 use crate::controller::EffectError;
 use crate::resource::{NamespacedName, Revocation};
 use crate::workspace::{Finished, SentRevocation, Workspace};
@@ -53,12 +53,15 @@ pub(crate) async fn finish(
             let one = short(&name);
             let text = format!(
                 "NOT REVOKED yet: {one}: serial {serial} ({}): waits until its replacement is issued \
-                 and deployed\n  to revoke it before that: certctl revoke {one} --now\n  to cancel it:             \
-                 certctl revoke {one} --cancel",
+                 and deployed\n  to revoke it before that: ",
                 revocation.reason,
             );
             if shell.prints(&text) {
-                shell.output.talk(Level::Warn, &text);
+                let text = Text::from(text)
+                    .with_command(&format!("certctl revoke {one} --now"))
+                    .with("\n  to cancel it:             ")
+                    .with_command(&format!("certctl revoke {one} --cancel"));
+                shell.output.talk(Level::Warn, text);
             }
             endings.push(exit::Ending::Deferred);
         }
@@ -95,7 +98,7 @@ fn report(
             let message = error.to_string();
             let message = escape(&message);
             let text = format!("{name}: serial {serial} not revoked: {message}\n  {next}");
-            let text = Styled::error(&text, None);
+            let text = Text::led_by("error", Paint::Bad, text);
             let class = error.cause.class();
             let record = Message::new(Level::Error, text, format_args!("not revoked: {message}"))
                 .with("certificate", name.to_string())

@@ -10,6 +10,7 @@ use zeroize::Zeroizing;
 
 use super::error::CliError;
 use super::exit::{self, ExitCode};
+use super::hint::Hint;
 use super::hint::short;
 use super::message::Level;
 use super::orphans;
@@ -20,6 +21,7 @@ use super::run::{code_of, conclude, on_one_thread, run};
 use super::shell::Shell;
 use super::status::verb::write_metrics;
 use super::targets::{known_names, open, open_for, targets};
+use super::text::Text;
 use super::verb::VerbArgs;
 use super::verbs::Example;
 use crate::controller::RevocationRequest;
@@ -241,10 +243,9 @@ async fn cancel(args: &RevokeArgs, shell: &mut Shell) -> Result<ExitCode, CliErr
     let cancelled = workspace.cancel_revocations(&name).await?;
     if cancelled.is_empty() {
         let one = short(&name);
-        let text = format!(
-            "{name}: no revocation is pending; for those that are done: certctl describe {one}"
-        );
-        shell.output.talk(Level::Info, &text);
+        let text = format!("{name}: no revocation is pending; for those that are done: ");
+        let text = Text::from(text).with_command(&format!("certctl describe {one}"));
+        shell.output.talk(Level::Info, text);
         return Ok(ExitCode::Done);
     }
     for Revocation { serial, reason, .. } in cancelled {
@@ -329,7 +330,7 @@ const IF_LEAKED: &str =
 /// A terminal is asked; without one, what is done at once is told.
 fn ask(args: &RevokeArgs, facts: &str, shell: &mut Shell) -> Result<(), CliError> {
     shell.confirm(args.yes, facts, "Revoke it?")?;
-    shell.warn_unasked(args.yes, facts, "without this warning: --yes");
+    shell.warn_unasked(args.yes, facts, Hint::without_warning());
     Ok(())
 }
 
@@ -451,7 +452,7 @@ fn print_holders(
     let file = quoted(Path::new(&args.target));
     let key = args.key.as_ref().map(|key| format!(" --key {}", quoted(key))).unwrap_or_default();
     let reason = args.reason_flag();
-    Some(CliError::new(code, message).hinted(format_args!("certctl revoke {file}{reason}{key}")))
+    Some(CliError::new(code, message).trying(format_args!("certctl revoke {file}{reason}{key}")))
 }
 
 /// Why no CA revoked a serial.

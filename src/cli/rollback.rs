@@ -1,7 +1,6 @@
 //! `certctl rollback`: makes a kept revision live again and deploys it.
 
 use std::ffi::OsString;
-use std::fmt::Write as _;
 
 use clap::Args;
 
@@ -14,6 +13,7 @@ use super::output::escape;
 use super::run::on_one_thread;
 use super::shell::Shell;
 use super::targets::{open_for, targets};
+use super::text::Text;
 use super::time;
 use super::verb::VerbArgs;
 use super::verbs::Example;
@@ -82,7 +82,7 @@ async fn go_back(
     let job = Job::new("rollback", found.secrets.clone());
     let back = Box::pin(workspace.roll_back(task, args.to, job)).await.map_err(refused)?;
     let again = format!("certctl renew {}", short(&task.certificate.metadata.key()));
-    shell.output.talk(Level::Info, &summary(&task.certificate.metadata.key(), &back, &again));
+    shell.output.talk(Level::Info, summary(&task.certificate.metadata.key(), &back, &again));
     workspace.read_records().await?;
     let run = work_on(shell, &mut workspace, request, found, "rollback", only_deploy);
     let code = Box::pin(run).await?;
@@ -92,36 +92,33 @@ async fn go_back(
 }
 
 /// `again` is the command that replaces it.
-fn summary(certificate: &NamespacedName, back: &WentBack, again: &str) -> String {
+fn summary(certificate: &NamespacedName, back: &WentBack, again: &str) -> Text {
     let WentBack::Done { from, to, leaf, renewal_time, violation } = back else {
-        let WentBack::Already { revision } = back else { return String::new() };
-        return format!("{certificate}: {} is already live", what(*revision));
+        let WentBack::Already { revision } = back else { return Text::default() };
+        return format!("{certificate}: {} is already live", what(*revision)).into();
     };
     let (now, zone) = (SystemClock.now(), time::system_zone());
-    let mut text = format!(
+    let text = format!(
         "{certificate}: rolled back from revision {from} to {}: serial {}, valid until {}",
         what(*to),
         leaf.serial,
         time::dated(leaf.not_after, now, Some(&zone))
     );
-    let mut add = |line: std::fmt::Arguments<'_>| {
-        // Writing to a String cannot fail.
-        let _ = write!(text, "\n  {line}");
-    };
+    let mut text = Text::from(text);
     if let Some(violation) = violation {
-        add(format_args!(
-            "it does not match its manifest, and stays until the manifest is edited: {}",
+        text.push(&format!(
+            "\n  it does not match its manifest, and stays until the manifest is edited: {}",
             escape(&violation.message)
         ));
     }
     match renewal_time {
-        Some(at) => add(format_args!(
-            "renews {}; to replace it earlier: {again}",
-            time::dated(*at, now, Some(&zone))
-        )),
-        None => add(format_args!("automatic renewal is disabled: {again}")),
+        Some(at) => {
+            let at = time::dated(*at, now, Some(&zone));
+            text.push(&format!("\n  renews {at}; to replace it earlier: "));
+        }
+        None => text.push("\n  automatic renewal is disabled: "),
     }
-    text
+    text.with_command(again)
 }
 
 fn what(revision: u32) -> String {

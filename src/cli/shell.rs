@@ -13,15 +13,15 @@ use super::document::{self, Documents};
 use super::environment::Environment;
 use super::error::CliError;
 use super::exit::ExitCode;
-use super::folders;
 use super::global::{Format, GlobalArgs, HookTime};
+use super::hint::Hint;
 use super::message::{Level, Message};
 use super::open_files;
 use super::output::{Output, UNATTENDED};
 use super::result::Results;
 use super::status::Width;
+use super::text::Text;
 use super::verbs::Verbs;
-use super::wrap::aligned;
 use crate::controller::Intervals;
 use crate::engine::{Hooks, Options};
 use crate::manifest::Source;
@@ -65,9 +65,10 @@ impl Shell {
     }
 
     /// Writes a page of labels and texts to stdout, in lines that fit its terminal.
-    pub(crate) fn page(&mut self, text: &str) -> std::io::Result<()> {
-        let text = aligned(text, self.columns());
-        self.output.data(&text)
+    pub(crate) fn page(&mut self, text: impl Into<Text>) -> std::io::Result<()> {
+        let text = text.into();
+        self.output.note_commands(&text);
+        self.output.data(&text.lines(self.output.data_has_color(), self.columns()))
     }
 
     /// The settings of the workspace, from flags, variables and `config.toml`.
@@ -186,20 +187,11 @@ impl Shell {
     }
 
     /// Warns of what a terminal would be asked, where there is neither one nor `--yes`.
-    pub(crate) fn warn_unasked(&mut self, yes: bool, facts: &str, advice: &str) {
+    pub(crate) fn warn_unasked(&mut self, yes: bool, facts: &str, hint: Hint) {
         if !yes && !self.output.can_ask() {
             let facts =
                 format!("going on without a question, because this is no terminal: {facts}");
-            self.output.print(&Message::advice(&facts, advice));
-        }
-    }
-
-    /// Ends the call: says what the commands that it has printed need here.
-    pub(crate) fn finish(&mut self) {
-        if self.output.has_named_commands()
-            && let Some(flags) = folders::typed(self)
-        {
-            self.output.talk(Level::Info, &flags);
+            self.output.print(&Message::advice(&facts, Some(&hint)));
         }
     }
 

@@ -8,6 +8,7 @@ use super::count::count;
 use super::environment::{Directory, Source as Named};
 use super::error::CliError;
 use super::exit::ExitCode;
+use super::hint::Hint;
 use super::message::Message;
 use super::output::escape;
 use super::run::on_one_thread;
@@ -100,7 +101,9 @@ pub(super) fn warn_of_named_folder(shell: &mut Shell, loaded: &Loaded) {
         let fact = format!(
             "there is no config directory {folder}; these manifests are those that earlier runs read elsewhere"
         );
-        shell.output.print(&Message::advice(&fact, "certctl status --config-dir FOLDER"));
+        shell
+            .output
+            .print(&Message::advice(&fact, Some(&Hint::Text("--config-dir FOLDER".to_owned()))));
     }
 }
 

@@ -19,6 +19,7 @@ use super::output;
 use super::run::on_one_thread;
 use super::shell::Shell;
 use super::targets::{recorded, refused, request, show};
+use super::text::Text;
 use super::verb::VerbArgs;
 use super::verbs::Example;
 use crate::manifest::{self, Conflict, Loaded, Manifests, Source};
@@ -118,18 +119,19 @@ pub(crate) fn validate(args: &ValidateArgs, shell: &mut Shell) -> Result<ExitCod
     loaded.diagnostics.extend(idle);
     let code = report(args, shell, &loaded, &places)?;
     if is_draft {
-        shell.output.talk(Level::Info, &of_schedule());
+        shell.output.talk(Level::Info, of_schedule());
     }
     Ok(code)
 }
 
 /// What is said of hooks and folders that a command of this user cannot judge.
-fn of_schedule() -> String {
-    format!(
+fn of_schedule() -> Text {
+    let mut text = Text::from(format!(
         "not checked: hooks, folders and secrets, which the scheduled runs use as another user; once \
-         the file is in {SYSTEM_CONFIG}: {}",
-        folders::sudo(" validate")
-    )
+         the file is in {SYSTEM_CONFIG}: "
+    ));
+    text.whole(&folders::sudo(" validate"));
+    text
 }
 
 /// The files that were read, and those that cannot be.
@@ -146,12 +148,13 @@ fn nothing_there(
 ) -> Result<ExitCode, CliError> {
     let message =
         format!("there is no config directory {}", output::escape(&config.to_string_lossy()));
-    let hint = "certctl validate FILE, or put manifests into that directory";
     if args.host {
         let host = doctor::of_host(shell, &Loaded::default())?;
         doctor::add(shell, &host)?;
     }
-    Err(CliError::new(ExitCode::Manifest, message).of_absence().hinted(hint))
+    Err(CliError::new(ExitCode::Manifest, message)
+        .of_absence()
+        .trying_any(&[("certctl validate FILE", "or put manifests into that directory")]))
 }
 
 /// Prints what is wrong, in the manifests and with --host in this host.
@@ -195,8 +198,8 @@ fn judged(
     }
     if loaded.files.is_empty() {
         let message = format!("no manifest found in {}", places.join(", "));
-        let hint = "certctl validate FILE; manifests end in .yaml, .yml or .json";
-        return Err(CliError::new(ExitCode::Manifest, message).hinted(hint));
+        return Err(CliError::new(ExitCode::Manifest, message)
+            .trying_any(&[("certctl validate FILE", "manifests end in .yaml, .yml or .json")]));
     }
     let (_, warnings) = manifest::count(&loaded.diagnostics);
     if args.strict && warnings > 0 {

@@ -33,6 +33,8 @@ pub enum Mark {
     Level,
     /// The run of `^` below the word that is meant.
     Caret,
+    /// A line of the manifest, or its place.
+    Source,
     /// Anything else.
     Text,
 }
@@ -166,7 +168,8 @@ impl Diagnostic {
         let gutter = " ".repeat(number.len() + 2);
         let mut parts = vec![
             (Mark::Level, format!("{word}[{}]", self.code)),
-            (Mark::Text, format!(": {headline}\n  --> {place}\n")),
+            (Mark::Text, format!(": {headline}\n")),
+            (Mark::Source, format!("  --> {place}\n")),
         ];
         let suggestion = self.suggestion.as_deref().map(printable);
         let mut rest = String::new();
@@ -174,7 +177,7 @@ impl Diagnostic {
             let (text, indent, length) = self.underline(source);
             let indent = " ".repeat(indent);
             let source = format!("{gutter}|\n {number} | {text}\n{gutter}| {indent}");
-            parts.push((Mark::Text, source));
+            parts.push((Mark::Source, source));
             parts.push((Mark::Caret, "^".repeat(length)));
             if let Some(suggestion) = suggestion {
                 _ = write!(rest, " did you mean {suggestion}?");

@@ -1,10 +1,7 @@
 //! The verbs that only look.
 
-use std::num::NonZeroU16;
-
 use crate::session::Session;
-use crate::support::{CertificateYaml, PATIENCE, World};
-use crate::terminal::Terminal;
+use crate::support::CertificateYaml;
 
 #[test]
 fn the_status_in_every_form() {
@@ -284,36 +281,6 @@ fn help_is_data() {
         scene.run(line);
     }
     scene.end();
-}
-
-#[test]
-fn help_that_is_longer_than_its_terminal_is_shown_a_screen_at_a_time() {
-    let world = World::prepared(&[]);
-    let [columns, rows] = [80, 24].map(|number| NonZeroU16::new(number).unwrap());
-    let mut command = world.command(&["help", "failures"]);
-    command.env("TERM", "xterm").env("NO_COLOR", "1");
-    let mut terminal = Terminal::of_rows(command, columns, rows);
-    let pager = "\nEnter goes on, q ends the text>\n";
-    let full = |screen: &str| screen.ends_with(pager).then(|| screen.to_owned());
-    let first = terminal.wait_for(PATIENCE, pager, full);
-    assert!(first.starts_with("DESCRIPTION\n"), "{first}");
-    assert!(!first.contains("MONITORING"), "{first}");
-    terminal.types("\n");
-    let second = terminal.wait_for(PATIENCE, pager, |screen| {
-        full(screen).filter(|screen| screen.contains("\nMONITORING\n"))
-    });
-    assert!(!second.contains("DESCRIPTION\n"), "{second}");
-    // What is typed for a shell is no Enter.
-    terminal.types("certctl status\n");
-    let refused = "\ncommands are not read here: Enter goes on, q ends the text>\n";
-    let again = terminal
-        .wait_for(PATIENCE, refused, |screen| screen.ends_with(refused).then(|| screen.to_owned()));
-    assert!(second.ends_with(&again.replace("commands are not read here: ", "")), "{again}");
-    terminal.types("q\n");
-    let (code, last) = terminal.end();
-    assert_eq!(code, Some(0));
-    assert!(!last.contains("SEE ALSO"), "{last}");
-    assert!(!last.contains(pager.trim()), "{last}");
 }
 
 #[test]

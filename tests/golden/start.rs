@@ -4,13 +4,11 @@ use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
 use std::num::NonZeroU16;
 use std::os::unix::fs::{PermissionsExt as _, chown};
-use std::os::unix::process::ExitStatusExt as _;
 
 use certctl::rehearsal::{Fault, ProblemType, Rule};
-use rustix::process::{Pid, Signal, kill_process};
 
 use crate::session::Session;
-use crate::support::{CertificateYaml, PATIENCE, WebServer, World, until};
+use crate::support::{CertificateYaml, PATIENCE, WebServer, World};
 use crate::terminal::Terminal;
 
 #[test]
@@ -134,54 +132,24 @@ pub(crate) fn type_into(scene: &mut Session, line: &str, answers: &[(&str, &str)
     scene.end_of_watched(watched);
 }
 
-/// Types the answers, each when its question is the last on the terminal; the screens that they were typed
-/// on.
-fn answered(terminal: &mut Terminal, answers: &[(&str, &str)]) -> Vec<String> {
-    let screens = answers.iter().map(|(question, keys)| {
+/// Types the answers, each when its question is the last on the terminal.
+fn answered(terminal: &mut Terminal, answers: &[(&str, &str)]) {
+    for (question, keys) in answers {
         let with_question = |screen: &str| {
             let last = screen.trim_end().rsplit("\n\n").next().unwrap_or_default();
             last.contains(question).then(|| screen.to_owned())
         };
-        let screen = terminal.wait_for(PATIENCE, question, with_question);
+        terminal.wait_for(PATIENCE, question, with_question);
         terminal.types(keys);
-        screen
-    });
-    screens.collect()
+    }
 }
 
 #[test]
-fn a_manifest_that_is_longer_than_the_terminal_is_shown_a_screen_at_a_time() {
+fn what_is_left_to_do_in_a_server_comes_after_the_run() {
     let world = World::prepared(&[]);
-    let [columns, rows] = [80, 20].map(|number| NonZeroU16::new(number).unwrap());
-    let mut terminal = Terminal::of_rows(world.command(&["create"]), columns, rows);
-    let answers = [
-        ("CA:", "\n"),
-        ("DNS names", "web.example.test\n"),
-        ("folder that", "\n"),
-        ("Program in", "\n"),
-        ("Folder for copies", "\n"),
-        ("[Y/n/show]", "show\n"),
-        ("Enter goes on, q ends the text>", "\n"),
-        ("[Y/n/show]", "show\n"),
-        ("Enter goes on, q ends the text>", "q\n"),
-        ("[Y/n/show]", "n\n"),
-    ];
-    let screens = answered(&mut terminal, &answers);
-    assert_eq!(terminal.end().0, Some(1), "nothing was written");
-    let [.., first, end, again, left] = &screens[..] else { panic!("{screens:?}") };
-    for screen in [first, again] {
-        assert!(screen.contains("/certificate-web.example.test.yaml:\n"), "{screen}");
-        assert!(screen.contains("kind: Certificate\n"), "{screen}");
-    }
-    assert!(end.contains("\n  issuerRef:\n"), "{end}");
-    assert!(!left.contains("\n  issuerRef:\n"), "{left}");
-}
-
-/// `create` on a terminal of this size, up to the question after a run that has reloaded nginx.
-fn issued_for_nginx(world: &World, columns: u16, rows: u16) -> Terminal {
     let hook = world.write("config/hooks.d/nginx", "#!/bin/sh\n");
     fs::set_permissions(hook, Permissions::from_mode(0o755)).unwrap();
-    let [columns, rows] = [columns, rows].map(|number| NonZeroU16::new(number).unwrap());
+    let [columns, rows] = [80, 200].map(|number| NonZeroU16::new(number).unwrap());
     let mut command = world.command(&["create"]);
     command.env("TERM", "xterm").env("NO_COLOR", "1");
     let mut terminal = Terminal::of_rows(command, columns, rows);
@@ -191,60 +159,15 @@ fn issued_for_nginx(world: &World, columns: u16, rows: u16) -> Terminal {
         ("folder that", "http\n"),
         ("Server that", "nginx\n"),
         ("[Y/n/show]", "\n"),
-        // One is typed before its question, and is no answer of it.
-        ("Issue it now", "\n\n"),
+        ("Issue it now", "\n"),
     ];
     answered(&mut terminal, &answers);
-    terminal
-}
-
-const WAITS: &str = "Enter shows what is left to do in nginx>";
-
-#[test]
-fn what_is_left_to_do_in_a_server_waits_until_the_run_is_read() {
-    let world = World::prepared(&[]);
-    let mut terminal = issued_for_nginx(&world, 80, 24);
-    let again = format!("commands are not read here: {WAITS}");
-    let screens = answered(&mut terminal, &[(WAITS, "certctl status\n"), (&again, "\n")]);
     let (code, left) = terminal.end();
     assert_eq!(code, Some(0), "{left}");
-    assert!(!left.contains("Enter shows"), "{left}");
-    for screen in screens {
-        assert!(screen.contains("deploy: reload nginx ok\n"), "{screen}");
-        assert!(!screen.contains("is issued; next"), "{screen}");
-    }
     let begin =
         "deploy: reload nginx ok\nweb.example.test is issued; next, write a new file of nginx";
     assert!(left.contains(begin), "{left}");
     assert!(left.contains("\nat any time:\n"), "{left}");
-}
-
-#[test]
-fn a_question_that_takes_two_rows_is_taken_off_the_terminal() {
-    let world = World::prepared(&[]);
-    let mut terminal = issued_for_nginx(&world, 40, 200);
-    let again = format!("commands are not read here: {WAITS}");
-    answered(&mut terminal, &[(WAITS, "certctl status\n"), (&again, "\n")]);
-    let (code, left) = terminal.end();
-    assert_eq!(code, Some(0), "{left}");
-    for part in ["Enter shows", "commands are not read", "certctl status\n\n"] {
-        assert!(!left.contains(part), "{part:?} is left:\n{left}");
-    }
-    assert!(left.contains("deploy: reload nginx ok\nweb.example.test is issued; next"), "{left}");
-}
-
-#[test]
-fn a_signal_ends_a_question_that_comes_after_a_run() {
-    let world = World::prepared(&[]);
-    let mut terminal = issued_for_nginx(&world, 80, 24);
-    terminal.wait_for(PATIENCE, WAITS, |screen| screen.contains(WAITS).then_some(()));
-    kill_process(Pid::from_child(terminal.child()), Signal::INT).unwrap();
-    let mut ended = None;
-    until("the signal ends it", || {
-        ended = terminal.child().try_wait().unwrap();
-        ended.is_some()
-    });
-    assert_eq!(ended.unwrap().signal(), Some(Signal::INT.as_raw()));
 }
 
 #[test]
@@ -631,7 +554,6 @@ fn create_does_for_root_what_comes_before_the_first_run() {
         if then.1 == "?\n" {
             watched.answer("as they are shown, as root", "\n");
             watched.answer("Issue it now", "\n");
-            watched.answer("left to do in nginx", "\n");
         }
         scene.end_of_watched(watched);
     }

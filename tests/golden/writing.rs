@@ -106,8 +106,7 @@ fn manifests_are_made_to_begin_with() {
     ] {
         scene.run(line);
     }
-    scene
-        .note("What comes next is typed as the last command was: with its folders, and with sudo.");
+    scene.note("What comes next reads the same folders.");
     for line in [
         "certctl create issuer next --staging --into config --state-dir state",
         "certctl create certificate c.example.test --issuer ca --into config --state-dir 'my state'",

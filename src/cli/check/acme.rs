@@ -9,12 +9,13 @@ use serde::Serialize;
 
 use super::account::{account_line, unused_key_line};
 use super::known::known;
-use super::page::{code_of, format_of, lines, written};
+use super::page::{code_of, format_of, lines, print};
 use crate::cli::document::Items;
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::run::on_one_thread;
 use crate::cli::shell::Shell;
+use crate::cli::text::Text;
 use crate::cli::time;
 use crate::pki::Bundle;
 use crate::resource::{Acme, FailureClass, Issuer, IssuerKind, readable_terms};
@@ -46,10 +47,13 @@ pub(super) fn check(args: &CheckAcmeArgs, shell: &mut Shell) -> Result<ExitCode,
         for issuer in issuers {
             checked.push(CaCheck::of(&known, issuer).await);
         }
-        let columns = shell.columns();
-        let pages: Vec<String> = checked.iter().map(|check| lines(&page(check), columns)).collect();
+        let mut text = Text::default();
+        for (at, check) in checked.iter().enumerate() {
+            text.push(if at == 0 { "" } else { "\n" });
+            text.extend(lines(&page(check)));
+        }
         let items: Vec<AcmeItem> = checked.iter().map(AcmeItem::of).collect();
-        shell.output.data(&written(format, pages.join("\n"), &Items { items: &items })?)?;
+        print(shell, format, text, &Items { items: &items })?;
         Ok(code_of(checked.iter().flat_map(CaCheck::failures).collect()))
     })
 }

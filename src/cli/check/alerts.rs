@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::known::note_unread;
-use super::page::{format_of, lines, written};
+use super::page::{format_of, lines, print};
 use crate::cli::doctor::{NOT_REPORTED, way_to_report};
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
@@ -26,9 +26,9 @@ pub(super) fn check(shell: &mut Shell) -> Result<ExitCode, CliError> {
     shell.refuse_in_a_hook("check alerts")?;
     note_unread(shell);
     let found = on_one_thread(async { Alerts::try_all(shell).await })?;
-    let page = lines(&page(&found, shell), shell.columns());
+    let page = lines(&page(&found, shell));
     shell.output.name_commands();
-    shell.output.data(&written(format, page, &found.document())?)?;
+    print(shell, format, page, &found.document())?;
     Ok(found.code())
 }
 

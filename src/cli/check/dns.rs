@@ -8,11 +8,12 @@ use serde::Serialize;
 use super::dns_issuer;
 use super::dns_issuer::{Judged, issuer_lines};
 use super::known::{is_domain, known};
-use super::page::{code_of, format_of, lines, written};
+use super::page::{code_of, format_of, lines, print};
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::run::on_one_thread;
 use crate::cli::shell::Shell;
+use crate::cli::text::Text;
 use crate::resource::dns01::record_name;
 use crate::resource::{Aliases, Dns01Report, DnsName, NameServerReport};
 use crate::workspace::check::{Caa, CaaRecord, DnsCheck, SelfCheck};
@@ -36,8 +37,7 @@ pub(super) fn check(args: &CheckDnsArgs, shell: &mut Shell) -> Result<ExitCode, 
         is_domain(&name, "dns", &known)?;
         let check = DnsCheck::of(&known, &name).await?;
         let judged: Vec<Judged> = check.issuers.iter().map(Judged::of).collect();
-        let page = page(&check, shell.columns());
-        shell.output.data(&written(format, page, &document(&check, &judged))?)?;
+        print(shell, format, page(&check), &document(&check, &judged))?;
         Ok(code_of(check.failures()))
     })
 }
@@ -53,7 +53,7 @@ fn servers(check: &SelfCheck) -> Option<String> {
     check.is_recursive_only.then(|| reason.to_owned())
 }
 
-fn page(found: &DnsCheck, columns: usize) -> String {
+fn page(found: &DnsCheck) -> Text {
     let (check, report) = &found.first;
     let mut page = vec![("domain", report.domain.clone())];
     if check.is_over_http() {
@@ -70,13 +70,16 @@ fn page(found: &DnsCheck, columns: usize) -> String {
     page.extend(report.zone.clone().map(|zone| ("zone", zone)));
     page.push(("CAA", caa_line(found)));
     page.extend(found.issuers.iter().flat_map(issuer_lines));
-    let further =
-        found.further.iter().map(|(check, report)| section(Vec::new(), check, report, columns));
-    let sections: Vec<String> =
-        std::iter::once(section(page, check, report, columns)).chain(further).collect();
-    let way_out =
-        way_out(found).map(|way_out| format!("\n{}", lines(&[("try", way_out)], columns)));
-    sections.join("\n") + &way_out.unwrap_or_default()
+    let mut text = section(page, check, report);
+    for (check, report) in &found.further {
+        text.push("\n");
+        text.extend(section(Vec::new(), check, report));
+    }
+    if let Some(way_out) = way_out(found) {
+        text.push("\n");
+        text.extend(lines(&[("try", way_out)]));
+    }
+    text
 }
 
 /// What leads on from the first thing that is wrong; `None` where nothing is.
@@ -122,12 +125,7 @@ fn document<'a>(found: &'a DnsCheck, issuers: &'a [Judged]) -> DnsDocument<'a> {
 }
 
 /// The part of the page about one self-check, after `page`.
-fn section(
-    mut page: Vec<(&'static str, String)>,
-    check: &SelfCheck,
-    report: &Dns01Report,
-    columns: usize,
-) -> String {
+fn section(mut page: Vec<(&'static str, String)>, check: &SelfCheck, report: &Dns01Report) -> Text {
     page.extend(servers(check).map(|servers| ("queried", servers)));
     let error = error_of(report).map(|why| {
         if check.is_over_http() {
@@ -138,9 +136,9 @@ fn section(
     });
     page.extend(error);
     page.extend(report.warnings().into_iter().map(|warning| ("warning", warning)));
-    let text = lines(&page, columns);
+    let text = lines(&page);
     let table = report.table();
-    if table.is_empty() { text } else { format!("{text}\n{table}\n") }
+    if table.is_empty() { text } else { text.with(&format!("\n{table}\n")) }
 }
 
 /// Why no name server was queried.
@@ -210,7 +208,7 @@ mod tests {
         let records =
             ["_acme-challenge.example.com CNAME target.example.com", "target.example.com TXT old"];
         let (found, port) = check("*.example.com", &records).await;
-        let text = page(&found, usize::MAX).replace(&port.to_string(), "12345");
+        let text = page(&found).to_string().replace(&port.to_string(), "12345");
         let expected = "\
 domain:     example.com
 challenge:  _acme-challenge.example.com -> target.example.com
@@ -257,7 +255,7 @@ error:      Found recursive CNAME record to \"{name}\" when looking up \"{name}\
 try:        dig +trace TXT {name}
 "
         );
-        assert_eq!(page(&found, usize::MAX), expected);
+        assert_eq!(page(&found).to_string(), expected);
         assert_eq!(found.failures(), [FailureClass::Validation]);
         let (found, _) = check("example.invalid", &[]).await;
         let expected = "\
@@ -268,7 +266,7 @@ error:      could not find the start of authority for \"_acme-challenge.example.
 
 try:        dig +trace TXT _acme-challenge.example.invalid
 ";
-        assert_eq!(page(&found, usize::MAX), expected);
+        assert_eq!(page(&found).to_string(), expected);
         assert_eq!(found.failures(), [FailureClass::Validation]);
         let (check, report) = found.first;
         let first = (SelfCheck { is_needed: false, ..check }, report);
@@ -280,7 +278,7 @@ challenge:  _acme-challenge.example.invalid
 CAA:        none, so every CA may issue
 DNS-01:     would fail: could not find the start of authority for \"_acme-challenge.example.invalid\"
 ";
-        assert_eq!(page(&found, usize::MAX), expected);
+        assert_eq!(page(&found).to_string(), expected);
         assert_eq!(found.failures(), []);
     }
 }

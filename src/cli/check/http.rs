@@ -9,12 +9,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::known::{is_domain, known};
-use super::page::{code_of, format_of, lines, written};
+use super::page::{code_of, format_of, lines, print};
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::run::on_one_thread;
 use crate::cli::shell::Shell;
 use crate::cli::signal::cleaned_up_at_signal;
+use crate::cli::text::Text;
 use crate::resource::{
     AddressAnswer, CHALLENGE_PATH, DnsName, Fix, Http01Report, Obstacle, Outlook, Settings,
 };
@@ -44,8 +45,7 @@ pub(super) fn check(args: &CheckHttpArgs, shell: &mut Shell) -> Result<ExitCode,
         is_domain(&name, "http", &known)?;
         let check = cleaned_up_at_signal(HttpCheck::of(&known, &name)).await?;
         let texts = Texts::of(&check);
-        let page = page(&check, &texts, shell.columns());
-        shell.output.data(&written(format, page, &document(&check, &texts))?)?;
+        print(shell, format, page(&check, &texts), &document(&check, &texts))?;
         Ok(code_of(check.failures()))
     })
 }
@@ -139,7 +139,7 @@ impl Texts {
     }
 }
 
-fn page(check: &HttpCheck, texts: &Texts, columns: usize) -> String {
+fn page(check: &HttpCheck, texts: &Texts) -> Text {
     let addresses = match &check.addresses {
         Ok(addresses) => addresses.join(", "),
         Err(why) => format!("none: {why}"),
@@ -180,7 +180,7 @@ fn page(check: &HttpCheck, texts: &Texts, columns: usize) -> String {
         page.push(("port", other_port(check)));
     }
     page.extend(way_out(check).map(|way_out| ("try", way_out)));
-    lines(&page, columns)
+    lines(&page)
 }
 
 /// What leads on from the first thing that is wrong; `None` where nothing is.

@@ -6,7 +6,7 @@ use crate::cli::exit::{self, ExitCode};
 use crate::cli::global::Format;
 use crate::cli::output::escape;
 use crate::cli::shell::Shell;
-use crate::cli::wrap::aligned;
+use crate::cli::text::Text;
 use crate::resource::FailureClass;
 
 /// The output format, if `verb` supports it.
@@ -20,16 +20,17 @@ pub(in crate::cli) fn format_of(shell: &Shell, verb: &str) -> Result<Format, Cli
     }
 }
 
-/// The output: the text page, or a document.
-pub(in crate::cli) fn written<T: Document>(
+/// Prints the text page, or a document.
+pub(in crate::cli) fn print<T: Document>(
+    shell: &mut Shell,
     format: Format,
-    page: String,
+    page: Text,
     document: &T,
-) -> Result<String, CliError> {
-    match format {
-        Format::Json | Format::Yaml => document::text(document, format),
-        Format::Text | Format::Wide | Format::Name | Format::Prometheus => Ok(page),
-    }
+) -> Result<(), CliError> {
+    Ok(match format {
+        Format::Json | Format::Yaml => shell.output.data(&document::text(document, format)?)?,
+        Format::Text | Format::Wide | Format::Name | Format::Prometheus => shell.page(page)?,
+    })
 }
 
 /// The exit code for the failures found.
@@ -37,15 +38,22 @@ pub(super) fn code_of(failures: Vec<FailureClass>) -> ExitCode {
     exit::of_run(failures.into_iter().map(exit::Ending::Failed), false)
 }
 
-/// One line per value, below each other where there is no label; of at most so many columns. A line
-/// feed in a value is foreign.
-pub(super) fn lines(lines: &[(&str, String)], columns: usize) -> String {
-    let mut text = String::new();
+/// One line per value, below each other where there is no label. A line feed in a value is foreign.
+pub(super) fn lines(lines: &[(&str, String)]) -> Text {
+    let mut page = Text::default();
     for (label, value) in lines {
         let label = if label.is_empty() { String::new() } else { format!("{label}:") };
-        text = format!("{text}{label:<12}{}\n", escape(value));
+        page.push(&format!("{label:<12}"));
+        page.hang();
+        // What is to be pasted.
+        if label == "try:" {
+            page.whole(&escape(value))
+        } else {
+            page.push(&escape(value))
+        }
+        page.push("\n");
     }
-    aligned(&text, columns)
+    page
 }
 
 #[cfg(test)]
@@ -55,15 +63,12 @@ mod tests {
     /// What a CA says on a line of its own could be a command of a workflow.
     #[test]
     fn a_line_feed_in_a_value_begins_no_line() {
-        let page = lines(
-            &[
-                ("terms", "https://ca.test/\n::error::forged\r\u{1b}[2J".to_owned()),
-                ("", "of ours".to_owned()),
-            ],
-            usize::MAX,
-        );
+        let page = lines(&[
+            ("terms", "https://ca.test/\n::error::forged\r\u{1b}[2J".to_owned()),
+            ("", "of ours".to_owned()),
+        ]);
         assert_eq!(
-            page,
+            page.to_string(),
             "terms:      https://ca.test/\\n::error::forged\\r\\u{1b}[2J\n            of ours\n"
         );
     }

@@ -251,10 +251,7 @@ fn server_of(
                 "the server of {server} has no certificate of these roots; its operator has the root \
                      that it is issued below"
             )),
-            // Of a field that is made of the file.
-            Err(Refused { has_no_roots: true, why, .. }) => {
-                Err(why.trim_start_matches("spec.acme.caBundle: ").to_owned())
-            }
+            Err(Refused { has_no_roots: true, why, .. }) => Err(why),
             directory => Ok(Some((path, directory))),
         }
     })?;

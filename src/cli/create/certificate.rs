@@ -148,8 +148,7 @@ pub(super) fn certificate(
         }
         None => {
             for Barrier { obstacle: Obstacle { fact, fix }, .. } in found {
-                let fix = fix.map(|fix| escape(&fix.to_string()).into_owned());
-                shell.output.print(&Message::advice(&fact, &fix.unwrap_or_default()));
+                shell.output.print(&Message::advice(&fact, fix.map(Hint::from).as_ref()));
             }
         }
     }
@@ -319,24 +318,24 @@ fn warn(
     if let Some(warning) = known.lack(issuer, placed) {
         let advice = if placed.into.is_none() && folders::unread(shell).is_some() {
             let names = args.names.join(" ");
-            format!("for this host: {}", folders::sudo(&format!(" create certificate {names}")))
+            Some(Hint::Shell(folders::sudo(&format!(" create certificate {names}"))))
         } else if let Some(name) = known.similar(&issuer.name) {
-            format!("the same with --issuer {name}")
+            Some(Hint::value("--issuer", &[name]))
         } else {
             let server = if issuer::is_known_ca(&issuer.name) { "" } else { " --server URL" };
             let command = format!("certctl create issuer {}{server}{}", issuer.name, placed.flag());
             if placed.into.is_some() {
                 first.push(command);
-                String::new()
+                None
             } else {
-                command
+                Some(Hint::Command(command))
             }
         };
-        shell.output.print(&Message::advice(&warning, &advice));
+        shell.output.print(&Message::advice(&warning, advice.as_ref()));
     }
     if let Some(warning) = unvalidated(args, known, issuer) {
-        let command = "certctl explain issuer.spec.acme.solvers";
-        shell.output.print(&Message::advice(&warning, command));
+        let hint = Hint::Command("certctl explain issuer.spec.acme.solvers".to_owned());
+        shell.output.print(&Message::advice(&warning, Some(&hint)));
     }
     if needs_usual_port(args, issuer, known.has_http01(&issuer.name))
         && let Some(found) = doctor::usual_port(shell, &placed.name)
@@ -364,12 +363,12 @@ pub(super) fn repairs(found: Vec<Barrier>, shell: &mut Shell) -> Vec<Step> {
             }
             Some(Fix::Certctl(line)) => {
                 commands.push(Step::ByHand(escape(&line).into_owned()));
-                String::new()
+                None
             }
-            Some(Fix::Advice(sentence)) => sentence,
-            None => String::new(),
+            Some(Fix::Advice(sentence)) => Some(Hint::Text(escape(&sentence).into_owned())),
+            None => None,
         };
-        shell.output.print(&Message::advice(&fact, &escape(&advice)));
+        shell.output.print(&Message::advice(&fact, advice.as_ref()));
     }
     commands
 }

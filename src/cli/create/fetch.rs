@@ -11,6 +11,7 @@ use crate::cli::output::escape;
 use crate::cli::run::{exit_code, run};
 use crate::cli::shell::Shell;
 use crate::cli::targets::open;
+use crate::cli::text::Text;
 use crate::cli::{report, time};
 use crate::engine::Task;
 use crate::engine::ports::{Clock as _, Store as _, SystemClock};
@@ -123,11 +124,11 @@ async fn is_owed(
     if !left.is_empty() {
         shell.output.talk(
             Level::Warn,
-            &format!(
-                "not cleaned up: {}\n  run the same command again to remove it, or keep \
-                 it: certctl forget {name}",
+            Text::from(format!(
+                "not cleaned up: {}\n  run the same command again to remove it, or keep it: ",
                 escape(&left.join("; "))
-            ),
+            ))
+            .with_command(&format!("certctl forget {name}")),
         );
     }
     Ok(!owing.is_empty())

@@ -16,7 +16,6 @@ use crate::cli::issue::IssueArgs;
 use crate::cli::message::Level;
 use crate::cli::output::{Confirmation, escape};
 use crate::cli::owner;
-use crate::cli::screens::{Screens, discard_input};
 use crate::cli::servers::InServer;
 use crate::cli::shell::Shell;
 use crate::cli::verb::VerbArgs as _;
@@ -178,7 +177,7 @@ impl Draft<'_> {
             (Some(server), _) if matches!(code, ExitCode::Done | ExitCode::Output) => {
                 let renewed = if is_scheduled { ", and renewed on schedule" } else { "" };
                 let done = format!("{} is issued{renewed}", placed.name);
-                server.say(&done, &[status, doctor], shell)?;
+                server.say(&done, &[status, doctor], shell);
             }
             (None, Some(one)) if code == ExitCode::Done => {
                 let folder = placed.folder_of_files(one, state);
@@ -271,22 +270,16 @@ fn may_write(files: &[&File], then: Option<&str>, shell: &mut Shell) -> Result<b
     }
 }
 
-/// Prints the manifests, a screen at a time; what is redirected is one file.
+/// Prints the manifests; what is redirected is one file.
 fn show(files: &[&File], shell: &mut Shell) -> Result<(), CliError> {
-    let mut screens = Screens::of(shell);
     for (at, File { placed, text, .. }) in files.iter().enumerate() {
-        if at > 0 && !screens.is_terminal() {
+        if at > 0 {
             shell.output.data("---\n")?;
         }
         shell.output.talk(Level::Info, &format!("\n{}:\n", placed.shown_path()));
-        screens.fill(LINES_OF_HEAD);
-        if !screens.print(&previewed(&shown(text)), shell)? {
-            return Ok(());
-        }
+        shell.output.data(&previewed(&shown(text)))?;
     }
     shell.output.talk(Level::Info, "");
-    // An Enter too many would be a yes to the question that comes next.
-    discard_input();
     Ok(())
 }
 
@@ -322,8 +315,6 @@ const ABOUT_ISSUE: &str = "y orders the certificate from the CA, as certctl issu
                            or to the timer's next run. To drop it: n, and remove its file.";
 const ABOUT_STAGING: &str = "Browsers do not trust the certificates of the staging CA. When it works, \
                              change server";
-/// The name of a file, between blank lines.
-const LINES_OF_HEAD: usize = 3;
 /// How many characters of the roots are shown.
 const PREVIEWED: usize = 24;
 

@@ -71,7 +71,9 @@ pub(super) fn issuer(args: &CreateIssuerArgs, shell: &mut Shell) -> Result<ExitC
         && placed.path().is_some_and(|path| !path.exists())
         && let Some(why) = checked(server, args.ca_bundle.as_deref(), args.eab_kid.is_some())?
     {
-        shell.output.print(&Message::advice(&why, "certctl check acme"));
+        shell
+            .output
+            .print(&Message::advice(&why, Some(&Hint::Command("certctl check acme".to_owned()))));
     }
     let next =
         format!("certctl create certificate DNSNAME --issuer {}{}", args.name, placed.flag());

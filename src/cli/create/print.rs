@@ -19,6 +19,7 @@ use crate::cli::output::escape;
 use crate::cli::owner;
 use crate::cli::servers::InServer;
 use crate::cli::shell::Shell;
+use crate::cli::text::Text;
 use crate::engine::ports::StoreError;
 use crate::engine::{install_example, similar_hook};
 use crate::manifest::{self, Loaded, Source, nearest_by};
@@ -292,10 +293,14 @@ pub(super) fn put(
 }
 
 /// The commands that come next, in a sentence that begins like this, and what comes after them.
-pub(super) fn say_next(begin: &str, steps: &[String], then: Option<String>, shell: &mut Shell) {
-    let steps = steps.join("\n  ");
-    let then = then.map(|then| format!("\nthen, {then}")).unwrap_or_default();
-    shell.output.talk(Level::Info, &format!("{begin}next:\n  {steps}{then}"));
+pub(super) fn say_next(begin: &str, steps: &[String], then: Option<Text>, shell: &mut Shell) {
+    let mut text = Text::from(format!("{begin}next:"));
+    text.list(steps);
+    if let Some(then) = then {
+        text.push("\nthen, ");
+        text.extend(then);
+    }
+    shell.output.talk(Level::Info, text);
 }
 
 /// Refuses a manifest whose file is there already, before anything else is wrong with it.

@@ -14,7 +14,7 @@ use crate::cli::message::Level;
 use crate::cli::output::escape;
 use crate::cli::shell::Shell;
 use crate::cli::status::Width;
-use crate::cli::wrap::{USUAL, wrap};
+use crate::cli::text::{USUAL, wrap};
 use crate::trust::home_of_typist;
 
 /// The answer that goes back to the question before.

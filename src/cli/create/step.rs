@@ -10,7 +10,7 @@ use crate::cli::exit::ExitCode;
 use crate::cli::message::Level;
 use crate::cli::output::escape;
 use crate::cli::shell::Shell;
-use crate::cli::wrap::wrap;
+use crate::cli::text::{Text, wrap};
 
 /// One thing to be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,8 +71,9 @@ pub(super) fn offer(steps: &[Step], shell: &mut Shell) -> Option<Result<(), CliE
     }
     let question =
         if commands.len() == 1 { "Run this command now?" } else { "Run these commands now?" };
-    let shown = lines(&commands).join("\n  ");
-    shell.output.talk(Level::Info, &format!("\nTo be done before the first run:\n  {shown}"));
+    let mut text = Text::from("\nTo be done before the first run:");
+    text.list(&lines(&commands));
+    shell.output.talk(Level::Info, text);
     shell
         .output
         .confirms_by_default(question, ABOUT)

@@ -7,6 +7,7 @@ use std::slice::from_ref;
 use super::print::Placed;
 use super::question::say;
 use crate::cli::check::{Served, Trial, WAYS_OF_WEBROOT, trial};
+use crate::cli::hint::Hint;
 use crate::cli::message::Message;
 use crate::cli::output::escape;
 use crate::cli::shell::Shell;
@@ -120,18 +121,19 @@ pub(super) fn unserved(
             Some(Trial::Unserved(found)) => {
                 let is_absent = settings.is_some_and(|settings| is_absent(settings, shell));
                 let is_proxied = settings.is_some_and(|settings| settings.http01_webroot.is_none());
-                let advice = if is_absent {
-                    "start it before the first run".to_owned()
+                let hint = if is_absent {
+                    Hint::Text("start it before the first run".to_owned())
                 } else if is_proxied {
-                    "what the server of port 80 is to forward: certctl help port-80".to_owned()
+                    let note = "what the server of port 80 is to forward".to_owned();
+                    Hint::Commands(vec![("certctl help port-80".to_owned(), note)])
                 } else {
-                    format!("if it serves another folder, write that into {path}")
+                    Hint::Text(format!("if it serves another folder, write that into {path}"))
                 };
-                shell.output.print(&Message::advice(&found.to_string(), &advice));
+                shell.output.print(&Message::advice(&found.to_string(), Some(&hint)));
             }
             Some(Trial::Unresolved(fact)) => {
                 let advice = format!("publish its A or AAAA record; or correct the name in {path}");
-                shell.output.print(&Message::advice(&fact, &advice));
+                shell.output.print(&Message::advice(&fact, Some(&Hint::Text(advice))));
             }
             // The page of the next step says why.
             None => {}

@@ -54,11 +54,6 @@ impl Finding {
         Self { subject: subject.to_owned(), verdict, fact, remedy: fix }
     }
 
-    /// Whether a command of certctl helps.
-    pub(super) fn has_command(&self) -> bool {
-        matches!(self.remedy, Some(Fix::Certctl(_)))
-    }
-
     /// The same as no more than a warning.
     pub(in crate::cli) fn into_warning(self) -> Self {
         Self { verdict: Verdict::Warning, ..self }

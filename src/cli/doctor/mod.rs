@@ -25,13 +25,14 @@ use super::error::CliError;
 use super::exit::ExitCode;
 use super::folders;
 use super::global::Format;
+use super::hint::Hint;
 use super::message::{Level, Message};
 use super::output::escape;
 use super::run::on_one_thread;
 use super::shell::Shell;
 use super::signal::cleaned_up_at_signal;
-use super::status::{Scene, Width};
-use super::styled::{Paint, Styled};
+use super::status::Scene;
+use super::text::{Paint, Text};
 use super::verb::VerbArgs;
 use super::verbs::Example;
 use crate::engine::Task;
@@ -194,7 +195,9 @@ fn print(shell: &mut Shell, findings: &[Finding]) -> Result<(), CliError> {
         format @ (Format::Json | Format::Yaml) => {
             document::text(&Items { items: findings }, format)?
         }
-        Format::Text | Format::Wide | Format::Name | Format::Prometheus => text(shell, findings),
+        Format::Text | Format::Wide | Format::Name | Format::Prometheus => {
+            return Ok(shell.page(page::page(findings))?);
+        }
     };
     Ok(shell.output.data(&text)?)
 }
@@ -205,17 +208,7 @@ pub(super) fn add(shell: &mut Shell, findings: &[Finding]) -> Result<(), CliErro
         findings.iter().filter(|one| one.is_wrong()).for_each(|one| print_finding(shell, one));
         return Ok(());
     }
-    let text = text(shell, findings);
-    Ok(shell.output.data(&text)?)
-}
-
-/// Findings as text, for the terminal on stdout.
-fn text(shell: &Shell, findings: &[Finding]) -> String {
-    let width = Width::of_stdout(shell.environment.is_utf8()).map(|width| width.columns);
-    if findings.iter().any(Finding::has_command) {
-        shell.output.name_commands();
-    }
-    page::page(findings, width, shell.output.data_has_color())
+    Ok(shell.page(page::page(findings))?)
 }
 
 /// Warns of the roots in the `caBundle` of these Issuers that have expired, or will soon.
@@ -234,8 +227,8 @@ pub(super) fn print_finding(shell: &mut Shell, finding: &Finding) {
         ("warning", Paint::Warn, Level::Warn)
     };
     let message = format!("{}: {}", escape(subject), escape(fact));
-    let remedy = remedy.as_ref().map(|remedy| escape(&remedy.to_string()).into_owned());
-    let text = Styled::led_by(word, paint, message.as_str()).trying(remedy.as_deref());
-    let message = Message::new(level, text, &message).naming_commands(finding.has_command());
-    shell.output.print(&message.with_some("hint", remedy));
+    let hint = remedy.clone().map(Hint::from);
+    let text = Text::led_by(word, paint, message.as_str()).trying(hint.as_ref());
+    let message = Message::new(level, text, &message);
+    shell.output.print(&message.with_some("hint", hint.as_ref().map(Hint::to_string)));
 }

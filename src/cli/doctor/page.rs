@@ -2,69 +2,34 @@
 
 use super::finding::{Finding, Verdict};
 use crate::cli::count::count;
+use crate::cli::hint::Hint;
 use crate::cli::output::{Paint, escape};
-use crate::cli::wrap::wrap;
-use crate::resource::Fix;
+use crate::cli::text::Text;
 
-/// The page, in lines of `columns` where there is a terminal.
-pub(super) fn page(findings: &[Finding], columns: Option<usize>, color: bool) -> String {
+/// The page.
+pub(super) fn page(findings: &[Finding]) -> Text {
     let longest = findings.iter().map(|one| one.subject.chars().count()).max().unwrap_or_default();
-    let least = WORD + longest + GAP + LEAST_FACT;
-    let is_wide = columns.is_none_or(|columns| columns >= least);
-    let columns = columns.unwrap_or(usize::MAX);
-    let layout = Layout { subjects: is_wide.then_some(longest), columns, color };
-    let lines: String = findings.iter().map(|finding| layout.finding(finding)).collect();
-    lines + &wrap(&tally(findings), "", columns)
-}
-
-/// Where the parts of a finding stand.
-struct Layout {
-    /// The width of the column of subjects, where they have one of their own.
-    subjects: Option<usize>,
-    columns: usize,
-    color: bool,
-}
-
-impl Layout {
-    fn finding(&self, finding: &Finding) -> String {
-        let Finding { subject, verdict, fact, remedy } = finding;
-        let (subject, fact) = (escape(subject), escape(fact));
-        let (subject, rest, indent) = match self.subjects {
-            Some(width) => {
-                (format!("{subject:width$}{:GAP$}", ""), fact.into_owned(), WORD + width + GAP)
-            }
-            None => (String::new(), format!("{subject}: {fact}"), WORD),
-        };
-        let indent = " ".repeat(indent);
-        let wrapped = wrap(&rest, &indent, self.columns);
-        let rest = wrapped.strip_prefix(&indent).unwrap_or(&wrapped);
-        let remedy = remedy.as_ref().map(|remedy| self.remedy(remedy, &indent));
-        [self.word(*verdict), subject, rest.to_owned(), remedy.unwrap_or_default()].concat()
-    }
-
-    /// The coloured word and the space behind it.
-    fn word(&self, verdict: Verdict) -> String {
+    let mut page = Text::default();
+    for Finding { subject, verdict, fact, remedy } in findings {
         let (word, paint) = match verdict {
             Verdict::Well => ("OK", Paint::Good),
             Verdict::Warning => ("WARN", Paint::Warn),
             Verdict::Wrong => ("FAIL", Paint::Bad),
             Verdict::Unknown => ("?", Paint::Warn),
         };
-        let gap = " ".repeat(WORD.saturating_sub(word.len()));
-        paint.on(word, self.color) + &gap
-    }
-
-    fn remedy(&self, remedy: &Fix, indent: &str) -> String {
-        match remedy {
-            // It can be copied: whatever the width, it is one line.
-            Fix::Command(line) | Fix::Certctl(line) => {
-                [indent, "try: ", &escape(line), "\n"].concat()
-            }
-            Fix::Advice(sentence) => {
-                wrap(&["try: ", &escape(sentence)].concat(), indent, self.columns)
-            }
+        page.paint(paint, word);
+        let gap = WORD.saturating_sub(word.len());
+        page.push(&format!("{:gap$}{:longest$}  ", "", escape(subject)));
+        page.hang();
+        page.push(&format!("{}\n", escape(fact)));
+        if let Some(hint) = remedy.clone().map(Hint::from) {
+            page.push(&format!("{:1$}try: ", "", WORD + longest + 2));
+            page.hint(&hint);
+            page.push("\n");
         }
     }
+    page.push(&format!("{}\n", tally(findings)));
+    page
 }
 
 /// `12 checks: 8 ok, 3 failed, 1 unknown`.
@@ -89,11 +54,6 @@ fn count_word(number: usize, word: &str) -> String {
 
 /// What stands before a subject, in columns.
 const WORD: usize = 6;
-/// What is between a subject and the fact.
-const GAP: usize = 2;
-/// Where fewer columns are left for the facts, subjects are no column of their own.
-const LEAST_FACT: usize = 40;
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -123,22 +83,23 @@ WARN  scheduler  none
 ?     clock      no CA answered
 4 checks: 1 ok, 1 warning, 1 failed, 1 unknown
 ";
-        assert_eq!(page(&findings(), None, false), text);
-        assert_eq!(page(&findings(), Some(80), false), text);
+        assert_eq!(page(&findings()).text(false), text);
+        assert_eq!(page(&findings()).lines(false, 80), text);
         let narrow = "\
-OK    config: /etc/certctl
-FAIL  state: the state belongs
-      to another user than
-      this one
-      try: sudo -u '#999' certctl doctor
-WARN  scheduler: none
-      try: make one of the two
-      that exist
-?     clock: no CA answered
-4 checks: 1 ok, 1 warning, 1
-failed, 1 unknown
+OK    config     /etc/certctl
+FAIL  state      the state belongs to
+                 another user than this
+                 one
+                 try:
+                   sudo -u '#999' certctl doctor
+WARN  scheduler  none
+                 try: make one of the
+                   two that exist
+?     clock      no CA answered
+4 checks: 1 ok, 1 warning, 1 failed, 1
+  unknown
 ";
-        assert_eq!(page(&findings(), Some(30), false), narrow);
-        assert!(page(&findings(), None, true).starts_with("\u{1b}[32mOK\u{1b}[0m    config "));
+        assert_eq!(page(&findings()).lines(false, 40), narrow);
+        assert!(page(&findings()).text(true).starts_with("\u{1b}[32mOK\u{1b}[0m    config "));
     }
 }

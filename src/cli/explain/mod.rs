@@ -59,11 +59,11 @@ pub(crate) fn explain(args: &ExplainArgs, shell: &mut Shell) -> Result<ExitCode,
     let Some(requested) = &args.field else {
         let text =
             if args.recursive { Kind::ALL.map(|kind| tree(kind, "")).concat() } else { overview() };
-        shell.page(&text)?;
+        shell.page(text)?;
         return Ok(ExitCode::Done);
     };
     if let Some(code) = Code::parse(requested) {
-        shell.page(&code.page())?;
+        shell.page(code.page())?;
         return Ok(ExitCode::Done);
     }
     // As it stands in a manifest; the same on a Certificate and on an Issuer.
@@ -73,7 +73,7 @@ pub(crate) fn explain(args: &ExplainArgs, shell: &mut Shell) -> Result<ExitCode,
     let Some(kind) = Kind::parse(word) else {
         let found = named(requested);
         if !found.is_empty() {
-            shell.page(&found.join("\n"))?;
+            shell.page(found.join("\n"))?;
             return Ok(ExitCode::Done);
         }
         let kinds = Kind::ALL.map(Kind::name).join(", ");
@@ -85,7 +85,7 @@ pub(crate) fn explain(args: &ExplainArgs, shell: &mut Shell) -> Result<ExitCode,
     };
     let path = path.trim_end_matches('.');
     let text = page(kind, path).ok_or_else(|| unknown(kind, path))?;
-    shell.page(&if args.recursive { tree(kind, path) } else { text })?;
+    shell.page(if args.recursive { tree(kind, path) } else { text })?;
     Ok(ExitCode::Done)
 }
 
@@ -271,9 +271,7 @@ fn unknown(kind: Kind, path: &str) -> CliError {
     let error = CliError::new(ExitCode::Usage, message);
     let word = kind.name().to_ascii_lowercase();
     match nearest_by(path, all(kind).iter(), |field| field.path) {
-        Some(field) => {
-            error.hinted(format_args!("did you mean `certctl explain {word}.{}`?", field.path))
-        }
+        Some(field) => error.trying(format_args!("certctl explain {word}.{}", field.path)),
         None => error.trying(format_args!("certctl explain {word}")),
     }
 }

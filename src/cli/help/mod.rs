@@ -11,12 +11,11 @@ use clap::{Args, Command};
 
 use super::error::CliError;
 use super::exit::ExitCode;
-use super::screens::Screens;
 use super::shell::Shell;
 use super::status::Width;
+use super::text::USUAL;
 use super::verb::VerbArgs;
 use super::verbs::Example;
-use super::wrap::USUAL;
 use crate::manifest::nearest_by;
 use topic::{TOPICS, Topic};
 
@@ -60,7 +59,7 @@ pub(super) fn help(args: &HelpArgs, shell: &mut Shell) -> Result<ExitCode, CliEr
         Some(topic) => page::text(&topic.source(&shell.verbs), width, color),
         None => plain_or_styled(&of_verb(&mut tree, &args.words)?, color),
     };
-    Screens::of(shell).print(&text, shell)?;
+    shell.output.data(&text)?;
     Ok(ExitCode::Done)
 }
 

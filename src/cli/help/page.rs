@@ -3,7 +3,7 @@
 //! Contract: reads the part of man(7) that `certctl man` writes, and nothing else.
 
 use crate::cli::output::Paint;
-use crate::cli::wrap::wrap;
+use crate::cli::text::wrap;
 
 /// Columns before a paragraph.
 const BODY: usize = 4;

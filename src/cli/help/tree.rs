@@ -48,7 +48,7 @@ fn of_verb(command: Command, above: &str, verbs: &Verbs) -> Command {
 mod tests {
     use super::*;
     use crate::cli::args::VERBS;
-    use crate::cli::wrap::USUAL;
+    use crate::cli::text::USUAL;
 
     fn each(command: &mut Command, check: &mut impl FnMut(&mut Command)) {
         check(command);

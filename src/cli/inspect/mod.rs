@@ -31,6 +31,7 @@ use super::run::on_one_thread;
 use super::servers::InServer;
 use super::shell::Shell;
 use super::targets::{known_names, open, targets};
+use super::text::Text;
 use super::verb::VerbArgs;
 use super::verbs::Example;
 use crate::engine::ports::{Clock as _, SystemClock};
@@ -155,8 +156,9 @@ pub(crate) fn inspect(args: &InspectArgs, shell: &mut Shell) -> Result<ExitCode,
             && is_unread
         {
             let line = folders::as_root(shell, &format!(" inspect {}", escape(&subject.label)));
-            let text = format!("to compare it with the certificates of this host: {line}");
-            shell.output.talk(Level::Info, &text);
+            let mut text = Text::from("to compare it with the certificates of this host: ");
+            text.whole(&line);
+            shell.output.talk(Level::Info, text);
         }
         if let Some(advice) = advice {
             shell.output.talk(Level::Info, &advice);

@@ -7,8 +7,8 @@ use jiff::SignedDuration;
 use crate::cli::count::{count, first_names};
 use crate::cli::hint::short_form;
 use crate::cli::output::escape;
+use crate::cli::text;
 use crate::cli::time::{length, rfc3339};
-use crate::cli::wrap;
 use crate::resource::rfc1123;
 use crate::workspace::inspect::{
     Check, HostMatch, KeyMatch, KnownRevocation, Party, RenewalWindow, Report, Revocation, Served,
@@ -131,7 +131,7 @@ pub(super) fn fitted(page: &str, columns: usize) -> String {
             }
         }
     }
-    wrap::fitted(&text, columns)
+    text::fitted(&text, columns)
 }
 
 /// Of a private CA.
@@ -176,7 +176,9 @@ fn revoked(known: &KnownRevocation, certificate: Option<&str>) -> String {
     let KnownRevocation { at, reason, without_replacement } = known;
     let text = format!("{}, {reason}", rfc1123(*at));
     match certificate.filter(|_| *without_replacement) {
-        Some(name) => format!("{text}; not replaced: certctl renew {}", escape(name)),
+        Some(name) => {
+            format!("{text}; not replaced\n\tTo replace it: certctl renew {}", escape(name))
+        }
         None => text,
     }
 }

@@ -112,17 +112,15 @@ pub(crate) fn plan(args: &PlanArgs, shell: &mut Shell) -> Result<ExitCode, CliEr
         let wrong = host.iter().filter(|(found, _)| found.is_wrong()).cloned().collect();
         let is_refused = items.iter().any(|item| item.outlook.when == When::Blocked);
         block(&mut items, &Blocked::of(lacks, wrong, &targets, &active));
-        let text = match shell.global.format() {
+        match shell.global.format() {
             format @ (Format::Json | Format::Yaml) => {
-                document::text(&Items { items: &items }, format)?
+                shell.output.data(&document::text(&Items { items: &items }, format)?)?;
             }
-            Format::Name => render::names(&items),
+            Format::Name => shell.output.data(&render::names(&items))?,
             Format::Text | Format::Wide | Format::Prometheus => {
-                shell.output.name_commands();
-                render::page(&items, damaged.len(), &scene)
+                shell.page(render::page(&items, damaged.len(), &scene))?;
             }
-        };
-        shell.output.data(&text)?;
+        }
         for one in unmet.iter().chain(&later).chain(&manifest::placeholders(loaded)) {
             shell.output.finding(one);
         }

@@ -5,8 +5,8 @@ use crate::cli::output::{Paint, escape};
 use crate::cli::render::Scene;
 use crate::cli::render::table::{Cell, listed};
 use crate::cli::report::short;
+use crate::cli::text::Text;
 use crate::cli::time;
-use crate::cli::wrap::fitted;
 use crate::resource::Reason;
 use crate::workspace::plan::{Item, Wait, Word};
 use crate::workspace::target::NameTarget;
@@ -23,11 +23,11 @@ const FEW: usize = 10;
 
 /// The table, a block for each certificate that is due, and the sum, with those whose state is
 /// `damaged`. Of many certificates only what will happen, unless it is to be wide.
-pub(super) fn page(items: &[Item], damaged: usize, scene: &Scene) -> String {
+pub(super) fn page(items: &[Item], damaged: usize, scene: &Scene) -> Text {
     let Scene { color, .. } = *scene;
     let everything = scene.format == Format::Wide;
     if items.is_empty() && damaged == 0 {
-        return String::new();
+        return Text::default();
     }
     let due = items.iter().filter(|item| {
         item.outlook.changes() || item.course.wait.is_some() || item.outlook.is_revoked_for_good()
@@ -51,10 +51,10 @@ pub(super) fn page(items: &[Item], damaged: usize, scene: &Scene) -> String {
     }
     text.push_str(&sum(items, damaged));
     if in_table.len() < items.len() || (described.is_empty() && in_table.len() > FEW) {
-        let plan = "certctl plan NAME";
-        text.push_str(&["one of them in detail: ", &plan, "; all: -o wide\n"].concat());
+        let detail = Text::from(text + "one of them in detail: ");
+        return detail.with_command("certctl plan NAME").with("; all: -o wide\n");
     }
-    fitted(&text, scene.columns())
+    text.into()
 }
 
 fn row(item: &Item, scene: &Scene) -> Vec<Cell> {

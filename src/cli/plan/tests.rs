@@ -143,9 +143,9 @@ prod/late: renew
 
 1 to renew, 1 to issue, 1 to deploy, 1 waiting, 1 unchanged
 ";
-    let text = page(&items(), 0, &scene(Format::Text));
+    let text = page(&items(), 0, &scene(Format::Text)).to_string();
     assert_eq!(text, expected, "\n{text}");
-    assert_eq!(page(&[], 0, &scene(Format::Text)), "");
+    assert_eq!(page(&[], 0, &scene(Format::Text)).to_string(), "");
 }
 
 /// An edit that was taken back: nothing differs from what is issued, and the issuance goes on.
@@ -154,7 +154,7 @@ fn an_issuance_that_has_begun_is_said_to_be_finished() {
     let [mut changed, ..] = <[Item; 5]>::try_from(items()).unwrap();
     let why = "  why       manifest changed: [spec.dnsNames]";
     let line = |item: &Item| {
-        let text = page(std::slice::from_ref(item), 0, &scene(Format::Text));
+        let text = page(std::slice::from_ref(item), 0, &scene(Format::Text)).to_string();
         text.lines().find(|line| line.starts_with(why)).unwrap_or_default().to_owned()
     };
     assert_eq!(line(&changed), why);
@@ -173,7 +173,7 @@ fn of_many_certificates_what_will_happen_is_listed() {
     let text = |due_ones: usize, everything| {
         let items: Vec<Item> =
             (0..2000 - due_ones).map(idle).chain((0..due_ones).map(due)).collect();
-        page(&items, 0, &scene(if everything { Format::Wide } else { Format::Text }))
+        page(&items, 0, &scene(if everything { Format::Wide } else { Format::Text })).to_string()
     };
     let hint = "one of them in detail: certctl plan NAME; all: -o wide\n";
     assert_eq!(text(0, false), format!("2000 unchanged\n{hint}"));

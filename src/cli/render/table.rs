@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::os::fd::AsFd;
 
 use crate::cli::output::{Paint, escape};
-use crate::cli::wrap::wrap;
+use crate::cli::text::wrap;
 
 /// One entry of a table; foreign text is escaped.
 #[derive(Clone, Debug)]
@@ -92,11 +92,6 @@ impl Width {
     pub(crate) fn of_stdout(utf8: bool) -> Option<Self> {
         let (columns, _) = size_of(std::io::stdout())?;
         columns.map(|columns| Self { columns, utf8 })
-    }
-
-    /// The rows of the terminal on stdout; `None` when it is none.
-    pub(crate) fn rows_of_stdout() -> Option<usize> {
-        size_of(std::io::stdout())?.1
     }
 
     /// The columns of the terminal on stderr; `None` when it is none.

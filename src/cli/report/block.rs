@@ -5,13 +5,11 @@
 //! here, all else that could steer a terminal when the block becomes text.
 
 use serde::Serialize;
-use unicode_width::UnicodeWidthStr as _;
 
 use crate::cli::hint::Hint;
 use crate::cli::message::{Level, Message};
 use crate::cli::output::{Paint, escape};
-use crate::cli::styled::Styled;
-use crate::cli::wrap::hanging;
+use crate::cli::text::Text;
 
 /// One message.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -70,106 +68,67 @@ impl Row {
 }
 
 impl Block {
-    /// As a message, in lines that fit so many columns; only `error` has the level ERROR.
-    pub(crate) fn to_message(&self, utf8: bool, columns: Option<usize>) -> Message {
+    /// As a message; only `error` has the level ERROR.
+    pub(crate) fn to_message(&self, utf8: bool) -> Message {
         let is_error = self.word == "error";
         let (level, paint) =
             if is_error { (Level::Error, Paint::Bad) } else { (Level::Warn, Paint::Warn) };
-        let styled = Styled::led_by(self.word, paint, self.body(utf8, columns));
-        Message::new(level, styled, self.body(utf8, None))
-            .naming_commands(!self.commands.is_empty())
+        let body = self.body(utf8);
+        let line = body.to_string();
+        Message::new(level, Text::led_by(self.word, paint, body), line)
     }
 
     /// What stands behind the word; without characters of ours beyond ASCII unless `utf8`.
-    fn body(&self, utf8: bool, columns: Option<usize>) -> Styled {
-        let Self { word, certificate, title, tags, rows, commands: _, next } = self;
+    fn body(&self, utf8: bool) -> Text {
+        let Self { word: _, certificate, title, tags, rows, commands, next } = self;
         let shown = |text: &str| {
             let text = escape(text);
             if utf8 { text.into_owned() } else { text.replace('…', "...") }
         };
-        let wide = columns.unwrap_or(usize::MAX);
-        let indent = if wide < LEAST { NARROW } else { TEXTS };
-        // A Certificate with the name of a host: its title may begin with that as well.
-        let own = title.strip_prefix(certificate.as_str()).and_then(|rest| rest.strip_prefix(": "));
-        let title = own.unwrap_or(title);
         let tags = if tags.is_empty() { String::new() } else { format!(" [{}]", tags.join(", ")) };
-        let title = shown(&format!("{certificate}: {title}{tags}"));
-        let mut body = Styled::from(hanging(&title, word.len() + 2, NARROW, wide));
-        for Row { label, text } in rows {
-            for (label, line) in lines(label, text) {
-                let line = hanging(&shown(line), TEXTS, indent, wide);
-                body.push(&format!("\n  {label:<WIDTH$}  {line}"));
+        let mut body = Text::from(shown(&format!("{certificate}: {title}{tags}")));
+        let label = |body: &mut Text, label: &str, is_bold: bool| {
+            body.push("\n  ");
+            if is_bold {
+                body.paint(Paint::Bold, label)
+            } else {
+                body.push(label)
+            }
+            body.push(&" ".repeat((WIDTH + 2).saturating_sub(label.len())));
+            body.hang();
+        };
+        for Row { label: word, text } in rows {
+            for (at, line) in text.lines().enumerate() {
+                label(&mut body, if at == 0 { word } else { "" }, false);
+                body.push(&shown(line.trim_end()));
             }
         }
-        for (at, (line, is_whole)) in self.tries(columns.is_some()).into_iter().enumerate() {
-            let label = if at == 0 { "try" } else { "" };
-            let line = shown(&line);
-            let line = if is_whole { line } else { hanging(&line, TEXTS, indent, wide) };
-            body.push("\n  ");
-            body.paint(Paint::Bold, label);
-            body.push(&format!("{:gap$}  {line}", "", gap = WIDTH.saturating_sub(label.len())));
+        // What removes the cause comes before what shows more.
+        let shows = |hint: &&Hint| matches!(hint, Hint::Command(_));
+        let does = commands.iter().filter(|hint| !shows(hint));
+        for (at, hint) in does.chain(commands.iter().filter(shows)).enumerate() {
+            label(&mut body, if at == 0 { "try" } else { "" }, true);
+            body.hint(hint);
         }
         if let Some(Next { text, or }) = next {
-            let or = or.as_ref().map(|(what, command)| format!("{what}: {command}"));
-            let whole = [Some(text.clone()), or.clone()].into_iter().flatten();
-            let whole = shown(&whole.collect::<Vec<_>>().join("; "));
-            let fits = whole.width().saturating_add(INDENT) <= wide;
-            // A command is never broken.
-            let parts = if fits { vec![whole] } else { vec![shown(text)] };
-            for line in parts {
-                body.push(&format!("\n  {}", hanging(&line, INDENT, NARROW, wide)));
-            }
-            if let Some(or) = or.filter(|_| !fits) {
-                body.push(&format!("\n  {}", shown(&or)));
+            body.push(&format!("\n  {}", shown(text)));
+            if let Some((what, command)) = or {
+                body.push(&format!("; {what}: "));
+                body.hint(command);
             }
         }
         body
     }
 
-    /// What is to be done, a line each, before the commands that show more; and whether a line is a
-    /// command, which is never broken.
-    fn tries(&self, is_watched: bool) -> Vec<(String, bool)> {
-        let mut does = Vec::new();
-        let mut shows = Vec::new();
-        for hint in &self.commands {
-            match hint {
-                Hint::Command(line) => shows.push(line.as_str()),
-                Hint::Shell(line) => does.push((line.clone(), true)),
-                hint @ (Hint::Commands(_) | Hint::Again(_) | Hint::Text(_)) => {
-                    does.push((hint.to_string(), false));
-                }
-            }
-        }
-        if is_watched {
-            does.extend(shows.into_iter().map(|line| (line.to_owned(), true)));
-        } else if !shows.is_empty() {
-            does.push((shows.join("; "), true));
-        }
-        does
-    }
-
     /// As people read it, without colours and in lines of any length.
     #[cfg(test)]
     pub(crate) fn text(&self, utf8: bool) -> String {
-        self.to_message(utf8, None).text.to_string()
+        self.to_message(utf8).text.to_string()
     }
-}
-
-/// Each line of `value`, `label` before the first.
-fn lines<'a>(label: &'a str, value: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
-    let labels = std::iter::once(label).chain(std::iter::repeat(""));
-    labels.zip(value.lines().map(str::trim_end))
 }
 
 /// As long as the longest label: `instance`.
 const WIDTH: usize = 8;
-/// Where the lines below a title begin, and those that continue one.
-const INDENT: usize = 2;
-const NARROW: usize = 4;
-/// Where the texts behind labels begin.
-const TEXTS: usize = INDENT + WIDTH + 2;
-/// In fewer columns, a text is continued further left.
-const LEAST: usize = 40;
 
 #[cfg(test)]
 mod tests {
@@ -196,7 +155,7 @@ mod tests {
     #[test]
     fn a_block_is_a_title_rows_commands_and_what_comes_next() {
         let text = "error: web: no\\u{1b}[2J [challenge, attempt 2]\n  detail    one\n            \
-                    \x20 two\\u{7}…\n  try       certctl status web; certctl check dns x\n  \
+                    \x20 two\\u{7}…\n  try       certctl status web\n            certctl check dns x\n  \
                     next attempt tomorrow";
         assert_eq!(block().text(true), text);
         assert_eq!(block().text(false), text.replace('…', "..."));
@@ -206,8 +165,6 @@ mod tests {
         let tries = "  try       certctl issue, or mkdir /a\n            b\n            \
                      certctl status web\n";
         assert!(fixed.text(true).contains(tries), "{}", fixed.text(true));
-        let twice = Block { title: "web: no solver".into(), ..block() };
-        assert!(twice.text(true).starts_with("error: web: no solver [challenge"), "{twice:?}");
         let bare = Block { word: "pending", title: "x".into(), ..Block::default() };
         assert_eq!(bare.text(false), "pending: : x");
         assert_eq!((Row::new("x", " \n"), Row::new("x", "")), (None, None));
@@ -230,11 +187,11 @@ mod tests {
             }),
             ..block()
         };
-        let at = |columns| block.to_message(true, Some(columns)).text.to_string();
+        let at = |columns| block.to_message(true).text.lines(false, columns);
         let text = "\
 error: web: www.example.com was not
-    validated: unauthorized [challenge,
-    attempt 2]
+  validated: unauthorized [challenge,
+  attempt 2]
   cause     the CA received a different
             response
   try       make the folder, or name
@@ -242,10 +199,9 @@ error: web: www.example.com was not
             install -D -m 0640 -g certctl /dev/stdin /etc/x
             certctl check http www.example.com
             certctl status web
-  next attempt tomorrow
-  to retry now: certctl renew web";
+  next attempt tomorrow; to retry now:
+    certctl renew web";
         assert_eq!(at(42), text);
-        assert!(at(38).contains("the CA received a\n    different response\n"), "{}", at(38));
         assert!(at(80).ends_with("tomorrow; to retry now: certctl renew web"), "{}", at(80));
     }
 

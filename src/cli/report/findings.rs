@@ -94,9 +94,7 @@ pub(super) fn of_wait(why: &str, evidence: &Evidence, certificate: &str) -> Find
         count => format!(" and {} more", count - 1),
     };
     let (name, reason) = (name_of(first), first.shown_reason());
-    // An error of the DNS begins with the name.
-    let names_itself = omitted.is_empty() && reason.starts_with(&format!("{name} "));
-    let title = if names_itself { reason } else { format!("{name}{omitted}: {reason}") };
+    let title = format!("{name}{omitted}: {reason}");
     let mut found = Findings { title, ..Findings::default() };
     if group.len() > 1 {
         found.rows.extend(Row::new("names", few(group)));

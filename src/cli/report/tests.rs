@@ -359,7 +359,8 @@ fn what_the_ca_refuses_without_advice_is_looked_at_with_check_acme() {
         let refused = at_the_ca(Doing::CreateOrder, CaFault::Refused, url, problem, "HTTP 418");
         let failed = failed(refused.clone(), Some(1), Evidence::default());
         let text = reported(&failed, &log());
-        let try_line = "  try       certctl check acme letsencrypt; certctl status web\n";
+        let try_line =
+            "  try       certctl check acme letsencrypt\n            certctl status web\n";
         assert!(text.contains(try_line), "{text}");
         let evidence = Evidence { last_failure: Some(refused), ..Evidence::default() };
         let (until, why) = (Some(at("2026-11-21T05:12:09Z")), Deferral::RetryAfter);

@@ -4,12 +4,10 @@ use std::path::Path;
 
 use super::{Server, Site};
 use crate::cli::doctor::is_web_server;
-use crate::cli::error::CliError;
 use crate::cli::message::Level;
 use crate::cli::output::escape;
-use crate::cli::screens::Screens;
 use crate::cli::shell::Shell;
-use crate::cli::wrap::fitted;
+use crate::cli::text::Text;
 use crate::resource::{Certificate, DnsName, Settings};
 use crate::trust::{quoted, sudo_on_own};
 
@@ -63,40 +61,31 @@ impl InServer {
         })
     }
 
-    /// As the next thing to do, now that this is done; behind it commands of which none has to be typed. A
-    /// terminal has a screen for it, since a run may have filled the one before.
-    pub(in crate::cli) fn say(
-        &self,
-        done: &str,
-        steps: &[String],
-        shell: &mut Shell,
-    ) -> Result<(), CliError> {
-        let (next, steps) = (self.text(), steps.join("\n  "));
-        let text = format!("{done}; next, {next}\nat any time:\n  {steps}\n");
-        let mut screens = Screens::of(shell);
-        if shell.output.talks_json() || !screens.is_terminal() {
-            shell.output.talk(Level::Info, &text);
-            return Ok(());
-        }
-        screens.pause(&format!("Enter shows what is left to do in {}> ", self.name), shell)?;
-        let columns = shell.columns();
-        screens.print(&fitted(&text, columns), shell).map(drop)
+    /// As the next thing to do, now that this is done; behind it commands of which none has to be typed.
+    pub(in crate::cli) fn say(&self, done: &str, steps: &[String], shell: &mut Shell) {
+        let mut text = Text::from(format!("{done}; next, "));
+        text.extend(self.text());
+        text.push("\nat any time:");
+        text.list(steps);
+        text.push("\n");
+        shell.output.talk(Level::Info, text);
     }
 
     /// A sentence without its beginning, and the lines.
-    pub(in crate::cli) fn text(&self) -> String {
+    pub(in crate::cli) fn text(&self) -> Text {
         let Self { name, place, lines, reload, inspect } = self;
-        let inspect = inspect.as_ref().map(|inspect| {
-            format!(
-                "\nand see which certificate it presents (here; try a client, too):\n  {inspect}"
-            )
-        });
-        let inspect = inspect.unwrap_or_default();
+        let mut text = Text::from(format!("{place}:"));
+        text.list(lines);
         let enable = if reload.len() > 1 { "enable this, and " } else { "" };
         let checked =
             if is_web_server(name) { " (its configuration is checked first)" } else { "" };
-        let (lines, reload) = (lines.join("\n  "), reload.join("\n  "));
-        format!("{place}:\n  {lines}\nthen {enable}reload {name}{checked}:\n  {reload}{inspect}")
+        text.push(&format!("\nthen {enable}reload {name}{checked}:"));
+        text.list(reload);
+        if let Some(inspect) = inspect {
+            text.push("\nand see which certificate it presents (here; try a client, too):");
+            text.list(std::slice::from_ref(inspect));
+        }
+        text
     }
 }
 
@@ -171,9 +160,9 @@ mod tests {
         let text = "add to it:\n  SSLEngine on\nthen enable this, and reload apache (its configuration is \
                     checked first):\n  a2enmod ssl\n  hooks.d/apache\nand see which certificate it \
                     presents (here; try a client, too):\n  certctl inspect a.test:443";
-        assert_eq!(server.text(), text);
+        assert_eq!(server.text().to_string(), text);
         let one = InServer { reload: vec!["hooks.d/apache".to_owned()], ..server };
-        assert!(one.text().contains("\nthen reload apache (its"));
+        assert!(one.text().to_string().contains("\nthen reload apache (its"));
     }
 
     #[test]

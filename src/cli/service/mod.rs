@@ -31,6 +31,7 @@ use super::run::on_one_thread;
 use super::shell::Shell;
 use super::verb::VerbArgs;
 use super::verbs::Example;
+use crate::cli::hint::Hint;
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::manifest::Source;
 use crate::store::{Lease, OpenMode, StateDirectory};
@@ -157,7 +158,9 @@ fn turn_of(shell: &mut Shell) -> Option<Turn> {
     if let Err(holder) = &turn {
         let shown = escape(&settings.state_dir.to_string_lossy()).into_owned();
         let warning = format!("another certctl run ({holder}) works on {shown} too");
-        shell.output.print(&Message::advice(&warning, "stop one of them"));
+        shell
+            .output
+            .print(&Message::advice(&warning, Some(&Hint::Text("stop one of them".to_owned()))));
     }
     Some(turn)
 }

@@ -8,6 +8,7 @@ use super::objects::REGISTERED;
 use super::page::{NONE, Page, deployment, no_leaf, secret_path};
 use crate::cli::output::{Paint, escape};
 use crate::cli::render::Scene;
+use crate::cli::text::Text;
 use crate::cli::words::next;
 use crate::cli::words::order::{owed, waits_for};
 use crate::cli::words::remedy::Remedy;
@@ -17,7 +18,7 @@ use crate::workspace::outlook::State;
 use crate::workspace::view::CertificateView;
 
 /// The whole page; `wide` shows the keys of challenges and every event.
-pub(super) fn detail(view: &CertificateView, host: &Host, wide: bool, scene: &Scene) -> String {
+pub(super) fn detail(view: &CertificateView, host: &Host, wide: bool, scene: &Scene) -> Text {
     let mut page = Page::default();
     head(&mut page, view, host, scene);
     names(&mut page, view);
@@ -63,14 +64,13 @@ fn head(page: &mut Page, view: &CertificateView, host: &Host, scene: &Scene) {
     for Note { label, fact, remedy } in notes(view, host, scene) {
         page.line(0, label, fact);
         if let Some((hint, what)) = remedy {
-            let what = if what.is_empty() { String::new() } else { format!("   # {what}") };
-            page.line(1, "Try", format!("{hint}{what}"));
+            page.attempt(1, &hint.to_string(), what);
         }
     }
     // What is in the way would stop that, too.
     let remedies = Remedy::of(view).into_iter();
     for Remedy { command, what } in remedies.filter(|_| !host.blocks(&view.key)) {
-        page.line(0, "Try", format!("{command}   # {what}"));
+        page.attempt(0, &command, what);
     }
     if let Some(overdue) = view.overdue {
         let since = scene.time(overdue.since);

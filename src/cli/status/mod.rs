@@ -25,7 +25,6 @@ use super::exit::ExitCode;
 use super::global::Format;
 use super::render::table::Cell;
 pub use super::render::{Scene, Width};
-use super::wrap::fitted;
 use crate::manifest::nearest_by;
 use crate::resource::{Issuer, NamespacedName};
 use crate::workspace::target::NameTarget;
@@ -143,7 +142,7 @@ impl<'s> Listing<'s> {
             }
             Body::Pages => {
                 let page = detail::detail(view, &self.host, wide, scene);
-                return Ok(between.to_owned() + &fitted(&page, scene.columns()));
+                return Ok(between.to_owned() + &page.lines(false, scene.columns()));
             }
             Body::Table(table) => table.add(view, wide, scene),
             Body::Metrics(metrics) => metrics.add(view),

@@ -2,6 +2,7 @@
 
 use crate::cli::output::escape;
 use crate::cli::report::{Findings, Row};
+use crate::cli::text::Text;
 use crate::cli::words::state::{past, timed};
 use crate::resource::Condition;
 use crate::workspace::view::CertificateView;
@@ -10,7 +11,7 @@ use crate::workspace::view::CertificateView;
 #[derive(Default)]
 pub(super) struct Page {
     /// What is written so far.
-    pub(super) text: String,
+    pub(super) text: Text,
 }
 
 impl Page {
@@ -69,15 +70,23 @@ impl Page {
         }
         for (at, command) in found.commands.iter().enumerate() {
             let label = if at == 0 { "try:" } else { "" };
-            self.raw(1, &format!("{label:<9} {}", escape(command)));
+            self.text.push(&format!("  {label:<9} "));
+            self.text.command(&escape(command));
+            self.text.push("\n");
         }
     }
 
     /// A line as it is.
     pub(super) fn raw(&mut self, level: usize, line: &str) {
-        self.text.push_str(&"  ".repeat(level));
-        self.text.push_str(line);
-        self.text.push('\n');
+        self.text.push(&["  ".repeat(level).as_str(), line, "\n"].concat());
+    }
+
+    /// A command, and what it is for.
+    pub(super) fn attempt(&mut self, level: usize, command: &str, what: &str) {
+        let what = if what.is_empty() { String::new() } else { format!("   # {what}") };
+        self.text.push(&["  ".repeat(level).as_str(), "Try: "].concat());
+        self.text.command(command);
+        self.text.push(&[what.as_str(), "\n"].concat());
     }
 }
 

@@ -10,11 +10,11 @@ use crate::cli::count::count;
 use crate::cli::output::{Paint, escape};
 use crate::cli::render::Scene;
 use crate::cli::report::{Findings, short};
+use crate::cli::text::behind;
 use crate::cli::words::next;
 use crate::cli::words::order::owed;
 use crate::cli::words::remedy::Remedy;
 use crate::cli::words::state::{counted_before, failed_at, findings, no_issuer, past, timed};
-use crate::cli::wrap::behind;
 use crate::resource::{Event, Issuer, NamespacedName, Reason};
 use crate::workspace::view::CertificateView;
 

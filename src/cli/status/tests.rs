@@ -99,7 +99,8 @@ fn a_revoked_certificate_is_due_now_or_never() {
         assert_eq!(cells[1], "REVOKED", "{table}");
         assert_eq!((cells[4], cells[6]), (renews, "revoked 1h12m ago"), "{table}");
     }
-    let page = detail::detail(&revoked_for_good(), &Host::default(), false, &scene(Format::Text));
+    let page = detail::detail(&revoked_for_good(), &Host::default(), false, &scene(Format::Text))
+        .to_string();
     let head: Vec<&str> = page.lines().take(2).collect();
     assert!(
         head[0].ends_with("keyCompromise; its manifest is gone, and nothing replaces it"),
@@ -148,7 +149,7 @@ fn both_pages_say_that_no_automatic_run_came_where_one_is_awaited() {
         let view = &foreseen(view, scene.now);
         let pages = [
             summary::summary(view, None, &host, &scene),
-            detail::detail(view, &host, false, &scene),
+            detail::detail(view, &host, false, &scene).to_string(),
         ];
         pages.map(|page| {
             let lines = page.lines().skip_while(|line| !line.starts_with("Scheduler:")).take(2);

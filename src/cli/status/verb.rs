@@ -255,8 +255,12 @@ fn unread(shell: &Shell, settings: &Settings) -> Option<CliError> {
     }
     let path = config.path.to_string_lossy();
     let message = format!("there is no config directory {}", escape(&path));
-    let hint = "certctl status --config-dir FOLDER; to begin: certctl create";
-    Some(CliError::new(ExitCode::Manifest, message).hinted(hint))
+    Some(
+        CliError::new(ExitCode::Manifest, message).trying_any(&[
+            ("certctl status --config-dir FOLDER", ""),
+            ("certctl create", "to begin"),
+        ]),
+    )
 }
 
 /// What was read of a table without rows, and what was not.

@@ -14,6 +14,7 @@ use super::environment::{Directory, SYSTEM_CONFIG, Source};
 use super::error::CliError;
 use super::exit::ExitCode;
 use super::files::put;
+use super::hint::Hint;
 use super::message::{Level, Message};
 use super::setting::{Origin, flags, settings};
 use super::shell::Shell;
@@ -92,7 +93,7 @@ pub(super) fn timer(verb: &TimerVerb, shell: &mut Shell) -> Result<ExitCode, Cli
     let mine = mine.filter(|found| found.source != Source::Owner).map(|found| found.path);
     let warnings = warnings(args, program, &chosen_here(shell), mine.as_deref()).into_iter();
     for (warning, advice) in warnings.chain(second(args, has_packaged_unit(TIMER))) {
-        shell.output.print(&Message::advice(&warning, &advice));
+        shell.output.print(&Message::advice(&warning, Some(&Hint::Text(advice))));
     }
     let own = (!shell.environment.is_root()).then(own_user);
     let templates = templates(args, own.as_deref());
