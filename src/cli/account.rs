@@ -8,7 +8,7 @@ use super::advice::{self, Advice, Subject};
 use super::check::unused_key_line;
 use super::document::{self, Object};
 use super::error::CliError;
-use super::exit::{self, ExitCode};
+use super::exit::{Ending, ExitCode};
 use super::folders;
 use super::global::Format;
 use super::hint::Hint;
@@ -69,7 +69,7 @@ impl VerbArgs for AccountVerb {
         true
     }
 
-    fn run(&self, shell: &mut Shell) -> Result<ExitCode, CliError> {
+    fn run(&self, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
         account(self, shell)
     }
 }
@@ -94,7 +94,7 @@ pub struct AccountDeactivateArgs {
 }
 
 /// `certctl account`.
-pub(crate) fn account(verb: &AccountVerb, shell: &mut Shell) -> Result<ExitCode, CliError> {
+pub(crate) fn account(verb: &AccountVerb, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
     match verb {
         AccountVerb::Show(args) => on_one_thread(show(args, shell)),
         AccountVerb::Register(args) => {
@@ -116,7 +116,7 @@ pub(crate) fn account(verb: &AccountVerb, shell: &mut Shell) -> Result<ExitCode,
     }
 }
 
-async fn show(args: &AccountIssuerArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
+async fn show(args: &AccountIssuerArgs, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
     let mut workspace = open(shell).await?;
     let mut accounts = accounts(workspace.state()).await?;
     let targets = if args.issuer.is_some() {
@@ -157,7 +157,7 @@ async fn show(args: &AccountIssuerArgs, shell: &mut Shell) -> Result<ExitCode, C
         }
     }
     warn_of_unused_keys(shell, &workspace, &targets, &issuers).await;
-    Ok(ExitCode::Done)
+    Ok(Vec::new())
 }
 
 /// How the accounts are removed that no Issuer names and that were never registered. An Issuer with a
@@ -342,7 +342,7 @@ async fn perform(
     request: AccountRequest,
     yes: bool,
     shell: &mut Shell,
-) -> Result<ExitCode, CliError> {
+) -> Result<Vec<Ending>, CliError> {
     shell.refuse_in_a_hook("account")?;
     let mut workspace = open(shell).await?;
     let targets = targets(shell, &mut workspace, &Request::default())?;
@@ -373,7 +373,7 @@ async fn perform(
     for (issuer, done) in issuers.into_iter().zip(done) {
         endings.push(print(shell, issuer, request, &done?));
     }
-    Ok(exit::of_run(endings, shell.global.exit_code))
+    Ok(endings)
 }
 
 /// What a person must know before the account of an Issuer is deactivated.
@@ -396,7 +396,7 @@ fn print(
     issuer: &Issuer,
     request: AccountRequest,
     done: &Result<Account, EffectError>,
-) -> exit::Ending {
+) -> Ending {
     let name = &issuer.metadata.name;
     match done {
         Ok(account) => {
@@ -417,7 +417,7 @@ fn print(
                 }
             };
             shell.output.talk(Level::Info, &text);
-            exit::Ending::Changed
+            Ending::Changed
         }
         Err(error) => {
             let message = error.to_string();
@@ -441,7 +441,7 @@ fn print(
                 .with_some("remedy", Some(advice.remedy).filter(|remedy| !remedy.is_empty()))
                 .with_some("hint", advice.command);
             shell.output.print(&record);
-            exit::Ending::Failed(class)
+            Ending::Failed(class)
         }
     }
 }

@@ -6,7 +6,7 @@
 use clap::{ArgAction, CommandFactory as _, Parser, Subcommand};
 
 use super::error::CliError;
-use super::exit::ExitCode;
+use super::exit::Ending;
 use super::global::GlobalArgs;
 use super::shell::Shell;
 use super::verb::VerbArgs;
@@ -75,7 +75,7 @@ macro_rules! verbs {
             }
 
             /// See [`VerbArgs::run`].
-            pub(super) fn run(&self, shell: &mut Shell) -> Result<ExitCode, CliError> {
+            pub(super) fn run(&self, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
                 match self { $(Self::$verb(arguments) => arguments.run(shell),)* }
             }
         }

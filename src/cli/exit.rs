@@ -168,7 +168,7 @@ impl From<ExitCode> for std::process::ExitCode {
     }
 }
 
-/// How the work on one certificate ended.
+/// How a verb, or its work on one certificate, ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// Nothing to do.
@@ -179,31 +179,55 @@ pub enum Ending {
     Deferred,
     /// Failed.
     Failed(FailureClass),
+    /// What was looked at is not as it should be: 8 with `--exit-code`, else the code of this class, or
+    /// none.
+    Attention(Option<FailureClass>),
+    /// Nothing failed but the report of an earlier failure.
+    Unreported,
+    /// As this: a run that a signal ended, an error that was printed before, another certctl.
+    Like(ExitCode),
 }
 
-/// The code of a run over several certificates: failure > 10 > 75 > 0. Failures that share a code
-/// give that code, others 1. 10 is said only when `detailed` (`--exit-code`).
-pub fn of_run(endings: impl IntoIterator<Item = Ending>, detailed: bool) -> ExitCode {
+/// The code of a verb, the only one that makes it: a signal > failure > 8 > 10 > 75 > 6 of a report > 0.
+/// Failures that share a code give that code, others 1. 8 and 10 are for `detailed` (`--exit-code`).
+pub fn of_endings(endings: &[Ending], detailed: bool) -> ExitCode {
     let mut failure: Option<ExitCode> = None;
-    let (mut changed, mut deferred) = (false, false);
+    let [mut attention, mut changed, mut deferred, mut unreported] = [false; 4];
     for ending in endings {
-        match ending {
-            Ending::Unchanged => {}
-            Ending::Changed => changed = true,
-            Ending::Deferred => deferred = true,
-            Ending::Failed(class) => {
-                let code = ExitCode::from(class);
-                failure = match failure {
-                    Some(earlier) if earlier != code => Some(ExitCode::Failed),
-                    Some(_) | None => Some(code),
-                };
+        let code = match *ending {
+            Ending::Like(signal @ ExitCode::Signal(_)) => return signal,
+            Ending::Like(ExitCode::Done) | Ending::Unchanged => continue,
+            Ending::Like(code) => code,
+            Ending::Failed(class) => class.into(),
+            Ending::Attention(Some(class)) if !detailed => class.into(),
+            Ending::Attention(_) => {
+                attention = true;
+                continue;
             }
-        }
+            Ending::Changed => {
+                changed = true;
+                continue;
+            }
+            Ending::Deferred => {
+                deferred = true;
+                continue;
+            }
+            Ending::Unreported => {
+                unreported = true;
+                continue;
+            }
+        };
+        failure = match failure {
+            Some(earlier) if earlier != code => Some(ExitCode::Failed),
+            Some(_) | None => Some(code),
+        };
     }
     match failure {
         Some(code) => code,
+        None if attention && detailed => ExitCode::Attention,
         None if changed && detailed => ExitCode::Changed,
         None if deferred => ExitCode::Deferred,
+        None if unreported => ExitCode::Output,
         None => ExitCode::Done,
     }
 }
@@ -265,8 +289,8 @@ mod tests {
 
     #[test]
     fn mixed_runs_end_by_the_rule() {
-        use Ending::{Changed, Deferred, Failed, Unchanged};
-        use FailureClass::{Ca, Other, Output, Unreachable, Validation};
+        use Ending::{Attention, Changed, Deferred, Failed, Like, Unchanged, Unreported};
+        use FailureClass::{Ca, Other, Output, Precondition, State, Unreachable, Validation};
         for (endings, plain, detailed) in [
             (vec![], 0, 0),
             (vec![Unchanged], 0, 0),
@@ -280,9 +304,17 @@ mod tests {
             (vec![Failed(Validation), Failed(Output)], 1, 1),
             (vec![Failed(Validation), Failed(Output), Failed(Validation)], 1, 1),
             (vec![Failed(Other), Failed(Ca)], 1, 1),
+            (vec![Attention(None)], 0, 8),
+            (vec![Attention(Some(Precondition)), Changed], 3, 8),
+            (vec![Attention(None), Failed(State)], 7, 7),
+            (vec![Unreported], 6, 6),
+            (vec![Unreported, Deferred], 75, 75),
+            (vec![Failed(Ca), Like(ExitCode::Signal(2))], 130, 130),
+            (vec![Like(ExitCode::Done), Changed], 0, 10),
+            (vec![Like(ExitCode::Usage)], 2, 2),
         ] {
-            assert_eq!(of_run(endings.clone(), false).number(), plain, "{endings:?}");
-            assert_eq!(of_run(endings.clone(), true).number(), detailed, "{endings:?} detailed");
+            assert_eq!(of_endings(&endings, false).number(), plain, "{endings:?}");
+            assert_eq!(of_endings(&endings, true).number(), detailed, "{endings:?} detailed");
         }
     }
 }

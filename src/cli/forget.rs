@@ -7,7 +7,7 @@ use std::path::Path;
 use clap::Args;
 
 use super::error::CliError;
-use super::exit::ExitCode;
+use super::exit::{Ending, ExitCode};
 use super::hint::Hint;
 use super::hint::short;
 use super::message::Level;
@@ -62,13 +62,13 @@ impl VerbArgs for ForgetArgs {
         true
     }
 
-    fn run(&self, shell: &mut Shell) -> Result<ExitCode, CliError> {
+    fn run(&self, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
         forget(self, shell).and_then(|code| shell.print_results(code))
     }
 }
 
 /// Removes the state of the named certificates; the issued files only with the flag for it.
-pub(crate) fn forget(args: &ForgetArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
+pub(crate) fn forget(args: &ForgetArgs, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
     on_one_thread(async {
         let mut workspace = open(shell).await?;
         let forgotten = if args.secret { workspace.forgotten()? } else { Vec::new() };
@@ -98,8 +98,8 @@ pub(crate) fn forget(args: &ForgetArgs, shell: &mut Shell) -> Result<ExitCode, C
         for (name, secrets) in &meant {
             forget_one(args, name, secrets, &workspace, shell).await?;
         }
-        Box::pin(write_metrics(shell, &mut workspace, ExitCode::Done)).await?;
-        Ok(ExitCode::Done)
+        Box::pin(write_metrics(shell, &mut workspace, &[])).await?;
+        Ok(Vec::new())
     })
 }
 

@@ -12,7 +12,7 @@ use super::count::{count, names};
 use super::daily::Daily;
 use super::doctor::{self, Use};
 use super::error::{CliError, command_for_entry};
-use super::exit::{self, ExitCode};
+use super::exit::{Ending, ExitCode};
 use super::folders;
 use super::hint::Hint;
 use super::last_run;
@@ -23,7 +23,7 @@ use super::ping::{Moment, ping};
 use super::report::short;
 use super::revocations;
 use super::revoked;
-use super::run::{conclude, endings_of, on_one_thread, print_tally, run};
+use super::run::{conclude, on_one_thread, print_tally, run};
 use super::shell::Shell;
 use super::status::verb::write_metrics;
 use super::targets::{open_for, request, targets};
@@ -36,7 +36,7 @@ use crate::controller::alert;
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::engine::{Force, Goal, Task};
 use crate::manifest::{Diagnostic, Loaded, SecretSource, Source, is_gone};
-use crate::report::{Details, Ending, Fault, Report};
+use crate::report::{self as ran, Details, Fault, Report};
 use crate::resource::{
     AccountIdentity, CertificateRecord, FailureClass, Fix, GoDuration, NamespacedName,
 };
@@ -98,7 +98,7 @@ impl VerbArgs for IssueArgs {
         self.targets.is_empty()
     }
 
-    fn run(&self, shell: &mut Shell) -> Result<ExitCode, CliError> {
+    fn run(&self, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
         issue(self, shell).and_then(|code| shell.print_results(code))
     }
 }
@@ -148,7 +148,7 @@ impl VerbArgs for RenewArgs {
         true
     }
 
-    fn run(&self, shell: &mut Shell) -> Result<ExitCode, CliError> {
+    fn run(&self, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
         renew(self, shell).and_then(|code| shell.print_results(code))
     }
 }
@@ -181,13 +181,13 @@ impl VerbArgs for DeployArgs {
         true
     }
 
-    fn run(&self, shell: &mut Shell) -> Result<ExitCode, CliError> {
+    fn run(&self, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
         deploy(self, shell).and_then(|code| shell.print_results(code))
     }
 }
 
 /// Issues or renews the certificates that are due.
-pub(crate) fn issue(args: &IssueArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
+pub(crate) fn issue(args: &IssueArgs, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
     if let Some(splay) = args.splay {
         on_one_thread(async {
             Host::here().wait(&SystemClock, splay).await;
@@ -221,7 +221,7 @@ fn may_glance(shell: &Shell, request: &Request, ignore_limits: bool) -> bool {
 }
 
 /// Runs pending outputs and hooks, without waiting for a backoff.
-pub(crate) fn deploy(args: &DeployArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
+pub(crate) fn deploy(args: &DeployArgs, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
     let request = Request::names(&args.names)?;
     let again = args.again;
     begin(shell, &request, "deploy", false, None, |task| {
@@ -235,7 +235,7 @@ pub(crate) fn only_deploy(task: &mut Task) {
 }
 
 /// Issues certificates now, without a trigger and despite a backoff.
-pub(crate) fn renew(args: &RenewArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
+pub(crate) fn renew(args: &RenewArgs, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
     let request = Request::names(&args.names)?;
     let usage = |message: &str| CliError::new(ExitCode::Usage, message);
     let has_names = !args.names.is_empty();
@@ -296,7 +296,7 @@ fn begin(
     ignore_limits: bool,
     glance: Option<Glance>,
     adapt: impl Fn(&mut Task),
-) -> Result<ExitCode, CliError> {
+) -> Result<Vec<Ending>, CliError> {
     shell.refuse_in_a_hook(verb)?;
     on_one_thread(async {
         let is_pinged = matches!(verb, "issue" | "renew");
@@ -307,9 +307,13 @@ fn begin(
             Box::pin(read_and_work(shell, request, verb, ignore_limits, glance, adapt)).await;
         if is_pinged {
             last_run::note(shell);
-            ping(shell, Moment::of(&result)).await;
+            let moment = match &result {
+                Ok((ended, is_stuck)) => Moment::of(shell.code_of(ended), *is_stuck),
+                Err(_) => Moment::Failure,
+            };
+            ping(shell, moment).await;
         }
-        result.map(|(code, _)| code)
+        result.map(|(ended, _)| ended)
     })
 }
 
@@ -320,10 +324,10 @@ async fn read_and_work(
     ignore_limits: bool,
     mut glance: Option<Glance>,
     adapt: impl Fn(&mut Task),
-) -> Result<(ExitCode, bool), CliError> {
+) -> Result<(Vec<Ending>, bool), CliError> {
     // Also where nothing is due, a state that cannot be written is an error.
     if glance.as_ref().is_some_and(Glance::is_idle) && is_writable(shell)? {
-        return Ok((ExitCode::Done, false));
+        return Ok((Vec::new(), false));
     }
     let settings = shell.settings()?;
     let part = match &mut glance {
@@ -352,7 +356,7 @@ async fn work_on_all(
     ignore_limits: bool,
     (glance, part): (Option<Glance>, Option<Part>),
     adapt: impl Fn(&mut Task),
-) -> Result<(ExitCode, bool), CliError> {
+) -> Result<(Vec<Ending>, bool), CliError> {
     let (mut workspace, targets, layout) = match part {
         Some((workspace, targets, layout)) => (workspace, targets, Some(layout)),
         None => Box::pin(read_all(shell, request, ignore_limits, glance.as_ref())).await?,
@@ -421,7 +425,7 @@ pub(crate) async fn work_on(
     targets: Targets,
     verb: &'static str,
     adapt: impl Fn(&mut Task),
-) -> Result<ExitCode, CliError> {
+) -> Result<Vec<Ending>, CliError> {
     let Targets { mut tasks, secrets, orphans, has_errors, loaded } = targets;
     folders::print_state(shell);
     print_orphans(shell, &orphans);
@@ -429,11 +433,15 @@ pub(crate) async fn work_on(
     if loaded.certificates.is_empty() && !has_errors {
         let error = nothing_found(shell, workspace.records().len());
         Box::pin(orphans::clean_up_all(shell, workspace, verb)).await?;
-        return if shell.prints(&error.message) { Err(error) } else { Ok(error.code) };
+        return if shell.prints(&error.message) {
+            Err(error)
+        } else {
+            Ok(vec![Ending::Like(error.code)])
+        };
     }
     if tasks.is_empty() && !has_errors {
         shell.output.talk(Level::Info, "nothing to do: no Certificate matches");
-        return Ok(ExitCode::Done);
+        return Ok(Vec::new());
     }
     tasks.iter_mut().for_each(adapt);
     if let Err(error) = workspace.make_writable() {
@@ -443,7 +451,8 @@ pub(crate) async fn work_on(
         {
             tracing::warn!(error = %unreported, "the on-failure hook did not run");
         }
-        Box::pin(write_metrics(shell, workspace, ExitCode::State)).await?;
+        let unwritable = [Ending::Failed(FailureClass::State)];
+        Box::pin(write_metrics(shell, workspace, &unwritable)).await?;
         return Err(error.into());
     }
     print_strays(workspace, &tasks)?;
@@ -471,7 +480,7 @@ pub(crate) async fn work_on(
         note_undone(shell, request, &ended, alerts);
     }
     let now = SystemClock.now();
-    let mut code = conclude(shell, workspace.state(), &ended, has_errors, now).await?;
+    let mut endings = conclude(shell, workspace.state(), &ended, has_errors, now).await?;
     print_tally(shell, &ended, loaded.blocked.iter().filter(|id| id.kind == "Certificate").count());
     if verb == "issue" {
         note_later_runs(shell, request, &ended);
@@ -483,21 +492,20 @@ pub(crate) async fn work_on(
     } else {
         Vec::new()
     };
-    if matches!(code, ExitCode::Done | ExitCode::Changed | ExitCode::Deferred) {
-        code = exit::of_run(endings_of(&ended).chain(revoked), shell.global.exit_code);
-        if alerts.unreported > 0 && code == ExitCode::Done {
-            code = ExitCode::Output;
-        }
+    // What failed in the run comes first.
+    if !endings.iter().any(|ending| matches!(ending, Ending::Failed(_) | Ending::Like(_))) {
+        endings.extend(revoked);
+        endings.extend((alerts.unreported > 0).then_some(Ending::Unreported));
     }
-    match Box::pin(write_metrics(shell, workspace, code)).await {
-        Err(error) if code == ExitCode::Done => Err(error),
+    match Box::pin(write_metrics(shell, workspace, &endings)).await {
+        Err(error) if shell.code_of(&endings) == ExitCode::Done => Err(error),
         Err(error) => {
             // The exit code of the certificates takes precedence.
             let CliError { message, hint, .. } = error;
             shell.output.print(&Message::advice(&message, hint.as_ref()));
-            Ok(code)
+            Ok(endings)
         }
-        Ok(()) => Ok(code),
+        Ok(()) => Ok(endings),
     }
 }
 
@@ -525,7 +533,7 @@ fn note_undone(shell: &mut Shell, request: &Request, ended: &[Report], alerts: L
     }
     let is_idle = |end: &Report| {
         let is_well = end.error.is_none() && end.deploy_error.is_none();
-        end.ending == Ending::Unchanged
+        end.ending == ran::Ending::Unchanged
             && end.not_after.is_some()
             && is_well
             && end.details.deployed.is_empty()
@@ -550,7 +558,7 @@ async fn note_unvalidated(
     shell: &mut Shell,
 ) -> Result<(), CliError> {
     let mut unvalidated = Vec::new();
-    for end in ended.iter().filter(|end| end.ending == Ending::Issued) {
+    for end in ended.iter().filter(|end| end.ending == ran::Ending::Issued) {
         let orders = workspace.orders(&end.key()).await?;
         let order = orders.iter().max_by_key(|order| order.creation_timestamp);
         if order.is_some_and(|order| order.challenges.is_empty()) {
@@ -592,7 +600,7 @@ fn note_standard_input(shell: &mut Shell) {
 
 /// Says to a person with a first certificate what renews it.
 fn note_scheduler(shell: &mut Shell, ended: &[Report]) {
-    let is_first = |end: &Report| end.ending == Ending::Issued && end.revision == Some(1);
+    let is_first = |end: &Report| end.ending == ran::Ending::Issued && end.revision == Some(1);
     if shell.wants_document() || !ended.iter().any(is_first) {
         return;
     }
@@ -628,7 +636,7 @@ fn note_scheduler(shell: &mut Shell, ended: &[Report]) {
 /// Notes the certificates for which nothing is issued since the user had them revoked for good; in
 /// an unattended run, once a day.
 async fn note_unreplaced(workspace: &Workspace, ended: &mut [Report], shell: &mut Shell) {
-    for end in ended.iter_mut().filter(|end| end.ending == Ending::Unchanged) {
+    for end in ended.iter_mut().filter(|end| end.ending == ran::Ending::Unchanged) {
         let why = workspace.unreplaced(&end.key()).await;
         let is_due = |why: &String| shell.prints(&format!("{}: {why}", end.key()));
         let why = why.filter(is_due);

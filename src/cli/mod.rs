@@ -97,7 +97,7 @@ use doctor::Finding;
 use document::{Items, Object};
 use environment::Environment;
 use error::{CliError, ErrorDocument};
-use exit::ExitCode;
+use exit::{Ending, ExitCode};
 use message::{Level, Message};
 use output::{LogFormat, Output, When};
 use parse::{Parsed, parse};
@@ -201,7 +201,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: Environme
         }
     });
     let mut is_absence = false;
-    let code = ended.unwrap_or_else(|error| {
+    let code = ended.map(|ended| shell.code_of(&ended)).unwrap_or_else(|error| {
         is_absence = error.is_absence;
         let error = folders::with_unread(error, folders::unread(&shell));
         let error = folders::with_variables(error, &shell);
@@ -264,7 +264,7 @@ fn refuse_unused(verb: &Verb, shell: &Shell) -> Result<(), CliError> {
     Err(CliError::new(ExitCode::Usage, message).trying("certctl status -o prometheus"))
 }
 
-fn start(verb: &Verb, shell: &mut Shell) -> Result<ExitCode, CliError> {
+fn start(verb: &Verb, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
     let is_routine = verb.is_routine() && !shell.output.talks_to_terminal();
     refuse_unused(verb, shell)?;
     log::start(&shell.global, &shell.environment, &shell.output, is_routine)?;

@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use reqwest::Url;
 
-use super::error::CliError;
 use super::exit::ExitCode;
 use super::message::Level;
 use super::output::escape;
@@ -28,25 +27,20 @@ pub(crate) enum Moment {
 
 impl Moment {
     /// That of the end of a run, by its exit code and whether a certificate of it is stuck.
-    pub(crate) fn of(result: &Result<(ExitCode, bool), CliError>) -> Self {
-        match result.as_ref().map(|(code, is_stuck)| (*code, *is_stuck)) {
-            Ok((ExitCode::Done | ExitCode::Changed, _) | (ExitCode::Deferred, false)) => {
-                Self::Success
-            }
-            Ok((
-                ExitCode::Deferred
-                | ExitCode::Failed
-                | ExitCode::Usage
-                | ExitCode::Manifest
-                | ExitCode::Validation
-                | ExitCode::Ca
-                | ExitCode::Output
-                | ExitCode::State
-                | ExitCode::Attention
-                | ExitCode::Signal(_),
-                _,
-            ))
-            | Err(_) => Self::Failure,
+    pub(crate) fn of(code: ExitCode, is_stuck: bool) -> Self {
+        match code {
+            ExitCode::Done | ExitCode::Changed => Self::Success,
+            ExitCode::Deferred if !is_stuck => Self::Success,
+            ExitCode::Deferred
+            | ExitCode::Failed
+            | ExitCode::Usage
+            | ExitCode::Manifest
+            | ExitCode::Validation
+            | ExitCode::Ca
+            | ExitCode::Output
+            | ExitCode::State
+            | ExitCode::Attention
+            | ExitCode::Signal(_) => Self::Failure,
         }
     }
 
@@ -121,12 +115,11 @@ mod tests {
     #[test]
     fn a_run_that_is_deferred_is_no_failure() {
         for code in [ExitCode::Done, ExitCode::Changed, ExitCode::Deferred] {
-            assert_eq!(Moment::of(&Ok((code, false))), Moment::Success, "{code:?}");
+            assert_eq!(Moment::of(code, false), Moment::Success, "{code:?}");
         }
         for code in [ExitCode::Manifest, ExitCode::Ca, ExitCode::State, ExitCode::Signal(15)] {
-            assert_eq!(Moment::of(&Ok((code, false))), Moment::Failure, "{code:?}");
+            assert_eq!(Moment::of(code, false), Moment::Failure, "{code:?}");
         }
-        let error = CliError::new(ExitCode::Manifest, "no Certificate");
-        assert_eq!(Moment::of(&Err(error)), Moment::Failure);
+        assert_eq!(Moment::of(ExitCode::Deferred, true), Moment::Failure);
     }
 }

@@ -18,7 +18,7 @@ use clap::Args;
 use super::count::count;
 use super::doctor::Use;
 use super::error::CliError;
-use super::exit::ExitCode;
+use super::exit::{Ending, ExitCode};
 use super::hint::short;
 use super::issue::nothing_found;
 use super::message::Level;
@@ -32,7 +32,8 @@ use super::verb::VerbArgs;
 use super::verbs::Example;
 use crate::controller::policy::NO_SECRET;
 use crate::engine::{Observer, Task};
-use crate::report::{Ending, Report};
+use crate::report::{self as ran, Report};
+use crate::resource::FailureClass;
 use crate::resource::{Event, EventType, NamespacedName, Reason};
 use crate::workspace::{Job, Rehearsal, Scratch, Workspace};
 
@@ -65,13 +66,13 @@ impl VerbArgs for RehearseArgs {
         true
     }
 
-    fn run(&self, shell: &mut Shell) -> Result<ExitCode, CliError> {
+    fn run(&self, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
         rehearse(self, shell)
     }
 }
 
 /// Rehearses the certificates of the manifests.
-pub(crate) fn rehearse(args: &RehearseArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
+pub(crate) fn rehearse(args: &RehearseArgs, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
     let request = request(shell, &args.targets)?;
     let mut overrides: BTreeMap<String, Vec<IpAddr>> = BTreeMap::new();
     for resolve in &args.resolve {
@@ -116,14 +117,14 @@ pub(crate) fn rehearse(args: &RehearseArgs, shell: &mut Shell) -> Result<ExitCod
         for end in &ended {
             print_steps(shell, &script, end);
         }
-        let mut code = super::run::exit_code(shell, &ended, targets.has_errors);
-        if code == ExitCode::Deferred {
+        let mut endings = super::run::endings_of(&ended, targets.has_errors);
+        if shell.code_of(&endings) == ExitCode::Deferred {
             // A rehearsal is never continued later.
-            code = ExitCode::Validation;
+            endings = vec![Ending::Failed(FailureClass::Validation)];
         }
         let is_pending = |task: &&Task| {
             let key = task.certificate.metadata.key();
-            ended.iter().any(|end| end.ending == Ending::Pending && end.key() == key)
+            ended.iter().any(|end| end.ending == ran::Ending::Pending && end.key() == key)
         };
         for hint in hints(&Use::of_tasks(tasks.iter().filter(is_pending)), port) {
             shell.output.talk(Level::Info, &hint);
@@ -135,7 +136,7 @@ pub(crate) fn rehearse(args: &RehearseArgs, shell: &mut Shell) -> Result<ExitCod
                  provider were read but not used",
             );
         }
-        let done = ended.iter().filter(|end| end.ending == Ending::Issued).count();
+        let done = ended.iter().filter(|end| end.ending == ran::Ending::Issued).count();
         shell.output.talk(
             Level::Info,
             &format!(
@@ -145,7 +146,7 @@ pub(crate) fn rehearse(args: &RehearseArgs, shell: &mut Shell) -> Result<ExitCod
             ),
         );
         stand_ins.shutdown().await;
-        Ok(code)
+        Ok(endings)
     })
 }
 

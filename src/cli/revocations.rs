@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::error::CliError;
-use super::exit;
+use super::exit::Ending;
 use super::hint::short;
 use super::message::{Level, Message};
 use super::output::escape;
@@ -21,7 +21,7 @@ pub(crate) async fn finish(
     workspace: &mut Workspace,
     only: Option<&NamespacedName>,
     verb: &'static str,
-) -> Result<Vec<exit::Ending>, CliError> {
+) -> Result<Vec<Ending>, CliError> {
     let mut endings = Vec::new();
     for (name, finished) in workspace.finish_revocations(only, verb).await? {
         let (done, owed) = match finished {
@@ -63,7 +63,7 @@ pub(crate) async fn finish(
                     .with_command(&format!("certctl revoke {one} --cancel"));
                 shell.output.talk(Level::Warn, text);
             }
-            endings.push(exit::Ending::Deferred);
+            endings.push(Ending::Deferred);
         }
     }
     Ok(endings)
@@ -75,7 +75,7 @@ fn report(
     revocation: &Revocation,
     answer: &Result<(), EffectError>,
     copies: &[String],
-) -> exit::Ending {
+) -> Ending {
     let Revocation { serial, reason, .. } = revocation;
     let revoked = |state| Revoked::new(Some(name), serial, *reason, state);
     match answer {
@@ -85,7 +85,7 @@ fn report(
             shell.output.talk(Level::Info, &text);
             let revoked = revoked(RevokedState::Revoked);
             shell.results.revoked(Revoked { copies: copies.to_vec(), ..revoked });
-            exit::Ending::Changed
+            Ending::Changed
         }
         Err(error) => {
             let next = if revocation.is_owed() {
@@ -111,7 +111,7 @@ fn report(
                 message: Some(error.to_string()),
                 ..revoked(RevokedState::Failed)
             });
-            exit::Ending::Failed(class)
+            Ending::Failed(class)
         }
     }
 }

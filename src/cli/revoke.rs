@@ -9,7 +9,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use zeroize::Zeroizing;
 
 use super::error::CliError;
-use super::exit::{self, ExitCode};
+use super::exit::{Ending, ExitCode};
 use super::hint::Hint;
 use super::hint::short;
 use super::message::Level;
@@ -17,7 +17,7 @@ use super::orphans;
 use super::output::escape;
 use super::result::{Revoked, RevokedState};
 use super::revocations::{finish, paths};
-use super::run::{code_of, conclude, on_one_thread, run};
+use super::run::{conclude, on_one_thread, run};
 use super::shell::Shell;
 use super::status::verb::write_metrics;
 use super::targets::{known_names, open, open_for, targets};
@@ -29,7 +29,7 @@ use crate::controller::revocation::{Requested, RevocationError};
 use crate::engine::ports::{Clock as _, StoreError, SystemClock};
 use crate::engine::{Force, Task};
 use crate::pki::{Chain, ChainError, PrivateKey};
-use crate::report::{Ending, Report};
+use crate::report::{self as ran, Report};
 use crate::resource::{
     CertificateRecord, FailureClass, Issuer, NamespacedName, Revocation, RevocationReason,
 };
@@ -116,13 +116,13 @@ impl VerbArgs for RevokeArgs {
         true
     }
 
-    fn run(&self, shell: &mut Shell) -> Result<ExitCode, CliError> {
+    fn run(&self, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
         revoke(self, shell).and_then(|code| shell.print_results(code))
     }
 }
 
 /// Revokes the live certificate of a name, or the one in a file.
-pub(crate) fn revoke(args: &RevokeArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
+pub(crate) fn revoke(args: &RevokeArgs, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
     shell.refuse_in_a_hook("revoke")?;
     let usage = |message: &str| CliError::new(ExitCode::Usage, message);
     if args.cancel {
@@ -141,7 +141,7 @@ pub(crate) fn revoke(args: &RevokeArgs, shell: &mut Shell) -> Result<ExitCode, C
     }
 }
 
-async fn name(args: &RevokeArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
+async fn name(args: &RevokeArgs, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
     let request = Request::names(std::slice::from_ref(&args.target))?;
     let mut workspace = open_for(shell, &request).await?;
     let found = targets(shell, &mut workspace, &request);
@@ -180,7 +180,8 @@ async fn name(args: &RevokeArgs, shell: &mut Shell) -> Result<ExitCode, CliError
         let tasks = [Task { force, ..task.clone() }];
         let job = Job::new("revoke", secrets);
         let ended = Box::pin(run(shell, &workspace, &tasks, job)).await?;
-        let is_replaced = |end: &Report| end.ending == Ending::Issued && end.deploy_error.is_none();
+        let is_replaced =
+            |end: &Report| end.ending == ran::Ending::Issued && end.deploy_error.is_none();
         // Of a key that has leaked, it is said first that the certificate is still good.
         is_finished = !at_once && !ended.iter().all(is_replaced);
         if is_finished {
@@ -188,11 +189,11 @@ async fn name(args: &RevokeArgs, shell: &mut Shell) -> Result<ExitCode, CliError
             endings.extend(owed.await?);
         }
         let now = SystemClock.now();
-        let code = conclude(shell, workspace.state(), &ended, false, now).await?;
-        if let signal @ ExitCode::Signal(_) = code {
-            return Ok(signal);
+        let replaced = conclude(shell, workspace.state(), &ended, false, now).await?;
+        if replaced.iter().any(|ending| matches!(ending, Ending::Like(_))) {
+            return Ok(replaced);
         }
-        endings.extend(ended.iter().map(code_of));
+        endings.extend(replaced);
     }
     if !is_finished {
         let owed = Box::pin(finish(shell, &mut workspace, Some(&certificate), "revoke")).await?;
@@ -200,9 +201,8 @@ async fn name(args: &RevokeArgs, shell: &mut Shell) -> Result<ExitCode, CliError
     }
     let done = [certificate].into();
     Box::pin(orphans::clean_up(shell, &mut workspace, &done, "revoke")).await?;
-    let code = exit::of_run(endings, shell.global.exit_code);
-    Box::pin(write_metrics(shell, &mut workspace, code)).await?;
-    Ok(code)
+    Box::pin(write_metrics(shell, &mut workspace, &endings)).await?;
+    Ok(endings)
 }
 
 /// Whether a replacement is to be issued now; says what is known of a revocation that is not new.
@@ -230,7 +230,7 @@ fn wants_replacement(outcome: &Requested, certificate: &NamespacedName, shell: &
 }
 
 /// Cancels the revocations of a certificate that are still pending; its manifest is not needed.
-async fn cancel(args: &RevokeArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
+async fn cancel(args: &RevokeArgs, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
     let mut workspace = open(shell).await?;
     let known: Vec<_> = workspace.records().iter().map(|(name, _)| name.clone()).collect();
     let word = args.target.to_string_lossy();
@@ -246,7 +246,7 @@ async fn cancel(args: &RevokeArgs, shell: &mut Shell) -> Result<ExitCode, CliErr
         let text = format!("{name}: no revocation is pending; for those that are done: ");
         let text = Text::from(text).with_command(&format!("certctl describe {one}"));
         shell.output.talk(Level::Info, text);
-        return Ok(ExitCode::Done);
+        return Ok(Vec::new());
     }
     for Revocation { serial, reason, .. } in cancelled {
         let is_banned = reason == RevocationReason::KeyCompromise;
@@ -256,9 +256,9 @@ async fn cancel(args: &RevokeArgs, shell: &mut Shell) -> Result<ExitCode, CliErr
         let state = RevokedState::Cancelled;
         shell.results.revoked(Revoked::new(Some(&name), &serial, reason, state));
     }
-    let code = exit::of_run([exit::Ending::Changed], shell.global.exit_code);
-    Box::pin(write_metrics(shell, &mut workspace, code)).await?;
-    Ok(code)
+    let ended = vec![Ending::Changed];
+    Box::pin(write_metrics(shell, &mut workspace, &ended)).await?;
+    Ok(ended)
 }
 
 /// The error, with the way that is left when the manifest is gone.
@@ -335,7 +335,7 @@ fn ask(args: &RevokeArgs, facts: &str, shell: &mut Shell) -> Result<(), CliError
 }
 
 /// Revokes the first certificate of a file, at the first of the Issuers' CAs that accepts.
-async fn file(args: &RevokeArgs, path: &Path, shell: &mut Shell) -> Result<ExitCode, CliError> {
+async fn file(args: &RevokeArgs, path: &Path, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
     let wrong = |error: &dyn std::fmt::Display| {
         CliError::new(ExitCode::Usage, format_args!("{}: {error}", path.display()))
     };
@@ -393,7 +393,7 @@ async fn file(args: &RevokeArgs, path: &Path, shell: &mut Shell) -> Result<ExitC
             let remembered = workspace.remember_revoked(leaf, reason).await;
             match print_holders(args, serial, remembered, &mut workspace, shell) {
                 Some(error) => Err(error),
-                None => Ok(ExitCode::Done),
+                None => Ok(Vec::new()),
             }
         }
         Err(refusals) => Err(nobody_revoked(serial, &refusals, key.is_some())),

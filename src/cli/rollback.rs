@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use clap::Args;
 
 use super::error::CliError;
-use super::exit::ExitCode;
+use super::exit::{Ending, ExitCode};
 use super::hint::short;
 use super::issue::{only_deploy, work_on};
 use super::message::Level;
@@ -51,13 +51,13 @@ impl VerbArgs for RollbackArgs {
         true
     }
 
-    fn run(&self, shell: &mut Shell) -> Result<ExitCode, CliError> {
+    fn run(&self, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
         rollback(self, shell).and_then(|code| shell.print_results(code))
     }
 }
 
 /// Makes a kept revision live again, then deploys it.
-pub(crate) fn rollback(args: &RollbackArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
+pub(crate) fn rollback(args: &RollbackArgs, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
     shell.refuse_in_a_hook("rollback")?;
     let request = Request::names(std::slice::from_ref(&args.name))?;
     if request.names.is_empty() {
@@ -71,7 +71,7 @@ async fn go_back(
     args: &RollbackArgs,
     request: &Request,
     shell: &mut Shell,
-) -> Result<ExitCode, CliError> {
+) -> Result<Vec<Ending>, CliError> {
     let mut workspace = open_for(shell, request).await?;
     let found = targets(shell, &mut workspace, request)?;
     let [task] = found.tasks.as_slice() else {
@@ -85,10 +85,9 @@ async fn go_back(
     shell.output.talk(Level::Info, summary(&task.certificate.metadata.key(), &back, &again));
     workspace.read_records().await?;
     let run = work_on(shell, &mut workspace, request, found, "rollback", only_deploy);
-    let code = Box::pin(run).await?;
-    let went_back = matches!(back, WentBack::Done { .. });
-    let is_change = went_back && code == ExitCode::Done && shell.global.exit_code;
-    Ok(if is_change { ExitCode::Changed } else { code })
+    let mut ended = Box::pin(run).await?;
+    ended.extend(matches!(back, WentBack::Done { .. }).then_some(Ending::Changed));
+    Ok(ended)
 }
 
 /// `again` is the command that replaces it.

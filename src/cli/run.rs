@@ -5,14 +5,14 @@ use std::rc::Rc;
 use jiff::Timestamp;
 
 use super::error::CliError;
-use super::exit::{self, ExitCode};
+use super::exit::{Ending, ExitCode};
 use super::message::Level;
 use super::progress::Progress;
 use super::report::{self, Style};
 use super::shell::Shell;
 use super::signal::Signals;
 use crate::engine::{Observer, Task};
-use crate::report::{Ending, Report};
+use crate::report::{self as ran, Report};
 use crate::resource::FailureClass;
 use crate::store::StateDirectory;
 use crate::workspace::{Job, Workspace};
@@ -52,14 +52,14 @@ pub(crate) async fn run_with<O: Observer>(
     Ok(ended?.into_iter().map(Report::of).collect())
 }
 
-/// Reports each certificate, and returns the exit code.
+/// Reports each certificate, and returns how the run ended.
 pub(crate) async fn conclude(
     shell: &mut Shell,
     state: &StateDirectory,
     reports: &[Report],
     has_errors: bool,
     now: Timestamp,
-) -> Result<ExitCode, CliError> {
+) -> Result<Vec<Ending>, CliError> {
     let mut style = Style::of(shell, now);
     let is_many = shell.output.talks_to_terminal() && reports.len() > MANY;
     // What a log would leave out, too.
@@ -80,7 +80,7 @@ pub(crate) async fn conclude(
     if shell.wants_document() {
         shell.results.note(state, reports).await?;
     }
-    Ok(exit_code(shell, reports, has_errors))
+    Ok(endings_of(reports, has_errors))
 }
 
 /// On a terminal: the last line of a run over several certificates, of which so many were left out
@@ -98,32 +98,26 @@ pub(crate) fn print_tally(shell: &mut Shell, reports: &[Report], invalid: usize)
 /// Of more certificates, those to which nothing was done are counted alone.
 const MANY: usize = 10;
 
-/// The exit code of a run.
-pub(crate) fn exit_code(shell: &Shell, reports: &[Report], has_errors: bool) -> ExitCode {
+/// How a run ended: each certificate, rewritten files, and errors of the manifests.
+pub(crate) fn endings_of(reports: &[Report], has_errors: bool) -> Vec<Ending> {
     let signal = reports.iter().find_map(|report| report.details.signal);
-    if let Some(signal) = signal.and_then(|signal| u8::try_from(signal).ok()) {
-        return ExitCode::Signal(signal);
-    }
-    let broken = has_errors.then_some(exit::Ending::Failed(FailureClass::Precondition));
-    exit::of_run(endings_of(reports).chain(broken), shell.global.exit_code)
-}
-
-/// The endings that determine the exit code: of each certificate, and of rewritten files.
-pub(crate) fn endings_of(reports: &[Report]) -> impl Iterator<Item = exit::Ending> {
+    let signal = signal.and_then(|signal| u8::try_from(signal).ok()).map(ExitCode::Signal);
     let rewritten = reports.iter().filter(|report| report.details.rewritten.is_some());
-    reports.iter().map(code_of).chain(rewritten.map(|_| exit::Ending::Changed))
+    let broken = has_errors.then_some(Ending::Failed(FailureClass::Precondition));
+    let endings = reports.iter().map(ending_of).chain(rewritten.map(|_| Ending::Changed));
+    endings.chain(broken).chain(signal.map(Ending::Like)).collect()
 }
 
 /// The ending of one certificate.
-pub(crate) fn code_of(report: &Report) -> exit::Ending {
+fn ending_of(report: &Report) -> Ending {
     if let Some(fault) = report.error.as_ref().or(report.deploy_error.as_ref()) {
-        return exit::Ending::Failed(fault.class);
+        return Ending::Failed(fault.class);
     }
-    if report.ending == Ending::Issued {
-        exit::Ending::Changed
+    if report.ending == ran::Ending::Issued {
+        Ending::Changed
     } else if report.ending.is_well() {
-        exit::Ending::Unchanged
+        Ending::Unchanged
     } else {
-        exit::Ending::Deferred
+        Ending::Deferred
     }
 }

@@ -9,7 +9,7 @@ mod tests;
 use clap::Args;
 
 use super::error::CliError;
-use super::exit::ExitCode;
+use super::exit::{Ending, ExitCode};
 use super::explain::field::Kind;
 use super::shell::Shell;
 use super::verb::VerbArgs;
@@ -40,13 +40,13 @@ impl VerbArgs for SchemaArgs {
         false
     }
 
-    fn run(&self, shell: &mut Shell) -> Result<ExitCode, CliError> {
+    fn run(&self, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
         schema(self, shell)
     }
 }
 
 /// `certctl schema`.
-fn schema(args: &SchemaArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
+fn schema(args: &SchemaArgs, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
     let refused = |word: &String| {
         let kinds = Kind::ALL.map(Kind::name).join(", ");
         let message = format!("`{word}` is not a kind of manifest");
@@ -59,7 +59,7 @@ fn schema(args: &SchemaArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
         Some(word) => manifest::of(Kind::parse(word).ok_or_else(|| refused(word))?),
     };
     shell.output.data(&format!("{schema:#}\n"))?;
-    Ok(ExitCode::Done)
+    Ok(Vec::new())
 }
 
 /// The argument for the schema of the outputs.

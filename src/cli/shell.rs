@@ -12,7 +12,7 @@ use super::daily::Daily;
 use super::document::{self, Documents};
 use super::environment::Environment;
 use super::error::CliError;
-use super::exit::ExitCode;
+use super::exit::{self, Ending, ExitCode};
 use super::global::{Format, GlobalArgs, HookTime};
 use super::hint::Hint;
 use super::message::{Level, Message};
@@ -160,12 +160,17 @@ impl Shell {
     }
 
     /// Prints what was done, for programs.
-    pub(crate) fn print_results(&mut self, code: ExitCode) -> Result<ExitCode, CliError> {
+    pub(crate) fn print_results(&mut self, ended: Vec<Ending>) -> Result<Vec<Ending>, CliError> {
         if self.wants_document() {
             let text = document::text(&self.results, self.global.format())?;
             self.output.data(&text)?;
         }
-        Ok(code)
+        Ok(ended)
+    }
+
+    /// The exit code of these endings.
+    pub(crate) fn code_of(&self, ended: &[Ending]) -> ExitCode {
+        exit::of_endings(ended, self.global.exit_code)
     }
 
     /// Asks for what cannot be undone, on a terminal and without `--yes`: an error unless the answer

@@ -13,7 +13,7 @@ use unicode_width::UnicodeWidthStr as _;
 
 use super::count::count;
 use super::error::CliError;
-use super::exit::ExitCode;
+use super::exit::{Ending, ExitCode};
 use super::folders;
 use super::global::Format;
 use super::last_run;
@@ -36,7 +36,7 @@ use crate::workspace::view::CertificateView;
 use crate::workspace::{Depth, Request, Settings, Targets, Workspace};
 
 /// Prints the page.
-pub(super) fn start_page(shell: &mut Shell) -> Result<ExitCode, CliError> {
+pub(super) fn start_page(shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
     if shell.global.format() != Format::Text {
         let message = "the start page is plain text: -o needs a verb";
         return Err(CliError::new(ExitCode::Usage, message).trying("certctl status -o json"));
@@ -58,7 +58,7 @@ pub(super) fn start_page(shell: &mut Shell) -> Result<ExitCode, CliError> {
     };
     shell.output.data(&text)?;
     shell.output.name_commands();
-    Ok(ExitCode::Done)
+    Ok(Vec::new())
 }
 
 /// Where the manifests and the state are.

@@ -11,7 +11,7 @@ use super::doctor;
 use super::document::{self, Items};
 use super::environment::SYSTEM_CONFIG;
 use super::error::CliError;
-use super::exit::ExitCode;
+use super::exit::{Ending, ExitCode};
 use super::folders;
 use super::global::Format;
 use super::message::Level;
@@ -61,13 +61,13 @@ impl VerbArgs for ValidateArgs {
         self.targets.is_empty() && !has_files
     }
 
-    fn run(&self, shell: &mut Shell) -> Result<ExitCode, CliError> {
+    fn run(&self, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
         validate(self, shell)
     }
 }
 
 /// Reads the manifests and reports all errors.
-pub(crate) fn validate(args: &ValidateArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
+pub(crate) fn validate(args: &ValidateArgs, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
     let request = request(shell, &args.targets)?;
     let has_names = !request.names.is_empty();
     let mut named = request.sources.clone();
@@ -145,7 +145,7 @@ fn nothing_there(
     args: &ValidateArgs,
     shell: &mut Shell,
     config: &Path,
-) -> Result<ExitCode, CliError> {
+) -> Result<Vec<Ending>, CliError> {
     let message =
         format!("there is no config directory {}", output::escape(&config.to_string_lossy()));
     if args.host {
@@ -163,7 +163,7 @@ fn report(
     shell: &mut Shell,
     loaded: &Loaded,
     places: &[String],
-) -> Result<ExitCode, CliError> {
+) -> Result<Vec<Ending>, CliError> {
     match shell.global.format() {
         format @ (Format::Json | Format::Yaml) => {
             let items = Items { items: &loaded.diagnostics };
@@ -173,7 +173,7 @@ fn report(
     }
     let valid = judged(args, shell, loaded, places);
     if !args.host {
-        return valid.map(|()| ExitCode::Done);
+        return valid.map(|()| Vec::new());
     }
     let host = doctor::of_host(shell, loaded)?;
     doctor::add(shell, &host)?;
@@ -183,7 +183,7 @@ fn report(
         let message = format!("{} of this host failed", count(wrong, "check"));
         return Err(CliError::new(ExitCode::Manifest, message));
     }
-    Ok(ExitCode::Done)
+    Ok(Vec::new())
 }
 
 /// The error of manifests that are not valid; else says that they are.

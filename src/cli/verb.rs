@@ -6,7 +6,7 @@
 //! of these.
 
 use super::error::CliError;
-use super::exit::ExitCode;
+use super::exit::Ending;
 use super::shell::Shell;
 use super::verbs::Example;
 
@@ -29,5 +29,5 @@ pub(super) trait VerbArgs {
     }
 
     /// Does it.
-    fn run(&self, shell: &mut Shell) -> Result<ExitCode, CliError>;
+    fn run(&self, shell: &mut Shell) -> Result<Vec<Ending>, CliError>;
 }

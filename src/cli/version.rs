@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::document;
 use super::environment::{Directory, EnvironmentError};
 use super::error::CliError;
-use super::exit::ExitCode;
+use super::exit::{Ending, ExitCode};
 use super::global::Format;
 use super::output::escape;
 use super::setting::{Setting, settings};
@@ -44,12 +44,12 @@ impl VerbArgs for VersionArgs {
         false
     }
 
-    fn run(&self, shell: &mut Shell) -> Result<ExitCode, CliError> {
+    fn run(&self, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
         shell.output.data(&render(self, shell)?)?;
         for mistake in &shell.config.mistakes {
             shell.output.finding(mistake);
         }
-        Ok(ExitCode::Done)
+        Ok(Vec::new())
     }
 }
 

@@ -64,7 +64,7 @@ fn code(ended: &[Ended]) -> ExitCode {
         Ending::Issued(_) => exit::Ending::Changed,
         _ => exit::Ending::Deferred,
     };
-    exit::of_run(ended.iter().map(code_of), false)
+    exit::of_endings(&ended.iter().map(code_of).collect::<Vec<_>>(), false)
 }
 
 /// 50 good ones that are due one after another, each 6 hours after the one before, and one that

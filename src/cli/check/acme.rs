@@ -9,10 +9,10 @@ use serde::Serialize;
 
 use super::account::{account_line, unused_key_line};
 use super::known::known;
-use super::page::{code_of, format_of, lines, print};
+use super::page::{endings_of, format_of, lines, print};
 use crate::cli::document::Items;
 use crate::cli::error::CliError;
-use crate::cli::exit::ExitCode;
+use crate::cli::exit::{Ending, ExitCode};
 use crate::cli::run::on_one_thread;
 use crate::cli::shell::Shell;
 use crate::cli::text::Text;
@@ -32,7 +32,7 @@ pub struct CheckAcmeArgs {
 }
 
 /// `certctl check acme`.
-pub(super) fn check(args: &CheckAcmeArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
+pub(super) fn check(args: &CheckAcmeArgs, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
     let format = format_of(shell, "check acme")?;
     let refused = |name: &String| {
         CliError::new(ExitCode::Usage, format_args!("`{name}` is not a valid issuer name"))
@@ -54,7 +54,7 @@ pub(super) fn check(args: &CheckAcmeArgs, shell: &mut Shell) -> Result<ExitCode,
         }
         let items: Vec<AcmeItem> = checked.iter().map(AcmeItem::of).collect();
         print(shell, format, text, &Items { items: &items })?;
-        Ok(code_of(checked.iter().flat_map(CaCheck::failures).collect()))
+        Ok(endings_of(checked.iter().flat_map(CaCheck::failures)))
     })
 }
 

@@ -9,7 +9,7 @@ use super::known::note_unread;
 use super::page::{format_of, lines, print};
 use crate::cli::doctor::{NOT_REPORTED, way_to_report};
 use crate::cli::error::CliError;
-use crate::cli::exit::ExitCode;
+use crate::cli::exit::Ending;
 use crate::cli::global::HookTime;
 use crate::cli::hint::Hint;
 use crate::cli::metrics_file;
@@ -17,11 +17,12 @@ use crate::cli::ping::{Moment, try_ping};
 use crate::cli::run::on_one_thread;
 use crate::cli::shell::Shell;
 use crate::engine::ports::{Clock as _, SystemClock};
+use crate::resource::FailureClass;
 use crate::resource::Obstacle;
 use crate::workspace::check::TriedHook;
 
 /// `certctl check alerts`.
-pub(super) fn check(shell: &mut Shell) -> Result<ExitCode, CliError> {
+pub(super) fn check(shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
     let format = format_of(shell, "check alerts")?;
     shell.refuse_in_a_hook("check alerts")?;
     note_unread(shell);
@@ -29,7 +30,7 @@ pub(super) fn check(shell: &mut Shell) -> Result<ExitCode, CliError> {
     let page = lines(&page(&found, shell));
     shell.output.name_commands();
     print(shell, format, page, &found.document())?;
-    Ok(found.code())
+    Ok(found.endings())
 }
 
 /// The ways in which a failure is reported, and how each went.
@@ -54,14 +55,16 @@ impl Alerts {
         Ok(Self { on_failure, ping, metrics_file })
     }
 
-    fn code(&self) -> ExitCode {
+    fn endings(&self) -> Vec<Ending> {
         let has_failed = matches!(self.on_failure, Some(TriedHook { outcome: Err(_), .. }))
             || matches!(self.ping, Some(Err(_)))
             || matches!(self.metrics_file, Some((_, Some(_))));
         match self {
-            _ if has_failed => ExitCode::Output,
-            Self { on_failure: None, ping: None, metrics_file: None } => ExitCode::Manifest,
-            Self { .. } => ExitCode::Done,
+            _ if has_failed => vec![Ending::Failed(FailureClass::Output)],
+            Self { on_failure: None, ping: None, metrics_file: None } => {
+                vec![Ending::Failed(FailureClass::Precondition)]
+            }
+            Self { .. } => Vec::new(),
         }
     }
 

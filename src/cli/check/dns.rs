@@ -8,9 +8,9 @@ use serde::Serialize;
 use super::dns_issuer;
 use super::dns_issuer::{Judged, issuer_lines};
 use super::known::{is_domain, known};
-use super::page::{code_of, format_of, lines, print};
+use super::page::{endings_of, format_of, lines, print};
 use crate::cli::error::CliError;
-use crate::cli::exit::ExitCode;
+use crate::cli::exit::{Ending, ExitCode};
 use crate::cli::run::on_one_thread;
 use crate::cli::shell::Shell;
 use crate::cli::text::Text;
@@ -27,7 +27,7 @@ pub struct CheckDnsArgs {
 }
 
 /// `certctl check dns`.
-pub(super) fn check(args: &CheckDnsArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
+pub(super) fn check(args: &CheckDnsArgs, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
     let format = format_of(shell, "check dns")?;
     let usage = |message: &dyn std::fmt::Display| CliError::new(ExitCode::Usage, message);
     let refused = |error| usage(&format_args!("{:?}: {error}", args.name));
@@ -38,7 +38,7 @@ pub(super) fn check(args: &CheckDnsArgs, shell: &mut Shell) -> Result<ExitCode, 
         let check = DnsCheck::of(&known, &name).await?;
         let judged: Vec<Judged> = check.issuers.iter().map(Judged::of).collect();
         print(shell, format, page(&check), &document(&check, &judged))?;
-        Ok(code_of(check.failures()))
+        Ok(endings_of(check.failures()))
     })
 }
 

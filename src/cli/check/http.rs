@@ -9,9 +9,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::known::{is_domain, known};
-use super::page::{code_of, format_of, lines, print};
+use super::page::{endings_of, format_of, lines, print};
 use crate::cli::error::CliError;
-use crate::cli::exit::ExitCode;
+use crate::cli::exit::{Ending, ExitCode};
 use crate::cli::run::on_one_thread;
 use crate::cli::shell::Shell;
 use crate::cli::signal::cleaned_up_at_signal;
@@ -31,7 +31,7 @@ pub struct CheckHttpArgs {
 }
 
 /// `certctl check http`.
-pub(super) fn check(args: &CheckHttpArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
+pub(super) fn check(args: &CheckHttpArgs, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
     let format = format_of(shell, "check http")?;
     let usage = |message: &dyn fmt::Display| CliError::new(ExitCode::Usage, message);
     let name: DnsName =
@@ -46,7 +46,7 @@ pub(super) fn check(args: &CheckHttpArgs, shell: &mut Shell) -> Result<ExitCode,
         let check = cleaned_up_at_signal(HttpCheck::of(&known, &name)).await?;
         let texts = Texts::of(&check);
         print(shell, format, page(&check, &texts), &document(&check, &texts))?;
-        Ok(code_of(check.failures()))
+        Ok(endings_of(check.failures()))
     })
 }
 

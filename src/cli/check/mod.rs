@@ -16,7 +16,7 @@ mod page;
 use clap::Subcommand;
 
 use super::error::CliError;
-use super::exit::ExitCode;
+use super::exit::Ending;
 use super::shell::Shell;
 use super::verb::VerbArgs;
 use super::verbs::Example;
@@ -81,7 +81,7 @@ impl VerbArgs for CheckVerb {
         !has_files
     }
 
-    fn run(&self, shell: &mut Shell) -> Result<ExitCode, CliError> {
+    fn run(&self, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
         match self {
             Self::Acme(args) => acme::check(args, shell),
             Self::Alerts => alerts::check(shell),

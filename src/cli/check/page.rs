@@ -2,7 +2,7 @@
 
 use crate::cli::document::{self, Document};
 use crate::cli::error::CliError;
-use crate::cli::exit::{self, ExitCode};
+use crate::cli::exit::{Ending, ExitCode};
 use crate::cli::global::Format;
 use crate::cli::output::escape;
 use crate::cli::shell::Shell;
@@ -33,9 +33,9 @@ pub(in crate::cli) fn print<T: Document>(
     })
 }
 
-/// The exit code for the failures found.
-pub(super) fn code_of(failures: Vec<FailureClass>) -> ExitCode {
-    exit::of_run(failures.into_iter().map(exit::Ending::Failed), false)
+/// The endings for the failures found.
+pub(super) fn endings_of(failures: impl IntoIterator<Item = FailureClass>) -> Vec<Ending> {
+    failures.into_iter().map(Ending::Failed).collect()
 }
 
 /// One line per value, below each other where there is no label. A line feed in a value is foreign.

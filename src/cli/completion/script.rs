@@ -4,7 +4,7 @@ use clap::Args;
 use clap_complete::Shell as ShellName;
 
 use crate::cli::error::CliError;
-use crate::cli::exit::ExitCode;
+use crate::cli::exit::Ending;
 use crate::cli::shell::Shell;
 use crate::cli::verb::VerbArgs;
 use crate::cli::verbs::Example;
@@ -31,9 +31,9 @@ impl VerbArgs for CompletionArgs {
         false
     }
 
-    fn run(&self, shell: &mut Shell) -> Result<ExitCode, CliError> {
+    fn run(&self, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
         shell.output.data(script(self.shell))?;
-        Ok(ExitCode::Done)
+        Ok(Vec::new())
     }
 }
 

@@ -26,7 +26,7 @@ use super::question::{
 use super::server::host_of_url;
 use super::{certificate, webroot};
 use crate::cli::error::CliError;
-use crate::cli::exit::ExitCode;
+use crate::cli::exit::{Ending, ExitCode};
 use crate::cli::folders;
 use crate::cli::hint::short;
 use crate::cli::output::escape;
@@ -41,7 +41,7 @@ use crate::trust::{closed_to, user_name};
 use crate::workspace::check::{Port, PortError, is_of_this_host};
 
 /// Asks, shows the manifests, and writes them after a yes.
-pub(super) fn ask(into: Option<&Path>, shell: &mut Shell) -> Result<ExitCode, CliError> {
+pub(super) fn ask(into: Option<&Path>, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
     if !shell.output.can_ask() {
         let message = "create asks on a terminal only; elsewhere, name what to create";
         return Err(CliError::new(ExitCode::Usage, message).trying_any(&[
@@ -74,7 +74,7 @@ pub(super) fn ask(into: Option<&Path>, shell: &mut Shell) -> Result<ExitCode, Cl
         let known = Known::of_manifests(&manifests, namespace_of(shell));
         let mut dialogue = Dialogue::again(shell, answers);
         match ask_all(&mut dialogue, &config, &manifests, &known) {
-            Ok(code) => return Ok(code),
+            Ok(ended) => return Ok(ended),
             Err(Stop::Back) => answers = dialogue.answers(),
             Err(Stop::Failed(error)) => return Err(error),
         }
@@ -87,7 +87,7 @@ fn ask_all(
     config: &Path,
     manifests: &Loaded,
     known: &Known,
-) -> Result<ExitCode, Stop> {
+) -> Result<Vec<Ending>, Stop> {
     let by = issuer_of(dialogue, config, known)?;
     let names = names(dialogue, config, &by, known)?;
     let same = certificate::of_same_names(manifests, &names, None);

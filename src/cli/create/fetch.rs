@@ -4,11 +4,11 @@ use zeroize::Zeroizing;
 
 use super::files::{CreateRequestArgs, Files};
 use crate::cli::error::CliError;
-use crate::cli::exit::ExitCode;
+use crate::cli::exit::{Ending, ExitCode};
 use crate::cli::message::Level;
 use crate::cli::orphans::place;
 use crate::cli::output::escape;
-use crate::cli::run::{exit_code, run};
+use crate::cli::run::{endings_of, run};
 use crate::cli::shell::Shell;
 use crate::cli::targets::open;
 use crate::cli::text::Text;
@@ -17,7 +17,8 @@ use crate::engine::Task;
 use crate::engine::ports::{Clock as _, Store as _, SystemClock};
 use crate::manifest::Loaded;
 use crate::pki;
-use crate::report::{Ending, Report};
+use crate::report::{self as ran, Report};
+use crate::resource::FailureClass;
 use crate::resource::{Certificate, NamespacedName};
 use crate::workspace::{Job, Workspace, one_off};
 
@@ -28,7 +29,7 @@ pub(super) async fn fetch(
     certificate: Certificate,
     own: Loaded,
     shell: &mut Shell,
-) -> Result<ExitCode, CliError> {
+) -> Result<Vec<Ending>, CliError> {
     shell.refuse_in_a_hook("create")?;
     let mut workspace = open(shell).await?;
     let mut targets = workspace.everything();
@@ -43,19 +44,22 @@ pub(super) async fn fetch(
     workspace.make_writable()?;
     let job = || Job::new("create", targets.secrets.clone());
     let ended = Box::pin(run(shell, &workspace, std::slice::from_ref(&task), job())).await?;
-    let code = exit_code(shell, &ended, false);
-    let Some(ending) = ended.first().map(|report| report.ending) else { return Ok(code) };
+    let endings = endings_of(&ended, false);
+    let Some(ending) = ended.first().map(|report| report.ending) else { return Ok(endings) };
     match ending {
-        Ending::Issued | Ending::Unchanged | Ending::Rewritten => {
+        ran::Ending::Issued | ran::Ending::Unchanged | ran::Ending::Rewritten => {
             deliver(args, files, &workspace, &task, shell).await?;
             workspace.forget(&name, &[one_off.secret_key()], true).await?;
-            return Ok(code);
+            return Ok(endings);
         }
-        Ending::Locked => {
+        ran::Ending::Locked => {
             print(args, &ended, shell);
-            return Ok(code);
+            return Ok(endings);
         }
-        Ending::Deferred | Ending::Pending | Ending::Failed | Ending::Interrupted => {
+        ran::Ending::Deferred
+        | ran::Ending::Pending
+        | ran::Ending::Failed
+        | ran::Ending::Interrupted => {
             print(args, &ended, shell);
         }
     }
@@ -65,7 +69,8 @@ pub(super) async fn fetch(
         workspace.forget(&name, &[one_off.secret_key()], true).await?;
     }
     // A one-off order is never retried later.
-    Ok(if ending == Ending::Pending { ExitCode::Validation } else { code })
+    let is_pending = ending == ran::Ending::Pending;
+    Ok(if is_pending { vec![Ending::Failed(FailureClass::Validation)] } else { endings })
 }
 
 /// Writes the files, and says where they are.

@@ -10,7 +10,7 @@ use super::step::{self, Step};
 use super::{issuer, webroot};
 use crate::cli::doctor;
 use crate::cli::error::CliError;
-use crate::cli::exit::ExitCode;
+use crate::cli::exit::{Ending, ExitCode};
 use crate::cli::inspect;
 use crate::cli::issue::IssueArgs;
 use crate::cli::message::Level;
@@ -20,6 +20,7 @@ use crate::cli::servers::InServer;
 use crate::cli::shell::Shell;
 use crate::cli::verb::VerbArgs as _;
 use crate::manifest::Loaded;
+use crate::resource::FailureClass;
 use crate::resource::lets_encrypt;
 
 /// What the answers come to.
@@ -46,7 +47,7 @@ struct ToDo {
 
 impl Draft<'_> {
     /// Names the manifests, writes them, and goes as far as issuing the certificate.
-    pub(super) fn finish(&self, dialogue: &mut Dialogue<'_>) -> Result<ExitCode, Stop> {
+    pub(super) fn finish(&self, dialogue: &mut Dialogue<'_>) -> Result<Vec<Ending>, Stop> {
         let shell = &mut *dialogue.shell;
         let issuer = self.known.chosen(Some(self.by.name()))?;
         let of_issuer = match self.by {
@@ -70,7 +71,7 @@ impl Draft<'_> {
         let files: Vec<&File> = of_issuer.iter().chain([&certificate]).collect();
         if !may_write(&files, then.as_deref(), shell)? {
             shell.output.talk(Level::Info, "nothing was written");
-            return Ok(ExitCode::Failed);
+            return Ok(vec![Ending::Failed(FailureClass::Other)]);
         }
         for File { placed, text, .. } in files {
             write(placed, text, shell)?;
@@ -90,7 +91,7 @@ impl Draft<'_> {
         certificate: &File,
         is_scheduled: bool,
         shell: &mut Shell,
-    ) -> Result<ExitCode, CliError> {
+    ) -> Result<Vec<Ending>, CliError> {
         let File { placed, loaded, .. } = certificate;
         let needs_port = self.needs_usual_port(issuer);
         let in_the_way = needs_port.then(|| doctor::usual_port(shell, &placed.name)).flatten();
@@ -126,7 +127,7 @@ impl Draft<'_> {
         let check_http = check_http.into_iter().collect();
         let steps = [step::lines(&first), check_http, placed.runs(shell)].concat();
         say_next("", &steps, server.as_ref().map(InServer::text), shell);
-        failed.map_or(Ok(ExitCode::Done), Err)
+        failed.map_or(Ok(Vec::new()), Err)
     }
 
     /// Issues what was written, after a yes; `server` is what is to be configured besides, and `state` the
@@ -138,7 +139,7 @@ impl Draft<'_> {
         state: &str,
         is_scheduled: bool,
         shell: &mut Shell,
-    ) -> Result<ExitCode, CliError> {
+    ) -> Result<Vec<Ending>, CliError> {
         let question = question_of_issue(is_scheduled, self.terms());
         if !shell.output.confirms_by_default(&question, ABOUT_ISSUE) {
             if is_scheduled {
@@ -146,10 +147,11 @@ impl Draft<'_> {
                 say(shell, &format!("the next scheduled run issues it, unless you remove {path}"));
             }
             say_next("", &placed.runs(shell), server.map(InServer::text), shell);
-            return Ok(ExitCode::Done);
+            return Ok(Vec::new());
         }
         owner::become_owner(shell)?;
-        let code = IssueArgs::of(&placed.name).run(shell)?;
+        let ended = IssueArgs::of(&placed.name).run(shell)?;
+        let code = shell.code_of(&ended);
         if let By::New(args) = self.by
             && let Some(bundle) = args.ca_bundle.as_ref().filter(|_| code == ExitCode::Done)
             && let Some(is_of_bundle) = inspect::is_trusted_by_bundle(&placed.key(), shell)
@@ -186,7 +188,7 @@ impl Draft<'_> {
             }
             _ => say_next("", &[status], None, shell),
         }
-        Ok(code)
+        Ok(ended)
     }
 
     /// What is agreed to by the first order, as a part of a sentence.

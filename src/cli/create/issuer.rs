@@ -14,7 +14,7 @@ use super::server::{checked, read_bundle, valid_until};
 use super::step;
 use crate::cli::doctor;
 use crate::cli::error::CliError;
-use crate::cli::exit::ExitCode;
+use crate::cli::exit::{Ending, ExitCode};
 use crate::cli::hint::Hint;
 use crate::cli::message::Message;
 use crate::cli::output::escape;
@@ -57,7 +57,7 @@ pub struct CreateIssuerArgs {
 }
 
 /// Prints or writes the manifest.
-pub(super) fn issuer(args: &CreateIssuerArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
+pub(super) fn issuer(args: &CreateIssuerArgs, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
     let placed = Placed::of("issuer", &args.name, args.into.as_deref(), shell)?;
     if let Some(server) = args.server.as_ref().filter(|server| !server.contains("://")) {
         let message =
@@ -84,7 +84,7 @@ pub(super) fn issuer(args: &CreateIssuerArgs, shell: &mut Shell) -> Result<ExitC
         let begin = format!("written to {path}; ");
         say_next(&begin, &[missing, vec![next]].concat(), None, shell);
     }
-    Ok(ExitCode::Done)
+    Ok(Vec::new())
 }
 
 /// The manifest.

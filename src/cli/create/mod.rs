@@ -27,7 +27,7 @@ use zeroize::Zeroizing;
 
 use super::document;
 use super::error::CliError;
-use super::exit::ExitCode;
+use super::exit::{Ending, ExitCode};
 use super::global::Format;
 use super::message::Level;
 use super::run::on_one_thread;
@@ -121,12 +121,12 @@ impl VerbArgs for CreateArgs {
         false
     }
 
-    fn run(&self, shell: &mut Shell) -> Result<ExitCode, CliError> {
+    fn run(&self, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
         create(self, shell)
     }
 }
 
-fn create(args: &CreateArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
+fn create(args: &CreateArgs, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
     if args.into.is_some() && args.verb.is_some() {
         let message = "--into stands behind `create issuer` or `create certificate`";
         return Err(CliError::new(ExitCode::Usage, message));
@@ -181,7 +181,7 @@ fn request(
     files: &Files,
     certificate: &Certificate,
     shell: &mut Shell,
-) -> Result<ExitCode, CliError> {
+) -> Result<Vec<Ending>, CliError> {
     let format = shell.global.format();
     match format {
         Format::Text | Format::Wide | Format::Json | Format::Yaml => {}
@@ -217,5 +217,5 @@ fn request(
     // Without its request, the key is useless.
     shell.output.data(&text).inspect_err(|_| files.remove_key())?;
     shell.output.talk(Level::Info, &format!("private key written to {}", files.key.display()));
-    Ok(ExitCode::Done)
+    Ok(Vec::new())
 }

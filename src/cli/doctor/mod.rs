@@ -22,7 +22,7 @@ use clap::Args;
 use super::check::{format_of, known};
 use super::document::{self, Items};
 use super::error::CliError;
-use super::exit::ExitCode;
+use super::exit::{Ending, ExitCode};
 use super::folders;
 use super::global::Format;
 use super::hint::Hint;
@@ -38,6 +38,7 @@ use super::verbs::Example;
 use crate::engine::Task;
 use crate::engine::ports::{Clock as _, StoreError, SystemClock};
 use crate::manifest::Loaded;
+use crate::resource::FailureClass;
 use crate::resource::NamespacedName;
 use crate::workspace::Depth;
 use crate::workspace::check::Known;
@@ -75,13 +76,13 @@ impl VerbArgs for DoctorArgs {
         true
     }
 
-    fn run(&self, shell: &mut Shell) -> Result<ExitCode, CliError> {
+    fn run(&self, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
         doctor(self, shell)
     }
 }
 
 /// Checks this host, and prints what was found.
-pub(super) fn doctor(args: &DoctorArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
+pub(super) fn doctor(args: &DoctorArgs, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
     format_of(shell, "doctor")?;
     let config = shell.environment.config_dir(shell.global.config_dir.as_deref())?;
     if folders::unread(shell).is_some() && !config.path.exists() {
@@ -103,15 +104,12 @@ pub(super) fn doctor(args: &DoctorArgs, shell: &mut Shell) -> Result<ExitCode, C
         let (of_runs, is_damaged) = runs(shell, &known, !uses.is_empty(), is_closed).await?;
         found.extend(of_runs);
         print(shell, &found)?;
+        // As of `check`: something is to be put right first.
+        let wrong = Ending::Attention(Some(FailureClass::Precondition));
         Ok(if is_damaged {
-            ExitCode::State
-        } else if !found.iter().any(Finding::is_wrong) {
-            ExitCode::Done
-        } else if shell.global.exit_code {
-            ExitCode::Attention
+            vec![Ending::Failed(FailureClass::State)]
         } else {
-            // As of `check`: something is to be put right first.
-            ExitCode::Manifest
+            found.iter().filter(|one| one.is_wrong()).map(|_| wrong).collect()
         })
     })
 }

@@ -14,7 +14,7 @@ mod tests;
 use clap::Args;
 
 use super::error::CliError;
-use super::exit::ExitCode;
+use super::exit::{Ending, ExitCode};
 use super::shell::Shell;
 use super::verb::VerbArgs;
 use super::verbs::Example;
@@ -49,22 +49,22 @@ impl VerbArgs for ExplainArgs {
         false
     }
 
-    fn run(&self, shell: &mut Shell) -> Result<ExitCode, CliError> {
+    fn run(&self, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
         explain(self, shell)
     }
 }
 
 /// `certctl explain`.
-pub(crate) fn explain(args: &ExplainArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
+pub(crate) fn explain(args: &ExplainArgs, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
     let Some(requested) = &args.field else {
         let text =
             if args.recursive { Kind::ALL.map(|kind| tree(kind, "")).concat() } else { overview() };
         shell.page(text)?;
-        return Ok(ExitCode::Done);
+        return Ok(Vec::new());
     };
     if let Some(code) = Code::parse(requested) {
         shell.page(code.page())?;
-        return Ok(ExitCode::Done);
+        return Ok(Vec::new());
     }
     // As it stands in a manifest; the same on a Certificate and on an Issuer.
     let annotation = format!("certificate.{ANNOTATIONS}{requested}");
@@ -74,7 +74,7 @@ pub(crate) fn explain(args: &ExplainArgs, shell: &mut Shell) -> Result<ExitCode,
         let found = named(requested);
         if !found.is_empty() {
             shell.page(found.join("\n"))?;
-            return Ok(ExitCode::Done);
+            return Ok(Vec::new());
         }
         let kinds = Kind::ALL.map(Kind::name).join(", ");
         let error =
@@ -86,7 +86,7 @@ pub(crate) fn explain(args: &ExplainArgs, shell: &mut Shell) -> Result<ExitCode,
     let path = path.trim_end_matches('.');
     let text = page(kind, path).ok_or_else(|| unknown(kind, path))?;
     shell.page(if args.recursive { tree(kind, path) } else { text })?;
-    Ok(ExitCode::Done)
+    Ok(Vec::new())
 }
 
 /// The kinds, and the annotations of certctl.

@@ -10,7 +10,7 @@ use clap::builder::StyledStr;
 use clap::{Args, Command};
 
 use super::error::CliError;
-use super::exit::ExitCode;
+use super::exit::{Ending, ExitCode};
 use super::shell::Shell;
 use super::status::Width;
 use super::text::USUAL;
@@ -40,13 +40,13 @@ impl VerbArgs for HelpArgs {
         false
     }
 
-    fn run(&self, shell: &mut Shell) -> Result<ExitCode, CliError> {
+    fn run(&self, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
         help(self, shell)
     }
 }
 
 /// `certctl help`.
-pub(super) fn help(args: &HelpArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
+pub(super) fn help(args: &HelpArgs, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
     let color = shell.output.data_has_color();
     let width = Width::of_stdout(shell.environment.is_utf8()).map_or(USUAL, |found| found.columns);
     let mut tree = tree::whole(&shell.verbs);
@@ -60,7 +60,7 @@ pub(super) fn help(args: &HelpArgs, shell: &mut Shell) -> Result<ExitCode, CliEr
         None => plain_or_styled(&of_verb(&mut tree, &args.words)?, color),
     };
     shell.output.data(&text)?;
-    Ok(ExitCode::Done)
+    Ok(Vec::new())
 }
 
 fn plain_or_styled(text: &StyledStr, color: bool) -> String {

@@ -21,7 +21,7 @@ use rustls::RootCertStore;
 
 use super::document;
 use super::error::CliError;
-use super::exit::ExitCode;
+use super::exit::{Ending, ExitCode};
 use super::folders;
 use super::global::Format;
 use super::message::Level;
@@ -81,13 +81,13 @@ impl VerbArgs for InspectArgs {
         false
     }
 
-    fn run(&self, shell: &mut Shell) -> Result<ExitCode, CliError> {
+    fn run(&self, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
         inspect(self, shell)
     }
 }
 
 /// `certctl inspect`.
-pub(crate) fn inspect(args: &InspectArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
+pub(crate) fn inspect(args: &InspectArgs, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
     let format = shell.global.format();
     if format == Format::Prometheus {
         return Err(CliError::new(ExitCode::Usage, "-o prometheus is for status, not for inspect"));
@@ -146,7 +146,7 @@ pub(crate) fn inspect(args: &InspectArgs, shell: &mut Shell) -> Result<ExitCode,
                 let error = CliError { hint: None, ..error };
                 shell.output.print(&error.to_message());
                 shell.output.talk(Level::Info, &advice);
-                return Ok(error.code);
+                return Ok(vec![Ending::Like(error.code)]);
             }
         };
         let report = Box::pin(report_of(&subject, roots, network.as_ref(), now)).await?;
@@ -163,8 +163,8 @@ pub(crate) fn inspect(args: &InspectArgs, shell: &mut Shell) -> Result<ExitCode,
         if let Some(advice) = advice {
             shell.output.talk(Level::Info, &advice);
         }
-        let attention = shell.global.exit_code && report.needs_attention();
-        Ok(if attention { ExitCode::Attention } else { ExitCode::Done })
+        let attention = report.needs_attention().then_some(Ending::Attention(None));
+        Ok(attention.into_iter().collect())
     })
 }
 

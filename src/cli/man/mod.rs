@@ -13,7 +13,7 @@ use clap::{Arg, Args, Command};
 use clap_mangen::Man;
 
 use super::error::CliError;
-use super::exit::{ExitCode, MEANINGS};
+use super::exit::{Ending, MEANINGS};
 use super::files::put;
 use super::shell::Shell;
 use super::verb::VerbArgs;
@@ -43,14 +43,14 @@ impl VerbArgs for ManArgs {
         false
     }
 
-    fn run(&self, shell: &mut Shell) -> Result<ExitCode, CliError> {
+    fn run(&self, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
         let word = self.target.as_deref().unwrap_or(Path::new("certctl"));
         match (pages(&shell.verbs).into_iter().find(|page| page.is_named(word)), &self.target) {
             (Some(page), _) => shell.output.data(&page.text)?,
             (None, Some(folder)) => drop(write(&shell.verbs, folder)?),
             (None, None) => {}
         }
-        Ok(ExitCode::Done)
+        Ok(Vec::new())
     }
 }
 

@@ -16,7 +16,7 @@ use super::blocked::Blocked;
 use super::doctor;
 use super::document::{self, Items};
 use super::error::{CliError, command_for_entry};
-use super::exit::{self, ExitCode};
+use super::exit::{Ending, ExitCode};
 use super::global::Format;
 use super::hint::Hint;
 use super::issue::{nothing_found, print_orphans};
@@ -60,13 +60,13 @@ impl VerbArgs for PlanArgs {
         true
     }
 
-    fn run(&self, shell: &mut Shell) -> Result<ExitCode, CliError> {
+    fn run(&self, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
         plan(self, shell)
     }
 }
 
 /// Prints what `issue` would do with the same arguments.
-pub(crate) fn plan(args: &PlanArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
+pub(crate) fn plan(args: &PlanArgs, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
     if shell.global.format() == Format::Prometheus {
         let error = CliError::new(ExitCode::Usage, "plan does not support this format");
         return Err(error.hinted("-o json"));
@@ -133,15 +133,14 @@ pub(crate) fn plan(args: &PlanArgs, shell: &mut Shell) -> Result<ExitCode, CliEr
         for (name, of) in &damaged {
             shell.output.print(&unusable(name, of).to_message());
         }
-        let unread = damaged.iter().map(|_| exit::Ending::Failed(FailureClass::State));
+        let unread = damaged.iter().map(|_| Ending::Failed(FailureClass::State));
         let is_broken = is_refused
             || targets.has_errors
             || !unmet.is_empty()
             || host.iter().any(|(found, _)| found.is_wrong());
-        let broken = is_broken.then_some(exit::Ending::Failed(FailureClass::Precondition));
-        let changes =
-            items.iter().filter(|item| item.outlook.changes()).map(|_| exit::Ending::Changed);
-        Ok(exit::of_run(changes.chain(unread).chain(broken), shell.global.exit_code))
+        let broken = is_broken.then_some(Ending::Failed(FailureClass::Precondition));
+        let changes = items.iter().filter(|item| item.outlook.changes()).map(|_| Ending::Changed);
+        Ok(changes.chain(unread).chain(broken).collect())
     })
 }
 

@@ -11,11 +11,11 @@ use super::args::RunArgs;
 use super::program::Program;
 use super::signals::Signals;
 use crate::cli::error::CliError;
-use crate::cli::exit::ExitCode;
+use crate::cli::exit::{Ending, ExitCode};
 use crate::cli::output::escape;
 
 /// Runs `run`, and ends with it.
-pub(super) async fn run(program: &Program, args: &RunArgs) -> Result<ExitCode, CliError> {
+pub(super) async fn run(program: &Program, args: &RunArgs) -> Result<Vec<Ending>, CliError> {
     let failed = |error| CliError::new(ExitCode::Failed, error);
     let mut signals = Signals::new().map_err(failed)?;
     let mut ended = signal(SignalKind::child()).map_err(failed)?;
@@ -27,7 +27,8 @@ pub(super) async fn run(program: &Program, args: &RunArgs) -> Result<ExitCode, C
     loop {
         while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
             if pid == child {
-                return Ok(ExitCode::of_process(status.exit_status(), status.terminating_signal()));
+                let code = ExitCode::of_process(status.exit_status(), status.terminating_signal());
+                return Ok(vec![Ending::Like(code)]);
             }
         }
         tokio::select! {

@@ -24,7 +24,7 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::time::Instant;
 
 use super::error::CliError;
-use super::exit::ExitCode;
+use super::exit::{Ending, ExitCode};
 use super::message::{Level, Message};
 use super::output::escape;
 use super::run::on_one_thread;
@@ -59,13 +59,13 @@ impl VerbArgs for RunArgs {
         false
     }
 
-    fn run(&self, shell: &mut Shell) -> Result<ExitCode, CliError> {
+    fn run(&self, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
         service(self, shell)
     }
 }
 
 /// Runs until a signal ends it.
-pub(super) fn service(args: &RunArgs, shell: &mut Shell) -> Result<ExitCode, CliError> {
+pub(super) fn service(args: &RunArgs, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
     shell.refuse_in_a_hook("run")?;
     if !shell.inherited.is_empty() {
         let message = "run opens its port itself and takes no inherited socket";
@@ -85,7 +85,11 @@ pub(super) fn service(args: &RunArgs, shell: &mut Shell) -> Result<ExitCode, Cli
     })
 }
 
-async fn serve(args: &RunArgs, program: Program, shell: &mut Shell) -> Result<ExitCode, CliError> {
+async fn serve(
+    args: &RunArgs,
+    program: Program,
+    shell: &mut Shell,
+) -> Result<Vec<Ending>, CliError> {
     let mut signals = Signals::new().map_err(|error| CliError::new(ExitCode::Failed, error))?;
     let longest = shell.settings().map_or(DEFAULT_TIMEOUT, |settings| settings.options.timeout);
     let record = Arc::new(Record::new(longest.saturating_add(GRACE)));
@@ -111,7 +115,7 @@ async fn serve(args: &RunArgs, program: Program, shell: &mut Shell) -> Result<Ex
         record.ends(SystemClock.now(), &outcome);
         if let Outcome::Stopped(code) = outcome {
             print(shell, "stopped; the next start continues what this run began");
-            return Ok(code);
+            return Ok(vec![Ending::Like(code)]);
         }
         Box::pin(port.hold(shell)).await;
         take_turn(&mut turn, shell);
@@ -123,7 +127,7 @@ async fn serve(args: &RunArgs, program: Program, shell: &mut Shell) -> Result<Ex
             && let Requested::Stop(_) = wait(next, every.max(PAUSE), &mut signals).await
         {
             print(shell, "stopped");
-            return Ok(ExitCode::Done);
+            return Ok(Vec::new());
         }
     }
 }

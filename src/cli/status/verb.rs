@@ -11,7 +11,7 @@ use crate::cli::blocked::Blocked;
 use crate::cli::count::count;
 use crate::cli::environment::Source;
 use crate::cli::error::CliError;
-use crate::cli::exit::ExitCode;
+use crate::cli::exit::{Ending, ExitCode};
 use crate::cli::folders;
 use crate::cli::global::Format;
 use crate::cli::hint::Hint;
@@ -28,6 +28,7 @@ use crate::cli::verbs::Example;
 use crate::engine::Task;
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::manifest::{Diagnostic, is_gone};
+use crate::resource::FailureClass;
 use crate::resource::NamespacedName;
 use crate::store;
 use crate::trust::Walk;
@@ -64,7 +65,7 @@ impl VerbArgs for StatusArgs {
         !has_files
     }
 
-    fn run(&self, shell: &mut Shell) -> Result<ExitCode, CliError> {
+    fn run(&self, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
         show_all(&self.words, Extent::Summary, shell)
     }
 }
@@ -89,13 +90,17 @@ impl VerbArgs for DescribeArgs {
         !has_files
     }
 
-    fn run(&self, shell: &mut Shell) -> Result<ExitCode, CliError> {
+    fn run(&self, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
         show_all(&self.words, Extent::Whole, shell)
     }
 }
 
 /// Shows the objects of these words; certificates that are named, to this extent.
-fn show_all(words: &[OsString], extent: Extent, shell: &mut Shell) -> Result<ExitCode, CliError> {
+fn show_all(
+    words: &[OsString],
+    extent: Extent,
+    shell: &mut Shell,
+) -> Result<Vec<Ending>, CliError> {
     let (noun, words) = Noun::split(words);
     let mut names = Vec::new();
     for word in words {
@@ -125,7 +130,7 @@ fn show_all(words: &[OsString], extent: Extent, shell: &mut Shell) -> Result<Exi
             Noun::Issuer => {
                 let views = workspace.issuer_views(&targets).await?;
                 shell.output.data(&issuers(&views, &names, &scene)?)?;
-                Ok(ExitCode::Done)
+                Ok(Vec::new())
             }
             Noun::CertificateRequest | Noun::Order | Noun::Challenge => {
                 let mut listing = ObjectListing::new(noun, &names, &scene)?;
@@ -137,7 +142,7 @@ fn show_all(words: &[OsString], extent: Extent, shell: &mut Shell) -> Result<Exi
                 Box::pin(workspace.each_view(&targets, None, Depth::Line, scene.now, show)).await?;
                 text.push_str(&listing.end()?);
                 shell.output.data(&text)?;
-                Ok(ExitCode::Done)
+                Ok(Vec::new())
             }
         }
     })
@@ -161,7 +166,7 @@ async fn of_certificates(
     names: &[NameTarget],
     extent: Extent,
     scene: &Scene,
-) -> Result<ExitCode, CliError> {
+) -> Result<Vec<Ending>, CliError> {
     let by_name = !names.is_empty();
     let keys = if by_name { workspace.keys(targets) } else { Vec::new() };
     let find = |name: &NameTarget| {
@@ -234,9 +239,9 @@ async fn of_certificates(
     // A table that a filter or a wrong folder empties must not look healthy.
     let attention = is_empty || needs_attention;
     if targets.loaded.diagnostics.iter().any(Diagnostic::is_unread) {
-        return Ok(ExitCode::Manifest);
+        return Ok(vec![Ending::Failed(FailureClass::Precondition)]);
     }
-    Ok(if shell.global.exit_code && attention { ExitCode::Attention } else { ExitCode::Done })
+    Ok(attention.then_some(Ending::Attention(None)).into_iter().collect())
 }
 
 /// The longest text that is held back until more is there, in bytes.
@@ -297,12 +302,12 @@ fn unreadable((first, count): (String, usize)) -> CliError {
     CliError::new(ExitCode::State, escape(&message))
 }
 
-/// Writes the metrics of the certificates, as they are after a run that ends in `code`, to the file
-/// of `metrics-file`.
+/// Writes the metrics of the certificates, as they are after a run that ended so, to the file of
+/// `metrics-file`.
 pub(crate) async fn write_metrics(
     shell: &Shell,
     workspace: &mut Workspace,
-    code: ExitCode,
+    ended: &[Ending],
 ) -> Result<(), CliError> {
     let Some(path) = shell.global.metrics_file.clone() else { return Ok(()) };
     workspace.widen().await?;
@@ -314,7 +319,7 @@ pub(crate) async fn write_metrics(
         Ok::<_, CliError>(())
     };
     Box::pin(workspace.each_view(&targets, None, Depth::Line, now, show)).await?;
-    let run = LastRun { code, requests: workspace.sent_requests() };
+    let run = LastRun { code: shell.code_of(ended), requests: workspace.sent_requests() };
     let mut text = String::new();
     metrics.end(&workspace.issuer_views(&targets).await?, Some(&run), |part| {
         text.push_str(part);

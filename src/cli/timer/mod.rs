@@ -12,7 +12,7 @@ use clap::{Args, Subcommand};
 
 use super::environment::{Directory, SYSTEM_CONFIG, Source};
 use super::error::CliError;
-use super::exit::ExitCode;
+use super::exit::{Ending, ExitCode};
 use super::files::put;
 use super::hint::Hint;
 use super::message::{Level, Message};
@@ -51,7 +51,7 @@ impl VerbArgs for TimerVerb {
         false
     }
 
-    fn run(&self, shell: &mut Shell) -> Result<ExitCode, CliError> {
+    fn run(&self, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
         timer(self, shell)
     }
 }
@@ -78,7 +78,7 @@ pub struct TimerPrintArgs {
 }
 
 /// Prints or writes the files of a scheduler.
-pub(super) fn timer(verb: &TimerVerb, shell: &mut Shell) -> Result<ExitCode, CliError> {
+pub(super) fn timer(verb: &TimerVerb, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
     let TimerVerb::Print(args) = verb;
     let program = std::env::current_exe().map_err(|error| {
         CliError::new(ExitCode::Failed, format_args!("cannot find the path of certctl: {error}"))
@@ -111,7 +111,7 @@ pub(super) fn timer(verb: &TimerVerb, shell: &mut Shell) -> Result<ExitCode, Cli
         }
         None => shell.output.data(&printed(&files))?,
     }
-    Ok(ExitCode::Done)
+    Ok(Vec::new())
 }
 
 /// The user whose runs are scheduled.

@@ -16,6 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use declared::strays;
 use imports::{Import, imports};
+use syn::visit::{self, Visit};
 use tree::{Tree, sources};
 
 /// The circles that are there: the files, and why. A file that is in no circle any more must leave
@@ -173,6 +174,59 @@ fn performing_an_effect_asks_no_controller() {
 fn files_of_one_module_do_not_import_each_other_in_a_circle() {
     let faults = faults_between_files(CIRCLES, &imports(&Tree::read()));
     assert!(faults.is_empty(), "\n{}", faults.join("\n"));
+}
+
+/// What gives an exit code in `cli`, beside `exit.rs`: the caller of the function that makes it of endings,
+/// the program itself, and what reads how another certctl ended.
+const OF_EXIT_CODES: &[&str] = &[
+    "src/cli/mod.rs: refuse",
+    "src/cli/mod.rs: run",
+    "src/cli/service/mod.rs: after_stop",
+    "src/cli/service/program.rs: code_of",
+    "src/cli/shell.rs: code_of",
+];
+
+/// The functions that return an exit code, and those that call the one that makes it.
+#[derive(Default)]
+struct ExitCodes {
+    function: String,
+    is_returned: bool,
+    returning: BTreeSet<String>,
+    making: BTreeSet<String>,
+}
+
+impl<'a> Visit<'a> for ExitCodes {
+    fn visit_signature(&mut self, signature: &'a syn::Signature) {
+        self.function = signature.ident.to_string();
+        self.is_returned = true;
+        self.visit_return_type(&signature.output);
+        self.is_returned = false;
+    }
+
+    fn visit_path_segment(&mut self, segment: &'a syn::PathSegment) {
+        if segment.ident == "ExitCode" && self.is_returned {
+            self.returning.insert(self.function.clone());
+        } else if segment.ident == "of_endings" {
+            self.making.insert(self.function.clone());
+        }
+        visit::visit_path_segment(self, segment);
+    }
+}
+
+#[test]
+fn endings_become_an_exit_code_in_one_place() {
+    let tree = Tree::read();
+    let (mut returning, mut making) = (BTreeSet::new(), BTreeSet::new());
+    let of_cli = tree.files.iter().filter(|file| file.path.starts_with("src/cli/"));
+    for file in of_cli.filter(|file| file.path != "src/cli/exit.rs") {
+        let mut found = ExitCodes::default();
+        found.visit_file(&file.syntax);
+        returning.extend(found.returning.iter().map(|name| format!("{}: {name}", file.path)));
+        making.extend(found.making.iter().map(|name| format!("{}: {name}", file.path)));
+    }
+    let returning: Vec<&str> = returning.iter().map(String::as_str).collect();
+    assert_eq!(returning, OF_EXIT_CODES);
+    assert_eq!(making, BTreeSet::from(["src/cli/shell.rs: code_of".to_owned()]));
 }
 
 #[test]
