@@ -189,11 +189,11 @@ async fn name(args: &RevokeArgs, shell: &mut Shell) -> Result<Vec<Ending>, CliEr
             endings.extend(owed.await?);
         }
         let now = SystemClock.now();
-        let replaced = conclude(shell, workspace.state(), &ended, false, now).await?;
-        if replaced.iter().any(|ending| matches!(ending, Ending::Like(_))) {
-            return Ok(replaced);
+        let of_run = conclude(shell, workspace.state(), &ended, false, now).await?;
+        if of_run.iter().any(|ending| matches!(ending, Ending::Like(_))) {
+            return Ok(of_run);
         }
-        endings.extend(replaced);
+        endings.extend(of_run);
     }
     if !is_finished {
         let owed = Box::pin(finish(shell, &mut workspace, Some(&certificate), "revoke")).await?;

@@ -159,12 +159,7 @@ pub fn systemd_runs() -> bool {
     Path::new("/run/systemd/system").is_dir()
 }
 
-/// Whether systemd runs this host, and a package or root has put the unit of this name there.
-pub fn has_unit(unit: &str) -> bool {
-    systemd_runs() && FOLDERS.iter().any(|folder| is_in(folder, unit))
-}
-
-/// The same of packages alone.
+/// Whether systemd runs this host, and a package has put the unit of this name there.
 pub fn has_packaged_unit(unit: &str) -> bool {
     systemd_runs() && FOLDERS.iter().skip(1).any(|folder| is_in(folder, unit))
 }

@@ -27,10 +27,11 @@ pub(in crate::cli) fn print<T: Document>(
     page: Text,
     document: &T,
 ) -> Result<(), CliError> {
-    Ok(match format {
+    match format {
         Format::Json | Format::Yaml => shell.output.data(&document::text(document, format)?)?,
         Format::Text | Format::Wide | Format::Name | Format::Prometheus => shell.page(page)?,
-    })
+    }
+    Ok(())
 }
 
 /// The endings for the failures found.

@@ -104,9 +104,9 @@ impl Block {
             }
         }
         // What removes the cause comes before what shows more.
-        let shows = |hint: &&Hint| matches!(hint, Hint::Command(_));
-        let does = commands.iter().filter(|hint| !shows(hint));
-        for (at, hint) in does.chain(commands.iter().filter(shows)).enumerate() {
+        let only_shows = |hint: &&Hint| matches!(hint, Hint::Command(_));
+        let does = commands.iter().filter(|hint| !only_shows(hint));
+        for (at, hint) in does.chain(commands.iter().filter(only_shows)).enumerate() {
             label(&mut body, if at == 0 { "try" } else { "" }, true);
             body.hint(hint);
         }

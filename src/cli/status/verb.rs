@@ -234,7 +234,9 @@ async fn of_certificates(
         && !targets.tasks.is_empty()
         && let Some(fact) = missed_run()
     {
-        shell.output.print(&Message::advice(&fact, last_run::LOOK));
+        shell
+            .output
+            .print(&Message::advice(&fact, Some(&Hint::Command(last_run::LOOK.to_owned()))));
     }
     // A table that a filter or a wrong folder empties must not look healthy.
     let attention = is_empty || needs_attention;
