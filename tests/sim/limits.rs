@@ -128,15 +128,18 @@ fn a_long_retry_after_ends_the_run_and_the_next_run_keeps_to_it() {
 #[test]
 fn a_retry_after_is_believed_for_at_most_half_of_the_life_that_is_left() {
     let days = |days: i64| SignedDuration::from_hours(24 * days);
-    let (scene, mut tasks) = (limited(days(200)), tasks());
+    let (scene, mut tasks) = (limited(days(1)), tasks());
     tasks.truncate(MOST);
+    let start = scene.clock.now();
     assert_eq!(issued(&run(&scene, &tasks)), MOST);
     let record = scene.record_of(&tasks[0].certificate.metadata.key()).unwrap();
-    let begun = record.status.not_after.unwrap() - days(20);
-    for (day, asked) in [(0, 1), (9, 1), (11, 2), (12, 2), (16, 3)] {
-        scene.clock.set(begun + days(day));
+    let begun = record.status.not_after.unwrap() - days(8);
+    scene.ca.borrow_mut().limit = Some((MOST, start.duration_until(begun) + days(6)));
+    // Half of eight days, and of what is left of them. Of the others none asks in between.
+    for (hour, asked) in [(0, 1), (95, 1), (97, 2), (120, 2)] {
+        scene.clock.set(begun + SignedDuration::from_hours(hour));
         run(&scene, &tasks);
-        assert_eq!(scene.ca.borrow().limited.len(), asked, "day {day}");
+        assert_eq!(scene.ca.borrow().limited.len(), asked, "hour {hour}");
     }
     none_is_counted(&scene, &tasks);
 }
