@@ -33,7 +33,6 @@ mod limit;
 mod link;
 mod nonce;
 mod order;
-mod pace;
 pub mod preferred_chain;
 mod problem;
 mod renewal_info;

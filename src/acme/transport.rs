@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -20,7 +20,6 @@ use super::directory::Directory;
 use super::error::{AcmeError, Distrust};
 use super::host::Hosts;
 use super::limit::Limits;
-use super::pace::Pace;
 use super::tls::Trust;
 use super::{field, retry_after};
 use crate::resource::{Reach, causes};
@@ -39,7 +38,8 @@ pub(super) struct Transport {
     counts: Mutex<RequestCounts>,
     /// The `Date` of the last answer that had one, and when it came.
     date: Mutex<Option<(Timestamp, Instant)>>,
-    pace: Mutex<Pace>,
+    /// Until when the CA wants no request.
+    paused_until: Mutex<Option<Instant>>,
 }
 
 /// How many requests were sent of each kind.
@@ -91,7 +91,7 @@ impl Transport {
             requests: AtomicU64::new(0),
             counts: Mutex::default(),
             date: Mutex::default(),
-            pace: Mutex::default(),
+            paused_until: Mutex::default(),
         }
     }
 
@@ -116,30 +116,21 @@ impl Transport {
         date.checked_add(came.elapsed()).ok()
     }
 
-    /// The CA, which has just refused a request for their rate, gets none of an order for this long.
+    /// No request of an order is sent for this long.
     pub(super) fn pause(&self, length: Duration) {
-        self.pace().pause(length, Instant::now());
+        let until = Instant::now().checked_add(length);
+        let mut paused = self.paused_until.lock().unwrap_or_else(PoisonError::into_inner);
+        *paused = (*paused).max(until);
     }
 
-    /// Waits until the CA takes another request. Returns when that is sent.
-    async fn turn(&self) -> Instant {
+    async fn end_of_pause(&self) {
         loop {
-            let wait = {
-                let (now, mut pace) = (Instant::now(), self.pace());
-                match pace.wait(now) {
-                    Some(until) => until,
-                    None => {
-                        pace.send(now);
-                        return now;
-                    }
-                }
-            };
-            tokio::time::sleep_until(wait).await;
+            let until = *self.paused_until.lock().unwrap_or_else(PoisonError::into_inner);
+            match until.filter(|until| *until > Instant::now()) {
+                Some(until) => tokio::time::sleep_until(until).await,
+                None => return,
+            }
         }
-    }
-
-    fn pace(&self) -> MutexGuard<'_, Pace> {
-        self.pace.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Sends one request, a JWS when there is a body, and reads its whole answer, whatever its
@@ -168,16 +159,16 @@ impl Transport {
             }
             Expect::RenewalInfo => None,
         };
-        let started = if slot.is_some() { self.turn().await } else { Instant::now() };
+        if slot.is_some() {
+            self.end_of_pause().await;
+        }
         let mut sent = Sent::new(self, &method, url, expect);
+        let started = Instant::now();
         let exchange = self.send(request, url, expect);
         let answer = timeout(self.limits.request_timeout, exchange).await.unwrap_or_else(|_| {
             let limit = self.limits.request_timeout;
             Err(AcmeError::Timeout { url: url.to_owned(), limit })
         });
-        if slot.is_some() && answer.as_ref().is_ok_and(|answer| answer.status == 429) {
-            self.pace().refuse(started);
-        }
         drop(slot);
         sent.kind.status = answer.as_ref().map_or(UNANSWERED, |answer| answer.status);
         let ms = started.elapsed().as_millis();

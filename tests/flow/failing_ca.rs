@@ -151,7 +151,7 @@ fn a_ca_of_few_requests_a_second_issues_everything_at_its_own_pace() {
     assert!(in_vain * 5 <= log.len(), "{in_vain} of {}", log.len());
 }
 
-/// How fast that is stands in `src/acme/pace.rs`; here it is measured.
+/// How fast that is: a measurement.
 #[test]
 #[ignore = "for `tests/run --all`: half a minute, and it measures"]
 fn series_of_fifty_certificates_of_a_ca_of_20_requests_a_second() {
