@@ -296,7 +296,7 @@ fn a_webroot_is_tried_as_it_is_named() {
     let mistyped = served.display().to_string() + "x";
     let words = ["create", "certificate", "www.example.test", "--webroot", &mistyped];
     let run = world.run(&[&words[..], &["--into", &config]].concat()).ends_in(3);
-    let meant = format!("--webroot {} --into", served.display());
+    let meant = format!("--webroot {}", served.display());
     assert!(run.stderr.contains("nothing was written") && run.stderr.contains(&meant), "{run:?}");
     // A line that was pasted with its placeholder.
     world.run(&["create", "certificate", "DNSNAME"]).ends_in(2).says("stands for a DNS name");

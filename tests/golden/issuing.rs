@@ -52,6 +52,11 @@ fn a_first_certificate_says_what_renews_it_and_the_table_what_would_stop_that() 
     scene.world.write("shop.yaml", &CertificateYaml::new("shop"));
     scene.on_terminal(&format!("cat shop.yaml | {own} issue --progress never -"));
     scene.run(&format!("{own} status web"));
+    let last_run = "home/.local/state/certctl/last-run";
+    scene.note("No run without a terminal came for two days.");
+    scene.quietly(&format!("touch -d '2 days ago' {last_run}"));
+    scene.run(&format!("{own} status web | grep -A 1 Scheduler"));
+    scene.run(&format!("{own} status 2>&1 >/dev/null"));
     scene.note("A file that is named is not what the scheduler's runs read.");
     let file = "home/.config/certctl/web.yaml";
     scene.run(&format!("{own} status -f {file} web | grep -c Scheduler"));
@@ -61,8 +66,9 @@ fn a_first_certificate_says_what_renews_it_and_the_table_what_would_stop_that() 
         // Else any certctl of root might be the one that has it.
         fchown(&taken, Some(USER), Some(USER)).unwrap();
     }
-    scene.note("Another program has the port now.");
-    scene.run(&format!("{own} status 2>&1 >/dev/null | sed 's/in use by [^;]*/in use/'"));
+    scene.note("Another program has the port now, which is doctor's.");
+    let doctor = format!("{own} doctor --offline");
+    scene.run(&format!("{doctor} | grep -A 1 in.use | sed 's/in use by [^;]*/in use/'"));
     drop(taken);
     scene.end();
 }

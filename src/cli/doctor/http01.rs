@@ -181,7 +181,8 @@ fn port(found: &Needed, is_hidden: bool) -> Finding {
 
 /// Whether webroots are served at the names of their certificates, and whether the server of port 80 forwards
 /// to the listener, as far as these are few: one finding when all is well, else one for the names of each
-/// cause. A name without addresses is a finding of its own.
+/// cause. A name without addresses is a finding of its own; a webroot that was tried at no name is
+/// judged by what has its port.
 pub(super) async fn answered(run: &RunSettings, uses: &[Use<'_>]) -> Vec<Finding> {
     let mut seen = BTreeSet::new();
     let mut trials = Vec::new();
@@ -196,13 +197,28 @@ pub(super) async fn answered(run: &RunSettings, uses: &[Use<'_>]) -> Vec<Finding
             Identifier::Dns(_) | Identifier::Ip(_) => None,
         });
         let unseen = names.filter(|name| seen.insert((way, name.to_string())));
+        let port = one.settings.check_port(run.http01_check_port);
         trials.extend(unseen.map(|name| async move {
-            trial_in_run(run, &one.settings, &name).await.map(|trial| (subject, trial))
+            (subject, (way, port), trial_in_run(run, &one.settings, &name).await)
         }));
     }
     let untried = trials.len().saturating_sub(MOST_TRIED);
     let tried = join_all(trials.into_iter().take(MOST_TRIED)).await;
-    verdicts(tried.into_iter().flatten(), untried)
+    let is_known =
+        |trial: &Option<Trial>| matches!(trial, Some(Trial::Served(_) | Trial::Unserved(_)));
+    let known: BTreeSet<_> =
+        tried.iter().filter(|(.., trial)| is_known(trial)).map(|(_, way, _)| *way).collect();
+    let open =
+        tried.iter().filter(|(subject, way, _)| *subject == "webroot" && !known.contains(way));
+    let open: BTreeSet<_> = open.map(|(_, way, _)| *way).collect();
+    let bounds = run.bounds();
+    // One that cannot be written to is a finding already.
+    let may_write = |path: &str| check_webroot(Path::new(path), &bounds).is_ok();
+    let open = open.into_iter().filter(|(path, _)| may_write(path));
+    let absent = open.filter_map(|(path, port)| without_server(port, path));
+    let absent: Vec<Finding> = absent.collect();
+    let tried = tried.into_iter().filter_map(|(subject, _, trial)| Some((subject, trial?)));
+    verdicts(tried, untried).into_iter().chain(absent).collect()
 }
 
 /// What is said of these trials: a name that is not answered is wrong where the cause is on this host, else
