@@ -20,8 +20,8 @@ pub enum Scheduler {
 }
 
 impl Scheduler {
-    /// The one of the host, or of this user alone. `as_root`: root acts as another user now, whom
-    /// systemd answers over a bus alone, that a small host does not have.
+    /// The one of the host, or of this user alone. `as_root`: root acts as another user now,
+    /// to which systemd answers over a bus alone, that a small host does not have.
     pub fn find(is_of_user: bool, as_root: bool) -> Self {
         let units = Units::read(is_of_user, as_root).filter(|units| units.timer != Timer::Absent);
         let mut files = FILES.iter().map(PathBuf::from);
