@@ -183,6 +183,11 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: Environme
     };
     let has_files = !shell.global.filename.is_empty();
     let acts = verb.as_ref().is_none_or(|verb| verb.acts_as_owner(has_files));
+    // What only reads the state has no use for ports.
+    let is_reader = matches!(verb, None | Some(Verb::Status(_) | Verb::Describe(_)));
+    if acts && !is_reader {
+        owner::remember_ports(&shell);
+    }
     let ours = if acts { owner::become_owner(&mut shell) } else { Ok(()) };
     // A `certctl run` starts others, which are to have its rights.
     if !matches!(verb, Some(Verb::Run(_))) {

@@ -27,7 +27,6 @@ pub(super) fn become_owner(shell: &mut Shell) -> Result<(), CliError> {
     }
     let state = shell.environment.state_dir(shell.global.state_dir.as_deref());
     let Ok(state) = state.map(|state| state.path) else { return Ok(()) };
-    remember_holders(listener_addresses(&shell.global.http01_listen));
     let owner = system::become_owner(&state).map_err(|error| {
         let state = escape(&state.to_string_lossy()).into_owned();
         let message = format!("root cannot act as the owner of {state}: {error}");
@@ -41,6 +40,13 @@ pub(super) fn become_owner(shell: &mut Shell) -> Result<(), CliError> {
         shell.global.hooks = HookTime::AsRoot;
     }
     Ok(())
+}
+
+/// Looks which processes have the ports of HTTP-01, as root, who is going to act as another user.
+pub(super) fn remember_ports(shell: &Shell) {
+    if shell.environment.is_root() {
+        remember_holders(listener_addresses(&shell.global.http01_listen));
+    }
 }
 
 /// Keeps the rights that a unit of systemd gave this process (`AmbientCapabilities=`) from the programs

@@ -395,6 +395,7 @@ pub(super) fn obstacles(
     if args.webroot.is_none() && args.output_dir.is_none() {
         return Ok(Vec::new());
     }
+    owner::remember_ports(shell);
     owner::become_owner(shell)?;
     let bounds = shell.bounds();
     let webroot = args.webroot.as_deref().and_then(|folder| check_webroot(folder, &bounds).err());

@@ -149,6 +149,7 @@ impl Draft<'_> {
             say_next("", &placed.runs(shell), server.map(InServer::text), shell);
             return Ok(Vec::new());
         }
+        owner::remember_ports(shell);
         owner::become_owner(shell)?;
         let ended = IssueArgs::of(&placed.name).run(shell)?;
         let code = shell.code_of(&ended);
