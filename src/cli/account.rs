@@ -227,7 +227,7 @@ async fn warn_of_unused_keys(
         if has_unused_key(workspace.state(), access).await {
             let why = unused_key_line(&issuer.acme.private_key_secret_ref.name);
             let text = format!("{}: {why}", issuer.metadata.name);
-            shell.output.talk(Level::Warn, &escape(&text));
+            shell.output.talk(Level::Warn, escape(&text));
         }
     }
 }
@@ -361,7 +361,7 @@ async fn perform(
     if let (AccountRequest::Deactivated, [issuer]) = (request, issuers.as_slice()) {
         let loss = loss(issuer, &targets);
         shell.confirm(yes, &loss, "Deactivate the account?")?;
-        shell.warn_unasked(yes, &loss, Hint::without_warning());
+        shell.warn_unasked(yes, &loss, &Hint::without_warning());
     }
     workspace.make_writable()?;
     let job = Job::new("account", targets.secrets.clone());

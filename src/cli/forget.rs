@@ -89,7 +89,7 @@ pub(crate) fn forget(args: &ForgetArgs, shell: &mut Shell) -> Result<Vec<Ending>
             let lost: Vec<String> = lost.collect();
             if !lost.is_empty() {
                 shell.confirm(args.yes, &lost.join("\n"), "Delete?")?;
-                shell.warn_unasked(args.yes, &lost.join("; "), Hint::without_warning());
+                shell.warn_unasked(args.yes, &lost.join("; "), &Hint::without_warning());
             }
         }
         workspace.make_writable()?;
@@ -254,7 +254,7 @@ async fn forget_one(
         let left: Vec<String> = order.challenges.iter().filter_map(place).collect();
         if !left.is_empty() {
             let (order, left) = (&order.name, left.join("; "));
-            shell.output.talk(Level::Warn, &format!("order {order} may have left: {left}"));
+            shell.output.talk(Level::Warn, format!("order {order} may have left: {left}"));
         }
     }
     let copies = copies(name, workspace);

@@ -285,7 +285,7 @@ fn means_all(yes: bool, shell: &mut Shell) -> Result<(), CliError> {
                 certctl issue renews only what is due";
     shell.confirm(yes, fact, "Renew all of them now?")?;
     let note = "from cron; here --yes goes without this warning".to_owned();
-    shell.warn_unasked(yes, fact, Hint::Commands(vec![("certctl issue".to_owned(), note)]));
+    shell.warn_unasked(yes, fact, &Hint::Commands(vec![("certctl issue".to_owned(), note)]));
     Ok(())
 }
 

@@ -206,14 +206,17 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: Environme
         }
     });
     let mut is_absence = false;
-    let code = ended.map(|ended| shell.code_of(&ended)).unwrap_or_else(|error| {
-        is_absence = error.is_absence;
-        let error = folders::with_unread(error, folders::unread(&shell));
-        let error = folders::with_variables(error, &shell);
-        shell.output.print(&error.to_message());
-        print_error(&error, &mut shell);
-        error.code
-    });
+    let code = match ended {
+        Ok(ended) => shell.code_of(&ended),
+        Err(error) => {
+            is_absence = error.is_absence;
+            let error = folders::with_unread(error, folders::unread(&shell));
+            let error = folders::with_variables(error, &shell);
+            shell.output.print(&error.to_message());
+            print_error(&error, &mut shell);
+            error.code
+        }
+    };
     owner::explain(code, is_absence, &mut shell);
     folders::print_typed(&mut shell);
     code

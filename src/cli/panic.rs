@@ -12,7 +12,7 @@ use crate::engine::ports::{Clock as _, SystemClock};
 /// From now on a panic on any thread ends the process with exit code 1 instead of 101 or 134.
 pub fn install_hook() {
     std::panic::set_hook(Box::new(|info| {
-        let record = Message::plain(Level::Error, &message(info));
+        let record = Message::plain(Level::Error, message(info));
         let text = if TALKS_JSON.load(Ordering::Relaxed) {
             record.json(SystemClock.now()) + "\n"
         } else {

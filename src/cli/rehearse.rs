@@ -139,7 +139,7 @@ pub(crate) fn rehearse(args: &RehearseArgs, shell: &mut Shell) -> Result<Vec<End
         let done = ended.iter().filter(|end| end.ending == ran::Ending::Issued).count();
         shell.output.talk(
             Level::Info,
-            &format!(
+            format!(
                 "rehearsed against the built-in CA: {done} of {} issued; no real CA or DNS \
              provider was contacted, and no output or hook was run",
                 count(ended.len(), "certificate")

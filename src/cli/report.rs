@@ -104,7 +104,7 @@ pub(crate) fn print(
 ) {
     let name = report.key();
     if let Some(what) = &report.details.evidence.adopted {
-        output.talk(Level::Info, &format!("{}   adopted   {}", short(&name), escape(what)));
+        output.talk(Level::Info, format!("{}   adopted   {}", short(&name), escape(what)));
     }
     if let Some(why) = &report.details.rewritten {
         rewritten(output, &name, why);
@@ -393,7 +393,7 @@ fn well(output: &mut Output, state: &StateDirectory, report: &Report, style: &St
     let name = report.key();
     let Some(zone) = style.zone.as_ref() else {
         if report.ending == Ending::Interrupted {
-            output.talk(Level::Info, &format!("{}: {}", short(&name), report.why()));
+            output.talk(Level::Info, format!("{}: {}", short(&name), report.why()));
         } else {
             log_well(&name, report);
         }

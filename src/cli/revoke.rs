@@ -252,7 +252,7 @@ async fn cancel(args: &RevokeArgs, shell: &mut Shell) -> Result<Vec<Ending>, Cli
         let is_banned = reason == RevocationReason::KeyCompromise;
         let banned = if is_banned { "; its key stays banned, and certctl replaces it" } else { "" };
         let text = format!("{name}: the revocation of serial {serial} ({reason}) is cancelled");
-        shell.output.talk(Level::Info, &format!("{text}{banned}"));
+        shell.output.talk(Level::Info, format!("{text}{banned}"));
         let state = RevokedState::Cancelled;
         shell.results.revoked(Revoked::new(Some(&name), &serial, reason, state));
     }
@@ -330,7 +330,7 @@ const IF_LEAKED: &str =
 /// A terminal is asked; without one, what is done at once is told.
 fn ask(args: &RevokeArgs, facts: &str, shell: &mut Shell) -> Result<(), CliError> {
     shell.confirm(args.yes, facts, "Revoke it?")?;
-    shell.warn_unasked(args.yes, facts, Hint::without_warning());
+    shell.warn_unasked(args.yes, facts, &Hint::without_warning());
     Ok(())
 }
 
@@ -388,7 +388,7 @@ async fn file(args: &RevokeArgs, path: &Path, shell: &mut Shell) -> Result<Vec<E
             let server = escape(&server);
             shell
                 .output
-                .talk(Level::Info, &format!("serial {serial} revoked ({reason}) at {server}"));
+                .talk(Level::Info, format!("serial {serial} revoked ({reason}) at {server}"));
             shell.results.revoked(Revoked::new(None, serial, reason, RevokedState::Revoked));
             let remembered = workspace.remember_revoked(leaf, reason).await;
             match print_holders(args, serial, remembered, &mut workspace, shell) {
@@ -440,7 +440,7 @@ fn print_holders(
                 format!("it was revision {revision}; certctl does not use it again")
             }
         };
-        shell.output.talk(Level::Info, &format!("{certificate}: serial {serial}: {what}"));
+        shell.output.talk(Level::Info, format!("{certificate}: serial {serial}: {what}"));
     }
     if lost.is_empty() {
         return None;

@@ -58,7 +58,7 @@ fn print(shell: &mut Shell, certificate: &NamespacedName, found: &RevokedCertifi
     shell.results.revoked(Revoked::new(Some(certificate), serial, *reason, RevokedState::Revoked));
     shell.output.talk(
         Level::Warn,
-        &format!(
+        format!(
             "{certificate}: its CA has revoked serial {serial} ({reason}); this run replaces it"
         ),
     );

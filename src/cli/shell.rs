@@ -192,11 +192,11 @@ impl Shell {
     }
 
     /// Warns of what a terminal would be asked, where there is neither one nor `--yes`.
-    pub(crate) fn warn_unasked(&mut self, yes: bool, facts: &str, hint: Hint) {
+    pub(crate) fn warn_unasked(&mut self, yes: bool, facts: &str, hint: &Hint) {
         if !yes && !self.output.can_ask() {
             let facts =
                 format!("going on without a question, because this is no terminal: {facts}");
-            self.output.print(&Message::advice(&facts, Some(&hint)));
+            self.output.print(&Message::advice(&facts, Some(hint)));
         }
     }
 

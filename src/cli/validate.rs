@@ -207,7 +207,7 @@ fn judged(
     }
     shell.output.talk(
         Level::Info,
-        &format!(
+        format!(
             "{}, {} in {}: valid, {}",
             count(loaded.certificates.len(), "Certificate"),
             count(loaded.issuers.len(), "Issuer"),

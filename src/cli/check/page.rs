@@ -48,9 +48,9 @@ pub(super) fn lines(lines: &[(&str, String)]) -> Text {
         page.hang();
         // What is to be pasted.
         if label == "try:" {
-            page.whole(&escape(value))
+            page.whole(&escape(value));
         } else {
-            page.push(&escape(value))
+            page.push(&escape(value));
         }
         page.push("\n");
     }

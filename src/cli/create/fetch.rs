@@ -99,7 +99,7 @@ async fn deliver(
         CliError::new(ExitCode::Output, message)
             .hinted("run the same command again; it creates no new order")
     })?;
-    shell.output.talk(Level::Info, &format!(
+    shell.output.talk(Level::Info, format!(
         "{}: serial {}, valid until {}\n  private key written to {}\n  certificate written to {}",
         args.name,
         leaf.serial,
@@ -112,7 +112,7 @@ async fn deliver(
 
 fn print(args: &CreateRequestArgs, reports: &[Report], shell: &mut Shell) {
     for report in reports {
-        shell.output.talk(Level::Error, &format!("{}: {}", args.name, report::verdict(report)));
+        shell.output.talk(Level::Error, format!("{}: {}", args.name, report::verdict(report)));
     }
 }
 

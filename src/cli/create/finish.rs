@@ -169,7 +169,7 @@ impl Draft<'_> {
                 say(shell, &root);
                 let inspect = format!(" inspect {} --ca-bundle FILE", placed.name);
                 let inspect = placed.next(&inspect, shell);
-                shell.output.talk(Level::Info, &format!("  {inspect}"));
+                shell.output.talk(Level::Info, format!("  {inspect}"));
             }
         }
         let status = placed.next(&format!(" status {}", placed.name), shell);
@@ -279,7 +279,7 @@ fn show(files: &[&File], shell: &mut Shell) -> Result<(), CliError> {
         if at > 0 {
             shell.output.data("---\n")?;
         }
-        shell.output.talk(Level::Info, &format!("\n{}:\n", placed.shown_path()));
+        shell.output.talk(Level::Info, format!("\n{}:\n", placed.shown_path()));
         shell.output.data(&previewed(&shown(text)))?;
     }
     shell.output.talk(Level::Info, "");
@@ -294,7 +294,7 @@ fn note_of_staging(issuer: &Placed, shell: &mut Shell) {
     let path = issuer.shown_path();
     let server = lets_encrypt::PRODUCTION;
     say(shell, &format!("{ABOUT_STAGING} to {server} in this file, and issue again:"));
-    shell.output.talk(Level::Info, &format!("  {path}"));
+    shell.output.talk(Level::Info, format!("  {path}"));
 }
 
 /// A manifest for a look at it: roots in base64 are longer than all else.

@@ -216,6 +216,6 @@ fn request(
     files.write_key(pem.as_bytes())?;
     // Without its request, the key is useless.
     shell.output.data(&text).inspect_err(|_| files.remove_key())?;
-    shell.output.talk(Level::Info, &format!("private key written to {}", files.key.display()));
+    shell.output.talk(Level::Info, format!("private key written to {}", files.key.display()));
     Ok(Vec::new())
 }

@@ -164,13 +164,11 @@ impl Placed {
 
     /// A command that reads this manifest. `verb` with a blank before it.
     pub(super) fn next(&self, verb: &str, shell: &Shell) -> String {
-        match self.elsewhere(shell) {
-            Some(config) => folders::elsewhere(shell, verb, config),
-            None => {
-                shell.output.name_commands();
-                format!("certctl{verb}")
-            }
+        if let Some(config) = self.elsewhere(shell) {
+            return folders::elsewhere(shell, verb, config);
         }
+        shell.output.name_commands();
+        format!("certctl{verb}")
     }
 
     /// What comes after the manifest of a certificate is written: the run, and where nothing else renews

@@ -247,7 +247,7 @@ pub(super) fn path_of(text: &str) -> PathBuf {
 }
 
 pub(super) fn say(shell: &mut Shell, text: &str) {
-    shell.output.talk(Level::Info, &wrap(text, "", columns()));
+    shell.output.talk(Level::Info, wrap(text, "", columns()));
 }
 
 const IS_FIRST: &str = "this is the first question; Ctrl-C quits";

@@ -90,9 +90,9 @@ impl Block {
         let label = |body: &mut Text, label: &str, is_bold: bool| {
             body.push("\n  ");
             if is_bold {
-                body.paint(Paint::Bold, label)
+                body.paint(Paint::Bold, label);
             } else {
-                body.push(label)
+                body.push(label);
             }
             body.push(&" ".repeat((WIDTH + 2).saturating_sub(label.len())));
             body.hang();

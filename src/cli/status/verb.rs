@@ -222,7 +222,7 @@ async fn of_certificates(
         return Err(error);
     }
     if is_empty && matches!(scene.format, Format::Text | Format::Wide) {
-        shell.output.talk(Level::Info, &nothing(workspace.settings()));
+        shell.output.talk(Level::Info, nothing(workspace.settings()));
     }
     if !is_summary {
         for unmet in workspace.unmet(&targets.loaded, &targets.secrets, &tasks).await? {

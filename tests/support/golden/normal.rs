@@ -38,11 +38,12 @@ type Replace = fn(&str, Timestamp) -> Option<String>;
 const PATTERNS: &[(&str, Replace)] = &[
     (r"\b[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z", instant),
     (r"\b[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2} UTC\b", long),
-    (r"\b[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2} UTC\b", minute),
+    // A narrow terminal may have it in two lines.
+    (r"\b[0-9]{4}-[0-9]{2}-[0-9]{2}\s+[0-9]{2}:[0-9]{2}\s+UTC\b", minute),
     (r"\b20[0-9]{2}-[0-9]{2}-[0-9]{2}\b", date),
     // What was just now may be a few seconds ago.
     (r"<now> \((now|in [0-9]{1,2}s|[0-9]{1,2}s ago)\)", |_, _| Some("<now>".to_owned())),
-    (r"<now>, (now|in [0-9]{1,2}s|[0-9]{1,2}s ago)\b", |_, _| Some("<now>".to_owned())),
+    (r"<now>,\s+(now|in [0-9]{1,2}s|[0-9]{1,2}s ago)\b", |_, _| Some("<now>".to_owned())),
     (r"issued (now|[0-9]{1,2}s ago)\b", |_, _| Some("issued <seconds> ago".to_owned())),
     (r"(?m)^  (Normal|Warning) .* certctl  ", age),
     (r"(?m)^[a-z0-9-]+ +[⠁-⣿] [0-9]{1,3}s .*$", progress),
@@ -118,7 +119,8 @@ fn instant(text: &str, now: Timestamp) -> Option<String> {
 
 fn minute(text: &str, now: Timestamp) -> Option<String> {
     // The seconds were cut off: half a minute is their mean.
-    let time = text.strip_suffix(" UTC")?.replace(' ', "T") + ":30Z";
+    let mut words = text.split_whitespace();
+    let time = format!("{}T{}:30Z", words.next()?, words.next()?);
     time.parse().ok().map(|time| from_now(time, now))
 }
 
