@@ -88,31 +88,7 @@ pub async fn dry_run<S: Store>(
     let goes_back = snapshot.record.rollback.clone().filter(Rollback::is_owed);
     *session.snapshot = snapshot.clone();
     session.resume();
-    let (mut rewrites, mut deploys) = (false, Vec::new());
-    let step = loop {
-        let step = next_step(&session.snapshot, now).1;
-        let then = &mut session.snapshot;
-        match &step {
-            Step::Record(record) => session.apply(record.clone()),
-            Step::Act(effects) => match effects.as_slice() {
-                [Effect::Rewrite { .. }] => {
-                    rewrites = true;
-                    then.run.rewritten = Some(String::new());
-                    then.run.deployed.clear();
-                    then.files_digest = None;
-                }
-                [Effect::Deploy { target, .. }] => {
-                    deploys.push(target.step());
-                    if target.step() == DeployStep::Output {
-                        then.lost_output = None;
-                    }
-                    then.run.deployed.insert(target.step());
-                }
-                _ => break step,
-            },
-            Step::Settled | Step::Wait { .. } | Step::Defer { .. } | Step::Fail(_) => break step,
-        }
-    };
+    let Ahead { step, rewrites, mut deploys } = Ahead::of(&mut session, now);
     let then = *std::mem::replace(&mut session.snapshot, stored);
     deploys.extend(deploy::reload(&then, now).map(|_| DeployStep::Reload));
     let dry_run = DryRun {
@@ -127,4 +103,44 @@ pub async fn dry_run<S: Store>(
         step,
     };
     Ok((session.into_seen(), dry_run))
+}
+
+/// What a run does without a key, the CA or the time, and its step then.
+struct Ahead {
+    step: Step,
+    rewrites: bool,
+    deploys: Vec<DeployStep>,
+}
+
+impl Ahead {
+    fn of<S: Store>(session: &mut Session<'_, S>, now: Timestamp) -> Self {
+        let (mut rewrites, mut deploys) = (false, Vec::new());
+        let step = loop {
+            let step = next_step(&session.snapshot, now).1;
+            let then = &mut session.snapshot;
+            match &step {
+                Step::Record(record) => session.apply(record.clone()),
+                Step::Act(effects) => match effects.as_slice() {
+                    [Effect::Rewrite { .. }] => {
+                        rewrites = true;
+                        then.run.rewritten = Some(String::new());
+                        then.run.deployed.clear();
+                        then.files_digest = None;
+                    }
+                    [Effect::Deploy { target, .. }] => {
+                        deploys.push(target.step());
+                        if target.step() == DeployStep::Output {
+                            then.lost_output = None;
+                        }
+                        then.run.deployed.insert(target.step());
+                    }
+                    _ => break step,
+                },
+                Step::Settled | Step::Wait { .. } | Step::Defer { .. } | Step::Fail(_) => {
+                    break step;
+                }
+            }
+        };
+        Self { step, rewrites, deploys }
+    }
 }

@@ -114,6 +114,7 @@ mod tests {
     use crate::store::opening::OpenMode;
 
     /// A Secret with a set for each of these, published for that Certificate, or for none.
+    #[expect(clippy::disallowed_methods, reason = "the test's own files need not survive a crash")]
     fn secret(sets: &[Option<&str>]) -> (tempfile::TempDir, StateDirectory) {
         let scratch = tempfile::tempdir().unwrap();
         let path = scratch.path().join("state");

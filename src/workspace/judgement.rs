@@ -56,14 +56,14 @@ impl CertificateView {
     #[must_use]
     pub fn judged(mut self, now: Timestamp) -> Self {
         let state = State::of(&self, now);
-        let is_foreseen =
+        let is_planned =
             self.damage.is_none() && self.mistake.is_none() && self.certificate.is_some();
         let is_set_aside = self.certificate.is_some()
             && self.damage.as_ref().is_some_and(|damage| damage.course == DamageCourse::SetAside);
         if is_set_aside {
             let (next, when) = (Some(Action::SetAside), When::NextRun);
             self.outlook = Outlook { next, when, ..Outlook::never(state) };
-        } else if !is_foreseen {
+        } else if !is_planned {
             self.outlook = Outlook::never(state);
         } else if self.is_issuing() && self.worker.is_some() {
             self.outlook.when = When::UnderWay;

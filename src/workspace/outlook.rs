@@ -109,7 +109,7 @@ pub enum When {
     At(Timestamp),
     /// A process is at it.
     UnderWay,
-    /// Nothing happens until somebody acts.
+    /// Nothing happens until the operator acts.
     Never,
 }
 
@@ -137,7 +137,7 @@ impl Outlook {
         }
     }
 
-    /// Nothing happens until somebody acts.
+    /// Nothing happens until the operator acts.
     pub(super) fn never(state: State) -> Self {
         Self::new(None, When::Never, None, "").in_state(state)
     }

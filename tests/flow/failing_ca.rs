@@ -154,6 +154,13 @@ fn a_ca_of_few_requests_a_second_issues_everything_at_its_own_pace() {
 /// How fast that is: a measurement.
 #[test]
 #[ignore = "for `tests/run --all`: half a minute, and it measures"]
+#[expect(
+    clippy::disallowed_methods,
+    clippy::cast_precision_loss,
+    clippy::as_conversions,
+    clippy::print_stderr,
+    reason = "a measurement"
+)]
 fn series_of_fifty_certificates_of_a_ca_of_20_requests_a_second() {
     let names: Vec<String> = (0..50).map(|number| format!("site-{number}")).collect();
     let certificates: Vec<CertificateYaml> =

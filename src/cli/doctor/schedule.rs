@@ -59,7 +59,7 @@ impl Starter {
             (Some(Scheduler::Timer(units)), _) if units.masked.is_some() => {
                 let unit = units.masked.unwrap_or_default();
                 let found = format!("{unit} is masked: no scheduled run goes through");
-                self.wrong(&found, format!("{} unmask {unit}", systemctl_of(self.is_of_user)))
+                Self::wrong(&found, format!("{} unmask {unit}", systemctl_of(self.is_of_user)))
             }
             (Some(Scheduler::Timer(units)), _) if units.is_enabled() => {
                 let is_other = !self.is_of_user && self.state != Path::new(SYSTEM_STATE);
@@ -68,11 +68,11 @@ impl Starter {
                     let found = format!("{TIMER} uses the state {SYSTEM_STATE}, not {state}");
                     let line =
                         format!("certctl timer print --cron --state-dir {}", quoted(&self.state));
-                    return self.wrong(&found, line);
+                    return Self::wrong(&found, line);
                 }
                 if units.timer == Timer::Stopped {
                     let line = format!("{} start {TIMER}", systemctl_of(self.is_of_user));
-                    return self.wrong(&format!("{TIMER} is enabled, and stopped now"), line);
+                    return Self::wrong(&format!("{TIMER} is enabled, and stopped now"), line);
                 }
                 let next = units.next_run.as_ref().map(|next| format!("; next run {next}"));
                 let last = units.last_run.as_ref().map(|last| format!("; last run {}", how(last)));
@@ -95,7 +95,7 @@ impl Starter {
                 Finding::well("scheduler", format_args!("last automatic run {at}"))
             }
             (Some(Scheduler::Timer(_)), _) => {
-                self.wrong(&format!("{TIMER} is not enabled"), enable_timer(self.is_of_user))
+                Self::wrong(&format!("{TIMER} is not enabled"), enable_timer(self.is_of_user))
             }
             (Some(Scheduler::Absent), _) => self.absent(missed),
             (None, _) => match missed {
@@ -126,7 +126,7 @@ impl Starter {
         }
     }
 
-    fn wrong(&self, fact: &str, line: String) -> Finding {
+    fn wrong(fact: &str, line: String) -> Finding {
         Finding::wrong("scheduler", Obstacle::new(fact).command(line))
     }
 

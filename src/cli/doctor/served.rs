@@ -97,7 +97,7 @@ fn unpresented(seen: Vec<(&str, &NamespacedName, Result<bool, String>)>) -> Vec<
     for (name, certificate, leaf) in seen.into_iter().filter(|(.., leaf)| *leaf != Ok(true)) {
         let why = leaf.err();
         let mut known = found.iter_mut();
-        match known.find(|(one, other, _)| (*one, &*other) == (certificate, &why)) {
+        match known.find(|(one, other, _)| *one == certificate && *other == why) {
             Some((.., names)) => names.push(name),
             None => found.push((certificate, why, vec![name])),
         }

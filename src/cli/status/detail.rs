@@ -74,8 +74,7 @@ fn head(page: &mut Page, view: &CertificateView, host: &Host, scene: &Scene) {
     }
     if let Some(overdue) = view.overdue {
         let since = scene.time(overdue.since);
-        let stage = overdue.stage.name();
-        page.line(0, "Overdue", format!("since {since}, stage {stage}"));
+        page.line(0, "Overdue", format!("since {since}, stage {}", overdue.stage.name()));
     }
     if let Some(found) = findings(view, scene) {
         page.cause(&found, view, (&sentence, &failed_at(view, scene)));

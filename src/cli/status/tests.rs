@@ -1,6 +1,6 @@
 mod fixture;
 
-use fixture::{NOW, at, failed, foreseen, issuer, issuing, ready};
+use fixture::{NOW, at, failed, issuer, issuing, planned, ready};
 
 use std::ffi::OsString;
 use std::slice::from_ref;
@@ -29,7 +29,7 @@ fn certificates(
     extent: Extent,
     scene: &Scene,
 ) -> Result<String, CliError> {
-    let views: Vec<CertificateView> = views.iter().map(|view| foreseen(view, scene.now)).collect();
+    let views: Vec<CertificateView> = views.iter().map(|view| planned(view, scene.now)).collect();
     super::certificates(&views, extent, scene)
 }
 
@@ -37,7 +37,7 @@ fn needs_attention(views: &[CertificateView], now: Timestamp) -> bool {
     let scene = Scene { now, ..scene(Format::Text) };
     let mut listing = Listing::new(Extent::Line, &scene);
     for view in views {
-        listing.add(&foreseen(view, now)).unwrap();
+        listing.add(&planned(view, now)).unwrap();
     }
     listing.needs_attention
 }
@@ -146,7 +146,7 @@ fn both_pages_say_that_no_automatic_run_came_where_one_is_awaited() {
     let shown = |view: &CertificateView| {
         let missed_run = Some("no automatic run yet".to_owned());
         let host = Host { missed_run, ..Host::default() };
-        let view = &foreseen(view, scene.now);
+        let view = &planned(view, scene.now);
         let pages = [
             summary::summary(view, None, &host, &scene),
             detail::detail(view, &host, false, &scene).to_string(),
@@ -357,7 +357,7 @@ fn metrics_have_the_names_of_cert_manager() {
 #[test]
 fn a_lost_output_is_pending_in_the_metrics_as_in_the_verdict_with_what_retries_it() {
     let lost = CertificateView { lost_output: Some("output to /out: tls.crt".into()), ..ready() };
-    let lost = foreseen(&lost, scene(Format::Text).now);
+    let lost = planned(&lost, scene(Format::Text).now);
     assert_eq!(lost.outlook.state, State::PendingDeploy);
     let deploy = ("certctl deploy web", "once the cause is fixed: run its outputs and hooks");
     let helps = Remedy::of(&lost);
@@ -406,11 +406,11 @@ fn a_reload_that_no_run_has_done_yet_is_left_to_the_next_run() {
     let target = DeployTarget::Reload { name: "nginx".into() };
     let owed = CertificateView { owed: Some(target), ..ready() };
     let scene = scene(Format::Text);
-    let owed = foreseen(&owed, scene.now);
+    let owed = planned(&owed, scene.now);
     assert_eq!(next::cell(&owed, &scene), "deploy: next run");
     let summary = certificates(from_ref(&owed), Extent::Summary, &scene).unwrap();
     assert!(!summary.contains("Waiting for:"), "{summary}");
-    let helps = Remedy::of(&foreseen(&owed, scene.now));
+    let helps = Remedy::of(&planned(&owed, scene.now));
     assert_eq!(helps[0].what, "run its outputs and hooks now");
 }
 
@@ -491,7 +491,7 @@ fn next_of(view: &CertificateView) -> (String, String, &'static str) {
     let cells = row.split("   ").map(str::trim).filter(|cell| !cell.is_empty());
     let summary = certificates(from_ref(view), Extent::Summary, &scene).unwrap();
     let next = summary.lines().find_map(|line| line.strip_prefix("Next attempt: "));
-    let noun = next::noun(&foreseen(view, scene.now));
+    let noun = next::noun(&planned(view, scene.now));
     (cells.collect::<Vec<_>>()[4].to_owned(), next.unwrap().to_owned(), noun)
 }
 
@@ -746,7 +746,7 @@ fn what_is_written_item_by_item_is_the_list_of_all() {
             let views = &views[..count];
             let objects: Vec<_> = views
                 .iter()
-                .map(|view| Object(objects::certificate(&foreseen(view, at(NOW)))))
+                .map(|view| Object(objects::certificate(&planned(view, at(NOW)))))
                 .collect();
             let expected = document::list(&objects, false, format).unwrap();
             let written = certificates(views, Extent::Line, &scene(format)).unwrap();

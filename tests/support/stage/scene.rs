@@ -159,7 +159,7 @@ impl Scene {
         tasks: &[Task],
         options: Options,
     ) -> (Option<Vec<Ended>>, usize) {
-        let foreseen: Vec<Outlook> = tasks.iter().map(|task| self.foreseen(task)).collect();
+        let planned: Vec<Outlook> = tasks.iter().map(|task| self.planned(task)).collect();
         let (world, shutdown) = self.world(fuse, error);
         let run = self.engine_run(fuse, &world, shutdown, tasks, options);
         let ended = self.clock.run(|| fuse.is_blown(), run);
@@ -168,14 +168,14 @@ impl Scene {
             let at = tasks.iter().position(of).unwrap();
             let is_due_by_itself = tasks[at].goal == Goal::Issue && tasks[at].force.is_none();
             if is_due_by_itself {
-                self.is_as_foreseen(&foreseen[at], &ended.ending);
+                self.is_as_planned(&planned[at], &ended.ending);
             }
         }
         (ended, world.requests.get())
     }
 
     /// What `plan` and `status` would say of it now.
-    fn foreseen(&self, task: &Task) -> Outlook {
+    fn planned(&self, task: &Task) -> Outlook {
         let store = Disk { memory: Rc::clone(&self.memory), fuse: Rc::default() };
         let secrets = SecretSource::new(Vec::new(), None, None);
         let now = self.clock.now();
@@ -184,7 +184,7 @@ impl Scene {
     }
 
     /// `issue` does what `plan` said.
-    fn is_as_foreseen(&self, outlook: &Outlook, ending: &Ending) {
+    fn is_as_planned(&self, outlook: &Outlook, ending: &Ending) {
         let now = self.clock.now();
         let is_cut_off = matches!(ending, Ending::Interrupted { .. } | Ending::Locked { .. });
         let is_issued = matches!(ending, Ending::Issued(_));

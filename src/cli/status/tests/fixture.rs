@@ -288,7 +288,7 @@ pub(super) fn failed() -> CertificateView {
 }
 
 /// With the outlook that a dry run would find.
-pub(super) fn foreseen(view: &CertificateView, now: Timestamp) -> CertificateView {
+pub(super) fn planned(view: &CertificateView, now: Timestamp) -> CertificateView {
     let state = State::of(view, now);
     let is_open = view.is_issuing() || view.has_failed();
     let ends_here = view.ends_here() && !view.is_issuing();
