@@ -14,8 +14,8 @@ pub(super) fn note(shell: &Shell) {
     if shell.output.talks_to_terminal() {
         return;
     }
-    let Ok(settings) = shell.settings() else { return };
-    if let Err(error) = StateDirectory::note_run(&settings.state_dir, SystemClock.now()) {
+    let Ok(state) = shell.environment.state_dir(shell.global.state_dir.as_deref()) else { return };
+    if let Err(error) = StateDirectory::note_run(&state.path, SystemClock.now()) {
         tracing::debug!(%error, "the end of this run is not noted");
     }
 }

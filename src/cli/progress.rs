@@ -25,7 +25,7 @@ use super::time::rfc3339;
 use crate::controller::Awaited;
 use crate::engine::{self, Ended, Observer, Wait, WaitLimit};
 use crate::report::{Ending, Report};
-use crate::resource::{Event, EventType, GoDuration, NamespacedName, Reason};
+use crate::resource::{Event, EventType, GoDuration, Identifier, NamespacedName, Reason};
 
 /// The lines of a run.
 pub(crate) struct Progress {
@@ -135,7 +135,7 @@ impl Progress {
             let until = wait.limit.map(|limit| format!("; this run {}", longest(limit)));
             let remedy = remedy(wait).map(|line| format!("; try: {line}"));
             let (until, remedy) = (until.unwrap_or_default(), remedy.unwrap_or_default());
-            tracing::info!(%certificate, "{}{until}{remedy}", escape(&awaited(&wait.what)));
+            tracing::info!(%certificate, "{}{until}{remedy}", escape(&awaited(&wait.what, "")));
             self.log_issued();
         }
     }
@@ -182,15 +182,17 @@ fn remedy(wait: &Wait) -> Option<String> {
     advice::check_of(kind, &escape(name))
 }
 
-/// What a run waits for.
-fn awaited(what: &Awaited) -> String {
+/// What a run waits for; without an identifier that `name`, in front of it, is already.
+fn awaited(what: &Awaited, name: &str) -> String {
+    let of = |identifier: &Identifier, why: String| {
+        let identifier = identifier.to_string();
+        if identifier == name { why } else { format!("{identifier}: {why}") }
+    };
     match what {
         Awaited::Slot(identifier) => format!("{identifier} is waiting for a free slot"),
-        Awaited::Challenge(challenge) => {
-            format!("{}: {}", challenge.spec.identifier, challenge.shown_reason())
-        }
+        Awaited::Challenge(challenge) => of(&challenge.spec.identifier, challenge.shown_reason()),
         Awaited::InsteadOfSelfCheck { challenge, left } => {
-            format!("{}: {}", challenge.identifier, challenge.waiting_instead(*left))
+            of(&challenge.identifier, challenge.waiting_instead(*left))
         }
         Awaited::Ca => "waiting for the CA".to_owned(),
         Awaited::OthersOrder => {
@@ -389,7 +391,7 @@ impl Observer for Progress {
     fn waits(&self, certificate: &NamespacedName, wait: &Wait) {
         let Wait { what, limit, obstructed } = wait;
         let name = report::short(certificate);
-        let why = &awaited(what);
+        let why = &awaited(what, &name);
         self.stage(certificate, why);
         let lines = self.lines.as_ref().filter(|_| self.is_watched);
         let Some(lines) = lines else { return self.log_wait(certificate, wait) };

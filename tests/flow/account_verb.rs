@@ -16,7 +16,10 @@ fn url(world: &World) -> String {
 #[test]
 fn an_account_is_registered_without_a_certificate_and_used_by_the_first() {
     let world = World::prepared(&[CertificateYaml::new("web")]);
-    world.run(&["account", "show"]).ends_in(0).says("no account yet; `certctl account register`");
+    world
+        .run(&["account", "show"])
+        .ends_in(0)
+        .says("no account yet; to register one: certctl account register");
     let run = World::start().run(&["account", "show"]).ends_in(0);
     run.says("no Issuer to register one for; to create one: certctl create issuer\n");
     world.run(&["account", "update", "ca"]).ends_in(3).says("no account is known");

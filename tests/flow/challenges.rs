@@ -60,10 +60,7 @@ fn a_webroot_that_the_web_server_of_this_host_does_not_serve_is_not_waited_for()
     assert!(!run.stderr.contains("propagation"), "{}", run.stderr);
     assert_eq!(world.sent(RequestKind::Challenge), 0);
     assert_eq!(world.state().record("web").status.failed_issuance_attempts, None);
-    let warning = "warning: webroot: nothing listens on port ";
-    assert!(!world.run(&["plan"]).stderr.contains(warning));
     drop(server);
-    world.run(&["plan"]).ends_in(0).says(warning);
     let closed = world.run(&["issue", "--timeout", "30s"]).ends_in(4);
     let closed = closed.says("no web server of this host listens on 127.0.0.");
     assert!(!closed.stderr.contains("propagation"), "{}", closed.stderr);

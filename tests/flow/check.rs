@@ -122,7 +122,7 @@ fn a_web_page_is_no_ca_for_check_and_for_issue() {
     assert!(run.stdout.contains(place), "{}", run.stdout);
     let way_out = "correct the issuer: certctl explain issuer.spec.acme.server";
     assert_eq!(line(&run, "try"), way_out);
-    world.issue().ends_in(3).says(place).says("try       certctl check acme ca; ");
+    world.issue().ends_in(3).says(place).says("try       certctl check acme ca\n");
 }
 
 #[test]

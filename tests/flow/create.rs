@@ -482,13 +482,13 @@ fn what_cannot_be_a_webroot_is_refused() {
 }
 
 #[test]
-fn a_url_is_typed_again_as_a_name_with_all_flags() {
+fn the_name_in_a_url_is_proposed_instead_of_it() {
     let world = World::prepared(&[]);
     let words = ["create", "certificate", "https://www.example.test/a", "--name", "web"];
     world
         .run(&words)
         .ends_in(2)
-        .says("  try: certctl create certificate www.example.test --name web");
+        .says("  try: `www.example.test` instead of `https://www.example.test/a`\n");
 }
 
 #[test]

@@ -150,7 +150,7 @@ fn a_filter_or_a_folder_that_leaves_nothing_to_show_does_not_look_healthy() {
     let words = ["status", "--config-dir", &nowhere, "--state-dir", &state];
     let run = world.run(&words).ends_in(3);
     run.says(&format!("there is no config directory {nowhere}"))
-        .says("  try: certctl status --config-dir FOLDER; to begin: certctl create\n");
+        .says("  try: certctl status --config-dir FOLDER\n       certctl create # to begin\n");
 }
 
 #[test]

@@ -104,7 +104,7 @@ fn a_name_whose_manifest_is_gone_is_said_to_be_that_with_the_way_out() {
         &["rollback", "web"],
         &["revoke", "web"],
     ];
-    let forget = "try: restore it; or to stop managing it: certctl forget default/web\n";
+    let forget = "try: certctl forget default/web # or restore it\n";
     let folder = world.path("state/secrets/default/web-tls");
     let by_file = format!("try: certctl revoke {}/tls.crt ", folder.display());
     let way_out =
@@ -152,8 +152,8 @@ fn a_dns_name_leads_to_the_certificates_that_have_it_and_to_no_other_host() {
     for verb in verbs {
         typed(verb, "web.example.test")
             .says("`web.example.test` is a DNS name of the Certificate `default/web`")
-            .says(&format!("certctl {verb} web --http01-check-port"));
-        typed(verb, "*.example.test").says(&format!("certctl {verb} wild --http01-check-port"));
+            .says("  try: `web` instead of `web.example.test`\n");
+        typed(verb, "*.example.test").says("  try: `wild` instead of `*.example.test`\n");
         let run = typed(verb, "x.y.example.test").says("not found");
         assert!(!run.stderr.contains("did you mean"), "{}", run.stderr);
     }
@@ -164,8 +164,7 @@ fn a_dns_name_leads_to_the_certificates_that_have_it_and_to_no_other_host() {
     );
     typed("issue", "web.example.test")
         .says("is a DNS name of several Certificates (default/other, default/web)")
-        .says("certctl issue other --http01-check-port")
-        .says("certctl issue web --http01-check-port");
+        .says("  try: `other` or `web` instead of `web.example.test`\n");
 }
 
 #[test]

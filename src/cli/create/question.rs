@@ -14,7 +14,7 @@ use crate::cli::message::Level;
 use crate::cli::output::escape;
 use crate::cli::shell::Shell;
 use crate::cli::status::Width;
-use crate::cli::text::{USUAL, wrap};
+use crate::cli::text::{Text, USUAL, wrap};
 use crate::trust::home_of_typist;
 
 /// The answer that goes back to the question before.
@@ -99,7 +99,9 @@ impl<'a> Dialogue<'a> {
     /// The same for a line that is not wrapped.
     pub(super) fn show(&mut self, line: &str) {
         if !self.is_answered() {
-            self.shell.output.talk(Level::Info, line);
+            let mut text = Text::default();
+            text.whole(line);
+            self.shell.output.talk(Level::Info, text);
         }
     }
 }

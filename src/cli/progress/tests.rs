@@ -247,7 +247,7 @@ fn what_a_run_waits_for_is_said_in_one_sentence() {
         ),
     ];
     for (what, sentence) in cases {
-        assert_eq!(awaited(&what), sentence);
+        assert_eq!(awaited(&what, ""), sentence);
     }
 }
 

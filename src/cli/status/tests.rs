@@ -99,8 +99,8 @@ fn a_revoked_certificate_is_due_now_or_never() {
         assert_eq!(cells[1], "REVOKED", "{table}");
         assert_eq!((cells[4], cells[6]), (renews, "revoked 1h12m ago"), "{table}");
     }
-    let page = detail::detail(&revoked_for_good(), &Host::default(), false, &scene(Format::Text))
-        .to_string();
+    let gone = planned(&revoked_for_good(), scene(Format::Text).now);
+    let page = detail::detail(&gone, &Host::default(), false, &scene(Format::Text)).to_string();
     let head: Vec<&str> = page.lines().take(2).collect();
     assert!(
         head[0].ends_with("keyCompromise; its manifest is gone, and nothing replaces it"),

@@ -133,18 +133,12 @@ fn manifests_in_another_folder_have_no_schedule() {
     let world = World::prepared(&[CertificateYaml::new("web")]);
     let folders = ["config", "state"].map(|name| world.path(name).display().to_string());
     let typed = ["--config-dir", &folders[0], "--state-dir", &folders[1]];
-    for (verb, found) in [("status", "Scheduler:"), ("doctor", "scheduler")] {
-        let words = if verb == "status" { vec![verb, "web"] } else { vec![verb, "--offline"] };
-        let run = world.run(&[&words[..], &typed].concat());
-        let page = &run.stdout;
-        let lines = page.lines().skip_while(|line| !line.contains(found)).take(2);
-        let lines = lines.collect::<Vec<_>>().join("\n");
-        assert!(lines.contains("no crontab and no certctl run has these folders"), "{page}");
-        assert!(lines.contains("certctl timer print --cron"), "{page}");
-        let [config, state] = &folders;
-        let needs = format!("add to these commands: --config-dir {config} --state-dir {state}\n");
-        assert!(run.stderr.ends_with(&needs), "{run:?}");
-    }
+    let run = world.run(&[&["doctor", "--offline"][..], &typed].concat());
+    let page = &run.stdout;
+    assert!(page.lines().any(|line| line.contains("scheduler") && line.contains('?')), "{page}");
+    let [config, state] = &folders;
+    let needs = format!("add to these commands: --config-dir {config} --state-dir {state}\n");
+    assert!(run.stderr.ends_with(&needs), "{run:?}");
 }
 
 #[test]
@@ -260,11 +254,7 @@ fn the_token_of_the_dns_provider_is_wrong() {
 #[test]
 fn renew_is_in_the_crontab_or_a_name_is_mistyped() {
     let world = World::prepared(&[CertificateYaml::new("web")]);
-    world
-        .run(&["renew"])
-        .ends_in(2)
-        .says("certctl issue --http01-check-port=")
-        .says(" # all that are due\n");
+    world.run(&["renew"]).ends_in(2).says("certctl issue # all that are due\n");
     world.run(&["issue", "wep"]).ends_in(3).says("`wep` not found").says("`default/web`");
     let run = world.run(&["issue", "wep.yaml"]).ends_in(3).says("--> wep.yaml");
     run.says("No such file");
@@ -447,7 +437,7 @@ fn there_is_no_config_directory_and_a_key_is_no_certificate() {
     let none = world.path("none").display().to_string();
     let run = world.run(&["validate", "--config-dir", &none]).ends_in(3);
     let said = format!("error: there is no config directory {none}\n");
-    run.says(&said).says("certctl validate FILE, or put manifests into that directory");
+    run.says(&said).says("certctl validate FILE # or put manifests into that directory");
     let key = certctl::pki::PrivateKey::generate(certctl::resource::KeyAlgorithm::Ecdsa, 256);
     world.write("k.pem", &*key.unwrap().to_pkcs8_pem());
     let run = world.run(&["inspect", "./k.pem"]).ends_in(3);

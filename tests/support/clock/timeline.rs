@@ -59,6 +59,11 @@ impl Timeline {
         inner.passed += wait;
     }
 
+    /// Whether it jumps: what is waited for then has another time on it.
+    pub(crate) fn jumps(&self) -> bool {
+        self.0.borrow().jump.is_some()
+    }
+
     /// The wall clock is set forward by `by`, or back, after a while.
     pub(crate) fn jump(&self, after: SignedDuration, by: SignedDuration) {
         let mut inner = self.0.borrow_mut();

@@ -51,7 +51,7 @@ const PATTERNS: &[(&str, Replace)] = &[
     (r"(?m), [0-9]+ s$", |_, _| Some(", <time>".to_owned())),
     (r"(?m) [0-9]{10}$", epoch),
     // A process that another test has just forked holds the port too, under its thread's name.
-    (r"\b(?:golden-[0-9a-f]+|[a-z]+::\w*) \(pid [0-9]+\)", |_, _| {
+    (r"\b(?:golden-[0-9a-f]+|[a-z]+::\w*)\s+\(pid\s+[0-9]+\)", |_, _| {
         Some("<program> (pid <pid>)".to_owned())
     }),
     (r"\bprocess [0-9]+\b", |_, _| Some("process <pid>".to_owned())),

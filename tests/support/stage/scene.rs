@@ -89,7 +89,11 @@ impl Observer for Deaf<'_> {
 
     fn waits(&self, _: &NamespacedName, wait: &Wait) {
         if let Some(WaitLimit::Until(end)) = wait.limit {
-            assert!(end >= self.0.now(), "at {} it waits until {end}", self.0.now());
+            assert!(
+                self.0.jumps() || end >= self.0.now(),
+                "at {} it waits until {end}",
+                self.0.now()
+            );
         }
     }
 }
