@@ -220,14 +220,14 @@ const NO_CRON: &str = "look whether cron runs on this host, and what it mailed o
 
 /// When a run came last, and changed something.
 pub(super) fn last_run(workspace: &Workspace, of: &Certificates, scene: &Scene) -> Finding {
-    let dated = |at| time::dated(at, scene.now, Some(&scene.zone));
     let automatic = match workspace.automatic_run() {
-        AutomaticRun::At(at) => format!("automatic {}", dated(at)),
+        AutomaticRun::At(at) => format!("automatic {}", scene.local(at)),
         AutomaticRun::Never { .. } | AutomaticRun::Unknown => "no automatic one seen".to_owned(),
     };
     match workspace.last_write() {
         Some(at) => {
-            Finding::well("last run", format_args!("{automatic}; last change {}", dated(at)))
+            let change = time::relative(at, scene.now);
+            Finding::well("last run", format_args!("{automatic}; last change {change}"))
         }
         None if of.are_damaged() => {
             Finding::unknown("last run", Obstacle::new("the state of certificates is damaged"))

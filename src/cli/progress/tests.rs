@@ -7,9 +7,7 @@ use serde_json::json;
 use super::*;
 use crate::cli::log::tests::Sink;
 use crate::engine::{Ending, Issued};
-use crate::resource::{
-    Cause, ChallengeType, Doing, Failure, FailureClass, Identifier, ReasonSource,
-};
+use crate::resource::{Cause, ChallengeType, Doing, Failure, FailureClass, ReasonSource};
 use crate::store::samples;
 
 const COLUMNS: u16 = 60;
