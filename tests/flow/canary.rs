@@ -175,9 +175,9 @@ fn prepare(world: &World, webhook: &Webhook, parrot: &Parrot) {
 fn said(world: &World) -> BTreeMap<String, Vec<u8>> {
     let mut said = BTreeMap::new();
     let runs: &[&[&str]] = &[
-        &["issue", "-vvv", "--timeout", "2s"],
-        &["renew", "--all", "-vvv", "--log-format", "json", "--timeout", "2s"],
-        &["issue", "-vvv", "--log-format", "json", "--metrics-file", "metrics", "--timeout", "2s"],
+        &["issue", "-vvv", "--timeout", "6s"],
+        &["renew", "--all", "-vvv", "--log-format", "json", "--timeout", "6s"],
+        &["issue", "-vvv", "--log-format", "json", "--metrics-file", "metrics", "--timeout", "6s"],
         &["deploy", "-vvv"],
         &["plan", "-o", "json"],
         &["status", "-o", "yaml"],
@@ -257,7 +257,7 @@ fn no_secret_is_in_any_log_argument_environment_or_record() {
     for program in ["install.", "reload.", "on-failure.", "dump."] {
         assert!(said.keys().any(|key| key.starts_with(program)), "{program}: {:?}", said.keys());
     }
-    let told = String::from_utf8_lossy(&said["certctl issue -vvv --timeout 2s"]);
+    let told = String::from_utf8_lossy(&said["certctl issue -vvv --timeout 6s"]);
     for words in ["new-order", "refuses the credentials", "api.cloudflare.com", "tsig.example.test"]
     {
         assert!(told.contains(words), "{words}: {told}");

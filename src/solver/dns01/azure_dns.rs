@@ -8,7 +8,6 @@ mod credentials;
 #[cfg(test)]
 mod tests;
 
-
 use http::Method;
 use http::header::{IF_MATCH, IF_NONE_MATCH};
 use serde::Deserialize;

@@ -8,7 +8,6 @@ mod credentials;
 mod tests;
 mod zone;
 
-
 use http::Method;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
