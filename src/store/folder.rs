@@ -12,19 +12,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, RawDir, SeekFrom, Stat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir, SeekFrom, Stat};
 use rustix::io::{Errno, retry_on_intr};
 use zeroize::Zeroizing;
 
+use super::entries::{self, LIST_BYTES};
 use super::removal;
 use crate::store::port::StoreError;
 
 /// The largest file that is read or written, in bytes. An order with 100 challenges has about a
 /// quarter of a megabyte.
 pub(super) const MAX_BYTES: u64 = 4 << 20;
-
-/// How much of a folder one system call lists, in bytes.
-const LIST_BYTES: usize = 8 << 10;
 
 /// How temporary names begin.
 pub(super) const TEMP_PREFIX: &str = ".tmp-";
@@ -267,7 +265,10 @@ impl Folder {
         let mut buffer = [const { MaybeUninit::uninit() }; LIST_BYTES];
         let mut entries = RawDir::new(self, &mut buffer);
         while let Some(entry) = entries.next() {
-            let entry = entry.map_err(failed)?;
+            let entry = match entry {
+                Err(Errno::INTR) => continue,
+                entry => entry.map_err(failed)?,
+            };
             if let Ok(name) = entry.file_name().to_str()
                 && name != "."
                 && name != ".."
@@ -283,12 +284,7 @@ impl Folder {
     /// Whether it has no entries.
     pub(super) fn is_empty(&self) -> Result<bool, StoreError> {
         let failed = |error| io_error(&self.path, "list", error);
-        for entry in Dir::read_from(self).map_err(failed)? {
-            if !matches!(entry.map_err(failed)?.file_name().to_bytes(), b"." | b"..") {
-                return Ok(false);
-            }
-        }
-        Ok(true)
+        Ok(entries::names(self).map_err(failed)?.is_empty())
     }
 
     /// Removes a file or a link; `false` when there is none.

@@ -65,6 +65,7 @@ mod alerts;
 mod crls;
 mod directories;
 mod directory;
+mod entries;
 mod folder;
 mod hook_lock;
 mod immutable;

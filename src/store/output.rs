@@ -19,6 +19,7 @@ use thiserror::Error;
 use zeroize::Zeroizing;
 
 use super::acl::{self, Acl};
+use super::entries;
 use super::removal;
 use super::set::{DATA, REVISION_PREFIX, stable_target};
 use crate::resource::{SecretFiles, SecretMetadata};
@@ -196,8 +197,8 @@ impl Output {
         let set =
             retry_on_intr(|| rustix::fs::openat(&folder, DATA, FOLDER, Mode::empty())).ok()?;
         let mut files = BTreeMap::new();
-        for entry in rustix::fs::Dir::read_from(&set).ok()? {
-            let name = entry.ok()?.file_name().to_str().ok()?.to_owned();
+        for name in entries::names(&set).ok()? {
+            let name = name.to_str().ok()?.to_owned();
             if !name.starts_with('.')
                 && let Ok(Some(bytes)) = Self::bytes(&folder, DATA, &name)
             {
@@ -212,10 +213,10 @@ impl Output {
         let Ok(handle) = retry_on_intr(|| rustix::fs::open(folder, FOLDER, Mode::empty())) else {
             return Vec::new();
         };
-        let Ok(entries) = rustix::fs::Dir::read_from(&handle) else { return Vec::new() };
+        let Ok(names) = entries::names(&handle) else { return Vec::new() };
         let mut sets = Vec::new();
-        for entry in entries.flatten() {
-            if let Ok(name) = entry.file_name().to_str()
+        for name in names {
+            if let Ok(name) = name.to_str()
                 && name.starts_with(REVISION_PREFIX)
             {
                 let certificate = Self::bytes(&handle, name, "tls.crt").ok().flatten();
@@ -431,9 +432,8 @@ impl Output {
     /// Removes the links that killed runs left half made. What follows makes that durable.
     fn sweep(&self, folder: &OwnedFd) -> Result<(), OutputError> {
         let failed = |error| self.failed("list", "", error);
-        for entry in rustix::fs::Dir::read_from(folder).map_err(failed)? {
-            let entry = entry.map_err(failed)?;
-            if let Ok(name) = entry.file_name().to_str()
+        for name in entries::names(folder).map_err(failed)? {
+            if let Ok(name) = name.to_str()
                 && name.starts_with(TEMPORARY)
                 && retry_on_intr(|| rustix::fs::readlinkat(folder, name, Vec::new())).is_ok()
             {
@@ -453,9 +453,8 @@ impl Output {
         files: &SecretFiles,
     ) -> Result<(), OutputError> {
         let failed = |error| self.failed("list", "", error);
-        for entry in rustix::fs::Dir::read_from(folder).map_err(failed)? {
-            let entry = entry.map_err(failed)?;
-            let Ok(name) = entry.file_name().to_str() else { continue };
+        for name in entries::names(folder).map_err(failed)? {
+            let Ok(name) = name.to_str() else { continue };
             let is_old = name.starts_with(REVISION_PREFIX) && name != fresh && Some(name) != before;
             if is_old {
                 removal::remove_tree(folder, name).map_err(|source| OutputError::Io {

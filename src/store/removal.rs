@@ -8,8 +8,10 @@ use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
-use rustix::fs::{AtFlags, Dir, Mode, OFlags};
+use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::{Errno, retry_on_intr};
+
+use super::entries;
 
 /// How deep folders may be nested. What certctl writes has few levels; a deeper nest, made by
 /// another user, must not exhaust file handles and stack.
@@ -39,14 +41,7 @@ fn remove(parent: BorrowedFd<'_>, name: &CString, depth: usize) -> io::Result<()
         Err(Errno::NOTDIR | Errno::LOOP) => return Err(refused.into()),
         Err(error) => return Err(error.into()),
     };
-    let mut names = Vec::new();
-    for entry in Dir::read_from(&folder)? {
-        let entry = entry?;
-        if !matches!(entry.file_name().to_bytes(), b"." | b"..") {
-            names.push(entry.file_name().to_owned());
-        }
-    }
-    for name in names {
+    for name in entries::names(&folder)? {
         remove(folder.as_fd(), &name, deeper)?;
     }
     match retry_on_intr(|| rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR)) {

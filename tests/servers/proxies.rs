@@ -3,14 +3,12 @@
 //! host.
 
 use std::net::TcpStream;
-use std::num::NonZeroU16;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::pebble_support::{
     Ca, Issuer, Options, Run, Server, Work, find, free_port, needed, not_tested,
 };
-use crate::terminal::Terminal;
 
 const NAME: &str = "www.test";
 
@@ -136,59 +134,6 @@ const FORWARDS: &str =
 fn haproxy() {
     let runs = issue_behind(|ports, work| haproxy_with(FORWARDS, ports, work));
     assert_issued(&runs, None);
-}
-
-#[test]
-fn create_asks_whether_haproxy_forwards_and_tries_it() {
-    if !rustix::process::geteuid().is_root() {
-        not_tested("certctl listens on port 402, which root may");
-        return;
-    }
-    let ca = Ca::start(&Options::default());
-    let work = Work::new(&ca, env!("CARGO_BIN_EXE_certctl"));
-    let ports = Ports { public: ca.http_port, inner: 402 };
-    std::fs::create_dir(work.path("config")).unwrap();
-    work.write("config/issuer.yaml", &work.issuer(&Issuer::default()));
-    let other = haproxy_with("  http-request return status 404\n", &ports, &work);
-    let columns = NonZeroU16::new(80).unwrap();
-    let mut terminal = Terminal::start(work.command_of(&["create"]), columns);
-    let mut answer = |question: &str, keys: &str| {
-        let is_asked = || terminal.screen().replace('\n', " ").contains(question);
-        for _ in 0..6000 {
-            if is_asked() {
-                break;
-            }
-            std::thread::park_timeout(std::time::Duration::from_millis(10));
-        }
-        assert!(is_asked(), "{question}: {}", terminal.screen());
-        terminal.types(keys);
-    };
-    answer("CA:", "\n");
-    // More names than one, of which each is tried by the doctor, at once.
-    let others = ["a", "b", "c", "d", "e"].map(|label| format!("{label}.{NAME}")).join(" ");
-    answer("DNS names of the", &format!("{NAME} {others}\n"));
-    answer("Does haproxy forward them now?", "\n");
-    answer("To go on nevertheless", "");
-    drop(other);
-    let _forwards = haproxy_with(FORWARDS, &ports, &work);
-    answer("To go on nevertheless", "yes\n");
-    answer("Program in", "\n");
-    answer("Folder for copies", "\n");
-    answer("Write it?", "\n");
-    answer("Issue it now?", "\n");
-    let (code, screen) = terminal.end();
-    assert_eq!(code, Some(0), "{screen}");
-    for line in ["server certctl 127.0.0.1:402", "this host receives the correct response"] {
-        assert!(screen.contains(line), "{screen}");
-    }
-    let manifest = work.path(&format!("config/certificate-{NAME}.yaml"));
-    let manifest = std::fs::read_to_string(manifest).unwrap().replace(['"', '\''], "");
-    assert!(manifest.contains("certctl/http01-listen: 127.0.0.1:402\n"), "{manifest}");
-    let doctor = work.run(&["doctor"]);
-    let of_port: Vec<&str> = doctor.stdout.lines().filter(|l| l.contains("HTTP-01")).collect();
-    let well = ["127.0.0.1:402 is free", "a request for a challenge is answered at 6 names"]
-        .map(|fact| format!("OK    HTTP-01       {fact}"));
-    assert_eq!(of_port, well, "{}", doctor.stdout);
 }
 
 #[test]
