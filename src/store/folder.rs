@@ -284,6 +284,7 @@ impl Folder {
     /// Whether it has no entries.
     pub(super) fn is_empty(&self) -> Result<bool, StoreError> {
         let failed = |error| io_error(&self.path, "list", error);
+        self.handle.is_listed.store(true, Ordering::Relaxed);
         Ok(entries::names(self).map_err(failed)?.is_empty())
     }
 

@@ -226,7 +226,7 @@ pub(super) fn last_run(workspace: &Workspace, of: &Certificates, scene: &Scene) 
     };
     match workspace.last_write() {
         Some(at) => {
-            let change = time::relative(at, scene.now);
+            let change = scene.local(at);
             Finding::well("last run", format_args!("{automatic}; last change {change}"))
         }
         None if of.are_damaged() => {

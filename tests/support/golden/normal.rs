@@ -44,7 +44,6 @@ const PATTERNS: &[(&str, Replace)] = &[
     // What was just now may be a few seconds ago.
     (r"<now> \((now|in [0-9]{1,2}s|[0-9]{1,2}s ago)\)", |_, _| Some("<now>".to_owned())),
     (r"<now>,\s+(now|in [0-9]{1,2}s|[0-9]{1,2}s ago)\b", |_, _| Some("<now>".to_owned())),
-    (r"last change (now|[0-9]{1,2}s ago)\b", |_, _| Some("last change <seconds> ago".to_owned())),
     // Pebble's window has no second: within an hour of it, a day is rounded up or down.
     (r"YYYY-MM-DD 61d\b", |_, _| Some("YYYY-MM-DD 60d".to_owned())),
     (r"issued (now|[0-9]{1,2}s ago)\b", |_, _| Some("issued <seconds> ago".to_owned())),
